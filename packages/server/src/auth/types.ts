@@ -1,0 +1,43 @@
+export type PrincipalType = 'user' | 'node' | 'service';
+
+export interface Organization {
+  /** 32 hex digits. */
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Who is calling, established by signature, bearer token or enrolment token. */
+export interface Identity {
+  readonly principalId: string;
+  readonly type: PrincipalType;
+  readonly name: string;
+  /** May manage organizations and users of the whole server. */
+  readonly serverAdmin: boolean;
+  /** PEM of the key that verified the request; null for bearer tokens. Encrypts the session key. */
+  readonly publicKey: string | null;
+}
+
+/**
+ * What a route asks for. Roles are groups (sheet §7.3, decisions N13 and N14):
+ *
+ * | permission | who |
+ * |---|---|
+ * | `push:read` | members of `push_job_readers`; any organization member when that group does not exist |
+ * | `push:write` | members of `push_job_writers`; members of `admins` when that group does not exist |
+ * | `org:admin` | members of `admins`, server administrators |
+ * | `server:admin` | server administrators |
+ * | `node:self` | the node named in the route; others as `push:read` |
+ * | `member` | any member of the organization |
+ */
+export type Permission = 'push:read' | 'push:write' | 'org:admin' | 'server:admin' | 'node:self' | 'member';
+
+/** What the audit table records (append-only). */
+export interface AuditEntry {
+  readonly orgId: string | null;
+  readonly actor: string;
+  /** Dotted, e.g. `push.start`, `principal.create`, `access.denied`. */
+  readonly action: string;
+  readonly target: string;
+  readonly outcome: 'done' | 'denied';
+  readonly detail?: Readonly<Record<string, string | number | boolean | null>>;
+}

@@ -1,0 +1,108 @@
+import { type Static, Type } from 'typebox';
+
+const address = (description: string, fallback: string) => Type.String({ description, default: fallback });
+const seconds = (description: string, fallback: number, minimum = 1) =>
+  Type.Number({ description: `${description} (seconds)`, default: fallback, minimum, maximum: 31_536_000 });
+const count = (description: string, fallback: number, minimum = 1) =>
+  Type.Integer({ description, default: fallback, minimum, maximum: 2_147_483_647 });
+const strict = { additionalProperties: false, default: {} } as const;
+
+/**
+ * The server's settings. The reference page, `--check-config`, the environment variables (`MUSTER_` and the path in
+ * upper case with `_`) and the flags are all made from this.
+ */
+export const ServerConfigSchema = Type.Object(
+  {
+    data_dir: Type.String({
+      description: 'Where keys, the lock and the embedded database live',
+      default: './muster-data',
+    }),
+    database_url: Type.Optional(Type.String({ description: 'postgres://… ; SQLite in data_dir when absent' })),
+    name: Type.Optional(Type.String({ description: 'Host name advertised to nodes; the machine’s own when absent' })),
+    log_level: Type.Union(
+      (['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const).map((level) => Type.Literal(level)),
+      { description: 'Least important line that is logged', default: 'info' },
+    ),
+    http: Type.Object(
+      {
+        listen: address('HOST:PORT of the REST API', '127.0.0.1:8080'),
+        tls_cert: Type.Optional(Type.String({ description: 'PEM file; turns HTTPS on' })),
+        tls_key: Type.Optional(Type.String({ description: 'PEM file of the private key' })),
+        insecure: Type.Boolean({ description: 'Allow plain HTTP beyond loopback', default: false }),
+        body_limit: count('Largest request body in bytes', 1_000_000),
+      },
+      strict,
+    ),
+    heartbeat: Type.Object(
+      {
+        listen: address('Address the server’s heartbeat is published on', 'tcp://127.0.0.1:10000'),
+        advertise: Type.Optional(Type.String({ description: 'Address nodes are told, when it differs' })),
+        interval: Type.Number({
+          description: 'Between heartbeats, both ways (seconds)',
+          default: 15,
+          minimum: 0.05,
+          maximum: 3600,
+        }),
+        offline_threshold: count('Missed intervals until the other end is down', 3),
+        online_threshold: count('Intervals heard until it is up again', 2),
+      },
+      strict,
+    ),
+    command: Type.Object(
+      {
+        listen: address('Address of the command socket', 'tcp://127.0.0.1:10001'),
+        advertise: Type.Optional(Type.String({ description: 'Address nodes are told, when it differs' })),
+        max_body_size: count('Largest message body accepted from a node, in bytes', 65_536),
+        max_skew: seconds('Clock difference accepted in messages', 300),
+        admission: seconds('How long a CURVE key may connect after its configuration request', 60),
+        rehab_interval: Type.Number({
+          description: 'Between aborts to a node in rehab (seconds)',
+          default: 1,
+          minimum: 0.05,
+          maximum: 3600,
+        }),
+        config_lifetime: seconds('How long a node keeps its configuration', 3600),
+      },
+      strict,
+    ),
+    spec1: Type.Object(
+      {
+        heartbeat: Type.Optional(
+          Type.String({ description: 'Unencrypted heartbeat address for spec 1.0 clients; off when absent' }),
+        ),
+        command: Type.Optional(
+          Type.String({ description: 'Unencrypted command address for spec 1.0 clients; off when absent' }),
+        ),
+      },
+      strict,
+    ),
+    push: Type.Object(
+      {
+        run_timeout: seconds('Default run_timeout of a job', 3600, 0),
+        voting_timeout: seconds('Default voting timeout', 60),
+        aborting_timeout: Type.Optional(
+          seconds('How long an abort waits for nodes; default: node down detection plus 5', 50),
+        ),
+        linger: seconds('How long a finished job’s event feed is replayed', 5, 0),
+        keepalive: seconds('Between keepalive comments on event feeds', 15),
+        org_feed_history: seconds('How long the organization feed keeps events', 60),
+        max_nodes: count('Most nodes in one job', 20_000),
+        output_limit: count('Most bytes kept per node and stream; the middle of more is dropped', 10_485_760),
+      },
+      strict,
+    ),
+    commands: Type.Object(
+      {
+        allow: Type.Optional(
+          Type.Array(Type.String(), {
+            description: 'Organization policy: only these commands may be started; all when absent (N16)',
+          }),
+        ),
+      },
+      strict,
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export type ServerConfig = Static<typeof ServerConfigSchema>;

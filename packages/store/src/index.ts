@@ -1,0 +1,2 @@
+export type { Schema } from './schema.js';
+export * from './types.js';

@@ -1,0 +1,153 @@
+import type { Generated } from 'kysely';
+
+/**
+ * Tables as the code sees them. Ids are text, times are milliseconds since the epoch, flags are 0 or 1 and
+ * JSON is text, so that SQLite and PostgreSQL hold the same values. `migrations/` creates them.
+ */
+export interface Schema {
+  organizations: {
+    /** 32 lower-case hex digits; its last 12 begin every job id (sheet §7.5). */
+    id: string;
+    name: string;
+    created_at: number;
+  };
+  principals: {
+    id: string;
+    /** Users are global: null. Nodes and services belong to one organization. */
+    org_id: string | null;
+    type: 'user' | 'node' | 'service';
+    name: string;
+    /** 1 when this user may manage organizations and users. */
+    server_admin: number;
+    created_at: number;
+  };
+  principal_keys: {
+    id: string;
+    principal_id: string;
+    /** PEM, SPKI. */
+    public_key: string;
+    /** SHA-256 of the DER, hex. */
+    fingerprint: string;
+    created_at: number;
+  };
+  org_members: { org_id: string; principal_id: string; created_at: number };
+  groups: { org_id: string; name: string; created_at: number };
+  group_members: { org_id: string; group_name: string; kind: 'user' | 'client' | 'group'; member: string };
+  node_groups: {
+    org_id: string;
+    name: string;
+    /** Selector, or null for a listed group. */
+    query: string | null;
+    created_at: number;
+    updated_at: number;
+  };
+  node_group_members: { org_id: string; group_name: string; node: string };
+  /** EXECUTE on a node group (decision N13). */
+  node_group_grants: { org_id: string; group_name: string; kind: 'user' | 'client' | 'group'; member: string };
+  enrol_tokens: {
+    id: string;
+    org_id: string;
+    /** SHA-256 of the token, hex; the token itself is shown once. */
+    hash: string;
+    uses_left: number;
+    expires_at: number;
+    created_by: string;
+    created_at: number;
+  };
+  access_tokens: {
+    id: string;
+    principal_id: string;
+    hash: string;
+    expires_at: number;
+    created_by: string;
+    created_at: number;
+  };
+  nodes: {
+    org_id: string;
+    name: string;
+    status: 'up' | 'down';
+    /** When `status` last changed. */
+    status_at: number;
+    owner: 'down' | 'rehab' | 'idle' | 'job';
+    owner_job: string | null;
+    owner_at: number;
+    /** One sentence: why it is in this state. */
+    reason: string;
+    incarnation: string | null;
+    /** How the previous incarnation ended. */
+    last_end: 'clean' | 'crash' | 'reinstalled' | null;
+    dialect: 'native' | 'chef2' | 'spec1' | null;
+    /** Fingerprint of the key that last asked for configuration. */
+    key_fingerprint: string | null;
+    facts: string;
+    labels: string;
+    created_at: number;
+    /** Incarnation of the server process that last wrote this row. */
+    server: string;
+  };
+  jobs: {
+    id: string;
+    org_id: string;
+    command: string;
+    /** The request as validated, JSON: see `JobSpec` in the server. */
+    spec: string;
+    requester: string;
+    status: string;
+    /** `aborting` is a phase, not a status (decision N7); otherwise equal to `status`. */
+    phase: string;
+    /** While aborting: the status the job will end with. */
+    ending: string | null;
+    reason: string | null;
+    node_count: number;
+    created_at: number;
+    /** When `status` last changed. */
+    updated_at: number;
+    /** Absolute deadline of the current phase, null when it has none. */
+    deadline: number | null;
+    /** Number of the last job event written. */
+    event_seq: number;
+    server: string;
+  };
+  job_nodes: {
+    job_id: string;
+    org_id: string;
+    node: string;
+    status: string;
+    /** 1 once `start` was sent while `ready`: the command may be running. */
+    starting: number;
+    reason: string | null;
+    exit_code: number | null;
+    signal: string | null;
+    incarnation: string | null;
+    started_at: number | null;
+    updated_at: number;
+    stdout_bytes: number | null;
+    stderr_bytes: number | null;
+  };
+  job_outputs: {
+    job_id: string;
+    node: string;
+    stream: 'stdout' | 'stderr';
+    /** Position of `data` in the stream; a gap means that bytes were dropped. */
+    position: number;
+    data: Uint8Array;
+  };
+  job_events: {
+    job_id: string;
+    seq: number;
+    name: string;
+    /** JSON without `timestamp`. */
+    data: string;
+    at: number;
+  };
+  audit: {
+    id: Generated<number>;
+    org_id: string | null;
+    at: number;
+    actor: string;
+    action: string;
+    target: string;
+    outcome: 'done' | 'denied';
+    detail: string;
+  };
+}

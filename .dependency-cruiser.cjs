@@ -38,7 +38,10 @@ module.exports = {
       severity: 'error',
       comment: 'a machine knows no clock, store, socket or randomness: only types and other pure code',
       from: { path: '/machine\\.ts$' },
-      to: { pathNot: '(types|machine|messages|limits|shares?)\\.ts$|/wire/(src|dist)/', dependencyTypesNot: ['type-only'] },
+      to: {
+        pathNot: '(types|machine|messages|limits|shares?)\\.ts$|/wire/(src|dist)/',
+        dependencyTypesNot: ['type-only'],
+      },
     },
     {
       name: 'routes-have-no-machines',

@@ -65,7 +65,11 @@ export type AgentMessage =
       readonly last: CommandResult | null;
     }
   /** Sent at start, when the server's heartbeat returns while idle, and when a terminated command is really gone. */
-  | { readonly type: 'ready' }
+  | {
+      readonly type: 'ready';
+      /** How the agent came to start: after a clean stop, after a crash, for the first time; null when it did not just start. */
+      readonly start: 'clean' | 'crash' | 'first' | null;
+    }
   | { readonly type: 'ack'; readonly jobId: string | null }
   | {
       readonly type: 'nack';

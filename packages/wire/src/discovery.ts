@@ -1,0 +1,32 @@
+/** The answer to a node's configuration request (sheet §2.3, Push Jobs §6.7), with the fields of both lineages. */
+export interface NodeConfiguration {
+  readonly type: 'config';
+  readonly host: string;
+  readonly push_jobs: {
+    readonly heartbeat: {
+      readonly out_addr: string;
+      /** Where deployed clients look. */
+      readonly command_addr: string;
+      /** Seconds. */
+      readonly interval: number;
+      readonly offline_threshold: number;
+      readonly online_threshold: number;
+    };
+    /** Where the spec shows it. */
+    readonly command_addr: string;
+  };
+  readonly node: string;
+  readonly organization: string;
+  /** PEM, SPKI, ends with two newlines: verifies the server's heartbeats. */
+  readonly public_key: string;
+  /** Z85; absent only on the unencrypted spec 1.0 sockets. */
+  readonly curve_public_key?: string;
+  readonly encoded_session_key: { readonly method: 'hmac_sha256'; readonly key: string };
+  /** Seconds. */
+  readonly lifetime: number;
+  readonly max_message_skew: number;
+  readonly max_body_size: number;
+  readonly incarnation_id: string;
+  /** Most bytes kept per stream of a command's output. Ours; deployed clients ignore it. */
+  readonly output_limit: number;
+}

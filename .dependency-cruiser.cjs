@@ -37,7 +37,7 @@ module.exports = {
       name: 'machines-are-pure',
       severity: 'error',
       comment: 'a machine knows no clock, store, socket or randomness: only types and other pure code',
-      from: { path: '/machine\\.ts$' },
+      from: { path: 'machine\\.ts$' },
       to: {
         pathNot: '(types|machine|messages|limits|shares?)\\.ts$|/wire/(src|dist)/',
         dependencyTypesNot: ['type-only'],
@@ -47,7 +47,7 @@ module.exports = {
       name: 'routes-have-no-machines',
       severity: 'error',
       from: { path: '/routes\\.ts$' },
-      to: { path: '/machine\\.ts$' },
+      to: { path: 'machine\\.ts$' },
     },
   ],
   options: {

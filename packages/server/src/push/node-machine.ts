@@ -1,0 +1,423 @@
+import type { AgentState, CommandResult } from '@muster/wire';
+import type { Tally } from './machine.js';
+import type { FinalJobStatus, JobNodeStatus, JobPhase } from './types.js';
+
+/**
+ * One node inside one job (Push Jobs §5.3.3-5.3.7, sheet §6.2). Final statuses never change; a node leaves the job
+ * in the same step that makes it final, to idle when it behaved and is known to be free, else to rehab.
+ */
+export interface JobNode {
+  readonly status: JobNodeStatus;
+  /** Start was sent; until `started` or a result arrives the command may or may not run. */
+  readonly starting: boolean;
+  readonly reason: string | null;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly startedAt: number | null;
+  /** Heartbeats in a row that contradict the status. */
+  readonly contradictions: number;
+}
+
+export const NEW_NODE: JobNode = {
+  status: 'new',
+  starting: false,
+  reason: null,
+  exitCode: null,
+  signal: null,
+  startedAt: null,
+  contradictions: 0,
+};
+
+export type JobNodeEvent =
+  // from the node
+  | { readonly type: 'ack' }
+  | { readonly type: 'nack'; readonly reason: string }
+  | { readonly type: 'started' }
+  | { readonly type: 'finished'; readonly result: CommandResult }
+  | { readonly type: 'aborted'; readonly from: AgentState; readonly settled: boolean }
+  | { readonly type: 'error'; readonly reason: string }
+  | { readonly type: 'agent_crashed' }
+  /** A message that fits no job it may speak of. */
+  | { readonly type: 'misbehaved'; readonly reason: string }
+  | {
+      readonly type: 'heartbeat';
+      /** What the node says about *this* job. */
+      readonly report: 'absent' | 'waiting' | 'running' | 'ended';
+    }
+  // about the node
+  | { readonly type: 'unclaimed'; readonly why: 'unknown' | 'down' | 'rehab' | 'busy'; readonly reason: string }
+  | { readonly type: 'denied' }
+  | { readonly type: 'down' }
+  | { readonly type: 'restarted'; readonly how: string }
+  // from the job
+  | { readonly type: 'start' }
+  | { readonly type: 'vote_expired' }
+  | { readonly type: 'ack_timeout'; readonly seconds: number }
+  | { readonly type: 'node_timeout'; readonly seconds: number }
+  | { readonly type: 'not_started'; readonly reason: string }
+  | { readonly type: 'abort'; readonly ending: FinalJobStatus; readonly reason: string }
+  | { readonly type: 'close'; readonly ending: FinalJobStatus };
+
+export type Vote =
+  | 'success'
+  | 'failure'
+  | 'down'
+  | 'voting_timeout'
+  | 'unexpected_commit'
+  // spelled as deployed clients read it
+  | 'lost_availibility';
+
+export type RunEnd =
+  | 'success'
+  | 'failure'
+  | 'crashed'
+  | 'run_nacked'
+  | 'run_nacked_while_running'
+  // not known to deployed servers, which have neither per-node limits nor aborts
+  | 'timed_out'
+  | 'aborted';
+
+export type JobNodeEffect =
+  | { readonly type: 'send'; readonly message: 'prepare' | 'start' | 'abort' }
+  | { readonly type: 'release'; readonly to: 'idle' | 'rehab' }
+  | { readonly type: 'announce'; readonly name: 'quorum_vote'; readonly status: Vote }
+  | { readonly type: 'announce'; readonly name: 'run_start' }
+  | { readonly type: 'announce'; readonly name: 'run_complete'; readonly status: RunEnd }
+  | { readonly type: 'announce'; readonly name: 'rehab' };
+
+export interface JobNodeStep {
+  readonly node: JobNode;
+  readonly effects: readonly JobNodeEffect[];
+}
+
+export interface JobNodeContext {
+  readonly phase: JobPhase;
+  /** While aborting: how the job will end. */
+  readonly ending: FinalJobStatus | null;
+  readonly now: number;
+  /** Whether prepare and start may be repeated in the node's dialect (N12). */
+  readonly repeatable: boolean;
+}
+
+/** Heartbeats that must contradict in a row: one may have crossed a message on its way. */
+const CONTRADICTIONS_UNTIL_CRASHED = 2;
+
+const FINAL: ReadonlySet<JobNodeStatus> = new Set([
+  'succeeded',
+  'failed',
+  'aborted',
+  'crashed',
+  'nacked',
+  'unavailable',
+  'was_ready',
+  'timed_out',
+]);
+
+export function isFinal(status: JobNodeStatus): boolean {
+  return FINAL.has(status);
+}
+
+export function stepNode(node: JobNode, event: JobNodeEvent, context: JobNodeContext): JobNodeStep {
+  switch (node.status) {
+    case 'new':
+      return stepUnvoted(node, event, context);
+    case 'ready':
+      return node.starting ? stepStarting(node, event, context) : stepReady(node, event, context);
+    case 'running':
+      return stepRunning(node, event, context);
+    default:
+      return stay(node);
+  }
+}
+
+/** Asked, has not voted. */
+function stepUnvoted(node: JobNode, event: JobNodeEvent, context: JobNodeContext): JobNodeStep {
+  switch (event.type) {
+    case 'ack':
+      return { node: { ...node, status: 'ready', contradictions: 0 }, effects: [vote('success')] };
+    case 'nack':
+      // Busy with something of its own: it goes back to idle, its refusal is permanent for this job (§5.3.3).
+      return end(node, 'nacked', event.reason, 'idle', [vote('failure')]);
+    case 'denied':
+      // Never claimed, so there is nothing to hand back (N13).
+      return { node: { ...node, status: 'nacked', reason: 'permission denied' }, effects: [vote('failure')] };
+    case 'unclaimed':
+      // Busy with another job is a refusal (§5.3.3); down or in rehab is not being there.
+      if (event.why === 'busy') {
+        return { node: { ...node, status: 'nacked', reason: event.reason }, effects: [vote('failure')] };
+      }
+      return {
+        node: { ...node, status: 'unavailable', reason: event.reason },
+        effects: [vote('down'), { type: 'announce', name: 'rehab' }],
+      };
+    case 'down':
+      return end(node, 'unavailable', 'down', 'rehab', [vote('down'), rehabbed]);
+    case 'restarted':
+      return end(node, 'unavailable', event.how, 'rehab', [vote('down'), rehabbed]);
+    case 'heartbeat':
+      return event.report === 'absent' && context.repeatable
+        ? { node, effects: [{ type: 'send', message: 'prepare' }] }
+        : stay(node);
+    case 'vote_expired':
+      // Stays new: a late vote counts as long as the job runs (N9).
+      return { node, effects: [vote('voting_timeout')] };
+    case 'ack_timeout':
+      return end(node, 'unavailable', `no answer within ${event.seconds} s`, 'rehab', [vote('voting_timeout')]);
+    case 'abort':
+    case 'close': {
+      const ending = event.ending;
+      const reason = ending === 'aborted' ? 'job aborted before the node voted' : 'no answer to prepare';
+      return end(node, 'unavailable', reason, 'rehab', []);
+    }
+    case 'misbehaved':
+      return end(node, 'unavailable', event.reason, 'rehab', [rehabbed]);
+    case 'started':
+    case 'finished':
+    case 'aborted':
+    case 'error':
+    case 'agent_crashed':
+      return end(node, 'unavailable', `sent ${event.type} when asked to prepare`, 'rehab', [rehabbed]);
+    case 'start':
+    case 'node_timeout':
+    case 'not_started':
+      return stay(node);
+  }
+}
+
+/** Has committed; start not sent. */
+function stepReady(node: JobNode, event: JobNodeEvent, context: JobNodeContext): JobNodeStep {
+  const voting = context.phase === 'voting';
+  switch (event.type) {
+    case 'ack':
+      if (context.repeatable) return stay({ ...node, contradictions: 0 });
+      return voting ? { node, effects: [vote('unexpected_commit')] } : crash(node, 'committed twice');
+    case 'start':
+      return { node: { ...node, starting: true }, effects: [{ type: 'send', message: 'start' }] };
+    case 'heartbeat':
+      // It forgot the offer although it did not restart; asking again is harmless where repeats are answered.
+      if (event.report !== 'absent') return stay({ ...node, contradictions: 0 });
+      return context.repeatable ? { node, effects: [{ type: 'send', message: 'prepare' }] } : stay(node);
+    case 'nack':
+      return voting
+        ? end(node, 'unavailable', event.reason, 'rehab', [rehabbed, vote('lost_availibility')])
+        : crash(node, `refused after committing: ${event.reason}`);
+    case 'down':
+      return voting
+        ? end(node, 'unavailable', 'down', 'rehab', [vote('down'), rehabbed])
+        : crash(node, 'down before it was started');
+    case 'restarted':
+      return voting
+        ? end(node, 'unavailable', event.how, 'rehab', [vote('down'), rehabbed])
+        : crash(node, `${event.how} before it was started`);
+    case 'misbehaved':
+      return voting ? end(node, 'unavailable', event.reason, 'rehab', [rehabbed]) : crash(node, event.reason);
+    case 'started':
+    case 'finished':
+    case 'aborted':
+    case 'agent_crashed':
+      return voting
+        ? end(node, 'unavailable', `sent ${event.type} before start`, 'rehab', [rehabbed])
+        : crash(node, `sent ${event.type} before start`);
+    case 'error':
+      return voting
+        ? end(node, 'unavailable', event.reason, 'rehab', [rehabbed])
+        : end(node, 'failed', event.reason, 'rehab', [rehabbed, runEnd('run_nacked')]);
+    case 'not_started':
+      return end(node, 'was_ready', event.reason, 'rehab', []);
+    case 'abort':
+    case 'close':
+      return end(node, event.ending === 'timed_out' ? 'timed_out' : 'was_ready', notStarted(event.ending), 'rehab', []);
+    case 'denied':
+    case 'unclaimed':
+    case 'vote_expired':
+    case 'ack_timeout':
+    case 'node_timeout':
+      return stay(node);
+  }
+}
+
+/** Start was sent, not yet confirmed. */
+function stepStarting(node: JobNode, event: JobNodeEvent, context: JobNodeContext): JobNodeStep {
+  switch (event.type) {
+    case 'started':
+      return {
+        node: { ...node, status: 'running', starting: false, startedAt: context.now, contradictions: 0 },
+        effects: [{ type: 'announce', name: 'run_start' }],
+      };
+    case 'finished': {
+      // `started` was lost on the way. A dialect that cannot repeat loses nothing, so there it is misbehaviour.
+      if (!context.repeatable) return crash(node, 'reported a result without having started');
+      const begun = { ...node, startedAt: context.now };
+      const ended = finished(begun, event.result);
+      return { node: ended.node, effects: [{ type: 'announce', name: 'run_start' }, ...ended.effects] };
+    }
+    case 'heartbeat':
+      if (context.phase === 'aborting') return { node, effects: [{ type: 'send', message: 'abort' }] };
+      if (
+        context.repeatable &&
+        (event.report === 'waiting' || event.report === 'ended' || event.report === 'running')
+      ) {
+        return { node, effects: [{ type: 'send', message: 'start' }] };
+      }
+      return event.report === 'absent' ? contradict(node, 'forgot the job before it started') : stay(node);
+    case 'error':
+      return context.phase === 'aborting'
+        ? end(node, stoppedStatus(context.ending, false), event.reason, 'rehab', [])
+        : end(node, 'failed', event.reason, 'rehab', [rehabbed, runEnd('run_nacked')]);
+    case 'aborted':
+      return context.phase === 'aborting'
+        ? stopped(node, event.settled, context.ending, event.from === 'running' || event.from === 'terminating')
+        : crash(node, 'aborted by itself');
+    case 'ack':
+      return context.repeatable ? stay(node) : crash(node, 'committed twice');
+    default:
+      return stepStarted(node, event);
+  }
+}
+
+/** Has confirmed that the command runs. */
+function stepRunning(node: JobNode, event: JobNodeEvent, context: JobNodeContext): JobNodeStep {
+  switch (event.type) {
+    case 'started':
+      return stay({ ...node, contradictions: 0 });
+    case 'finished':
+      return finished(node, event.result);
+    case 'heartbeat':
+      if (context.phase === 'aborting') return { node, effects: [{ type: 'send', message: 'abort' }] };
+      if (event.report === 'running') return stay({ ...node, contradictions: 0 });
+      // `finished` was lost: start for a job that has ended is answered by its result again.
+      if (event.report === 'ended' && context.repeatable)
+        return { node, effects: [{ type: 'send', message: 'start' }] };
+      return contradict(node, 'stopped running the job without a result');
+    case 'error':
+      return end(node, 'failed', event.reason, 'rehab', [rehabbed, runEnd('run_nacked_while_running')]);
+    case 'aborted':
+      return context.phase === 'aborting'
+        ? stopped(node, event.settled, context.ending, true)
+        : crash(node, 'aborted by itself');
+    case 'ack':
+      return crash(node, 'committed while running');
+    default:
+      return stepStarted(node, event);
+  }
+}
+
+/** What starting and running nodes have in common. */
+function stepStarted(node: JobNode, event: JobNodeEvent): JobNodeStep {
+  switch (event.type) {
+    case 'nack':
+      return crash(node, `refused while it should run: ${event.reason}`);
+    case 'down':
+      return crash(node, 'down while executing');
+    case 'restarted':
+      return crash(node, `${event.how} while executing`);
+    case 'agent_crashed':
+      return crash(node, 'the agent crashed while executing');
+    case 'misbehaved':
+      return crash(node, event.reason);
+    case 'node_timeout':
+      // Rehab sends the abort and repeats it until the node obeys.
+      return end(node, 'timed_out', `not finished within ${event.seconds} s`, 'rehab', [runEnd('timed_out')]);
+    case 'abort':
+      return { node, effects: [{ type: 'send', message: 'abort' }] };
+    case 'close':
+      return end(node, stoppedStatus(event.ending, node.status === 'running'), 'did not answer the abort', 'rehab', []);
+    default:
+      return stay(node);
+  }
+}
+
+function finished(node: JobNode, result: CommandResult): JobNodeStep {
+  const ended = { ...node, exitCode: result.exitCode, signal: result.signal };
+  switch (result.outcome) {
+    case 'succeeded':
+      return end(ended, 'succeeded', result.reason, 'idle', [runEnd('success')]);
+    case 'failed':
+      return end(ended, 'failed', result.reason, 'idle', [runEnd('failure')]);
+    case 'timed_out':
+      // The agent is still killing the command: rehab keeps the node until it is gone (§5.7 Terminating).
+      return end(ended, 'timed_out', result.reason, 'rehab', [runEnd('timed_out')]);
+  }
+}
+
+/** Acknowledged the abort. Not settled: the command is still being killed, rehab waits for that. */
+function stopped(node: JobNode, settled: boolean, ending: FinalJobStatus | null, ran: boolean): JobNodeStep {
+  const reason = ran ? 'aborted while executing' : 'not started';
+  const announcements = ran && ending === 'aborted' ? [runEnd('aborted')] : [];
+  return end(node, stoppedStatus(ending, ran), reason, settled ? 'idle' : 'rehab', announcements);
+}
+
+function stoppedStatus(ending: FinalJobStatus | null, ran: boolean): JobNodeStatus {
+  if (ending === 'timed_out' || ending === 'crashed') return ending;
+  return ran ? 'aborted' : 'was_ready';
+}
+
+function notStarted(ending: FinalJobStatus): string {
+  switch (ending) {
+    case 'quorum_failed':
+      return 'not started: the quorum failed';
+    case 'timed_out':
+      return 'not started before the job timed out';
+    case 'aborted':
+      return 'not started: the job was aborted';
+    case 'complete':
+    case 'crashed':
+      return 'not started';
+  }
+}
+
+function contradict(node: JobNode, reason: string): JobNodeStep {
+  const contradictions = node.contradictions + 1;
+  if (contradictions >= CONTRADICTIONS_UNTIL_CRASHED) return crash(node, reason);
+  return stay({ ...node, contradictions });
+}
+
+/** §5.5.3: a node that does something wrong is failed and goes to rehab; nobody tries to fix it. */
+function crash(node: JobNode, reason: string): JobNodeStep {
+  return end(node, 'crashed', reason, 'rehab', [rehabbed, runEnd('crashed')]);
+}
+
+function end(
+  node: JobNode,
+  status: JobNodeStatus,
+  reason: string | null,
+  to: 'idle' | 'rehab',
+  announcements: readonly JobNodeEffect[],
+): JobNodeStep {
+  return {
+    node: { ...node, status, starting: false, reason },
+    effects: [...announcements, { type: 'release', to }],
+  };
+}
+
+const rehabbed: JobNodeEffect = { type: 'announce', name: 'rehab' };
+
+function vote(status: Vote): JobNodeEffect {
+  return { type: 'announce', name: 'quorum_vote', status };
+}
+
+function runEnd(status: RunEnd): JobNodeEffect {
+  return { type: 'announce', name: 'run_complete', status };
+}
+
+function stay(node: JobNode): JobNodeStep {
+  return { node, effects: [] };
+}
+
+/** Where a node counts in the job's tally; null for final statuses that are no failures. */
+export function standing(node: JobNode): keyof Tally | null {
+  switch (node.status) {
+    case 'new':
+      return 'new';
+    case 'ready':
+      return node.starting ? 'starting' : 'ready';
+    case 'running':
+      return 'running';
+    case 'failed':
+    case 'crashed':
+    case 'timed_out':
+      return 'failures';
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,282 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ApiClient } from './api-client.js';
+import { type TestDatabase, testDatabase } from './database.js';
+import { freePorts } from './ports.js';
+import { type Exit, killMarked, MARKER, StartedProcess } from './started-process.js';
+import { until } from './until.js';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const MUSTER = join(ROOT, 'packages/cli/bin/muster.js');
+
+/** Seconds; small, so that down detection takes moments. */
+const HEARTBEAT_INTERVAL = 0.5;
+
+/** The agent's own configuration file (decision N16). */
+export interface AgentConfig {
+  readonly commands?: Readonly<Record<string, unknown>>;
+  readonly allow_any?: boolean;
+  readonly labels?: Readonly<Record<string, string | number | boolean>>;
+  readonly [key: string]: unknown;
+}
+
+export interface ClusterOptions {
+  /** Further flags of `muster server`. */
+  readonly flags?: readonly string[];
+  readonly heartbeatInterval?: number;
+}
+
+export interface CliResult extends Exit {
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Parsed stdout; undefined when it is not one JSON document. */
+  readonly json: unknown;
+}
+
+export interface NodeState {
+  readonly node_name: string;
+  readonly status: string;
+  readonly availability: string;
+}
+
+export interface JobView {
+  readonly id: string;
+  readonly command: string;
+  readonly status: string;
+  readonly nodes: Readonly<Record<string, readonly string[]>>;
+  readonly [key: string]: unknown;
+}
+
+/** A server and agents as separate processes in a scratch directory. */
+export class Cluster {
+  readonly dir: string;
+  readonly dataDir: string;
+  readonly url: string;
+  readonly commandAddress: string;
+  readonly agents = new Map<string, StartedProcess>();
+  server: StartedProcess;
+  readonly #marker = randomBytes(8).toString('hex');
+  readonly #database: TestDatabase;
+  readonly #serverArgs: readonly string[];
+  #api: ApiClient | undefined;
+
+  private constructor(dir: string, ports: readonly number[], database: TestDatabase, options: ClusterOptions) {
+    const [http, heartbeat, command] = ports;
+    this.dir = dir;
+    this.dataDir = join(dir, 'server');
+    this.url = `http://127.0.0.1:${http}`;
+    this.commandAddress = `tcp://127.0.0.1:${command}`;
+    this.#database = database;
+    this.#serverArgs = [
+      ...['server', '--data-dir', this.dataDir, '--http', `127.0.0.1:${http}`],
+      ...['--heartbeat', `tcp://127.0.0.1:${heartbeat}`, '--command', this.commandAddress],
+      ...['--heartbeat-interval', String(options.heartbeatInterval ?? HEARTBEAT_INTERVAL)],
+      ...(database.url === undefined ? [] : ['--database-url', database.url]),
+      ...(options.flags ?? []),
+    ];
+    this.server = this.#launchServer();
+  }
+
+  static async start(options: ClusterOptions = {}): Promise<Cluster> {
+    const dir = mkdtempSync(join(tmpdir(), 'muster-e2e-'));
+    const cluster = new Cluster(dir, await freePorts(3), await testDatabase(), options);
+    await cluster.#serving();
+    return cluster;
+  }
+
+  /** Signs as the first admin. */
+  get api(): ApiClient {
+    this.#api ??= new ApiClient(this.url, {
+      name: 'admin',
+      privateKey: readFileSync(join(this.dataDir, 'admin.pem'), 'utf8'),
+    });
+    return this.#api;
+  }
+
+  get serverArgs(): readonly string[] {
+    return this.#serverArgs;
+  }
+
+  get environment(): NodeJS.ProcessEnv {
+    const { PATH, HOME } = process.env;
+    return { PATH, HOME, [MARKER]: this.#marker, MUSTER_CONFIG: join(this.dataDir, 'muster.yaml'), NO_COLOR: '1' };
+  }
+
+  // --- the command line
+
+  /** Starts `muster ARGS` and leaves it running. */
+  launch(what: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): StartedProcess {
+    const options = { cwd: this.dir, env: { ...this.environment, ...env } };
+    return new StartedProcess(what, process.execPath, [MUSTER, ...args], options);
+  }
+
+  /** Runs `muster ARGS` to its end, without a terminal. */
+  async muster(...args: readonly string[]): Promise<CliResult> {
+    const run = this.launch(`muster ${args.join(' ')}`, args);
+    run.closeInput();
+    const exit = await run.exited;
+    return { ...exit, stdout: run.stdout, stderr: run.stderr, json: document(run.stdout) };
+  }
+
+  /** `muster ARGS --json`, which must exit 0 and print one JSON document. */
+  async json<T>(...args: readonly string[]): Promise<T> {
+    const result = await this.muster(...withJson(args));
+    if (result.code !== 0 || result.json === undefined) {
+      throw new Error(`muster ${args.join(' ')}: exit ${result.code}\n${result.stdout}\n${result.stderr}`);
+    }
+    return result.json as T;
+  }
+
+  // --- the server
+
+  async killServer(signal: NodeJS.Signals = 'SIGKILL'): Promise<Exit> {
+    return this.server.kill(signal);
+  }
+
+  /** Starts the server again on the same data directory and ports. */
+  async restartServer(): Promise<void> {
+    this.server = this.#launchServer();
+    await this.#serving();
+  }
+
+  #launchServer(): StartedProcess {
+    mkdirSync(this.dataDir, { recursive: true });
+    const { MUSTER_CONFIG: _, ...env } = this.environment;
+    return new StartedProcess('the server', process.execPath, [MUSTER, ...this.#serverArgs], { cwd: this.dir, env });
+  }
+
+  async #serving(): Promise<void> {
+    await until('the server to answer', async () => {
+      if (this.server.exit !== null) throw new Error(`the server exited: ${this.server.log}`);
+      return (await fetch(`${this.url}/_status`)).ok;
+    });
+  }
+
+  // --- agents
+
+  async enrolToken(uses: number): Promise<string> {
+    const made = await this.json<{ token: string }>('token', 'create', '--uses', String(uses), '--ttl', '1h');
+    return made.token;
+  }
+
+  agentDir(name: string): string {
+    return join(this.dir, 'agents', name);
+  }
+
+  configureAgent(name: string, config: AgentConfig): string {
+    mkdirSync(this.agentDir(name), { recursive: true });
+    const file = join(this.agentDir(name), 'agent.json');
+    writeFileSync(file, JSON.stringify(config));
+    return file;
+  }
+
+  /** Starts an agent, enrolling it when a token is given, and waits for nothing. */
+  launchAgent(name: string, token?: string): StartedProcess {
+    const dir = this.agentDir(name);
+    const agent = this.launch(`agent ${name}`, [
+      ...['agent', '--server', this.url, '--org', 'default', '--name', name],
+      ...(token === undefined ? ['--key', join(dir, 'client.pem')] : ['--enroll', token]),
+      ...['--data-dir', dir, '--config', join(dir, 'agent.json')],
+    ]);
+    this.agents.set(name, agent);
+    return agent;
+  }
+
+  /** Enrols and starts agents, and waits until all are available. */
+  async startAgents(agents: Readonly<Record<string, AgentConfig>>): Promise<void> {
+    const names = Object.keys(agents);
+    const token = await this.enrolToken(names.length);
+    for (const [name, config] of Object.entries(agents)) {
+      this.configureAgent(name, config);
+      this.launchAgent(name, token);
+    }
+    await this.available(...names);
+  }
+
+  agent(name: string): StartedProcess {
+    const agent = this.agents.get(name);
+    if (agent === undefined) throw new Error(`no agent ${name}`);
+    return agent;
+  }
+
+  // --- what the server says
+
+  async nodeState(name: string): Promise<NodeState | undefined> {
+    const reply = await this.api.get(`pushy/node_states/${name}`);
+    return reply.status === 200 ? (reply.json as NodeState) : undefined;
+  }
+
+  async available(...names: readonly string[]): Promise<void> {
+    for (const name of names) {
+      await until(
+        `${name} to be available`,
+        async () => {
+          const agent = this.agents.get(name);
+          if (agent?.exit) throw new Error(`agent ${name} exited: ${agent.log}`);
+          return (await this.nodeState(name))?.availability === 'available';
+        },
+        30_000,
+      );
+    }
+  }
+
+  async down(name: string): Promise<void> {
+    await until(`${name} to be down`, async () => (await this.nodeState(name))?.status === 'down');
+  }
+
+  async startJob(body: Readonly<Record<string, unknown>>): Promise<string> {
+    const reply = await this.api.post('pushy/jobs', body);
+    if (reply.status !== 201) throw new Error(`POST jobs: ${reply.status} ${reply.text}`);
+    return (reply.json as { id: string }).id;
+  }
+
+  async job(id: string): Promise<JobView> {
+    const reply = await this.api.get(`pushy/jobs/${id}`);
+    if (reply.status !== 200) throw new Error(`GET job ${id}: ${reply.status} ${reply.text}`);
+    return reply.json as JobView;
+  }
+
+  /** The job, once it has this status. */
+  async jobIs(id: string, status: string): Promise<JobView> {
+    let last: JobView | undefined;
+    return until(`job ${id} to be ${status}`, async () => {
+      last = await this.job(id);
+      if (last.status !== status) throw new Error(JSON.stringify(last));
+      return last;
+    });
+  }
+
+  /** The job, once this node has this status in it. */
+  async nodeIs(id: string, node: string, status: string): Promise<JobView> {
+    return until(`${node} to be ${status} in ${id}`, async () => {
+      const job = await this.job(id);
+      if (!job.nodes[status]?.includes(node)) throw new Error(JSON.stringify(job));
+      return job;
+    });
+  }
+
+  /** Kills everything that was started, commands included, and removes the scratch directory and database. */
+  async stop(): Promise<void> {
+    killMarked(this.#marker);
+    await Promise.all([this.server.exited, ...[...this.agents.values()].map((agent) => agent.exited)]);
+    await this.#database.drop();
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+}
+
+/** `--json` belongs before `--`, after which everything is the node's command. */
+function withJson(args: readonly string[]): string[] {
+  const end = args.indexOf('--');
+  return end < 0 ? [...args, '--json'] : [...args.slice(0, end), '--json', ...args.slice(end)];
+}
+
+function document(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

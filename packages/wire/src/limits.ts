@@ -1,0 +1,44 @@
+/**
+ * Every limit of the wire, by name. Bytes are bytes of UTF-8; times say their unit.
+ * Where the deployed Push Jobs has a figure, it is that one (sheet §0.3, §3.8).
+ */
+export const LIMITS = {
+  /** Header frame (sheet §3.5). */
+  headerBytes: 2048,
+  /** Body of a message from a node, unless configured (sheet §3.8). */
+  bodyBytes: 65_536,
+  /** Body of a message to a node: a whole REST body (sheet §1.5) and its envelope fit. */
+  serverBodyBytes: 1_200_000,
+  /** Clock difference accepted in messages; the difference must be below it (sheet §3.5). */
+  messageSkewMs: 300_000,
+  /** Clock difference accepted in signed requests; the difference must be below it (sheet §1.5). */
+  requestSkewMs: 900_000,
+  /** Decoded size of a job's file (sheet §7.5). */
+  fileBytes: 100_000,
+  /** Most bytes of output in one native `output` message; base64 of it fits the body limit. */
+  outputChunkBytes: 32 * 1024,
+  /** Job ids (sheet §4.1). */
+  jobIdBytes: 64,
+  /** Names of nodes, organizations and servers, and incarnation ids. */
+  nameBytes: 255,
+  /** Reasons are cut to this, never refused. */
+  reasonBytes: 1024,
+  /** Facts, and as many labels, of one node. */
+  facts: 256,
+  /** One textual fact or label. */
+  factBytes: 4096,
+  /** Variables in a command's environment. */
+  envEntries: 1024,
+  /** Session keys (sheet §2.4). */
+  sessionKeyBytes: 32,
+  /** Pieces of a request signature: 40 hold an RSA key of 14,000 bits. */
+  authorizationHeaders: 40,
+  /** RSA keys of principals. */
+  minKeyBits: 2048,
+  /** Verification time grows with the square of it. */
+  maxKeyBits: 8192,
+  /** PEM text of a public key or certificate. */
+  pemBytes: 16_384,
+  /** An address in the node configuration. */
+  addressBytes: 1024,
+} as const;

@@ -1,13 +1,22 @@
+import type { RsaKey } from '../keys.js';
 import type { AgentEnvelope, AgentMessage, Dialect, DropCause, ServerMessage } from '../messages.js';
 
 /** A session: one key per node and configuration request, and counters in both directions. */
 export interface Session {
-  /** 32 bytes. */
+  /** 32 bytes; unused by `spec1`. */
   readonly key: Uint8Array;
   /** Sequence of the last message sent; the first is 1. */
   sent: number;
   /** Highest sequence received. Native drops whatever is not above it. */
   received: number;
+  /** Only `spec1` signs with RSA and has no session key (Push Jobs §7.1.1); its sessions must have this. */
+  readonly rsa?: RsaPair;
+}
+
+export interface RsaPair {
+  /** PEM of the other side's key. Who reads often, parses once. */
+  readonly peerPublicKey: RsaKey;
+  readonly ownPrivateKey: RsaKey;
 }
 
 /** A received message that must be dropped, with the cause for the counter. */

@@ -1,0 +1,44 @@
+#!/usr/bin/env node
+/**
+ * `npm run bench -- FIGURE [options]`: one script per figure, one JSON line per figure:
+ * {"figure","value","unit","target","floor","ratio",…}. Progress goes to stderr.
+ */
+import { parseArgs } from 'node:util';
+import * as pushNoop from './push-noop.mjs';
+
+const figures = { 'push-noop': pushNoop };
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    list: { type: 'boolean', default: false },
+    help: { type: 'boolean', short: 'h', default: false },
+    nodes: { type: 'string' },
+    rounds: { type: 'string' },
+    'database-url': { type: 'string' },
+  },
+});
+
+const usage = `Usage: npm run bench -- FIGURE [--nodes N] [--rounds N] [--database-url URL]
+       npm run bench -- --list`;
+
+if (values.list) {
+  for (const [name, { about }] of Object.entries(figures)) console.log(`${name.padEnd(12)} ${about}`);
+} else if (values.help || positionals.length !== 1 || figures[positionals[0]] === undefined) {
+  console.error(usage);
+  process.exitCode = values.help ? 0 : 2;
+} else {
+  const options = {
+    nodes: whole('nodes', 1000),
+    rounds: whole('rounds', 5),
+    databaseUrl: values['database-url'],
+  };
+  for await (const line of figures[positionals[0]].run(options)) console.log(JSON.stringify(line));
+}
+
+function whole(name, fallback) {
+  const value = values[name] === undefined ? fallback : Number(values[name]);
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  console.error(`--${name} must be a whole number above 0\n${usage}`);
+  process.exit(2);
+}

@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+
+const MUSTER = fileURLToPath(new URL('../packages/cli/bin/muster.js', import.meta.url));
+const LOOK_EVERY_MS = 50;
+const PATIENCE_MS = 120_000;
+
+/**
+ * A real `muster server` in a scratch directory; with `databaseUrl` in a database of its own on that PostgreSQL.
+ * @returns {Promise<{url: string, admin: {name: string, privateKey: string}, stop: () => Promise<void>}>}
+ */
+export async function startServer({ databaseUrl, flags = [] }) {
+  const dir = mkdtempSync(join(tmpdir(), 'muster-bench-'));
+  const database = databaseUrl === undefined ? undefined : await createDatabase(databaseUrl);
+  const [http, heartbeat, command] = [await freePort(), await freePort(), await freePort()];
+  const args = ['server', '--data-dir', dir, '--http', `127.0.0.1:${http}`, '--log-level', 'warn'];
+  args.push('--heartbeat', `tcp://127.0.0.1:${heartbeat}`, '--command', `tcp://127.0.0.1:${command}`, ...flags);
+  if (database !== undefined) args.push('--database-url', database.url);
+  const child = spawn(process.execPath, [MUSTER, ...args], { cwd: dir, stdio: ['ignore', 'ignore', 'inherit'] });
+  const exited = once(child, 'exit');
+  const stop = async () => {
+    child.kill('SIGTERM');
+    await exited;
+    await database?.drop();
+    rmSync(dir, { recursive: true, force: true });
+  };
+  const url = `http://127.0.0.1:${http}`;
+  try {
+    await until('the server to answer', async () => {
+      if (child.exitCode !== null) throw new Error(`the server exited with ${child.exitCode}`);
+      return (await fetch(`${url}/_status`)).ok;
+    });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { url, admin: { name: 'admin', privateKey: readFileSync(join(dir, 'admin.pem'), 'utf8') }, stop };
+}
+
+export async function freePort() {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+export async function until(what, probe, patienceMs = PATIENCE_MS) {
+  const end = Date.now() + patienceMs;
+  let last;
+  while (Date.now() < end) {
+    try {
+      const value = await probe();
+      if (value) return value;
+    } catch (error) {
+      last = error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+  throw new Error(`waited ${patienceMs} ms for ${what}${last === undefined ? '' : `: ${last.message}`}`);
+}
+
+export function median(values) {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+async function createDatabase(base) {
+  const name = `muster_bench_${randomBytes(6).toString('hex')}`;
+  await administer(base, `CREATE DATABASE ${name}`);
+  const url = new URL(base);
+  url.pathname = `/${name}`;
+  return { url: url.href, drop: () => administer(base, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) };
+}
+
+async function administer(connectionString, statement) {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

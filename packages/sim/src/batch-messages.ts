@@ -1,0 +1,28 @@
+/** Between the load generator and the child processes that hold its nodes. */
+
+/** Nodes that configure themselves as agents do, with a signed request each. */
+export interface ConfiguredBatch {
+  readonly kind: 'configured';
+  readonly server: string;
+  readonly org: string;
+  readonly names: readonly string[];
+  /** PEM, shared by all simulated nodes. */
+  readonly privateKey: string;
+  /** Configuration requests of this process in flight at once. */
+  readonly parallel: number;
+}
+
+/** Nodes that are told where to connect; for measurements without a Muster server. */
+export interface AssignedBatch {
+  readonly kind: 'assigned';
+  readonly org: string;
+  readonly address: string;
+  readonly curveServerKey: string;
+  readonly nodes: readonly { readonly name: string /** Base64. */; readonly sessionKey: string }[];
+}
+
+export type BatchOrder = ConfiguredBatch | AssignedBatch;
+
+export type BatchReport =
+  /** Every node has its sockets and has sent its first messages. */
+  { readonly kind: 'connected'; readonly nodes: number } | { readonly kind: 'failed'; readonly reason: string };

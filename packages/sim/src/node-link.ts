@@ -1,0 +1,100 @@
+import { type AgentMessage, type AgentState, dialects, type Frames, type Session } from '@muster/wire';
+import { Dealer } from 'zeromq';
+import { type NoOpState, noOp, READY } from './no-op.js';
+
+/** Where and as whom a simulated node connects. */
+export interface LinkOptions {
+  readonly org: string;
+  readonly node: string;
+  readonly incarnation: string;
+  readonly address: string;
+  readonly curveServerKey: string;
+  readonly curve: { readonly publicKey: string; readonly secretKey: string };
+  readonly sessionKey: Uint8Array;
+  readonly maxSkewMs: number;
+}
+
+/** Messages kept while the socket is not writable; a real agent bounds them, too. */
+const OUTBOX_LIMIT = 64;
+
+/** One simulated node on its own CURVE connection, speaking the native dialect. */
+export class NodeLink {
+  readonly node: string;
+  /** Messages dropped because they did not verify, or because the outbox was full. */
+  dropped = 0;
+  #state: NoOpState = READY;
+  readonly #options: LinkOptions;
+  readonly #session: Session;
+  readonly #dealer: Dealer;
+  readonly #outbox: Frames[] = [];
+  #sending = false;
+
+  constructor(options: LinkOptions) {
+    this.node = options.node;
+    this.#options = options;
+    this.#session = { key: options.sessionKey, sent: 0, received: 0 };
+    this.#dealer = new Dealer({
+      linger: 0,
+      receiveHighWaterMark: 0,
+      curveServerKey: options.curveServerKey,
+      curvePublicKey: options.curve.publicKey,
+      curveSecretKey: options.curve.secretKey,
+    });
+    this.#dealer.connect(options.address);
+    void this.#receive();
+  }
+
+  get state(): AgentState {
+    return this.#state.state;
+  }
+
+  beat(): void {
+    this.send({ type: 'heartbeat', state: this.#state.state, jobId: this.#state.jobId, last: null });
+  }
+
+  send(message: AgentMessage): void {
+    const { org, node, incarnation } = this.#options;
+    const frames = dialects.native.encodeAgent(message, { org, node, incarnation, now: Date.now() }, this.#session);
+    if (frames === null) return;
+    if (this.#outbox.length >= OUTBOX_LIMIT) this.dropped += 1;
+    else this.#outbox.push(frames);
+    if (!this.#sending) void this.#drain();
+  }
+
+  close(): void {
+    this.#dealer.close();
+  }
+
+  async #drain(): Promise<void> {
+    this.#sending = true;
+    try {
+      for (let frames = this.#outbox.shift(); frames !== undefined; frames = this.#outbox.shift()) {
+        await this.#dealer.send([Buffer.from(frames[0]), Buffer.from(frames[1])]);
+      }
+    } catch {
+      this.#outbox.length = 0;
+    }
+    this.#sending = false;
+  }
+
+  async #receive(): Promise<void> {
+    try {
+      for await (const [header, body] of this.#dealer) {
+        if (header !== undefined && body !== undefined) this.#react(header, body);
+      }
+    } catch {
+      // closed
+    }
+  }
+
+  #react(header: Uint8Array, body: Uint8Array): void {
+    try {
+      const limits = { now: Date.now(), maxSkewMs: this.#options.maxSkewMs };
+      const step = noOp(this.#state, dialects.native.openServer(header, body, this.#session, limits));
+      this.#state = step.state;
+      for (const reply of step.replies) this.send(reply);
+    } catch {
+      this.dropped += 1;
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import { availableParallelism } from 'node:os';
+import { generateKeyPair } from '@muster/wire';
+import { startBatches } from './batches.js';
+import { boundedly } from './bounded.js';
+import { type Credentials, signedCall } from './signed-call.js';
+
+export interface SimulatedNodesOptions {
+  /** Base URL of the REST API. */
+  readonly server: string;
+  readonly org: string;
+  readonly count: number;
+  /** Who registers the nodes: needs `org:admin`. */
+  readonly admin: Credentials;
+  /** Nodes are called PREFIX-00000 and so on. Default `sim`. */
+  readonly prefix?: string;
+  /** Default: one per processor. */
+  readonly processes?: number;
+  /** Requests in flight at once, while registering and configuring. Default 16. */
+  readonly parallel?: number;
+}
+
+export interface SimulatedNodes {
+  readonly names: readonly string[];
+  stop(): Promise<void>;
+}
+
+/** Nodes one process may hold: two open files each, and room for the rest. */
+const NODES_PER_PROCESS = 8_000;
+const NAME_DIGITS = 5;
+const PARALLEL = 16;
+
+/**
+ * Registers `count` nodes and connects them, each on a CURVE connection of its own, from child processes. They answer
+ * every command with success at once (see `noOp`) and heartbeat as the server's configuration says. All share one RSA
+ * key, because making thousands takes minutes; session and CURVE keys are their own. They do not subscribe to the
+ * server's heartbeat: the broadcast is no part of this load.
+ *
+ * Resolves when all have connected; whether the server finds them available is its own business.
+ */
+export async function startSimulatedNodes(options: SimulatedNodesOptions): Promise<SimulatedNodes> {
+  const { server, org, count } = options;
+  const parallel = options.parallel ?? PARALLEL;
+  const names = Array.from({ length: count }, (_, n) => nodeName(options.prefix ?? 'sim', n));
+  const { publicKey, privateKey } = await generateKeyPair();
+  await boundedly(names, parallel, (name) => register(options, name, publicKey));
+  const wanted = options.processes ?? availableParallelism();
+  const processes = Math.max(1, Math.min(count, Math.max(wanted, Math.ceil(count / NODES_PER_PROCESS))));
+  const size = Math.ceil(count / processes);
+  const batches = startBatches(
+    Array.from({ length: processes }, (_, n) => ({
+      kind: 'configured' as const,
+      server,
+      org,
+      names: names.slice(n * size, (n + 1) * size),
+      privateKey,
+      parallel: Math.ceil(parallel / processes),
+    })),
+  );
+  try {
+    await batches.connected;
+  } catch (error) {
+    await batches.stop();
+    throw error;
+  }
+  return { names, stop: () => batches.stop() };
+}
+
+export function nodeName(prefix: string, n: number): string {
+  return `${prefix}-${String(n).padStart(NAME_DIGITS, '0')}`;
+}
+
+async function register(options: SimulatedNodesOptions, name: string, publicKey: string): Promise<void> {
+  const path = `/organizations/${options.org}/nodes`;
+  const answer = await signedCall(options.server, options.admin, 'POST', path, { name, public_key: publicKey });
+  if (answer.status !== 201 && answer.status !== 200) {
+    throw new Error(`registering ${name}: ${answer.status} ${answer.text}`);
+  }
+}

@@ -265,10 +265,14 @@ export class Chef2Node {
     const order = message.type;
     if (order !== 'commit' && order !== 'run' && order !== 'abort' && order !== 'ack') return;
     const hook = this.hooks[order];
-    if (hook !== undefined && !hook(message, this)) return;
-    if (order === 'commit') this.#commit(message);
-    if (order === 'run') this.#run(message);
-    if (order === 'abort') this.#abort();
+    if (hook === undefined || hook(message, this)) this.comply(message);
+  }
+
+  /** The reaction of a well-behaved agent (sheet §6.4). */
+  comply(message: Body): void {
+    if (message.type === 'commit') this.#commit(message);
+    if (message.type === 'run') this.#run(message);
+    if (message.type === 'abort') this.#abort();
   }
 
   #commit(message: Body): void {

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { ApiClient } from './api-client.js';
 import { type TestDatabase, testDatabase } from './database.js';
 import { freePorts } from './ports.js';
+import { PushyServer } from './pushy-server.js';
 import { type Exit, killMarked, MARKER, StartedProcess } from './started-process.js';
 import { until } from './until.js';
 
@@ -36,22 +37,8 @@ export interface CliResult extends Exit {
   readonly json: unknown;
 }
 
-export interface NodeState {
-  readonly node_name: string;
-  readonly status: string;
-  readonly availability: string;
-}
-
-export interface JobView {
-  readonly id: string;
-  readonly command: string;
-  readonly status: string;
-  readonly nodes: Readonly<Record<string, readonly string[]>>;
-  readonly [key: string]: unknown;
-}
-
 /** A server and agents as separate processes in a scratch directory. */
-export class Cluster {
+export class Cluster extends PushyServer {
   readonly dir: string;
   readonly dataDir: string;
   readonly url: string;
@@ -64,6 +51,7 @@ export class Cluster {
   #api: ApiClient | undefined;
 
   private constructor(dir: string, ports: readonly number[], database: TestDatabase, options: ClusterOptions) {
+    super();
     const [http, heartbeat, command] = ports;
     this.dir = dir;
     this.dataDir = join(dir, 'server');
@@ -88,7 +76,7 @@ export class Cluster {
   }
 
   /** Signs as the first admin. */
-  get api(): ApiClient {
+  override get api(): ApiClient {
     this.#api ??= new ApiClient(this.url, {
       name: 'admin',
       privateKey: readFileSync(join(this.dataDir, 'admin.pem'), 'utf8'),
@@ -196,66 +184,17 @@ export class Cluster {
     await this.available(...names);
   }
 
+  /** Waits until these nodes are available; fails at once when the agent of one has exited. */
+  override async available(...names: readonly string[]): Promise<void> {
+    const exited = names.map((name) => this.agents.get(name)).find((agent) => agent?.exit);
+    if (exited) throw new Error(`${exited.what} exited: ${exited.log}`);
+    await super.available(...names);
+  }
+
   agent(name: string): StartedProcess {
     const agent = this.agents.get(name);
     if (agent === undefined) throw new Error(`no agent ${name}`);
     return agent;
-  }
-
-  // --- what the server says
-
-  async nodeState(name: string): Promise<NodeState | undefined> {
-    const reply = await this.api.get(`pushy/node_states/${name}`);
-    return reply.status === 200 ? (reply.json as NodeState) : undefined;
-  }
-
-  async available(...names: readonly string[]): Promise<void> {
-    for (const name of names) {
-      await until(
-        `${name} to be available`,
-        async () => {
-          const agent = this.agents.get(name);
-          if (agent?.exit) throw new Error(`agent ${name} exited: ${agent.log}`);
-          return (await this.nodeState(name))?.availability === 'available';
-        },
-        30_000,
-      );
-    }
-  }
-
-  async down(name: string): Promise<void> {
-    await until(`${name} to be down`, async () => (await this.nodeState(name))?.status === 'down');
-  }
-
-  async startJob(body: Readonly<Record<string, unknown>>): Promise<string> {
-    const reply = await this.api.post('pushy/jobs', body);
-    if (reply.status !== 201) throw new Error(`POST jobs: ${reply.status} ${reply.text}`);
-    return (reply.json as { id: string }).id;
-  }
-
-  async job(id: string): Promise<JobView> {
-    const reply = await this.api.get(`pushy/jobs/${id}`);
-    if (reply.status !== 200) throw new Error(`GET job ${id}: ${reply.status} ${reply.text}`);
-    return reply.json as JobView;
-  }
-
-  /** The job, once it has this status. */
-  async jobIs(id: string, status: string): Promise<JobView> {
-    let last: JobView | undefined;
-    return until(`job ${id} to be ${status}`, async () => {
-      last = await this.job(id);
-      if (last.status !== status) throw new Error(JSON.stringify(last));
-      return last;
-    });
-  }
-
-  /** The job, once this node has this status in it. */
-  async nodeIs(id: string, node: string, status: string): Promise<JobView> {
-    return until(`${node} to be ${status} in ${id}`, async () => {
-      const job = await this.job(id);
-      if (!job.nodes[status]?.includes(node)) throw new Error(JSON.stringify(job));
-      return job;
-    });
   }
 
   /** Kills everything that was started, commands included, and removes the scratch directory and database. */

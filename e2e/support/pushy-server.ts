@@ -1,0 +1,72 @@
+import type { ApiClient } from './api-client.js';
+import { until } from './until.js';
+
+export interface NodeState {
+  readonly node_name: string;
+  readonly status: string;
+  readonly availability: string;
+}
+
+export interface JobView {
+  readonly id: string;
+  readonly command: string;
+  readonly status: string;
+  readonly nodes: Readonly<Record<string, readonly string[]>>;
+  readonly [key: string]: unknown;
+}
+
+/** What tests ask of a running server over its REST API. */
+export abstract class PushyServer {
+  /** Signs as an admin of the organization `default`. */
+  abstract get api(): ApiClient;
+
+  async nodeState(name: string): Promise<NodeState | undefined> {
+    const reply = await this.api.get(`pushy/node_states/${name}`);
+    return reply.status === 200 ? (reply.json as NodeState) : undefined;
+  }
+
+  async available(...names: readonly string[]): Promise<void> {
+    for (const name of names) {
+      await until(
+        `${name} to be available`,
+        async () => (await this.nodeState(name))?.availability === 'available',
+        30_000,
+      );
+    }
+  }
+
+  async down(name: string): Promise<void> {
+    await until(`${name} to be down`, async () => (await this.nodeState(name))?.status === 'down');
+  }
+
+  async startJob(body: Readonly<Record<string, unknown>>): Promise<string> {
+    const reply = await this.api.post('pushy/jobs', body);
+    if (reply.status !== 201) throw new Error(`POST jobs: ${reply.status} ${reply.text}`);
+    return (reply.json as { id: string }).id;
+  }
+
+  async job(id: string): Promise<JobView> {
+    const reply = await this.api.get(`pushy/jobs/${id}`);
+    if (reply.status !== 200) throw new Error(`GET job ${id}: ${reply.status} ${reply.text}`);
+    return reply.json as JobView;
+  }
+
+  /** The job, once it has this status. */
+  async jobIs(id: string, status: string): Promise<JobView> {
+    let last: JobView | undefined;
+    return until(`job ${id} to be ${status}`, async () => {
+      last = await this.job(id);
+      if (last.status !== status) throw new Error(JSON.stringify(last));
+      return last;
+    });
+  }
+
+  /** The job, once this node has this status in it. */
+  async nodeIs(id: string, node: string, status: string): Promise<JobView> {
+    return until(`${node} to be ${status} in ${id}`, async () => {
+      const job = await this.job(id);
+      if (!job.nodes[status]?.includes(node)) throw new Error(JSON.stringify(job));
+      return job;
+    });
+  }
+}

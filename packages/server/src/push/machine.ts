@@ -225,7 +225,7 @@ function startMore(job: JobState, tally: Tally, rules: JobRules, now: number): J
   const nextStartAt = from + count * gapMs;
   const effects: JobEffect[] = count > 0 ? [{ type: 'start', count }] : [];
   if (count < wanted) effects.push({ type: 'wake_at', at: Math.ceil(nextStartAt) });
-  return { job: { ...job, nextStartAt }, effects };
+  return { job: count === 0 ? job : { ...job, nextStartAt }, effects };
 }
 
 function abort(job: JobState, rules: JobRules, now: number, ending: FinalJobStatus, reason: string): JobStep {

@@ -1,0 +1,81 @@
+import type { Timer } from '@muster/wire';
+import type { Organization } from '../auth/types.js';
+import { EMPTY_TALLY, type JobState, NEW_JOB, type Tally } from './machine.js';
+import { isFinal, type JobNode, standing } from './node-machine.js';
+import type { JobSpec } from './types.js';
+
+/** An unfinished job in memory: the machines' states and the counts they need. Owned by the controller. */
+export class LiveJob {
+  readonly org: Organization;
+  readonly id: string;
+  readonly spec: JobSpec;
+  /** `spec` as stored: it never changes, the row often does. */
+  readonly specText: string;
+  readonly requester: string;
+  readonly createdAt: number;
+  /** When the status last changed. */
+  updatedAt: number;
+  state: JobState = NEW_JOB;
+  tally: Tally = EMPTY_TALLY;
+  readonly nodes = new Map<string, JobNode>();
+  /** Incarnation each node had when it was claimed. */
+  readonly incarnations = new Map<string, string | null>();
+  /** Nodes that became ready, first come first served; entries may have gone stale. */
+  readonly readyQueue: string[] = [];
+  /** Number of the last event. */
+  seq = 0;
+  /** Time of the last event: never goes back, whatever the clock does. */
+  lastEventAt = 0;
+  deadlineTimer: Timer | null = null;
+  wakeTimer: Timer | null = null;
+  ackTimer: Timer | null = null;
+  nodeTimer: Timer | null = null;
+  readonly unfinished = new Set<string>();
+
+  constructor(init: {
+    org: Organization;
+    id: string;
+    spec: JobSpec;
+    requester: string;
+    createdAt: number;
+  }) {
+    this.org = init.org;
+    this.id = init.id;
+    this.spec = init.spec;
+    this.specText = JSON.stringify(init.spec);
+    this.requester = init.requester;
+    this.createdAt = init.createdAt;
+    this.updatedAt = init.createdAt;
+  }
+
+  /** Puts a node's new state in place and keeps counts, queue and unfinished set true to it. */
+  setNode(name: string, node: JobNode): void {
+    const before = this.nodes.get(name);
+    const from = before === undefined ? null : standing(before);
+    const to = standing(node);
+    this.nodes.set(name, node);
+    if (isFinal(node.status)) this.unfinished.delete(name);
+    else this.unfinished.add(name);
+    if (from === to) return;
+    const tally = { ...this.tally };
+    if (from !== null) tally[from] -= 1;
+    if (to !== null) tally[to] += 1;
+    this.tally = tally;
+    if (to === 'ready') this.readyQueue.push(name);
+  }
+
+  /** Takes the next node that is still ready and waiting for its start. */
+  nextReady(): string | undefined {
+    for (;;) {
+      const name = this.readyQueue.shift();
+      if (name === undefined) return undefined;
+      const node = this.nodes.get(name);
+      if (node?.status === 'ready' && !node.starting) return name;
+    }
+  }
+
+  cancelTimers(): void {
+    for (const timer of [this.deadlineTimer, this.wakeTimer, this.ackTimer, this.nodeTimer]) timer?.cancel();
+    this.deadlineTimer = this.wakeTimer = this.ackTimer = this.nodeTimer = null;
+  }
+}

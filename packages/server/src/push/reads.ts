@@ -1,0 +1,275 @@
+import type { Schema } from '@muster/store';
+import type { Kysely } from 'kysely';
+import type { Organization } from '../auth/types.js';
+import type { PushEvent, PushEventName } from './ports.js';
+import type { JobNodeRow, JobOutputRow, JobRow } from './repository.js';
+
+type Read = Kysely<Schema>;
+type Stream = JobOutputRow['stream'];
+
+/** A job of this organization; a job of another one does not exist (sheet §7.7). */
+export function findJob(read: Read, orgId: string, jobId: string): Promise<JobRow | undefined> {
+  return read.selectFrom('jobs').selectAll().where('id', '=', jobId).where('org_id', '=', orgId).executeTakeFirst();
+}
+
+/** The position after a row of the list: its creation time and id. */
+export interface JobCursor {
+  readonly createdAt: number;
+  readonly id: string;
+}
+
+export interface JobFilter {
+  readonly statuses?: readonly string[];
+  /** Exact, or with `*` at the end everything that begins so. */
+  readonly command?: string;
+  readonly requester?: string;
+  readonly node?: string;
+  /** Milliseconds, both exclusive. */
+  readonly createdAfter?: number;
+  readonly createdBefore?: number;
+}
+
+/** Newest first. */
+export function listJobs(
+  read: Read,
+  orgId: string,
+  filter: JobFilter,
+  page: { readonly limit: number; readonly after?: JobCursor },
+): Promise<JobRow[]> {
+  let query = read.selectFrom('jobs').selectAll().where('org_id', '=', orgId);
+  const { statuses, command, requester, node, createdAfter, createdBefore } = filter;
+  if (statuses !== undefined) query = query.where('status', 'in', statuses);
+  if (command?.endsWith('*')) {
+    const prefix = command.slice(0, -1);
+    query = query.where((eb) =>
+      eb(eb.fn<string>('substr', ['command', eb.lit(1), eb.val([...prefix].length)]), '=', prefix),
+    );
+  } else if (command !== undefined) {
+    query = query.where('command', '=', command);
+  }
+  if (requester !== undefined) query = query.where('requester', '=', requester);
+  if (node !== undefined) {
+    query = query.where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('job_nodes')
+          .select('job_nodes.node')
+          .whereRef('job_nodes.job_id', '=', 'jobs.id')
+          .where('job_nodes.node', '=', node),
+      ),
+    );
+  }
+  if (createdAfter !== undefined) query = query.where('created_at', '>', createdAfter);
+  if (createdBefore !== undefined) query = query.where('created_at', '<', createdBefore);
+  const { after } = page;
+  if (after !== undefined) {
+    query = query.where((eb) =>
+      eb.or([
+        eb('created_at', '<', after.createdAt),
+        eb.and([eb('created_at', '=', after.createdAt), eb('id', '<', after.id)]),
+      ]),
+    );
+  }
+  return query.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(page.limit).execute();
+}
+
+/** Job-nodes by name. */
+export function listJobNodes(
+  read: Read,
+  jobId: string,
+  filter: { readonly statuses?: readonly string[] },
+  page: { readonly limit: number; readonly after?: string },
+): Promise<JobNodeRow[]> {
+  let query = read.selectFrom('job_nodes').selectAll().where('job_id', '=', jobId);
+  if (filter.statuses !== undefined) query = query.where('status', 'in', filter.statuses);
+  if (page.after !== undefined) query = query.where('node', '>', page.after);
+  return query.orderBy('node').limit(page.limit).execute();
+}
+
+export function findJobNode(read: Read, jobId: string, node: string): Promise<JobNodeRow | undefined> {
+  return read
+    .selectFrom('job_nodes')
+    .selectAll()
+    .where('job_id', '=', jobId)
+    .where('node', '=', node)
+    .executeTakeFirst();
+}
+
+/** Every node of a job with its status, by name: all that the job object shows of them. */
+export function nodeStatuses(read: Read, jobId: string): Promise<{ node: string; status: string }[]> {
+  return read.selectFrom('job_nodes').select(['node', 'status']).where('job_id', '=', jobId).orderBy('node').execute();
+}
+
+export interface UnfinishedJob {
+  readonly org: Organization;
+  readonly job: JobRow;
+  readonly nodes: readonly JobNodeRow[];
+}
+
+/** What a starting server goes on with (Push Jobs §5.6), oldest first. */
+export async function unfinishedJobs(read: Read): Promise<UnfinishedJob[]> {
+  const jobs = await read
+    .selectFrom('jobs')
+    .innerJoin('organizations', 'organizations.id', 'jobs.org_id')
+    .selectAll('jobs')
+    .select('organizations.name as org_name')
+    .where('jobs.phase', '!=', 'finished')
+    .orderBy('jobs.created_at')
+    .orderBy('jobs.id')
+    .execute();
+  const unfinished: UnfinishedJob[] = [];
+  for (const { org_name, ...job } of jobs) {
+    const nodes = await read.selectFrom('job_nodes').selectAll().where('job_id', '=', job.id).orderBy('node').execute();
+    unfinished.push({ org: { id: job.org_id, name: org_name }, job, nodes });
+  }
+  return unfinished;
+}
+
+/** Stored pieces of one stream in order, from the one that holds byte `from` on. */
+export function readOutput(
+  read: Read,
+  jobId: string,
+  node: string,
+  stream: Stream,
+  range: { readonly from: number; readonly limit: number },
+): Promise<Pick<JobOutputRow, 'position' | 'data'>[]> {
+  return read
+    .selectFrom('job_outputs')
+    .select(['position', 'data'])
+    .where('job_id', '=', jobId)
+    .where('node', '=', node)
+    .where('stream', '=', stream)
+    .where((eb) => eb(eb('position', '+', eb.fn<number>('length', ['data'])), '>', range.from))
+    .orderBy('position')
+    .limit(range.limit)
+    .execute();
+}
+
+/** How many bytes of a stream are stored, and where the last of them ends. */
+export async function outputExtent(
+  read: Read,
+  jobId: string,
+  node: string,
+  stream: Stream,
+): Promise<{ readonly chunks: number; readonly bytes: number; readonly end: number }> {
+  const row = await read
+    .selectFrom('job_outputs')
+    .select((eb) => [
+      eb.fn.countAll<number>().as('chunks'),
+      eb.fn.sum<number | null>(eb.fn('length', ['data'])).as('bytes'),
+      eb.fn.max<number | null>(eb('position', '+', eb.fn<number>('length', ['data']))).as('end'),
+    ])
+    .where('job_id', '=', jobId)
+    .where('node', '=', node)
+    .where('stream', '=', stream)
+    .executeTakeFirstOrThrow();
+  return { chunks: Number(row.chunks), bytes: Number(row.bytes ?? 0), end: Number(row.end ?? 0) };
+}
+
+function toEvent(row: { seq: number; name: string; data: string; at: number }): PushEvent {
+  return { seq: row.seq, name: row.name as PushEventName, at: row.at, data: JSON.parse(row.data) };
+}
+
+/** Events after `seq`, in order. */
+export async function eventsAfter(read: Read, jobId: string, seq: number, limit: number): Promise<PushEvent[]> {
+  const rows = await read
+    .selectFrom('job_events')
+    .select(['seq', 'name', 'data', 'at'])
+    .where('job_id', '=', jobId)
+    .where('seq', '>', seq)
+    .orderBy('seq')
+    .limit(limit)
+    .execute();
+  return rows.map(toEvent);
+}
+
+export interface OrgEvent {
+  readonly orgId: string;
+  readonly jobId: string;
+  readonly event: PushEvent;
+}
+
+/** What the organization feeds showed since `since`, in order of time. */
+export async function orgEventsSince(read: Read, since: number): Promise<OrgEvent[]> {
+  const rows = await read
+    .selectFrom('jobs')
+    .innerJoin('job_events', 'job_events.job_id', 'jobs.id')
+    .select(['jobs.org_id', 'jobs.id', 'job_events.seq', 'job_events.name', 'job_events.data', 'job_events.at'])
+    .where('jobs.updated_at', '>', since)
+    .where('job_events.at', '>', since)
+    .where('job_events.name', 'in', ['start', 'job_complete'])
+    .orderBy('job_events.at')
+    .orderBy('jobs.id')
+    .orderBy('job_events.seq')
+    .execute();
+  return rows.map((row) => ({ orgId: row.org_id, jobId: row.id, event: toEvent(row) }));
+}
+
+/**
+ * How many events each organization's feed has ever had: a `start` per job, and a `job_complete` per finished one,
+ * unless it crashed.
+ */
+export async function orgEventCounts(read: Read): Promise<Map<string, number>> {
+  const rows = await read
+    .selectFrom('jobs')
+    .select((eb) => [
+      'org_id',
+      eb.fn.countAll<number>().as('started'),
+      eb.fn
+        .sum<number>(
+          eb
+            .case()
+            .when(eb.and([eb('phase', '=', 'finished'), eb('status', '!=', 'crashed')]))
+            .then(1)
+            .else(0)
+            .end(),
+        )
+        .as('finished'),
+    ])
+    .groupBy('org_id')
+    .execute();
+  return new Map(rows.map((row) => [row.org_id, Number(row.started) + Number(row.finished)]));
+}
+
+/** Number and time of a job's newest event. */
+export async function lastEvent(read: Read, jobId: string): Promise<{ readonly seq: number; readonly at: number }> {
+  const row = await read
+    .selectFrom('job_events')
+    .select(['seq', 'at'])
+    .where('job_id', '=', jobId)
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row ?? { seq: 0, at: 0 };
+}
+
+/** Where every captured stream of a job stands: end of the last byte, and bytes kept. */
+export async function outputEnds(
+  read: Read,
+  jobId: string,
+): Promise<{ node: string; stream: Stream; end: number; kept: number }[]> {
+  const rows = await read
+    .selectFrom('job_outputs')
+    .select((eb) => [
+      'node',
+      'stream',
+      eb.fn.max<number>(eb('position', '+', eb.fn<number>('length', ['data']))).as('end'),
+      eb.fn.sum<number>(eb.fn('length', ['data'])).as('kept'),
+    ])
+    .where('job_id', '=', jobId)
+    .groupBy(['node', 'stream'])
+    .execute();
+  return rows.map((row) => ({ ...row, end: Number(row.end), kept: Number(row.kept) }));
+}
+
+/** Nodes of a job that stand at one of these statuses, by name. */
+export async function jobNodeNames(read: Read, jobId: string, statuses: readonly string[]): Promise<string[]> {
+  const rows = await read
+    .selectFrom('job_nodes')
+    .select('node')
+    .where('job_id', '=', jobId)
+    .where('status', 'in', statuses)
+    .orderBy('node')
+    .execute();
+  return rows.map((row) => row.node);
+}

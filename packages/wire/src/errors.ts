@@ -134,6 +134,12 @@ export const ERRORS = {
     message: 'internal error',
     fix: 'See the server log; report it with the request id.',
   },
+  node_busy: {
+    status: 409,
+    exit: 1,
+    message: "node '{name}' is busy with job {job}",
+    fix: 'Wait for the job, abort it, or delete the node with ?force=true.',
+  },
   // push jobs, sheet §7.5 (texts to the letter)
   invalid_command: { status: 400, exit: 2, message: 'invalid command supplied', fix: '`command` must be a string.' },
   invalid_nodes: {

@@ -1,0 +1,28 @@
+import { LIMITS } from '@muster/wire';
+
+/** Limits of a push job request, beyond the body limit of the HTTP layer. */
+
+export const MAX_COMMAND_BYTES = 32_768;
+export const MAX_NODE_NAME_BYTES = LIMITS.nameBytes;
+/** The deployed server stores 32 characters (sheet §7.5). */
+export const MAX_USER_LENGTH = 32;
+export const MAX_DIR_BYTES = 4096;
+export const MAX_ENV_ENTRIES = LIMITS.envEntries;
+export const MAX_ENV_BYTES = 131_072;
+/** Decoded size of `file` (sheet §7.5). */
+export const MAX_FILE_BYTES = LIMITS.fileBytes;
+export const MAX_SECONDS = 31_536_000;
+export const MAX_START_RATE = 1_000_000;
+export const MAX_GROUP_NAME_LENGTH = 255;
+export const MAX_SEARCH_LENGTH = 16_384;
+
+/** Paging. */
+export const DEFAULT_PAGE = 1000;
+export const MAX_PAGE = 10_000;
+
+/** Events a feed reader may fall behind in memory; then it reads from the store again. */
+export const MAX_FEED_BACKLOG = 1000;
+/** Events read from the store at once. */
+export const EVENT_PAGE = 1000;
+/** Events the organization feed keeps, however long its retention. */
+export const MAX_ORG_EVENTS = 10_000;

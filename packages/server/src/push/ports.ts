@@ -1,0 +1,88 @@
+import type { Store } from '@muster/store';
+import type { Clock } from '@muster/wire';
+import type { Organization } from '../auth/types.js';
+import type { ServerConfig } from '../config/schema.js';
+import type { NodeRegistry } from '../nodes/types.js';
+import type { JobSpec } from './types.js';
+
+/** Names of job events (sheet §7.10). */
+export type PushEventName =
+  | 'start'
+  | 'quorum_vote'
+  | 'quorum_succeeded'
+  | 'run_start'
+  | 'run_complete'
+  | 'rehab'
+  | 'job_complete';
+
+/** One event of a job, as stored in `job_events`. `seq` counts from 1 without gaps. */
+export interface PushEvent {
+  readonly seq: number;
+  readonly name: PushEventName;
+  /** Milliseconds since the epoch; never before the event with the previous `seq`. */
+  readonly at: number;
+  /** Without `timestamp`, which the feed adds. */
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** What the controller tells the feeds, after the commit that holds the event. */
+export interface FeedPort {
+  /** In `seq` order per job. `job_complete` closes the job's live streams. */
+  publish(orgId: string, jobId: string, event: PushEvent): void;
+  /** The job ended without `job_complete`: its live streams close. */
+  ended(jobId: string): void;
+}
+
+/** Bytes that were just stored; followers read them from the store. */
+export interface StoredOutput {
+  readonly jobId: string;
+  readonly node: string;
+  readonly stream: 'stdout' | 'stderr';
+}
+
+export interface StartJob {
+  readonly org: Organization;
+  readonly jobId: string;
+  readonly spec: JobSpec;
+  readonly requester: string;
+  readonly nodes: readonly string[];
+  /** Listed in the job, but `nacked` with reason `permission denied` from the start (N13). */
+  readonly denied: readonly string[];
+}
+
+/** What the routes need of the controller. */
+export interface PushController {
+  /** Resolves when the job is durable; rejects with `store_unavailable`, and then nothing was stored. */
+  start(input: StartJob): Promise<void>;
+  /** Idempotent. False when the job had already finished. Resolves when the abort is durable. */
+  abort(orgId: string, jobId: string, requester: string): Promise<boolean>;
+  /** Unfinished, or finished and still in its linger. */
+  isLive(jobId: string): boolean;
+  liveJobs(): readonly string[];
+  /** Called after output was stored, and after a node's status became final. Returns how to stop listening. */
+  onOutput(listener: (output: StoredOutput) => void): () => void;
+}
+
+export interface PushLog {
+  info(details: object, message: string): void;
+  warn(details: object, message: string): void;
+  error(details: object, message: string): void;
+}
+
+/** What the controller is made from. It reads through `store.read` with the functions of `repository.ts`. */
+export interface PushControllerDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: PushLog;
+  readonly nodes: NodeRegistry;
+  readonly feed: FeedPort;
+  readonly config: ServerConfig;
+  /** Incarnation of this server process, written into the rows. */
+  readonly incarnation: string;
+}
+
+/** The controller with its life cycle; `start` loads unfinished jobs (Push Jobs §5.6) before routes are served. */
+export interface PushControllerService extends PushController {
+  load(): Promise<void>;
+  stop(): Promise<void>;
+}

@@ -1,0 +1,38 @@
+import type { JobRequest } from './request.js';
+import { resolveShare } from './shares.js';
+import type { JobSpec } from './types.js';
+
+/** What the server's settings give to jobs that do not say. Seconds. */
+export interface JobDefaults {
+  readonly runTimeout: number;
+  readonly votingTimeout: number;
+}
+
+/**
+ * Turns shares into counts, now that the number of nodes is known. Nodes whose EXECUTE is denied count: they were
+ * asked for, and a quorum of all of them cannot be reached without them (N13).
+ */
+export function resolveSpec(request: JobRequest, nodeCount: number, target: string, defaults: JobDefaults): JobSpec {
+  const { quorum, concurrency, maxFailures } = request;
+  return {
+    command: request.command,
+    options: request.options,
+    capture: request.capture,
+    quorum: quorum === null ? nodeCount : resolveShare(quorum, nodeCount),
+    runTimeout: request.runTimeout ?? defaults.runTimeout,
+    votingTimeout: request.votingTimeout ?? defaults.votingTimeout,
+    ackTimeout: request.ackTimeout,
+    nodeTimeout: request.nodeTimeout,
+    concurrency: concurrency === null ? null : Math.max(1, resolveShare(concurrency, nodeCount)),
+    startRate: request.startRate,
+    maxFailures: maxFailures === null ? null : resolveShare(maxFailures, nodeCount),
+    target,
+  };
+}
+
+const RANDOM_BYTES = 10;
+
+/** The last 12 digits of the organization's id, then 20 random ones (sheet §7.5). */
+export function newJobId(orgId: string, random: (bytes: number) => Uint8Array): string {
+  return orgId.slice(-12) + Buffer.from(random(RANDOM_BYTES)).toString('hex');
+}

@@ -273,3 +273,8 @@ export async function jobNodeNames(read: Read, jobId: string, statuses: readonly
     .execute();
   return rows.map((row) => row.node);
 }
+
+/** Nodes that have not ended yet. */
+export function unfinishedNodeNames(read: Read, jobId: string): Promise<string[]> {
+  return jobNodeNames(read, jobId, ['new', 'ready', 'running']);
+}

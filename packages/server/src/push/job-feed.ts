@@ -1,0 +1,124 @@
+import type { Schema } from '@muster/store';
+import type { Kysely } from 'kysely';
+import { EVENT_PAGE, MAX_FEED_BACKLOG } from './limits.js';
+import type { PushEvent } from './ports.js';
+import { eventsAfter, findJob, lastEvent } from './reads.js';
+import { type Subscription, Topics } from './subscription.js';
+import { formatMicros, Timeline } from './timeline.js';
+
+/** One event as it goes over the wire. `data` already holds `timestamp`. */
+export interface FeedEvent {
+  readonly event: string;
+  readonly id: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+const ID = /^job-([1-9]\d{0,14})$/;
+
+/**
+ * Feeds of single jobs (sheet §7.10). History is read from the store, what happens meanwhile comes from memory;
+ * `seq` joins the two without a gap or a repetition.
+ */
+export class JobFeed {
+  readonly #read: Kysely<Schema>;
+  readonly #topics = new Topics<PushEvent>(MAX_FEED_BACKLOG);
+
+  constructor(read: Kysely<Schema>) {
+    this.#read = read;
+  }
+
+  publish(jobId: string, event: PushEvent): void {
+    this.#topics.publish(jobId, event);
+    if (event.name === 'job_complete') this.#topics.close(jobId);
+  }
+
+  /** The job's live streams end. */
+  close(jobId: string): void {
+    this.#topics.close(jobId);
+  }
+
+  closeAll(): void {
+    this.#topics.closeAll();
+  }
+
+  get readers(): number {
+    return this.#topics.size;
+  }
+
+  /**
+   * The job's events after `lastEventId` (from the start when it is absent or unknown), then live ones, up to and
+   * including `job_complete`. Ends early when `signal` is aborted or the job ends without that event.
+   */
+  stream(
+    orgId: string,
+    jobId: string,
+    lastEventId: string | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<FeedEvent> {
+    const subscription = this.#topics.subscribe(jobId);
+    signal.addEventListener('abort', () => this.#topics.unsubscribe(jobId, subscription), { once: true });
+    return this.#follow(orgId, jobId, lastEventId, subscription);
+  }
+
+  async *#follow(
+    orgId: string,
+    jobId: string,
+    lastEventId: string | undefined,
+    subscription: Subscription<PushEvent>,
+  ): AsyncGenerator<FeedEvent> {
+    try {
+      const job = await findJob(this.#read, orgId, jobId);
+      if (job === undefined) return;
+      // An unknown id means from the start.
+      const known = Number(ID.exec(lastEventId ?? '')?.[1] ?? 0);
+      const last = await lastEvent(this.#read, jobId);
+      const reader = new JobReader(this.#read, jobId, known > last.seq ? 0 : known);
+      yield* reader.catchUp();
+      // Everything of a job that had finished before was stored before.
+      if (reader.done || job.phase === 'finished') return;
+      for (;;) {
+        const event = await subscription.next();
+        if (event === null) return;
+        if (event === 'lagged' || event.seq > reader.seen + 1) yield* reader.catchUp();
+        if (event !== 'lagged') yield* reader.show(event);
+        if (reader.done) return;
+      }
+    } finally {
+      this.#topics.unsubscribe(jobId, subscription);
+    }
+  }
+}
+
+/** Walks a job's events in order, showing those after a given one. */
+class JobReader {
+  readonly #read: Kysely<Schema>;
+  readonly #jobId: string;
+  readonly #after: number;
+  readonly #timeline = new Timeline();
+  seen = 0;
+  done = false;
+
+  constructor(read: Kysely<Schema>, jobId: string, after: number) {
+    this.#read = read;
+    this.#jobId = jobId;
+    this.#after = after;
+  }
+
+  /** Everything stored and not seen yet. */
+  async *catchUp(): AsyncGenerator<FeedEvent> {
+    for (;;) {
+      const events = await eventsAfter(this.#read, this.#jobId, this.seen, EVENT_PAGE);
+      for (const event of events) yield* this.show(event);
+      if (events.length < EVENT_PAGE) return;
+    }
+  }
+
+  *show(event: PushEvent): Generator<FeedEvent> {
+    if (event.seq <= this.seen) return;
+    this.seen = event.seq;
+    const timestamp = formatMicros(this.#timeline.next(event.at));
+    this.done = event.name === 'job_complete';
+    if (event.seq <= this.#after) return;
+    yield { event: event.name, id: `job-${event.seq}`, data: { timestamp, ...event.data } };
+  }
+}

@@ -1,0 +1,136 @@
+import type { Schema } from '@muster/store';
+import type { Clock } from '@muster/wire';
+import type { Kysely } from 'kysely';
+import type { FeedEvent } from './job-feed.js';
+import { MAX_FEED_BACKLOG, MAX_ORG_EVENTS } from './limits.js';
+import type { PushEvent } from './ports.js';
+import { orgEventCounts, orgEventsSince } from './reads.js';
+import { type Subscription, Topics } from './subscription.js';
+import { formatMicros, Timeline } from './timeline.js';
+
+interface Entry {
+  readonly number: number;
+  readonly at: number;
+  readonly shown: FeedEvent;
+}
+
+/** The recent events of one organization. */
+interface History {
+  /** Number of the newest event ever; ids count on over restarts. */
+  last: number;
+  entries: Entry[];
+  readonly timeline: Timeline;
+}
+
+/**
+ * The feed of an organization: `start` and `job_complete` of all its jobs, kept for a while (sheet §7.10).
+ * Never ends by itself.
+ */
+export class OrgFeed {
+  readonly #clock: Clock;
+  readonly #retentionMs: number;
+  readonly #histories = new Map<string, History>();
+  readonly #topics = new Topics<Entry>(MAX_FEED_BACKLOG);
+
+  constructor(clock: Clock, retentionSeconds: number) {
+    this.#clock = clock;
+    this.#retentionMs = retentionSeconds * 1000;
+  }
+
+  /** Goes on where an earlier process stopped, so that readers that reconnect miss nothing. Before any `publish`. */
+  async load(read: Kysely<Schema>): Promise<void> {
+    const counts = await orgEventCounts(read);
+    const recent = await orgEventsSince(read, this.#clock.now() - this.#retentionMs);
+    for (const { orgId } of recent) counts.set(orgId, (counts.get(orgId) ?? 1) - 1);
+    for (const [orgId, last] of counts) this.#history(orgId).last = Math.max(0, last);
+    for (const { orgId, jobId, event } of recent) this.publish(orgId, jobId, event);
+  }
+
+  publish(orgId: string, jobId: string, event: PushEvent): void {
+    if (event.name !== 'start' && event.name !== 'job_complete') return;
+    const history = this.#history(orgId);
+    this.#expire(history);
+    history.last += 1;
+    const timestamp = formatMicros(history.timeline.next(event.at));
+    const entry: Entry = {
+      number: history.last,
+      at: event.at,
+      shown: { event: event.name, id: `org-${history.last}`, data: { timestamp, ...event.data, job: jobId } },
+    };
+    history.entries.push(entry);
+    if (history.entries.length > MAX_ORG_EVENTS) history.entries.shift();
+    this.#topics.publish(orgId, entry);
+  }
+
+  closeAll(): void {
+    this.#topics.closeAll();
+  }
+
+  get readers(): number {
+    return this.#topics.size;
+  }
+
+  /**
+   * Without `lastEventId` only what happens from now on; after a known id what followed it; an unknown id gives
+   * `start_of_history` and everything kept. Then live, until `signal` is aborted or the server stops.
+   */
+  stream(orgId: string, lastEventId: string | undefined, signal: AbortSignal): AsyncGenerator<FeedEvent> {
+    // Listening begins here, not when the first event is asked for.
+    const subscription = this.#topics.subscribe(orgId);
+    signal.addEventListener('abort', () => this.#topics.unsubscribe(orgId, subscription), { once: true });
+    const history = this.#history(orgId);
+    const backlog = lastEventId === undefined ? [] : this.#since(history, lastEventId);
+    return this.#follow(orgId, subscription, backlog, history.last);
+  }
+
+  async *#follow(
+    orgId: string,
+    subscription: Subscription<Entry>,
+    past: readonly Pick<Entry, 'shown'>[],
+    last: number,
+  ): AsyncGenerator<FeedEvent> {
+    const history = this.#history(orgId);
+    let seen = last;
+    try {
+      yield* past.map((entry) => entry.shown);
+      for (;;) {
+        const next = await subscription.next();
+        if (next === null) return;
+        if (next === 'lagged') {
+          const backlog = this.#since(history, `org-${seen}`);
+          seen = history.last;
+          yield* backlog.map((entry) => entry.shown);
+        } else if (next.number > seen) {
+          seen = next.number;
+          yield next.shown;
+        }
+      }
+    } finally {
+      this.#topics.unsubscribe(orgId, subscription);
+    }
+  }
+
+  #since(history: History, id: string): Pick<Entry, 'shown'>[] {
+    this.#expire(history);
+    const at = history.entries.findIndex((entry) => entry.shown.id === id);
+    if (at >= 0) return history.entries.slice(at + 1);
+    const timestamp = formatMicros((this.#clock.now() - this.#retentionMs) * 1000);
+    const start = { shown: { event: 'start_of_history', id: 'start_id', data: { timestamp } } };
+    return [start, ...history.entries];
+  }
+
+  #history(orgId: string): History {
+    let history = this.#histories.get(orgId);
+    if (history === undefined) {
+      history = { last: 0, entries: [], timeline: new Timeline() };
+      this.#histories.set(orgId, history);
+    }
+    return history;
+  }
+
+  #expire(history: History): void {
+    const oldest = this.#clock.now() - this.#retentionMs;
+    const keep = history.entries.findIndex((entry) => entry.at > oldest);
+    history.entries = keep < 0 ? [] : history.entries.slice(keep);
+  }
+}

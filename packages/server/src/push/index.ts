@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto';
+import type { Store } from '@muster/store';
+import type { Clock } from '@muster/wire';
+import type { ServerConfig } from '../config/schema.js';
+import type { App } from '../http/route.js';
+import type { EventStreams } from '../http/sse.js';
+import type { NodeRegistry } from '../nodes/types.js';
+import { createPushController } from './controller.js';
+import { PushFeeds } from './feed.js';
+import type { PushController, PushLog } from './ports.js';
+import { jobRoutes, type PushAccess } from './routes.js';
+import { feedRoutes, outputRoutes } from './stream-routes.js';
+import type { PushAudit } from './submission.js';
+
+export type { PushController } from './ports.js';
+export type { PushAccess } from './routes.js';
+export type { PushAudit } from './submission.js';
+
+export interface PushDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: PushLog;
+  readonly config: ServerConfig;
+  /** Incarnation of this server process. */
+  readonly incarnation: string;
+  readonly nodes: NodeRegistry;
+  readonly streams: EventStreams;
+  readonly audit: PushAudit;
+  readonly access: PushAccess;
+  readonly random?: (bytes: number) => Uint8Array;
+}
+
+export interface Push {
+  readonly controller: PushController;
+  routes(app: App): void;
+  /** Takes up unfinished jobs. After the nodes layer was loaded, before anything listens. */
+  start(): Promise<void>;
+  /** Ends streams and timers; jobs go on with the next server. */
+  stop(): Promise<void>;
+}
+
+/** Push jobs, composed. */
+export function createPush(deps: PushDeps): Push {
+  const { store, clock, logger, config, nodes, audit, access } = deps;
+  const feeds = new PushFeeds(store.read, clock, config.push.org_feed_history);
+  const controller = createPushController({
+    store,
+    clock,
+    logger,
+    nodes,
+    config,
+    feed: feeds,
+    incarnation: deps.incarnation,
+  });
+  const stopping = new AbortController();
+  const routeDeps = {
+    read: store.read,
+    controller,
+    nodes,
+    audit,
+    access,
+    config,
+    logger,
+    feeds,
+    streams: deps.streams,
+    maxNodes: config.push.max_nodes,
+    random: deps.random ?? randomBytes,
+    now: () => clock.now(),
+    stopping: stopping.signal,
+  };
+  return {
+    controller,
+    routes: (app) => {
+      jobRoutes(app, routeDeps);
+      feedRoutes(app, routeDeps);
+      outputRoutes(app, routeDeps);
+    },
+    start: async () => {
+      await feeds.load();
+      await controller.load();
+    },
+    stop: async () => {
+      stopping.abort();
+      feeds.close();
+      await controller.stop();
+    },
+  };
+}

@@ -1,0 +1,214 @@
+import { MusterError } from '@muster/wire';
+import type { FastifyRequest } from 'fastify';
+import type { Identity, Organization } from '../auth/types.js';
+import { parseJson } from '../http/body.js';
+import type { App } from '../http/route.js';
+import { DEFAULT_PAGE } from './limits.js';
+import { cursorOf, nextLink, readCursor, readJobFilter, wordsOf } from './queries.js';
+import { findJob, listJobNodes, listJobs, nodeStatuses, unfinishedNodeNames } from './reads.js';
+import type { JobRow } from './repository.js';
+import { type JobRequest, readJobRequest } from './request.js';
+import { readNodeStatuses, readTargetRequest, type Target } from './request-target.js';
+import * as schemas from './schemas.js';
+import { type SubmissionDeps, submitJob } from './submission.js';
+import { chooseNodes, type TargetAccess } from './targets.js';
+import { jobUri } from './uri.js';
+import { type JobViewOptions, jobNode, listedJob, singleJob } from './view.js';
+
+/** What push jobs need to know of permissions. */
+export interface PushAccess extends TargetAccess {
+  /** May the caller start jobs at large, not only on nodes granted to them? */
+  mayWrite(caller: Identity, org: Organization): Promise<boolean>;
+}
+
+export interface JobRouteDeps extends SubmissionDeps {
+  readonly access: PushAccess;
+}
+
+const JOBS = '/organizations/:org/pushy/jobs';
+const tags = ['push jobs'];
+
+/** Jobs: start, preview, list, look at, abort. */
+export function jobRoutes(app: App, deps: JobRouteDeps): void {
+  const { read, controller } = deps;
+  // Bodies are validated before the signature (sheet §7.2) and used after it.
+  const requests = new WeakMap<FastifyRequest, JobRequest>();
+  const targets = new WeakMap<FastifyRequest, Target>();
+
+  app.route({
+    method: 'POST',
+    url: JOBS,
+    config: {
+      permission: 'push:execute',
+      beforeAuth: (request) => {
+        const body = parseJson(request.rawBody);
+        requests.set(request, readJobRequest(body, request.rawBody.toString(), deps));
+      },
+    },
+    schema: {
+      tags,
+      summary: 'Start a push job',
+      params: schemas.OrgParams,
+      body: schemas.JobBody,
+      response: { 201: schemas.StartedAnswer },
+    },
+    handler: async (request, reply) => {
+      const { caller, organization } = request;
+      const id = await submitJob(deps, caller, organization, validated(requests, request));
+      const uri = jobUri(request, organization.name, id);
+      return reply.code(201).header('location', uri).send({ id, uri });
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: `${JOBS}/preview`,
+    config: {
+      permission: 'push:execute',
+      beforeAuth: (request) => {
+        const body = parseJson(request.rawBody);
+        targets.set(request, readTargetRequest(body, request.rawBody.toString(), deps.maxNodes));
+      },
+    },
+    schema: {
+      tags,
+      summary: 'Which nodes a job would have, without starting it',
+      params: schemas.OrgParams,
+      body: schemas.TargetBody,
+      response: { 200: schemas.PreviewAnswer },
+    },
+    handler: async (request) => {
+      const { caller, organization } = request;
+      const chosen = await chooseNodes(deps, caller, organization, validated(targets, request));
+      const nodes = [...chosen.allowed, ...chosen.denied].sort();
+      return { count: nodes.length, nodes, restricted: [...chosen.denied].sort() };
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: JOBS,
+    config: { permission: 'push:read' },
+    schema: {
+      tags,
+      summary: 'Jobs, newest first',
+      description: 'A `Link: <…>; rel="next"` header leads to older jobs.',
+      params: schemas.OrgParams,
+      querystring: schemas.ListQuery,
+      response: { 200: schemas.JobListAnswer },
+    },
+    handler: async (request, reply) => {
+      const { query, organization } = request;
+      const limit = query.limit ?? DEFAULT_PAGE;
+      const after = readCursor(query.cursor);
+      const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) };
+      const rows = await listJobs(read, organization.id, readJobFilter(query), page);
+      const shown = rows.slice(0, limit);
+      const last = shown.at(-1);
+      if (rows.length > limit && last !== undefined) {
+        reply.header('link', nextLink(request.url, 'cursor', cursorOf(last)));
+      }
+      return shown.map((row) => listedJob(row, { detail: query.detail === 'true' }));
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: `${JOBS}/:id`,
+    config: { permission: 'push:read' },
+    schema: {
+      tags,
+      summary: 'One job with its nodes by status',
+      params: schemas.JobParams,
+      querystring: schemas.JobQuery,
+      response: { 200: schemas.JobAnswer },
+    },
+    handler: async (request) => {
+      const { organization, params, query } = request;
+      const job = await existingJob(deps, organization, params.id);
+      return show(job, { includeFile: query.include_file === 'true', detail: query.detail === 'true' });
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: `${JOBS}/:id/nodes`,
+    config: { permission: 'push:read' },
+    schema: {
+      tags,
+      summary: 'The nodes of a job in full, by name',
+      description: 'A `Link: <…>; rel="next"` header leads to further nodes.',
+      params: schemas.JobParams,
+      querystring: schemas.JobNodesQuery,
+      response: { 200: schemas.JobNodesAnswer },
+    },
+    handler: async (request, reply) => {
+      const { organization, params, query } = request;
+      const job = await existingJob(deps, organization, params.id);
+      const words = wordsOf('status', query.status);
+      const limit = query.limit ?? DEFAULT_PAGE;
+      const rows = await listJobNodes(
+        read,
+        job.id,
+        words === undefined ? {} : { statuses: readNodeStatuses('status', words) },
+        { limit: limit + 1, ...(query.after === undefined ? {} : { after: query.after }) },
+      );
+      const shown = rows.slice(0, limit);
+      const last = shown.at(-1);
+      if (rows.length > limit && last !== undefined) reply.header('link', nextLink(request.url, 'after', last.node));
+      return shown.map(jobNode);
+    },
+  });
+
+  app.route({
+    method: 'PUT',
+    url: `${JOBS}/:id/abort`,
+    config: { permission: 'push:execute' },
+    schema: {
+      tags,
+      summary: 'Abort a job; harmless when it has finished',
+      params: schemas.JobParams,
+      response: { 200: schemas.JobAnswer },
+    },
+    handler: async (request) => {
+      const { caller, organization, params } = request;
+      const job = await existingJob(deps, organization, params.id);
+      await checkMayAbort(deps, caller, organization, job);
+      if (await controller.abort(organization.id, job.id, caller.name)) {
+        deps.audit.record({
+          orgId: organization.id,
+          actor: caller.name,
+          action: 'push.abort',
+          target: job.id,
+          outcome: 'done',
+        });
+      }
+      const after = await existingJob(deps, organization, job.id);
+      return show(after, { includeFile: false, detail: true });
+    },
+  });
+
+  async function show(job: JobRow, options: JobViewOptions): Promise<Record<string, unknown>> {
+    return singleJob(job, await nodeStatuses(read, job.id), options);
+  }
+}
+
+/** @throws MusterError `not_found`, also for jobs of other organizations. */
+export async function existingJob(deps: Pick<JobRouteDeps, 'read'>, org: Organization, id: string): Promise<JobRow> {
+  const job = await findJob(deps.read, org.id, id);
+  if (job === undefined) throw new MusterError('not_found', { kind: 'job', name: id.slice(0, 64) });
+  return job;
+}
+
+/** Who may not start jobs at large may abort one only when every node still in it is granted to them (N13). */
+async function checkMayAbort(deps: JobRouteDeps, caller: Identity, org: Organization, job: JobRow): Promise<void> {
+  if (await deps.access.mayWrite(caller, org)) return;
+  const denied = await deps.access.denied(caller, org, await unfinishedNodeNames(deps.read, job.id));
+  if (denied.length > 0) throw new MusterError('forbidden', { name: caller.name });
+}
+
+function validated<T>(accepted: WeakMap<FastifyRequest, T>, request: FastifyRequest): T {
+  const value = accepted.get(request);
+  if (value === undefined) throw new Error('the body was not validated before authentication');
+  return value;
+}

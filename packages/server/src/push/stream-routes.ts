@@ -1,0 +1,165 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { MusterError } from '@muster/wire';
+import type { App } from '../http/route.js';
+import type { EventStream, EventStreams } from '../http/sse.js';
+import type { PushFeeds } from './feed.js';
+import type { FeedEvent } from './job-feed.js';
+import { followedOutput, type OutputStream, storedOutput, summarizeOutput } from './output.js';
+import type { PushLog } from './ports.js';
+import { nodeStatuses } from './reads.js';
+import { existingJob, type JobRouteDeps } from './routes.js';
+import * as schemas from './schemas.js';
+import { formatMicros } from './timeline.js';
+import type { JobSpec } from './types.js';
+import { singleJob } from './view.js';
+
+export interface StreamRouteDeps extends JobRouteDeps {
+  readonly streams: EventStreams;
+  readonly feeds: PushFeeds;
+  readonly logger: PushLog;
+  readonly now: () => number;
+  /** Aborted when the server stops. */
+  readonly stopping: AbortSignal;
+}
+
+const PUSHY = '/organizations/:org/pushy';
+
+/** Event feeds (sheet §7.10). */
+export function feedRoutes(app: App, deps: StreamRouteDeps): void {
+  const config = { permission: 'push:read', accept: 'text/event-stream' } as const;
+  const keepaliveMs = deps.config.push.keepalive * 1000;
+
+  app.route({
+    method: 'GET',
+    url: `${PUSHY}/job_status_feed`,
+    config,
+    schema: {
+      tags: ['event feeds'],
+      summary: 'Starts and ends of all jobs, as server-sent events',
+      description: 'Never ends. `Last-Event-ID` goes on after an event.',
+      params: schemas.OrgParams,
+      produces: ['text/event-stream'],
+    },
+    handler: async (request, reply) => {
+      const { id } = request.organization;
+      const stream = deps.streams.open(reply, { keepaliveMs });
+      pump(deps, stream, reply.raw, (signal) => deps.feeds.org.stream(id, lastEventId(request.headers), signal));
+      return reply;
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: `${PUSHY}/job_status_feed/:id`,
+    config,
+    schema: {
+      tags: ['event feeds'],
+      summary: 'Everything that happens in one job, as server-sent events',
+      description: 'Ends with the job. Some time after its end: one `summary` event.',
+      params: schemas.JobParams,
+      produces: ['text/event-stream'],
+    },
+    handler: async (request, reply) => {
+      const { organization, params, headers } = request;
+      const job = await existingJob(deps, organization, params.id);
+      if (job.phase === 'finished' && !deps.controller.isLive(job.id)) {
+        const nodes = await nodeStatuses(deps.read, job.id);
+        const summary = singleJob(job, nodes, { includeFile: false, detail: false });
+        const stream = deps.streams.open(reply, { keepaliveMs });
+        const timestamp = formatMicros(deps.now() * 1000);
+        stream.send({ event: 'summary', id: 'job-1', data: { timestamp, ...summary } });
+        stream.end();
+        return reply;
+      }
+      const stream = deps.streams.open(reply, { keepaliveMs });
+      pump(deps, stream, reply.raw, (signal) =>
+        deps.feeds.job.stream(organization.id, job.id, lastEventId(headers), signal),
+      );
+      return reply;
+    },
+  });
+}
+
+/** An empty header counts as none. */
+function lastEventId(headers: Readonly<Record<string, string | string[] | undefined>>): string | undefined {
+  return String(headers['last-event-id'] ?? '') || undefined;
+}
+
+/** Sends events as fast as the reader takes them, until either side has had enough. */
+function pump(
+  deps: Pick<StreamRouteDeps, 'logger'>,
+  stream: EventStream,
+  response: ServerResponse,
+  open: (signal: AbortSignal) => AsyncGenerator<FeedEvent>,
+): void {
+  const closed = new AbortController();
+  stream.onClose(() => closed.abort());
+  const run = async (): Promise<void> => {
+    for await (const event of open(closed.signal)) {
+      if (!stream.send(event)) return;
+      if (response.writableNeedDrain) {
+        await once(response, 'drain', { signal: closed.signal }).catch(() => undefined);
+      }
+    }
+  };
+  run()
+    .catch((error: unknown) => deps.logger.error({ err: error }, 'an event feed failed'))
+    .finally(() => stream.end());
+}
+
+/** Captured output (sheet §7.8), also while the command runs. */
+export function outputRoutes(app: App, deps: StreamRouteDeps): void {
+  outputRoute(app, deps, 'stdout');
+  outputRoute(app, deps, 'stderr');
+}
+
+function outputRoute(app: App, deps: StreamRouteDeps, stream: OutputStream): void {
+  app.route({
+    method: 'GET',
+    url: `${PUSHY}/jobs/:id/output/:node/${stream}`,
+    config: { permission: 'push:read', accept: 'application/octet-stream' },
+    schema: {
+      tags: ['push jobs'],
+      summary: `What a node wrote to ${stream}`,
+      description:
+        '`X-Muster-Complete` tells whether the node has finished, `X-Muster-Dropped-Bytes` how many bytes over the ' +
+        'limit were dropped from the middle.',
+      params: schemas.OutputParams,
+      querystring: schemas.OutputQuery,
+      produces: ['application/octet-stream'],
+    },
+    handler: async (request, reply) => {
+      const { organization, params, query } = request;
+      const job = await existingJob(deps, organization, params.id);
+      const { capture } = JSON.parse(job.spec) as JobSpec;
+      const about = { id: job.id, capture };
+      const summary = await summarizeOutput(deps.read, about, params.node, stream);
+      const follow = query.follow === 'true' && summary !== undefined && !summary.complete && capture;
+      if (summary === undefined || !(summary.present || follow)) {
+        throw new MusterError('not_found', { kind: 'output', name: `${params.node}/${stream}` });
+      }
+      reply.header('content-type', 'application/octet-stream').header('x-accel-buffering', 'no');
+      const source = {
+        read: deps.read,
+        jobId: job.id,
+        node: params.node,
+        stream,
+        from: query.from ?? 0,
+      };
+      if (!follow) {
+        reply
+          .header('x-muster-complete', String(summary.complete))
+          .header('x-muster-dropped-bytes', String(summary.dropped));
+        return reply.send(Readable.from(storedOutput(source), { objectMode: false }));
+      }
+      const gone = new AbortController();
+      reply.raw.once('close', () => gone.abort());
+      const leave = (): void => gone.abort();
+      deps.stopping.addEventListener('abort', leave, { once: true });
+      gone.signal.addEventListener('abort', () => deps.stopping.removeEventListener('abort', leave), { once: true });
+      return reply.send(Readable.from(followedOutput(source, deps.controller, gone.signal), { objectMode: false }));
+    },
+  });
+}

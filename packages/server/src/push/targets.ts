@@ -1,0 +1,98 @@
+import { compile, parseSelector, SelectorError } from '@muster/selector';
+import type { Schema } from '@muster/store';
+import { MusterError } from '@muster/wire';
+import type { Kysely } from 'kysely';
+import type { Identity, Organization } from '../auth/types.js';
+import type { NodeRegistry } from '../nodes/types.js';
+import { invalid } from './fields.js';
+import { findJob, jobNodeNames } from './reads.js';
+import type { Target } from './request-target.js';
+
+/** What push jobs need of node groups and grants (N13). */
+export interface TargetAccess {
+  /** The nodes of a group, listed or selected; undefined when there is no such group. */
+  nodeGroup(org: Organization, name: string): Promise<readonly string[] | undefined>;
+  /** Which of these the caller may not run commands on. */
+  denied(caller: Identity, org: Organization, names: readonly string[]): Promise<readonly string[]>;
+}
+
+export interface ChosenNodes {
+  readonly allowed: readonly string[];
+  readonly denied: readonly string[];
+  /** In words, for people. */
+  readonly target: string;
+}
+
+export interface TargetDeps {
+  readonly read: Kysely<Schema>;
+  readonly nodes: NodeRegistry;
+  readonly access: TargetAccess;
+  readonly maxNodes: number;
+}
+
+/** Finds the nodes a request is about, once, when it arrives (Push Jobs §5.3.1), and who of them may be used. */
+export async function chooseNodes(
+  deps: TargetDeps,
+  caller: Identity,
+  org: Organization,
+  target: Target,
+): Promise<ChosenNodes> {
+  const described = describeTarget(target);
+  const names = await targetNames(deps, org, target);
+  if (names.length === 0) throw new MusterError('no_nodes_matched', { target: described });
+  if (names.length > deps.maxNodes) {
+    throw invalid(target.kind, `${names.length} nodes match, and a job may have ${deps.maxNodes}`);
+  }
+  const denied = new Set(await deps.access.denied(caller, org, names));
+  return { allowed: names.filter((name) => !denied.has(name)), denied: [...denied], target: described };
+}
+
+async function targetNames(deps: TargetDeps, org: Organization, target: Target): Promise<readonly string[]> {
+  switch (target.kind) {
+    case 'nodes':
+      return target.nodes;
+    case 'search':
+      return search(deps.nodes, org, target.query);
+    case 'node_group': {
+      const names = await deps.access.nodeGroup(org, target.name);
+      if (names === undefined) throw new MusterError('not_found', { kind: 'node group', name: target.name });
+      return names;
+    }
+    case 'from_job': {
+      const job = await findJob(deps.read, org.id, target.jobId);
+      if (job === undefined) throw new MusterError('not_found', { kind: 'job', name: target.jobId });
+      return jobNodeNames(deps.read, target.jobId, target.statuses);
+    }
+  }
+}
+
+function search(nodes: NodeRegistry, org: Organization, query: string): readonly string[] {
+  const matches = compileSearch(query);
+  return nodes
+    .list(org.id)
+    .filter((node) => matches(nodes.attributes(node)))
+    .map((node) => node.name);
+}
+
+function compileSearch(query: string): ReturnType<typeof compile> {
+  try {
+    return compile(parseSelector(query, { sugar: true }));
+  } catch (error) {
+    if (!(error instanceof SelectorError)) throw error;
+    const { position, reason, hint } = error;
+    throw new MusterError('invalid_selector', { position, reason, hint }, { cause: error });
+  }
+}
+
+function describeTarget(target: Target): string {
+  switch (target.kind) {
+    case 'nodes':
+      return target.nodes.length === 1 ? (target.nodes[0] ?? '') : `${target.nodes.length} named nodes`;
+    case 'search':
+      return target.query;
+    case 'node_group':
+      return `node group ${target.name}`;
+    case 'from_job':
+      return `${target.statuses.join(', ')} nodes of job ${target.jobId}`;
+  }
+}

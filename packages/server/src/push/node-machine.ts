@@ -296,7 +296,7 @@ function stepRunning(node: JobNode, event: JobNodeEvent, context: JobNodeContext
         ? stopped(node, event.settled, context.ending, true)
         : crash(node, 'aborted by itself');
     case 'ack':
-      return crash(node, 'committed while running');
+      return context.repeatable ? stay(node) : crash(node, 'committed while running');
     default:
       return stepStarted(node, event);
   }

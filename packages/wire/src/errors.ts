@@ -121,6 +121,12 @@ export const ERRORS = {
     message: "{kind} '{name}' does not exist",
     fix: 'List what exists and check the name.',
   },
+  in_use: {
+    status: 409,
+    exit: 1,
+    message: "{kind} '{name}' cannot be deleted: {reason}",
+    fix: 'Resolve that first, then delete it.',
+  },
   store_unavailable: {
     status: 503,
     exit: 5,
@@ -250,6 +256,25 @@ export const ERRORS = {
     exit: 5,
     message: 'cannot listen on {address}: {reason}',
     fix: 'Choose another address, or stop what uses it.',
+  },
+  // agent
+  configuration_refused: {
+    status: 500,
+    exit: 3,
+    message: 'the server refuses to configure this node (status {status}): {reason}',
+    fix: 'Check organization, node name and key; enrol again with `muster agent --enroll TOKEN` if the node was removed.',
+  },
+  enrolment_refused: {
+    status: 500,
+    exit: 3,
+    message: 'the server refuses to enrol this node (status {status}): {reason}',
+    fix: 'Make a new token with `muster token create`; remove an older node of this name with `muster node rm NAME`.',
+  },
+  agent_running: {
+    status: 500,
+    exit: 5,
+    message: 'another muster agent is running on {path}',
+    fix: 'Stop it first, or choose another --data-dir.',
   },
   // CLI
   server_unreachable: {

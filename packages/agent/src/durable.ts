@@ -1,0 +1,50 @@
+import { open, readFile, rename, unlink } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** Writes a file so that after a crash it is there whole or not at all. */
+export async function writeDurably(path: string, content: string, mode = 0o600): Promise<void> {
+  const temporary = `${path}.new`;
+  const handle = await open(temporary, 'w', mode);
+  try {
+    await handle.chmod(mode);
+    await handle.writeFile(content);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(temporary, path);
+  await syncDirectory(dirname(path));
+}
+
+export async function removeDurably(path: string): Promise<void> {
+  try {
+    await unlink(path);
+  } catch (error) {
+    if (isMissing(error)) return;
+    throw error;
+  }
+  await syncDirectory(dirname(path));
+}
+
+/** Null when there is no such file. */
+export async function readIfThere(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,70 @@
+/** Every bound of the agent by name. Lengths are bytes, times milliseconds, unless the name says otherwise. */
+
+/** Longest command text taken from a server. */
+export const COMMAND_BYTES = 16 * 1024;
+/** Longest pattern in an allow-list. */
+export const PATTERN_LENGTH = 1024;
+/** Most entries in an allow-list. */
+export const ALLOW_LIST_ENTRIES = 1000;
+/** Most words in one command line. */
+export const COMMAND_WORDS = 1000;
+/** Most variables in `env`. */
+export const ENV_VARIABLES = 500;
+/** Most labels a node may carry; keeps `facts` below the smallest message limit. */
+export const LABELS = 100;
+
+/** A sleep or dummy_job longer than this is refused. */
+export const BUILTIN_SECONDS = 7 * 24 * 3600;
+
+/** Jobs the machine remembers having run, so that none is run twice. */
+export const REMEMBERED_JOBS = 256;
+/** How long an acked job waits for its start when the server does not say. */
+export const WAIT_MS = 120_000;
+
+/** Raw bytes in one output message; fewer when the server takes smaller bodies. */
+export const OUTPUT_CHUNK = 32 * 1024;
+/** Output bytes sent and not yet acknowledged, per stream. */
+export const OUTPUT_WINDOW = 8 * OUTPUT_CHUNK;
+/** Unacknowledged output is sent again after this much silence. */
+export const OUTPUT_RESEND_MS = 10_000;
+/** How long the last output may go without progress, while the server is online, before the result is sent without it. */
+export const OUTPUT_DRAIN_MS = 15_000;
+/** After the command itself has ended, how long a daemon it left behind may hold its output open. */
+export const PIPE_GRACE_MS = 1_000;
+
+/** Between TERM and KILL. */
+export const KILL_GRACE_MS = 5_000;
+/** Between looks at the process table while a command is being killed. */
+export const KILL_POLL_MS = 50;
+/** How long start-up waits for what a crash left running. */
+export const LEFTOVER_WAIT_MS = 15_000;
+
+/** One HTTP request to the server (sheet §2.6). */
+export const REQUEST_MS = 5_000;
+/** Largest HTTP answer read. */
+export const ANSWER_BYTES = 256 * 1024;
+/** First and longest pause between configuration requests that fail. */
+export const RETRY_FIRST_MS = 1_000;
+export const RETRY_LONGEST_MS = 60_000;
+/** The lifetime of a configuration is shortened by up to this share, so that nodes do not ask all at once (sheet §5.5). */
+export const LIFETIME_SPLAY = 0.1;
+/** A command channel on which nothing was heard for this many intervals is opened anew with a fresh configuration. */
+export const SILENT_INTERVALS = 3;
+/** Silence of the server for this many times the offline threshold makes the agent ask for its configuration again. */
+export const LOST_FACTOR = 2;
+
+/** Control messages waiting for the socket; output is pulled, never queued. */
+export const OUTBOX_MESSAGES = 64;
+/** A send that the socket does not take in this time counts as a dead channel. */
+export const SEND_MS = 5_000;
+/** Queued, on the socket (sheet §3.1). */
+export const SEND_HIGH_WATER = 3;
+/** Largest message taken from the server: a prepare with its file and environment. */
+export const RECEIVE_BYTES = 1024 * 1024;
+/** On a clean stop: how long the last messages may take to leave. */
+export const STOP_FLUSH_MS = 1_000;
+
+/** Facts are looked at this often. */
+export const FACTS_MS = 3_600_000;
+/** One log line per cause of dropped messages in this time. */
+export const DROP_LOG_MS = 10_000;

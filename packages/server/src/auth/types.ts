@@ -24,12 +24,22 @@ export interface Identity {
  * |---|---|
  * | `push:read` | members of `push_job_readers`; any organization member when that group does not exist |
  * | `push:write` | members of `push_job_writers`; members of `admins` when that group does not exist |
+ * | `push:execute` | as `push:write`, or EXECUTE on at least one node group (N13) |
  * | `org:admin` | members of `admins`, server administrators |
  * | `server:admin` | server administrators |
  * | `node:self` | the node named in the route; others as `push:read` |
- * | `member` | any member of the organization |
+ * | `user:self` | the user named in the route; server administrators |
+ * | `member` | any member of the organization; outside an organization, any user |
  */
-export type Permission = 'push:read' | 'push:write' | 'org:admin' | 'server:admin' | 'node:self' | 'member';
+export type Permission =
+  | 'push:read'
+  | 'push:write'
+  | 'push:execute'
+  | 'org:admin'
+  | 'server:admin'
+  | 'node:self'
+  | 'user:self'
+  | 'member';
 
 /** What the audit table records (append-only). */
 export interface AuditEntry {

@@ -1,0 +1,119 @@
+import type { Schema, Store, Write } from '@muster/store';
+import { insert } from '@muster/store';
+import type { Clock } from '@muster/wire';
+import type { Transaction } from 'kysely';
+import { AUTH_LIMITS } from './limits.js';
+import type { AuditEntry } from './types.js';
+
+const COLUMNS = {
+  org_id: 'text',
+  at: 'integer',
+  actor: 'text',
+  action: 'text',
+  target: 'text',
+  outcome: 'text',
+  detail: 'text',
+} as const;
+const insertAudit = insert('audit', COLUMNS);
+
+export interface StoredAuditEntry extends AuditEntry {
+  readonly id: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+export interface AuditQuery {
+  readonly orgId: string;
+  readonly limit: number;
+  readonly order: 'asc' | 'desc';
+  /** Continue behind the entry with this id. */
+  readonly after?: number | undefined;
+  readonly actor?: string | undefined;
+  readonly action?: string | undefined;
+}
+
+const cut = (text: string) => text.slice(0, AUTH_LIMITS.auditText);
+
+/**
+ * The append-only record of denials, changes of identity, and starts and aborts of jobs. A change is recorded in its
+ * own transaction; denials come at the rate of whoever knocks, so beyond a limit they are summed up in one entry.
+ */
+export class Audit {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #failed: (error: unknown) => void;
+  readonly #buckets = new Map<string, { tokens: number; at: number; suppressed: number }>();
+
+  constructor(deps: { store: Store; clock: Clock; failed: (error: unknown) => void }) {
+    this.#store = deps.store;
+    this.#clock = deps.clock;
+    this.#failed = deps.failed;
+  }
+
+  #row(entry: AuditEntry) {
+    return {
+      org_id: entry.orgId,
+      at: this.#clock.now(),
+      actor: cut(entry.actor),
+      action: entry.action,
+      target: cut(entry.target),
+      outcome: entry.outcome,
+      detail: JSON.stringify(entry.detail ?? {}, (_key, value) => (typeof value === 'string' ? cut(value) : value)),
+    };
+  }
+
+  /** To be committed together with what it records. */
+  write(entry: AuditEntry): Write {
+    return insertAudit(this.#row(entry));
+  }
+
+  /** Stored with the next group commit, and again after the store has recovered. */
+  record(entry: AuditEntry): void {
+    this.#store.persist([this.write(entry)]).catch(this.#failed);
+  }
+
+  /** Inside the transaction that makes the change. */
+  async within(trx: Transaction<Schema>, entry: AuditEntry): Promise<void> {
+    await trx.insertInto('audit').values(this.#row(entry)).execute();
+  }
+
+  /** `bucket` keeps strangers who knock from crowding out the denials of known callers. */
+  denied(bucket: 'stranger' | 'caller', entry: Omit<AuditEntry, 'outcome'>): void {
+    const now = this.#clock.now();
+    const state = this.#buckets.get(bucket) ?? { tokens: AUTH_LIMITS.denialBurst, at: now, suppressed: 0 };
+    const gained = ((now - state.at) / 1000) * AUTH_LIMITS.denialsPerSecond;
+    state.tokens = Math.min(AUTH_LIMITS.denialBurst, state.tokens + gained);
+    state.at = now;
+    this.#buckets.set(bucket, state);
+    if (state.tokens < 1) {
+      state.suppressed++;
+      return;
+    }
+    state.tokens--;
+    const missed: { suppressed_before?: number } = state.suppressed > 0 ? { suppressed_before: state.suppressed } : {};
+    state.suppressed = 0;
+    this.record({ ...entry, outcome: 'denied', detail: { ...entry.detail, ...missed } });
+  }
+
+  async page(query: AuditQuery): Promise<readonly StoredAuditEntry[]> {
+    let rows = this.#store.read
+      .selectFrom('audit')
+      .selectAll()
+      .where('org_id', '=', query.orgId)
+      .orderBy('id', query.order)
+      .limit(query.limit);
+    if (query.after !== undefined) rows = rows.where('id', query.order === 'asc' ? '>' : '<', query.after);
+    if (query.actor !== undefined) rows = rows.where('actor', '=', query.actor);
+    if (query.action !== undefined) rows = rows.where('action', '=', query.action);
+    return (await rows.execute()).map((row) => ({
+      id: row.id,
+      at: row.at,
+      orgId: row.org_id,
+      actor: row.actor,
+      action: row.action,
+      target: row.target,
+      outcome: row.outcome,
+      detail: JSON.parse(row.detail),
+    }));
+  }
+}

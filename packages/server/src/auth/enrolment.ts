@@ -1,0 +1,102 @@
+import { MusterError, normalizePublicKey } from '@muster/wire';
+import { type Changes, secretHash, type Trx } from './changes.js';
+import { findPrincipal, insertPrincipal } from './principals.js';
+import type { Organization } from './types.js';
+
+export interface EnrolRequest {
+  readonly token: string;
+  readonly name: string;
+  readonly publicKey: string;
+}
+
+/** What the transaction found; only `created` changes anything. */
+type Enrolled = 'created' | 'same';
+
+/** A new agent registers the key it made, with a token instead of a signature. */
+export class Enrolment {
+  readonly #changes: Changes;
+
+  constructor(changes: Changes) {
+    this.#changes = changes;
+  }
+
+  /**
+   * True when the node is new. The same key again is answered without using the token up, because the first answer
+   * may have been lost.
+   * @throws MusterError `invalid_token`; `already_exists` for a name with another key, until an admin removes the node.
+   */
+  async enrol(organization: Organization, request: EnrolRequest): Promise<boolean> {
+    const key = normalizePublicKey(request.publicKey);
+    const { name } = request;
+    const { now } = this.#changes;
+    const id = this.#changes.newId();
+    const keyId = this.#changes.newId();
+    const orgId = organization.id;
+    const enrolled = await this.#changes.apply<Enrolled>(
+      { orgId, actor: name, action: 'node.enrol', target: name, detail: { fingerprint: key.fingerprint } },
+      async (trx) => {
+        const tokenId = await validToken(trx, orgId, request.token, now);
+        const taken = await findPrincipal(trx, orgId, name);
+        if (taken !== undefined) {
+          if (taken.type === 'node' && (await hasKey(trx, taken.id, key.fingerprint))) return 'same';
+          throw new MusterError('already_exists', { kind: taken.type, name });
+        }
+        if (await holdsRights(trx, orgId, name)) throw new MusterError('forbidden', { name });
+        await useOnce(trx, tokenId);
+        await insertPrincipal(trx, { id, orgId, type: 'node', name, serverAdmin: false, key, keyId, now });
+        return 'created';
+      },
+      { orgId, client: name },
+    );
+    return enrolled === 'created';
+  }
+}
+
+async function validToken(trx: Trx, orgId: string, token: string, now: number): Promise<string> {
+  const row = await trx
+    .selectFrom('enrol_tokens')
+    .select('id')
+    .where('hash', '=', secretHash(token))
+    .where('org_id', '=', orgId)
+    .where('expires_at', '>', now)
+    .executeTakeFirst();
+  if (row === undefined) throw new MusterError('invalid_token');
+  return row.id;
+}
+
+/** One statement decides, so that two agents never share the last use. */
+async function useOnce(trx: Trx, tokenId: string): Promise<void> {
+  const used = await trx
+    .updateTable('enrol_tokens')
+    .set((row) => ({ uses_left: row('uses_left', '-', 1) }))
+    .where('id', '=', tokenId)
+    .where('uses_left', '>', 0)
+    .executeTakeFirst();
+  if (used.numUpdatedRows === 0n) throw new MusterError('invalid_token');
+}
+
+async function hasKey(trx: Trx, principalId: string, fingerprint: string): Promise<boolean> {
+  const row = await trx
+    .selectFrom('principal_keys')
+    .select('id')
+    .where('principal_id', '=', principalId)
+    .where('fingerprint', '=', fingerprint)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** A token makes a node, never a writer: a name that an admin already put into a group needs the admin's own hand. */
+async function holdsRights(trx: Trx, orgId: string, name: string): Promise<boolean> {
+  for (const table of ['group_members', 'node_group_grants'] as const) {
+    const row = await trx
+      .selectFrom(table)
+      .select('member')
+      .where('org_id', '=', orgId)
+      .where('kind', '=', 'client')
+      .where('member', '=', name)
+      .limit(1)
+      .executeTakeFirst();
+    if (row !== undefined) return true;
+  }
+  return false;
+}

@@ -1,0 +1,23 @@
+/** Limits of identities and what belongs to them. Times are milliseconds unless they say seconds. */
+export const AUTH_LIMITS = {
+  keysPerPrincipal: 10,
+  /** Members of one group, nodes of one node group. */
+  groupMembers: 20_000,
+  groupsPerOrganization: 1000,
+  tokensPerOrganization: 1000,
+  accessTokensPerPrincipal: 100,
+  enrolUses: 1_000_000,
+  /** Seconds: one year. */
+  tokenTtl: 31_536_000,
+  tokenBytes: 32,
+  principalCache: 50_000,
+  organizationCache: 1000,
+  /** Another server process over the same database sees a change at the latest after this. */
+  cacheTtlMs: 30_000,
+  /** Denials audited per second before the rest is only counted, and the burst on top. */
+  denialsPerSecond: 20,
+  denialBurst: 200,
+  auditPage: 1000,
+  /** One text in an audit entry. */
+  auditText: 1024,
+} as const;

@@ -1,0 +1,177 @@
+import { MusterError } from '@muster/wire';
+import type { Actor, Changes, Trx } from './changes.js';
+import { ADMINS } from './names.js';
+import type { AuthRepository } from './repository.js';
+import type { Organization } from './types.js';
+
+export interface OrganizationView extends Organization {
+  readonly createdAt: number;
+}
+
+/** Inserts the organization with its empty `admins` group. Its id begins every job id (sheet §7.5). */
+export async function insertOrganization(trx: Trx, organization: Organization, now: number): Promise<void> {
+  await trx
+    .insertInto('organizations')
+    .values({ ...organization, created_at: now })
+    .execute();
+  await trx.insertInto('groups').values({ org_id: organization.id, name: ADMINS, created_at: now }).execute();
+}
+
+export async function insertMember(trx: Trx, orgId: string, principalId: string, now: number): Promise<void> {
+  await trx
+    .insertInto('org_members')
+    .values({ org_id: orgId, principal_id: principalId, created_at: now })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+/** Everything a name holds in an organization goes with it, so that the next bearer of the name inherits nothing. */
+export async function forgetName(trx: Trx, orgId: string | null, kind: 'user' | 'client', name: string): Promise<void> {
+  let members = trx.deleteFrom('group_members').where('kind', '=', kind).where('member', '=', name);
+  let grants = trx.deleteFrom('node_group_grants').where('kind', '=', kind).where('member', '=', name);
+  if (orgId !== null) {
+    members = members.where('org_id', '=', orgId);
+    grants = grants.where('org_id', '=', orgId);
+  }
+  await members.execute();
+  await grants.execute();
+}
+
+/** Tenants and their members. */
+export class Organizations {
+  readonly #changes: Changes;
+  readonly #repository: AuthRepository;
+
+  constructor(changes: Changes, repository: AuthRepository) {
+    this.#changes = changes;
+    this.#repository = repository;
+  }
+
+  /** @throws MusterError `organization_not_found`. */
+  async require(name: string): Promise<Organization> {
+    const organization = await this.#repository.organization(name);
+    if (organization === undefined) throw new MusterError('organization_not_found', { organization: name });
+    return organization;
+  }
+
+  /** All, or those the user belongs to. */
+  async list(memberId: string | null): Promise<readonly OrganizationView[]> {
+    let rows = this.#repository.read
+      .selectFrom('organizations')
+      .select(['id', 'name', 'created_at as createdAt'])
+      .orderBy('name');
+    if (memberId !== null) {
+      rows = rows.where('id', 'in', (from) =>
+        from.selectFrom('org_members').select('org_id').where('principal_id', '=', memberId),
+      );
+    }
+    return rows.execute();
+  }
+
+  async get(id: string): Promise<OrganizationView> {
+    return this.#repository.read
+      .selectFrom('organizations')
+      .select(['id', 'name', 'created_at as createdAt'])
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow(() => new MusterError('organization_not_found', { organization: id }));
+  }
+
+  async create(name: string, actor: Actor): Promise<OrganizationView> {
+    const organization: Organization = { id: this.#changes.newId(), name };
+    const { now } = this.#changes;
+    await this.#changes.apply(
+      { orgId: organization.id, actor, action: 'organization.create', target: name },
+      async (trx) => {
+        const taken = await trx.selectFrom('organizations').select('id').where('name', '=', name).executeTakeFirst();
+        if (taken !== undefined) throw new MusterError('already_exists', { kind: 'organization', name });
+        await insertOrganization(trx, organization, now);
+      },
+    );
+    return { ...organization, createdAt: now };
+  }
+
+  /** Refused while nodes belong to it: their agents would go on knocking. Its history goes with it. */
+  async remove(organization: Organization, actor: Actor): Promise<void> {
+    const { id, name } = organization;
+    await this.#changes.apply({ orgId: null, actor, action: 'organization.delete', target: name }, async (trx) => {
+      const node = await trx
+        .selectFrom('principals')
+        .select('name')
+        .where('org_id', '=', id)
+        .where('type', '=', 'node')
+        .limit(1)
+        .executeTakeFirst();
+      if (node !== undefined) {
+        throw new MusterError('in_use', { kind: 'organization', name, reason: `node '${node.name}' belongs to it` });
+      }
+      const jobs = trx.selectFrom('jobs').select('id').where('org_id', '=', id);
+      for (const table of ['job_nodes', 'job_outputs', 'job_events'] as const) {
+        await trx.deleteFrom(table).where('job_id', 'in', jobs).execute();
+      }
+      const clients = trx.selectFrom('principals').select('id').where('org_id', '=', id);
+      for (const table of ['principal_keys', 'access_tokens'] as const) {
+        await trx.deleteFrom(table).where('principal_id', 'in', clients).execute();
+      }
+      for (const table of ORGANIZATION_TABLES) await trx.deleteFrom(table).where('org_id', '=', id).execute();
+      await trx.deleteFrom('organizations').where('id', '=', id).execute();
+    });
+  }
+
+  async members(orgId: string): Promise<readonly { readonly name: string; readonly createdAt: number }[]> {
+    return this.#repository.read
+      .selectFrom('org_members as m')
+      .innerJoin('principals as p', 'p.id', 'm.principal_id')
+      .select(['p.name', 'm.created_at as createdAt'])
+      .where('m.org_id', '=', orgId)
+      .orderBy('p.name')
+      .execute();
+  }
+
+  /** Idempotent. @throws MusterError `not_found` when there is no such user. */
+  async addMember(organization: Organization, user: string, actor: Actor): Promise<void> {
+    const { now } = this.#changes;
+    await this.#changes.apply({ orgId: organization.id, actor, action: 'member.add', target: user }, async (trx) =>
+      insertMember(trx, organization.id, await userId(trx, user), now),
+    );
+  }
+
+  /** Takes the user's groups and grants in the organization away, too. */
+  async removeMember(organization: Organization, user: string, actor: Actor): Promise<void> {
+    const orgId = organization.id;
+    await this.#changes.apply({ orgId, actor, action: 'member.remove', target: user }, async (trx) => {
+      const principalId = await userId(trx, user);
+      const removed = await trx
+        .deleteFrom('org_members')
+        .where('org_id', '=', orgId)
+        .where('principal_id', '=', principalId)
+        .executeTakeFirst();
+      if (removed.numDeletedRows === 0n) throw new MusterError('not_found', { kind: 'member', name: user });
+      await forgetName(trx, orgId, 'user', user);
+    });
+  }
+}
+
+/** Children before parents. */
+const ORGANIZATION_TABLES = [
+  'group_members',
+  'groups',
+  'node_group_members',
+  'node_group_grants',
+  'node_groups',
+  'enrol_tokens',
+  'org_members',
+  'nodes',
+  'jobs',
+  'principals',
+] as const;
+
+async function userId(trx: Trx, name: string): Promise<string> {
+  const user = await trx
+    .selectFrom('principals')
+    .select('id')
+    .where('org_id', 'is', null)
+    .where('name', '=', name)
+    .executeTakeFirst();
+  if (user === undefined) throw new MusterError('not_found', { kind: 'user', name });
+  return user.id;
+}

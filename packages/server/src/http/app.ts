@@ -1,0 +1,107 @@
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import { type Clock, MusterError } from '@muster/wire';
+import { type FastifyBaseLogger, type FastifyError, fastify } from 'fastify';
+import type { Auth } from '../auth/index.js';
+import { sendError, toMusterError } from './errors.js';
+import { Gate } from './gate.js';
+import { HTTP_LIMITS } from './limits.js';
+import { watchMethods } from './methods.js';
+import type { Metrics } from './metrics.js';
+import { describeRoutes } from './openapi.js';
+import type { App } from './route.js';
+import { type ServerStatus, statusRoutes } from './status.js';
+import { checkingSerializer, plainSerializer, validatorCompiler } from './validation.js';
+
+export interface AppDeps {
+  readonly auth: Auth;
+  readonly clock: Clock;
+  readonly logger: FastifyBaseLogger;
+  readonly metrics: Metrics;
+  readonly status: () => ServerStatus;
+  readonly version: string;
+  readonly bodyLimit: number;
+  /** PEM texts; plain HTTP when absent. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+  /** The domains' routes, in the order they appear in the description. */
+  readonly routes: readonly ((app: App) => void)[];
+  /** Answers that do not fit their schema fail: for tests, so that the description stays true. */
+  readonly checkAnswers?: boolean;
+}
+
+const SERVER_OPTIONS: ServerOptions = {
+  requestTimeout: HTTP_LIMITS.requestTimeoutMs,
+  headersTimeout: HTTP_LIMITS.headersTimeoutMs,
+  keepAliveTimeout: HTTP_LIMITS.keepAliveTimeoutMs,
+};
+
+function createHttpServer(listener: RequestListener, tls: AppDeps['tls']): Server {
+  const server =
+    tls === undefined
+      ? createServer(SERVER_OPTIONS, listener)
+      : createTlsServer({ ...SERVER_OPTIONS, ...tls }, listener);
+  server.maxConnections = HTTP_LIMITS.connections;
+  return server;
+}
+
+/** The HTTP side of the server: limits, the gate, errors, description, and the domains' routes. Not yet listening. */
+export async function createApp(deps: AppDeps): Promise<App> {
+  const { auth, clock, logger, metrics } = deps;
+  const gate = new Gate({ auth, clock, metrics, bodyLimit: deps.bodyLimit });
+  const answerError = (error: FastifyError | MusterError, ...[request, reply]: ErrorParameters): void => {
+    const known = toMusterError(error);
+    gate.observe(known, request);
+    sendError(known, request, reply);
+  };
+  const app: App = fastify({
+    loggerInstance: logger,
+    disableRequestLogging: true,
+    exposeHeadRoutes: false,
+    forceCloseConnections: 'idle',
+    serverFactory: (handler) => createHttpServer(handler, deps.tls),
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      ignoreDuplicateSlashes: true,
+      maxParamLength: HTTP_LIMITS.paramLength,
+    },
+    frameworkErrors: answerError,
+  }).withTypeProvider<TypeBoxTypeProvider>();
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(deps.checkAnswers === true ? checkingSerializer : plainSerializer);
+  app.setErrorHandler(answerError);
+  app.setNotFoundHandler((request) => {
+    const path = (request.raw.url ?? '').split('?', 1)[0] ?? '';
+    throw new MusterError('route_not_found', { path: path.slice(0, HTTP_LIMITS.echoedCharacters) });
+  });
+  observeDurations(app, metrics);
+  gate.guard(app);
+  const answerOtherMethods = watchMethods(app);
+  await describeRoutes(app, deps.version);
+  statusRoutes(app, deps.status, metrics);
+  for (const routes of deps.routes) routes(app);
+  answerOtherMethods();
+  return app;
+}
+
+type ErrorParameters = [Parameters<typeof sendError>[1], Parameters<typeof sendError>[2]];
+
+const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+function observeDurations(app: App, metrics: Metrics): void {
+  const durations = metrics.histogram(
+    'muster_http_request_duration_seconds',
+    'Requests by route and status; event streams until they end',
+    BUCKETS,
+    ['method', 'route', 'status'],
+  );
+  app.addHook('onSend', async (_request, reply) => {
+    reply.header('x-content-type-options', 'nosniff');
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const { method } = request;
+    const route = request.routeOptions.url ?? 'none';
+    durations.observe({ method, route, status: reply.statusCode }, reply.elapsedTime / 1000);
+    request.log.debug({ method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');
+  });
+}

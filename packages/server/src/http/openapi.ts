@@ -1,0 +1,95 @@
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import type { App, RoutePermission } from './route.js';
+
+const DESCRIPTION = `Runs work on fleets of machines.
+
+Requests are signed as the Chef API signs them (versions 1.0, 1.1 and 1.3), or carry an access token as
+\`Authorization: Bearer TOKEN\`. Errors are \`{"error": text}\` or \`{"error": [text]}\`; the header \`X-Muster-Error\`
+has the error's stable code and \`X-Muster-Fix\` says what to do about it.`;
+
+/** Why a request may be refused, by permission: errors every such route can answer. */
+function refusals(permission: RoutePermission): Readonly<Record<string, string>> {
+  const common = { '400': 'The request is malformed', '405': 'The path has no such method', '406': 'Not acceptable' };
+  switch (permission) {
+    case 'public':
+      return common;
+    case 'enrol':
+      return { ...common, '401': 'The token is not valid', '404': 'No such organization' };
+    case 'server:admin':
+    case 'org:admin':
+    case 'push:read':
+    case 'push:write':
+    case 'push:execute':
+    case 'node:self':
+    case 'user:self':
+    case 'member':
+      return { ...common, '401': 'Not authenticated', '403': 'Not allowed', '404': 'No such thing' };
+  }
+}
+
+function errorAnswer(description: string): object {
+  return {
+    description,
+    type: 'object',
+    required: ['error'],
+    properties: { error: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] } },
+  };
+}
+
+/** Serves the description of all routes, made from their schemas, and a page to read it, without any other host. */
+export async function describeRoutes(app: App, version: string): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Muster', version, description: DESCRIPTION, license: { name: 'Apache-2.0' } },
+      components: {
+        securitySchemes: {
+          chefSignature: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'X-Ops-Authorization-1',
+            description: 'Chef API signing: X-Ops-Sign, -UserId, -Timestamp, -Content-Hash and -Authorization-N',
+          },
+          accessToken: { type: 'http', scheme: 'bearer', description: 'Made with `muster access-token create`' },
+        },
+      },
+    },
+    transform: ({ schema, url, route }) => {
+      const permission = route.config?.permission ?? 'public';
+      const given: unknown = schema?.response;
+      const response: Record<string, unknown> = { ...(typeof given === 'object' ? given : {}) };
+      for (const [status, description] of Object.entries(refusals(permission))) {
+        response[status] ??= errorAnswer(description);
+      }
+      const open = permission === 'public' || permission === 'enrol';
+      return {
+        url,
+        schema: {
+          ...schema,
+          response,
+          security: open ? [] : [{ chefSignature: [] }, { accessToken: [] }],
+          'x-permission': permission,
+        },
+      };
+    },
+  });
+  app.get(
+    '/openapi.json',
+    {
+      config: { permission: 'public' },
+      schema: { operationId: 'getOpenApi', summary: 'This description, OpenAPI 3.1', tags: ['status'] },
+    },
+    async () => app.swagger(),
+  );
+  await app.register(async (scope) => {
+    scope.addHook('onRoute', (route) => {
+      route.config = { ...route.config, permission: 'public', accept: '*/*' };
+    });
+    await scope.register(swaggerUi, {
+      routePrefix: '/docs',
+      staticCSP: true,
+      uiConfig: { docExpansion: 'list', deepLinking: true, validatorUrl: null, supportedSubmitMethods: [] },
+    });
+  });
+}

@@ -1,0 +1,103 @@
+import { type Store, upsert, type Write } from '@muster/store';
+import type { FactValue } from '@muster/wire';
+import { KnownNode } from './known-node.js';
+import type { Owner } from './types.js';
+
+const upsertNode = upsert(
+  'nodes',
+  {
+    org_id: 'text',
+    name: 'text',
+    status: 'text',
+    status_at: 'integer',
+    owner: 'text',
+    owner_job: 'text',
+    owner_at: 'integer',
+    reason: 'text',
+    incarnation: 'text',
+    last_end: 'text',
+    dialect: 'text',
+    key_fingerprint: 'text',
+    facts: 'text',
+    labels: 'text',
+    created_at: 'integer',
+    server: 'text',
+  },
+  ['org_id', 'name'],
+);
+
+/** The node as it is now; `server` is the incarnation of the process that writes. */
+export function saveNode(node: KnownNode, server: string): Write {
+  return upsertNode({
+    org_id: node.org.id,
+    name: node.name,
+    status: node.status,
+    status_at: node.statusAt,
+    owner: node.owner.kind,
+    owner_job: node.owner.kind === 'job' ? node.owner.jobId : null,
+    owner_at: node.ownerAt,
+    reason: node.reason,
+    incarnation: node.incarnation,
+    last_end: node.lastEnd,
+    dialect: node.dialect,
+    key_fingerprint: node.keyFingerprint,
+    facts: JSON.stringify(node.facts),
+    labels: JSON.stringify(node.labels),
+    created_at: node.createdAt,
+    server,
+  });
+}
+
+/** All nodes of all organizations. Those that were up count as heard `now`: silence is measured from the start on. */
+export async function loadNodes(store: Store, now: number): Promise<KnownNode[]> {
+  const organizations = new Map(
+    (await store.read.selectFrom('organizations').select(['id', 'name']).execute()).map((org) => [org.id, org]),
+  );
+  const rows = await store.read.selectFrom('nodes').selectAll().execute();
+  const nodes: KnownNode[] = [];
+  for (const row of rows) {
+    const org = organizations.get(row.org_id);
+    if (org === undefined) continue;
+    const node = new KnownNode(org, row.name, row.created_at);
+    if (row.status === 'up') node.liveness = { status: 'up', heardAt: now };
+    node.statusAt = row.status_at;
+    node.owner = readOwner(row);
+    node.ownerAt = row.owner_at;
+    node.reason = row.reason;
+    node.incarnation = row.incarnation;
+    node.lastEnd = row.last_end;
+    node.dialect = row.dialect;
+    node.keyFingerprint = row.key_fingerprint;
+    node.facts = readValues(row.facts);
+    node.labels = readValues(row.labels);
+    nodes.push(node);
+  }
+  return nodes;
+}
+
+export async function deleteNode(store: Store, node: KnownNode): Promise<void> {
+  await store.transact(async (trx) => {
+    await trx.deleteFrom('nodes').where('org_id', '=', node.org.id).where('name', '=', node.name).execute();
+  });
+}
+
+function readOwner(row: {
+  status: string;
+  owner: Owner['kind'];
+  owner_job: string | null;
+  owner_at: number;
+  reason: string;
+}): Owner {
+  if (row.status === 'down') return { kind: 'down' };
+  if (row.owner === 'job' && row.owner_job !== null) return { kind: 'job', jobId: row.owner_job };
+  return { kind: 'rehab', since: row.owner_at, reason: row.reason };
+}
+
+function readValues(text: string): Readonly<Record<string, FactValue>> {
+  const parsed: unknown = JSON.parse(text);
+  const values: Record<string, FactValue> = {};
+  for (const [name, value] of Object.entries(typeof parsed === 'object' && parsed !== null ? parsed : {})) {
+    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') values[name] = value;
+  }
+  return values;
+}

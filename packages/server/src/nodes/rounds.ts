@@ -1,0 +1,24 @@
+import type { Clock, Timer } from '@muster/wire';
+
+/**
+ * Runs `round` every `periodMs`, without drift; `lateMs` tells how long after its time. Rounds missed by a stall are
+ * not made up for.
+ */
+export function every(clock: Clock, periodMs: number, round: (lateMs: number) => void): Timer {
+  let due = clock.now() + periodMs;
+  let timer = clock.after(periodMs, run);
+  let stopped = false;
+  function run(): void {
+    const late = Math.max(0, clock.now() - due);
+    round(late);
+    if (stopped) return;
+    due += periodMs * (1 + Math.floor(late / periodMs));
+    timer = clock.after(Math.max(0, due - clock.now()), run);
+  }
+  return {
+    cancel() {
+      stopped = true;
+      timer.cancel();
+    },
+  };
+}

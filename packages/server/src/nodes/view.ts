@@ -1,0 +1,36 @@
+import { isAvailable } from './availability.js';
+import type { KnownNode } from './known-node.js';
+import type { NodeView } from './types.js';
+
+/** Superset of both lineages (N4). `updated_at` tells when `status` last changed (Push Jobs §6.6). */
+export function nodeState(node: NodeView) {
+  return {
+    node_name: node.name,
+    status: node.status,
+    availability: isAvailable(node) ? ('available' as const) : ('unavailable' as const),
+    updated_at: rfc1123(node.statusAt),
+    reason: node.reason,
+  };
+}
+
+/** Everything the server knows of a node. */
+export function nodeDetail(node: KnownNode) {
+  return {
+    ...nodeState(node),
+    owner: node.owner.kind,
+    ...(node.owner.kind === 'job' && { job_id: node.owner.jobId }),
+    owner_since: rfc1123(node.ownerAt),
+    state: node.state,
+    heard_at: node.heardAt === null ? null : rfc1123(node.heardAt),
+    incarnation: node.incarnation,
+    last_end: node.lastEnd,
+    dialect: node.dialect,
+    created_at: rfc1123(node.createdAt),
+    facts: node.facts,
+    labels: node.labels,
+  };
+}
+
+function rfc1123(ms: number): string {
+  return new Date(ms).toUTCString();
+}

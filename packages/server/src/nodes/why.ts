@@ -1,0 +1,134 @@
+import type { DropCause } from '@muster/wire';
+import { isAvailable } from './availability.js';
+import type { KnownNode } from './known-node.js';
+import { type LivenessRules, missedIntervals } from './machine.js';
+
+export interface Explanation {
+  readonly node_name: string;
+  readonly available: boolean;
+  /** One paragraph, for people. */
+  readonly explanation: string;
+}
+
+/** Why a node can or cannot take a job, from what this server has seen of it. */
+export function explain(node: KnownNode, rules: LivenessRules, now: number): Explanation {
+  const available = isAvailable(node);
+  const sentences = [...standing(node, rules, now), ...(available ? [] : hints(node, now))];
+  return { node_name: node.name, available, explanation: sentences.join(' ') };
+}
+
+function standing(node: KnownNode, rules: LivenessRules, now: number): string[] {
+  const { owner, name } = node;
+  switch (owner.kind) {
+    case 'idle':
+      return [`${name} is up and ready for a job.`, ...lateness(node, rules, now)];
+    case 'job':
+      return [`${name} is up, but busy with job ${owner.jobId}.`, ...lateness(node, rules, now)];
+    case 'rehab':
+      return [
+        `${name} is up, but in rehab since ${time(owner.since)} (${ago(now - owner.since)}): ${owner.reason}. ` +
+          'It is sent abort until it acknowledges.',
+        ...(node.state === 'terminating' ? ['It says that it is still killing a command.'] : []),
+        ...(node.peer === null ? ['It has no connection to the command port now, so the abort cannot reach it.'] : []),
+        ...lateness(node, rules, now),
+      ];
+    case 'down':
+      return [down(node, rules, now)];
+  }
+}
+
+function down(node: KnownNode, rules: LivenessRules, now: number): string {
+  const { name, heardAt, diagnostics, liveness } = node;
+  if (heardAt !== null) {
+    const run = liveness.status === 'down' && liveness.run !== null;
+    return run
+      ? `${name} is down; its heartbeats have come back and it is up after ${rules.onlineThreshold} intervals in a row.`
+      : `${name} is down: its last heartbeat came ${ago(now - heardAt)} ago, ` +
+          `${missedIntervals(heardAt, now, rules)} intervals have been missed.`;
+  }
+  if (diagnostics.configuredAt !== null) {
+    return (
+      `${name} fetched its configuration ${ago(now - diagnostics.configuredAt)} ago, but no heartbeat has come since: ` +
+      'its agent cannot reach the command port, or is refused there.'
+    );
+  }
+  return node.incarnation === null
+    ? `${name} has never been seen: no agent has asked for its configuration. Check that the agent runs and its server URL.`
+    : `${name} is down and has not been heard since this server started.`;
+}
+
+function lateness(node: KnownNode, rules: LivenessRules, now: number): string[] {
+  if (node.liveness.status !== 'up') return [];
+  const missed = missedIntervals(node.liveness.heardAt, now, rules);
+  return missed > 0 ? [`Its heartbeat is late by ${missed} of ${rules.offlineThreshold} intervals.`] : [];
+}
+
+function hints(node: KnownNode, now: number): string[] {
+  const { refused, handshakesRefused, admittedUntil, dropped } = node.diagnostics;
+  const found: string[] = [];
+  if (refused !== null)
+    found.push(`${ago(now - refused.at)} ago a request of it was refused: ${refusal(refused.code)}.`);
+  if (handshakesRefused > 0 && admittedUntil !== null) {
+    found.push(
+      `CURVE refused ${handshakesRefused} of its connections: its admission expired at ${time(admittedUntil)}, ` +
+        'and it must fetch its configuration again.',
+    );
+  }
+  if (dropped !== null) {
+    found.push(`${ago(now - dropped.at)} ago a message in its name was dropped: ${dropReason(dropped.cause)}.`);
+  }
+  return found;
+}
+
+function refusal(code: string): string {
+  switch (code) {
+    case 'clock_skew':
+      return 'its clock differs from the server’s by 15 minutes or more';
+    case 'invalid_signature':
+      return 'it signed with another key than the one registered for it';
+    case 'unknown_principal':
+      return 'its key is not registered';
+    default:
+      return code;
+  }
+}
+
+function dropReason(cause: DropCause): string {
+  switch (cause) {
+    case 'bad_timestamp':
+      return 'its clock is skewed against the server’s';
+    case 'bad_sig':
+      return 'it was not signed with the session’s key; the agent must fetch its configuration again';
+    case 'no_session':
+      return 'no session was agreed since the server started; the agent must fetch its configuration again';
+    case 'replayed':
+      return 'it had been received before';
+    case 'body_too_big':
+    case 'header_too_big':
+      return 'it was too large';
+    case 'frames':
+    case 'bad_header':
+    case 'parse_fail':
+    case 'unknown_type':
+      return `it was malformed (${cause})`;
+    case 'unknown_org':
+    case 'unknown_node':
+      return 'it was signed by this node, but named another';
+  }
+}
+
+function time(ms: number): string {
+  return new Date(ms).toUTCString();
+}
+
+const UNITS = [
+  ['d', 86_400],
+  ['h', 3600],
+  ['min', 60],
+] as const;
+
+function ago(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  for (const [unit, size] of UNITS) if (seconds >= 2 * size) return `${Math.floor(seconds / size)} ${unit}`;
+  return `${seconds} s`;
+}

@@ -1,0 +1,23 @@
+import type { Kysely, RawBuilder } from 'kysely';
+
+/** What differs between the databases when tables are made. */
+export interface Dialect {
+  readonly kind: 'sqlite' | 'postgres';
+  /** Compared by bytes on both databases, so that lists come in the same order. */
+  readonly text: RawBuilder<unknown>;
+  readonly integer: RawBuilder<unknown>;
+  readonly bytes: RawBuilder<unknown>;
+  /** A primary key that the database counts up and never uses again. */
+  readonly serial: RawBuilder<unknown>;
+  /** Ends `create table`: checked types in SQLite, as PostgreSQL has them. */
+  readonly table: RawBuilder<unknown>;
+  /** As `table`, for tables that are always reached by their primary key. */
+  readonly keyed: RawBuilder<unknown>;
+}
+
+/** Migrations only go forwards and are never edited once released. */
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  up(db: Kysely<unknown>, dialect: Dialect): Promise<void>;
+}

@@ -1,0 +1,30 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { MusterError } from '@muster/wire';
+import Database from 'better-sqlite3';
+
+export interface DirectoryLock {
+  release(): void;
+}
+
+/**
+ * Keeps a second process out of a data directory, which is made (0700: keys live in it) when it is missing. The
+ * lock is the operating system's, held through an open SQLite transaction: it ends with the process, however
+ * the process ends.
+ *
+ * @throws MusterError `data_dir_in_use`
+ */
+export function lockDirectory(path: string): DirectoryLock {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  const db = new Database(join(path, 'lock.db'), { timeout: 0 });
+  try {
+    db.exec('begin exclusive');
+  } catch (error) {
+    db.close();
+    if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')) {
+      throw new MusterError('data_dir_in_use', { path }, { cause: error });
+    }
+    throw error;
+  }
+  return { release: () => db.close() };
+}

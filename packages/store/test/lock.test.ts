@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { lockDirectory } from '@muster/store';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+let directory: string;
+beforeEach(() => {
+  directory = join(mkdtempSync(join(tmpdir(), 'muster-lock-')), 'data');
+});
+afterEach(() => rmSync(join(directory, '..'), { recursive: true, force: true }));
+
+test('locking makes the directory, for its owner only', () => {
+  const lock = lockDirectory(directory);
+  expect(statSync(directory).mode & 0o777).toBe(0o700);
+  lock.release();
+});
+
+test('a locked directory is refused until it is released', () => {
+  const lock = lockDirectory(directory);
+  expect(() => lockDirectory(directory)).toThrow(`another muster server is running on ${directory}`);
+  lock.release();
+  lockDirectory(directory).release();
+});
+
+test('a directory locked by another process is refused until that process is killed', async () => {
+  const program = `import { lockDirectory } from '@muster/store';
+    lockDirectory(process.argv[1]); console.log('locked'); setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program, directory], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(child.stdout, 'data');
+  expect(() => lockDirectory(directory)).toThrow(expect.objectContaining({ code: 'data_dir_in_use' }));
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  lockDirectory(directory).release();
+});

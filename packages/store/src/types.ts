@@ -1,4 +1,6 @@
+import type { Clock } from '@muster/wire';
 import type { Kysely, Transaction } from 'kysely';
+import type { Limits } from './limits.js';
 import type { Schema } from './schema.js';
 
 /** One row for one prepared statement. Made by the functions that `upsert` and `insert` return. */
@@ -41,15 +43,51 @@ export interface Store {
   commit(writes: readonly Write[]): Promise<void>;
   /**
    * Stores transitions that already happened in memory: retried with backoff, in order, until they are
-   * durable. Rejects only when the store is closed first.
+   * durable. Rejects only when the store is closed first, or with the database's error when a write can never
+   * be stored (a fault in the code: it is logged, and should end the process).
    */
   persist(writes: readonly Write[]): Promise<void>;
   /**
    * A transaction of its own, in the same lane as the group commits. For administration, not for hot paths.
-   * The callback may run again after a serialization failure; it must only touch `trx`.
+   * The callback may run again after a serialization failure; it must only touch `trx`. Rejects with what the
+   * callback threw, or with `store_unavailable`; nothing is stored then.
    */
   transact<T>(work: (trx: Transaction<Schema>) => Promise<T>): Promise<T>;
   health(): StoreHealth;
   /** Waits for what was handed in, then closes. */
   close(): Promise<void>;
+}
+
+export type StoreLocation =
+  | { readonly kind: 'sqlite'; readonly path: string }
+  | { readonly kind: 'postgres'; readonly url: string };
+
+/** Where the store says that it is in trouble; pino and console fit. */
+export interface StoreLog {
+  warn(detail: object, message: string): void;
+  error(detail: object, message: string): void;
+}
+
+/** One group commit that was stored. */
+export interface CommitReport {
+  /** Callers that shared it. */
+  readonly parts: number;
+  /** Rows after coalescing. */
+  readonly rows: number;
+  readonly durationMs: number;
+}
+
+export interface StoreOptions {
+  readonly clock: Clock;
+  /** Source of the random name of this process's write lane. */
+  readonly random?: (bytes: number) => Uint8Array;
+  /**
+   * PostgreSQL: refuse to share the database with another server (`database_in_use`). True unless given; a
+   * SQLite database is kept to one process by `lockDirectory`.
+   */
+  readonly exclusive?: boolean;
+  readonly log?: StoreLog;
+  /** Called after each group commit; for metrics. */
+  readonly observe?: (report: CommitReport) => void;
+  readonly limits?: Partial<Limits>;
 }

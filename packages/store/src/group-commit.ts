@@ -1,0 +1,306 @@
+import { type Clock, MusterError } from '@muster/wire';
+import type { Transaction } from 'kysely';
+import { gather, weigh } from './batch.js';
+import type { Lane, Outcome } from './lane.js';
+import type { Limits } from './limits.js';
+import { Pause } from './pause.js';
+import type { Schema } from './schema.js';
+import type { CommitReport, StoreHealth, StoreLog, Write } from './types.js';
+
+/** Writes of one caller: stored together or not at all. */
+interface Part {
+  readonly kind: 'commit' | 'persist';
+  readonly writes: readonly Write[];
+  readonly bytes: number;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+interface Transact {
+  readonly kind: 'transact';
+  readonly work: (trx: Transaction<Schema>) => Promise<void>;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+type Known = Exclude<Outcome, { kind: 'unknown' }>;
+
+export interface GroupCommitOptions {
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly log: StoreLog;
+  readonly observe: (report: CommitReport) => void;
+}
+
+/**
+ * One queue in front of one write lane. Whatever is handed in while a transaction is being stored goes into the
+ * next one, in order.
+ *
+ * After an outage (`failed`) the batch's `commit` parts are rejected, its `persist` parts go back to the head of
+ * the queue, and everything waits for the next attempt: 100 ms, doubling to 5 s. With nothing to store the
+ * attempts go on as probes, so that `health` tells the truth without traffic.
+ */
+export class GroupCommit {
+  readonly #lane: Lane;
+  readonly #options: GroupCommitOptions;
+  readonly #pause: Pause;
+  #queue: (Part | Transact)[] = [];
+  #pendingRows = 0;
+  #pendingBytes = 0;
+  #health: StoreHealth = { ok: true };
+  /** Number of the last transaction tried. */
+  #last = 0;
+  #running: Promise<void> | null = null;
+  #closing: Promise<void> | null = null;
+  #closeBy = Number.POSITIVE_INFINITY;
+
+  constructor(lane: Lane, options: GroupCommitOptions) {
+    this.#lane = lane;
+    this.#options = options;
+    this.#pause = new Pause(options.clock, options.limits);
+  }
+
+  commit(writes: readonly Write[]): Promise<void> {
+    const { pendingRows, pendingBytes } = this.#options.limits;
+    if (this.#pendingRows >= pendingRows || this.#pendingBytes >= pendingBytes) {
+      return Promise.reject(unavailable(`${this.#pendingRows} rows are waiting already`));
+    }
+    return this.#part('commit', writes);
+  }
+
+  persist(writes: readonly Write[]): Promise<void> {
+    return this.#part('persist', writes);
+  }
+
+  transact<T>(work: (trx: Transaction<Schema>) => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      let result: { readonly value: T } | undefined;
+      this.#enqueue({
+        kind: 'transact',
+        work: async (trx) => {
+          result = { value: await work(trx) };
+        },
+        resolve: () => {
+          if (result !== undefined) resolve(result.value);
+        },
+        reject,
+      });
+    });
+  }
+
+  health(): StoreHealth {
+    return this.#health;
+  }
+
+  /** Tries for `limits.closeMs` to store what was handed in; what cannot be stored by then is rejected. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#closeBy = this.#options.clock.now() + this.#options.limits.closeMs;
+    this.#pause.end();
+    await this.#running;
+    await this.#lane.close();
+  }
+
+  #part(kind: 'commit' | 'persist', writes: readonly Write[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const bytes = weigh(writes);
+      this.#pendingRows += writes.length;
+      this.#pendingBytes += bytes;
+      const settled = (): void => {
+        this.#pendingRows -= writes.length;
+        this.#pendingBytes -= bytes;
+      };
+      this.#enqueue({
+        kind,
+        writes,
+        bytes,
+        resolve: () => {
+          settled();
+          resolve();
+        },
+        reject: (error) => {
+          settled();
+          reject(error);
+        },
+      });
+    });
+  }
+
+  #enqueue(entry: Part | Transact): void {
+    if (this.#closing !== null) {
+      entry.reject(unavailable('the store is closed'));
+      return;
+    }
+    this.#queue.push(entry);
+    this.#running ??= this.#run();
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      // What is handed in during the same turn of the event loop shares a commit, and sockets are read between two.
+      await new Promise(setImmediate);
+      if (!this.#health.ok) {
+        if (this.#queue.length === 0 && this.#closing !== null) break;
+        if (this.#options.clock.now() >= this.#closeBy) {
+          this.#giveUp(this.#health.reason);
+          break;
+        }
+        await this.#pause.wait(this.#closeBy);
+      } else if (this.#queue.length === 0) break;
+      await this.#step();
+    }
+    this.#running = null;
+  }
+
+  async #step(): Promise<void> {
+    const first = this.#queue[0];
+    if (first === undefined) {
+      const id = ++this.#last;
+      this.#judge(await this.#known(id, await this.#lane.probe(id)));
+    } else if (first.kind === 'transact') {
+      this.#queue.shift();
+      await this.#transact(first);
+    } else {
+      await this.#store(this.#take());
+    }
+  }
+
+  async #transact(entry: Transact): Promise<void> {
+    const id = ++this.#last;
+    const outcome = await this.#known(id, await this.#lane.transact(id, entry.work));
+    this.#judge(outcome);
+    switch (outcome.kind) {
+      case 'stored':
+        return entry.resolve();
+      case 'refused':
+        return entry.reject(outcome.error);
+      case 'failed':
+        return entry.reject(unavailable(reasonOf(outcome.error), outcome.error));
+    }
+  }
+
+  /** Takes the next batch off the queue: parts up to the limits, at least one. */
+  #take(): Part[] {
+    const { batchRows, batchBytes } = this.#options.limits;
+    const parts: Part[] = [];
+    let rows = 0;
+    let bytes = 0;
+    for (const entry of this.#queue) {
+      if (entry.kind === 'transact') break;
+      rows += entry.writes.length;
+      bytes += entry.bytes;
+      if (parts.length > 0 && (rows > batchRows || bytes > batchBytes)) break;
+      parts.push(entry);
+    }
+    this.#queue.splice(0, parts.length);
+    return parts;
+  }
+
+  /**
+   * Stores parts in order. A refused batch is halved until the part that cannot be stored stands alone, so that
+   * it harms nobody else.
+   */
+  async #store(parts: readonly Part[]): Promise<void> {
+    const groups: (readonly Part[])[] = [parts];
+    for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
+      const outcome = await this.#write(group);
+      this.#judge(outcome);
+      switch (outcome.kind) {
+        case 'stored':
+          for (const part of group) part.resolve();
+          break;
+        case 'refused': {
+          const only = group.length === 1 ? group[0] : undefined;
+          if (only !== undefined) this.#refuse(only, outcome.error);
+          else groups.unshift(group.slice(0, group.length >> 1), group.slice(group.length >> 1));
+          break;
+        }
+        case 'failed':
+          this.#interrupted([group, ...groups].flat(), outcome.error);
+          return;
+      }
+    }
+  }
+
+  async #write(group: readonly Part[]): Promise<Known> {
+    const batch = gather(group.map((part) => part.writes));
+    if (batch.length === 0) return { kind: 'stored' };
+    const id = ++this.#last;
+    const startedAt = this.#options.clock.now();
+    const outcome = await this.#known(id, await this.#lane.write(id, batch));
+    if (outcome.kind === 'stored') {
+      const rows = batch.reduce((sum, statement) => sum + statement.rows.length, 0);
+      this.#options.observe({ parts: group.length, rows, durationMs: this.#options.clock.now() - startedAt });
+    }
+    return outcome;
+  }
+
+  /** Whoever is told "not stored" must be able to believe it: nothing else is done until it is known. */
+  async #known(id: number, first: Outcome): Promise<Known> {
+    let outcome = first;
+    while (outcome.kind === 'unknown') {
+      this.#unwell(outcome.error);
+      if (this.#options.clock.now() >= this.#closeBy) return { kind: 'failed', error: outcome.error };
+      await this.#pause.wait(this.#closeBy);
+      outcome = await this.#lane.outcome(id);
+    }
+    return outcome;
+  }
+
+  #judge(outcome: Known): void {
+    if (outcome.kind === 'failed') this.#unwell(outcome.error);
+    else if (!this.#health.ok) {
+      this.#options.log.warn({ outage_ms: this.#options.clock.now() - this.#health.since }, 'the database is back');
+      this.#health = { ok: true };
+      this.#pause.reset();
+    }
+  }
+
+  #unwell(error: unknown): void {
+    const reason = reasonOf(error);
+    if (this.#health.ok) {
+      this.#options.log.warn({ err: error }, `the database takes no writes: ${reason}`);
+      this.#health = { ok: false, reason, since: this.#options.clock.now() };
+    } else {
+      this.#health = { ok: false, reason, since: this.#health.since };
+    }
+  }
+
+  #refuse(part: Part, error: unknown): void {
+    if (part.kind === 'persist') {
+      const tables = [...new Set(part.writes.map((write) => write.statement.table))];
+      this.#options.log.error({ err: error, tables }, 'a transition can never be stored');
+    }
+    part.reject(error);
+  }
+
+  #interrupted(parts: readonly Part[], error: unknown): void {
+    const retained: (Part | Transact)[] = [];
+    for (const part of parts) {
+      if (part.kind === 'persist') retained.push(part);
+      else part.reject(unavailable(reasonOf(error), error));
+    }
+    this.#queue = retained.concat(this.#queue);
+  }
+
+  #giveUp(reason: string): void {
+    const entries = this.#queue;
+    this.#queue = [];
+    for (const entry of entries) entry.reject(unavailable(`the store was closed during an outage (${reason})`));
+  }
+}
+
+function unavailable(reason: string, cause?: unknown): MusterError {
+  return new MusterError('store_unavailable', { reason }, { cause });
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.message !== '') return error.message;
+  // Node's AggregateError of a refused connection has only a code.
+  return 'code' in error ? String(error.code) : error.name;
+}

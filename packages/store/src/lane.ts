@@ -1,0 +1,34 @@
+import type { Transaction } from 'kysely';
+import type { Schema } from './schema.js';
+import type { SqlValue, Statement } from './types.js';
+
+export type Row = Readonly<Record<string, SqlValue>>;
+
+/** One transaction's statements, in the order in which they first appeared. */
+export type Batch = readonly { readonly statement: Statement; readonly rows: readonly Row[] }[];
+
+/** How an attempt to store a transaction ended. */
+export type Outcome =
+  /** Durable. */
+  | { readonly kind: 'stored' }
+  /** The database is well, the transaction is not: trying it again is pointless. Nothing is stored. */
+  | { readonly kind: 'refused'; readonly error: unknown }
+  /** Disk full, locked, connection lost: later it may work. Nothing is stored. */
+  | { readonly kind: 'failed'; readonly error: unknown }
+  /** The connection was lost while COMMIT was under way: ask `outcome` before doing anything else. */
+  | { readonly kind: 'unknown'; readonly error: unknown };
+
+/**
+ * The one way in which a process writes to its database: one transaction at a time. Nothing here throws.
+ * Every transaction has a number, larger than those before it.
+ */
+export interface Lane {
+  write(id: number, batch: Batch): Promise<Outcome>;
+  /** `refused` carries what `work` threw. */
+  transact(id: number, work: (trx: Transaction<Schema>) => Promise<void>): Promise<Outcome>;
+  /** After `unknown`: what became of transaction `id`. `unknown` again while the database cannot be asked. */
+  outcome(id: number): Promise<Outcome>;
+  /** Stores something that nobody needs, to see whether the database takes writes again. */
+  probe(id: number): Promise<Outcome>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,46 @@
+/** Every bound of the store in one place. Tests narrow them; nothing else should. */
+export interface Limits {
+  /** Rows after which a group commit is full. One caller's writes are never split, so a batch may exceed it once. */
+  readonly batchRows: number;
+  /** Bytes after which a group commit is full. */
+  readonly batchBytes: number;
+  /** Rows per PostgreSQL statement. */
+  readonly chunkRows: number;
+  /** Rows waiting beyond which `commit` is refused. `persist` is not: what happened must not be forgotten. */
+  readonly pendingRows: number;
+  /** Bytes waiting beyond which `commit` is refused. */
+  readonly pendingBytes: number;
+  readonly retryFirstMs: number;
+  readonly retryMostMs: number;
+  /** How long `close` goes on trying to store what was handed in. */
+  readonly closeMs: number;
+  /** How long the callback of `transact` may hold the write lane. */
+  readonly transactMs: number;
+  /** Attempts after deadlocks and serialization failures. */
+  readonly conflictAttempts: number;
+  /** How long a statement waits for another process's lock. SQLite waits with the event loop stopped. */
+  readonly busyMs: number;
+  /** How long opening waits for a server that is just ending to let go of the database. */
+  readonly exclusiveMs: number;
+  readonly connectMs: number;
+  readonly statementMs: number;
+  readonly readConnections: number;
+}
+
+export const LIMITS: Limits = {
+  batchRows: 5_000,
+  batchBytes: 8 * 1024 * 1024,
+  chunkRows: 5_000,
+  pendingRows: 200_000,
+  pendingBytes: 256 * 1024 * 1024,
+  retryFirstMs: 100,
+  retryMostMs: 5_000,
+  closeMs: 10_000,
+  transactMs: 30_000,
+  conflictAttempts: 5,
+  busyMs: 1_000,
+  exclusiveMs: 3_000,
+  connectMs: 5_000,
+  statementMs: 30_000,
+  readConnections: 8,
+};

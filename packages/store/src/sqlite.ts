@@ -1,0 +1,175 @@
+import { type Clock, MusterError } from '@muster/wire';
+import Database from 'better-sqlite3';
+import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement, type Transaction } from 'kysely';
+import { bounded } from './bounded.js';
+import type { Batch, Lane, Outcome } from './lane.js';
+import type { Limits } from './limits.js';
+import { sqliteDialect } from './migrations/dialects.js';
+import { migrate } from './migrations/index.js';
+import type { Schema } from './schema.js';
+import { sqliteText } from './statements.js';
+import type { Statement } from './types.js';
+
+/** After these the same transaction may succeed: the disk, another process or the machine was at fault. */
+const PASSING = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|NOMEM|READONLY|PROTOCOL|INTERRUPT|CORRUPT|NOTADB)/;
+/** Pages of 4 KiB: 64 MiB for the writer. */
+const CACHE_KIB = 65_536;
+const WAL_KEPT_BYTES = 67_108_864;
+
+interface Prepared {
+  readonly statement: Database.Statement<unknown[]>;
+  readonly columns: readonly string[];
+}
+
+/** The one connection that writes. better-sqlite3 is synchronous: the event loop stands still during a commit. */
+class SqliteLane implements Lane {
+  readonly #db: Database.Database;
+  readonly #admin: Kysely<Schema>;
+  readonly #limits: Limits;
+  readonly #clock: Clock;
+  readonly #prepared = new Map<string, Prepared>();
+
+  constructor(db: Database.Database, limits: Limits, clock: Clock) {
+    this.#db = db;
+    this.#admin = new Kysely<Schema>({ dialect: new SqliteDialect({ database: forgiving(db) }) });
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  async write(_id: number, batch: Batch): Promise<Outcome> {
+    return this.#attempt(() => {
+      for (const { statement, rows } of batch) {
+        const { statement: prepared, columns } = this.#prepare(statement);
+        for (const row of rows) prepared.run(columns.map((column) => row[column]));
+      }
+    });
+  }
+
+  async probe(id: number): Promise<Outcome> {
+    return this.#attempt(() => {
+      this.#db
+        .prepare(
+          `insert into commit_marker (lane, seq, at) values ('probe', ?, ?)
+           on conflict (lane) do update set seq = excluded.seq, at = excluded.at`,
+        )
+        .run(id, this.#clock.now());
+    });
+  }
+
+  async transact(_id: number, work: (trx: Transaction<Schema>) => Promise<void>): Promise<Outcome> {
+    try {
+      await this.#admin
+        .transaction()
+        .execute((trx) => bounded(this.#clock, work(trx), this.#limits.transactMs, 'the transaction'));
+      return { kind: 'stored' };
+    } catch (error) {
+      this.#rollback();
+      return judged(error);
+    }
+  }
+
+  /** Never asked: a local COMMIT that fails has failed. */
+  async outcome(): Promise<Outcome> {
+    return { kind: 'failed', error: new Error('not stored') };
+  }
+
+  async close(): Promise<void> {
+    this.#db.close();
+  }
+
+  #attempt(work: () => void): Outcome {
+    try {
+      this.#db.exec('begin immediate');
+      work();
+      this.#db.exec('commit');
+      return { kind: 'stored' };
+    } catch (error) {
+      this.#rollback();
+      return judged(error);
+    }
+  }
+
+  /** Some errors (disk full) end the transaction by themselves. */
+  #rollback(): void {
+    try {
+      if (this.#db.inTransaction) this.#db.exec('rollback');
+    } catch {
+      // The next transaction finds out and reports it.
+    }
+  }
+
+  #prepare(statement: Statement): Prepared {
+    const known = this.#prepared.get(statement.name);
+    if (known !== undefined) return known;
+    const prepared = {
+      statement: this.#db.prepare<unknown[]>(sqliteText(statement)),
+      columns: Object.keys(statement.columns),
+    };
+    this.#prepared.set(statement.name, prepared);
+    return prepared;
+  }
+}
+
+/**
+ * Some errors (disk full) have ended the transaction already; Kysely rolls back all the same, and that error
+ * would hide the first.
+ */
+function forgiving(db: Database.Database): SqliteDatabase {
+  const nothing: SqliteStatement = {
+    reader: false,
+    all: () => [],
+    run: () => ({ changes: 0, lastInsertRowid: 0 }),
+    iterate: () => [].values(),
+  };
+  return {
+    prepare: (text) => (text === 'rollback' && !db.inTransaction ? nothing : db.prepare(text)),
+    close: () => {},
+  };
+}
+
+function judged(error: unknown): Outcome {
+  const passing = error instanceof Database.SqliteError && PASSING.test(error.code);
+  return { kind: passing ? 'failed' : 'refused', error };
+}
+
+async function migrated(db: Database.Database, now: number): Promise<void> {
+  const kysely = new Kysely<unknown>({ dialect: new SqliteDialect({ database: db }) });
+  db.exec('begin immediate');
+  try {
+    await migrate(kysely, sqliteDialect, now);
+    db.exec('commit');
+  } catch (error) {
+    if (db.inTransaction) db.exec('rollback');
+    throw error;
+  }
+}
+
+function connect(path: string, limits: Limits): Database.Database {
+  const db = new Database(path, { timeout: limits.busyMs });
+  db.pragma('journal_mode = WAL');
+  db.pragma('synchronous = FULL');
+  db.pragma(`journal_size_limit = ${WAL_KEPT_BYTES}`);
+  db.pragma(`cache_size = -${CACHE_KIB}`);
+  return db;
+}
+
+/** Opens and migrates the database in the file `path`; its directory must exist. */
+export async function openSqlite(
+  path: string,
+  limits: Limits,
+  clock: Clock,
+): Promise<{ readonly lane: Lane; readonly read: Kysely<Schema> }> {
+  let writer: Database.Database | undefined;
+  try {
+    writer = connect(path, limits);
+    await migrated(writer, clock.now());
+    const reader = new Database(path, { readonly: true, fileMustExist: true, timeout: limits.busyMs });
+    const read = new Kysely<Schema>({ dialect: new SqliteDialect({ database: reader }) });
+    return { lane: new SqliteLane(writer, limits, clock), read };
+  } catch (error) {
+    writer?.close();
+    if (error instanceof MusterError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new MusterError('store_unavailable', { reason: `${path}: ${reason}` }, { cause: error });
+  }
+}

@@ -1,0 +1,114 @@
+import type { Insertable } from 'kysely';
+import type { Schema } from './schema.js';
+import type { ColumnType, SqlValue, Statement, Write } from './types.js';
+
+type Table = keyof Schema;
+
+type ColumnTypeOf<V> = [Exclude<V, null | undefined>] extends [string]
+  ? 'text'
+  : [Exclude<V, null | undefined>] extends [number]
+    ? 'integer'
+    : 'bytes';
+
+/** Columns of `T` with the types they must be declared with. */
+export type ColumnsOf<T extends Table> = {
+  readonly [K in keyof Insertable<Schema[T]> & string]?: ColumnTypeOf<Insertable<Schema[T]>[K]>;
+};
+
+/** Makes a column that the table does not have a type error. */
+type Only<T extends Table, C> = C & Readonly<Record<Exclude<keyof C, keyof ColumnsOf<T>>, never>>;
+
+/** A row that gives every declared column. */
+export type RowOf<T extends Table, C extends ColumnsOf<T>> = {
+  readonly [K in keyof C & keyof Insertable<Schema[T]>]-?: Insertable<Schema[T]>[K];
+};
+
+/**
+ * PostgreSQL cannot hold NUL in text and SQLite cuts it off in many tools, and nodes may send anything: it is
+ * stored as U+FFFD, as bytes that are not UTF-8 are.
+ */
+function storable(value: SqlValue): SqlValue {
+  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value;
+}
+
+function writer(statement: Statement): (row: object) => Write {
+  const columns = Object.keys(statement.columns);
+  return (given) => {
+    const values = given as Readonly<Record<string, SqlValue | undefined>>;
+    const row: Record<string, SqlValue> = {};
+    for (const column of columns) row[column] = storable(values[column] ?? null);
+    return { statement, row };
+  };
+}
+
+function nameOf(kind: string, table: string, columns: object, key: readonly string[]): string {
+  return `${kind} ${table} (${Object.keys(columns).join(',')}) by (${key.join(',')})`;
+}
+
+/**
+ * Inserts the row, or replaces the declared columns of the row with this key. Columns that are left out must
+ * have a default: both databases check NOT NULL before they notice that the row exists.
+ */
+export function upsert<T extends Table, const C extends ColumnsOf<T>>(
+  table: T,
+  columns: Only<T, C>,
+  key: readonly (keyof C & string)[],
+): (row: RowOf<T, C>) => Write {
+  return writer({
+    name: nameOf('upsert', table, columns, key),
+    table,
+    kind: 'upsert',
+    columns: columns as Readonly<Record<string, ColumnType>>,
+    key,
+  });
+}
+
+/**
+ * Appends the row. With a `key` a row that exists is left as it is, so that stating a fact twice is harmless;
+ * without one every write makes a row (and exactly one, also over a lost connection).
+ */
+export function insert<T extends Table, const C extends ColumnsOf<T>>(
+  table: T,
+  columns: Only<T, C>,
+  key: readonly (keyof C & string)[] = [],
+): (row: RowOf<T, C>) => Write {
+  return writer({
+    name: nameOf('insert', table, columns, key),
+    table,
+    kind: 'insert',
+    columns: columns as Readonly<Record<string, ColumnType>>,
+    key,
+  });
+}
+
+function list(columns: readonly string[]): string {
+  return columns.map((column) => `"${column}"`).join(', ');
+}
+
+/** What precedes the rows. Names come from code only, never from input. */
+function intoTable(statement: Statement): string {
+  return `insert into "${statement.table}" (${list(Object.keys(statement.columns))})`;
+}
+
+/** What follows the rows: the same on both databases. */
+function onConflict(statement: Statement): string {
+  if (statement.key.length === 0) return '';
+  const rest = Object.keys(statement.columns).filter((column) => !statement.key.includes(column));
+  if (statement.kind === 'insert' || rest.length === 0) return ` on conflict (${list(statement.key)}) do nothing`;
+  const updates = rest.map((column) => `"${column}" = excluded."${column}"`).join(', ');
+  return ` on conflict (${list(statement.key)}) do update set ${updates}`;
+}
+
+/** One row per execution. */
+export function sqliteText(statement: Statement): string {
+  const holes = Object.keys(statement.columns).map(() => '?');
+  return `${intoTable(statement)} values (${holes.join(', ')})${onConflict(statement)}`;
+}
+
+const ARRAYS: Readonly<Record<ColumnType, string>> = { text: 'text[]', integer: 'bigint[]', bytes: 'bytea[]' };
+
+/** Any number of rows per execution: one array per column, so that the text never changes. */
+export function postgresText(statement: Statement): string {
+  const arrays = Object.values(statement.columns).map((type, index) => `$${index + 1}::${ARRAYS[type]}`);
+  return `${intoTable(statement)} select * from unnest(${arrays.join(', ')})${onConflict(statement)}`;
+}

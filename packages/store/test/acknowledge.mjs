@@ -1,0 +1,17 @@
+// Commits for ever and prints what was acknowledged, until it is killed.
+import { writeSync } from 'node:fs';
+import { open, upsert } from '@muster/store';
+import { systemClock } from '@muster/wire';
+
+const organization = upsert('organizations', { id: 'text', name: 'text', created_at: 'integer' }, ['id']);
+const store = await open({ kind: 'sqlite', path: process.argv[2] }, { clock: systemClock });
+
+let next = 0;
+async function caller() {
+  for (;;) {
+    const id = String(next++);
+    await (next % 2 === 0 ? store.commit : store.persist)([organization({ id, name: id, created_at: 1 })]);
+    writeSync(1, `${id}\n`);
+  }
+}
+await Promise.all(Array.from({ length: 7 }, caller));

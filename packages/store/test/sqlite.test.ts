@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { open, type Store } from '@muster/store';
+import { ManualClock } from '@muster/wire';
+import Database from 'better-sqlite3';
+import { sql } from 'kysely';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { describeStore, type Harness, named, passing, silent } from './conformance.js';
+
+const BALLAST_BYTES = 1_048_576;
+
+/** A disk that is full: no page beyond those there are, until the ballast is thrown out. */
+async function sqlite(): Promise<Harness> {
+  const directory = mkdtempSync(join(tmpdir(), 'muster-store-'));
+  const path = join(directory, 'muster.db');
+  const raw = (text: string): void => {
+    const db = new Database(path);
+    try {
+      db.exec(text);
+    } finally {
+      db.close();
+    }
+  };
+  return {
+    location: { kind: 'sqlite', path },
+    async fail(store: Store) {
+      raw(`create table ballast (b blob); insert into ballast values (zeroblob(${BALLAST_BYTES}))`);
+      await store.transact((trx) => sql`pragma max_page_count = 1`.execute(trx));
+    },
+    heal: async () => raw('delete from ballast'),
+    raw: async (text) => raw(text),
+    drop: async () => rmSync(directory, { recursive: true, force: true }),
+  };
+}
+
+describeStore('sqlite', sqlite);
+
+let harness: Harness;
+beforeEach(async () => {
+  harness = await sqlite();
+});
+afterEach(() => harness.drop());
+
+const path = (): string => (harness.location.kind === 'sqlite' ? harness.location.path : '');
+
+test('SQLite commits are durable: WAL and synchronous=FULL', async () => {
+  const store = await open(harness.location, { clock: new ManualClock(), log: silent });
+  const pragma = (name: string) => store.transact((trx) => sql.raw(`pragma ${name}`).execute(trx));
+  expect((await pragma('journal_mode')).rows).toEqual([{ journal_mode: 'wal' }]);
+  expect((await pragma('synchronous')).rows).toEqual([{ synchronous: 2 }]);
+  await store.close();
+});
+
+test('the read side of SQLite cannot write', async () => {
+  const store = await open(harness.location, { clock: new ManualClock(), log: silent });
+  await expect(store.read.deleteFrom('jobs').execute()).rejects.toThrow('readonly');
+  await store.close();
+});
+
+test('SQLite is busy while another process writes, and goes on after it', async () => {
+  const clock = new ManualClock();
+  const store = await open(harness.location, { clock, log: silent, limits: { busyMs: 1 } });
+  const other = new Database(path());
+  other.exec('begin immediate');
+  await expect(store.commit([named('1', 'a')])).rejects.toMatchObject({ code: 'store_unavailable' });
+  other.exec('rollback');
+  other.close();
+  await passing(clock, store.commit([named('1', 'a')]));
+  await store.close();
+});
+
+test('a file that is no database is refused', async () => {
+  const missing = join(path(), 'nowhere', 'muster.db');
+  await expect(open({ kind: 'sqlite', path: missing }, { clock: new ManualClock() })).rejects.toMatchObject({
+    code: 'store_unavailable',
+  });
+});
+
+test('everything that was acknowledged before kill -9 is there afterwards', async () => {
+  const script = fileURLToPath(new URL('acknowledge.mjs', import.meta.url));
+  const child = spawn(process.execPath, [script, path()], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const acknowledged: string[] = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    acknowledged.push(line);
+    if (acknowledged.length === 500) child.kill('SIGKILL');
+  }
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  expect(child.signalCode).toBe('SIGKILL');
+
+  const store = await open(harness.location, { clock: new ManualClock(), log: silent });
+  const rows = await store.read.selectFrom('organizations').select('id').execute();
+  const stored = new Set(rows.map((row) => row.id));
+  expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
+  await store.close();
+});

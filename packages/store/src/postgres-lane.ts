@@ -1,0 +1,238 @@
+import { type Clock, MusterError } from '@muster/wire';
+import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
+import pg from 'pg';
+import { bounded, TookTooLong } from './bounded.js';
+import type { Batch, Lane, Outcome } from './lane.js';
+import type { Limits } from './limits.js';
+import { postgresDialect } from './migrations/dialects.js';
+import { migrate } from './migrations/index.js';
+import { arrayLiteral } from './postgres-arrays.js';
+import { isConflict, isLasting, poolOf, Session } from './postgres-session.js';
+import type { Schema } from './schema.js';
+import { postgresText } from './statements.js';
+import type { Statement } from './types.js';
+
+/** Advisory locks of a database: 'Must', and which. */
+const LOCKS = 0x4d757374;
+const EXCLUSIVE_LOCK = 1;
+const MIGRATION_LOCK = 2;
+/** Markers of servers that are long gone. */
+const MARKER_KEPT_MS = 30 * 86_400_000;
+
+export interface PostgresLaneOptions {
+  readonly url: string;
+  /** Name of this process's lane in `commit_marker`: hex digits. */
+  readonly name: string;
+  readonly exclusive: boolean;
+  readonly limits: Limits;
+  readonly clock: Clock;
+}
+
+interface Connected {
+  readonly session: Session;
+  readonly db: Kysely<Schema>;
+}
+
+/**
+ * The one connection that writes; made again after it is lost.
+ *
+ * A connection lost during COMMIT leaves open whether the transaction was stored. Therefore each transaction
+ * also writes its number into this lane's row of `commit_marker`. Reading that row with a lock first waits for
+ * the old session to end its transaction, one way or the other; then the number tells, and a batch is never
+ * stored twice, nor a caller told "not stored" of what was.
+ *
+ * The session also holds the lock that keeps other servers away, so a transaction can only be written while the
+ * lock is held.
+ */
+export class PostgresLane implements Lane {
+  readonly #options: PostgresLaneOptions;
+  readonly #texts = new Map<string, { readonly name: string; readonly text: string }>();
+  #connected: Connected | null = null;
+
+  private constructor(options: PostgresLaneOptions) {
+    this.#options = options;
+  }
+
+  /** @throws MusterError `database_in_use`, `schema_too_new`; and the driver's errors */
+  static async open(options: PostgresLaneOptions): Promise<PostgresLane> {
+    const lane = new PostgresLane(options);
+    const session = await lane.#session();
+    try {
+      await lane.#migrate(session);
+      lane.#connected = await lane.#ready(session);
+    } catch (error) {
+      await session.end();
+      throw error;
+    }
+    return lane;
+  }
+
+  async write(id: number, batch: Batch): Promise<Outcome> {
+    return this.#attempt(async ({ session }, committing) => {
+      await session.query(`begin; ${this.#mark(id)}`);
+      try {
+        for (const { statement, rows } of batch) await this.#insert(session, statement, rows);
+      } catch (error) {
+        if (!session.lost) await session.query('rollback');
+        throw error;
+      }
+      committing();
+      await session.query('commit');
+    });
+  }
+
+  async transact(id: number, work: (trx: Transaction<Schema>) => Promise<void>): Promise<Outcome> {
+    const { clock, limits } = this.#options;
+    return this.#attempt(async ({ session, db }, committing) => {
+      let thrown: { readonly error: unknown } | undefined;
+      const transaction = db.transaction().setIsolationLevel('serializable');
+      const run = transaction.execute(async (trx) => {
+        try {
+          await bounded(clock, work(trx), limits.transactMs, 'the transaction');
+          // Last, so that it fails when the callback swallowed an error: COMMIT would quietly roll back.
+          await sql.raw(this.#mark(id)).execute(trx);
+        } catch (error) {
+          thrown = { error };
+          // Its last query may still be running: nothing else can go over this connection.
+          if (error instanceof TookTooLong) await session.end();
+          throw error;
+        }
+        committing();
+      });
+      await run.catch((error) => {
+        throw thrown === undefined ? error : thrown.error;
+      });
+    });
+  }
+
+  async probe(id: number): Promise<Outcome> {
+    return this.write(id, []);
+  }
+
+  async outcome(id: number): Promise<Outcome> {
+    try {
+      const { session } = await this.#connection();
+      const { rows } = await session.query('select seq from commit_marker where lane = $1 for update', [
+        this.#options.name,
+      ]);
+      const seq: unknown = rows[0]?.seq;
+      if (typeof seq === 'number' && seq >= id) return { kind: 'stored' };
+      return { kind: 'failed', error: new Error('the connection to the database was lost') };
+    } catch (error) {
+      return { kind: 'unknown', error };
+    }
+  }
+
+  async close(): Promise<void> {
+    const connected = this.#connected;
+    this.#connected = null;
+    if (connected === null) return;
+    if (!connected.session.lost) {
+      await connected.session.query('delete from commit_marker where lane = $1', [this.#options.name]).catch(() => {});
+    }
+    await connected.session.end();
+  }
+
+  /** Runs `work` on the connection, again after conflicts with other servers, and says how it ended. */
+  async #attempt(work: (connected: Connected, committing: () => void) => Promise<void>): Promise<Outcome> {
+    for (let attempt = 1; ; attempt++) {
+      let connected: Connected;
+      try {
+        connected = await this.#connection();
+      } catch (error) {
+        return { kind: 'failed', error };
+      }
+      let committing = false;
+      try {
+        await work(connected, () => {
+          committing = true;
+        });
+        return { kind: 'stored' };
+      } catch (error) {
+        if (connected.session.lost) {
+          await this.#drop();
+          if (error instanceof TookTooLong) return { kind: 'refused', error };
+          return { kind: committing ? 'unknown' : 'failed', error };
+        }
+        if (isConflict(error) && attempt < this.#options.limits.conflictAttempts) continue;
+        // What a callback threw is its own affair; of the server's errors only some are the statement's.
+        const passing = error instanceof pg.DatabaseError && !isLasting(error);
+        return { kind: passing ? 'failed' : 'refused', error };
+      }
+    }
+  }
+
+  #mark(id: number): string {
+    const { name, clock } = this.#options;
+    return `update commit_marker set seq = ${id}, at = ${clock.now()} where lane = '${name}'`;
+  }
+
+  async #insert(session: Session, statement: Statement, rows: Batch[number]['rows']): Promise<void> {
+    let prepared = this.#texts.get(statement.name);
+    if (prepared === undefined) {
+      prepared = { name: `muster_${this.#texts.size}`, text: postgresText(statement) };
+      this.#texts.set(statement.name, prepared);
+    }
+    const { chunkRows } = this.#options.limits;
+    const columns = Object.entries(statement.columns);
+    for (let start = 0; start < rows.length; start += chunkRows) {
+      const chunk = rows.slice(start, start + chunkRows);
+      await session.query({ ...prepared, values: columns.map(([name, type]) => arrayLiteral(type, name, chunk)) });
+    }
+  }
+
+  async #connection(): Promise<Connected> {
+    if (this.#connected?.session.lost) await this.#drop();
+    if (this.#connected !== null) return this.#connected;
+    const session = await this.#session();
+    try {
+      this.#connected = await this.#ready(session);
+      return this.#connected;
+    } catch (error) {
+      await session.end();
+      throw error;
+    }
+  }
+
+  async #drop(): Promise<void> {
+    const connected = this.#connected;
+    this.#connected = null;
+    await connected?.session.end();
+  }
+
+  /** A session that has the database for itself, if it must. */
+  async #session(): Promise<Session> {
+    const { url, limits, exclusive } = this.#options;
+    const session = await Session.connect(url, limits);
+    if (!exclusive) return session;
+    try {
+      await session.query(`set lock_timeout = ${limits.exclusiveMs}`);
+      await session.query(`select pg_advisory_lock(${LOCKS}, ${EXCLUSIVE_LOCK})`);
+      return session;
+    } catch (error) {
+      await session.end();
+      const held = error instanceof pg.DatabaseError && error.code === '55P03';
+      throw held ? new MusterError('database_in_use', {}, { cause: error }) : error;
+    }
+  }
+
+  async #migrate(session: Session): Promise<void> {
+    const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: poolOf(session) }) });
+    await session.query('set lock_timeout = 0');
+    await db.transaction().execute(async (trx) => {
+      await sql`select pg_advisory_xact_lock(${sql.lit(LOCKS)}, ${sql.lit(MIGRATION_LOCK)})`.execute(trx);
+      await migrate(trx, postgresDialect, this.#options.clock.now());
+    });
+  }
+
+  async #ready(session: Session): Promise<Connected> {
+    const { name, clock, limits } = this.#options;
+    await session.query(`set lock_timeout = ${limits.busyMs}`);
+    await session.query('delete from commit_marker where lane <> $1 and at < $2', [name, clock.now() - MARKER_KEPT_MS]);
+    await session.query('insert into commit_marker (lane, seq, at) values ($1, 0, $2) on conflict (lane) do nothing', [
+      name,
+      clock.now(),
+    ]);
+    return { session, db: new Kysely<Schema>({ dialect: new PostgresDialect({ pool: poolOf(session) }) }) };
+  }
+}

@@ -1,0 +1,111 @@
+import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
+import pg from 'pg';
+import type { Limits } from './limits.js';
+
+const INT8 = 20;
+const NUMERIC = 1700;
+
+/** Counts, sums and times as numbers, as SQLite gives them; only for our own connections. */
+export const NUMBERS: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+    (oid === INT8 || oid === NUMERIC) && format !== 'binary'
+      ? Number
+      : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
+};
+
+/** SQLSTATEs that end the session: connection exceptions and operator intervention other than a cancelled query. */
+const ENDS_SESSION = /^(08|57P)/;
+/** Data, constraint, syntax, feature and program limit errors: the statement's own fault. */
+const LASTING = /^(0A|22|23|42|54)/;
+/** Serialization failure, deadlock. */
+const CONFLICT = /^(40001|40P01)$/;
+
+export function isLasting(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && LASTING.test(error.code ?? '');
+}
+
+export function isConflict(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && CONFLICT.test(error.code ?? '');
+}
+
+/**
+ * One connection of the write lane. `lost` becomes true with the first sign that it has ended; every error
+ * without a SQLSTATE is one, because then the server did not say it.
+ */
+export class Session {
+  readonly #client: pg.Client;
+  #lost = false;
+
+  private constructor(client: pg.Client) {
+    this.#client = client;
+    client.on('error', () => {
+      this.#lost = true;
+    });
+    client.on('end', () => {
+      this.#lost = true;
+    });
+  }
+
+  static async connect(url: string, limits: Limits): Promise<Session> {
+    const client = new pg.Client({
+      connectionString: url,
+      types: NUMBERS,
+      connectionTimeoutMillis: limits.connectMs,
+      // The server gives up first; this is for a server that has gone away without a word.
+      query_timeout: limits.statementMs + limits.connectMs,
+      keepAlive: true,
+      fallback_application_name: 'muster',
+    });
+    const session = new Session(client);
+    await client.connect();
+    // A half-open session must not hold the marker row or the server's lock for long.
+    await session.query(`
+      set synchronous_commit = on;
+      set statement_timeout = ${limits.statementMs};
+      set idle_in_transaction_session_timeout = ${limits.statementMs + limits.transactMs};
+      set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3`);
+    return session;
+  }
+
+  get lost(): boolean {
+    return this.#lost;
+  }
+
+  async query(query: string | pg.QueryConfig, values?: readonly unknown[]): Promise<pg.QueryResult> {
+    try {
+      return await this.#client.query(query, values === undefined ? undefined : [...values]);
+    } catch (error) {
+      if (!(error instanceof pg.DatabaseError) || ENDS_SESSION.test(error.code ?? '')) this.#lost = true;
+      throw error;
+    }
+  }
+
+  /** Closes at once, also under a running query. */
+  async end(): Promise<void> {
+    this.#lost = true;
+    await this.#client.end().catch(() => {});
+  }
+}
+
+class SessionClient implements PostgresPoolClient {
+  readonly #session: Session;
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
+  query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
+  query(query: unknown, values?: readonly unknown[]): unknown {
+    if (typeof query !== 'string') throw new Error('the write lane has no cursors');
+    return this.#session.query(query, values);
+  }
+
+  release(): void {}
+}
+
+/** Lets Kysely run on this session. */
+export function poolOf(session: Session): PostgresPool {
+  const client = new SessionClient(session);
+  return { connect: async () => client, end: async () => {} };
+}

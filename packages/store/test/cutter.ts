@@ -1,0 +1,76 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** A way to PostgreSQL that breaks once, right before or after a certain query. */
+export interface Cutter {
+  readonly url: string;
+  readonly cuts: number;
+  cutBefore(query: string): void;
+  cutAfter(query: string): void;
+  close(): Promise<void>;
+}
+
+/** A simple query: 'Q', length, text, NUL. */
+const asks = (data: Buffer, query: string): boolean => data[0] === 0x51 && data.includes(`${query}\0`);
+
+export async function cutter(target: string): Promise<Cutter> {
+  const { hostname, port } = new URL(target);
+  const sockets = new Set<Socket>();
+  let plan: { readonly query: string; readonly when: 'before' | 'after' } | null = null;
+  let cuts = 0;
+
+  const server = createServer((near) => {
+    const far = connect(Number(port), hostname);
+    let answerLost = false;
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        sockets.delete(socket);
+        near.destroy();
+        // An orderly end: what the server has been told already is carried out.
+        far.end();
+      });
+    }
+    const cut = (): void => {
+      cuts++;
+      near.destroy();
+    };
+    near.on('data', (data: Buffer) => {
+      if (plan !== null && asks(data, plan.query)) {
+        const { when } = plan;
+        plan = null;
+        if (when === 'before') return cut();
+        answerLost = true;
+      }
+      far.write(data);
+    });
+    far.on('data', (data) => {
+      if (answerLost) cut();
+      else near.write(data);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  const url = new URL(target);
+  url.hostname = '127.0.0.1';
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    get cuts() {
+      return cuts;
+    },
+    cutBefore: (query) => {
+      plan = { query, when: 'before' };
+    },
+    cutAfter: (query) => {
+      plan = { query, when: 'after' };
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

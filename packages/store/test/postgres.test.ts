@@ -1,0 +1,142 @@
+import { open, type Store } from '@muster/store';
+import { ManualClock } from '@muster/wire';
+import { sql } from 'kysely';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { describeStore, done, named, passing, silent, until } from './conformance.js';
+import { cutter } from './cutter.js';
+import { type PostgresHarness, postgres } from './postgres.js';
+
+describeStore('postgres', postgres);
+
+let harness: PostgresHarness;
+let clock: ManualClock;
+const opened: Store[] = [];
+beforeEach(async () => {
+  harness = await postgres();
+  clock = new ManualClock();
+});
+afterEach(async () => {
+  for (const store of opened.splice(0)) await passing(clock, store.close());
+  await harness.drop();
+});
+
+const openAt = async (url: string, options: { exclusive?: boolean; exclusiveMs?: number } = {}): Promise<Store> => {
+  const { exclusive = true, exclusiveMs = 3_000 } = options;
+  const store = await open({ kind: 'postgres', url }, { clock, log: silent, exclusive, limits: { exclusiveMs } });
+  opened.push(store);
+  return store;
+};
+const targets = async (store: Store) =>
+  (await store.read.selectFrom('audit').select('target').orderBy('id').execute()).map((row) => row.target);
+
+test('a second server on the same database is refused while the first runs', async () => {
+  const first = await openAt(harness.url);
+  await expect(openAt(harness.url, { exclusiveMs: 50 })).rejects.toMatchObject({ code: 'database_in_use' });
+  await first.close();
+  await openAt(harness.url);
+});
+
+test('servers that share a database on purpose write side by side', async () => {
+  const stores = await Promise.all([1, 2, 3].map(() => openAt(harness.url, { exclusive: false })));
+  await Promise.all(stores.map((store, index) => store.commit([named(`${index}`, `${index}`), done(`${index}`)])));
+  expect((await targets(stores[0] as Store)).sort()).toEqual(['0', '1', '2']);
+});
+
+test('the lock is taken again after the connection was lost', async () => {
+  const first = await openAt(harness.url);
+  await harness.terminate();
+  await passing(clock, first.persist([named('1', 'a')]));
+  await expect(openAt(harness.url, { exclusiveMs: 50 })).rejects.toMatchObject({ code: 'database_in_use' });
+});
+
+test('connections terminated at any moment lose no transition and double none', async () => {
+  const store = await openAt(harness.url);
+  const expected = Array.from({ length: 300 }, (_, index) => `${index}`);
+  const calls: Promise<void>[] = [];
+  for (const target of expected) {
+    calls.push(store.persist([done(target)]));
+    if (Number(target) % 60 === 30) await harness.terminate();
+    else if (Number(target) % 7 === 0) await new Promise(setImmediate);
+  }
+  await passing(clock, Promise.all(calls));
+  expect(await targets(store)).toEqual(expected);
+});
+
+test('a commit that was stored while its answer was lost is acknowledged, and stored once', async () => {
+  const proxy = await cutter(harness.url);
+  const store = await openAt(proxy.url);
+  proxy.cutAfter('commit');
+  await passing(clock, Promise.all([store.commit([done('a')]), store.persist([done('b')])]));
+  expect(proxy.cuts).toBe(1);
+  expect(await targets(store)).toEqual(['a', 'b']);
+  await store.close();
+  await proxy.close();
+});
+
+test('a commit that was lost on its way is rejected and absent, the transitions beside it are stored once', async () => {
+  const proxy = await cutter(harness.url);
+  const store = await openAt(proxy.url);
+  proxy.cutBefore('commit');
+  const lost = store.commit([done('a')]);
+  const kept = store.persist([done('b')]);
+  await expect(passing(clock, lost)).rejects.toMatchObject({ code: 'store_unavailable' });
+  await passing(clock, kept);
+  expect(proxy.cuts).toBe(1);
+  expect(await targets(store)).toEqual(['b']);
+  await store.close();
+  await proxy.close();
+});
+
+test('a transact whose answer was lost answers what its callback returned', async () => {
+  const proxy = await cutter(harness.url);
+  const store = await openAt(proxy.url);
+  proxy.cutAfter('commit');
+  const answer = store.transact(async (trx) => {
+    await trx.insertInto('groups').values({ org_id: 'o', name: 'g', created_at: 1 }).execute();
+    return 42;
+  });
+  expect(await passing(clock, answer)).toBe(42);
+  expect(await store.read.selectFrom('groups').select('name').execute()).toEqual([{ name: 'g' }]);
+  await store.close();
+  await proxy.close();
+});
+
+test('a transact that swallowed an error of the database is not mistaken for stored', async () => {
+  const store = await openAt(harness.url);
+  const swallowing = store.transact(async (trx) => {
+    await trx.insertInto('groups').values({ org_id: 'o', name: 'g', created_at: 1 }).execute();
+    await sql`select 1 / 0`.execute(trx).catch(() => {});
+  });
+  await expect(swallowing).rejects.toThrow();
+  expect(await store.read.selectFrom('groups').selectAll().execute()).toEqual([]);
+});
+
+test('a transact runs again after a serialization failure', async () => {
+  const [first, second] = await Promise.all([1, 2].map(() => openAt(harness.url, { exclusive: false })));
+  if (first === undefined || second === undefined) throw new Error('not opened');
+  await first.commit([named('1', '0')]);
+  const increment = (store: Store) =>
+    store.transact(async (trx) => {
+      const { name } = await trx.selectFrom('organizations').select('name').executeTakeFirstOrThrow();
+      await trx
+        .updateTable('organizations')
+        .set({ name: `${Number(name) + 1}` })
+        .execute();
+    });
+  await Promise.all([increment(first), increment(second), increment(first), increment(second)]);
+  expect(await first.read.selectFrom('organizations').select('name').execute()).toEqual([{ name: '4' }]);
+});
+
+test('the read side of PostgreSQL cannot write', async () => {
+  const store = await openAt(harness.url);
+  await expect(store.read.deleteFrom('jobs').execute()).rejects.toThrow('read-only');
+});
+
+test('two servers that start on an empty database migrate it once', async () => {
+  const stores = await Promise.all([1, 2].map(() => openAt(harness.url, { exclusive: false })));
+  await Promise.all(stores.map((store, index) => store.commit([named(`${index}`, `${index}`)])));
+});
+
+test('a database that cannot be reached is refused at once', async () => {
+  await expect(openAt('postgres://127.0.0.1:1/none')).rejects.toMatchObject({ code: 'store_unavailable' });
+});

@@ -2,7 +2,7 @@ import { open, type Store } from '@muster/store';
 import { ManualClock } from '@muster/wire';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { describeStore, done, named, passing, silent, until } from './conformance.js';
+import { describeStore, done, named, passing, silent } from './conformance.js';
 import { cutter } from './cutter.js';
 import { type PostgresHarness, postgres } from './postgres.js';
 

@@ -1,1 +1,7 @@
-export {};
+/** What other packages and the documentation generator use of the CLI. */
+export { Client, RefusedError } from './client.js';
+export { createProgram } from './program.js';
+export { commandReference } from './reference.js';
+export { run } from './run.js';
+export { loadSettings, type Settings } from './settings.js';
+export { processWorld, type Sink, type World } from './world.js';

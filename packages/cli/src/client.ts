@@ -1,0 +1,207 @@
+import { ERRORS, type ErrorCode, MusterError, signRequest } from '@muster/wire';
+import { GET_RETRIES, MAX_ANSWER_BYTES, REQUEST_TIMEOUT_MS, RETRY_PAUSE_MS } from './limits.js';
+import type { Credentials, Settings } from './settings.js';
+
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface RequestOptions {
+  readonly query?: Query;
+  readonly body?: unknown;
+  readonly accept?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+  /** Wait without limit for the answer to end: event feeds and followed output. */
+  readonly endless?: boolean;
+}
+
+/** What the server refused, in the server's own words. */
+export class RefusedError extends MusterError {
+  readonly #fix: string;
+
+  constructor(code: ErrorCode, text: string, fix: string) {
+    super(code);
+    this.message = text;
+    this.#fix = fix;
+  }
+
+  override get fix(): string {
+    return this.#fix;
+  }
+}
+
+export interface ClientSurroundings {
+  readonly now: () => number;
+  readonly pause: (ms: number) => Promise<void>;
+}
+
+const surroundings: ClientSurroundings = {
+  now: () => Date.now(),
+  pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+};
+
+/**
+ * The HTTP client of the API. Signs every request (Chef API signing 1.3) or bears a token. Only GET is repeated,
+ * because only GET may be.
+ */
+export class Client {
+  readonly settings: Pick<Settings, 'url' | 'org' | 'credentials'>;
+  readonly #around: ClientSurroundings;
+
+  constructor(settings: Pick<Settings, 'url' | 'org' | 'credentials'>, around: ClientSurroundings = surroundings) {
+    this.settings = settings;
+    this.#around = around;
+  }
+
+  /** `/organizations/ORG` and the given rest, each part percent-encoded. */
+  inOrg(...parts: readonly string[]): string {
+    return pathOf('organizations', this.settings.org, ...parts);
+  }
+
+  async get<T>(path: string, query?: Query): Promise<T> {
+    return (await this.json('GET', path, query === undefined ? {} : { query })) as T;
+  }
+
+  async post<T>(path: string, body: unknown): Promise<T> {
+    return (await this.json('POST', path, { body })) as T;
+  }
+
+  async put<T>(path: string, body?: unknown): Promise<T> {
+    return (await this.json('PUT', path, body === undefined ? {} : { body })) as T;
+  }
+
+  async delete<T>(path: string, query?: Query): Promise<T> {
+    return (await this.json('DELETE', path, query === undefined ? {} : { query })) as T;
+  }
+
+  async json(method: Method, path: string, options: RequestOptions = {}): Promise<unknown> {
+    const response = await this.send(method, path, { accept: 'application/json', ...options });
+    const text = await bodyText(response, this.settings.url);
+    if (text === '') return null;
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw new MusterError('server_unreachable', { url: this.settings.url, reason: 'the answer is not JSON' });
+    }
+  }
+
+  /** Sends and checks the status; the body is the caller's to read. Throws RefusedError or server_unreachable. */
+  async send(method: Method, path: string, options: RequestOptions = {}): Promise<Response> {
+    for (let attempt = 0; ; attempt++) {
+      const last = method !== 'GET' || attempt >= GET_RETRIES || options.signal?.aborted === true;
+      try {
+        const response = await this.#attempt(method, path, options);
+        if (response.ok) return response;
+        if (response.status !== 503 || last) throw await refusal(response, path);
+        await response.body?.cancel();
+      } catch (error) {
+        if (error instanceof RefusedError || last) throw error;
+      }
+      await this.#around.pause(RETRY_PAUSE_MS * 2 ** attempt);
+    }
+  }
+
+  async #attempt(method: Method, path: string, options: RequestOptions): Promise<Response> {
+    const { url, credentials } = this.settings;
+    const body = options.body === undefined ? '' : JSON.stringify(options.body);
+    const target = new URL(url + path);
+    for (const [name, value] of Object.entries(options.query ?? {})) {
+      if (value !== undefined) target.searchParams.set(name, String(value));
+    }
+    const limits: AbortSignal[] = options.signal === undefined ? [] : [options.signal];
+    if (options.endless !== true) limits.push(AbortSignal.timeout(REQUEST_TIMEOUT_MS));
+    try {
+      return await fetch(target, {
+        method,
+        headers: {
+          accept: options.accept ?? '*/*',
+          ...(body === '' ? {} : { 'content-type': 'application/json' }),
+          ...options.headers,
+          ...proof(credentials, method, target.pathname, body, this.#around.now()),
+        },
+        ...(body === '' ? {} : { body }),
+        // A signature covers one path: following a redirect would send it elsewhere.
+        redirect: 'error',
+        signal: AbortSignal.any(limits),
+      });
+    } catch (error) {
+      if (options.signal?.aborted === true) throw error;
+      throw new MusterError('server_unreachable', { url, reason: networkReason(error) }, { cause: error });
+    }
+  }
+}
+
+/** A path of percent-encoded parts. */
+export function pathOf(...parts: readonly string[]): string {
+  return parts.map((part) => `/${encodeURIComponent(part)}`).join('');
+}
+
+function proof(credentials: Credentials, method: string, path: string, body: string, now: number) {
+  switch (credentials.kind) {
+    case 'token':
+      return { authorization: `Bearer ${credentials.token}` };
+    case 'key':
+      return signRequest({
+        method,
+        path,
+        body,
+        userId: credentials.user,
+        timestamp: now,
+        privateKey: credentials.privateKey,
+        version: '1.3',
+      });
+  }
+}
+
+async function bodyText(response: Response, url: string): Promise<string> {
+  const length = Number(response.headers.get('content-length') ?? 0);
+  if (length > MAX_ANSWER_BYTES) {
+    throw new MusterError('server_unreachable', { url, reason: `the answer is larger than ${MAX_ANSWER_BYTES} bytes` });
+  }
+  try {
+    return await response.text();
+  } catch (error) {
+    throw new MusterError('server_unreachable', { url, reason: networkReason(error) }, { cause: error });
+  }
+}
+
+/** Codes for answers without `X-Muster-Error`, such as a proxy's. */
+const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
+  401: 'invalid_signature',
+  403: 'forbidden',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  406: 'not_acceptable',
+  409: 'already_exists',
+  413: 'body_too_large',
+  503: 'too_busy',
+};
+
+async function refusal(response: Response, path: string): Promise<RefusedError> {
+  const header = response.headers.get('x-muster-error');
+  const known = Object.keys(ERRORS).find((code) => code === header) as ErrorCode | undefined;
+  const code = known ?? BY_STATUS[response.status] ?? (response.status < 500 ? 'usage' : 'internal');
+  const text = errorText(await response.text().catch(() => '')) ?? `the server answered ${response.status} for ${path}`;
+  const fix = response.headers.get('x-muster-fix') ?? (known === undefined ? 'Is MUSTER_URL a Muster server?' : '');
+  return new RefusedError(code, text, fix);
+}
+
+/** `{"error": "text"}` or `{"error": ["text"]}` (sheet §7.2). */
+function errorText(body: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(body);
+    if (typeof value !== 'object' || value === null || !('error' in value)) return undefined;
+    return Array.isArray(value.error) ? value.error.join('; ') : String(value.error);
+  } catch {
+    return undefined;
+  }
+}
+
+function networkReason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.name === 'TimeoutError') return `no answer within ${REQUEST_TIMEOUT_MS / 1000} seconds`;
+  const cause = error.cause;
+  if (cause instanceof Error && cause.message !== '') return cause.message;
+  if (cause instanceof Error && 'code' in cause) return String(cause.code);
+  return error.message;
+}

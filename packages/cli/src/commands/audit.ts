@@ -1,0 +1,42 @@
+import type { Command } from 'commander';
+import { clientCommand, does, type Shell } from '../shell.js';
+import { timeText } from '../summary.js';
+
+interface AuditEntry {
+  readonly id: number;
+  readonly at: string;
+  readonly actor: string;
+  readonly action: string;
+  readonly target: string;
+  readonly outcome: 'done' | 'denied';
+}
+
+interface AuditOptions {
+  readonly actor?: string;
+  readonly action?: string;
+  readonly after?: string;
+  readonly limit: number;
+}
+
+export function addAudit(program: Command, shell: Shell): void {
+  const command = clientCommand(program, {
+    usage: 'audit',
+    summary: 'who did what: changes of identity, jobs started and aborted, denials',
+    examples: ['muster audit', 'muster audit --actor alice --action push.start --limit 500', 'muster audit --json'],
+  });
+  command
+    .option('--actor <name>', 'only what this user, node or service did')
+    .option('--action <name>', 'only this action, e.g. push.start')
+    .option('--after <id>', 'only entries after this one')
+    .option('--limit <n>', 'at most this many', Number, 100);
+  does<AuditOptions>(command, shell, async (call) => {
+    const { actor, action, after, limit } = call.options;
+    const entries = await call.client.get<AuditEntry[]>(call.client.inOrg('audit'), { actor, action, after, limit });
+    call.out.document(entries);
+    call.out.table(
+      ['Id', 'Time', 'Actor', 'Action', 'Target', 'Outcome'],
+      entries.map((one) => [one.id, timeText(one.at), one.actor, one.action, one.target, one.outcome]),
+      5,
+    );
+  });
+}

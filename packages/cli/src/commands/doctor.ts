@@ -1,0 +1,108 @@
+import { EXIT, MusterError } from '@muster/wire';
+import type { Command } from 'commander';
+import type { NodeState } from '../api.js';
+import { formatDuration } from '../duration.js';
+import { type Call, clientCommand, does, type Shell } from '../shell.js';
+
+interface Check {
+  readonly name: string;
+  readonly result: 'ok' | 'warning' | 'failed';
+  readonly text: string;
+}
+
+/** Requests signed further from the server's clock than this are refused (sheet §1.5). */
+const SKEW_LIMIT_MS = 900_000;
+const SKEW_WARNING_MS = 60_000;
+const MOST_NODES_EXPLAINED = 20;
+
+export function addDoctor(program: Command, shell: Shell): void {
+  const command = clientCommand(program, {
+    usage: 'doctor',
+    summary: 'check settings, server, clock, permissions, and why nodes are not available',
+    examples: ['muster doctor', 'muster doctor --json', 'muster agent doctor --data-dir /var/lib/muster-agent'],
+  });
+  does<object>(command, shell, async (call) => {
+    const checks: Check[] = [];
+    for await (const check of examine(call)) {
+      checks.push(check);
+      call.out.line(
+        `${call.out.status(check.result)}${' '.repeat(9 - check.result.length)}${check.name}: ${check.text}`,
+      );
+    }
+    const ok = checks.every(({ result }) => result !== 'failed');
+    call.out.document({ ok, checks });
+    return ok ? EXIT.ok : EXIT.failed;
+  });
+}
+
+/** Each check needs the ones before it; the first failure of those ends the examination. */
+async function* examine(call: Call<object>): AsyncGenerator<Check> {
+  const settings = await attempt('settings', () => {
+    const { url, org, credentials, source } = call.settings;
+    const who = credentials.kind === 'key' ? `as ${credentials.user}, signing with a key` : 'with a bearer token';
+    return `${url}, organization ${org}, ${who} (from ${source})`;
+  });
+  yield settings;
+  if (settings.result === 'failed') return;
+
+  let serverTime: number | null = null;
+  const server = await attempt('server', async () => {
+    const response = await call.client.send('GET', '/_status');
+    serverTime = Date.parse(response.headers.get('date') ?? '');
+    const { status } = (await response.json()) as { status?: string };
+    return `answers: ${status}`;
+  });
+  yield server;
+  if (server.result === 'failed') return;
+  if (serverTime !== null && Number.isFinite(serverTime)) yield clock(call.world.now() - serverTime);
+
+  let nodes: readonly NodeState[] = [];
+  const reading = await attempt('may read', async () => {
+    nodes = await call.client.get<NodeState[]>(call.client.inOrg('pushy', 'node_states'));
+    return 'nodes and jobs';
+  });
+  yield reading;
+  if (reading.result === 'failed') return;
+  yield await mayStart(call);
+  yield* explain(call, nodes);
+}
+
+async function attempt(name: string, work: () => Promise<string> | string): Promise<Check> {
+  try {
+    return { name, result: 'ok', text: await work() };
+  } catch (error) {
+    if (!(error instanceof MusterError)) throw error;
+    return { name, result: 'failed', text: error.fix === '' ? error.message : `${error.message}. ${error.fix}` };
+  }
+}
+
+function clock(skewMs: number): Check {
+  const off = Math.abs(skewMs);
+  const text = `${formatDuration(off / 1000)} ${skewMs < 0 ? 'behind' : 'ahead of'} the server`;
+  if (off >= SKEW_LIMIT_MS) return { name: 'clock', result: 'failed', text: `${text}; signed requests are refused` };
+  return { name: 'clock', result: off >= SKEW_WARNING_MS ? 'warning' : 'ok', text };
+}
+
+/** Previewing asks for the same permission as starting, and starts nothing. */
+async function mayStart(call: Call<object>): Promise<Check> {
+  const check = await attempt('may start', async () => {
+    await call.client.post(call.client.inOrg('pushy', 'jobs', 'preview'), { nodes: ['muster-doctor'] });
+    return 'jobs';
+  });
+  return check.result === 'failed' ? { ...check, result: 'warning' } : check;
+}
+
+async function* explain(call: Call<object>, nodes: readonly NodeState[]): AsyncGenerator<Check> {
+  const missing = nodes.filter((node) => node.availability !== 'available');
+  const text = `${nodes.length - missing.length} of ${nodes.length} available`;
+  yield { name: 'nodes', result: missing.length === 0 ? 'ok' : 'warning', text };
+  for (const node of missing.slice(0, MOST_NODES_EXPLAINED)) {
+    const path = call.client.inOrg('nodes', node.node_name, 'why');
+    const { explanation } = await call.client.get<{ explanation: string }>(path);
+    yield { name: `node ${node.node_name}`, result: 'warning', text: explanation };
+  }
+  if (missing.length > MOST_NODES_EXPLAINED) {
+    const more = `${missing.length - MOST_NODES_EXPLAINED} more are not available: muster node list`;
+    yield { name: 'nodes', result: 'warning', text: more };
+  }
+}

@@ -1,0 +1,59 @@
+import { MusterError } from '@muster/wire';
+import type { Job, JobNode } from '../../api.js';
+import { PAGE_SIZE } from '../../limits.js';
+import type { Call } from '../../shell.js';
+import { summaryLines, timeText } from '../../summary.js';
+
+const MOST_PROBLEMS_SHOWN = 20;
+
+/** All nodes of a job with their reasons, page by page. */
+export async function jobNodes(call: Call<object>, id: string): Promise<JobNode[]> {
+  const path = call.client.inOrg('pushy', 'jobs', id, 'nodes');
+  const nodes: JobNode[] = [];
+  for (let after: string | undefined; ; ) {
+    const page: JobNode[] = await call.client.get(path, { limit: PAGE_SIZE, after });
+    nodes.push(...page);
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE_SIZE) return nodes;
+    after = last.node_name;
+  }
+}
+
+export async function jobNode(call: Call<object>, id: string, name: string): Promise<JobNode> {
+  const found = (await jobNodes(call, id)).find((node) => node.node_name === name);
+  if (found === undefined) throw new MusterError('not_found', { kind: 'node of this job', name });
+  return found;
+}
+
+/** The table of the seed (Push Jobs §1.1), with the reason. */
+export function nodeTable(call: Call<object>, nodes: readonly JobNode[]): void {
+  call.out.table(
+    ['Node name', 'Status', 'Reason', 'Last updated'],
+    nodes.map((node) => [node.node_name, node.status, reasonText(node), timeText(node.updated_at)]),
+    1,
+  );
+}
+
+/** Why a node is in its status: what was said, else how the command ended. */
+export function reasonText(node: JobNode): string {
+  if (node.reason !== null && node.reason !== '') return node.reason;
+  if (node.signal !== null) return `signal ${node.signal}`;
+  if (node.exit_code !== null && node.exit_code !== 0) return `exit ${node.exit_code}`;
+  return '';
+}
+
+/** After watching: how the job ended, in the aggregate, and the nodes that need attention. */
+export async function tellEnd(call: Call<object>, job: Job): Promise<void> {
+  if (call.out.json) return;
+  const nodes = await jobNodes(call, job.id);
+  const why = job.reason === undefined || job.reason === null ? '' : `: ${job.reason}`;
+  call.out.line(`Job ${job.id} ${call.out.status(job.status)}${why}`);
+  for (const line of summaryLines(nodes)) call.out.line(line);
+  const problems = nodes.filter((node) => node.status !== 'succeeded');
+  if (problems.length === 0) return;
+  call.out.line();
+  nodeTable(call, problems.slice(0, MOST_PROBLEMS_SHOWN));
+  if (problems.length > MOST_PROBLEMS_SHOWN) {
+    call.out.line(`… and ${problems.length - MOST_PROBLEMS_SHOWN} more: muster push status ${job.id}`);
+  }
+}

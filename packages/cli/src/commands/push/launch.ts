@@ -1,0 +1,63 @@
+import { EXIT, MusterError } from '@muster/wire';
+import { isSuccess } from '../../api.js';
+import { printable } from '../../printable.js';
+import { confirm, isInteractive } from '../../prompt.js';
+import type { Call } from '../../shell.js';
+import { showCaptured } from './captured.js';
+import { tellEnd } from './job-nodes.js';
+import type { JobRequest } from './request.js';
+import type { Target } from './target.js';
+import { readJob, watchJob } from './watching.js';
+
+export interface LaunchOptions {
+  readonly capture?: boolean;
+  readonly detach?: boolean;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+interface Preview {
+  readonly count: number;
+  readonly nodes: readonly string[];
+  readonly restricted?: readonly string[];
+}
+
+/** From a request to a started job and, unless detached, to its end. */
+export async function launch(call: Call<LaunchOptions>, target: Target, body: JobRequest): Promise<number> {
+  if (call.options.dryRun === true) return showPreview(call, await preview(call, target));
+  if (!(await agreed(call, target, body.command))) return EXIT.failed;
+  const { id } = await call.client.post<{ id: string }>(call.client.inOrg('pushy', 'jobs'), body);
+  call.out.line(`Starting job id ${id}`);
+  if (call.options.detach === true) {
+    if (call.out.json) call.out.document(await readJob(call, id));
+    return EXIT.ok;
+  }
+  const watched = await watchJob(call, id);
+  if (watched.kind === 'left') return watched.exit;
+  call.out.document(watched.job);
+  await tellEnd(call, watched.job);
+  if (call.options.capture === true) await showCaptured(call, watched.job);
+  return isSuccess(watched.job) ? EXIT.ok : EXIT.failed;
+}
+
+function preview(call: Call<object>, target: Target): Promise<Preview> {
+  return call.client.post<Preview>(call.client.inOrg('pushy', 'jobs', 'preview'), target);
+}
+
+function showPreview(call: Call<object>, shown: Preview): number {
+  call.out.document(shown);
+  const restricted = new Set(shown.restricted ?? []);
+  call.out.line(`${shown.count} ${shown.count === 1 ? 'node' : 'nodes'} would run it:`);
+  for (const name of shown.nodes) call.out.line(`  ${name}${restricted.has(name) ? '  (permission denied)' : ''}`);
+  return EXIT.ok;
+}
+
+/** Many nodes need an explicit yes: `--yes`, or an answer at a terminal. */
+async function agreed(call: Call<LaunchOptions>, target: Target, command: string): Promise<boolean> {
+  if (call.options.yes === true) return true;
+  const limit = call.settings.confirmAbove;
+  const count = 'nodes' in target ? new Set(target.nodes).size : (await preview(call, target)).count;
+  if (count <= limit) return true;
+  if (isInteractive(call.world)) return confirm(call.world, `Run '${printable(command)}' on ${count} nodes?`);
+  throw new MusterError('usage', { reason: `this would run on ${count} nodes; more than ${limit} need --yes` });
+}

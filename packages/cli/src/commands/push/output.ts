@@ -1,0 +1,111 @@
+import { EXIT, MusterError } from '@muster/wire';
+import { type Command, Option } from 'commander';
+import { printable } from '../../printable.js';
+import { type Call, clientCommand, does, type Shell } from '../../shell.js';
+import { jobNodes } from './job-nodes.js';
+import { type OutputInfo, readOutput, type StreamName } from './output-stream.js';
+
+interface OutputOptions {
+  readonly node?: string;
+  readonly stream?: StreamName;
+  readonly follow?: boolean;
+}
+
+export function addOutput(push: Command, shell: Shell): void {
+  const command = clientCommand(push, {
+    usage: 'output <job>',
+    summary: 'what the command wrote, byte for byte; stderr goes to stderr',
+    examples: [
+      'muster push output JOB',
+      'muster push output JOB --node web1 --follow',
+      'muster push output JOB --node web1 --stream stdout > web1.tar',
+    ],
+  });
+  command
+    .option('--node <name>', 'of this node; of all nodes when absent')
+    .addOption(new Option('--stream <stream>', 'only this one').choices(['stdout', 'stderr']))
+    .option('--follow', 'go on until the command has ended');
+  does<OutputOptions>(command, shell, async (call) => {
+    const [id = ''] = call.args;
+    if (call.out.json) return allAsJson(call, id);
+    if (call.options.node !== undefined) return oneNode(call, id, call.options.node);
+    return allNodes(call, id);
+  });
+}
+
+function streams(call: Call<OutputOptions>): readonly StreamName[] {
+  return call.options.stream === undefined ? ['stdout', 'stderr'] : [call.options.stream];
+}
+
+async function oneNode(call: Call<OutputOptions>, id: string, node: string): Promise<number> {
+  const follow = call.options.follow === true;
+  const found = await Promise.all(
+    streams(call).map(async (stream) => {
+      // A single stream asked for by name goes where it can be redirected.
+      const to = call.options.stream === undefined ? stream : 'stdout';
+      const info = await readOutput(call, id, node, stream, { follow, onData: (data) => call.out.raw(data, to) });
+      tellDropped(call, node, stream, info);
+      return info;
+    }),
+  );
+  if (found.some((info) => info !== null)) return EXIT.ok;
+  throw new MusterError('not_found', { kind: 'output of node', name: node });
+}
+
+async function allNodes(call: Call<OutputOptions>, id: string): Promise<number> {
+  let any = false;
+  for (const { node_name: node } of await jobNodes(call, id)) {
+    for (const stream of streams(call)) {
+      let headed = false;
+      const info = await readOutput(call, id, node, stream, {
+        follow: call.options.follow === true,
+        onData: async (data) => {
+          if (!headed) call.out.line(`==> ${printable(node)} ${stream} <==`);
+          headed = true;
+          await call.out.raw(data);
+        },
+      });
+      any ||= info !== null;
+      tellDropped(call, node, stream, info);
+    }
+  }
+  if (!any) call.out.note('no output is stored for this job; it is kept with `push start --capture`');
+  return EXIT.ok;
+}
+
+/** One JSON line per node and stream; bytes that are not UTF-8 as base64. */
+async function allAsJson(call: Call<OutputOptions>, id: string): Promise<number> {
+  const { node: only } = call.options;
+  const names = only === undefined ? (await jobNodes(call, id)).map(({ node_name }) => node_name) : [only];
+  for (const node of names) {
+    for (const stream of streams(call)) {
+      const chunks: Uint8Array[] = [];
+      const info = await readOutput(call, id, node, stream, {
+        follow: call.options.follow === true,
+        onData: (data) => void chunks.push(data),
+      });
+      if (info === null) continue;
+      call.out.record({
+        node_name: node,
+        stream,
+        ...content(Buffer.concat(chunks)),
+        dropped_bytes: info.dropped,
+        complete: info.complete,
+      });
+    }
+  }
+  return EXIT.ok;
+}
+
+function content(bytes: Buffer): { text: string } | { base64: string } {
+  try {
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
+  } catch {
+    return { base64: bytes.toString('base64') };
+  }
+}
+
+function tellDropped(call: Call<object>, node: string, stream: StreamName, info: OutputInfo | null): void {
+  if (info === null || info.dropped === 0) return;
+  call.out.note(`${printable(node)} ${stream}: ${info.dropped} bytes in the middle were not kept (output limit)`);
+}

@@ -1,0 +1,70 @@
+import { readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { MusterError } from '@muster/wire';
+import { MAX_JOB_FILE_BYTES } from '../../limits.js';
+import type { ShareText } from '../../share.js';
+import { joinWords } from '../../words.js';
+import type { Chosen } from './target.js';
+
+/** Flags of `push start` and `push rerun` that travel to the server. */
+export interface JobOptions {
+  readonly quorum?: ShareText;
+  readonly concurrency?: ShareText;
+  readonly startRate?: number;
+  readonly maxFailures?: ShareText;
+  readonly runTimeout?: number;
+  readonly nodeTimeout?: number;
+  readonly votingTimeout?: number;
+  readonly ackTimeout?: number;
+  readonly user?: string;
+  readonly dir?: string;
+  readonly env?: readonly string[];
+  readonly file?: string;
+  readonly capture?: boolean;
+}
+
+/** The body of POST jobs. Keys that were not given are absent. */
+export type JobRequest = { readonly command: string } & Readonly<Record<string, unknown>>;
+
+export function jobRequest(chosen: Chosen, options: JobOptions, cwd: string): JobRequest {
+  if (chosen.words.length === 0) {
+    throw new MusterError('usage', { reason: 'no command: write it after --, for example -- uname -a' });
+  }
+  const given = {
+    quorum: options.quorum,
+    concurrency: options.concurrency,
+    start_rate: options.startRate,
+    max_failures: options.maxFailures,
+    run_timeout: options.runTimeout,
+    node_timeout: options.nodeTimeout,
+    voting_timeout: options.votingTimeout,
+    ack_timeout: options.ackTimeout,
+    user: options.user,
+    dir: options.dir,
+    env: options.env === undefined ? undefined : readEnv(options.env),
+    file: options.file === undefined ? undefined : readJobFile(resolve(cwd, options.file)),
+    capture_output: options.capture === true ? true : undefined,
+  };
+  const present = Object.entries(given).filter(([, value]) => value !== undefined);
+  return { command: joinWords(chosen.words), ...chosen.target, ...Object.fromEntries(present) };
+}
+
+function readEnv(pairs: readonly string[]): Record<string, string> {
+  const env: Record<string, string> = {};
+  for (const pair of pairs) {
+    const equals = pair.indexOf('=');
+    if (equals < 1) throw new MusterError('usage', { reason: `--env takes NAME=VALUE, not '${pair}'` });
+    const name = pair.slice(0, equals);
+    if (Object.hasOwn(env, name)) throw new MusterError('usage', { reason: `--env names ${name} twice` });
+    env[name] = pair.slice(equals + 1);
+  }
+  return env;
+}
+
+/** Always base64, so that any bytes survive JSON. */
+function readJobFile(path: string): string {
+  const size = statSync(path, { throwIfNoEntry: false })?.size;
+  if (size === undefined) throw new MusterError('usage', { reason: `cannot read ${path}` });
+  if (size > MAX_JOB_FILE_BYTES) throw new MusterError('invalid_file_size', { limit: MAX_JOB_FILE_BYTES });
+  return `base64:${readFileSync(path).toString('base64')}`;
+}

@@ -1,0 +1,37 @@
+import type { Command } from 'commander';
+import { clientCommand, does, type Shell } from '../../shell.js';
+import { addJobFlags } from './job-flags.js';
+import { type LaunchOptions, launch } from './launch.js';
+import { type JobOptions, jobRequest } from './request.js';
+import { chooseTarget, type TargetOptions } from './target.js';
+
+export function addStart(push: Command, shell: Shell): void {
+  const command = clientCommand(push, {
+    usage: 'start [query-and-command...]',
+    summary: 'run a command on nodes; waits and shows progress unless --detach',
+    examples: [
+      "muster push start 'role:web AND env:prod' --quorum 80% --concurrency 25% --max-failures 2 -- chef-client",
+      'muster push start --node web1 web2 --capture -- uname -a',
+      'muster push start --node-group canaries --detach -- chef-client',
+      'muster push start --from-job JOB --job-status failed,crashed -- chef-client',
+      "muster push start 'name:web*' --dry-run -- chef-client",
+      `muster push start '*:*' --file patch.sh --yes -- 'sh "$MUSTER_JOB_FILE"'`,
+    ],
+  });
+  command
+    .usage('[options] [QUERY] -- COMMAND...')
+    .option('--node <name...>', 'run on these nodes')
+    .option('--node-group <name>', 'run on the nodes of this group')
+    .option('--from-job <id>', 'run on nodes of an earlier job …')
+    .option('--job-status <status>', '… that ended so; several separated by commas');
+  addJobFlags(command);
+  does<TargetOptions & JobOptions & LaunchOptions>(
+    command,
+    shell,
+    async (call) => {
+      const chosen = chooseTarget(call.args, call.words, call.options);
+      return launch(call, chosen.target, jobRequest(chosen, call.options, call.world.cwd));
+    },
+    { words: true },
+  );
+}

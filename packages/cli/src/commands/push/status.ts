@@ -1,0 +1,58 @@
+import type { Command } from 'commander';
+import { printable } from '../../printable.js';
+import { type Call, clientCommand, does, type Shell } from '../../shell.js';
+import { nodeLine, summaryLines, timeText } from '../../summary.js';
+import { jobNode, jobNodes, nodeTable } from './job-nodes.js';
+import { readJob } from './watching.js';
+
+interface StatusOptions {
+  readonly summary?: boolean;
+  readonly node?: string;
+}
+
+export function addStatus(push: Command, shell: Shell): void {
+  const command = clientCommand(push, {
+    usage: 'status <job>',
+    summary: 'how a job stands, node by node, in the aggregate, or for one node',
+    examples: ['muster push status JOB', 'muster push status JOB --summary', 'muster push status JOB --node web1'],
+  });
+  command.option('--summary', 'counts of nodes').option('--node <name>', 'one node, in one line');
+  does<StatusOptions>(command, shell, async (call) => {
+    const [id = ''] = call.args;
+    if (call.options.node !== undefined) return oneNode(call, id, call.options.node);
+    if (call.options.summary === true) return summary(call, id);
+    return wholeJob(call, id);
+  });
+}
+
+async function oneNode(call: Call<object>, id: string, name: string): Promise<void> {
+  const node = await jobNode(call, id, name);
+  call.out.document(node);
+  call.out.line(nodeLine({ id }, node));
+}
+
+async function summary(call: Call<object>, id: string): Promise<void> {
+  const nodes = await jobNodes(call, id);
+  const lines = summaryLines(nodes);
+  for (const line of lines) call.out.line(line);
+  if (!call.out.json) return;
+  const counts: Record<string, number> = {};
+  for (const node of nodes) counts[node.status] = (counts[node.status] ?? 0) + 1;
+  call.out.document({ id, counts, summary: lines });
+}
+
+async function wholeJob(call: Call<object>, id: string): Promise<void> {
+  const [job, nodes] = await Promise.all([readJob(call, id), jobNodes(call, id)]);
+  call.out.document({ ...job, job_nodes: nodes });
+  if (call.out.json) return;
+  const standing = job.aborting === true ? `${job.status}, aborting` : job.status;
+  const why = job.reason === undefined || job.reason === null ? '' : `  (${printable(job.reason)})`;
+  call.out.line(`Job      ${job.id}`);
+  call.out.line(`Command  ${printable(job.command)}`);
+  call.out.line(`Status   ${call.out.status(standing)} since ${timeText(job.updated_at)}${why}`);
+  if (job.created_by !== undefined) {
+    call.out.line(`Started  ${timeText(job.created_at)} by ${printable(job.created_by)}`);
+  }
+  call.out.line();
+  nodeTable(call, nodes);
+}

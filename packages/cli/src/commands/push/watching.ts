@@ -1,0 +1,126 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { EXIT } from '@muster/wire';
+import { isFinal, type Job } from '../../api.js';
+import { StatusLine } from '../../progress.js';
+import { confirm, isInteractive } from '../../prompt.js';
+import type { Call } from '../../shell.js';
+import { type FeedEvent, followFeed } from '../../sse.js';
+import { Tally } from '../../tally.js';
+
+/** How watching ended: with the job, or with the watcher going away while the job goes on. */
+export type Watched = { readonly kind: 'ended'; readonly job: Job } | { readonly kind: 'left'; readonly exit: number };
+
+/** 128 plus the signal's number, as shells report it. */
+const EXIT_INTERRUPTED = 130;
+const EXIT_TERMINATED = 143;
+
+export function readJob(call: Call<object>, id: string): Promise<Job> {
+  return call.client.get<Job>(call.client.inOrg('pushy', 'jobs', id), { detail: true });
+}
+
+export function abortJob(call: Call<object>, id: string): Promise<Job> {
+  return call.client.put<Job>(call.client.inOrg('pushy', 'jobs', id, 'abort'));
+}
+
+/**
+ * Follows a job to its end with one status line. The job belongs to the server: whatever happens here changes nothing
+ * there, except that Ctrl-C offers to abort it.
+ */
+export async function watchJob(
+  call: Call<object>,
+  id: string,
+  onEvent: (event: FeedEvent) => void = () => {},
+): Promise<Watched> {
+  const leaving = new AbortController();
+  const tally = new Tally();
+  const line = new StatusLine(call.world, tally);
+  const interrupts = new Interrupts(call, id, line, leaving);
+  try {
+    const first = await readJob(call, id);
+    if (first.nodes !== undefined) tally.load(first);
+    if (isFinal(first) && !call.out.json) return { kind: 'ended', job: first };
+    line.update();
+    const events = followFeed(call.client, call.client.inOrg('pushy', 'job_status_feed', id), {
+      signal: leaving.signal,
+      // No event tells that a job crashed (sheet §7.10): only the job itself says whether more is to come.
+      again: async () => !isFinal(await readJob(call, id)),
+      onTrouble: (reason) => line.trouble(reason),
+      pause: (ms) => sleep(ms, undefined, { signal: leaving.signal }).catch(() => {}),
+      now: () => call.world.now(),
+    });
+    for await (const event of events) {
+      tally.apply(event);
+      onEvent(event);
+      if (!interrupts.asking) line.update();
+      if (event.name === 'job_complete' || event.name === 'summary') break;
+    }
+    if (leaving.signal.aborted) return { kind: 'left', exit: interrupts.exit };
+    return { kind: 'ended', job: await settled(call, id) };
+  } finally {
+    interrupts.stop();
+    line.done();
+  }
+}
+
+/** The job after its feed ended; the feed may be a moment ahead of it. */
+async function settled(call: Call<object>, id: string): Promise<Job> {
+  for (let attempt = 0; ; attempt++) {
+    const job = await readJob(call, id);
+    if (isFinal(job) || attempt >= 20) return job;
+    await sleep(100);
+  }
+}
+
+/**
+ * Ctrl-C asks whether to abort; Ctrl-C again, or without a terminal, leaves the job running and says how to go on.
+ */
+class Interrupts {
+  asking = false;
+  exit: number = EXIT.ok;
+  readonly #call: Call<object>;
+  readonly #id: string;
+  readonly #line: StatusLine;
+  readonly #leaving: AbortController;
+  readonly #question = new AbortController();
+  readonly #unsubscribe: () => void;
+
+  constructor(call: Call<object>, id: string, line: StatusLine, leaving: AbortController) {
+    this.#call = call;
+    this.#id = id;
+    this.#line = line;
+    this.#leaving = leaving;
+    this.#unsubscribe = call.world.onSignal((signal) => {
+      if (signal === 'SIGINT' && isInteractive(call.world) && !this.asking) void this.#ask();
+      else this.#leave(signal === 'SIGINT' ? EXIT_INTERRUPTED : EXIT_TERMINATED);
+    });
+  }
+
+  stop(): void {
+    this.#unsubscribe();
+    this.#question.abort();
+  }
+
+  async #ask(): Promise<void> {
+    this.asking = true;
+    this.#line.clear();
+    const question = `Abort job ${this.#id}? Ctrl-C again leaves it running.`;
+    const yes = await confirm(this.#call.world, question, this.#question.signal);
+    this.asking = false;
+    if (!yes || this.#leaving.signal.aborted) return;
+    try {
+      await abortJob(this.#call, this.#id);
+      this.#call.out.note('aborting');
+    } catch (error) {
+      this.#call.out.note(`could not abort: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  #leave(exit: number): void {
+    this.exit = exit;
+    this.#line.clear();
+    const id = this.#id;
+    this.#call.out.note(`\nThe job goes on. Watch: muster push watch ${id}   Abort: muster push abort ${id}`);
+    this.#leaving.abort();
+    this.#question.abort();
+  }
+}

@@ -1,0 +1,126 @@
+import { MusterError } from '@muster/wire';
+import type { Command } from 'commander';
+import { pathOf } from '../client.js';
+import { parseDuration } from '../duration.js';
+import { clientCommand, does, type Shell, subcommand } from '../shell.js';
+import { timeText } from '../summary.js';
+
+interface EnrolToken {
+  readonly id: string;
+  readonly token?: string;
+  readonly uses_left: number;
+  readonly expires_at: string;
+  readonly created_by: string;
+}
+
+/** Tokens with which agents enrol. */
+export function addToken(program: Command, shell: Shell): void {
+  const token = subcommand(program, {
+    usage: 'token',
+    summary: 'enrolment tokens: with one, a new agent registers its own key',
+    examples: ['muster token create --uses 10 --ttl 1h'],
+  });
+  const create = clientCommand(token, {
+    usage: 'create',
+    summary: 'make a token; it is shown once',
+    examples: ['muster token create --uses 1 --ttl 1h', 'muster token create --uses 200 --ttl 1d --json'],
+  });
+  create
+    .option('--uses <n>', 'how many agents may enrol with it', wholeNumber, 1)
+    .option('--ttl <duration>', 'how long it lasts', parseDuration, 3600);
+  does<{ readonly uses: number; readonly ttl: number }>(create, shell, async (call) => {
+    const { uses, ttl } = call.options;
+    const made = await call.client.post<EnrolToken>(call.client.inOrg('tokens'), { uses, ttl });
+    call.out.document(made);
+    call.out.line(made.token);
+    call.out.note(`for ${uses} ${uses === 1 ? 'agent' : 'agents'}, until ${timeText(made.expires_at)}`);
+  });
+  const list = clientCommand(token, {
+    usage: 'list',
+    summary: 'tokens that still work',
+    examples: ['muster token list'],
+  });
+  does<object>(list, shell, async (call) => {
+    const tokens = await call.client.get<EnrolToken[]>(call.client.inOrg('tokens'));
+    call.out.document(tokens);
+    call.out.table(
+      ['Id', 'Uses left', 'Expires', 'Created by'],
+      tokens.map((one) => [one.id, one.uses_left, timeText(one.expires_at), one.created_by]),
+    );
+  });
+  const remove = clientCommand(token, {
+    usage: 'rm <id>',
+    summary: 'make a token useless',
+    examples: ['muster token rm ID'],
+  });
+  does<object>(remove, shell, async (call) => {
+    const [id = ''] = call.args;
+    await call.client.delete(call.client.inOrg('tokens', id));
+    call.out.document({ id, deleted: true });
+    call.out.line(`deleted token ${id}`);
+  });
+}
+
+interface AccessToken {
+  readonly id: string;
+  readonly token?: string;
+  readonly user: string;
+  readonly expires_at: string;
+  readonly created_by: string;
+}
+
+/** Tokens that scripts bear instead of signing. */
+export function addAccessToken(program: Command, shell: Shell): void {
+  const token = subcommand(program, {
+    usage: 'access-token',
+    summary: 'bearer tokens for scripts (MUSTER_TOKEN)',
+    examples: ['muster access-token create --user ci --ttl 30d'],
+  });
+  const create = clientCommand(token, {
+    usage: 'create',
+    summary: 'make a bearer token; it is shown once',
+    examples: ['muster access-token create --user ci --ttl 30d', 'MUSTER_TOKEN=TOKEN muster push list'],
+  });
+  create
+    .option('--user <name>', 'whom it stands for; yourself when absent')
+    .option('--ttl <duration>', 'how long it lasts', parseDuration, 30 * 86_400);
+  does<{ readonly user?: string; readonly ttl: number }>(create, shell, async (call) => {
+    const { user, ttl } = call.options;
+    const made = await call.client.post<AccessToken>(pathOf('access_tokens'), {
+      ...(user === undefined ? {} : { user }),
+      ttl,
+    });
+    call.out.document(made);
+    call.out.line(made.token);
+    call.out.note(`for ${made.user}, until ${timeText(made.expires_at)}`);
+  });
+  const list = clientCommand(token, {
+    usage: 'list',
+    summary: 'bearer tokens that still work',
+    examples: ['muster access-token list'],
+  });
+  does<object>(list, shell, async (call) => {
+    const tokens = await call.client.get<AccessToken[]>(pathOf('access_tokens'));
+    call.out.document(tokens);
+    call.out.table(
+      ['Id', 'User', 'Expires', 'Created by'],
+      tokens.map((one) => [one.id, one.user, timeText(one.expires_at), one.created_by]),
+    );
+  });
+  const remove = clientCommand(token, {
+    usage: 'rm <id>',
+    summary: 'make a bearer token useless',
+    examples: ['muster access-token rm ID'],
+  });
+  does<object>(remove, shell, async (call) => {
+    const [id = ''] = call.args;
+    await call.client.delete(pathOf('access_tokens', id));
+    call.out.document({ id, deleted: true });
+    call.out.line(`deleted access token ${id}`);
+  });
+}
+
+function wholeNumber(text: string): number {
+  if (/^\d{1,9}$/.test(text) && Number(text) > 0) return Number(text);
+  throw new MusterError('usage', { reason: `'${text}' is not a number above 0` });
+}

@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { MusterError } from '@muster/wire';
+
+const MUSTER = fileURLToPath(new URL('../../bin/muster.js', import.meta.url));
+/** How long a process gets to stop by itself. */
+const STOP_MS = 8_000;
+
+interface Started {
+  readonly name: string;
+  readonly logFile: string;
+  readonly child: ChildProcess;
+}
+
+/**
+ * The demo's own processes. Each has its own process group, so that nothing of it can be left behind, whichever way
+ * the demo ends.
+ */
+export class DemoProcesses {
+  readonly directory: string;
+  readonly #started: Started[] = [];
+  readonly #onExit = (): void => this.#killAll('SIGKILL');
+
+  constructor(directory: string) {
+    this.directory = directory;
+    // The last way out: an uncaught error, or process.exit somewhere.
+    process.once('exit', this.#onExit);
+  }
+
+  /** Starts `muster ARGS`; its output goes to a log file. */
+  start(name: string, args: readonly string[]): void {
+    const logFile = `${this.directory}/${name}.log`;
+    const log = openSync(logFile, 'a', 0o600);
+    const child = spawn(process.execPath, [MUSTER, ...args], {
+      cwd: this.directory,
+      detached: true,
+      stdio: ['ignore', log, log],
+      // Settings of the caller's own server must not reach the demo.
+      env: Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('MUSTER_'))),
+    });
+    this.#started.push({ name, logFile, child });
+  }
+
+  /** Throws with the end of its log when one of the processes has died. */
+  check(): void {
+    const dead = this.#started.find(({ child }) => child.exitCode !== null || child.signalCode !== null);
+    if (dead === undefined) return;
+    const log = readFileSync(dead.logFile, 'utf8').trim().split('\n').slice(-5).join('\n');
+    throw new MusterError('demo_failed', { reason: `${dead.name} has stopped\n${log}` });
+  }
+
+  get pids(): number[] {
+    return this.#started.flatMap(({ child }) => (child.pid === undefined ? [] : [child.pid]));
+  }
+
+  /** Leaves everything running, on its own. */
+  abandon(): void {
+    process.off('exit', this.#onExit);
+    for (const { child } of this.#started) child.unref();
+  }
+
+  /** Stops everything, agents before the server, and removes the scratch directory. */
+  async stop(): Promise<void> {
+    process.off('exit', this.#onExit);
+    for (const started of [...this.#started].reverse()) signal(started, 'SIGTERM');
+    const gone = Promise.all(
+      this.#started.map(async ({ child }) => {
+        if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+      }),
+    );
+    const late = AbortSignal.timeout(STOP_MS);
+    await Promise.race([gone, once(late, 'abort')]);
+    this.#killAll('SIGKILL');
+    await gone;
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  #killAll(how: NodeJS.Signals): void {
+    for (const started of this.#started) signal(started, how);
+  }
+}
+
+/** To the whole process group; one that is gone already is what we want. */
+function signal({ child }: Started, how: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, how);
+  } catch {}
+}
+
+/** Ports that were free just now, all different. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer());
+  await Promise.all(
+    servers.map(async (server) => {
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+    }),
+  );
+  const ports = servers.map((server) => {
+    const address = server.address();
+    return typeof address === 'object' && address !== null ? address.port : 0;
+  });
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}

@@ -1,0 +1,46 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { generateKeyPair, MusterError } from '@muster/wire';
+import { readText } from './settings.js';
+import type { World } from './world.js';
+
+export interface KeyChoice {
+  readonly publicKey?: string;
+  readonly keyOut?: string;
+}
+
+/**
+ * The public key to register: read from `--public-key`, or of a new pair whose private half is written to `--key-out`
+ * (mode 0600, never over an existing file). The server never sees a private key. If `register` fails, the file that
+ * was written is taken back.
+ */
+export async function withPublicKey<T>(
+  world: World,
+  choice: KeyChoice,
+  register: (publicKey: string) => Promise<T>,
+): Promise<T> {
+  const { publicKey, keyOut } = choice;
+  if ((publicKey === undefined) === (keyOut === undefined)) {
+    throw new MusterError('usage', { reason: 'give either --public-key FILE or --key-out FILE' });
+  }
+  if (publicKey !== undefined) return register(readText(resolve(world.cwd, publicKey)));
+  const path = resolve(world.cwd, keyOut ?? '');
+  const pair = await generateKeyPair();
+  writePrivateKey(path, pair.privateKey);
+  try {
+    return await register(pair.publicKey);
+  } catch (error) {
+    rmSync(path, { force: true });
+    throw error;
+  }
+}
+
+function writePrivateKey(path: string, pem: string): void {
+  try {
+    writeFileSync(path, pem, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const reason = code === 'EEXIST' ? `${path} exists and is not overwritten` : `cannot write ${path} (${code})`;
+    throw new MusterError('usage', { reason }, { cause: error });
+  }
+}

@@ -1,0 +1,38 @@
+/** Every bound of the CLI, by name. */
+
+/** A request that has not answered by then failed. */
+export const REQUEST_TIMEOUT_MS = 30_000;
+
+/** How often a GET is tried again after a connection failure or a 503; other methods are never repeated. */
+export const GET_RETRIES = 2;
+
+/** First pause before a repeated GET; doubles. */
+export const RETRY_PAUSE_MS = 250;
+
+/** Largest JSON answer that is read into memory. */
+export const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
+
+/** Nodes shown or fetched per page of a list. */
+export const PAGE_SIZE = 1000;
+
+/** The status line is redrawn at most ten times a second. */
+export const REDRAW_MS = 100;
+
+/** Jobs on more nodes than this need --yes, unless the settings say otherwise. */
+export const CONFIRM_ABOVE = 100;
+
+/** Longest single event of a feed; the summary of 20,000 nodes fits. */
+export const MAX_EVENT_CHARS = 16 * 1024 * 1024;
+
+/** First and longest pause before an event stream is opened again. */
+export const RECONNECT_MIN_MS = 250;
+export const RECONNECT_MAX_MS = 5_000;
+
+/** How long watching goes on while the server cannot be reached. The job itself is not affected by giving up. */
+export const RECONNECT_PATIENCE_MS = 15 * 60_000;
+
+/** Largest configuration or key file that is read. */
+export const MAX_FILE_BYTES = 1024 * 1024;
+
+/** Most bytes of a file sent with a job (sheet §0.3). */
+export const MAX_JOB_FILE_BYTES = 100_000;

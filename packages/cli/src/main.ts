@@ -1,0 +1,14 @@
+import { run } from './run.js';
+import { processWorld } from './world.js';
+
+// A reader that went away (`muster push list | head`) is not an error.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
+}
+
+const code = await run(process.argv.slice(2), processWorld());
+// Exits when the event loop is empty, so that everything written reaches its reader.
+process.exitCode = code;

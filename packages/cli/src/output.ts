@@ -1,0 +1,92 @@
+import { type Cell, tableLines } from './table.js';
+import type { World } from './world.js';
+
+type Colour = 'green' | 'red' | 'yellow' | 'cyan' | 'dim' | 'bold';
+const CODES: Readonly<Record<Colour, number>> = { green: 32, red: 31, yellow: 33, cyan: 36, dim: 2, bold: 1 };
+
+/** What a status looks like to a person in a hurry. */
+const STATUS_COLOURS: Readonly<Record<string, Colour>> = {
+  succeeded: 'green',
+  complete: 'green',
+  available: 'green',
+  up: 'green',
+  done: 'green',
+  ok: 'green',
+  running: 'cyan',
+  voting: 'cyan',
+  ready: 'cyan',
+  new: 'cyan',
+  failed: 'red',
+  crashed: 'red',
+  timed_out: 'red',
+  quorum_failed: 'red',
+  aborted: 'red',
+  denied: 'red',
+  down: 'red',
+  nacked: 'yellow',
+  unavailable: 'yellow',
+  was_ready: 'yellow',
+  warning: 'yellow',
+};
+
+/**
+ * Everything a command says. Results go to stdout, remarks to stderr, so that pipes carry results only. With
+ * `--json` results are one document (`document`) or JSON lines (`record`) and the text forms are silent.
+ */
+export class Output {
+  readonly json: boolean;
+  readonly #world: World;
+  readonly #colour: boolean;
+
+  constructor(world: World, options: { readonly json: boolean }) {
+    this.#world = world;
+    this.json = options.json;
+    // https://no-color.org: any non-empty value turns colours off.
+    const refused = (world.env.NO_COLOR ?? '') !== '' || world.env.TERM === 'dumb';
+    this.#colour = world.stdout.isTTY === true && !refused && !options.json;
+  }
+
+  /** A line of the result, for people. */
+  line(text = ''): void {
+    if (!this.json) this.#world.stdout.write(`${text}\n`);
+  }
+
+  /** The whole result, for programs. */
+  document(value: unknown): void {
+    if (this.json) this.#world.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+  }
+
+  /** One of many results, for programs. */
+  record(value: unknown): void {
+    if (this.json) this.#world.stdout.write(`${JSON.stringify(value)}\n`);
+  }
+
+  /** A remark that is not part of the result. */
+  note(text: string): void {
+    this.#world.stderr.write(`${text}\n`);
+  }
+
+  /** `statusColumn` is painted by the meaning of its words. */
+  table(headings: readonly string[], rows: readonly (readonly Cell[])[], statusColumn = -1): void {
+    if (this.json) return;
+    const paint = (text: string, column: number) => (column === statusColumn ? this.status(text) : text);
+    for (const line of tableLines(headings, rows, paint)) this.line(line);
+  }
+
+  /** A status word in its colour. */
+  status(word: string): string {
+    const colour = STATUS_COLOURS[word.toLowerCase().replaceAll(' ', '_')];
+    return colour === undefined ? word : this.paint(word, colour);
+  }
+
+  paint(text: string, colour: Colour): string {
+    return this.#colour ? `\u001b[${CODES[colour]}m${text}\u001b[0m` : text;
+  }
+
+  /** Bytes as they are, never running ahead of a slow reader. */
+  async raw(data: Uint8Array, to: 'stdout' | 'stderr' = 'stdout'): Promise<void> {
+    const sink = this.#world[to];
+    if (sink.write(data) || sink.once === undefined) return;
+    await new Promise<void>((resolve) => sink.once?.('drain', resolve));
+  }
+}

@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { addAgent } from './commands/agent.js';
+import { addAudit } from './commands/audit.js';
+import { addCompletion } from './commands/completion.js';
+import { addDemo } from './commands/demo.js';
+import { addDoctor } from './commands/doctor.js';
+import { addGroup } from './commands/group.js';
+import { addNode } from './commands/node.js';
+import { addNodeGroup } from './commands/node-group.js';
+import { addOrg } from './commands/org.js';
+import { addPush } from './commands/push/index.js';
+import { addServer } from './commands/server.js';
+import { addService } from './commands/service.js';
+import { addAccessToken, addToken } from './commands/token.js';
+import { addUser } from './commands/user.js';
+import type { Shell } from './shell.js';
+
+/** The whole command tree. `serverFlags: false` leaves out the flags that only the server's schema knows. */
+export async function createProgram(shell: Shell, options: { readonly serverFlags: boolean }): Promise<Command> {
+  const { stdout, stderr } = shell.world;
+  const program = new Command('muster')
+    .description('Run work on fleets of machines.')
+    .version(version(), '-V, --version')
+    .enablePositionalOptions()
+    .exitOverride()
+    .showSuggestionAfterError()
+    .configureOutput({
+      writeOut: (text) => void stdout.write(text),
+      writeErr: (text) => void stderr.write(text),
+      // `run` reports errors itself, in one form.
+      outputError: () => {},
+      getOutHelpWidth: () => Math.min(stdout.columns ?? 100, 120),
+      getErrHelpWidth: () => Math.min(stderr.columns ?? 100, 120),
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
+    .option('--config <file>', 'settings of the CLI: url, org, user, key or token')
+    .option('--json', 'one JSON document (or JSON lines) instead of text')
+    .addHelpText('after', SETTINGS_HELP);
+  addPush(program, shell);
+  addNode(program, shell);
+  addNodeGroup(program, shell);
+  addToken(program, shell);
+  addUser(program, shell);
+  addGroup(program, shell);
+  addService(program, shell);
+  addOrg(program, shell);
+  addAccessToken(program, shell);
+  addAudit(program, shell);
+  addDoctor(program, shell);
+  await addServer(program, shell, options.serverFlags);
+  addAgent(program, shell);
+  addDemo(program, shell);
+  addCompletion(program, shell);
+  return program;
+}
+
+const SETTINGS_HELP = `
+Settings: --config FILE, MUSTER_CONFIG, or MUSTER_URL, MUSTER_ORG, MUSTER_USER and MUSTER_KEY (or MUSTER_TOKEN);
+without any of them ./muster-data/muster.yaml, which a server writes on its first start.
+
+Exit codes: 0 done, 1 the work failed, 2 usage, 3 not allowed, 4 not found, 5 unreachable or busy,
+130 or 143 interrupted while a job goes on.
+
+Start with:
+  muster demo`;
+
+function version(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : '0';
+}

@@ -1,0 +1,118 @@
+import type { JobNodeStatus } from './api.js';
+import { formatDuration } from './duration.js';
+import { REDRAW_MS } from './limits.js';
+import type { Tally } from './tally.js';
+import type { World } from './world.js';
+
+const BAR_WIDTH = 20;
+const DEFAULT_COLUMNS = 80;
+
+/** Counts worth a word in the line, in this order; the others show in the bar only. */
+const TOLD: readonly (readonly [JobNodeStatus, string])[] = [
+  ['ready', 'ready'],
+  ['running', 'running'],
+  ['succeeded', 'succeeded'],
+  ['failed', 'failed'],
+  ['crashed', 'crashed'],
+  ['timed_out', 'timed out'],
+  ['aborted', 'aborted'],
+  ['nacked', 'refused'],
+  ['unavailable', 'unavailable'],
+];
+
+/**
+ * One line for a job of any size: phase, bar, how many of how many nodes have ended, what became of them, how long.
+ * Never wider than `columns`.
+ */
+export function progressLine(
+  tally: Tally,
+  elapsedMs: number,
+  options: { readonly columns?: number; readonly unicode?: boolean; readonly trouble?: string | null } = {},
+): string {
+  const { ended, total } = tally;
+  const filled = total === 0 ? 0 : Math.floor((Math.min(ended, total) / total) * BAR_WIDTH);
+  const [full, empty] = options.unicode === true ? ['━', '╌'] : ['#', '.'];
+  const bar = full.repeat(filled) + empty.repeat(BAR_WIDTH - filled);
+  const told = TOLD.filter(([status]) => tally.count(status) > 0).map(
+    ([status, word]) => `${tally.count(status)} ${word}`,
+  );
+  const parts = [`${tally.status} ${bar} ${ended}/${total}`, ...told, formatDuration(elapsedMs / 1000)];
+  const trouble = options.trouble === null || options.trouble === undefined ? [] : [`(${options.trouble})`];
+  return [...parts, ...trouble].join('  ').slice(0, Math.max(20, (options.columns ?? DEFAULT_COLUMNS) - 1));
+}
+
+/**
+ * The status line of a watched job. On a terminal it is redrawn in place, at most ten times a second; elsewhere a
+ * line is written only when the job changes its state, so that logs stay short.
+ */
+export class StatusLine {
+  readonly #world: World;
+  readonly #tally: Tally;
+  readonly #live: boolean;
+  readonly #startedAt: number;
+  #trouble: string | null = null;
+  #told = '';
+  #drawnAt = Number.NEGATIVE_INFINITY;
+  #shown = false;
+  #ticker: NodeJS.Timeout | null = null;
+
+  constructor(world: World, tally: Tally) {
+    this.#world = world;
+    this.#tally = tally;
+    this.#live = world.stderr.isTTY === true && world.env.TERM !== 'dumb';
+    this.#startedAt = world.now();
+    if (this.#live) this.#ticker = setInterval(() => this.update(), 1000).unref();
+  }
+
+  /** Something may have changed. Cheap enough to be called for every event. */
+  update(): void {
+    if (!this.#live) {
+      this.#tell(this.#tally.status);
+      return;
+    }
+    const now = this.#world.now();
+    if (now - this.#drawnAt < REDRAW_MS) return;
+    this.#drawnAt = now;
+    this.#draw();
+  }
+
+  trouble(reason: string | null): void {
+    if (reason === this.#trouble) return;
+    this.#trouble = reason;
+    if (this.#live) this.#draw();
+    else if (reason !== null) this.#world.stderr.write(`${reason}; trying again, the job goes on\n`);
+  }
+
+  /** Takes the line away, so that something else can be written. */
+  clear(): void {
+    if (this.#shown) this.#world.stderr.write('\r\u001b[2K');
+    this.#shown = false;
+  }
+
+  /** The job ended, or nobody watches any more. */
+  done(): void {
+    if (this.#ticker !== null) clearInterval(this.#ticker);
+    this.#ticker = null;
+    if (!this.#live) this.#tell(this.#tally.status);
+    this.clear();
+  }
+
+  #tell(status: string): void {
+    if (status === this.#told || status === 'new') return;
+    this.#told = status;
+    const { ended, total } = this.#tally;
+    this.#world.stderr.write(`${status}: ${ended} of ${total} nodes done\n`);
+  }
+
+  #draw(): void {
+    const { env, stderr } = this.#world;
+    const unicode = /utf-?8/i.test(`${env.LC_ALL ?? ''}${env.LC_CTYPE ?? ''}${env.LANG ?? ''}`);
+    const line = progressLine(this.#tally, this.#world.now() - this.#startedAt, {
+      ...(stderr.columns === undefined ? {} : { columns: stderr.columns }),
+      unicode,
+      trouble: this.#trouble,
+    });
+    stderr.write(`\r\u001b[2K${line}`);
+    this.#shown = true;
+  }
+}

@@ -1,0 +1,47 @@
+import { EXIT, MusterError } from '@muster/wire';
+import { CommanderError } from 'commander';
+import { createProgram } from './program.js';
+import type { Shell } from './shell.js';
+import type { World } from './world.js';
+
+/** Runs one command line (without `node` and the script) and returns its exit code. Nothing is thrown. */
+export async function run(argv: readonly string[], world: World): Promise<number> {
+  const dashes = argv.indexOf('--');
+  const shell: Shell = {
+    world,
+    // Cut off here: the parser would join them to the arguments before `--`.
+    words: dashes < 0 ? undefined : argv.slice(dashes + 1),
+    exitCode: EXIT.ok,
+  };
+  const own = dashes < 0 ? argv : argv.slice(0, dashes);
+  try {
+    // The flags of `server` come from its schema, and loading the server for every command would be slow.
+    const program = await createProgram(shell, { serverFlags: own[0] === 'server' || own[0] === 'completion' });
+    await program.parseAsync([...own], { from: 'user' });
+    return shell.exitCode;
+  } catch (error) {
+    return report(error, world);
+  }
+}
+
+/** `error: what was wrong` and `fix: what to do` on stderr. */
+function report(error: unknown, world: World): number {
+  if (error instanceof CommanderError) return reportUsage(error, world);
+  if (error instanceof MusterError) {
+    world.stderr.write(`error: ${error.message}\n`);
+    if (error.fix !== '') world.stderr.write(`fix: ${error.fix}\n`);
+    return error.exit;
+  }
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  world.stderr.write(`error: ${text}\nfix: This is a defect of muster; please report it with the lines above.\n`);
+  return EXIT.failed;
+}
+
+function reportUsage(error: CommanderError, world: World): number {
+  // --help and --version end by an error of exit code 0; their text is written already.
+  if (error.exitCode === 0) return EXIT.ok;
+  if (error.code !== 'commander.help') {
+    world.stderr.write(`${error.message}\nfix: See --help.\n`);
+  }
+  return EXIT.usage;
+}

@@ -1,0 +1,19 @@
+import { MusterError } from '@muster/wire';
+
+/**
+ * A number of nodes or a share of them, as the API takes it: `3` a count, `0.8` a fraction, `"80%"` a percentage
+ * (decision N8). Both lineages are understood.
+ */
+export type ShareText = number | string;
+
+/** Reads what was typed after `flag`. */
+export function parseShare(flag: string, text: string): ShareText {
+  const trimmed = text.trim();
+  const percent = /^(\d+(?:\.\d+)?)%$/.exec(trimmed);
+  if (percent !== null && Number(percent[1]) <= 100) return trimmed;
+  if (/^\d+$/.test(trimmed) && Number(trimmed) <= Number.MAX_SAFE_INTEGER) return Number(trimmed);
+  if (/^0?\.\d+$/.test(trimmed) && Number(trimmed) > 0) return Number(trimmed);
+  throw new MusterError('usage', {
+    reason: `${flag} takes a count (3), a fraction (0.8) or a percentage (80%), not '${text}'`,
+  });
+}

@@ -1,0 +1,129 @@
+import { MusterError } from '@muster/wire';
+import type { Command } from 'commander';
+import { Client } from './client.js';
+import { Output } from './output.js';
+import { loadSettings, type Settings } from './settings.js';
+import type { World } from './world.js';
+
+/** One run of the CLI: its surroundings, the words after `--`, and the exit code it will have. */
+export interface Shell {
+  readonly world: World;
+  /** What followed `--`; undefined when there was no `--`. */
+  readonly words: readonly string[] | undefined;
+  exitCode: number;
+}
+
+/** What a command gets to work with. */
+export interface Call<Options> {
+  readonly world: World;
+  readonly out: Output;
+  readonly options: Options;
+  /** Positional arguments as typed. */
+  readonly args: readonly string[];
+  readonly words: readonly string[] | undefined;
+  /** Loaded when first asked for: `--help` and completion need no configuration. */
+  readonly settings: Settings;
+  readonly client: Client;
+}
+
+export interface CommandText {
+  /** Name and arguments, e.g. `show <name>`. */
+  readonly usage: string;
+  readonly summary: string;
+  /** Complete command lines, shown by --help and in the reference. */
+  readonly examples: readonly string[];
+}
+
+const examples = new WeakMap<Command, readonly string[]>();
+
+export function examplesOf(command: Command): readonly string[] {
+  return examples.get(command) ?? [];
+}
+
+/** A command below `parent`, with its examples in the help text. */
+export function subcommand(parent: Command, text: CommandText): Command {
+  const command = parent.command(text.usage).description(text.summary).summary(text.summary);
+  command.enablePositionalOptions().allowExcessArguments(false);
+  examples.set(command, text.examples);
+  command.addHelpText('after', () => ['', 'Examples:', ...text.examples.map((line) => `  ${line}`)].join('\n'));
+  return command;
+}
+
+/** A command that talks to a server: takes `--config` and `--json`. */
+export function clientCommand(parent: Command, text: CommandText): Command {
+  return subcommand(parent, text)
+    .option('--config <file>', 'settings of the CLI: url, org, user, key or token')
+    .option('--json', 'one JSON document (or JSON lines) instead of text');
+}
+
+/**
+ * Gives a command its work. What it returns is the exit code; nothing means 0. Words after `--` are refused
+ * unless the command takes them.
+ */
+export function does<Options extends object>(
+  command: Command,
+  shell: Shell,
+  work: (call: Call<Options>) => Promise<number> | Promise<void>,
+  takes: { readonly words?: boolean } = {},
+): Command {
+  return command.action(async () => {
+    if (shell.words !== undefined && takes.words !== true) {
+      throw new MusterError('usage', { reason: `\`${pathOfCommand(command)}\` takes no \`--\`` });
+    }
+    shell.exitCode = (await work(new CallOf<Options>(command, shell))) ?? 0;
+  });
+}
+
+class CallOf<Options> implements Call<Options> {
+  readonly world: World;
+  readonly out: Output;
+  readonly options: Options;
+  readonly args: readonly string[];
+  readonly words: readonly string[] | undefined;
+  readonly #config: string | undefined;
+  #settings: Settings | undefined;
+  #client: Client | undefined;
+
+  constructor(command: Command, shell: Shell) {
+    // `muster --config FILE push list` and `muster push list --config FILE` are the same.
+    const common = inherited(command);
+    this.world = shell.world;
+    this.words = shell.words;
+    this.options = command.opts() as Options;
+    this.args = command.args;
+    this.#config = common.config;
+    this.out = new Output(shell.world, { json: common.json === true });
+  }
+
+  get settings(): Settings {
+    this.#settings ??= loadSettings(this.world, this.#config);
+    return this.#settings;
+  }
+
+  get client(): Client {
+    this.#client ??= new Client(this.settings);
+    return this.#client;
+  }
+}
+
+function inherited(command: Command): { config?: string; json?: boolean } {
+  const found: { config?: string; json?: boolean } = {};
+  for (let at: Command | null = command; at !== null; at = at.parent) {
+    const { config, json } = at.opts<{ config?: string; json?: boolean }>();
+    if (config !== undefined) found.config ??= config;
+    if (json !== undefined) found.json ??= json;
+  }
+  return found;
+}
+
+/** `muster push start`. */
+export function pathOfCommand(command: Command): string {
+  const names: string[] = [];
+  for (let at: Command | null = command; at !== null; at = at.parent) names.unshift(at.name());
+  return names.join(' ');
+}
+
+/** For options that may be given several times. */
+export function collect(value: string, before: readonly string[] | undefined): string[] {
+  return [...(before ?? []), value];
+}

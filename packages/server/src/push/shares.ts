@@ -5,7 +5,7 @@ const NOISE = 1e-9;
 
 /** The number of nodes a share of `total` stands for. Shares round up (sheet §8.2). */
 export function resolveShare(share: Share, total: number): number {
-  return 'count' in share ? share.count : Math.ceil((share.percent * total) / 100 - NOISE);
+  return 'count' in share ? share.count : Math.max(0, Math.ceil((share.percent * total) / 100 - NOISE));
 }
 
 const PERCENT = /^(\d{1,3}(?:\.\d{1,6})?)%$/;
@@ -18,7 +18,9 @@ export function parseShare(value: unknown): Share | string | undefined {
   if (typeof value === 'number') {
     if (value < 0) return 'must not be negative';
     if (value > 0 && value < 1) return { percent: value * 100 };
-    return Number.isSafeInteger(value) ? { count: value } : 'must be a whole number, or a fraction between 0 and 1';
+    return Number.isSafeInteger(value)
+      ? { count: Math.abs(value) }
+      : 'must be a whole number, or a fraction between 0 and 1';
   }
   if (typeof value !== 'string') return undefined;
   const percent = PERCENT.exec(value)?.[1];

@@ -29,7 +29,7 @@ export interface JobFilter {
   readonly createdBefore?: number;
 }
 
-/** Newest first. */
+/** Newest first; in the order of the index, also among jobs of one millisecond. */
 export function listJobs(
   read: Read,
   orgId: string,
@@ -66,11 +66,11 @@ export function listJobs(
     query = query.where((eb) =>
       eb.or([
         eb('created_at', '<', after.createdAt),
-        eb.and([eb('created_at', '=', after.createdAt), eb('id', '<', after.id)]),
+        eb.and([eb('created_at', '=', after.createdAt), eb('id', '>', after.id)]),
       ]),
     );
   }
-  return query.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(page.limit).execute();
+  return query.orderBy('created_at', 'desc').orderBy('id').limit(page.limit).execute();
 }
 
 /** Job-nodes by name. */

@@ -203,7 +203,9 @@ export async function existingJob(deps: Pick<JobRouteDeps, 'read'>, org: Organiz
 /** Who may not start jobs at large may abort one only when every node still in it is granted to them (N13). */
 async function checkMayAbort(deps: JobRouteDeps, caller: Identity, org: Organization, job: JobRow): Promise<void> {
   if (await deps.access.mayWrite(caller, org)) return;
-  const denied = await deps.access.denied(caller, org, await unfinishedNodeNames(deps.read, job.id));
+  const names = await unfinishedNodeNames(deps.read, job.id);
+  if (names.length === 0) return;
+  const denied = await deps.access.denied(caller, org, names);
   if (denied.length > 0) throw new MusterError('forbidden', { name: caller.name });
 }
 

@@ -1,0 +1,462 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Cluster } from './support/cluster.js';
+import { HeldCommand } from './support/held-command.js';
+import { newKey } from './support/personas.js';
+import { until } from './support/until.js';
+
+/** Every command of `muster`, as a person or a script runs it, on real processes. */
+let cluster: Cluster;
+let held: HeldCommand;
+
+const COMMANDS = {
+  hello: 'echo hello',
+  fail: { shell: 'echo broken >&2; exit 3' },
+  bytes: { shell: "printf '\\377\\376\\000'" },
+};
+
+beforeAll(async () => {
+  cluster = await Cluster.start();
+  held = new HeldCommand(cluster.dir, 'held');
+  await cluster.startAgents({
+    web1: { commands: { ...COMMANDS, held: held.entry }, labels: { role: 'web', env: 'prod' } },
+    web2: { commands: { ...COMMANDS, held: held.entry }, labels: { role: 'web', env: 'test' } },
+    db1: { commands: { fail: 'false' }, labels: { role: 'db', env: 'prod' } },
+  });
+});
+afterAll(() => cluster.stop());
+
+interface Job {
+  readonly id: string;
+  readonly status: string;
+  readonly nodes: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Starts a job without waiting for it. */
+async function detached(...args: readonly string[]): Promise<Job> {
+  return cluster.json<Job>('push', 'start', '--detach', ...args);
+}
+
+describe('first start (issue section 3)', () => {
+  test('writes the admin’s key and a CLI configuration for its owner only', () => {
+    for (const file of ['admin.pem', 'muster.yaml']) {
+      expect(statSync(join(cluster.dataDir, file)).mode & 0o777).toBe(0o600);
+    }
+  });
+
+  test('says in one line how to use them', () => {
+    const lines = cluster.server.log.split('\n').filter((line) => line.includes('muster.yaml'));
+    expect(lines).toHaveLength(1);
+  });
+});
+
+describe('settings', () => {
+  test('without any, commands say what is missing and exit with the usage code', async () => {
+    const run = cluster.launch('muster', ['node', 'list'], { MUSTER_CONFIG: undefined });
+    expect((await run.exited).code).toBe(2);
+    expect(run.stderr).toMatch(/MUSTER_URL|MUSTER_CONFIG/);
+  });
+
+  test('come from the environment: URL, user and key', async () => {
+    const run = cluster.launch('muster', ['node', 'list', '--json'], {
+      MUSTER_CONFIG: undefined,
+      MUSTER_URL: cluster.url,
+      MUSTER_ORG: 'default',
+      MUSTER_USER: 'admin',
+      MUSTER_KEY: join(cluster.dataDir, 'admin.pem'),
+    });
+    expect((await run.exited).code).toBe(0);
+  });
+
+  test('an access token stands for a user in scripts', async () => {
+    const made = await cluster.json<{ token: string }>('access-token', 'create', '--user', 'admin', '--ttl', '30d');
+    const run = cluster.launch('muster', ['node', 'list', '--json'], {
+      MUSTER_CONFIG: undefined,
+      MUSTER_URL: cluster.url,
+      MUSTER_ORG: 'default',
+      MUSTER_TOKEN: made.token,
+    });
+    expect((await run.exited).code).toBe(0);
+  });
+
+  test('a server that does not answer is unreachable: exit 5', async () => {
+    const run = cluster.launch('muster', ['node', 'list'], {
+      MUSTER_CONFIG: undefined,
+      MUSTER_URL: 'http://127.0.0.1:1',
+      MUSTER_ORG: 'default',
+      MUSTER_USER: 'admin',
+      MUSTER_KEY: join(cluster.dataDir, 'admin.pem'),
+    });
+    expect((await run.exited).code).toBe(5);
+  });
+});
+
+describe('org, user, group, service', () => {
+  test('an organization is created, listed and deleted', async () => {
+    await cluster.json('org', 'create', 'acme');
+    expect(await cluster.json<{ name: string }[]>('org', 'list')).toEqual(
+      expect.arrayContaining([expect.objectContaining({ name: 'acme' }), expect.objectContaining({ name: 'default' })]),
+    );
+    await cluster.json('org', 'rm', 'acme');
+  });
+
+  test('a user is created with a key of its own, works, and is deleted', async () => {
+    const keyFile = join(cluster.dir, 'alice.pem');
+    await cluster.json('user', 'create', 'alice', '--key-out', keyFile);
+    expect(statSync(keyFile).mode & 0o777).toBe(0o600);
+    const run = cluster.launch('muster', ['push', 'list', '--json'], {
+      MUSTER_CONFIG: undefined,
+      MUSTER_URL: cluster.url,
+      MUSTER_ORG: 'default',
+      MUSTER_USER: 'alice',
+      MUSTER_KEY: keyFile,
+    });
+    expect((await run.exited).code).toBe(0);
+    await cluster.json('user', 'rm', 'alice');
+    expect((await cluster.muster('user', 'show', 'alice')).code).toBe(4);
+  });
+
+  test('a user may bring a public key and be put in groups', async () => {
+    const file = join(cluster.dir, 'bob.pub');
+    writeFileSync(file, newKey().publicKey);
+    await cluster.json('group', 'create', 'oncall');
+    await cluster.json('user', 'create', 'bob', '--group', 'oncall', '--public-key', file);
+    expect(await cluster.json('group', 'show', 'oncall')).toMatchObject({ name: 'oncall', users: ['bob'] });
+    expect((await cluster.muster('user', 'create', 'bob', '--public-key', file)).code).toBe(1);
+    await cluster.json('group', 'remove', 'oncall', '--user', 'bob');
+    await cluster.json('group', 'add', 'oncall', '--user', 'bob');
+    await cluster.json('group', 'rm', 'oncall');
+  });
+
+  test('who may not start jobs is refused: exit 3', async () => {
+    const keyFile = join(cluster.dir, 'carol.pem');
+    await cluster.json('user', 'create', 'carol', '--key-out', keyFile);
+    const run = cluster.launch('muster', ['push', 'start', '--node', 'web1', '--', 'hello'], {
+      MUSTER_CONFIG: undefined,
+      MUSTER_URL: cluster.url,
+      MUSTER_ORG: 'default',
+      MUSTER_USER: 'carol',
+      MUSTER_KEY: keyFile,
+    });
+    expect((await run.exited).code).toBe(3);
+    expect(run.stderr).toContain("User or client 'carol' does not have access");
+  });
+
+  test('a service is created, listed and deleted', async () => {
+    await cluster.json('service', 'create', 'ci', '--key-out', join(cluster.dir, 'ci.pem'));
+    expect(JSON.stringify(await cluster.json('service', 'list'))).toContain('"ci"');
+    await cluster.json('service', 'rm', 'ci');
+  });
+});
+
+describe('token', () => {
+  test('is made, listed without its secret, and deleted', async () => {
+    const made = await cluster.json<{ id: string; token: string }>('token', 'create', '--uses', '1', '--ttl', '1h');
+    expect(made.token.length).toBeGreaterThan(20);
+    const listed = await cluster.muster('token', 'list', '--json');
+    expect(listed.stdout).toContain(made.id);
+    expect(listed.stdout).not.toContain(made.token);
+    await cluster.json('token', 'rm', made.id);
+  });
+});
+
+describe('node', () => {
+  test('list has every node with its state', async () => {
+    const nodes = await cluster.json<{ node_name: string }[]>('node', 'list');
+    expect(nodes).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ node_name: 'web1', status: 'up', availability: 'available' }),
+        expect.objectContaining({ node_name: 'db1', status: 'up', availability: 'available' }),
+      ]),
+    );
+    const table = await cluster.muster('node', 'list');
+    expect(table.stdout).toMatch(/^Node name +Status +Availability/);
+  });
+
+  test('show has facts and labels', async () => {
+    expect(await cluster.json('node', 'show', 'web1')).toMatchObject({
+      node_name: 'web1',
+      labels: { role: 'web', env: 'prod' },
+      facts: { os: 'linux', cpus: expect.any(Number), kernel: expect.any(String) },
+    });
+    expect((await cluster.muster('node', 'show', 'nobody')).code).toBe(4);
+  });
+
+  test.each([
+    ['role:web AND os:linux', ['web1', 'web2']],
+    ['name:web* AND NOT env:prod', ['web2']],
+    ["cpus >= 1 AND env = 'prod'", ['db1', 'web1']],
+    ['role:nothing', []],
+  ])('search %s', async (query, names) => {
+    const found = await cluster.json<{ total: number; nodes: { node_name: string }[] }>('node', 'search', query);
+    expect(found.nodes.map((node) => node.node_name).sort()).toEqual(names);
+    expect(found.total).toBe(names.length);
+  });
+
+  test('search tells where the query is wrong', async () => {
+    const result = await cluster.muster('node', 'search', 'role = = web');
+    expect(result.code).toBe(2);
+    expect(result.stderr).toMatch(/invalid search at character \d+/);
+  });
+
+  test('create registers a node that brings its own key; rm forgets it', async () => {
+    const keyFile = join(cluster.dir, 'legacy.pem');
+    await cluster.json('node', 'create', 'legacy', '--key-out', keyFile);
+    expect(existsSync(keyFile)).toBe(true);
+    const why = await cluster.json<{ explanation: string }>('node', 'why', 'legacy');
+    expect(why.explanation).toMatch(/never/);
+    await cluster.json('node', 'rm', 'legacy');
+    expect((await cluster.muster('node', 'show', 'legacy')).code).toBe(4);
+  });
+
+  test('why says that an available node is available', async () => {
+    expect(await cluster.json('node', 'why', 'web1')).toMatchObject({ node_name: 'web1', available: true });
+  });
+});
+
+describe('node-group', () => {
+  test('a selected group is a target', async () => {
+    await cluster.json('node-group', 'create', 'web', '--query', 'role:web');
+    const preview = await cluster.json<{ count: number; nodes: string[] }>(
+      ...['push', 'start', '--node-group', 'web', '--dry-run', '--', 'hello'],
+    );
+    expect({ ...preview, nodes: [...preview.nodes].sort() }).toMatchObject({ count: 2, nodes: ['web1', 'web2'] });
+    await cluster.json('node-group', 'set', 'web', '--node', 'web1');
+    expect(await cluster.json('node-group', 'show', 'web')).toMatchObject({ name: 'web', nodes: ['web1'] });
+    expect(JSON.stringify(await cluster.json('node-group', 'list'))).toContain('"web"');
+    await cluster.json('node-group', 'rm', 'web');
+  });
+
+  test('EXECUTE may be granted: a node without it is nacked with permission denied (N13)', async () => {
+    const keyFile = join(cluster.dir, 'dba.pem');
+    await cluster.json('user', 'create', 'dba', '--key-out', keyFile);
+    await cluster.json('node-group', 'create', 'databases', '--node', 'db1');
+    await cluster.json('node-group', 'grant', 'databases', '--user', 'dba');
+    const env = {
+      MUSTER_CONFIG: undefined,
+      MUSTER_URL: cluster.url,
+      MUSTER_ORG: 'default',
+      MUSTER_USER: 'dba',
+      MUSTER_KEY: keyFile,
+    };
+    const args = ['push', 'start', '--node', 'db1', 'web1', '--quorum', '1', '--json', '--', 'fail'];
+    const run = cluster.launch('muster push start', args, env);
+    await run.exited;
+    const job = JSON.parse(run.stdout) as Job;
+    expect(job.nodes).toEqual({ failed: ['db1'], nacked: ['web1'] });
+    const line = await cluster.muster('push', 'status', job.id, '--node', 'web1');
+    expect(line.stdout).toContain('permission denied');
+    await cluster.json('node-group', 'rm', 'databases');
+  });
+});
+
+describe('push', () => {
+  test('start waits, shows the end and exits 0 when every started node succeeded', async () => {
+    const result = await cluster.muster('push', 'start', 'role:web', '--capture', '--', 'hello');
+    expect(result.code).toBe(0);
+    expect(result.stdout).toMatch(/^Starting job id [0-9a-f]{32}/m);
+    expect(result.stdout).toContain('2 nodes completed successfully');
+    expect(result.stdout).toContain('hello');
+  });
+
+  test('start exits 1 when a started node failed', async () => {
+    const result = await cluster.muster('push', 'start', '--node', 'web1', '--', 'fail');
+    expect(result.code).toBe(1);
+    expect(result.stdout).toContain('completed with errors');
+  });
+
+  test('start exits 1 when the quorum is not reached', async () => {
+    expect((await cluster.muster('push', 'start', '--node', 'web1', 'db1', '--', 'hello')).code).toBe(1);
+  });
+
+  test('start exits 0 when a node refused and the quorum was reached (sheet §8.4)', async () => {
+    const result = await cluster.muster('push', 'start', '--node', 'web1', 'db1', '--quorum', '50%', '--', 'hello');
+    expect(result.code).toBe(0);
+  });
+
+  test('start --json prints the job with its id', async () => {
+    const result = await cluster.muster('push', 'start', '--node', 'web1', '--json', '--', 'hello');
+    expect(result.json).toMatchObject({ status: 'complete', nodes: { succeeded: ['web1'] } });
+    expect((result.json as Job).id).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  test('start refuses a query that matches nothing: exit 4', async () => {
+    const result = await cluster.muster('push', 'start', 'role:nothing', '--', 'hello');
+    expect(result.code).toBe(4);
+    expect(result.stderr).toMatch(/no node matches/);
+  });
+
+  test('start --dry-run shows the targets and starts nothing', async () => {
+    const before = await cluster.json<Job[]>('push', 'list');
+    const result = await cluster.muster('push', 'start', 'role:web', '--dry-run', '--', 'hello');
+    expect(result.code).toBe(0);
+    expect(result.stdout).toContain('2 nodes would run it');
+    expect(await cluster.json<Job[]>('push', 'list')).toHaveLength(before.length);
+  });
+
+  test('start sends user, directory, environment and file', async () => {
+    const file = join(cluster.dir, 'sent.txt');
+    writeFileSync(file, 'sent');
+    const job = await detached('--node', 'web1', '--env', 'A=1', '--dir', '/tmp', '--file', file, '--', 'hello');
+    expect(await cluster.jobIs(job.id, 'complete')).toMatchObject({
+      env: { A: '1' },
+      dir: '/tmp',
+      file_specified: true,
+    });
+  });
+
+  test('a detached job is shown by status, summary and node, while it runs and after', async () => {
+    held.reset();
+    const { id } = await detached('role:web', '--capture', '--', 'held');
+    await cluster.nodeIs(id, 'web2', 'running');
+    const table = await cluster.muster('push', 'status', id);
+    expect(table.code).toBe(0);
+    expect(table.stdout).toMatch(/^Node name +Status +Reason +Last updated/m);
+    expect((await cluster.muster('push', 'status', id, '--summary')).stdout).toMatch(/2 nodes started/);
+    held.release();
+    const watched = await cluster.muster('push', 'watch', id);
+    expect(watched.code).toBe(0);
+    expect((await cluster.muster('push', 'status', id, '--summary')).stdout).toMatch(/2 nodes completed successfully/);
+    expect((await cluster.muster('push', 'status', id, '--node', 'web1')).stdout).toMatch(
+      new RegExp(`^node web1 Succeeded running job id ${id} at `),
+    );
+    expect(await cluster.json('push', 'status', id)).toMatchObject({ id, status: 'complete' });
+  });
+
+  test('list filters by status, command, node and user', async () => {
+    const failed = await cluster.json<Job[]>('push', 'list', '--command', 'fail', '--node', 'web1', '--user', 'admin');
+    expect(failed.length).toBeGreaterThan(0);
+    expect(await cluster.json<Job[]>('push', 'list', '--status', 'timed_out')).toEqual([]);
+    expect(await cluster.json<Job[]>('push', 'list', '--limit', '1')).toHaveLength(1);
+  });
+
+  test('output gives both streams apart, byte for byte', async () => {
+    const { id } = await detached('--node', 'web1', '--capture', '--', 'fail');
+    await cluster.jobIs(id, 'complete');
+    const both = await cluster.muster('push', 'output', id, '--node', 'web1');
+    expect([both.code, both.stdout, both.stderr]).toEqual([0, '', 'broken\n']);
+    const binary = await detached('--node', 'web1', '--capture', '--', 'bytes');
+    await cluster.jobIs(binary.id, 'complete');
+    const raw = execFileSync(
+      process.execPath,
+      [...['packages/cli/bin/muster.js', 'push', 'output', binary.id], ...['--node', 'web1', '--stream', 'stdout']],
+      { env: cluster.environment },
+    );
+    expect([...raw]).toEqual([0o377, 0o376, 0]);
+  });
+
+  test('output --follow shows what a running command writes', async () => {
+    held.reset();
+    cluster.configureAgent('web2', {
+      commands: { ...COMMANDS, held: held.entry, talk: { shell: `echo first; ${held.shell}; echo last` } },
+      labels: { role: 'web', env: 'test' },
+    });
+    cluster.agent('web2').signal('SIGHUP');
+    await until('the agent to know the command', async () => {
+      const job = await cluster.json<Job>('push', 'start', '--node', 'web2', '--detach', '--capture', '--', 'talk');
+      await until('a vote', async () => !('new' in (await cluster.job(job.id)).nodes));
+      if ((await cluster.job(job.id)).status === 'quorum_failed') return undefined;
+      const follow = cluster.launch('push output', ['push', 'output', job.id, '--node', 'web2', '--follow']);
+      await follow.logged(/first/);
+      held.release();
+      expect((await follow.exited).code).toBe(0);
+      expect(follow.stdout).toBe('first\nlast\n');
+      return true;
+    });
+  });
+
+  test('abort stops the command on the node, and says so again when repeated (N7)', async () => {
+    held.reset();
+    const { id } = await detached('--node', 'web1', '--', 'held');
+    await cluster.nodeIs(id, 'web1', 'running');
+    const aborted = await cluster.json<Job>('push', 'abort', id, '--wait');
+    expect(aborted).toMatchObject({ status: 'aborted', nodes: { aborted: ['web1'] } });
+    expect((await cluster.muster('push', 'abort', id)).code).toBe(0);
+    await cluster.available('web1');
+  });
+
+  test('rerun takes the nodes that failed or were missing', async () => {
+    const { id } = await detached('--node', 'web1', 'db1', 'nobody', '--quorum', '1', '--', 'fail');
+    await cluster.jobIs(id, 'complete');
+    const again = await cluster.muster('push', 'rerun', id, '--failed', '--missing', '--quorum', '1', '--json');
+    expect((again.json as Job).nodes).toEqual({
+      failed: expect.arrayContaining(['db1', 'web1']),
+      unavailable: ['nobody'],
+    });
+  });
+
+  test('a job or node that does not exist: exit 4', async () => {
+    expect((await cluster.muster('push', 'status', 'f'.repeat(32))).code).toBe(4);
+    expect((await cluster.muster('push', 'abort', 'f'.repeat(32))).code).toBe(4);
+    expect((await cluster.muster('push', 'output', 'f'.repeat(32), '--node', 'web1')).code).toBe(4);
+  });
+
+  test('watching may be interrupted: the job goes on', async () => {
+    held.reset();
+    const run = cluster.launch('push start', ['push', 'start', '--node', 'web1', '--', 'held']);
+    const [, id = ''] = /Starting job id ([0-9a-f]{32})/.exec(await run.logged(/Starting job id [0-9a-f]{32}/)) ?? [];
+    await cluster.nodeIs(id, 'web1', 'running');
+    run.signal('SIGINT');
+    expect((await run.exited).code).toBe(130);
+    expect(run.stderr).toContain(`muster push abort ${id}`);
+    held.release();
+    expect((await cluster.jobIs(id, 'complete')).nodes).toEqual({ succeeded: ['web1'] });
+  });
+});
+
+describe('audit, doctor, completion, server', () => {
+  test('audit has changes of identity, starts, aborts and denials', async () => {
+    const entries = await cluster.json<{ action: string; actor: string }[]>('audit', '--limit', '1000');
+    const actions = new Set(entries.map((entry) => entry.action));
+    for (const action of ['push.start', 'push.abort', 'access.denied']) expect(actions).toContain(action);
+    expect(entries.some((entry) => entry.actor === 'carol' && entry.action === 'access.denied')).toBe(true);
+  });
+
+  test('doctor finds nothing wrong', async () => {
+    const result = await cluster.muster('doctor', '--json');
+    expect(result.json).toMatchObject({ checks: expect.any(Array) });
+  });
+
+  test('agent doctor finds nothing wrong with a running agent’s host', async () => {
+    const dir = cluster.agentDir('web1');
+    const result = await cluster.muster(
+      ...['agent', 'doctor', '--server', cluster.url, '--org', 'default', '--name', 'web1'],
+      ...['--key', join(dir, 'client.pem'), '--data-dir', dir, '--config', join(dir, 'agent.json')],
+    );
+    expect([result.code, result.stderr]).toEqual([0, '']);
+  });
+
+  test.each(['bash', 'zsh', 'fish'])('completion for %s', async (shell) => {
+    const result = await cluster.muster('completion', shell);
+    expect(result.code).toBe(0);
+    expect(result.stdout).toContain('muster');
+  });
+
+  test('server --check-config accepts a good file, and names an unknown key', async () => {
+    const file = join(cluster.dir, 'server.yaml');
+    writeFileSync(file, 'http:\n  listen: 127.0.0.1:8080\n');
+    expect((await cluster.muster('server', '--config', file, '--check-config')).code).toBe(0);
+    writeFileSync(file, 'http:\n  lisen: 127.0.0.1:8080\n');
+    const refused = await cluster.muster('server', '--config', file, '--check-config');
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain('http.lisen');
+  });
+
+  test('server refuses to listen beyond loopback without TLS', async () => {
+    const refused = await cluster.muster('server', '--data-dir', join(cluster.dir, 'open'), '--http', '0.0.0.0:0');
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toMatch(/without TLS/);
+  });
+
+  test('an unknown command is a usage error', async () => {
+    expect((await cluster.muster('no-such-command')).code).toBe(2);
+  });
+});
+
+test('enrolment writes the agent’s key for its owner only', () => {
+  const key = join(cluster.agentDir('web1'), 'client.pem');
+  expect(statSync(key).mode & 0o777).toBe(0o600);
+  expect(readFileSync(key, 'utf8')).toContain('PRIVATE KEY');
+});

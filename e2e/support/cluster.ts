@@ -45,7 +45,8 @@ export class Cluster extends PushyServer {
   readonly commandAddress: string;
   readonly agents = new Map<string, StartedProcess>();
   server: StartedProcess;
-  readonly #marker = randomBytes(8).toString('hex');
+  /** Marks every process of this cluster. */
+  readonly marker = randomBytes(8).toString('hex');
   readonly #database: TestDatabase;
   readonly #serverArgs: readonly string[];
   #api: ApiClient | undefined;
@@ -90,7 +91,7 @@ export class Cluster extends PushyServer {
 
   get environment(): NodeJS.ProcessEnv {
     const { PATH, HOME } = process.env;
-    return { PATH, HOME, [MARKER]: this.#marker, MUSTER_CONFIG: join(this.dataDir, 'muster.yaml'), NO_COLOR: '1' };
+    return { PATH, HOME, [MARKER]: this.marker, MUSTER_CONFIG: join(this.dataDir, 'muster.yaml'), NO_COLOR: '1' };
   }
 
   // --- the command line
@@ -199,7 +200,7 @@ export class Cluster extends PushyServer {
 
   /** Kills everything that was started, commands included, and removes the scratch directory and database. */
   async stop(): Promise<void> {
-    killMarked(this.#marker);
+    killMarked(this.marker);
     await Promise.all([this.server.exited, ...[...this.agents.values()].map((agent) => agent.exited)]);
     await this.#database.drop();
     rmSync(this.dir, { recursive: true, force: true });

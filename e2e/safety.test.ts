@@ -1,0 +1,171 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { curveKeyPair, Dealer } from 'zeromq';
+import { Cluster } from './support/cluster.js';
+import { HeldCommand } from './support/held-command.js';
+import { newKey } from './support/personas.js';
+import { freePorts } from './support/ports.js';
+import { until } from './support/until.js';
+
+/** What others do to a running server, on real processes (issue sections 3, 5 and 8). */
+const NAMES = ['a', 'b', 'c'];
+
+let cluster: Cluster;
+let held: HeldCommand;
+
+beforeAll(async () => {
+  cluster = await Cluster.start();
+  held = new HeldCommand(cluster.dir, 'held');
+  const commands = { held: held.entry, quick: 'true' };
+  await cluster.startAgents(Object.fromEntries(NAMES.map((name) => [name, { commands }])));
+});
+beforeEach(() => held.reset());
+afterAll(() => cluster.stop());
+
+const sorted = (names: readonly string[] | undefined): string[] => [...(names ?? [])].sort();
+
+test('a second server on the same data directory is refused', async () => {
+  const [http, heartbeat, command] = await freePorts(3);
+  const second = await cluster.muster(
+    ...['server', '--data-dir', cluster.dataDir, '--http', `127.0.0.1:${http}`],
+    ...['--heartbeat', `tcp://127.0.0.1:${heartbeat}`, '--command', `tcp://127.0.0.1:${command}`],
+  );
+  expect(second.code).toBe(5);
+  expect(second.stderr).toContain('another muster server is running on');
+});
+
+test('a second server on the same addresses is refused', async () => {
+  const args = cluster.serverArgs.map((arg) => (arg === cluster.dataDir ? join(cluster.dir, 'second') : arg));
+  const database = args.indexOf('--database-url');
+  const second = await cluster.muster(...(database < 0 ? args : args.toSpliced(database, 2)));
+  expect(second.code).toBe(5);
+  expect(second.stderr).toContain('cannot listen on');
+});
+
+describe('two jobs over the same nodes (Push Jobs §5.3.3)', () => {
+  test('the later one finds the nodes busy; each node runs one command at a time', async () => {
+    const first = await cluster.startJob({ command: 'held', nodes: ['a', 'b'] });
+    await until('both to run', async () => (await cluster.job(first)).nodes.running?.length === 2);
+    const second = await cluster.startJob({ command: 'quick', nodes: NAMES, quorum: 1 });
+    const job = await cluster.jobIs(second, 'complete');
+    expect({ nacked: sorted(job.nodes.nacked), succeeded: job.nodes.succeeded }).toEqual({
+      nacked: ['a', 'b'],
+      succeeded: ['c'],
+    });
+    held.release();
+    expect(sorted((await cluster.jobIs(first, 'complete')).nodes.succeeded)).toEqual(['a', 'b']);
+    expect(held.runs).toEqual(['a', 'b']);
+  });
+
+  test('started at once, every node takes part in exactly one of them', async () => {
+    held.release();
+    const ids = await Promise.all([1, 2].map(() => cluster.startJob({ command: 'held', nodes: NAMES, quorum: 1 })));
+    const jobs = await Promise.all(
+      ids.map((id) =>
+        until(`${id} to end`, async () => {
+          const job = await cluster.job(id);
+          return ['complete', 'quorum_failed'].includes(job.status) ? job : undefined;
+        }),
+      ),
+    );
+    const ran = jobs.flatMap((job) => job.nodes.succeeded ?? []);
+    const refused = jobs.flatMap((job) => job.nodes.nacked ?? []);
+    expect(sorted([...ran, ...refused])).toEqual(sorted([...NAMES, ...NAMES]));
+    expect(held.runs).toEqual(sorted(ran));
+  });
+});
+
+describe('malformed frames to the command port while a job runs', () => {
+  test('neither a peer without admission nor a node that sends garbage disturbs it', async () => {
+    const id = await cluster.startJob({ command: 'held', nodes: NAMES });
+    await until('every node to run', async () => (await cluster.job(id)).nodes.running?.length === NAMES.length);
+    const sockets = [await stranger(), await admitted()];
+    for (const frames of garbage()) {
+      // A peer that is refused cannot send at all; that is fine, too.
+      for (const socket of sockets) await socket.send(frames).catch(() => undefined);
+    }
+    await until('the server to have dropped some', async () => (await droppedMessages()) > 0);
+    held.release();
+    expect(sorted((await cluster.jobIs(id, 'complete')).nodes.succeeded)).toEqual(NAMES);
+    for (const socket of sockets) socket.close();
+    expect(cluster.server.exit).toBeNull();
+  });
+
+  test('plain TCP garbage on both ports changes nothing', async () => {
+    const { connect } = await import('node:net');
+    const port = Number(new URL(cluster.commandAddress).port);
+    await new Promise<void>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => socket.end(randomBytes(4096)));
+      socket.on('error', () => resolve());
+      socket.on('close', () => resolve());
+    });
+    const id = await cluster.startJob({ command: 'quick', nodes: NAMES });
+    expect(sorted((await cluster.jobIs(id, 'complete')).nodes.succeeded)).toEqual(NAMES);
+  });
+});
+
+/** The server's CURVE key and command address are no secret to any member of the organization. */
+interface Discovered {
+  readonly curve_public_key: string;
+  readonly push_jobs: { readonly heartbeat: { readonly command_addr: string } };
+}
+
+async function connected(node: string, register: boolean): Promise<Dealer> {
+  const curve = curveKeyPair();
+  const path = `pushy/config/${node}?version=2.0&ccpk=`;
+  const other = encodeURIComponent(curveKeyPair().publicKey);
+  const own = encodeURIComponent(curve.publicKey);
+  const reply = await cluster.api.get(`${path}${register ? own : other}`);
+  const { curve_public_key: curveServerKey, push_jobs } = reply.json as Discovered;
+  const dealer = new Dealer({
+    linger: 0,
+    sendTimeout: 500,
+    curveServerKey,
+    curvePublicKey: curve.publicKey,
+    curveSecretKey: curve.secretKey,
+  });
+  dealer.connect(push_jobs.heartbeat.command_addr);
+  return dealer;
+}
+
+/** Knows the server's key, but its own was never admitted. */
+const stranger = (): Promise<Dealer> => connected('a', false);
+
+/** Admitted by a signed request, as somebody who turned hostile would be. */
+async function admitted(): Promise<Dealer> {
+  await cluster.api.post('nodes', { name: 'hostile', public_key: newKey().publicKey });
+  return connected('hostile', true);
+}
+
+function garbage(): (string | Uint8Array)[][] {
+  const header = 'Version:2.0;SigningMethod:hmac_sha256;Signature:AAAA';
+  const claim = JSON.stringify({ org: 'default', node: 'a', type: 'nack_commit', job_id: null });
+  return [
+    [''],
+    ['', ''],
+    [header],
+    [header, 'not json'],
+    [header, '[]'],
+    [header, 'null'],
+    [header, claim],
+    ['Version:9.9;Signature:', claim],
+    ['Version:3.0;SigningMethod:hmac_sha256;Sequence:1;Signature:AAAA', claim],
+    [header, '{"org":"nowhere","node":"a"}'],
+    [header, '{"org":"default","node":"nobody"}'],
+    [header, '{"org":{"a":1},"node":[]}'],
+    ['x'.repeat(3000), claim],
+    [header, 'x'.repeat(70_000)],
+    [header, claim, 'one frame too many'],
+    [randomBytes(100), randomBytes(1000)],
+  ];
+}
+
+/** The sum of `muster_messages_dropped_total` over all causes. */
+async function droppedMessages(): Promise<number> {
+  const text = await (await fetch(`${cluster.url}/metrics`)).text();
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith('muster_messages_dropped_total'))
+    .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+}

@@ -284,6 +284,12 @@ export const ERRORS = {
     fix: 'Check that the server runs and that MUSTER_URL is right.',
   },
   usage: { status: 400, exit: 2, message: '{reason}', fix: 'See --help.' },
+  demo_failed: {
+    status: 500,
+    exit: 1,
+    message: 'the demo failed: {reason}',
+    fix: 'Run it again; if it fails again, please report it with the lines above.',
+  },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;

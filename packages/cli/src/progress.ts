@@ -4,7 +4,7 @@ import { REDRAW_MS } from './limits.js';
 import type { Tally } from './tally.js';
 import type { World } from './world.js';
 
-const BAR_WIDTH = 20;
+const BAR_WIDTH = 16;
 const DEFAULT_COLUMNS = 80;
 
 /** Counts worth a word in the line, in this order; the others show in the bar only. */
@@ -21,8 +21,8 @@ const TOLD: readonly (readonly [JobNodeStatus, string])[] = [
 ];
 
 /**
- * One line for a job of any size: phase, bar, how many of how many nodes have ended, what became of them, how long.
- * Never wider than `columns`.
+ * One line for a job of any size: phase, bar, how many of how many nodes have ended, how long, what became of them.
+ * Never as wide as `columns`, so that a terminal never wraps it.
  */
 export function progressLine(
   tally: Tally,
@@ -36,9 +36,11 @@ export function progressLine(
   const told = TOLD.filter(([status]) => tally.count(status) > 0).map(
     ([status, word]) => `${tally.count(status)} ${word}`,
   );
-  const parts = [`${tally.status} ${bar} ${ended}/${total}`, ...told, formatDuration(elapsedMs / 1000)];
   const trouble = options.trouble === null || options.trouble === undefined ? [] : [`(${options.trouble})`];
-  return [...parts, ...trouble].join('  ').slice(0, Math.max(20, (options.columns ?? DEFAULT_COLUMNS) - 1));
+  const head = `${tally.status} ${bar} ${ended}/${total}`;
+  const line = [head, formatDuration(elapsedMs / 1000), ...trouble, ...told].join('  ');
+  const most = Math.max(20, (options.columns ?? DEFAULT_COLUMNS) - 1);
+  return line.length <= most ? line : `${line.slice(0, most - 1)}…`;
 }
 
 /**

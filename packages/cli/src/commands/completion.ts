@@ -8,7 +8,7 @@ export function addCompletion(program: Command, shell: Shell): void {
     summary: 'completion script for a shell',
     examples: [
       'muster completion bash > /etc/bash_completion.d/muster',
-      'muster completion zsh > "${fpath[1]}/_muster"',
+      'muster completion zsh > ~/.zfunc/_muster',
       'muster completion fish > ~/.config/fish/completions/muster.fish',
     ],
   });

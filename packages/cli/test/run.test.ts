@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { run } from '../src/run.js';
+import { testWorld } from './support/world.js';
+
+test.each([
+  ['an unknown command', ['pish']],
+  ['an unknown flag', ['push', 'list', '--nonsense']],
+  ['a missing argument', ['push', 'status']],
+  ['an argument too many', ['node', 'list', 'x']],
+  ['a value that is none', ['token', 'create', '--ttl', 'soon']],
+  ['a flag without its value', ['node', 'search', 'x', '--limit']],
+  ['no settings', ['node', 'list']],
+  ['words after -- where none are taken', ['node', 'list', '--', 'x']],
+])('%s exits 2 and says what was wrong and what to do', async (_, argv) => {
+  const world = testWorld();
+  expect(await run(argv, world)).toBe(2);
+  expect(world.err()).toMatch(/^error: .+\n(.+\n)*fix: .+\n$/);
+  expect(world.out()).toBe('');
+});
+
+test('a group without a command shows its help and exits 2', async () => {
+  const world = testWorld();
+  expect(await run(['push'], world)).toBe(2);
+  expect(world.err()).toContain('Usage: muster push');
+});
+
+test('a server that is not there exits 5', async () => {
+  const world = testWorld({ env: { MUSTER_URL: 'http://127.0.0.1:9', MUSTER_TOKEN: 'x' } });
+  expect(await run(['push', 'abort', 'J'], world)).toBe(5);
+  expect(world.err()).toMatch(/^error: cannot reach http:\/\/127\.0\.0\.1:9: .+\nfix: /);
+});
+
+test('--version prints the version and exits 0', async () => {
+  const world = testWorld();
+  expect(await run(['--version'], world)).toBe(0);
+  expect(world.out()).toMatch(/^\d+\.\d+\.\d+\n$/);
+});

@@ -1,0 +1,117 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { jobRequest } from '../src/commands/push/request.js';
+import { rerunStatuses } from '../src/commands/push/rerun.js';
+import { chooseTarget } from '../src/commands/push/target.js';
+
+test('a query and a command after --', () => {
+  expect(chooseTarget(['role:web'], ['uname', '-a'], {})).toEqual({
+    target: { search: 'role:web' },
+    words: ['uname', '-a'],
+  });
+});
+
+test('Push Jobs §1.1: the seed’s form, without --', () => {
+  expect(chooseTarget(['role:my_role', 'chef-client'], undefined, {})).toEqual({
+    target: { search: 'role:my_role' },
+    words: ['chef-client'],
+  });
+});
+
+test.each([
+  ['--node', { node: ['a', 'b'] }, { nodes: ['a', 'b'] }],
+  ['--node-group', { nodeGroup: 'g' }, { node_group: 'g' }],
+  [
+    '--from-job',
+    { fromJob: 'J', jobStatus: 'failed, crashed' },
+    { from_job: { id: 'J', statuses: ['failed', 'crashed'] } },
+  ],
+])('%s chooses instead of a query', (_, options, target) => {
+  expect(chooseTarget([], ['x'], options)).toEqual({ target, words: ['x'] });
+  expect(chooseTarget(['x', 'y'], undefined, options)).toEqual({ target, words: ['x', 'y'] });
+});
+
+test.each([
+  ['no choice', [], ['x'], {}, /no nodes chosen/],
+  ['two ways at once', ['role:web'], ['x'], { node: ['a'] }, /in one way/],
+  ['two flags at once', [], ['x'], { node: ['a'], nodeGroup: 'g' }, /in one way/],
+  ['an unquoted query', ['role:web', 'AND', 'x:y'], ['x'], {}, /quote the query/],
+  ['--from-job without a status', [], ['x'], { fromJob: 'J' }, /--job-status/],
+  ['a status without --from-job', ['q'], ['x'], { jobStatus: 'failed' }, /--from-job/],
+])('%s is a usage error', (_, operands, words, options, message) => {
+  expect(() => chooseTarget(operands, words, options)).toThrow(message);
+});
+
+const directory = mkdtempSync(join(tmpdir(), 'muster-request-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+test('every flag travels under the name of the API, and only those given', () => {
+  writeFileSync(join(directory, 'patch.sh'), 'echo \u00e9');
+  const chosen = chooseTarget([], ['x'], { node: ['a'] });
+  const body = jobRequest(
+    chosen,
+    {
+      quorum: '80%',
+      concurrency: 2,
+      startRate: 10,
+      maxFailures: '5%',
+      runTimeout: 60,
+      nodeTimeout: 30,
+      votingTimeout: 5,
+      ackTimeout: 3,
+      user: 'nobody',
+      dir: '/tmp',
+      env: ['A=1', 'B=x=y'],
+      file: 'patch.sh',
+      capture: true,
+    },
+    directory,
+  );
+  expect(body).toEqual({
+    command: 'x',
+    nodes: ['a'],
+    quorum: '80%',
+    concurrency: 2,
+    start_rate: 10,
+    max_failures: '5%',
+    run_timeout: 60,
+    node_timeout: 30,
+    voting_timeout: 5,
+    ack_timeout: 3,
+    user: 'nobody',
+    dir: '/tmp',
+    env: { A: '1', B: 'x=y' },
+    file: `base64:${Buffer.from('echo \u00e9').toString('base64')}`,
+    capture_output: true,
+  });
+  expect(jobRequest(chosen, {}, directory)).toEqual({ command: 'x', nodes: ['a'] });
+});
+
+test.each([
+  ['a variable without value', { env: ['A'] }, /NAME=VALUE/],
+  ['a variable named twice', { env: ['A=1', 'A=2'] }, /twice/],
+  ['a file that is missing', { file: 'no.sh' }, /cannot read/],
+])('%s is a usage error', (_, options, message) => {
+  expect(() => jobRequest({ target: { nodes: ['a'] }, words: ['x'] }, options, directory)).toThrow(message);
+});
+
+test('sheet §0.3: a file of more than 100,000 bytes is not sent', () => {
+  const chosen = { target: { nodes: ['a'] }, words: ['x'] };
+  writeFileSync(join(directory, 'most'), Buffer.alloc(100_000));
+  writeFileSync(join(directory, 'more'), Buffer.alloc(100_001));
+  expect(jobRequest(chosen, { file: 'most' }, directory).file).toBeDefined();
+  expect(() => jobRequest(chosen, { file: 'more' }, directory)).toThrow(/100000 bytes/);
+});
+
+test('no command is a usage error', () => {
+  expect(() => jobRequest({ target: { nodes: ['a'] }, words: [] }, {}, directory)).toThrow(/no command/);
+});
+
+test('a rerun takes what failed, what was missing, or both', () => {
+  expect(rerunStatuses({ failed: true })).toEqual(['failed', 'crashed', 'timed_out', 'aborted']);
+  expect(rerunStatuses({ missing: true })).toEqual(['nacked', 'unavailable', 'was_ready']);
+  expect(rerunStatuses({})).toEqual(rerunStatuses({ failed: true, missing: true }));
+  expect(rerunStatuses({ status: ['failed,ready'] })).toEqual(['failed', 'ready']);
+});

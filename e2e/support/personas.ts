@@ -43,8 +43,7 @@ export async function createPersonas(admin: ApiClient): Promise<Personas> {
     return { name, privateKey };
   };
   const normal = await created('/users', 'normal-user');
-  const outside = await created('/users', 'outside-user');
-  expectDone(await admin.call('DELETE', admin.path('users/outside-user')));
+  const outside = await created('/users', 'outside-user', { organization: null });
   const memberClient = await created(admin.path('nodes'), 'member-client');
   const adminClient = await created(admin.path('nodes'), 'admin-client');
   expectDone(await admin.put('groups/admins', { users: ['admin'], clients: ['admin-client'], groups: [] }));

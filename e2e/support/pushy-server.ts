@@ -69,4 +69,13 @@ export abstract class PushyServer {
       return job;
     });
   }
+
+  /** The job, once this many of its nodes have this status. */
+  async nodeCountIn(id: string, status: string, count: number): Promise<JobView> {
+    return until(`${count} nodes to be ${status} in ${id}`, async () => {
+      const job = await this.job(id);
+      if ((job.nodes[status]?.length ?? 0) !== count) throw new Error(JSON.stringify(job));
+      return job;
+    });
+  }
 }

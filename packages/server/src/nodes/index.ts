@@ -1,5 +1,5 @@
 import type { Store } from '@muster/store';
-import { type Clock, type ErrorCode, MusterError, type Timer } from '@muster/wire';
+import { type Clock, type ErrorCode, MusterError, type NodeConfiguration, type Timer } from '@muster/wire';
 import type { Identity, Organization } from '../auth/types.js';
 import type { ServerConfig } from '../config/schema.js';
 import type { Metrics } from '../http/metrics.js';
@@ -7,7 +7,7 @@ import type { App } from '../http/route.js';
 import { Admissions } from './admission.js';
 import { BoundedLog } from './bounded-log.js';
 import { NodeController } from './controller.js';
-import { Discovery } from './discovery.js';
+import { type ConfigurationRequest, Discovery } from './discovery.js';
 import { Dispatch } from './dispatch.js';
 import { startHeartbeat } from './heartbeat.js';
 import type { LivenessRules } from './machine.js';
@@ -47,6 +47,8 @@ export interface NodesDeps {
 export interface Nodes {
   readonly registry: NodeRegistry;
   routes(app: App): void;
+  /** Answers a configuration request whose caller is established; what the route does. */
+  configure(request: ConfigurationRequest): NodeConfiguration;
   /** Reads what is stored. Then push jobs take their nodes back (`readopt`), then comes `start`. */
   load(): Promise<void>;
   /** Opens the sockets and sends every up node without a job to rehab. @throws MusterError `address_in_use`. */
@@ -134,8 +136,15 @@ export function createNodes(deps: NodesDeps): Nodes {
     ];
   }
 
+  function configure(request: ConfigurationRequest): NodeConfiguration {
+    if (endpoints === null) throw new MusterError('too_busy', { what: 'requests before the start', limit: 0 });
+    const { publicKey } = deps.serverKeys;
+    return discovery.answer(request, { serverName, incarnation, publicKey, endpoints });
+  }
+
   return {
     registry: controller,
+    configure,
     routes(app) {
       nodeRoutes(app, {
         spec1,
@@ -143,11 +152,7 @@ export function createNodes(deps: NodesDeps): Nodes {
         list: (orgId) => controller.list(orgId),
         search: (orgId, query) => searchNodes(controller, controller.list(orgId), query),
         why: (node) => explain(node, rules, clock.now()),
-        configure(request) {
-          if (endpoints === null) throw new MusterError('too_busy', { what: 'requests before the start', limit: 0 });
-          const { publicKey } = deps.serverKeys;
-          return discovery.answer(request, { serverName, incarnation, publicKey, endpoints });
-        },
+        configure,
         async remove(org, name, force, by) {
           controller.assertRemovable(org.id, name, force);
           await deps.removeIdentity(org, name, by);

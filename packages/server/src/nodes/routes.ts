@@ -5,6 +5,7 @@ import { Type } from 'typebox';
 import type { Identity, Organization } from '../auth/types.js';
 import type { App } from '../http/route.js';
 import { readCurveKey } from './configuration.js';
+import type { ConfigurationRequest } from './discovery.js';
 import type { KnownNode } from './known-node.js';
 import { NODE_LIMITS } from './limits.js';
 import { Configuration, NodeDetail, NodeState, Why } from './schemas.js';
@@ -18,13 +19,7 @@ export interface NodeRouteDeps {
   list(orgId: string): readonly KnownNode[];
   search(orgId: string, query: string): readonly KnownNode[];
   why(node: KnownNode): Explanation;
-  configure(request: {
-    readonly org: Organization;
-    readonly node: string;
-    readonly caller: Identity;
-    readonly curveKey: Uint8Array | null;
-    readonly version: string | undefined;
-  }): NodeConfiguration;
+  configure(request: ConfigurationRequest): NodeConfiguration;
   remove(org: Organization, name: string, force: boolean, by: Identity): Promise<void>;
 }
 

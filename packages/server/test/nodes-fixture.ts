@@ -1,0 +1,306 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { open, type Store } from '@muster/store';
+import {
+  type AgentMessage,
+  type CommandResult,
+  type Dialect,
+  decryptSessionKey,
+  dialects,
+  type Frames,
+  generateKeyPair,
+  type KeyPair,
+  ManualClock,
+  type ServerMessage,
+  type Session,
+  systemClock,
+} from '@muster/wire';
+import { Value } from 'typebox/value';
+import type { Identity, Organization } from '../src/auth/types.js';
+import { type ServerConfig, ServerConfigSchema } from '../src/config/schema.js';
+import { Metrics } from '../src/http/metrics.js';
+import { createNodes, type Nodes } from '../src/nodes/index.js';
+import { KnownNode } from '../src/nodes/known-node.js';
+import type { Channel, Handlers, Transport } from '../src/nodes/transport.js';
+import type { JobPort } from '../src/nodes/types.js';
+
+/** The nodes layer on a real SQLite store, with the network in memory and a clock that stands still. */
+
+export const ORG: Organization = { id: 'a'.repeat(32), name: 'acme' };
+export const INTERVAL = 1000;
+
+export function nodesConfig(changes: (config: ServerConfig) => void = () => undefined): ServerConfig {
+  const config = Value.Parse(ServerConfigSchema, Value.Default(ServerConfigSchema, {}));
+  config.heartbeat.interval = INTERVAL / 1000;
+  changes(config);
+  return config;
+}
+
+/** Key pairs are slow to make, and any will do. */
+const keys: KeyPair[] = [];
+export async function keyPair(index: number): Promise<KeyPair> {
+  for (let made = keys.length; made <= index; made++) keys.push(await generateKeyPair());
+  const pair = keys[index];
+  if (pair === undefined) throw new Error('no such key pair');
+  return pair;
+}
+
+export class MemoryTransport implements Transport {
+  handlers: Handlers | null = null;
+  readonly published: Frames[] = [];
+  readonly inboxes = new Map<string, (frames: Frames) => void>();
+
+  async start(handlers: Handlers) {
+    this.handlers = handlers;
+    return {
+      heartbeat: 'tcp://127.0.0.1:10000',
+      command: 'tcp://127.0.0.1:10001',
+      curvePublicKey: 'x'.repeat(40),
+      plain: null,
+    };
+  }
+
+  send(peer: { identity: Uint8Array }, seal: () => Frames | null): void {
+    const frames = seal();
+    if (frames !== null) this.inboxes.get(Buffer.from(peer.identity).toString('hex'))?.(frames);
+  }
+
+  publish(_channel: Channel, frames: Frames): void {
+    this.published.push(frames);
+  }
+
+  receive(...frames: Uint8Array[]): void {
+    this.handlers?.received('curve', frames);
+  }
+
+  async stop(): Promise<void> {
+    this.handlers = null;
+  }
+}
+
+/** What jobs were told, as text. */
+export class RecordingPort implements JobPort {
+  readonly told: string[] = [];
+  readonly live = new Set<string>();
+  message(jobId: string, node: string, message: Exclude<AgentMessage, { type: 'heartbeat' }>): void {
+    this.told.push(`${jobId} ${node} ${message.type}`);
+  }
+  heartbeat(jobId: string, node: string, report: { jobId: string | null }, repeatable: boolean): void {
+    this.told.push(`${jobId} ${node} heartbeat ${report.jobId} ${repeatable ? 'repeatable' : 'once'}`);
+  }
+  down(jobId: string, node: string): void {
+    this.told.push(`${jobId} ${node} down`);
+  }
+  restarted(jobId: string, node: string, end: string): void {
+    this.told.push(`${jobId} ${node} restarted ${end}`);
+  }
+  isLive(jobId: string): boolean {
+    return this.live.has(jobId);
+  }
+}
+
+export interface Fixture {
+  readonly clock: ManualClock;
+  readonly transport: MemoryTransport;
+  readonly store: Store;
+  readonly nodes: Nodes;
+  readonly port: RecordingPort;
+  readonly metrics: Metrics;
+  readonly logged: { level: string; details: object; message: string }[];
+  agent(name: string, options?: { dialect?: Dialect; key?: number }): Promise<TestAgent>;
+  /** Everything handed to the store so far is durable, and its effects have left. */
+  stored(): Promise<void>;
+  count(metric: string, labels?: Record<string, string>): Promise<number>;
+  /** Another server process on the same database. */
+  restart(before?: (nodes: Nodes) => void): Promise<Fixture>;
+  close(): Promise<void>;
+}
+
+interface FixtureOptions {
+  readonly config?: ServerConfig;
+  readonly directory?: string;
+  readonly clock?: ManualClock;
+  readonly before?: (nodes: Nodes) => void;
+}
+
+export async function startNodes(options: FixtureOptions = {}): Promise<Fixture> {
+  const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 'muster-nodes-')));
+  const inner = await open({ kind: 'sqlite', path: join(directory, 'muster.db') }, { clock: systemClock });
+  const { store, stored } = watched(inner);
+  if (options.directory === undefined) {
+    await inner.transact(async (trx) => {
+      await trx
+        .insertInto('organizations')
+        .values({ ...ORG, created_at: 0 })
+        .execute();
+    });
+  }
+  const clock = options.clock ?? new ManualClock();
+  const transport = new MemoryTransport();
+  const metrics = new Metrics();
+  const logged: Fixture['logged'] = [];
+  const log = (level: string) => (details: object, message: string) => void logged.push({ level, details, message });
+  const nodes = createNodes({
+    store,
+    clock,
+    transport,
+    metrics,
+    logger: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
+    config: options.config ?? nodesConfig(),
+    serverName: 'muster.test',
+    incarnation: 'server-1',
+    serverKeys: await keyPair(0),
+    removeIdentity: async () => undefined,
+  });
+  const port = new RecordingPort();
+  nodes.registry.attach(port);
+  await nodes.load();
+  options.before?.(nodes);
+  await nodes.start();
+
+  const stop = async (): Promise<void> => {
+    await nodes.stop();
+    await inner.close();
+  };
+  const fixture: Fixture = {
+    clock,
+    transport,
+    store,
+    nodes,
+    port,
+    metrics,
+    logged,
+    stored,
+    agent: async (name, { dialect = 'native', key = 1 } = {}) =>
+      new TestAgent(fixture, name, dialect, await keyPair(key)),
+    async count(metric, labels = {}) {
+      const found = await metrics.registry.getSingleMetric(metric)?.get();
+      return (found?.values ?? [])
+        .filter((value) => Object.entries(labels).every(([label, text]) => value.labels[label] === text))
+        .reduce((sum, value) => sum + value.value, 0);
+    },
+    async restart(before) {
+      await stored();
+      await stop();
+      return startNodes({ ...options, directory, clock, ...(before !== undefined && { before }) });
+    },
+    async close() {
+      await stop();
+      await rm(directory, { recursive: true });
+    },
+  };
+  return fixture;
+}
+
+function watched(inner: Store): { store: Store; stored: () => Promise<void> } {
+  let pending: Promise<void>[] = [];
+  const store: Store = {
+    kind: inner.kind,
+    read: inner.read,
+    commit: (writes) => inner.commit(writes),
+    persist(writes) {
+      const done = inner.persist(writes);
+      pending.push(done.catch(() => undefined));
+      return done;
+    },
+    transact: (work) => inner.transact(work),
+    health: () => inner.health(),
+    close: () => inner.close(),
+  };
+  const stored = async (): Promise<void> => {
+    while (pending.length > 0) {
+      const waiting = pending;
+      pending = [];
+      await Promise.all(waiting);
+      // Effects run in the promises' own continuations.
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+  };
+  return { store, stored };
+}
+
+let connections = 0;
+
+/** The node's end of the wire, driven by hand. */
+export class TestAgent {
+  readonly name: string;
+  readonly dialect: Dialect;
+  readonly inbox: ServerMessage[] = [];
+  session: Session = { key: new Uint8Array(32), sent: 0, received: 0 };
+  incarnation = 'incarnation-1';
+  identity: Buffer = Buffer.alloc(5);
+  /** Frames of the last message sent. */
+  last: Frames = [new Uint8Array(), new Uint8Array()];
+  readonly #fixture: Fixture;
+  readonly #keys: KeyPair;
+
+  constructor(fixture: Fixture, name: string, dialect: Dialect, keys: KeyPair) {
+    this.#fixture = fixture;
+    this.name = name;
+    this.dialect = dialect;
+    this.#keys = keys;
+    this.connect();
+  }
+
+  connect(): void {
+    connections += 1;
+    const identity = Buffer.alloc(5);
+    identity.writeUInt32BE(connections, 1);
+    this.identity = identity;
+    this.#fixture.transport.inboxes.set(identity.toString('hex'), (frames) => {
+      const limits = { now: this.#fixture.clock.now(), maxSkewMs: 300_000 };
+      this.inbox.push(dialects[this.dialect].openServer(frames[0], frames[1], this.session, limits));
+    });
+  }
+
+  configure(curveKey: Uint8Array = Buffer.alloc(32, this.name)): void {
+    const caller: Identity = {
+      principalId: this.name,
+      type: 'node',
+      name: this.name,
+      serverAdmin: false,
+      publicKey: this.#keys.publicKey,
+    };
+    const version = this.dialect === 'native' ? '3.0' : '2.0';
+    const answer = this.#fixture.nodes.configure({ org: ORG, node: this.name, caller, curveKey, version });
+    const key = decryptSessionKey(answer.encoded_session_key.key, this.#keys.privateKey);
+    this.session = { key, sent: 0, received: 0 };
+  }
+
+  send(message: AgentMessage, now = this.#fixture.clock.now()): void {
+    const about = { org: ORG.name, node: this.name, incarnation: this.incarnation, now };
+    const frames = dialects[this.dialect].encodeAgent(message, about, this.session);
+    if (frames === null) throw new Error(`${this.dialect} has no ${message.type}`);
+    this.last = frames;
+    this.#fixture.transport.receive(this.identity, ...frames);
+  }
+
+  beat(jobId: string | null = null, last: CommandResult | null = null): void {
+    this.send({ type: 'heartbeat', state: jobId === null ? 'ready' : 'running', jobId, last });
+  }
+
+  settle(): void {
+    this.send({ type: 'aborted', jobId: null, from: 'ready', settled: true });
+  }
+
+  /** Configured, heard, out of rehab. */
+  async becomeIdle(): Promise<void> {
+    this.configure();
+    this.beat();
+    await this.#fixture.stored();
+    this.settle();
+    await this.#fixture.stored();
+    this.inbox.length = 0;
+  }
+
+  get view() {
+    const view = this.#fixture.nodes.registry.get(ORG.id, this.name);
+    if (!(view instanceof KnownNode)) throw new Error(`${this.name} is not known`);
+    return view;
+  }
+
+  get heard(): string[] {
+    return this.inbox.map((message) => message.type);
+  }
+}

@@ -36,10 +36,10 @@ export function commandEnvironment(request: EnvironmentRequest): Record<string, 
     if (value !== undefined && !name.startsWith('MUSTER_')) env[name] = value;
   }
   if (request.account !== null) {
-    env['HOME'] = request.account.home;
-    env['USER'] = request.account.name;
-    env['LOGNAME'] = request.account.name;
-    env['SHELL'] = request.account.shell;
+    env.HOME = request.account.home;
+    env.USER = request.account.name;
+    env.LOGNAME = request.account.name;
+    env.SHELL = request.account.shell;
   }
   for (const [name, value] of Object.entries(request.job)) {
     const kept = request.overwritable === undefined || request.overwritable.includes(name);

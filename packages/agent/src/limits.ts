@@ -61,6 +61,11 @@ export const SEND_MS = 5_000;
 export const SEND_HIGH_WATER = 3;
 /** Largest message taken from the server: a prepare with its file and environment. */
 export const RECEIVE_BYTES = 1024 * 1024;
+/** Between attempts of ZeroMQ to connect again. */
+export const RECONNECT_FIRST_MS = 250;
+export const RECONNECT_LONGEST_MS = 5_000;
+/** On a clean stop, beyond the grace: how long a command may take to be gone. */
+export const STOP_COMMAND_MS = 10_000;
 /** On a clean stop: how long the last messages may take to leave. */
 export const STOP_FLUSH_MS = 1_000;
 
@@ -68,3 +73,7 @@ export const STOP_FLUSH_MS = 1_000;
 export const FACTS_MS = 3_600_000;
 /** One log line per cause of dropped messages in this time. */
 export const DROP_LOG_MS = 10_000;
+
+/** How long the doctor waits for the command channel, and at most for a heartbeat. */
+export const DOCTOR_CHANNEL_MS = 5_000;
+export const DOCTOR_HEARTBEAT_MS = 60_000;

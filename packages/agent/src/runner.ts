@@ -107,7 +107,7 @@ async function asAccount(
 
 async function isRunnable({ file, env, cwd }: Launch): Promise<boolean> {
   if (file.includes('/')) return isExecutable(isAbsolute(file) || cwd === undefined ? file : join(cwd, file));
-  for (const dir of (env['PATH'] ?? '/usr/bin:/bin').split(delimiter)) {
+  for (const dir of (env.PATH ?? '/usr/bin:/bin').split(delimiter)) {
     if (await isExecutable(join(dir, file))) return true;
   }
   return false;

@@ -1,0 +1,172 @@
+import { lookup } from 'node:dns/promises';
+import { stat } from 'node:fs/promises';
+import { type Clock, LIMITS, MusterError, type NodeConfiguration } from '@muster/wire';
+import pino from 'pino';
+import { curveKeyPair } from 'zeromq';
+import { type ConfigurationAnswer, type NodeIdentity, requestConfiguration } from './configuration-request.js';
+import { Connection } from './connection.js';
+import { http } from './http.js';
+import { DOCTOR_CHANNEL_MS, DOCTOR_HEARTBEAT_MS } from './limits.js';
+import { type AgentOptions, type AgentSettings, loadIdentity, loadSettings } from './settings.js';
+
+export type CheckName = 'configuration' | 'key' | 'server' | 'clock' | 'discovery' | 'command channel' | 'heartbeat';
+
+export interface DoctorCheck {
+  readonly name: CheckName;
+  readonly ok: boolean;
+  /** What was found; when not ok, what to do about it. */
+  readonly detail: string;
+}
+
+export interface Diagnosis {
+  readonly ok: boolean;
+  /** For people. */
+  readonly paragraph: string;
+  readonly checks: readonly DoctorCheck[];
+}
+
+/** A check that failed so that the later ones cannot be made. */
+class Blocked extends Error {
+  override readonly name = 'Blocked';
+}
+
+/**
+ * Why this node is or is not available, looked at from the node. Nothing is changed, and a running agent is not
+ * disturbed: the session and the CURVE key asked for here are its own.
+ */
+export async function doctor(options: AgentOptions, clock: Clock): Promise<Diagnosis> {
+  const checks: DoctorCheck[] = [];
+  const good = (name: CheckName, detail: string) => checks.push({ name, ok: true, detail });
+  const bad = (name: CheckName, detail: string) => checks.push({ name, ok: false, detail });
+  const need = async <T>(name: CheckName, work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      bad(name, explain(error));
+      throw new Blocked();
+    }
+  };
+
+  let settings: AgentSettings | null = null;
+  try {
+    settings = await need('configuration', () => loadSettings(options));
+    good('configuration', `node ${settings.name} of organization ${settings.org}`);
+    const known = settings;
+    const identity = await need('key', () => loadIdentity(known));
+    await checkKeyMode(known.keyFile, good, bad);
+    const serverDate = await need('server', () => reach(identity));
+    good('server', `${identity.server.origin} answers`);
+    checkClock(serverDate, clock.now(), good, bad);
+    const curve = curveKeyPair();
+    const { configuration } = await need(
+      'discovery',
+      (): Promise<ConfigurationAnswer> => requestConfiguration(identity, curve.publicKey, clock.now()),
+    );
+    good('discovery', `the server knows this node; heartbeat every ${configuration.push_jobs.heartbeat.interval} s`);
+    await checkSockets(configuration, identity, curve, clock, good, bad);
+  } catch (error) {
+    if (!(error instanceof Blocked)) throw error;
+  }
+  return { ok: checks.every(({ ok }) => ok), paragraph: paragraph(settings, checks), checks };
+}
+
+type Note = (name: CheckName, detail: string) => void;
+
+async function checkKeyMode(file: string, good: Note, bad: Note): Promise<void> {
+  const { mode } = await stat(file);
+  if ((mode & 0o077) === 0) good('key', `${file} is private`);
+  else bad('key', `${file} can be read by others (mode ${(mode & 0o777).toString(8)}); run: chmod 600 ${file}`);
+}
+
+async function reach(identity: NodeIdentity): Promise<number | null> {
+  const { server, ca } = identity;
+  await lookup(server.hostname.replace(/^\[|\]$/g, ''));
+  const prefix = server.pathname.replace(/\/+$/, '');
+  const answer = await http({ url: new URL(`${prefix}/_status`, server), method: 'GET', headers: {}, ca });
+  if (answer.status >= 500) throw new Error(`${server.origin} answers with status ${answer.status}`);
+  return answer.date;
+}
+
+function checkClock(serverDate: number | null, now: number, good: Note, bad: Note): void {
+  if (serverDate === null) return good('clock', 'the server does not tell its time');
+  const skew = Math.round(Math.abs(serverDate - now) / 1000);
+  if (skew * 1000 < LIMITS.messageSkewMs / 2) return good('clock', `${skew} s from the server’s`);
+  bad(
+    'clock',
+    `this machine’s clock is ${skew} s from the server’s; messages are dropped at 300 s. Set the clock (NTP)`,
+  );
+}
+
+/** Opens both sockets for a moment. Nothing is sent on them. */
+async function checkSockets(
+  configuration: NodeConfiguration,
+  identity: NodeIdentity,
+  curve: { readonly publicKey: string; readonly secretKey: string },
+  clock: Clock,
+  good: Note,
+  bad: Note,
+): Promise<void> {
+  const { out_addr: heartbeat, command_addr: command, interval } = configuration.push_jobs.heartbeat;
+  const beatMs = Math.max(Math.min(interval * 2000 + 1000, DOCTOR_HEARTBEAT_MS), DOCTOR_CHANNEL_MS);
+  let channel: 'connected' | 'refused' | null = null;
+  let beat: string | null = null;
+  let dropped: string | null = null;
+  let wake: () => void = () => undefined;
+  const setup = { configuration, curve, privateKey: identity.key, incarnation: 'doctor', clock };
+  const connection = new Connection(
+    { ...setup, logger: pino({ level: 'silent' }) },
+    { take: () => null, putBack: () => undefined },
+    {
+      heartbeat: ({ server }) => {
+        beat = server;
+        wake();
+      },
+      message: () => undefined,
+      channel: (event) => {
+        if (event === 'connected' || (event === 'refused' && channel === null)) channel = event;
+        wake();
+      },
+      dropped: (cause) => {
+        dropped = cause;
+      },
+    },
+  );
+  connection.open();
+  await new Promise<void>((resolve) => {
+    const limits = [clock.after(DOCTOR_CHANNEL_MS, () => beat !== null && resolve()), clock.after(beatMs, resolve)];
+    wake = () => {
+      if (channel !== 'connected' || beat === null) return;
+      for (const limit of limits) limit.cancel();
+      resolve();
+    };
+  });
+  connection.close();
+
+  if (channel === 'connected') good('command channel', `${command} connected and encrypted`);
+  else if (channel === 'refused')
+    bad('command channel', `${command} refuses our key; is something between node and server?`);
+  else bad('command channel', `${command} cannot be reached; open this port from the node to the server`);
+
+  if (beat !== null) good('heartbeat', `heard ${beat} at ${heartbeat}`);
+  else if (dropped !== null) bad('heartbeat', `heartbeats at ${heartbeat} are not accepted (${dropped})`);
+  else
+    bad(
+      'heartbeat',
+      `no heartbeat at ${heartbeat} within ${Math.round(beatMs / 1000)} s; open this port to the server`,
+    );
+}
+
+function explain(error: unknown): string {
+  if (error instanceof MusterError) return `${error.message}. ${error.fix}`;
+  return error instanceof Error ? error.message : String(error);
+}
+
+function paragraph(settings: AgentSettings | null, checks: readonly DoctorCheck[]): string {
+  const who = settings === null ? 'This node' : `Node ${settings.name}`;
+  const wrong = checks.filter(({ ok }) => !ok);
+  if (wrong.length === 0) {
+    return `${who} can do everything an agent needs: its configuration and key are good, the server knows it, the command channel connects and the server’s heartbeat is heard. If it is still not available, ask the server: muster node why ${settings?.name ?? 'NAME'}.`;
+  }
+  const said = wrong.map(({ name, detail }) => `${name}: ${detail}`).join('; ');
+  return `${who} is not available as it is. ${said}.`;
+}

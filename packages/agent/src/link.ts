@@ -1,0 +1,258 @@
+import type { KeyObject } from 'node:crypto';
+import type { AgentMessage, Clock, DropCause, NodeConfiguration, ServerMessage, Timer } from '@muster/wire';
+import type { Logger } from 'pino';
+import { curveKeyPair } from 'zeromq';
+import { type ChannelEvent, freshWatch, watch } from './channel-watch.js';
+import { type NodeIdentity, requestConfiguration } from './configuration-request.js';
+import { Connection, type ConnectionEvents, type CurveKeys } from './connection.js';
+import { DropLog } from './drop-log.js';
+import { LIFETIME_SPLAY, RETRY_FIRST_MS, RETRY_LONGEST_MS } from './limits.js';
+import { freshLiveness, judge } from './liveness.js';
+import type { Outbox } from './outbox.js';
+
+/** What the link tells the daemon. */
+export interface LinkEvents {
+  /** New sockets and a new session: tell the server again who and how we are. */
+  connected(): void;
+  /** The server's heartbeat, or any verified message of it. */
+  heard(): void;
+  message(message: ServerMessage): void;
+  offline(): void;
+  online(): void;
+  /** Once per heartbeat interval. */
+  tick(): void;
+}
+
+export interface LinkSetup {
+  readonly identity: NodeIdentity;
+  readonly incarnation: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random: () => number;
+}
+
+/**
+ * The agent's link to its server: asks for the configuration, keeps the sockets of the present one, judges whether the
+ * server is online, and decides when to ask again (Push Jobs §3.2, §4.3; sheet §5.5). There is one request at a time.
+ */
+export class Link {
+  readonly #setup: LinkSetup;
+  readonly #outbox: Outbox;
+  readonly #events: LinkEvents;
+  readonly #drops: DropLog;
+  readonly #curve: CurveKeys = curveKeyPair();
+  #connection: Connection | null = null;
+  #liveness = freshLiveness;
+  #watch = freshWatch;
+  #timers = new Map<'tick' | 'lifetime' | 'splay' | 'retry', Timer>();
+  #asking = false;
+  #closed = false;
+
+  constructor(setup: LinkSetup, outbox: Outbox, events: LinkEvents) {
+    this.#setup = setup;
+    this.#outbox = outbox;
+    this.#events = events;
+    this.#drops = new DropLog(setup.clock, setup.logger);
+    outbox.onReadable = () => this.#connection?.kick();
+  }
+
+  get configuration(): NodeConfiguration | null {
+    return this.#connection?.configuration ?? null;
+  }
+
+  get online(): boolean {
+    return this.#connection !== null && this.#liveness.online;
+  }
+
+  /** Whether the command channel works: connected and answered. */
+  get established(): boolean {
+    return this.#watch.connected && this.#watch.answered;
+  }
+
+  /** Asks for the configuration, unless that is going on; one that waits to be repeated is repeated now. */
+  reconfigure(reason: string): void {
+    if (this.#closed || (this.#asking && !this.#timers.has('retry'))) return;
+    this.#setup.logger.info({ reason }, 'asking for the configuration');
+    this.#asking = true;
+    this.#cancel('retry');
+    void this.#ask(0);
+  }
+
+  async #ask(failures: number): Promise<void> {
+    const { identity, clock, logger, random } = this.#setup;
+    try {
+      const { configuration } = await requestConfiguration(identity, this.#curve.publicKey, clock.now());
+      if (this.#closed) return;
+      this.#connect(configuration, identity.key);
+      this.#asking = false;
+    } catch (error) {
+      if (this.#closed) return;
+      const longest = Math.min(RETRY_FIRST_MS * 2 ** failures, RETRY_LONGEST_MS);
+      const pause = Math.round(longest * (0.5 + random() / 2));
+      const why = error instanceof Error ? error.message : String(error);
+      logger.warn({ server: identity.server.origin, retryMs: pause }, `no configuration: ${why}`);
+      this.#arm('retry', pause, () => void this.#ask(Math.min(failures + 1, MOST_DOUBLINGS)));
+    }
+  }
+
+  #connect(configuration: NodeConfiguration, privateKey: KeyObject): void {
+    const { incarnation, clock, logger, random } = this.#setup;
+    const setup = { configuration, curve: this.#curve, privateKey, incarnation, clock, logger };
+    const connection: Connection = new Connection(
+      setup,
+      this.#source(),
+      this.#connectionEvents(() => connection),
+    );
+    this.#connection?.close();
+    this.#connection = connection;
+    connection.open();
+    this.#observe('reopened');
+    this.#cancel('splay');
+    this.#arm('lifetime', configuration.lifetime * 1000 * (1 - random() * LIFETIME_SPLAY), () =>
+      this.reconfigure('the lifetime of the configuration is over'),
+    );
+    this.#armTick();
+    const { out_addr: heartbeat, command_addr: command } = configuration.push_jobs.heartbeat;
+    logger.info({ server: configuration.host, heartbeat, command }, 'connecting');
+    this.#events.connected();
+  }
+
+  #source() {
+    return {
+      take: (): AgentMessage | null => this.#outbox.take(),
+      putBack: (message: AgentMessage) => this.#outbox.putBack(message),
+    };
+  }
+
+  /** Late events of a connection that was replaced mean nothing. */
+  #connectionEvents(current: () => Connection): ConnectionEvents {
+    const present = (work: () => void): void => {
+      if (this.#connection === current()) work();
+    };
+    return {
+      heartbeat: (beat) =>
+        present(() => {
+          this.#liveness = judge(this.#liveness, { type: 'heartbeat' }, this.#thresholds()).liveness;
+          if (beat.incarnation !== null && beat.incarnation !== this.configuration?.incarnation_id) {
+            this.reconfigureSoon('the server was restarted');
+          }
+          this.#events.heard();
+        }),
+      message: (message) =>
+        present(() => {
+          this.#observe('received');
+          this.#events.heard();
+          this.#events.message(message);
+        }),
+      channel: (event) => present(() => this.#channel(event)),
+      dropped: (cause: DropCause) => this.#drops.count(cause),
+    };
+  }
+
+  #channel(event: 'connected' | 'disconnected' | 'refused' | 'stuck'): void {
+    const { logger } = this.#setup;
+    switch (event) {
+      case 'connected':
+        logger.debug('command channel connected');
+        this.#observe('connected');
+        this.#outbox.heartbeat();
+        return;
+      case 'disconnected':
+        logger.info('command channel disconnected');
+        this.#observe('disconnected');
+        return;
+      case 'refused':
+        logger.info('command channel refused: the key is not admitted, or the server has new keys');
+        this.#observe('disconnected');
+        return;
+      case 'stuck':
+        logger.info('the command channel takes no more messages');
+        this.#observe('disconnected');
+        return;
+    }
+  }
+
+  #observe(event: ChannelEvent): void {
+    const step = watch(this.#watch, event);
+    this.#watch = step.watch;
+    if (step.reconfigure) this.reconfigure('nothing is heard on the command channel');
+  }
+
+  #thresholds() {
+    const heartbeat = this.configuration?.push_jobs.heartbeat;
+    return { offline: heartbeat?.offline_threshold ?? 3, online: heartbeat?.online_threshold ?? 2 };
+  }
+
+  /** Many nodes are told at once: each waits a random part of an interval (sheet §5.5). */
+  reconfigureSoon(reason: string): void {
+    if (this.#timers.has('splay') || this.#asking || this.#closed) return;
+    this.#arm('splay', this.#setup.random() * this.#intervalMs(), () => this.reconfigure(reason));
+  }
+
+  #intervalMs(): number {
+    return (this.configuration?.push_jobs.heartbeat.interval ?? 15) * 1000;
+  }
+
+  #armTick(): void {
+    this.#arm('tick', this.#intervalMs(), () => {
+      this.#armTick();
+      this.#tick();
+    });
+  }
+
+  #tick(): void {
+    const { liveness, effects } = judge(this.#liveness, { type: 'tick' }, this.#thresholds());
+    this.#liveness = liveness;
+    for (const effect of effects) {
+      switch (effect) {
+        case 'went_offline':
+          this.#setup.logger.warn('the server is offline: no heartbeat; nothing is sent until it is back');
+          this.#outbox.pause();
+          this.#connection?.reopen();
+          this.#observe('reopened');
+          this.#events.offline();
+          break;
+        case 'went_online':
+          this.#setup.logger.info('the server is online again');
+          this.#outbox.resume();
+          this.#events.online();
+          break;
+        case 'lost':
+          this.reconfigure('the server has been silent for too long');
+          break;
+      }
+    }
+    if (!liveness.online) return;
+    this.#observe('tick');
+    this.#outbox.heartbeat();
+    this.#events.tick();
+  }
+
+  #arm(name: 'tick' | 'lifetime' | 'splay' | 'retry', afterMs: number, work: () => void): void {
+    this.#cancel(name);
+    this.#timers.set(
+      name,
+      this.#setup.clock.after(afterMs, () => {
+        this.#timers.delete(name);
+        work();
+      }),
+    );
+  }
+
+  #cancel(name: 'tick' | 'lifetime' | 'splay' | 'retry'): void {
+    this.#timers.get(name)?.cancel();
+    this.#timers.delete(name);
+  }
+
+  /** Sends what is left, for at most `flushMs`, and closes. */
+  async close(flushMs: number): Promise<void> {
+    this.#closed = true;
+    for (const timer of this.#timers.values()) timer.cancel();
+    this.#timers.clear();
+    if (this.online) await this.#connection?.flush(flushMs);
+    this.#connection?.close(flushMs);
+  }
+}
+
+/** Beyond this the pause is the longest anyway. */
+const MOST_DOUBLINGS = 10;

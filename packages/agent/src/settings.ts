@@ -1,0 +1,90 @@
+import { createPrivateKey } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { MusterError } from '@muster/wire';
+import { type AgentConfig, loadAgentConfig, parseAgentConfig } from './config.js';
+import type { NodeIdentity } from './configuration-request.js';
+import { ownKeyFile } from './enrol.js';
+
+/** How an agent is started. What is given here counts more than the configuration file. */
+export interface AgentOptions {
+  /** URL of the server. */
+  readonly server?: string;
+  readonly org?: string;
+  /** Defaults to the host name. */
+  readonly name?: string;
+  /** Private key file; DATA_DIR/client.pem when absent. */
+  readonly key?: string;
+  /** Enrolment token; ignored once enrolled. */
+  readonly enroll?: string;
+  readonly dataDir?: string;
+  /** Configuration file, read again by `reload`. */
+  readonly config?: string;
+  /** Ends an enrolment that waits for its server. */
+  readonly signal?: AbortSignal;
+}
+
+/** Everything but the key, which enrolment may yet have to make. */
+export interface AgentSettings {
+  readonly config: AgentConfig;
+  readonly server: URL;
+  readonly org: string;
+  readonly name: string;
+  readonly dataDir: string;
+  readonly keyFile: string;
+  readonly fileDir: string;
+  readonly ca: string | null;
+}
+
+/** Reads the configuration file and puts the options over it. Throws `invalid_configuration`. */
+export async function loadSettings(options: AgentOptions): Promise<AgentSettings> {
+  const config = options.config === undefined ? parseAgentConfig({}) : await loadAgentConfig(options.config);
+  const server = options.server ?? config.server;
+  const dataDir = options.dataDir ?? config.data_dir ?? './muster-agent';
+  if (server === undefined) throw invalid('the URL of the server is missing (--server)');
+  return {
+    config,
+    server: parseUrl(server),
+    org: options.org ?? config.org ?? 'default',
+    name: options.name ?? config.name ?? hostname(),
+    dataDir,
+    keyFile: options.key ?? config.key ?? ownKeyFile(dataDir),
+    fileDir: config.file_dir ?? join(dataDir, 'files'),
+    ca: config.ca === undefined ? null : await readText(config.ca, 'ca'),
+  };
+}
+
+/** The identity that signs. Throws `invalid_configuration` when the key cannot be read. */
+export async function loadIdentity(settings: AgentSettings): Promise<NodeIdentity> {
+  const { server, org, name, ca, keyFile } = settings;
+  const pem = await readText(keyFile, 'key');
+  try {
+    return { server, org, name, ca, key: createPrivateKey(pem) };
+  } catch (error) {
+    throw invalid(`key: ${keyFile} is not a private key`, error);
+  }
+}
+
+function parseUrl(text: string): URL {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch (error) {
+    throw invalid(`server: '${text}' is not a URL`, error);
+  }
+  if (url.protocol === 'http:' || url.protocol === 'https:') return url;
+  throw invalid(`server: '${text}' must begin with http:// or https://`);
+}
+
+async function readText(file: string, key: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw invalid(`${key}: ${error instanceof Error ? error.message : String(error)}`, error);
+  }
+}
+
+function invalid(reason: string, cause?: unknown): MusterError {
+  return new MusterError('invalid_configuration', { reason }, { cause });
+}

@@ -1,0 +1,151 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Clock, MusterError } from '@muster/wire';
+import type { Logger } from 'pino';
+import { Daemon } from './daemon.js';
+import { enrol } from './enrol.js';
+import { Journal, type LookBack } from './incarnation.js';
+import { LEFTOVER_WAIT_MS, RETRY_FIRST_MS, RETRY_LONGEST_MS } from './limits.js';
+import { type HeldLock, takePidFile } from './lock.js';
+import type { Machine } from './machine.js';
+import { killRun } from './process-tree.js';
+import { type AgentOptions, type AgentSettings, loadIdentity, loadSettings } from './settings.js';
+
+export interface AgentSurroundings {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+}
+
+export interface RunningAgent {
+  readonly name: string;
+  readonly incarnation: string;
+  /** Whether the server is judged online, and whether the command channel has been answered. */
+  readonly online: boolean;
+  readonly established: boolean;
+  readonly machine: Machine;
+  /** A clean stop: a running command is killed with its whole tree and told as failed, the incarnation is kept. */
+  stop(): Promise<void>;
+  /** Reads the configuration file again (SIGHUP). A broken file is logged and the old one stays in force. */
+  reload(): Promise<void>;
+  /** Asks the server for the configuration now (SIGUSR1). */
+  reconfigure(): void;
+}
+
+/**
+ * Starts an agent. Resolves when it is set up on this machine; the server is reached by and by, and again for ever.
+ * With an enrolment token it first enrols, which waits for the server.
+ * Throws `invalid_configuration`, `agent_running`, `enrolment_refused`.
+ */
+export async function startAgent(options: AgentOptions, around: AgentSurroundings): Promise<RunningAgent> {
+  const settings = await loadSettings(options);
+  await mkdir(settings.dataDir, { recursive: true, mode: 0o711 });
+  const lock = await takePidFile(join(settings.dataDir, 'agent.pid'));
+  if (lock === null) throw new MusterError('agent_running', { path: settings.dataDir });
+  try {
+    return await startLocked(options, settings, lock, around);
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+async function startLocked(
+  options: AgentOptions,
+  settings: AgentSettings,
+  lock: HeldLock,
+  around: AgentSurroundings,
+): Promise<RunningAgent> {
+  const { logger } = around;
+  warnAboutPlainHttp(settings.server, logger);
+  if (options.enroll !== undefined) await enrolPatiently(options, options.enroll, settings, around);
+  const identity = await loadIdentity(settings);
+  const journal = new Journal(settings.dataDir);
+  const past = await journal.lookBack();
+  logger.info(
+    { node: settings.name, org: settings.org, incarnation: past.incarnation, start: past.start },
+    'agent starts',
+  );
+  await killLeftovers(past, settings, around);
+  const daemon = new Daemon({ settings, identity, journal, past, ...around });
+  daemon.start();
+
+  let stopping: Promise<void> | null = null;
+  return {
+    name: settings.name,
+    incarnation: past.incarnation,
+    get online() {
+      return daemon.online;
+    },
+    get established() {
+      return daemon.established;
+    },
+    get machine() {
+      return daemon.machine;
+    },
+    reconfigure: () => daemon.reconfigure(),
+    async reload() {
+      try {
+        daemon.reload(await loadSettings(options));
+        logger.info('configuration file read again');
+      } catch (error) {
+        const why = error instanceof Error ? error.message : String(error);
+        logger.error(`the configuration file is not used, the old one stays in force: ${why}`);
+      }
+    },
+    stop() {
+      stopping ??= daemon.stop().finally(() => lock.release());
+      return stopping;
+    },
+  };
+}
+
+/** A server that cannot be reached yet (both boot at once) is waited for; a refusal is final. */
+async function enrolPatiently(
+  options: AgentOptions,
+  token: string,
+  settings: AgentSettings,
+  { clock, logger, random }: AgentSurroundings,
+): Promise<void> {
+  const { server, org, name, dataDir, ca } = settings;
+  for (let pause = RETRY_FIRST_MS; ; pause = Math.min(pause * 2, RETRY_LONGEST_MS)) {
+    try {
+      return await enrol({ server, org, name, token, dataDir, ca }, logger);
+    } catch (error) {
+      const unreachable = error instanceof MusterError && error.code === 'server_unreachable';
+      if (!unreachable || options.signal?.aborted) throw error;
+      logger.warn(`cannot enrol yet: ${error.message}`);
+      await new Promise<void>((resolve) => {
+        clock.after(pause * (0.5 + random() / 2), resolve);
+        options.signal?.addEventListener('abort', () => resolve(), { once: true });
+      });
+    }
+  }
+}
+
+/** What a crash left running would run beside the next command. */
+async function killLeftovers(
+  past: LookBack,
+  settings: AgentSettings,
+  { clock, logger }: AgentSurroundings,
+): Promise<void> {
+  if (past.interrupted === null) return;
+  const { jobId, run } = past.interrupted;
+  logger.warn({ job: jobId }, 'the agent crashed while this job was running; what is left of it is killed');
+  const deadline = clock.now() + LEFTOVER_WAIT_MS;
+  const gone = await killRun(
+    { leader: null, marker: run },
+    clock,
+    settings.config.grace * 1000,
+    () => clock.now() > deadline,
+  );
+  if (!gone) logger.error({ job: jobId }, 'processes of this job cannot be killed');
+}
+
+function warnAboutPlainHttp(server: URL, logger: Logger): void {
+  const local = ['localhost', '127.0.0.1', '[::1]'].includes(server.hostname);
+  if (server.protocol === 'http:' && !local) {
+    logger.warn({ server: server.origin }, 'plain HTTP: whoever is on the way can pose as the server; use https://');
+  }
+}

@@ -1,0 +1,84 @@
+import { MusterError } from '@muster/wire';
+import { isLoopback, parseHostPort, parseTcpAddress } from './address.js';
+import { shown } from './nearest.js';
+import type { ServerConfig } from './schema.js';
+
+const HOST_NAME = /^[A-Za-z0-9_]([A-Za-z0-9._-]{0,252})$/;
+
+/** What the schema cannot say about single settings and about settings together. */
+export function crossProblems(config: ServerConfig, nameOf: (path: string) => string): string[] {
+  const problems: string[] = [];
+  const { http, heartbeat, command, spec1 } = config;
+
+  if ((http.tls_cert === undefined) !== (http.tls_key === undefined)) {
+    problems.push('http.tls_cert and http.tls_key (--tls-cert, --tls-key) need each other');
+  }
+  if (parseHostPort(http.listen) === null) {
+    problems.push(`${nameOf('http.listen')}: expected HOST:PORT, got ${shown(http.listen)}`);
+  }
+  const sockets = {
+    'heartbeat.listen': heartbeat.listen,
+    'command.listen': command.listen,
+    'spec1.heartbeat': spec1.heartbeat,
+    'spec1.command': spec1.command,
+  };
+  for (const [path, text] of Object.entries(sockets)) {
+    if (text !== undefined && parseTcpAddress(text) === null) {
+      problems.push(`${nameOf(path)}: expected tcp://HOST:PORT, got ${shown(text)}`);
+    }
+  }
+  for (const [path, text] of Object.entries({
+    'heartbeat.advertise': heartbeat.advertise,
+    'command.advertise': command.advertise,
+  })) {
+    const address = text === undefined ? undefined : parseTcpAddress(text);
+    if (text !== undefined && (!address || address.port === 0 || address.host === '*')) {
+      problems.push(`${nameOf(path)}: expected tcp://HOST:PORT that a node can connect to, got ${shown(text)}`);
+    }
+  }
+  problems.push(...sharedPorts({ 'http.listen': `tcp://${http.listen}`, ...sockets }));
+  if (config.database_url !== undefined && !isDatabaseUrl(config.database_url)) {
+    // The value may hold a password.
+    problems.push(`${nameOf('database_url')}: expected postgres://USER@HOST:PORT/DATABASE`);
+  }
+  if (config.name !== undefined && !HOST_NAME.test(config.name)) {
+    problems.push(`${nameOf('name')}: expected a host name, got ${shown(config.name)}`);
+  }
+  if (config.data_dir === '' || config.data_dir.includes('\0')) {
+    problems.push(`${nameOf('data_dir')}: expected a directory`);
+  }
+  return problems;
+}
+
+function sharedPorts(addresses: Readonly<Record<string, string | undefined>>): string[] {
+  const owners = new Map<string, string>();
+  const problems: string[] = [];
+  for (const [path, text] of Object.entries(addresses)) {
+    const address = text === undefined ? null : parseTcpAddress(text);
+    if (address === null || address.port === 0) continue;
+    const place = `${address.host}:${address.port}`;
+    const owner = owners.get(place);
+    if (owner !== undefined) problems.push(`${owner} and ${path} cannot both listen on ${place}`);
+    owners.set(place, path);
+  }
+  return problems;
+}
+
+function isDatabaseUrl(text: string): boolean {
+  if (!/^postgres(ql)?:\/\//.test(text)) return false;
+  try {
+    new URL(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** @throws MusterError `insecure_listen`: plain HTTP beyond loopback must be asked for */
+export function checkListening({ http }: ServerConfig): void {
+  const address = parseHostPort(http.listen);
+  const secure = http.tls_cert !== undefined && http.tls_key !== undefined;
+  if (address !== null && !isLoopback(address.host) && !secure && !http.insecure) {
+    throw new MusterError('insecure_listen', { address: http.listen });
+  }
+}

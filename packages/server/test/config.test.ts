@@ -1,0 +1,310 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { MusterError } from '@muster/wire';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describeConfig, loadConfig, redactConfig } from '../src/config/index.js';
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'muster-config-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+interface Given {
+  readonly json?: unknown;
+  readonly yaml?: string;
+  readonly env?: Record<string, string>;
+  readonly flags?: Record<string, unknown>;
+}
+
+function load({ json, yaml, env = {}, flags = {} }: Given) {
+  let file: string | undefined;
+  if (json !== undefined) {
+    file = join(directory, 'server.json');
+    writeFileSync(file, JSON.stringify(json));
+  } else if (yaml !== undefined) {
+    file = join(directory, 'server.yaml');
+    writeFileSync(file, yaml);
+  }
+  return loadConfig({ file, env, flags });
+}
+
+function refusal(given: Given): MusterError {
+  try {
+    load(given);
+  } catch (error) {
+    if (error instanceof MusterError) return error;
+    throw error;
+  }
+  throw new Error('was accepted');
+}
+
+const reason = (given: Given): string => {
+  const error = refusal(given);
+  expect(error.code).toBe('invalid_configuration');
+  return String(error.details.reason).replaceAll(`${directory}/`, '');
+};
+
+describe('sources', () => {
+  test('without any, everything has its default', () => {
+    expect(load({})).toMatchObject({
+      data_dir: './muster-data',
+      log_level: 'info',
+      http: { listen: '127.0.0.1:8080', insecure: false },
+      heartbeat: { interval: 15, offline_threshold: 3, online_threshold: 2 },
+      spec1: {},
+      commands: {},
+    });
+  });
+
+  test('a file may be JSON', () => {
+    expect(load({ json: { http: { listen: 'localhost:1' } } }).http.listen).toBe('localhost:1');
+  });
+
+  test('a file may be YAML', () => {
+    expect(load({ yaml: 'http:\n  listen: localhost:1\n' }).http.listen).toBe('localhost:1');
+  });
+
+  test('an empty file, group or value is the same as none', () => {
+    expect(load({ yaml: '' })).toEqual(load({}));
+    expect(load({ yaml: 'http:\ndatabase_url:\n' })).toEqual(load({}));
+  });
+
+  test('the environment overrides the file, flags override both', () => {
+    const json = { http: { listen: 'localhost:1' }, heartbeat: { interval: 1 }, log_level: 'debug' };
+    const env = { MUSTER_HTTP_LISTEN: 'localhost:2', MUSTER_HEARTBEAT_INTERVAL: '2' };
+    const config = load({ json, env, flags: { http: 'localhost:3' } });
+    expect([config.log_level, config.heartbeat.interval, config.http.listen]).toEqual(['debug', 2, 'localhost:3']);
+  });
+
+  test('an empty variable is the same as none', () => {
+    expect(load({ env: { MUSTER_DATABASE_URL: '' } }).database_url).toBeUndefined();
+  });
+
+  test('variables of the CLI, the agent and the tests are left alone', () => {
+    const env = { MUSTER_URL: 'x', MUSTER_ORG: 'x', MUSTER_USER: 'x', MUSTER_KEY: 'x', MUSTER_TOKEN: 'x' };
+    const more = { MUSTER_CONFIG: 'x', MUSTER_TEST_DATABASE_URL: 'x', MUSTER_AGENT_NAME: 'x', HOME: '/' };
+    expect(load({ env: { ...env, ...more } })).toEqual(load({}));
+  });
+
+  test('flags are taken as typed and as commander names them', () => {
+    for (const name of ['data-dir', '--data-dir', 'dataDir']) {
+      expect(load({ flags: { [name]: '/srv' } }).data_dir).toBe('/srv');
+    }
+  });
+
+  test('flags that were not given are left alone', () => {
+    expect(load({ flags: { dataDir: undefined } })).toEqual(load({}));
+  });
+
+  test('an abort waits as long as it takes to notice that a node is down, plus 5 s', () => {
+    expect(load({}).push.aborting_timeout).toBe(50);
+    expect(load({ flags: { heartbeatInterval: '0.25' } }).push.aborting_timeout).toBe(6);
+    expect(load({ json: { push: { aborting_timeout: 7 } } }).push.aborting_timeout).toBe(7);
+  });
+});
+
+describe('text is converted by the type of the setting', () => {
+  test.each([
+    ['15', 15],
+    ['0.25', 0.25],
+    ['1e2', 100],
+  ])('number %s', (text, value) => {
+    expect(load({ env: { MUSTER_HEARTBEAT_INTERVAL: text } }).heartbeat.interval).toBe(value);
+  });
+
+  test.each([
+    ['true', true],
+    ['Yes', true],
+    ['1', true],
+    ['off', false],
+    ['0', false],
+  ])('boolean %s', (text, value) => {
+    expect(load({ env: { MUSTER_HTTP_INSECURE: text } }).http.insecure).toBe(value);
+  });
+
+  test.each([
+    ['a, b', ['a', 'b']],
+    ['["a,b", "c"]', ['a,b', 'c']],
+  ])('list %s', (text, value) => {
+    expect(load({ flags: { commandsAllow: text } }).commands.allow).toEqual(value);
+  });
+
+  test('text stays text', () => {
+    expect(load({ env: { MUSTER_DATA_DIR: '42' } }).data_dir).toBe('42');
+  });
+});
+
+describe('errors name the setting and what it may be', () => {
+  test.each<[string, Given, string]>([
+    ['an unknown key', { json: { htpt: {} } }, 'unknown key htpt in server.json (did you mean http?)'],
+    [
+      'an unknown key in a group',
+      { yaml: 'http: { lisen: x }' },
+      'unknown key http.lisen in server.yaml (did you mean http.listen?)',
+    ],
+    [
+      'a key in the wrong place',
+      { json: { tls_cert: 'x' } },
+      'unknown key tls_cert in server.json (did you mean http.tls_cert?)',
+    ],
+    ['a key like none', { json: { quetzalcoatl: 1 } }, 'unknown key quetzalcoatl in server.json'],
+    ['a group that is a value', { json: { http: 80 } }, 'http in server.json: expected a map of settings'],
+    ['a file that is a list', { yaml: '- a' }, 'server.yaml: expected a map of settings'],
+    [
+      'an unknown variable',
+      { env: { MUSTER_HTTP_LISTN: 'x' } },
+      'unknown variable MUSTER_HTTP_LISTN (did you mean MUSTER_HTTP_LISTEN?)',
+    ],
+    ['an unknown flag', { flags: { datadir: 'x' } }, 'unknown flag --datadir (did you mean --data-dir?)'],
+    [
+      'a word for an integer',
+      { env: { MUSTER_PUSH_MAX_NODES: 'many' } },
+      "MUSTER_PUSH_MAX_NODES: expected an integer from 1 to 2147483647, got 'many'",
+    ],
+    [
+      'a fraction for an integer',
+      { flags: { pushMaxNodes: '1.5' } },
+      '--push-max-nodes: expected an integer from 1 to 2147483647, got 1.5',
+    ],
+    [
+      'a number out of range',
+      { json: { heartbeat: { interval: 0 } } },
+      'heartbeat.interval in server.json: expected a number from 0.05 to 3600, got 0',
+    ],
+    [
+      'text in a file where a number belongs',
+      { json: { heartbeat: { interval: '15' } } },
+      "heartbeat.interval in server.json: expected a number from 0.05 to 3600, got '15'",
+    ],
+    [
+      'neither true nor false',
+      { env: { MUSTER_HTTP_INSECURE: 'maybe' } },
+      "MUSTER_HTTP_INSECURE: expected true or false, got 'maybe'",
+    ],
+    [
+      'an unknown choice',
+      { flags: { logLevel: 'loud' } },
+      "--log-level: expected one of trace, debug, info, warn, error, silent, got 'loud'",
+    ],
+    [
+      'a list of other things',
+      { json: { commands: { allow: [1] } } },
+      'commands.allow in server.json: expected a list of strings, got a list',
+    ],
+    ['an address without port', { flags: { http: 'localhost' } }, '--http: expected HOST:PORT, got localhost'],
+    ['a port beyond 65535', { flags: { http: 'localhost:65536' } }, '--http: expected HOST:PORT, got localhost:65536'],
+    [
+      'a socket without tcp://',
+      { flags: { heartbeat: '127.0.0.1:1' } },
+      '--heartbeat: expected tcp://HOST:PORT, got 127.0.0.1:1',
+    ],
+    [
+      'an advertised address that nobody can connect to',
+      { flags: { commandAdvertise: 'tcp://*:1' } },
+      '--command-advertise: expected tcp://HOST:PORT that a node can connect to, got tcp://*:1',
+    ],
+    [
+      'one port for two listeners',
+      { flags: { heartbeat: 'tcp://127.0.0.1:5', command: 'tcp://127.0.0.1:5' } },
+      'heartbeat.listen and command.listen cannot both listen on 127.0.0.1:5',
+    ],
+    [
+      'a certificate without its key',
+      { flags: { tlsCert: 'cert.pem' } },
+      'http.tls_cert and http.tls_key (--tls-cert, --tls-key) need each other',
+    ],
+    ['a name that is no host name', { flags: { name: 'a b' } }, '--name: expected a host name, got a b'],
+    ['an empty data directory', { json: { data_dir: '' } }, 'data_dir in server.json: expected a directory'],
+  ])('%s', (_case, given, text) => {
+    expect(reason(given)).toBe(text);
+  });
+
+  test('everything that is wrong is told at once', () => {
+    const given = { json: { foo: 1, http: { body_limit: 0 } }, env: { MUSTER_LOG_LEVEL: 'x' } };
+    expect(reason(given).split('; ')).toHaveLength(3);
+  });
+
+  test('but no more than ten things', () => {
+    const json = Object.fromEntries(Array.from({ length: 15 }, (_, index) => [`unknown_${index}`, 1]));
+    expect(reason({ json })).toMatch(/; and 5 more$/);
+  });
+
+  test('a file that is missing', () => {
+    const load = () => loadConfig({ file: join(directory, 'none.yaml'), env: {}, flags: {} });
+    expect(load).toThrow(/none\.yaml: ENOENT/);
+  });
+
+  test('a file that is neither JSON nor YAML', () => {
+    expect(reason({ yaml: 'a: [' })).toMatch(/^server\.yaml: /);
+  });
+
+  test('a password is not repeated', () => {
+    expect(reason({ flags: { databaseUrl: 'mysql://me:secret@db/x' } })).not.toContain('secret');
+  });
+});
+
+describe('listening beyond loopback', () => {
+  test.each(['0.0.0.0:80', '[::]:80', '10.0.0.1:80', 'example.com:80', '*:80', '127.evil.example:80'])(
+    'plain HTTP on %s is refused',
+    (listen) => {
+      const error = refusal({ flags: { http: listen } });
+      expect([error.code, error.details.address]).toEqual(['insecure_listen', listen]);
+    },
+  );
+
+  test.each(['127.0.0.1:80', '127.9.9.9:80', 'localhost:80', '[::1]:80'])('plain HTTP on %s is fine', (listen) => {
+    expect(load({ flags: { http: listen } }).http.listen).toBe(listen);
+  });
+
+  test('is allowed with TLS', () => {
+    expect(load({ flags: { http: '0.0.0.0:80', tlsCert: 'c', tlsKey: 'k' } }).http.tls_key).toBe('k');
+  });
+
+  test('is allowed when asked for', () => {
+    expect(load({ flags: { http: '0.0.0.0:80', insecureHttp: true } }).http.insecure).toBe(true);
+  });
+});
+
+describe('the description', () => {
+  const rows = describeConfig();
+
+  test('gives each setting a path, a variable and a flag of its own', () => {
+    for (const name of ['path', 'env', 'flag'] as const) {
+      expect(new Set(rows.map((row) => row[name])).size).toBe(rows.length);
+    }
+    expect(rows.every((row) => row.description !== '')).toBe(true);
+  });
+
+  test.each([
+    ['data_dir', 'MUSTER_DATA_DIR', '--data-dir', 'string', './muster-data'],
+    ['database_url', 'MUSTER_DATABASE_URL', '--database-url', 'string', undefined],
+    ['log_level', 'MUSTER_LOG_LEVEL', '--log-level', 'trace|debug|info|warn|error|silent', 'info'],
+    ['http.listen', 'MUSTER_HTTP_LISTEN', '--http', 'string', '127.0.0.1:8080'],
+    ['http.tls_cert', 'MUSTER_HTTP_TLS_CERT', '--tls-cert', 'string', undefined],
+    ['http.tls_key', 'MUSTER_HTTP_TLS_KEY', '--tls-key', 'string', undefined],
+    ['http.insecure', 'MUSTER_HTTP_INSECURE', '--insecure-http', 'boolean', 'false'],
+    ['heartbeat.listen', 'MUSTER_HEARTBEAT_LISTEN', '--heartbeat', 'string', 'tcp://127.0.0.1:10000'],
+    ['heartbeat.interval', 'MUSTER_HEARTBEAT_INTERVAL', '--heartbeat-interval', 'number', '15'],
+    ['command.listen', 'MUSTER_COMMAND_LISTEN', '--command', 'string', 'tcp://127.0.0.1:10001'],
+    ['push.max_nodes', 'MUSTER_PUSH_MAX_NODES', '--push-max-nodes', 'integer', '20000'],
+    ['commands.allow', 'MUSTER_COMMANDS_ALLOW', '--commands-allow', 'list', undefined],
+  ])('of %s', (path, env, flag, type, fallback) => {
+    expect(rows.find((row) => row.path === path)).toMatchObject({ env, flag, type, default: fallback });
+  });
+});
+
+describe('redaction', () => {
+  test.each([
+    ['postgres://me:secret@db:5432/muster', 'postgres://me:***@db:5432/muster'],
+    ['postgres://me@db/muster?password=secret', 'postgres://me@db/muster?password=***'],
+    ['postgres://me@db/muster', 'postgres://me@db/muster'],
+  ])('of %s', (url, shown) => {
+    expect(redactConfig(load({ flags: { databaseUrl: url } })).database_url).toBe(shown);
+  });
+
+  test('changes nothing else', () => {
+    expect(redactConfig(load({}))).toEqual(load({}));
+  });
+});

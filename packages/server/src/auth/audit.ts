@@ -25,9 +25,10 @@ export interface StoredAuditEntry extends AuditEntry {
 export interface AuditQuery {
   readonly orgId: string;
   readonly limit: number;
-  readonly order: 'asc' | 'desc';
-  /** Continue behind the entry with this id. */
+  /** Entries after this id, oldest first: for following. */
   readonly after?: number | undefined;
+  /** Entries before this id, newest first; the newest of all without either. */
+  readonly before?: number | undefined;
   readonly actor?: string | undefined;
   readonly action?: string | undefined;
 }
@@ -100,9 +101,10 @@ export class Audit {
       .selectFrom('audit')
       .selectAll()
       .where('org_id', '=', query.orgId)
-      .orderBy('id', query.order)
+      .orderBy('id', query.after === undefined ? 'desc' : 'asc')
       .limit(query.limit);
-    if (query.after !== undefined) rows = rows.where('id', query.order === 'asc' ? '>' : '<', query.after);
+    if (query.after !== undefined) rows = rows.where('id', '>', query.after);
+    if (query.before !== undefined) rows = rows.where('id', '<', query.before);
     if (query.actor !== undefined) rows = rows.where('actor', '=', query.actor);
     if (query.action !== undefined) rows = rows.where('action', '=', query.action);
     return (await rows.execute()).map((row) => ({

@@ -16,7 +16,9 @@ import type { Identity, Organization, Permission } from './types.js';
 /** What the nodes layer is told about node principals. */
 export interface NodeLifecycle {
   /** A node was created or enrolled: it is known from now on, and down. */
-  created(organization: Organization, node: string): Promise<void>;
+  created(organization: Organization, node: string): void;
+  /** An organization was deleted. */
+  organizationRemoved(orgId: string): Promise<void>;
 }
 
 export interface AuthDeps {

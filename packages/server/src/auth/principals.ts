@@ -203,12 +203,22 @@ export class Principals {
     return this.get(orgId, type, name);
   }
 
-  /** With its groups and grants. The nodes layer calls it when a node is deleted. */
+  /** With its groups and grants. */
   async removeClient(orgId: string, type: 'node' | 'service', name: string, actor: Actor): Promise<void> {
     await this.#changes.apply({ orgId, actor, action: `${type}.delete`, target: name }, async (trx) => {
       const id = await requirePrincipal(trx, orgId, type, name);
       await forgetName(trx, orgId, 'client', name);
       await deletePrincipal(trx, id);
+    });
+  }
+
+  /** For a node that is being deleted: nodes may be known without a principal, and then there is nothing to forget. */
+  async forgetNode(orgId: string, name: string, actor: Actor): Promise<void> {
+    await this.#changes.apply({ orgId, actor, action: 'node.delete', target: name }, async (trx) => {
+      const found = await findPrincipal(trx, orgId, name);
+      if (found?.type !== 'node') return;
+      await forgetName(trx, orgId, 'client', name);
+      await deletePrincipal(trx, found.id);
     });
   }
 

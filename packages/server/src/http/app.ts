@@ -1,8 +1,8 @@
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import { type Clock, MusterError } from '@muster/wire';
-import { type FastifyBaseLogger, type FastifyError, fastify } from 'fastify';
+import { type Clock, type ErrorCode, MusterError } from '@muster/wire';
+import { type FastifyBaseLogger, type FastifyError, fastify, LogController } from 'fastify';
 import type { Auth } from '../auth/index.js';
 import { sendError, toMusterError } from './errors.js';
 import { Gate } from './gate.js';
@@ -22,6 +22,8 @@ export interface AppDeps {
   readonly status: () => ServerStatus;
   readonly version: string;
   readonly bodyLimit: number;
+  /** A request in somebody's name to this organization was refused, for diagnosis. */
+  readonly refused?: (organization: string, name: string, code: ErrorCode) => void;
   /** PEM texts; plain HTTP when absent. */
   readonly tls?: { readonly cert: string; readonly key: string };
   /** The domains' routes, in the order they appear in the description. */
@@ -48,7 +50,8 @@ function createHttpServer(listener: RequestListener, tls: AppDeps['tls']): Serve
 /** The HTTP side of the server: limits, the gate, errors, description, and the domains' routes. Not yet listening. */
 export async function createApp(deps: AppDeps): Promise<App> {
   const { auth, clock, logger, metrics } = deps;
-  const gate = new Gate({ auth, clock, metrics, bodyLimit: deps.bodyLimit });
+  const { bodyLimit, refused = () => undefined } = deps;
+  const gate = new Gate({ auth, clock, metrics, bodyLimit, refused });
   const answerError = (error: FastifyError | MusterError, ...[request, reply]: ErrorParameters): void => {
     const known = toMusterError(error);
     gate.observe(known, request);
@@ -56,7 +59,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   };
   const app: App = fastify({
     loggerInstance: logger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
     serverFactory: (handler) => createHttpServer(handler, deps.tls),

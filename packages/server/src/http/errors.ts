@@ -57,7 +57,7 @@ export function sendError(error: MusterError, request: FastifyRequest, reply: Fa
   if (error.code === 'internal') {
     request.log.error({ err: error.cause ?? error, requestId: request.id }, 'request failed');
   }
-  if (error.code === 'method_not_allowed') reply.header('allow', String(error.details['allow'] ?? ''));
+  if (error.code === 'method_not_allowed') reply.header('allow', String(error.details.allow ?? ''));
   const scheme = challenge(error.code);
   if (scheme !== undefined) reply.header('www-authenticate', scheme);
   void reply

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { type Clock, MusterError, readSignedHeaders } from '@muster/wire';
-import type { FastifyRequest } from 'fastify';
+import { type Clock, type ErrorCode, MusterError, readSignedHeaders } from '@muster/wire';
+import type { FastifyRequest, RouteOptions } from 'fastify';
 import type { Counter } from 'prom-client';
 import type { Auth } from '../auth/index.js';
 import { ORGANIZATION_NAME } from '../auth/names.js';
@@ -17,6 +17,7 @@ export interface GateDeps {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly bodyLimit: number;
+  readonly refused: (organization: string, name: string, code: ErrorCode) => void;
 }
 
 const organizationName = new RegExp(ORGANIZATION_NAME);
@@ -65,17 +66,19 @@ export class Gate {
 
   /** To be called before any route is added. */
   guard(app: App): void {
-    const undeclared: string[] = [];
+    const routes: RouteOptions[] = [];
     decorateRequests(app);
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
       passageOf(request).rawBody = await readBody(payload, this.#deps.bodyLimit);
     });
-    app.addHook('onRoute', (route) => {
-      if (route.config?.permission === undefined) undeclared.push(`${String(route.method)} ${route.url}`);
-    });
+    // Judged when all are there: a plugin's routes get their permission from hooks that run after this one.
+    app.addHook('onRoute', (route) => void routes.push(route));
     app.addHook('onReady', async () => {
-      if (undeclared.length > 0) throw new Error(`routes without a permission: ${undeclared.join(', ')}`);
+      const undeclared = routes.filter(({ config }) => config?.permission === undefined);
+      if (undeclared.length === 0) return;
+      const named = undeclared.map(({ method, url }) => `${String(method)} ${url}`);
+      throw new Error(`routes without a permission: ${named.join(', ')}`);
     });
     app.addHook('onRequest', async (request) => this.#readCredentials(request));
     app.addHook('preValidation', async (request) => this.#admit(request));
@@ -150,9 +153,11 @@ export class Gate {
     this.#denials.inc({ code: error.code });
     const { caller, credentials, organization } = passageOf(request);
     const claimed = credentials?.kind === 'signature' ? credentials.signed.userId : request.headers['x-ops-userid'];
+    const actor = caller?.name ?? (typeof claimed === 'string' ? claimed : '');
+    this.#deps.refused(param(request, 'org') ?? '', actor, error.code);
     this.#deps.auth.audit.denied(caller === undefined ? 'stranger' : 'caller', {
       orgId: organization?.id ?? null,
-      actor: caller?.name ?? (typeof claimed === 'string' ? claimed : ''),
+      actor,
       action: 'access.denied',
       target: path(request),
       detail: { code: error.code, method: request.method, address: request.ip },

@@ -32,12 +32,12 @@ function explain(findings: readonly Finding[], part: string): MusterError {
   switch (finding.keyword) {
     case 'additionalProperties':
       return new MusterError('invalid_field', {
-        field: named(at, first(params['additionalProperties'])),
+        field: named(at, first(params.additionalProperties)),
         reason: 'there is no such field',
       });
     case 'required':
       return new MusterError('invalid_field', {
-        field: named(at, first(params['requiredProperties'])),
+        field: named(at, first(params.requiredProperties)),
         reason: 'it is missing',
       });
     case 'anyOf':

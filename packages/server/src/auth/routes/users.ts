@@ -1,0 +1,159 @@
+import { MusterError } from '@muster/wire';
+import { Type } from 'typebox';
+import type { App } from '../../http/route.js';
+import type { Auth } from '../index.js';
+import type { Identity, Organization } from '../types.js';
+import * as schemas from './schemas.js';
+import { keyView, userView } from './views.js';
+
+const tags = ['users'];
+
+/** Who bears a token may use it, not turn it into keys and tokens that outlive it. */
+export function requireSignature(caller: Identity): void {
+  if (caller.publicKey === null) throw new MusterError('forbidden', { name: caller.name });
+}
+
+/** The organization a new user joins: the named one, or the only one the caller belongs to. */
+async function home(auth: Auth, caller: Identity, named: string | null | undefined): Promise<Organization | null> {
+  if (named === null) return null;
+  if (named !== undefined) return auth.organizations.require(named);
+  const own = await auth.organizations.list(caller.principalId);
+  return own.length === 1 ? (own[0] ?? null) : null;
+}
+
+/** An admin of the organization creates its users; the rest is the server administrators' business. */
+async function requireCreator(auth: Auth, caller: Identity, into: Organization | null, admin: boolean): Promise<void> {
+  if (caller.serverAdmin) return;
+  const [own] =
+    into === null ? [] : (await auth.organizations.list(caller.principalId)).filter(({ id }) => id === into.id);
+  const allowed = !admin && own !== undefined && (await auth.authorize(caller, into, 'org:admin'));
+  if (!allowed) throw new MusterError('forbidden', { name: caller.name });
+}
+
+/** Users are people and programs; they exist once, whatever organizations they belong to. */
+export function userRoutes(app: App, auth: Auth): void {
+  app.post(
+    '/users',
+    {
+      config: { permission: 'member' },
+      schema: {
+        tags,
+        operationId: 'createUser',
+        summary: 'Create a user; admins of an organization create its members',
+        body: schemas.UserBody,
+        response: { 201: schemas.UserAnswer },
+      },
+    },
+    async (request, reply) => {
+      const { caller, body } = request;
+      const { name, public_key: publicKey, groups = [], server_admin: serverAdmin = false } = body;
+      requireSignature(caller);
+      const organization = await home(auth, caller, body.organization);
+      await requireCreator(auth, caller, organization, serverAdmin);
+      if (organization === null && groups.length > 0) {
+        throw new MusterError('invalid_field', {
+          field: 'groups',
+          reason: 'groups belong to an organization: name it',
+        });
+      }
+      const user = { name, publicKey, serverAdmin, organization, groups };
+      return reply.code(201).send(userView(await auth.principals.createUser(user, caller.name)));
+    },
+  );
+
+  app.get(
+    '/users',
+    {
+      config: { permission: 'member' },
+      schema: {
+        tags,
+        operationId: 'listUsers',
+        summary: 'Users who share an organization with the caller; all for server administrators',
+        response: { 200: Type.Array(schemas.UserAnswer) },
+      },
+    },
+    async ({ caller }) => {
+      const users = await auth.principals.list(null, 'user');
+      if (caller.serverAdmin) return users.map(userView);
+      const seen = new Set([caller.name]);
+      for (const { id } of await auth.organizations.list(caller.principalId)) {
+        for (const { name } of await auth.organizations.members(id)) seen.add(name);
+      }
+      return users.filter(({ name }) => seen.has(name)).map(userView);
+    },
+  );
+
+  app.get(
+    '/users/:name',
+    {
+      config: { permission: 'user:self' },
+      schema: {
+        tags,
+        operationId: 'getUser',
+        summary: 'A user and its keys',
+        params: schemas.NameParams,
+        response: { 200: schemas.UserAnswer },
+      },
+    },
+    async ({ params }) => userView(await auth.principals.get(null, 'user', params.name)),
+  );
+
+  app.delete(
+    '/users/:name',
+    {
+      config: { permission: 'server:admin' },
+      schema: {
+        tags,
+        operationId: 'deleteUser',
+        summary: 'Delete a user with its keys, tokens and memberships',
+        params: schemas.NameParams,
+        response: schemas.Nothing,
+      },
+    },
+    async (request, reply) => {
+      await auth.principals.removeUser(request.params.name, request.caller.name);
+      return reply.code(204).send(null);
+    },
+  );
+
+  app.post(
+    '/users/:name/keys',
+    {
+      config: { permission: 'user:self' },
+      schema: {
+        tags,
+        operationId: 'addKey',
+        summary: 'Give a user one more key',
+        params: schemas.NameParams,
+        body: schemas.KeyBody,
+        response: { 201: schemas.KeyAnswer },
+      },
+    },
+    async (request, reply) => {
+      requireSignature(request.caller);
+      const { name } = request.params;
+      const key = await auth.principals.addKey(null, 'user', name, request.body.public_key, request.caller.name);
+      return reply.code(201).send(keyView(key));
+    },
+  );
+
+  app.delete(
+    '/users/:name/keys/:fingerprint',
+    {
+      config: { permission: 'user:self' },
+      schema: {
+        tags,
+        operationId: 'deleteKey',
+        summary: 'Take a key away from a user; the last one stays',
+        params: schemas.KeyParams,
+        response: schemas.Nothing,
+      },
+    },
+    async (request, reply) => {
+      requireSignature(request.caller);
+      const { name, fingerprint } = request.params;
+      await auth.principals.removeKey(null, 'user', name, fingerprint, request.caller.name);
+      return reply.code(204).send(null);
+    },
+  );
+}

@@ -1,0 +1,60 @@
+import { createPublicKey } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { generateKeyPair, type KeyPair } from '@muster/wire';
+import { stringify } from 'yaml';
+
+/** Keys and the CLI's settings: readable by the owner only. */
+const PRIVATE = 0o600;
+
+/** Whole or not at all, also when the machine stops in between. */
+function writePrivate(path: string, text: string): void {
+  const draft = `${path}.new`;
+  writeFileSync(draft, text, { mode: PRIVATE });
+  renameSync(draft, path);
+}
+
+/** The key pair kept in this file, made at the first start. The file outlives the database: a fresh one takes it over. */
+async function keyFile(path: string): Promise<KeyPair> {
+  if (existsSync(path)) {
+    const privateKey = readFileSync(path, 'utf8');
+    return { privateKey, publicKey: createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString() };
+  }
+  const pair = await generateKeyPair();
+  writePrivate(path, pair.privateKey);
+  return pair;
+}
+
+/** Signs the server's heartbeats; nodes learn its public half with their configuration. */
+export function serverKeys(dataDir: string): Promise<KeyPair> {
+  return keyFile(join(dataDir, 'server.pem'));
+}
+
+/** The first admin's key. */
+export function adminKeys(dataDir: string): Promise<KeyPair> {
+  return keyFile(adminKeyPath(dataDir));
+}
+
+function adminKeyPath(dataDir: string): string {
+  return resolve(dataDir, 'admin.pem');
+}
+
+const WRITTEN_BY_US = '# Written by muster server. Use it with `muster --config FILE` or MUSTER_CONFIG=FILE.\n';
+
+export interface CliSettings {
+  readonly url: string;
+  readonly org: string;
+  readonly user: string;
+}
+
+/**
+ * Settings with which the CLI speaks to this server as its first admin; returns the path. Follows the server to a new
+ * address, unless somebody took the file over (its first line is gone) or the admin's key is no longer here.
+ */
+export function writeCliSettings(dataDir: string, settings: CliSettings): string {
+  const path = resolve(dataDir, 'muster.yaml');
+  const key = adminKeyPath(dataDir);
+  const theirs = existsSync(path) && !readFileSync(path, 'utf8').startsWith(WRITTEN_BY_US);
+  if (!theirs && existsSync(key)) writePrivate(path, WRITTEN_BY_US + stringify({ ...settings, key }));
+  return path;
+}

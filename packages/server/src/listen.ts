@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { MusterError } from '@muster/wire';
+import type { ServerConfig } from './config/schema.js';
+import type { App } from './http/route.js';
+
+export interface Tls {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** @throws MusterError `invalid_configuration` when a file cannot be read. */
+export function readTls({ tls_cert: cert, tls_key: key }: ServerConfig['http']): Tls | undefined {
+  if (cert === undefined || key === undefined) return undefined;
+  const read = (setting: string, path: string): string => {
+    try {
+      return readFileSync(path, 'utf8');
+    } catch (cause) {
+      const reason = `${setting}: ${cause instanceof Error ? cause.message : 'unreadable'}`;
+      throw new MusterError('invalid_configuration', { reason }, { cause });
+    }
+  };
+  return { cert: read('http.tls_cert', cert), key: read('http.tls_key', key) };
+}
+
+/** `HOST:PORT`, an IPv6 address in brackets. */
+function splitAddress(address: string): { readonly host: string; readonly port: number } {
+  const colon = address.lastIndexOf(':');
+  return { host: address.slice(0, colon).replace(/^\[(.*)\]$/, '$1'), port: Number(address.slice(colon + 1)) };
+}
+
+/** Where a caller on this host reaches a server that listens everywhere. */
+const ANYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1', '': '127.0.0.1' };
+
+/** Listens; returns the URL. @throws MusterError `address_in_use`. */
+export async function listen(app: App, address: string, tls: boolean): Promise<string> {
+  const { host, port } = splitAddress(address);
+  await app.ready();
+  try {
+    await app.listen({ host, port });
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new MusterError('address_in_use', { address, reason }, { cause });
+  }
+  const bound: AddressInfo | string | null = app.server.address();
+  const actual = typeof bound === 'object' && bound !== null ? bound.port : port;
+  const reachable = ANYWHERE[host] ?? host;
+  return `${tls ? 'https' : 'http'}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${actual}`;
+}

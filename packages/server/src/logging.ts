@@ -1,0 +1,31 @@
+import { type DestinationStream, type Logger, pino } from 'pino';
+
+/** Never logged, at whatever depth they come up. Signing headers could be replayed for 15 minutes. */
+const SECRETS = ['authorization', 'token', 'password', 'key', 'private_key', 'privateKey', 'secret', 'session_key'];
+
+const SIGNATURE_HEADER = /^(authorization|cookie|x-ops-authorization-\d+)$/i;
+
+/** Headers without what would let a reader of the log act as the caller. */
+export function redactedHeaders(headers: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, SIGNATURE_HEADER.test(name) ? '[redacted]' : value]),
+  );
+}
+
+/** JSON lines on standard output, or to `destination`. */
+export function createLogger(level: string, destination?: DestinationStream): Logger {
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: {
+        paths: SECRETS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),
+        censor: '[redacted]',
+      },
+      serializers: { err: pino.stdSerializers.err, headers: redactedHeaders },
+    },
+    ...(destination === undefined ? [] : [destination]),
+  );
+}

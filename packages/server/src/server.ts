@@ -1,0 +1,264 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { lockDirectory, open, type Store } from '@muster/store';
+import { type Clock, systemClock } from '@muster/wire';
+import type { Logger } from 'pino';
+import { bootstrap, FIRST } from './auth/bootstrap.js';
+import { type RandomBytes, systemRandom } from './auth/changes.js';
+import { type Auth, createAuth } from './auth/index.js';
+import { authRoutes } from './auth/routes.js';
+import type { ServerConfig } from './config/schema.js';
+import { adminKeys, serverKeys, writeCliSettings } from './data-dir.js';
+import { createApp } from './http/app.js';
+import { HTTP_LIMITS } from './http/limits.js';
+import { Metrics } from './http/metrics.js';
+import type { App } from './http/route.js';
+import { EventStreams } from './http/sse.js';
+import { listen, readTls } from './listen.js';
+import { createLogger } from './logging.js';
+import { createNodes, type Nodes } from './nodes/index.js';
+import { searchNodes } from './nodes/search.js';
+import type { Transport } from './nodes/transport.js';
+import { createPush, type Push } from './push/index.js';
+import { VERSION } from './version.js';
+
+export interface ServerOptions {
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+  readonly random?: RandomBytes;
+  /** Takes the one line for the person who starts the server for the first time. */
+  readonly print?: (line: string) => void;
+  /** Further routes, for tests. */
+  readonly routes?: (app: App) => void;
+  /** In the place of ZeroMQ, for the simulator. */
+  readonly transport?: Transport;
+  /** Answers that do not fit their schema fail, for tests. */
+  readonly checkAnswers?: boolean;
+}
+
+export interface RunningServer {
+  readonly url: string;
+  /** Of this process; new at every start. */
+  readonly incarnation: string;
+  /** Settings for the CLI, as the first admin. */
+  readonly cliConfigPath: string;
+  /** Resolves with the cause when the server cannot go on; then it is to be stopped. */
+  readonly failed: Promise<unknown>;
+  /** Takes no more requests, finishes those it has, stores everything, and lets go. */
+  stop(): Promise<void>;
+}
+
+/** Undoes what was opened, last first, also when one step fails. */
+class Teardown {
+  readonly #steps: (() => void | Promise<void>)[] = [];
+  #running: Promise<void> | undefined;
+
+  add(step: () => void | Promise<void>): void {
+    this.#steps.push(step);
+  }
+
+  run(): Promise<void> {
+    this.#running ??= this.#run();
+    return this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const failures: unknown[] = [];
+    for (const step of this.#steps.reverse()) {
+      try {
+        await step();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw new AggregateError(failures, 'the server did not stop cleanly');
+  }
+}
+
+/**
+ * Starts the whole server and resolves when it listens.
+ * @throws MusterError `data_dir_in_use`, `database_in_use`, `schema_too_new`, `address_in_use`, `invalid_configuration`.
+ */
+export async function startServer(config: ServerConfig, options: ServerOptions = {}): Promise<RunningServer> {
+  const teardown = new Teardown();
+  try {
+    return await start(config, options, teardown);
+  } catch (error) {
+    await teardown.run();
+    throw error;
+  }
+}
+
+async function start(config: ServerConfig, options: ServerOptions, teardown: Teardown): Promise<RunningServer> {
+  const { clock = systemClock, random = systemRandom, print = printLine } = options;
+  const logger = options.logger ?? createLogger(config.log_level);
+  const tls = readTls(config.http);
+  const lock = lockDirectory(config.data_dir);
+  teardown.add(() => lock.release());
+
+  const metrics = new Metrics();
+  metrics.collectProcess();
+  const store = await openStore(config, { clock, logger, random, metrics });
+  teardown.add(() => store.close());
+
+  let fail: (error: unknown) => void = () => undefined;
+  const failed = new Promise<unknown>((resolve) => {
+    fail = resolve;
+  });
+  const incarnation = randomUUID();
+  const composed: Composed = { clock, random, logger, metrics, store, incarnation };
+  const { auth, nodes, push, streams } = await compose(config, options, composed, fail);
+  const first = await bootstrap(auth, store, async () => (await adminKeys(config.data_dir)).publicKey);
+
+  await nodes.load();
+  teardown.add(() => nodes.stop());
+  await push.start();
+  const startedAt = clock.now();
+  const app = await createApp({
+    auth,
+    clock,
+    logger,
+    metrics,
+    version: VERSION,
+    bodyLimit: config.http.body_limit,
+    routes: [
+      (scope) => push.routes(scope),
+      (scope) => nodes.routes(scope),
+      (scope) => authRoutes(scope, auth),
+      ...(options.routes === undefined ? [] : [options.routes]),
+    ],
+    status: () => ({
+      incarnation,
+      startedAt,
+      now: clock.now(),
+      storeOk: store.health().ok,
+      nodes: nodes.upCount(),
+      jobs: push.controller.liveJobs(),
+    }),
+    refused: (organization, name, code) => nodes.nodeRefused(organization, name, code),
+    ...(tls && { tls }),
+    checkAnswers: options.checkAnswers === true,
+  });
+  teardown.add(() => close(app, push, streams));
+  await nodes.start();
+  const url = await listen(app, config.http.listen, tls !== undefined);
+  const cliConfigPath = writeCliSettings(config.data_dir, { url, org: FIRST.organization, user: FIRST.user });
+  if (first) print(`First start: you are '${FIRST.user}'. Try: MUSTER_CONFIG=${cliConfigPath} muster node list`);
+  logger.info({ url, incarnation, version: VERSION, store: store.kind }, 'muster server is up');
+
+  return {
+    url,
+    incarnation,
+    cliConfigPath,
+    failed,
+    async stop() {
+      await teardown.run();
+      logger.info({ incarnation }, 'muster server has stopped');
+    },
+  };
+}
+
+function printLine(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+interface Composed {
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly store: Store;
+  readonly incarnation: string;
+}
+
+function openStore(config: ServerConfig, parts: Omit<Composed, 'store' | 'incarnation'>): Promise<Store> {
+  const { clock, logger, random, metrics } = parts;
+  const commits = metrics.histogram(
+    'muster_store_commit_seconds',
+    'Group commits',
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
+  );
+  const rows = metrics.counter('muster_store_rows_total', 'Rows stored by group commits');
+  const url = config.database_url;
+  const location =
+    url === undefined
+      ? ({ kind: 'sqlite', path: join(config.data_dir, 'muster.db') } as const)
+      : ({ kind: 'postgres', url } as const);
+  return open(location, {
+    clock,
+    random,
+    log: logger,
+    observe: (report) => {
+      commits.observe(report.durationMs / 1000);
+      rows.inc(report.rows);
+    },
+  });
+}
+
+/** The layers, each knowing only those below; what a lower one needs of a higher one comes in as a function. */
+async function compose(
+  config: ServerConfig,
+  options: ServerOptions,
+  { clock, random, logger, metrics, store, incarnation }: Composed,
+  failed: (error: unknown) => void,
+): Promise<{ auth: Auth; nodes: Nodes; push: Push; streams: EventStreams }> {
+  const auth: Auth = createAuth({
+    store,
+    clock,
+    random,
+    auditFailed: (error) => logger.error({ err: error }, 'an audit entry was not stored'),
+    selection: {
+      check: (query) => void searchNodes(nodes.registry, [], query),
+      *select(orgId, query) {
+        for (const node of searchNodes(nodes.registry, nodes.registry.list(orgId), query)) yield node.name;
+      },
+    },
+    nodes: {
+      created: (organization, node) => nodes.nodeCreated(organization, node),
+      organizationRemoved: (orgId) => nodes.organizationRemoved(orgId),
+    },
+  });
+  const nodes: Nodes = createNodes({
+    store,
+    clock,
+    logger,
+    metrics,
+    config,
+    serverName: config.name ?? hostname(),
+    incarnation,
+    serverKeys: await serverKeys(config.data_dir),
+    removeIdentity: (org, name, by) => auth.principals.forgetNode(org.id, name, by.name),
+    failed,
+    ...(options.transport && { transport: options.transport }),
+  });
+  const streams = new EventStreams({ clock, metrics });
+  const push = createPush({
+    store,
+    clock,
+    logger,
+    config,
+    incarnation,
+    nodes: nodes.registry,
+    streams,
+    audit: auth.audit,
+    access: {
+      nodeGroup: (org, name) => auth.nodeGroups.nodeGroup(org, name),
+      denied: (caller, org, names) => auth.nodeGroups.denied(caller, org, names),
+      mayWrite: (caller, org) => auth.authorize(caller, org, 'push:write'),
+    },
+    random,
+  });
+  return { auth, nodes, push, streams };
+}
+
+/** Streams never end by themselves, so they go first; then whoever is being answered has a while to hear the rest. */
+async function close(app: App, push: Push, streams: EventStreams): Promise<void> {
+  streams.shutdown();
+  const deadline = systemClock.after(HTTP_LIMITS.drainMs, () => app.server.closeAllConnections());
+  try {
+    await Promise.all([app.close(), push.stop()]);
+  } finally {
+    deadline.cancel();
+  }
+}

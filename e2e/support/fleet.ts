@@ -62,7 +62,7 @@ export class Fleet extends PushyServer {
   }
 
   async #startServer(): Promise<void> {
-    this.#server = await startServer(loadConfig({ env: {}, flags: this.#flags }));
+    this.#server = await startServer(loadConfig({ env: {}, flags: this.#flags }), { print: () => undefined });
     const privateKey = readFileSync(join(this.dir, 'admin.pem'), 'utf8');
     this.#api = new ApiClient(this.#server.url, { name: 'admin', privateKey });
   }

@@ -189,11 +189,11 @@ describe('CURVE', () => {
     const good = new SocketAgent('web1');
     const { push_jobs } = await good.configure();
     const plain = new Dealer({ linger: 0 });
-    plain.connect(push_jobs.command_addr);
     const failed = new Promise<void>((resolve) => {
       plain.events.on('handshake:error:protocol', () => resolve());
       plain.events.on('disconnect', () => resolve());
     });
+    plain.connect(push_jobs.command_addr);
     await plain.send([Buffer.from('Version:3.0'), Buffer.from('{}')]);
     await failed;
     expect(await count('muster_messages_dropped_total', {})).toBe(0);
@@ -249,8 +249,8 @@ describe('malformed frames over an admitted connection', () => {
     const good = new SocketAgent('web1');
     await good.becomeIdle();
     const bad = new SocketAgent('web2');
-    await bad.connect();
-    const gone = new Promise<void>((resolve) => bad.dealer?.events.on('disconnect', () => resolve()));
+    const dealer = bad.open(await bad.configure());
+    const gone = new Promise<void>((resolve) => dealer.events.on('disconnect', () => resolve()));
     await bad.raw(Buffer.from('h'), Buffer.alloc(1_000_000));
     await gone;
     nodes.registry.send(ORG.id, ['web1'], { type: 'reconfigure' });

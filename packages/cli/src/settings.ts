@@ -21,8 +21,10 @@ export interface Settings {
   readonly source: string;
 }
 
-/** Keys of a CLI configuration file; the environment variables are their upper case with `MUSTER_`. */
-export const SETTING_KEYS = ['url', 'org', 'user', 'key', 'token', 'confirm_above'] as const;
+/** Settings that may stand in the environment too: their names in upper case with `MUSTER_`. */
+const ENVIRONMENT_KEYS = ['url', 'org', 'user', 'key', 'token'] as const;
+/** Keys of a CLI configuration file. */
+const SETTING_KEYS = [...ENVIRONMENT_KEYS, 'confirm_above'] as const;
 type SettingKey = (typeof SETTING_KEYS)[number];
 type Raw = { [K in SettingKey]?: string };
 
@@ -56,7 +58,7 @@ function withoutRival(low: Raw, high: Raw): Raw {
 
 function environment(env: World['env']): Raw {
   const raw: Raw = {};
-  for (const key of SETTING_KEYS) {
+  for (const key of ENVIRONMENT_KEYS) {
     const value = nonEmpty(env[`MUSTER_${key.toUpperCase()}`]);
     if (value !== undefined) raw[key] = value;
   }

@@ -1,5 +1,5 @@
 import { MusterError } from '@muster/wire';
-import type { Command } from 'commander';
+import type { Command, CommandOptions } from 'commander';
 import { Client } from './client.js';
 import { Output } from './output.js';
 import { loadSettings, type Settings } from './settings.js';
@@ -41,8 +41,8 @@ export function examplesOf(command: Command): readonly string[] {
 }
 
 /** A command below `parent`, with its examples in the help text. */
-export function subcommand(parent: Command, text: CommandText): Command {
-  const command = parent.command(text.usage).description(text.summary).summary(text.summary);
+export function subcommand(parent: Command, text: CommandText, options: CommandOptions = {}): Command {
+  const command = parent.command(text.usage, options).description(text.summary).summary(text.summary);
   command.enablePositionalOptions().allowExcessArguments(false);
   examples.set(command, text.examples);
   command.addHelpText('after', () => ['', 'Examples:', ...text.examples.map((line) => `  ${line}`)].join('\n'));

@@ -16,8 +16,8 @@ export interface World {
   readonly stdout: Sink;
   readonly stderr: Sink;
   readonly stdin: Readable & { readonly isTTY?: boolean };
-  /** Calls `handler` for each SIGINT and SIGTERM until the returned function is called. */
-  onSignal(handler: (signal: 'SIGINT' | 'SIGTERM') => void): () => void;
+  /** Calls `handler` for each of these signals until the returned function is called. */
+  onSignal(signals: readonly NodeJS.Signals[], handler: (signal: NodeJS.Signals) => void): () => void;
   now(): number;
 }
 
@@ -29,14 +29,10 @@ export function processWorld(): World {
     stdout: process.stdout,
     stderr: process.stderr,
     stdin: process.stdin,
-    onSignal(handler) {
-      const interrupt = () => handler('SIGINT');
-      const terminate = () => handler('SIGTERM');
-      process.on('SIGINT', interrupt);
-      process.on('SIGTERM', terminate);
+    onSignal(signals, handler) {
+      for (const signal of signals) process.on(signal, handler);
       return () => {
-        process.off('SIGINT', interrupt);
-        process.off('SIGTERM', terminate);
+        for (const signal of signals) process.off(signal, handler);
       };
     },
     now: () => Date.now(),

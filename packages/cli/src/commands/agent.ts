@@ -1,12 +1,106 @@
-import type { Command } from 'commander';
-import { type Shell, subcommand } from '../shell.js';
+import { EXIT, systemClock } from '@muster/wire';
+import { type Command, Option } from 'commander';
+import { type Call, does, type Shell, subcommand } from '../shell.js';
+
+interface AgentFlags {
+  readonly server?: string;
+  readonly org?: string;
+  readonly name?: string;
+  readonly key?: string;
+  readonly enroll?: string;
+  readonly dataDir?: string;
+  readonly config?: string;
+  readonly logLevel: string;
+}
 
 export function addAgent(program: Command, shell: Shell): void {
   const agent = subcommand(program, {
     usage: 'agent',
     summary: 'the agent: runs on a managed node and executes commands',
-    examples: ['muster agent --server URL --org default --name web1 --enroll TOKEN --data-dir /var/lib/muster-agent'],
+    examples: [
+      'muster agent --server https://muster:8443 --org default --name web1 --enroll TOKEN --data-dir /var/lib/muster-agent',
+      'muster agent --config /etc/muster/agent.yaml',
+      'muster agent doctor --config /etc/muster/agent.yaml',
+    ],
   });
-  void agent;
-  void shell;
+  // `muster agent` alone runs it.
+  const run = withAgentFlags(
+    subcommand(
+      agent,
+      {
+        usage: 'run',
+        summary: 'run the agent until it is stopped; SIGHUP reads its configuration again, SIGUSR1 asks the server',
+        examples: ['muster agent run --config /etc/muster/agent.yaml', 'muster agent run --enroll TOKEN --server URL'],
+      },
+      { isDefault: true },
+    ),
+  );
+  run.addOption(
+    new Option('--log-level <level>', 'least important line that is logged')
+      .choices(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
+      .default('info'),
+  );
+  does<AgentFlags>(run, shell, runAgent);
+
+  const doctor = withAgentFlags(
+    subcommand(agent, {
+      usage: 'doctor',
+      summary: 'check from this node everything an agent needs, in one paragraph; disturbs nothing',
+      examples: ['muster agent doctor --config /etc/muster/agent.yaml'],
+    }),
+  );
+  does<AgentFlags>(doctor, shell, examine);
+}
+
+function withAgentFlags(command: Command): Command {
+  return command
+    .option('--server <url>', 'URL of the server')
+    .option('--org <name>', 'organization (default: default)')
+    .option('--name <name>', 'name of this node (default: the host name)')
+    .option('--key <file>', 'private key (default: client.pem in the data directory)')
+    .option('--enroll <token>', 'enrolment token: make a key and register it; ignored once enrolled')
+    .option('--data-dir <dir>', 'where key, incarnation and job files live (default: ./muster-agent)')
+    .option('--config <file>', 'commands it accepts, labels and the settings above, JSON or YAML')
+    .option('--json', 'JSON instead of text');
+}
+
+async function runAgent(call: Call<AgentFlags>): Promise<number> {
+  const { createAgentLogger, startAgent } = await import('@muster/agent');
+  const { logLevel, ...options } = call.options;
+  const leaving = new AbortController();
+  const stopped = new Promise<void>((resolve) => {
+    const done = call.world.onSignal(['SIGINT', 'SIGTERM'], () => {
+      // A second signal ends the process at once, as the system does by default.
+      done();
+      leaving.abort();
+      resolve();
+    });
+  });
+  const starting = startAgent(
+    { ...options, signal: leaving.signal },
+    { clock: systemClock, logger: createAgentLogger(logLevel), random: Math.random },
+  );
+  const agent = await starting.catch((error: unknown) => {
+    if (leaving.signal.aborted) return null;
+    throw error;
+  });
+  if (agent === null) return EXIT.ok;
+  call.world.onSignal(['SIGHUP'], () => void agent.reload());
+  call.world.onSignal(['SIGUSR1'], () => agent.reconfigure());
+  await stopped;
+  await agent.stop();
+  return EXIT.ok;
+}
+
+async function examine(call: Call<AgentFlags>): Promise<number> {
+  const { doctor } = await import('@muster/agent');
+  const { logLevel: _, ...options } = call.options;
+  const found = await doctor(options, systemClock);
+  call.out.document(found);
+  for (const { name, ok, detail } of found.checks) {
+    call.out.line(`${call.out.status(ok ? 'ok' : 'failed')}${ok ? '     ' : ' '} ${name}: ${detail}`);
+  }
+  call.out.line();
+  call.out.line(found.paragraph);
+  return found.ok ? EXIT.ok : EXIT.failed;
 }

@@ -15,6 +15,7 @@ interface AuditOptions {
   readonly actor?: string;
   readonly action?: string;
   readonly after?: string;
+  readonly before?: string;
   readonly limit: number;
 }
 
@@ -27,11 +28,13 @@ export function addAudit(program: Command, shell: Shell): void {
   command
     .option('--actor <name>', 'only what this user, node or service did')
     .option('--action <name>', 'only this action, e.g. push.start')
-    .option('--after <id>', 'only entries after this one')
+    .option('--after <id>', 'entries after this one, oldest first')
+    .option('--before <id>', 'entries before this one, newest first')
     .option('--limit <n>', 'at most this many', Number, 100);
   does<AuditOptions>(command, shell, async (call) => {
-    const { actor, action, after, limit } = call.options;
-    const entries = await call.client.get<AuditEntry[]>(call.client.inOrg('audit'), { actor, action, after, limit });
+    const { actor, action, after, before, limit } = call.options;
+    const query = { actor, action, after, before, limit };
+    const entries = await call.client.get<AuditEntry[]>(call.client.inOrg('audit'), query);
     call.out.document(entries);
     call.out.table(
       ['Id', 'Time', 'Actor', 'Action', 'Target', 'Outcome'],

@@ -27,7 +27,7 @@ export function addDemo(program: Command, shell: Shell): void {
 async function demo(call: Call<DemoOptions>): Promise<number> {
   const processes = new DemoProcesses(mkdtempSync(join(tmpdir(), 'muster-demo-')));
   const interrupted = new Promise<never>((_, reject) => {
-    call.world.onSignal((signal) => reject(new Interrupted(signal === 'SIGINT' ? 130 : 143)));
+    call.world.onSignal(['SIGINT', 'SIGTERM'], (signal) => reject(new Interrupted(signal === 'SIGINT' ? 130 : 143)));
   });
   let kept = false;
   try {

@@ -52,7 +52,7 @@ function addList(org: Command, shell: Shell): void {
 function addRemove(org: Command, shell: Shell): void {
   const command = clientCommand(org, {
     usage: 'rm <name>',
-    summary: 'delete an organization with everything in it (server administrators)',
+    summary: 'delete an organization without nodes, with its groups, tokens and jobs (server administrators)',
     examples: ['muster org rm staging'],
   });
   does<object>(command, shell, async (call) => {

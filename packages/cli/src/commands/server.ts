@@ -2,9 +2,10 @@ import { EXIT } from '@muster/wire';
 import type { Command } from 'commander';
 import { type Call, does, type Shell, subcommand } from '../shell.js';
 
-interface ServerOptions {
+interface ServerFlags {
   readonly config?: string;
   readonly checkConfig?: boolean;
+  readonly json?: boolean;
 }
 
 /** The flags come from the configuration schema, which only the server package knows; it is loaded when needed. */
@@ -21,27 +22,37 @@ export async function addServer(program: Command, shell: Shell, withFlags: boole
   });
   command
     .option('--config <file>', 'settings of the server, JSON or YAML')
-    .option('--check-config', 'print the settings that would be used, and stop');
+    .option('--check-config', 'print the settings that would be used, as JSON, and stop')
+    .option('--json', 'changes nothing: logs and settings are JSON anyway');
   if (withFlags) {
     const { describeConfig } = await import('@muster/server');
-    for (const row of describeConfig()) {
-      const flag = row.type === 'boolean' ? row.flag : `${row.flag} <${row.type}>`;
-      command.option(flag, row.description + (row.default === undefined ? '' : ` (default: ${row.default})`));
+    for (const { flag, type, description, default: fallback } of describeConfig()) {
+      const about =
+        fallback === undefined || fallback === 'false' ? description : `${description} (default: ${fallback})`;
+      command.option(type === 'boolean' ? flag : `${flag} <${type}>`, about);
     }
   }
-  does<ServerOptions>(command, shell, serve);
+  does<ServerFlags>(command, shell, serve);
 }
 
-async function serve(call: Call<ServerOptions>): Promise<number> {
+async function serve(call: Call<ServerFlags>): Promise<number> {
   const { loadConfig, redactConfig, startServer } = await import('@muster/server');
-  const { config: file, checkConfig, ...flags } = call.options;
+  const { config: file, checkConfig, json: _, ...flags } = call.options;
   const config = loadConfig({ file, env: call.world.env, flags });
   if (checkConfig === true) {
     call.world.stdout.write(`${JSON.stringify(redactConfig(config), null, 2)}\n`);
     return EXIT.ok;
   }
-  const server = await startServer(config);
-  await new Promise<void>((resolve) => call.world.onSignal(() => resolve()));
+  const told = new Promise<null>((resolve) => {
+    const done = call.world.onSignal(['SIGINT', 'SIGTERM'], () => {
+      // A second signal ends the process at once, as the system does by default.
+      done();
+      resolve(null);
+    });
+  });
+  const server = await startServer(config, { print: (line) => call.world.stdout.write(`${line}\n`) });
+  const end = await Promise.race([told, server.failed.then((cause) => ({ cause }))]);
   await server.stop();
+  if (end !== null) throw end.cause;
   return EXIT.ok;
 }

@@ -30,7 +30,7 @@ export function addToken(program: Command, shell: Shell): void {
     .option('--ttl <duration>', 'how long it lasts', parseDuration, 3600);
   does<{ readonly uses: number; readonly ttl: number }>(create, shell, async (call) => {
     const { uses, ttl } = call.options;
-    const made = await call.client.post<EnrolToken>(call.client.inOrg('tokens'), { uses, ttl });
+    const made = await call.client.post<EnrolToken>(call.client.inOrg('tokens'), { uses, ttl: Math.ceil(ttl) });
     call.out.document(made);
     call.out.line(made.token);
     call.out.note(`for ${uses} ${uses === 1 ? 'agent' : 'agents'}, until ${timeText(made.expires_at)}`);
@@ -88,7 +88,7 @@ export function addAccessToken(program: Command, shell: Shell): void {
     const { user, ttl } = call.options;
     const made = await call.client.post<AccessToken>(pathOf('access_tokens'), {
       ...(user === undefined ? {} : { user }),
-      ttl,
+      ttl: Math.ceil(ttl),
     });
     call.out.document(made);
     call.out.line(made.token);

@@ -38,8 +38,7 @@ export class DemoProcesses {
       cwd: this.directory,
       detached: true,
       stdio: ['ignore', log, log],
-      // Settings of the caller's own server must not reach the demo.
-      env: Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('MUSTER_'))),
+      env: demoEnvironment(),
     });
     this.#started.push({ name, logFile, child });
   }
@@ -81,6 +80,12 @@ export class DemoProcesses {
   #killAll(how: NodeJS.Signals): void {
     for (const started of this.#started) signal(started, how);
   }
+}
+
+/** Settings of the caller's own server must not reach the demo's; marks of a test stay. */
+function demoEnvironment(): NodeJS.ProcessEnv {
+  const kept = ([name]: [string, unknown]) => !name.startsWith('MUSTER_') || name.startsWith('MUSTER_TEST_');
+  return Object.fromEntries(Object.entries(process.env).filter(kept));
 }
 
 /** To the whole process group; one that is gone already is what we want. */

@@ -4,6 +4,7 @@ import { capturedText } from '../commands/push/captured.js';
 import { jobNodes, reasonText } from '../commands/push/job-nodes.js';
 import { watchJob } from '../commands/push/watching.js';
 import type { Call } from '../shell.js';
+import { summaryLines } from '../summary.js';
 import { joinWords } from '../words.js';
 
 export interface DemoJob {
@@ -36,6 +37,7 @@ export async function showJob(call: Call<object>, client: Client, job: DemoJob):
   );
   out.table(['Node name', 'Status', 'Reason', 'Output'], rows, 1);
   out.line(`Job ${out.status(watched.job.status)}`);
+  for (const line of summaryLines(nodes)) out.line(`  ${line}`);
   return watched.job;
 }
 

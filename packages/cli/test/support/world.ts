@@ -6,7 +6,7 @@ export interface TestWorld extends World {
   readonly err: () => string;
   /** What a person types. */
   readonly type: (text: string) => void;
-  readonly signal: (name: 'SIGINT' | 'SIGTERM') => void;
+  readonly signal: (name: NodeJS.Signals) => void;
 }
 
 /** A process around a command, in memory. `terminal` makes all three streams a terminal. */
@@ -29,16 +29,17 @@ export function testWorld(
     },
   });
   const stdin = Object.assign(new PassThrough(), { isTTY: terminal });
-  const handlers = new Set<(signal: 'SIGINT' | 'SIGTERM') => void>();
+  const handlers = new Set<(signal: NodeJS.Signals) => void>();
   return {
     env: options.env ?? {},
     cwd: options.cwd ?? '/',
     stdout: sink('out'),
     stderr: sink('err'),
     stdin,
-    onSignal(handler) {
-      handlers.add(handler);
-      return () => handlers.delete(handler);
+    onSignal(signals, handler) {
+      const matching = (signal: NodeJS.Signals) => signals.includes(signal) && handler(signal);
+      handlers.add(matching);
+      return () => handlers.delete(matching);
     },
     now: options.now ?? (() => Date.now()),
     out: () => written.out,

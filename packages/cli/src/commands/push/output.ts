@@ -2,7 +2,7 @@ import { EXIT, MusterError } from '@muster/wire';
 import { type Command, Option } from 'commander';
 import { printable } from '../../printable.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
-import { jobNodes } from './job-nodes.js';
+import { jobNode, jobNodes } from './job-nodes.js';
 import { type OutputInfo, readOutput, type StreamName } from './output-stream.js';
 
 interface OutputOptions {
@@ -49,6 +49,8 @@ async function oneNode(call: Call<OutputOptions>, id: string, node: string): Pro
     }),
   );
   if (found.some((info) => info !== null)) return EXIT.ok;
+  // Which of the three is missing: the job, the node in it, or its output?
+  await jobNode(call, id, node);
   throw new MusterError('not_found', { kind: 'output of node', name: node });
 }
 

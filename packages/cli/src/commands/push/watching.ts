@@ -89,7 +89,7 @@ class Interrupts {
     this.#id = id;
     this.#line = line;
     this.#leaving = leaving;
-    this.#unsubscribe = call.world.onSignal((signal) => {
+    this.#unsubscribe = call.world.onSignal(['SIGINT', 'SIGTERM'], (signal) => {
       if (signal === 'SIGINT' && isInteractive(call.world) && !this.asking) void this.#ask();
       else this.#leave(signal === 'SIGINT' ? EXIT_INTERRUPTED : EXIT_TERMINATED);
     });

@@ -47,6 +47,7 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
     },
     schema: {
       tags,
+      operationId: 'startJob',
       summary: 'Start a push job',
       params: schemas.OrgParams,
       body: schemas.JobBody,
@@ -72,6 +73,7 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
     },
     schema: {
       tags,
+      operationId: 'previewJob',
       summary: 'Which nodes a job would have, without starting it',
       params: schemas.OrgParams,
       body: schemas.TargetBody,
@@ -91,6 +93,7 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
     config: { permission: 'push:read' },
     schema: {
       tags,
+      operationId: 'listJobs',
       summary: 'Jobs, newest first',
       description: 'A `Link: <…>; rel="next"` header leads to older jobs.',
       params: schemas.OrgParams,
@@ -118,6 +121,7 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
     config: { permission: 'push:read' },
     schema: {
       tags,
+      operationId: 'getJob',
       summary: 'One job with its nodes by status',
       params: schemas.JobParams,
       querystring: schemas.JobQuery,
@@ -136,6 +140,7 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
     config: { permission: 'push:read' },
     schema: {
       tags,
+      operationId: 'listJobNodes',
       summary: 'The nodes of a job in full, by name',
       description: 'A `Link: <…>; rel="next"` header leads to further nodes.',
       params: schemas.JobParams,
@@ -166,6 +171,7 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
     config: { permission: 'push:execute' },
     schema: {
       tags,
+      operationId: 'abortJob',
       summary: 'Abort a job; harmless when it has finished',
       params: schemas.JobParams,
       response: { 200: schemas.JobAnswer },

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { Type } from 'typebox';
 import { MAX_PAGE } from './limits.js';
 
@@ -106,3 +107,9 @@ export const PreviewAnswer = Type.Object({
   nodes: Type.Array(Type.String()),
   restricted: Type.Array(Type.String(), { description: 'Nodes the caller may not run commands on' }),
 });
+
+export const EventStreamAnswer = { content: { 'text/event-stream': { schema: Type.String() } } };
+/** Bytes are streamed, never held whole. */
+export const OutputAnswer = {
+  content: { 'application/octet-stream': { schema: Type.Unsafe<Readable>({ type: 'string', format: 'binary' }) } },
+};

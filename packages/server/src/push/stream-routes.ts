@@ -37,10 +37,11 @@ export function feedRoutes(app: App, deps: StreamRouteDeps): void {
     config,
     schema: {
       tags: ['event feeds'],
+      operationId: 'followOrganization',
       summary: 'Starts and ends of all jobs, as server-sent events',
       description: 'Never ends. `Last-Event-ID` goes on after an event.',
       params: schemas.OrgParams,
-      produces: ['text/event-stream'],
+      response: { 200: schemas.EventStreamAnswer },
     },
     handler: async (request, reply) => {
       const { id } = request.organization;
@@ -56,10 +57,11 @@ export function feedRoutes(app: App, deps: StreamRouteDeps): void {
     config,
     schema: {
       tags: ['event feeds'],
+      operationId: 'followJob',
       summary: 'Everything that happens in one job, as server-sent events',
       description: 'Ends with the job. Some time after its end: one `summary` event.',
       params: schemas.JobParams,
-      produces: ['text/event-stream'],
+      response: { 200: schemas.EventStreamAnswer },
     },
     handler: async (request, reply) => {
       const { organization, params, headers } = request;
@@ -122,13 +124,14 @@ function outputRoute(app: App, deps: StreamRouteDeps, stream: OutputStream): voi
     config: { permission: 'push:read', accept: 'application/octet-stream' },
     schema: {
       tags: ['push jobs'],
+      operationId: stream === 'stdout' ? 'getJobStdout' : 'getJobStderr',
       summary: `What a node wrote to ${stream}`,
       description:
         '`X-Muster-Complete` tells whether the node has finished, `X-Muster-Dropped-Bytes` how many bytes over the ' +
         'limit were dropped from the middle.',
       params: schemas.OutputParams,
       querystring: schemas.OutputQuery,
-      produces: ['application/octet-stream'],
+      response: { 200: schemas.OutputAnswer },
     },
     handler: async (request, reply) => {
       const { organization, params, query } = request;

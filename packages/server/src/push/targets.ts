@@ -1,8 +1,8 @@
-import { compile, parseSelector, SelectorError } from '@muster/selector';
 import type { Schema } from '@muster/store';
 import { MusterError } from '@muster/wire';
 import type { Kysely } from 'kysely';
 import type { Identity, Organization } from '../auth/types.js';
+import { searchNodes } from '../nodes/search.js';
 import type { NodeRegistry } from '../nodes/types.js';
 import { invalid } from './fields.js';
 import { findJob, jobNodeNames } from './reads.js';
@@ -52,7 +52,7 @@ async function targetNames(deps: TargetDeps, org: Organization, target: Target):
     case 'nodes':
       return target.nodes;
     case 'search':
-      return search(deps.nodes, org, target.query);
+      return searchNodes(deps.nodes, deps.nodes.list(org.id), target.query).map((node) => node.name);
     case 'node_group': {
       const names = await deps.access.nodeGroup(org, target.name);
       if (names === undefined) throw new MusterError('not_found', { kind: 'node group', name: target.name });
@@ -63,24 +63,6 @@ async function targetNames(deps: TargetDeps, org: Organization, target: Target):
       if (job === undefined) throw new MusterError('not_found', { kind: 'job', name: target.jobId });
       return jobNodeNames(deps.read, target.jobId, target.statuses);
     }
-  }
-}
-
-function search(nodes: NodeRegistry, org: Organization, query: string): readonly string[] {
-  const matches = compileSearch(query);
-  return nodes
-    .list(org.id)
-    .filter((node) => matches(nodes.attributes(node)))
-    .map((node) => node.name);
-}
-
-function compileSearch(query: string): ReturnType<typeof compile> {
-  try {
-    return compile(parseSelector(query, { sugar: true }));
-  } catch (error) {
-    if (!(error instanceof SelectorError)) throw error;
-    const { position, reason, hint } = error;
-    throw new MusterError('invalid_selector', { position, reason, hint }, { cause: error });
   }
 }
 

@@ -26,6 +26,9 @@ function refusal(body: unknown, text?: string): MusterError {
 
 const message = (body: unknown, text?: string): string => refusal(body, text).message;
 
+/** `it.each` would spread lists. */
+const each = (...values: unknown[]): [unknown][] => values.map((value) => [value]);
+
 const NO_COMMAND = 'invalid command supplied';
 const NO_NODES = 'at least one node must be supplied';
 const BAD_TIMEOUT = 'invalid type supplied for run_timeout (expected a number)';
@@ -102,11 +105,11 @@ describe('sheet §7.5: refusals, row by row', () => {
     ...['', 'DONKEY', [false], [null], [{}], {}, 0, false, null].map((nodes) => ({ command: 'x', nodes })),
   ])('row 2, JOBS-63: %j', (body) => expect(message(body)).toBe(NO_NODES));
 
-  it.each(['', '1', [], {}, false, null])('row 3, JOBS-67: run_timeout %j', (run_timeout) =>
+  it.each(each('', '1', [], {}, false, null))('row 3, JOBS-67: run_timeout %j', (run_timeout) =>
     expect(message({ ...GOOD, run_timeout })).toBe(BAD_TIMEOUT),
   );
 
-  it.each(['', '1', [], {}, false, null, '80', '%', 'x%', '1e2%'])('row 4, JOBS-65: quorum %j', (quorum) =>
+  it.each(each('', '1', [], {}, false, null, '80', '%', 'x%', '1e2%'))('row 4, JOBS-65: quorum %j', (quorum) =>
     expect(message({ ...GOOD, quorum })).toBe(BAD_QUORUM),
   );
 
@@ -123,7 +126,7 @@ describe('sheet §7.5: refusals, row by row', () => {
     { file: null },
   ])('row 5: %j', (extra) => expect(message({ ...GOOD, ...extra })).toBe(UNKNOWN));
 
-  it.each([[], 'text', 1, null, true, undefined])('row 5: the body is %j', (body) =>
+  it.each(each([], 'text', 1, null, true, undefined))('row 5: the body is %j', (body) =>
     expect(message(body, String(JSON.stringify(body)))).toBe(UNKNOWN),
   );
 

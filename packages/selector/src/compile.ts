@@ -175,12 +175,15 @@ function compare(comparing: Comparing, left: Scalar | null, right: Scalar | null
   return comparing.holds(left, right);
 }
 
-/** Sugar sees every attribute as text; NULL stays unknown. */
+/**
+ * Sugar sees every attribute as text. As in Lucene, and unlike SQL, a term about an absent attribute is false:
+ * `NOT env:prod` finds the nodes that have no `env`, too.
+ */
 function ofText(name: string, test: (text: string) => boolean): Test {
   const read = attribute(name);
   return (attributes) => {
     const found = read(attributes);
-    return found === null ? null : test(String(found));
+    return found !== null && test(String(found));
   };
 }
 

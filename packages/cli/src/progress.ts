@@ -110,7 +110,8 @@ export class StatusLine {
     const { env, stderr } = this.#world;
     const unicode = /utf-?8/i.test(`${env.LC_ALL ?? ''}${env.LC_CTYPE ?? ''}${env.LANG ?? ''}`);
     const line = progressLine(this.#tally, this.#world.now() - this.#startedAt, {
-      ...(stderr.columns === undefined ? {} : { columns: stderr.columns }),
+      // Some terminals say that they have no columns.
+      columns: stderr.columns || DEFAULT_COLUMNS,
       unicode,
       trouble: this.#trouble,
     });

@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EXIT } from '@muster/wire';
 import type { Command } from 'commander';
-import { isSuccess } from '../api.js';
-import type { Client } from '../client.js';
-import { DEMO_NODES, FAILING_NODE, REFUSING_NODE, startAgents, startServer } from '../demo/fleet.js';
+import { isSuccess, type Job } from '../api.js';
+import { DEMO_NODES, type DemoServer, FAILING_NODE, REFUSING_NODE, startAgents, startServer } from '../demo/fleet.js';
 import { DemoProcesses } from '../demo/processes.js';
 import { Interrupted, showJob } from '../demo/show.js';
 import { type Call, does, type Shell, subcommand } from '../shell.js';
@@ -20,31 +19,32 @@ export function addDemo(program: Command, shell: Shell): void {
     summary: 'a server, five agents and two push jobs on this machine, in a scratch directory',
     examples: ['muster demo', 'muster demo --keep', 'npm run demo -- --keep'],
   });
-  command.option('--keep', 'leave the server and the agents running');
+  command
+    .option('--keep', 'leave the server and the agents running')
+    .option('--json', 'the two jobs as one JSON document instead of text');
   does<DemoOptions>(command, shell, demo);
 }
 
 async function demo(call: Call<DemoOptions>): Promise<number> {
   const processes = new DemoProcesses(mkdtempSync(join(tmpdir(), 'muster-demo-')));
   const interrupted = new Promise<never>((_, reject) => {
-    call.world.onSignal(['SIGINT', 'SIGTERM'], (signal) => reject(new Interrupted(signal === 'SIGINT' ? 130 : 143)));
+    call.world.onSignal(['SIGINT', 'SIGTERM', 'SIGHUP'], (signal) => reject(new Interrupted(signal)));
   });
   let kept = false;
   try {
-    const { config, url, succeeded } = await Promise.race([perform(call, processes), interrupted]);
-    if (call.options.keep === true) {
-      kept = true;
-      processes.abandon();
-      tellKept(call, processes, url, config);
-    } else {
-      tellNext(call);
-    }
-    return succeeded ? EXIT.ok : EXIT.failed;
+    const { server, jobs } = await Promise.race([perform(call, processes), interrupted]);
+    const running = { url: server.url, config: server.config, pids: processes.pids, directory: processes.directory };
+    kept = call.options.keep === true;
+    call.out.document({ jobs, ...(kept ? { running } : {}) });
+    if (kept) tellKept(call, running);
+    else tellNext(call);
+    return wentAsPlanned(jobs) ? EXIT.ok : EXIT.failed;
   } catch (error) {
     if (error instanceof Interrupted) return error.exit;
     throw error;
   } finally {
-    if (!kept) await processes.stop();
+    if (kept) processes.abandon();
+    else await processes.stop();
   }
 }
 
@@ -52,59 +52,66 @@ async function perform(call: Call<DemoOptions>, processes: DemoProcesses) {
   const { out } = call;
   out.line(out.paint('Muster demo', 'bold'));
   out.line(`Scratch directory ${processes.directory}`);
-  const { url, config, client } = await startServer(processes);
-  out.line(`Server            ${url}  (SQLite, everything in one process)`);
-  let seen = -1;
-  await startAgents(processes, client, (available) => {
-    if (available !== seen && call.world.stderr.isTTY === true) {
-      call.world.stderr.write(`\r\u001b[2KAgents            ${available} of ${DEMO_NODES.length} available`);
-    }
-    seen = available;
-  });
-  if (call.world.stderr.isTTY === true) call.world.stderr.write('\r\u001b[2K');
+  const server = await startServer(processes);
+  out.line(`Server            ${server.url}  (SQLite, everything in one process)`);
+  await startAgents(processes, server.client, (available) => tellAgents(call, available));
   out.line(`Agents            ${DEMO_NODES.join(' ')}  (enrolled with one token, each with its own key)`);
-  return { url, config, succeeded: await bothJobs(withClient(call, client), client) };
+  const inside = insideDemo(call, server);
+  const jobs = [
+    await showJob(inside, {
+      title: 'One command on all five nodes, which starts only when all five have committed',
+      shown: "'env:demo' --quorum 100% --capture -- uname -a",
+      body: { command: 'uname -a', search: 'env:demo', quorum: '100%' },
+    }),
+    await showJob(inside, {
+      title: `Four of five are enough: ${REFUSING_NODE} does not allow this command, and on ${FAILING_NODE} it fails`,
+      shown: "'env:demo' --quorum 80% --capture -- check-disk",
+      body: { command: 'check-disk', search: 'env:demo', quorum: '80%' },
+    }),
+  ] as const;
+  return { server, jobs };
 }
 
-/** The demo's own server instead of the one the caller may have configured. */
-function withClient(call: Call<DemoOptions>, client: Client): Call<DemoOptions> {
-  const { world, out, options, args, words } = call;
+/** A line that counts up, on a terminal only. */
+function tellAgents({ world }: Call<object>, available: number): void {
+  if (world.stderr.isTTY !== true) return;
+  const all = available === DEMO_NODES.length;
+  world.stderr.write(`\r\u001b[2K${all ? '' : `Agents            ${available} of ${DEMO_NODES.length} available`}`);
+}
+
+/** The demo's own server instead of the one the caller may have configured, and Ctrl-C means the whole demo. */
+function insideDemo(call: Call<DemoOptions>, { client }: DemoServer): Call<DemoOptions> {
+  const { out, options, args, words } = call;
+  const world = { ...call.world, onSignal: () => () => {} };
   const settings = { ...client.settings, confirmAbove: DEMO_NODES.length, source: 'the demo' };
   return { world, out, options, args, words, settings, client };
 }
 
-/** True when both went as they should: the second one with one refusal and one failure. */
-async function bothJobs(call: Call<DemoOptions>, client: Client): Promise<boolean> {
-  const first = await showJob(call, client, {
-    title: 'One command on all five nodes, which starts only when all five have committed',
-    shown: "'env:demo' --quorum 100% --capture -- uname -a",
-    words: ['uname', '-a'],
-    body: { search: 'env:demo', quorum: '100%' },
-  });
-  const second = await showJob(call, client, {
-    title: `Four of five are enough: ${REFUSING_NODE} does not allow this command, and on ${FAILING_NODE} it fails`,
-    shown: "'env:demo' --quorum 80% --capture -- check-disk",
-    words: ['check-disk'],
-    body: { search: 'env:demo', quorum: '80%' },
-  });
+/** The second job with exactly one refusal and one failure. */
+function wentAsPlanned([first, second]: readonly [Job, Job]): boolean {
   const { nacked, failed } = second.nodes ?? {};
   return isSuccess(first) && nacked?.join() === REFUSING_NODE && failed?.join() === FAILING_NODE;
 }
 
-function tellKept(call: Call<object>, processes: DemoProcesses, url: string, config: string): void {
-  const { out } = call;
-  out.line();
-  out.line(out.paint('It keeps running.', 'bold'));
-  out.line(`  Server      ${url}   API: ${url}/docs`);
-  out.line(`  CLI         export MUSTER_CONFIG=${config}`);
-  out.line('  Try         npx muster node list');
-  out.line("              npx muster push start 'role:web' --capture -- uname -a");
-  out.line('              npx muster push list');
-  out.line(`  Stop it     kill ${processes.pids.join(' ')}; rm -r ${processes.directory}`);
+interface Running {
+  readonly url: string;
+  readonly config: string;
+  readonly pids: readonly number[];
+  readonly directory: string;
 }
 
-function tellNext(call: Call<object>): void {
-  const { out } = call;
+function tellKept({ out }: Call<object>, { url, config, pids, directory }: Running): void {
+  out.line();
+  out.line(out.paint('It keeps running.', 'bold'));
+  out.line(`  Server   ${url}   API: ${url}/docs`);
+  out.line(`  CLI      export MUSTER_CONFIG=${config}`);
+  out.line('  Try      npx muster node list');
+  out.line("           npx muster push start 'role:web' --capture -- uname -a");
+  out.line('           npx muster push list');
+  out.line(`  Stop it  kill ${pids.join(' ')}; rm -r ${directory}`);
+}
+
+function tellNext({ out }: Call<object>): void {
   out.line();
   out.line(out.paint('Everything is stopped and removed. What to try next:', 'bold'));
   out.line('  npm run demo -- --keep     the same, but leave it running to play with');

@@ -25,8 +25,15 @@ function agentConfig(name: string): object {
   };
 }
 
-/** A server in `directory` on free ports; resolves when it answers. */
-export async function startServer(processes: DemoProcesses): Promise<{ url: string; config: string; client: Client }> {
+export interface DemoServer {
+  readonly url: string;
+  /** Settings of the CLI, as its first admin. */
+  readonly config: string;
+  readonly client: Client;
+}
+
+/** A server on free ports; resolves when it answers. */
+export async function startServer(processes: DemoProcesses): Promise<DemoServer> {
   const [http = 0, heartbeat = 0, command = 0] = await freePorts(3);
   const dataDir = `${processes.directory}/server`;
   processes.start('server', [

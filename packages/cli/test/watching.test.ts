@@ -1,0 +1,178 @@
+import type { ServerResponse } from 'node:http';
+import { afterEach, expect, test } from 'vitest';
+import { run } from '../src/run.js';
+import { type Answer, type ApiServer, apiServer, json, type Received } from './support/api-server.js';
+import { type TestWorld, testWorld } from './support/world.js';
+
+const JOB = '/organizations/o/pushy/jobs/J';
+const FEED = '/organizations/o/pushy/job_status_feed/J';
+
+let server: ApiServer | undefined;
+afterEach(() => server?.close());
+
+/** A job whose feed and end a test writes itself. */
+class ScriptedJob {
+  status = 'running';
+  nodes: Record<string, string[]> = { running: ['a', 'b'] };
+  aborted = 0;
+  readonly readers: { readonly request: Received; readonly response: ServerResponse }[] = [];
+  #waiting: (() => void)[] = [];
+
+  get routes(): Readonly<Record<string, Answer>> {
+    const about: Answer = (request, response) =>
+      json({ id: 'J', command: 'x', status: this.status, run_timeout: 1, nodes: this.nodes })(request, response);
+    return {
+      [`GET ${JOB}`]: about,
+      [`PUT ${JOB}/abort`]: (request, response) => {
+        this.aborted++;
+        about(request, response);
+        this.#wake();
+      },
+      [`GET ${JOB}/nodes`]: (request, response) =>
+        json(
+          Object.entries(this.nodes).flatMap(([status, names]) =>
+            names.map((node_name) => ({
+              node_name,
+              status,
+              reason: null,
+              exit_code: null,
+              signal: null,
+              updated_at: '',
+            })),
+          ),
+        )(request, response),
+      [`GET ${FEED}`]: (request, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.flushHeaders();
+        this.readers.push({ request, response });
+        this.#wake();
+      },
+    };
+  }
+
+  /** Resolves when `ready` holds; looked at after every request that changes something. */
+  async when(ready: () => boolean): Promise<void> {
+    while (!ready()) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  send(reader: number, id: number, name: string, data: object): void {
+    const text = `event: ${name}\nid: job-${id}\ndata: ${JSON.stringify(data)}\n\n`;
+    this.readers[reader]?.response.write(text);
+  }
+
+  end(status: string, nodes: Record<string, string[]>): void {
+    this.status = status;
+    this.nodes = nodes;
+  }
+}
+
+async function watching(
+  job: ScriptedJob,
+  options: { readonly terminal?: boolean; readonly argv?: readonly string[] } = {},
+): Promise<{ readonly world: TestWorld; readonly exit: Promise<number> }> {
+  server = await apiServer(job.routes);
+  const env = { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' };
+  const world = testWorld({ env, terminal: options.terminal === true });
+  const exit = run(options.argv ?? ['push', 'watch', 'J'], world);
+  await job.when(() => job.readers.length === 1);
+  return { world, exit };
+}
+
+test('watching ends with the job; the exit code is its success', async () => {
+  const job = new ScriptedJob();
+  const { world, exit } = await watching(job);
+  job.end('complete', { succeeded: ['a', 'b'] });
+  job.send(0, 7, 'job_complete', { status: 'complete' });
+  expect(await exit).toBe(0);
+  expect(world.out()).toBe('Job J complete\n2 nodes completed successfully\n');
+});
+
+test('a node that failed is shown, and the exit code is 1', async () => {
+  const job = new ScriptedJob();
+  const { world, exit } = await watching(job);
+  job.end('complete', { succeeded: ['a'], failed: ['b'] });
+  job.send(0, 7, 'job_complete', { status: 'complete' });
+  expect(await exit).toBe(1);
+  expect(world.out()).toContain('1 node completed with errors\n1 node completed successfully\n');
+  expect(world.out()).toMatch(/^b +failed/m);
+});
+
+test('a broken stream is opened again after the last event, and no event is told twice', async () => {
+  const job = new ScriptedJob();
+  const { world, exit } = await watching(job, { argv: ['push', 'watch', 'J', '--json'] });
+  job.send(0, 1, 'run_start', { node: 'a' });
+  job.send(0, 2, 'run_start', { node: 'b' });
+  job.readers[0]?.response.end();
+  await job.when(() => job.readers.length === 2);
+  expect(job.readers[1]?.request.headers['last-event-id']).toBe('job-2');
+  job.end('complete', { succeeded: ['a', 'b'] });
+  job.send(1, 3, 'job_complete', { status: 'complete' });
+  expect(await exit).toBe(0);
+  const lines = world
+    .out()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { id: string });
+  expect(lines.map(({ id }) => id)).toEqual(['job-1', 'job-2', 'job-3']);
+});
+
+test('sheet §7.10: a job that crashed ends without an event, and watching ends too', async () => {
+  const job = new ScriptedJob();
+  const { exit } = await watching(job);
+  job.end('crashed', { crashed: ['a', 'b'] });
+  job.readers[0]?.response.end();
+  expect(await exit).toBe(1);
+});
+
+test('Ctrl-C at a terminal asks; yes aborts, and watching goes on to the end', async () => {
+  const job = new ScriptedJob();
+  const { world, exit } = await watching(job, { terminal: true });
+  world.signal('SIGINT');
+  expect(world.err()).toContain('Abort job J?');
+  world.type('y\n');
+  await job.when(() => job.aborted === 1);
+  job.end('aborted', { aborted: ['a', 'b'] });
+  job.send(0, 7, 'job_complete', { status: 'aborted' });
+  expect(await exit).toBe(1);
+});
+
+test('Ctrl-C at a terminal asks; no changes nothing', async () => {
+  const job = new ScriptedJob();
+  const { world, exit } = await watching(job, { terminal: true });
+  world.signal('SIGINT');
+  world.type('n\n');
+  job.end('complete', { succeeded: ['a', 'b'] });
+  job.send(0, 7, 'job_complete', { status: 'complete' });
+  expect(await exit).toBe(0);
+  expect(job.aborted).toBe(0);
+});
+
+test('a second Ctrl-C leaves the job running and says how to go on', async () => {
+  const job = new ScriptedJob();
+  const { world, exit } = await watching(job, { terminal: true });
+  world.signal('SIGINT');
+  world.signal('SIGINT');
+  expect(await exit).toBe(130);
+  expect(job.aborted).toBe(0);
+  expect(world.err()).toContain('muster push watch J');
+  expect(world.err()).toContain('muster push abort J');
+});
+
+test('without a terminal Ctrl-C asks nothing and leaves the job running', async () => {
+  const job = new ScriptedJob();
+  const { world, exit } = await watching(job);
+  world.signal('SIGTERM');
+  expect(await exit).toBe(143);
+  expect(world.err()).not.toContain('Abort job');
+  expect(job.aborted).toBe(0);
+});
+
+test('a feed that is refused is an error, not a reason to try for ever', async () => {
+  server = await apiServer({ [`GET ${JOB}`]: json({ id: 'J', status: 'running', nodes: {} }) });
+  const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+  expect(await run(['push', 'watch', 'J'], world)).toBe(4);
+});

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { MusterError } from '@muster/wire';
 import type { App } from '../http/route.js';
 import type { EventStream, EventStreams } from '../http/sse.js';
@@ -24,6 +25,7 @@ export interface StreamRouteDeps extends JobRouteDeps {
   readonly stopping: AbortSignal;
 }
 
+const OCTETS = 'application/octet-stream';
 const PUSHY = '/organizations/:org/pushy';
 
 /** Event feeds (sheet §7.10). */
@@ -121,7 +123,7 @@ function outputRoute(app: App, deps: StreamRouteDeps, stream: OutputStream): voi
   app.route({
     method: 'GET',
     url: `${PUSHY}/jobs/:id/output/:node/${stream}`,
-    config: { permission: 'push:read', accept: 'application/octet-stream' },
+    config: { permission: 'push:read', accept: OCTETS },
     schema: {
       tags: ['push jobs'],
       operationId: stream === 'stdout' ? 'getJobStdout' : 'getJobStderr',
@@ -143,7 +145,6 @@ function outputRoute(app: App, deps: StreamRouteDeps, stream: OutputStream): voi
       if (summary === undefined || !(summary.present || follow)) {
         throw new MusterError('not_found', { kind: 'output', name: `${params.node}/${stream}` });
       }
-      reply.header('content-type', 'application/octet-stream').header('x-accel-buffering', 'no');
       const source = {
         read: deps.read,
         jobId: job.id,
@@ -153,16 +154,37 @@ function outputRoute(app: App, deps: StreamRouteDeps, stream: OutputStream): voi
       };
       if (!follow) {
         reply
+          .header('content-type', OCTETS)
           .header('x-muster-complete', String(summary.complete))
           .header('x-muster-dropped-bytes', String(summary.dropped));
         return reply.send(Readable.from(storedOutput(source), { objectMode: false }));
       }
-      const gone = new AbortController();
-      reply.raw.once('close', () => gone.abort());
-      const leave = (): void => gone.abort();
-      deps.stopping.addEventListener('abort', leave, { once: true });
-      gone.signal.addEventListener('abort', () => deps.stopping.removeEventListener('abort', leave), { once: true });
-      return reply.send(Readable.from(followedOutput(source, deps.controller, gone.signal), { objectMode: false }));
+      // The reader learns at once that it follows, not when the first byte comes.
+      reply.hijack();
+      reply.raw.writeHead(200, {
+        'content-type': OCTETS,
+        'cache-control': 'no-cache',
+        'x-accel-buffering': 'no',
+        'x-content-type-options': 'nosniff',
+      });
+      reply.raw.flushHeaders();
+      const bytes = followedOutput(source, deps.controller, readerLeft(reply.raw, deps.stopping));
+      pipeline(Readable.from(bytes, { objectMode: false }), reply.raw).catch((error: unknown) => {
+        if (!reply.raw.destroyed) deps.logger.error({ err: error }, 'following output failed');
+      });
+      return reply;
     },
   });
+}
+
+/** Aborted when the connection closes or the server stops. */
+function readerLeft(response: ServerResponse, stopping: AbortSignal): AbortSignal {
+  const left = new AbortController();
+  const leave = (): void => left.abort();
+  stopping.addEventListener('abort', leave, { once: true });
+  response.once('close', () => {
+    stopping.removeEventListener('abort', leave);
+    leave();
+  });
+  return left.signal;
 }

@@ -17,6 +17,7 @@ import {
   systemClock,
 } from '@muster/wire';
 import { Value } from 'typebox/value';
+import { afterAll } from 'vitest';
 import type { Identity, Organization } from '../src/auth/types.js';
 import { type ServerConfig, ServerConfigSchema } from '../src/config/schema.js';
 import { Metrics } from '../src/http/metrics.js';
@@ -24,8 +25,9 @@ import { createNodes, type Nodes } from '../src/nodes/index.js';
 import { KnownNode } from '../src/nodes/known-node.js';
 import type { Channel, Handlers, Transport } from '../src/nodes/transport.js';
 import type { JobPort } from '../src/nodes/types.js';
+import { createTestDatabase, type TestDatabase } from './support/database.js';
 
-/** The nodes layer on a real SQLite store, with the network in memory and a clock that stands still. */
+/** The nodes layer on a real store, with the network in memory and a clock that stands still. */
 
 export const ORG: Organization = { id: 'a'.repeat(32), name: 'acme' };
 export const INTERVAL = 1000;
@@ -119,23 +121,73 @@ export interface Fixture {
 
 interface FixtureOptions {
   readonly config?: ServerConfig;
-  readonly directory?: string;
+  readonly data?: TestData;
   readonly clock?: ManualClock;
   readonly before?: (nodes: Nodes) => void;
 }
 
+export interface TestData {
+  readonly store: Store;
+  /** The store of the next server process on the same data. */
+  reopen(): Promise<TestData>;
+  /** Leaves it, emptied, to the next test. */
+  release(): Promise<void>;
+  /** Closes and deletes. */
+  drop(): Promise<void>;
+}
+
+/** Databases of tests that are over. Making one takes longer than most tests, so the next test takes it. */
+const spare: TestData[] = [];
+afterAll(async () => {
+  for (const data of spare.splice(0)) await data.drop();
+});
+
+/** A database with one organization and nothing else: SQLite, or PostgreSQL when the suite runs on it. */
+export async function createTestData(): Promise<TestData> {
+  const used = spare.pop();
+  if (used !== undefined) return used;
+  const directory = await mkdtemp(join(tmpdir(), 'muster-nodes-'));
+  const database = await createTestDatabase();
+  const data = await openTestData(directory, database);
+  await data.store.transact(async (trx) => {
+    await trx
+      .insertInto('organizations')
+      .values({ ...ORG, created_at: 0 })
+      .execute();
+  });
+  return data;
+}
+
+async function openTestData(directory: string, database: TestDatabase): Promise<TestData> {
+  const { url } = database;
+  const store = await open(
+    url === undefined ? { kind: 'sqlite', path: join(directory, 'muster.db') } : { kind: 'postgres', url },
+    { clock: systemClock },
+  );
+  const data: TestData = {
+    store,
+    async reopen() {
+      await store.close();
+      return openTestData(directory, database);
+    },
+    async release() {
+      await store.transact(async (trx) => {
+        await trx.deleteFrom('nodes').execute();
+      });
+      spare.push(data);
+    },
+    async drop() {
+      await store.close();
+      await database.drop();
+      await rm(directory, { recursive: true });
+    },
+  };
+  return data;
+}
+
 export async function startNodes(options: FixtureOptions = {}): Promise<Fixture> {
-  const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 'muster-nodes-')));
-  const inner = await open({ kind: 'sqlite', path: join(directory, 'muster.db') }, { clock: systemClock });
-  const { store, stored } = watched(inner);
-  if (options.directory === undefined) {
-    await inner.transact(async (trx) => {
-      await trx
-        .insertInto('organizations')
-        .values({ ...ORG, created_at: 0 })
-        .execute();
-    });
-  }
+  const data = options.data ?? (await createTestData());
+  const { store, stored } = watched(data.store);
   const clock = options.clock ?? new ManualClock();
   const transport = new MemoryTransport();
   const metrics = new Metrics();
@@ -159,10 +211,6 @@ export async function startNodes(options: FixtureOptions = {}): Promise<Fixture>
   options.before?.(nodes);
   await nodes.start();
 
-  const stop = async (): Promise<void> => {
-    await nodes.stop();
-    await inner.close();
-  };
   const fixture: Fixture = {
     clock,
     transport,
@@ -182,12 +230,12 @@ export async function startNodes(options: FixtureOptions = {}): Promise<Fixture>
     },
     async restart(before) {
       await stored();
-      await stop();
-      return startNodes({ ...options, directory, clock, ...(before !== undefined && { before }) });
+      await nodes.stop();
+      return startNodes({ ...options, data: await data.reopen(), clock, ...(before !== undefined && { before }) });
     },
     async close() {
-      await stop();
-      await rm(directory, { recursive: true });
+      await nodes.stop();
+      await data.release();
     },
   };
   return fixture;

@@ -1,7 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { open, type Store } from '@muster/store';
 import {
   type AgentMessage,
   decryptSessionKey,
@@ -19,25 +15,17 @@ import { Metrics } from '../src/http/metrics.js';
 import { createNodes, type Nodes } from '../src/nodes/index.js';
 import { Outbox } from '../src/nodes/outbox.js';
 import type { SendDropCause } from '../src/nodes/transport.js';
-import { keyPair, nodesConfig, ORG } from './nodes-fixture.js';
+import { createTestData, keyPair, nodesConfig, ORG, type TestData } from './nodes-fixture.js';
 
 /** The nodes layer over real sockets. */
 
-let directory: string;
-let store: Store;
+let data: TestData;
 let metrics: Metrics;
 let nodes: Nodes;
 const agents: SocketAgent[] = [];
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'muster-transport-'));
-  store = await open({ kind: 'sqlite', path: join(directory, 'muster.db') }, { clock: systemClock });
-  await store.transact(async (trx) => {
-    await trx
-      .insertInto('organizations')
-      .values({ ...ORG, created_at: 0 })
-      .execute();
-  });
+  data = await createTestData();
   metrics = new Metrics();
   nodes = await startNodes();
 });
@@ -45,14 +33,13 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const agent of agents.splice(0)) agent.close();
   await nodes.stop();
-  await store.close();
-  await rm(directory, { recursive: true });
+  await data.release();
 });
 
 async function startNodes(listen: { command?: string; spec1?: boolean } = {}): Promise<Nodes> {
   const quiet = () => undefined;
   const made = createNodes({
-    store,
+    store: data.store,
     clock: systemClock,
     metrics,
     logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },

@@ -1,6 +1,11 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { RunningAgent } from '@muster/agent';
 import { generateKeyPair, type KeyPair } from '@muster/wire';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { scratch, startTestAgent } from './support/agent.js';
 import { FakeServer } from './support/fake-server.js';
 
@@ -24,6 +29,30 @@ afterEach(async () => {
   await server.stop();
   await place.dispose();
 });
+
+/** A zombie is gone, whoever has yet to collect it. */
+function isAlive(pid: number): boolean {
+  const path = `/proc/${pid}/stat`;
+  return existsSync(path) && readFileSync(path, 'latin1').split(') ')[1]?.[0] !== 'Z';
+}
+
+async function runJob(jobId: string, command: string): Promise<void> {
+  server.send(prepare(jobId, command));
+  await server.message('ack', (ack) => ack.jobId === jobId);
+  server.send({ type: 'start', jobId });
+}
+
+const configurationRequests = () => server.requests.filter((line) => line.includes('/pushy/config/')).length;
+
+/** What a server would hold of stdout: bytes by their position, repeats over themselves. */
+function output(jobId: string): string {
+  const pieces = new Map<number, Uint8Array>();
+  for (const { message } of server.received) {
+    if (message.type === 'output' && message.jobId === jobId && message.stream === 'stdout')
+      pieces.set(message.offset, message.data);
+  }
+  return Buffer.concat([...pieces].sort(([a], [b]) => a - b).map(([, data]) => data)).toString();
+}
 
 const prepare = (jobId: string, command: string, more = {}) =>
   ({ type: 'prepare', jobId, command, capture: true, options: {}, ...more }) as const;
@@ -101,24 +130,192 @@ describe('an agent and its server', () => {
   it('goes on running a command while the server is restarted, and takes its place again', async () => {
     agent = await startTestAgent(server, keys, place.dir);
     await server.message('ready');
-    server.send(prepare('j1', 'echo one; read -t 60 line < FIFO || sleep 1; echo two'));
-    await server.message('ack');
-    server.send({ type: 'start', jobId: 'j1' });
+    const go = join(place.dir, 'go');
+    await runJob('j1', `echo one; until [ -e ${go} ]; do sleep 0.05; done; echo two`);
     await server.message('output');
     const before = server.received.length;
     await server.restart();
     const beat = await server.message('heartbeat', () => true, before);
     expect(beat).toMatchObject({ state: 'running', jobId: 'j1' });
+    await writeFile(go, '');
     expect(await server.message('finished')).toMatchObject({ jobId: 'j1', outcome: 'succeeded' });
-    expect(server.requests.filter((line) => line.includes('/config/'))).toHaveLength(2);
+    expect(configurationRequests()).toBe(2);
+    expect(output('j1')).toBe('one\ntwo\n');
   });
 
-  it('sends nothing while the server is offline, and ready once it is back', async () => {
+  it('sends nothing while the server is offline, and takes up where it was once it is back', async () => {
     agent = await startTestAgent(server, keys, place.dir);
     await server.message('ready');
+    const go = join(place.dir, 'go');
+    await runJob('j1', `until [ -e ${go} ]; do sleep 0.05; done; echo done`);
+    await server.message('started');
     server.stopBeating();
-    const running = agent;
-    // The agent's own ticks judge; each reaches the server as a heartbeat until it goes offline.
-    await server.until(() => (running.online ? null : true)).catch(() => undefined);
+    await vi.waitFor(() => expect(agent?.online).toBe(false), 10_000);
+    const before = server.received.length;
+    server.send({ type: 'start', jobId: 'j1' });
+    server.send(prepare('j2', 'true'));
+    await writeFile(go, '');
+    server.beat();
+    await vi.waitFor(() => expect(server.requests.length).toBeGreaterThan(1), 10_000);
+    expect(server.received.slice(before)).toEqual([]);
+    server.startBeating();
+    await server.message('finished', ({ jobId }) => jobId === 'j1');
+    expect(server.received[before]?.message).toMatchObject({ type: 'heartbeat', state: 'running', jobId: 'j1' });
+    expect(output('j1')).toBe('done\n');
+    expect(server.types()).not.toContain('nack');
+  });
+
+  it('discards a job that has not begun when the server goes offline, and says ready when it is back', async () => {
+    agent = await startTestAgent(server, keys, place.dir);
+    await server.message('ready');
+    server.send(prepare('j1', 'true'));
+    await server.message('ack');
+    server.stopBeating();
+    await vi.waitFor(() => expect(agent?.online).toBe(false), 10_000);
+    const before = server.received.length;
+    server.startBeating();
+    expect(await server.message('ready', () => true, before)).toMatchObject({ start: null });
+    server.send({ type: 'start', jobId: 'j1' });
+    expect(await server.message('error')).toMatchObject({ jobId: 'j1' });
+  });
+
+  it('asks for its configuration again when nothing is heard on the command channel', async () => {
+    server.welcoming = false;
+    agent = await startTestAgent(server, keys, place.dir);
+    await vi.waitFor(() => expect(configurationRequests()).toBeGreaterThanOrEqual(2), 10_000);
+    server.welcoming = true;
+    await vi.waitFor(() => expect(agent?.established).toBe(true), 10_000);
+  });
+
+  it('comes back when its connection breaks and its key is no longer admitted', async () => {
+    agent = await startTestAgent(server, keys, place.dir);
+    await vi.waitFor(() => expect(agent?.established).toBe(true), 10_000);
+    const before = server.received.length;
+    await server.rebind();
+    await server.message('heartbeat', () => true, before);
+    expect(configurationRequests()).toBe(2);
+  });
+
+  it('asks again after an interval at most when the server says reconfigure', async () => {
+    agent = await startTestAgent(server, keys, place.dir);
+    await server.message('ready');
+    server.send({ type: 'reconfigure' });
+    await vi.waitFor(() => expect(configurationRequests()).toBe(2), 10_000);
+  });
+
+  it('reconfiguring does not disturb a running command', async () => {
+    agent = await startTestAgent(server, keys, place.dir);
+    await server.message('ready');
+    const go = join(place.dir, 'go');
+    await runJob('j1', `until [ -e ${go} ]; do sleep 0.05; done; echo done`);
+    await server.message('started');
+    const before = server.received.length;
+    agent.reconfigure();
+    await server.message('facts', () => true, before);
+    await writeFile(go, '');
+    expect(await server.message('finished')).toMatchObject({ outcome: 'succeeded' });
+    expect(output('j1')).toBe('done\n');
+  });
+
+  it('output that was not acknowledged is sent again on a new connection', async () => {
+    agent = await startTestAgent(server, keys, place.dir);
+    await server.message('ready');
+    server.storing = false;
+    await runJob('j1', 'echo once');
+    await server.message('output');
+    const before = server.received.length;
+    server.storing = true;
+    agent.reconfigure();
+    expect(await server.message('output', () => true, before)).toMatchObject({ offset: 0 });
+    expect(await server.message('finished')).toMatchObject({ bytes: { stdout: 5, stderr: 0 } });
+  });
+
+  it('of more output than the limit the middle is dropped, and the totals tell', async () => {
+    await server.stop();
+    server = await FakeServer.start({ outputLimit: 100_000 });
+    agent = await startTestAgent(server, keys, place.dir);
+    await server.message('ready');
+    await runJob('j1', 'head -c 300000 /dev/zero; printf end');
+    expect(await server.message('finished')).toMatchObject({ bytes: { stdout: 300_003, stderr: 0 } });
+    expect(output('j1')).toHaveLength(100_000);
+    expect(output('j1').endsWith('end')).toBe(true);
+  });
+
+  it('a clean stop fails the running command, and the next start has the same incarnation', async () => {
+    agent = await startTestAgent(server, keys, place.dir, { allow_any: true, grace: 0.2 });
+    await server.message('ready');
+    await runJob('j1', 'echo up; exec sleep 60');
+    await server.message('output');
+    const { incarnation } = agent;
+    await agent.stop();
+    expect(await server.message('finished')).toMatchObject({ outcome: 'failed', reason: 'agent stopped' });
+    const before = server.received.length;
+    agent = await startTestAgent(server, keys, place.dir);
+    expect(agent.incarnation).toBe(incarnation);
+    expect(await server.message('ready', () => true, before)).toMatchObject({ start: 'clean' });
+    expect(server.types().slice(before)).not.toContain('crashed');
+  });
+
+  it('two agents on one data directory: the second is refused', async () => {
+    agent = await startTestAgent(server, keys, place.dir);
+    await expect(startTestAgent(server, keys, place.dir)).rejects.toThrow(/another muster agent/);
+  });
+
+  it('a reload changes allow-list and labels without touching a running command', async () => {
+    agent = await startTestAgent(server, keys, place.dir);
+    await server.message('ready');
+    const go = join(place.dir, 'go');
+    await runJob('j1', `until [ -e ${go} ]; do sleep 0.05; done`);
+    await server.message('started');
+    const file = join(place.dir, 'agent.json');
+    await writeFile(file, JSON.stringify({ commands: { hello: 'echo hello' }, labels: { role: 'web' } }));
+    await agent.reload();
+    await server.message('facts', ({ labels }) => labels.role === 'web');
+    await writeFile(go, '');
+    expect(await server.message('finished')).toMatchObject({ outcome: 'succeeded' });
+    server.send(prepare('j2', 'true'));
+    expect(await server.message('nack')).toMatchObject({ jobId: 'j2' });
+  });
+
+  it('a broken file on reload leaves the old one in force', async () => {
+    agent = await startTestAgent(server, keys, place.dir, { commands: { hello: 'echo hello' } });
+    await server.message('ready');
+    await writeFile(join(place.dir, 'agent.json'), '{"commands": 3}');
+    await agent.reload();
+    server.send(prepare('j1', 'hello'));
+    await server.message('ack');
+  });
+
+  it('waits for a server that is not there, or refuses it, and comes up by itself', async () => {
+    server.refuse = { status: 503, error: 'not yet' };
+    agent = await startTestAgent(server, keys, place.dir);
+    await vi.waitFor(() => expect(configurationRequests()).toBe(1), 10_000);
+    server.refuse = null;
+    agent.reconfigure();
+    await server.message('ready');
+  });
+});
+
+describe('a crash of the agent', () => {
+  it('is told at the next start with the job, after what was left of the command has been killed', async () => {
+    const script = fileURLToPath(new URL('./support/agent-process.mjs', import.meta.url));
+    server.nodeKey = keys.publicKey;
+    await writeFile(join(place.dir, 'key.pem'), keys.privateKey, { mode: 0o600 });
+    const child = spawn(process.execPath, [script, server.url, place.dir], { stdio: 'inherit' });
+    await server.message('ready');
+    await runJob('j1', 'echo $$; exec sleep 60');
+    await server.message('output');
+    const command = Number(output('j1'));
+    const old = server.received[0]?.envelope.incarnation;
+    child.kill('SIGKILL');
+    await new Promise((resolve) => child.once('exit', resolve));
+    expect(isAlive(command)).toBe(true);
+
+    const before = server.received.length;
+    agent = await startTestAgent(server, keys, place.dir);
+    expect(await server.message('crashed')).toMatchObject({ jobId: 'j1' });
+    expect(await server.message('ready', () => true, before)).toMatchObject({ start: 'crash' });
+    expect(agent.incarnation).not.toBe(old);
+    expect(isAlive(command)).toBe(false);
   });
 });

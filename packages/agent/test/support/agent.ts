@@ -6,7 +6,7 @@ import { type KeyPair, systemClock } from '@muster/wire';
 import pino, { type Logger } from 'pino';
 import type { FakeServer } from './fake-server.js';
 
-export const silent: Logger = pino({ level: process.env['MUSTER_TEST_LOG'] ?? 'silent' });
+export const silent: Logger = pino({ level: process.env.MUSTER_TEST_LOG ?? 'silent' });
 
 /** A scratch directory; removed by `dispose`. */
 export async function scratch(): Promise<{ readonly dir: string; dispose(): Promise<void> }> {

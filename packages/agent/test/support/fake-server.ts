@@ -43,6 +43,8 @@ export class FakeServer {
   storing = true;
   /** Says welcome to a new connection. */
   welcoming = true;
+  /** Lets keys in that asked for a configuration. */
+  admitting = true;
   nodeKey: string | null = null;
   readonly #options: Required<FakeServerOptions>;
   readonly #keys: KeyPair;
@@ -120,15 +122,10 @@ export class FakeServer {
 
   async #admit(): Promise<void> {
     for await (const [version, id, , , , , key] of this.#zap) {
-      const admitted = key !== undefined && this.#admitted.has(z85Encode(key));
+      const admitted = this.admitting && key !== undefined && this.#admitted.has(z85Encode(key));
       const verdict = admitted ? ['200', ''] : ['400', 'No such client'];
       await this.#zap.send([version ?? '', id ?? '', ...verdict, '', '']);
     }
-  }
-
-  /** Forgets who may connect. */
-  evict(): void {
-    this.#admitted.clear();
   }
 
   async #receive(router: Router): Promise<void> {
@@ -186,9 +183,8 @@ export class FakeServer {
       this.nodeKey = (JSON.parse(Buffer.concat(pieces).toString()) as { public_key: string }).public_key;
       return reply(201, {});
     }
-    const signed = readSignedHeaders(request.headers as Record<string, string>, Date.now());
     const trusted = this.nodeKey;
-    if (trusted === null || !verifyRequest(signed, { method: 'GET', path, body: '' }, trusted)) {
+    if (trusted === null || !isSigned(request, path, trusted)) {
       return reply(401, { error: ["Invalid signature for user or client 'node1'"] });
     }
     this.#admitted.add(new URL(path, this.url).searchParams.get('ccpk') ?? '');
@@ -226,10 +222,15 @@ export class FakeServer {
   async restart(): Promise<void> {
     this.incarnation = randomUUID();
     this.#sequence = 0;
-    this.#admitted.clear();
     this.#session = null;
     this.#identity = null;
     this.#curve = curveKeyPair();
+    await this.rebind();
+  }
+
+  /** Breaks every connection and forgets who may connect, as when admission has run out (sheet §2.5). */
+  async rebind(): Promise<void> {
+    this.#admitted.clear();
     this.#router.close();
     const next = this.#newRouter();
     await untilBound(next, this.#commandAddress);
@@ -276,6 +277,15 @@ export class FakeServer {
     this.#zap.close();
     this.#http.closeAllConnections();
     await new Promise((resolve) => this.#http.close(resolve));
+  }
+}
+
+function isSigned(request: IncomingMessage, path: string, key: string): boolean {
+  try {
+    const signed = readSignedHeaders(request.headers as Record<string, string>, Date.now());
+    return verifyRequest(signed, { method: 'GET', path, body: '' }, key);
+  } catch {
+    return false;
   }
 }
 

@@ -1,0 +1,112 @@
+import { createPublicKey } from 'node:crypto';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { doctor, startAgent } from '@muster/agent';
+import { generateKeyPair, ManualClock, systemClock } from '@muster/wire';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { scratch, silent } from './support/agent.js';
+import { FakeServer } from './support/fake-server.js';
+
+let server: FakeServer;
+let place: Awaited<ReturnType<typeof scratch>>;
+
+beforeEach(async () => {
+  place = await scratch();
+  server = await FakeServer.start();
+});
+afterEach(async () => {
+  await server.stop();
+  await place.dispose();
+});
+
+const around = { clock: systemClock, logger: silent, random: () => 0.5 };
+const options = () => ({ server: server.url, org: 'acme', name: 'node1', dataDir: place.dir });
+const enrolments = () => server.requests.filter((line) => line.endsWith('/enroll')).length;
+const publicKey = async () =>
+  createPublicKey(await readFile(join(place.dir, 'client.pem'))).export({ type: 'spki', format: 'pem' });
+
+describe('enrolment', () => {
+  it('makes its own key, private to it, registers it and connects', async () => {
+    const agent = await startAgent({ ...options(), enroll: 'token' }, around);
+    await server.message('ready');
+    expect((await stat(join(place.dir, 'client.pem'))).mode & 0o777).toBe(0o600);
+    expect(server.nodeKey).toBe(await publicKey());
+    await agent.stop();
+  });
+  it('once enrolled ignores the token', async () => {
+    await (await startAgent({ ...options(), enroll: 'token' }, around)).stop();
+    await (await startAgent({ ...options(), enroll: 'other' }, around)).stop();
+    expect(enrolments()).toBe(1);
+  });
+  it('an attempt that was refused may be repeated, with the same key', async () => {
+    server.refuse = { status: 401, error: 'the token is unknown, used up or expired' };
+    await expect(startAgent({ ...options(), enroll: 'bad' }, around)).rejects.toThrow(/token is unknown/);
+    const first = await publicKey();
+    server.refuse = null;
+    const agent = await startAgent({ ...options(), enroll: 'good' }, around);
+    expect(server.nodeKey).toBe(first);
+    await agent.stop();
+  });
+  it('an unreachable server is waited for, until told to stop', async () => {
+    const stop = new AbortController();
+    const clock = new ManualClock(Date.now());
+    const unreachable = { ...options(), server: 'http://127.0.0.1:1', enroll: 't', signal: stop.signal };
+    const starting = startAgent(unreachable, { ...around, clock });
+    stop.abort();
+    await expect(starting).rejects.toThrow(/cannot reach/);
+  });
+});
+
+describe('starting', () => {
+  it('without a server, without a key, or with a bad URL is refused with what to do', async () => {
+    await expect(startAgent({ dataDir: place.dir }, around)).rejects.toThrow(/--server/);
+    await expect(startAgent({ ...options(), server: 'ftp://x' }, around)).rejects.toThrow(/http/);
+    await expect(startAgent(options(), around)).rejects.toThrow(/key/);
+  });
+});
+
+describe('doctor', () => {
+  it('finds nothing wrong with a node that can work', async () => {
+    await (await startAgent({ ...options(), enroll: 'token' }, around)).stop();
+    const { ok, checks, paragraph } = await doctor(options(), systemClock);
+    expect(checks.filter((check) => !check.ok)).toEqual([]);
+    expect(ok).toBe(true);
+    expect(checks.map(({ name }) => name)).toEqual([
+      'configuration',
+      'key',
+      'server',
+      'clock',
+      'discovery',
+      'command channel',
+      'heartbeat',
+    ]);
+    expect(paragraph).toContain('node1');
+  });
+  it('names a missing key', async () => {
+    expect(await doctor(options(), systemClock)).toMatchObject({
+      ok: false,
+      paragraph: expect.stringContaining('key'),
+    });
+  });
+  it('names a key that others can read, an unreachable server, a clock that is wrong', async () => {
+    const key = join(place.dir, 'open.pem');
+    await writeFile(key, (await generateKeyPair()).privateKey, { mode: 0o644 });
+    const away = await doctor({ ...options(), key, server: 'http://127.0.0.1:1' }, systemClock);
+    expect(away.paragraph).toMatch(/chmod 600/);
+    expect(away.paragraph).toMatch(/ECONNREFUSED/);
+    const late = await doctor({ ...options(), key }, new ManualClock(Date.now() + 1_000_000));
+    expect(late.paragraph).toMatch(/clock is \d+ s/);
+  });
+  it('tells the words of a server that refuses', async () => {
+    const key = join(place.dir, 'key.pem');
+    await writeFile(key, (await generateKeyPair()).privateKey, { mode: 0o600 });
+    const { paragraph } = await doctor({ ...options(), key }, systemClock);
+    expect(paragraph).toContain('Invalid signature');
+  });
+  it('names a command channel that refuses', async () => {
+    await (await startAgent({ ...options(), enroll: 'token' }, around)).stop();
+    server.admitting = false;
+    const { paragraph } = await doctor(options(), systemClock);
+    expect(paragraph).toMatch(/command channel: .*refuses/);
+  });
+});

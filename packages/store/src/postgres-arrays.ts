@@ -13,7 +13,7 @@ function element(type: ColumnType, value: SqlValue | undefined): string {
   return SPECIAL.test(text) ? `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"` : `"${text}"`;
 }
 
-/** One column of many rows as a PostgreSQL array literal. Four times as fast as the driver's own, which quotes everything. */
+/** One column of many rows as a PostgreSQL array literal. The driver's own takes more than twice as long. */
 export function arrayLiteral(type: ColumnType, column: string, rows: readonly Row[]): string {
   let text = '{';
   for (let index = 0; index < rows.length; index++) {

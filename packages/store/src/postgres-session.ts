@@ -13,8 +13,11 @@ export const NUMBERS: pg.CustomTypesConfig = {
       : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
 };
 
-/** SQLSTATEs that end the session: connection exceptions and operator intervention other than a cancelled query. */
-const ENDS_SESSION = /^(08|57P)/;
+/**
+ * SQLSTATEs that end the session: connection exceptions, operator intervention other than a cancelled query, and
+ * a server that has become a read-only standby, so that the next connection finds the new primary.
+ */
+const ENDS_SESSION = /^(08|57P|25006)/;
 /** Data, constraint, syntax, feature and program limit errors: the statement's own fault. */
 const LASTING = /^(0A|22|23|42|54)/;
 /** Serialization failure, deadlock. */
@@ -57,14 +60,19 @@ export class Session {
       fallback_application_name: 'muster',
     });
     const session = new Session(client);
-    await client.connect();
-    // A half-open session must not hold the marker row or the server's lock for long.
-    await session.query(`
-      set synchronous_commit = on;
-      set statement_timeout = ${limits.statementMs};
-      set idle_in_transaction_session_timeout = ${limits.statementMs + limits.transactMs};
-      set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3`);
-    return session;
+    try {
+      await client.connect();
+      // A half-open session must not hold the marker row or the server's lock for long.
+      await session.query(`
+        set synchronous_commit = on;
+        set statement_timeout = ${limits.statementMs};
+        set idle_in_transaction_session_timeout = ${limits.statementMs + limits.transactMs};
+        set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3`);
+      return session;
+    } catch (error) {
+      await session.end();
+      throw error;
+    }
   }
 
   get lost(): boolean {
@@ -80,10 +88,11 @@ export class Session {
     }
   }
 
-  /** Closes at once, also under a running query. */
+  /** Closes, also under a running query. Waits for the server's goodbye only if one can be expected. */
   async end(): Promise<void> {
+    const ended = this.#client.end().catch(() => {});
+    if (!this.#lost) await ended;
     this.#lost = true;
-    await this.#client.end().catch(() => {});
   }
 }
 

@@ -8,6 +8,7 @@ import {
   upsert,
 } from '@muster/store';
 import { ManualClock, MusterError } from '@muster/wire';
+import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 /** What the suite needs of a database besides the store itself. */
@@ -57,6 +58,9 @@ const large = (position: number) =>
   output({ job_id: 'j', node: 'n', stream: 'stdout', position, data: new Uint8Array(16_384).fill(position) });
 const principal = (id: string, orgId: string | null, name: string) =>
   user({ id, org_id: orgId, type: 'user', name, server_admin: 0, created_at: 1 });
+
+/** What UTF-8, and PostgreSQL, can hold of a text. */
+const wellFormed = (text: string): string => Buffer.from(text, 'utf8').toString('utf8').replaceAll('\0', '\uFFFD');
 
 /** Waits for something to become true, not for time. */
 export async function until(condition: () => boolean): Promise<void> {
@@ -217,6 +221,22 @@ export function describeStore(kind: 'sqlite' | 'postgres', make: () => Promise<H
         ];
         await store.commit(texts.map((text, index) => named(String.fromCharCode(65 + index), text)));
         expect(await names(store)).toEqual(texts);
+      });
+
+      test('any text comes back as it was, as far as UTF-8 can hold it', async () => {
+        const store = await openStore();
+        const text = fc.oneof(
+          fc.string({ unit: 'binary' }),
+          fc.string({ unit: fc.constantFrom('\\', '"', ',', '{', '\ud800', 'N') }),
+        );
+        await fc.assert(
+          fc.asyncProperty(fc.uniqueArray(text.map(wellFormed), { minLength: 1, maxLength: 60 }), async (texts) => {
+            await store.transact((trx) => trx.deleteFrom('organizations').execute());
+            await store.commit(texts.map((name, index) => named(String(index).padStart(3, '0'), name)));
+            expect(await names(store)).toEqual(texts);
+          }),
+          { numRuns: 10 },
+        );
       });
 
       test('NUL in text, which PostgreSQL cannot hold, becomes a replacement character', async () => {

@@ -1,10 +1,12 @@
 import { open, type Store } from '@muster/store';
 import { ManualClock } from '@muster/wire';
 import { sql } from 'kysely';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { describeStore, done, named, passing, silent } from './conformance.js';
 import { cutter } from './cutter.js';
-import { type PostgresHarness, postgres } from './postgres.js';
+import { dropDatabase, type PostgresHarness, postgres } from './postgres.js';
+
+afterAll(dropDatabase);
 
 describeStore('postgres', postgres);
 

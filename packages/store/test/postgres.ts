@@ -25,24 +25,41 @@ async function run(url: string, text: string): Promise<void> {
   }
 }
 
-/** A database of its own, dropped at the end. Its outage: nobody may connect. */
+const name = `muster_test_${randomBytes(6).toString('hex')}`;
+let created: Promise<void> | undefined;
+
+const server = (text: string) => run(SERVER, text);
+
+/**
+ * This file's own database, emptied for each test: making and dropping one takes a checkpoint. Its outage:
+ * nobody may connect.
+ */
 export async function postgres(): Promise<PostgresHarness> {
-  const name = `muster_test_${randomBytes(6).toString('hex')}`;
-  const url = new URL(SERVER);
-  url.pathname = `/${name}`;
-  const server = (text: string) => run(SERVER, text);
+  created ??= server(`create database ${name}`);
+  await created;
+  const address = new URL(SERVER);
+  address.pathname = `/${name}`;
+  const url = address.href;
+  const raw = (text: string) => run(url, text);
   const terminate = () => server(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
-  await server(`create database ${name}`);
+  const heal = () => server(`alter database ${name} allow_connections true`);
   return {
-    location: { kind: 'postgres', url: url.href },
-    url: url.href,
+    location: { kind: 'postgres', url },
+    url,
     terminate,
     async fail(_store: Store) {
       await server(`alter database ${name} allow_connections false`);
       await terminate();
     },
-    heal: () => server(`alter database ${name} allow_connections true`),
-    raw: (text) => run(url.href, text),
-    drop: () => server(`drop database ${name} with (force)`),
+    heal,
+    raw,
+    async drop() {
+      await heal();
+      await raw('drop schema public cascade; create schema public');
+    },
   };
+}
+
+export async function dropDatabase(): Promise<void> {
+  if (created !== undefined) await server(`drop database if exists ${name} with (force)`);
 }

@@ -166,6 +166,8 @@ function outputRoute(app: App, deps: StreamRouteDeps, stream: OutputStream): voi
         'cache-control': 'no-cache',
         'x-accel-buffering': 'no',
         'x-content-type-options': 'nosniff',
+        // It may end while the server stops, and must not leave an idle connection that stops it from stopping.
+        connection: 'close',
       });
       reply.raw.flushHeaders();
       const bytes = followedOutput(source, deps.controller, readerLeft(reply.raw, deps.stopping));

@@ -133,9 +133,13 @@ class PlayedNodes implements NodeRegistry {
   }
 }
 
-export function finished(jobId: string, outcome: 'succeeded' | 'failed'): Message {
+export function finished(
+  jobId: string,
+  outcome: 'succeeded' | 'failed',
+  bytes: { readonly stdout: number; readonly stderr: number } | null = null,
+): Message {
   const exitCode = outcome === 'succeeded' ? 0 : 1;
-  return { type: 'finished', jobId, outcome, exitCode, signal: null, reason: null, output: null, bytes: null };
+  return { type: 'finished', jobId, outcome, exitCode, signal: null, reason: null, output: null, bytes };
 }
 
 /** Sheet §9.1; `grantee` holds EXECUTE on the node group `granted` and nothing else. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { MusterError } from '@muster/wire';
+import { parseHostPort } from './config/address.js';
 import type { ServerConfig } from './config/schema.js';
 import type { App } from './http/route.js';
 
@@ -23,21 +24,17 @@ export function readTls({ tls_cert: cert, tls_key: key }: ServerConfig['http']):
   return { cert: read('http.tls_cert', cert), key: read('http.tls_key', key) };
 }
 
-/** `HOST:PORT`, an IPv6 address in brackets. */
-function splitAddress(address: string): { readonly host: string; readonly port: number } {
-  const colon = address.lastIndexOf(':');
-  return { host: address.slice(0, colon).replace(/^\[(.*)\]$/, '$1'), port: Number(address.slice(colon + 1)) };
-}
-
 /** Where a caller on this host reaches a server that listens everywhere. */
-const ANYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1', '': '127.0.0.1' };
+const ANYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1', '*': '127.0.0.1' };
 
 /** Listens; returns the URL. @throws MusterError `address_in_use`. */
 export async function listen(app: App, address: string, tls: boolean): Promise<string> {
-  const { host, port } = splitAddress(address);
+  const parsed = parseHostPort(address);
+  if (parsed === null) throw new MusterError('invalid_configuration', { reason: `http.listen: '${address}'` });
+  const { host, port } = parsed;
   await app.ready();
   try {
-    await app.listen({ host, port });
+    await app.listen({ host: host === '*' ? '::' : host, port });
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new MusterError('address_in_use', { address, reason }, { cause });

@@ -1,0 +1,137 @@
+import { ManualClock } from '@muster/wire';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newKey, sharedKey } from './support/personas.js';
+import type { Client } from './support/signed-client.js';
+import { startTestServer, type TestServer } from './support/test-server.js';
+
+let server: TestServer;
+let api: Client;
+const clock = new ManualClock();
+const public_key = sharedKey().publicKey;
+
+beforeAll(async () => {
+  server = await startTestServer({ clock });
+  api = server.api;
+});
+afterAll(() => server.stop());
+
+const ORG = '/organizations/default';
+
+async function newToken(uses: number, ttl = 3600): Promise<string> {
+  const answer = await api.post(`${ORG}/tokens`, { uses, ttl });
+  return (answer.body as { token: string }).token;
+}
+
+const enrol = (token: string, name: string, key = public_key) =>
+  api.as(null).post(`${ORG}/enroll`, { token, name, public_key: key });
+
+describe('enrolment', () => {
+  it('registers a node that can sign and is known, and down', async () => {
+    const answer = await enrol(await newToken(1), 'fresh');
+    expect(answer.status).toBe(201);
+    expect(answer.body).toEqual({ name: 'fresh', organization: 'default' });
+    const node = api.as({ name: 'fresh', privateKey: sharedKey().privateKey });
+    expect((await node.get(`${ORG}/pushy/node_states/fresh`)).body).toMatchObject({ status: 'down' });
+  });
+
+  it('uses a token up', async () => {
+    const token = await newToken(2);
+    expect((await enrol(token, 'one')).status).toBe(201);
+    expect((await enrol(token, 'two')).status).toBe(201);
+    expect((await enrol(token, 'three')).status).toBe(401);
+  });
+
+  it('two agents at once never share the last use', async () => {
+    const token = await newToken(1);
+    const answers = await Promise.all(['left', 'right', 'middle'].map((name) => enrol(token, name)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 401, 401]);
+  });
+
+  it('the same name and key again is answered 200 and burns no use', async () => {
+    const token = await newToken(1);
+    expect((await enrol(token, 'again')).status).toBe(201);
+    expect((await enrol(token, 'again')).status).toBe(200);
+  });
+
+  it('a name with another key is refused until an admin removes the node', async () => {
+    const token = await newToken(5);
+    const other = newKey().publicKey;
+    await enrol(token, 'claimed');
+    const refused = await enrol(token, 'claimed', other);
+    expect(refused.status).toBe(409);
+    await api.delete(`${ORG}/nodes/claimed`);
+    expect((await enrol(token, 'claimed', other)).status).toBe(201);
+  });
+
+  it('a refused enrolment burns no use', async () => {
+    const token = await newToken(1);
+    await enrol(token, 'fresh', newKey().publicKey);
+    expect((await enrol(token, 'late')).status).toBe(201);
+  });
+
+  it('an expired token is refused', async () => {
+    const token = await newToken(1, 60);
+    clock.advance(59_999);
+    expect((await enrol(token, 'in-time')).status).toBe(201);
+    const second = await newToken(1, 60);
+    clock.advance(60_000);
+    expect((await enrol(second, 'too-late')).status).toBe(401);
+  });
+
+  it('an unknown token is refused, and so is one of another organization', async () => {
+    await api.post('/organizations', { name: 'other' });
+    const foreign = (await api.post('/organizations/other/tokens', {})).body as { token: string };
+    for (const token of ['enrol_nonsense', foreign.token]) {
+      const answer = await enrol(token, 'stranger');
+      expect(answer.status).toBe(401);
+      expect(answer.body).toEqual({ error: ['the token is unknown, used up or expired'] });
+    }
+  });
+
+  it('never hands out rights: a name that an admin put into a group is refused', async () => {
+    await api.put(`${ORG}/groups/push_job_writers`, { clients: ['deployer'] });
+    expect((await enrol(await newToken(1), 'deployer')).status).toBe(403);
+    await api.delete(`${ORG}/groups/push_job_writers`);
+  });
+
+  it('a name that is no name is refused with its field', async () => {
+    for (const name of ['', 'a/b', '..', 'a b', 'x'.repeat(256)]) {
+      const answer = await enrol(await newToken(1), name);
+      expect(answer.status, name).toBe(400);
+      expect(answer.text).toContain('invalid name');
+    }
+  });
+
+  it('tokens are stored as hashes, and shown once', async () => {
+    const token = await newToken(1);
+    const listed = (await api.get(`${ORG}/tokens`)).text;
+    expect(listed).not.toContain(token);
+    expect(listed).toContain('uses_left');
+  });
+
+  it('a deleted token is useless', async () => {
+    const made = (await api.post(`${ORG}/tokens`, {})).body as { id: string; token: string };
+    expect((await api.delete(`${ORG}/tokens/${made.id}`)).status).toBe(204);
+    expect((await enrol(made.token, 'nobody')).status).toBe(401);
+  });
+});
+
+describe('access tokens', () => {
+  it('expire', async () => {
+    const { token } = (await api.post('/access_tokens', { ttl: 60 })).body as { token: string };
+    const bearer = api.as({ token });
+    expect((await bearer.get(`${ORG}/groups`)).status).toBe(200);
+    clock.advance(60_000);
+    expect((await bearer.get(`${ORG}/groups`)).status).toBe(401);
+  });
+
+  it('for others are made by server administrators alone', async () => {
+    await api.post('/users', { name: 'plain', public_key, organization: 'default' });
+    const plain = api.as({ name: 'plain', privateKey: sharedKey().privateKey });
+    const clocked = (await api.post('/access_tokens', { user: 'plain' })).status;
+    expect(clocked).toBe(201);
+    expect((await plain.post('/access_tokens', { user: 'admin' })).status).toBe(403);
+    const own = (await plain.get('/access_tokens')).body as { user: string }[];
+    expect(own.map(({ user }) => user)).toEqual(['plain']);
+  });
+});

@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestServer, type TestServer } from './support/test-server.js';
+
+type Json = Readonly<Record<string, unknown>>;
+
+let server: TestServer;
+let description: Json & { readonly paths: Readonly<Record<string, Readonly<Record<string, Json>>>> };
+
+const routes: string[] = [];
+
+beforeAll(async () => {
+  server = await startTestServer({ routes: (app) => void routes.push(app.printRoutes({ commonPrefix: false })) });
+  const answer = await server.api.as(null).get('/openapi.json');
+  description = answer.body as typeof description;
+});
+afterAll(() => server.stop());
+
+function operations() {
+  return Object.entries(description.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
+}
+
+/** What printRoutes draws as a tree, as `METHOD /path`. */
+function registered(): readonly string[] {
+  const found: string[] = [];
+  const stack: string[] = [];
+  for (const line of (routes[0] ?? '').split('\n')) {
+    const match = /^((?:[│ ] {3})*)[├└]── (\S*) ?(?:\((.*)\))?$/.exec(line);
+    if (match === null) continue;
+    const depth = (match[1] ?? '').length / 4;
+    stack.length = depth;
+    stack.push(match[2] ?? '');
+    const methods = match[3]?.split(', ') ?? [];
+    for (const method of methods) found.push(`${method} ${stack.join('')}`);
+  }
+  return found;
+}
+
+describe('/openapi.json', () => {
+  it('is OpenAPI 3.1 with a title and a version', () => {
+    expect(description.openapi).toMatch(/^3\.1\.\d+$/);
+    expect(description.info).toMatchObject({ title: 'Muster', version: expect.any(String) });
+  });
+
+  it('covers every route', () => {
+    const documented = new Set(
+      operations().map(({ method, path }) => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`),
+    );
+    const missing = registered().filter((route) => !documented.has(route) && !/^\w+ \/docs/.test(route));
+    expect(missing.filter((route) => !route.startsWith('HEAD '))).toEqual([]);
+    expect(registered().length).toBeGreaterThan(35);
+  });
+
+  it('gives each operation a summary, a tag and answers with descriptions', () => {
+    for (const { path, method, operation } of operations()) {
+      const where = `${method} ${path}`;
+      expect(operation.summary, where).toEqual(expect.any(String));
+      expect(operation.tags, where).toEqual([expect.any(String)]);
+      const responses = operation.responses as Readonly<Record<string, Json>>;
+      expect(Object.keys(responses).length, where).toBeGreaterThan(0);
+      for (const [status, response] of Object.entries(responses)) {
+        expect(status, where).toMatch(/^[1-5]\d\d$/);
+        expect(response.description, where).toEqual(expect.any(String));
+      }
+    }
+  });
+
+  it('declares every path parameter, and nothing but schemas of JSON Schema 2020-12', () => {
+    for (const { path, method, operation } of operations()) {
+      const declared = ((operation.parameters ?? []) as readonly Json[]).filter((one) => one.in === 'path');
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+      expect(declared.map((one) => one.name).sort(), `${method} ${path}`).toEqual(named.sort());
+    }
+    expect(JSON.stringify(description)).not.toContain('"nullable"');
+  });
+
+  it('names operations uniquely', () => {
+    const ids = operations().flatMap(({ operation }) => operation.operationId ?? []);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+});
+
+describe('/docs', () => {
+  it('is served without another host', async () => {
+    const page = await server.api.as(null).get('/docs');
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-type')).toContain('text/html');
+    expect(page.text).not.toMatch(/(src|href)="https?:/);
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
+    const script = await server.api.as(null).get('/docs/static/swagger-ui-bundle.js');
+    expect(script.status).toBe(200);
+  });
+});

@@ -1,0 +1,82 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfig, type RunningServer, type ServerOptions, startServer } from '@muster/server';
+import type { Clock } from '@muster/wire';
+import { createTestDatabase } from './database.js';
+import { createPersonas, type Personas } from './personas.js';
+import { Client } from './signed-client.js';
+
+/** A whole server inside the test process, on free loopback ports, with its own data directory and database. */
+export interface TestServer {
+  readonly url: string;
+  readonly dataDir: string;
+  readonly running: RunningServer;
+  /** Signs as the first admin. */
+  readonly api: Client;
+  /** Created on first use. */
+  personas(): Promise<Personas>;
+  /** Starts it again on the same data. */
+  restart(): Promise<void>;
+  /** Also removes its data. */
+  stop(): Promise<void>;
+}
+
+export interface TestServerOptions extends Omit<ServerOptions, 'clock'> {
+  readonly clock?: Clock;
+  /** As flags on the command line. */
+  readonly flags?: Readonly<Record<string, string>>;
+  readonly lines?: string[];
+}
+
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const { flags = {}, lines = [], ...rest } = options;
+  const dataDir = mkdtempSync(join(tmpdir(), 'muster-server-'));
+  const database = await createTestDatabase();
+  const config = loadConfig({
+    env: {},
+    flags: {
+      'data-dir': dataDir,
+      http: '127.0.0.1:0',
+      heartbeat: 'tcp://127.0.0.1:0',
+      command: 'tcp://127.0.0.1:0',
+      'log-level': 'silent',
+      ...(database.url === undefined ? {} : { 'database-url': database.url }),
+      ...flags,
+    },
+  });
+  const start = () => startServer(config, { checkAnswers: true, print: (line) => lines.push(line), ...rest });
+  let running = await start().catch(async (error: unknown) => {
+    await database.drop();
+    rmSync(dataDir, { recursive: true, force: true });
+    throw error;
+  });
+  let personas: Promise<Personas> | undefined;
+  const admin = { name: 'admin', privateKey: readFileSync(join(dataDir, 'admin.pem'), 'utf8') };
+  const api = () => new Client(running.url, admin, options.clock);
+  return {
+    dataDir,
+    get url() {
+      return running.url;
+    },
+    get running() {
+      return running;
+    },
+    get api() {
+      return api();
+    },
+    personas() {
+      personas ??= createPersonas(api(), admin);
+      return personas;
+    },
+    async restart() {
+      await running.stop();
+      running = await start();
+    },
+    async stop() {
+      await running.stop();
+      await database.drop();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}

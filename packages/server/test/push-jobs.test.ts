@@ -435,3 +435,20 @@ describe('lists in pages', () => {
     expect((await send({ path: `jobs/${id}/nodes?status=done` })).status).toBe(400);
   });
 });
+
+describe('text that databases do not take', () => {
+  it.each([
+    [404, 'jobs/%00'],
+    [404, 'jobs/ID/output/%00/stdout'],
+    [404, 'job_status_feed/%00'],
+    [400, 'jobs?node=%00'],
+    [400, 'jobs?requester=%00'],
+    [400, 'jobs?command=%00*'],
+    [400, 'jobs/ID/nodes?after=%00'],
+    [400, 'jobs/ID/output/A/stdout?from=1e30'],
+    [200, 'jobs?node=%F0%9F%90%99'],
+  ])('%i: %s', async (status, path) => {
+    const accept = path.includes('feed') ? 'text/event-stream' : '*/*';
+    expect((await send({ path: path.replace('ID', existing), headers: { accept } })).status).toBe(status);
+  });
+});

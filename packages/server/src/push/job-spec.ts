@@ -29,10 +29,3 @@ export function resolveSpec(request: JobRequest, nodeCount: number, target: stri
     target,
   };
 }
-
-const RANDOM_BYTES = 10;
-
-/** The last 12 digits of the organization's id, then 20 random ones (sheet §7.5). */
-export function newJobId(orgId: string, random: (bytes: number) => Uint8Array): string {
-  return orgId.slice(-12) + Buffer.from(random(RANDOM_BYTES)).toString('hex');
-}

@@ -29,7 +29,8 @@ export async function summarizeOutput(
   node: string,
   stream: OutputStream,
 ): Promise<OutputSummary | undefined> {
-  const row = await findJobNode(read, job.id, node);
+  // PostgreSQL takes no NUL, and no node has one in its name.
+  const row = node.includes('\0') ? undefined : await findJobNode(read, job.id, node);
   if (row === undefined) return undefined;
   const { chunks, bytes, end } = await outputExtent(read, job.id, node, stream);
   const told = stream === 'stdout' ? row.stdout_bytes : row.stderr_bytes;

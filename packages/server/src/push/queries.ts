@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
-import { invalid } from './fields.js';
+import { checkText, invalid } from './fields.js';
+import { MAX_COMMAND_BYTES, MAX_NODE_NAME_BYTES } from './limits.js';
 import type { JobCursor, JobFilter } from './reads.js';
 import type { JobRow } from './repository.js';
 import type { ListQuery } from './schemas.js';
@@ -30,11 +31,22 @@ export function wordsOf(field: string, value: string | readonly string[] | undef
   return words;
 }
 
+/** The databases do not take every text. */
+const TEXTS = [
+  ['command', MAX_COMMAND_BYTES],
+  ['requester', MAX_NODE_NAME_BYTES],
+  ['node', MAX_NODE_NAME_BYTES],
+] as const;
+
 export function readJobFilter(query: Static<typeof ListQuery>): JobFilter {
   const statuses = wordsOf('status', query.status);
   const unknown = statuses?.find((status) => !JOB_STATUSES.has(status));
   if (unknown !== undefined) {
     throw invalid('status', `'${unknown.slice(0, 40)}' is none of ${[...JOB_STATUSES].join(', ')}`);
+  }
+  for (const [field, limit] of TEXTS) {
+    const text = query[field];
+    if (text !== undefined) checkText(field, text, limit);
   }
   const createdAfter = readTime('created_after', query.created_after);
   const createdBefore = readTime('created_before', query.created_before);

@@ -1,6 +1,7 @@
 import { MusterError } from '@muster/wire';
 import { findDuplicateKey } from './duplicate-keys.js';
 import { type Body, checkText, has, invalid, isObject, isStringList } from './fields.js';
+import { isJobId } from './job-id.js';
 import { MAX_GROUP_NAME_LENGTH, MAX_NODE_NAME_BYTES, MAX_SEARCH_LENGTH } from './limits.js';
 import type { JobNodeStatus } from './types.js';
 
@@ -80,14 +81,12 @@ const STATUSES: Readonly<Record<string, readonly JobNodeStatus[]>> = {
   timed_out: ['timed_out'],
 };
 
-const JOB_ID = /^[0-9a-f]{32}$/;
-
 function readFromJob(value: unknown): Target {
   if (!isObject(value)) throw invalid('from_job', 'must be an object with id and statuses');
   const unknown = Object.keys(value).find((key) => key !== 'id' && key !== 'statuses');
   if (unknown !== undefined) throw invalid(`from_job.${unknown}`, 'no such key');
   const { id, statuses } = value;
-  if (typeof id !== 'string' || !JOB_ID.test(id)) throw invalid('from_job.id', 'must be a job id (32 hex digits)');
+  if (typeof id !== 'string' || !isJobId(id)) throw invalid('from_job.id', 'must be a job id (32 hex digits)');
   if (!isStringList(statuses) || statuses.length === 0 || statuses.length > 64) {
     throw invalid('from_job.statuses', 'must be a list of job-node statuses');
   }

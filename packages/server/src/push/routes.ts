@@ -3,7 +3,9 @@ import type { FastifyRequest } from 'fastify';
 import type { Identity, Organization } from '../auth/types.js';
 import { parseJson } from '../http/body.js';
 import type { App } from '../http/route.js';
-import { DEFAULT_PAGE } from './limits.js';
+import { checkText } from './fields.js';
+import { isJobId } from './job-id.js';
+import { DEFAULT_PAGE, MAX_NODE_NAME_BYTES } from './limits.js';
 import { cursorOf, nextLink, readCursor, readJobFilter, wordsOf } from './queries.js';
 import { findJob, listJobNodes, listJobs, nodeStatuses, unfinishedNodeNames } from './reads.js';
 import type { JobRow } from './repository.js';
@@ -150,6 +152,7 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
     handler: async (request, reply) => {
       const { organization, params, query } = request;
       const job = await existingJob(deps, organization, params.id);
+      if (query.after !== undefined) checkText('after', query.after, MAX_NODE_NAME_BYTES);
       const words = wordsOf('status', query.status);
       const limit = query.limit ?? DEFAULT_PAGE;
       const rows = await listJobNodes(
@@ -201,7 +204,8 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
 
 /** @throws MusterError `not_found`, also for jobs of other organizations. */
 export async function existingJob(deps: Pick<JobRouteDeps, 'read'>, org: Organization, id: string): Promise<JobRow> {
-  const job = await findJob(deps.read, org.id, id);
+  // What cannot be an id is not looked up: the databases differ in what text they take.
+  const job = isJobId(id) ? await findJob(deps.read, org.id, id) : undefined;
   if (job === undefined) throw new MusterError('not_found', { kind: 'job', name: id.slice(0, 64) });
   return job;
 }

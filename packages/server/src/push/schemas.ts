@@ -92,7 +92,13 @@ export const JobNodesQuery = Type.Object(
 export const OutputQuery = Type.Object(
   {
     follow: flag('go on until the node has finished'),
-    from: Type.Optional(Type.Integer({ minimum: 0, description: 'First byte, as counted by the command' })),
+    from: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'First byte, as counted by the command',
+      }),
+    ),
   },
   strict,
 );

@@ -1,7 +1,8 @@
 import type { AuditEntry, Identity, Organization } from '../auth/types.js';
 import type { ServerConfig } from '../config/schema.js';
 import { invalid } from './fields.js';
-import { newJobId, resolveSpec } from './job-spec.js';
+import { newJobId } from './job-id.js';
+import { resolveSpec } from './job-spec.js';
 import type { PushController } from './ports.js';
 import type { JobRequest } from './request.js';
 import { chooseNodes, type TargetDeps } from './targets.js';

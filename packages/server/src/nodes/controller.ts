@@ -37,6 +37,13 @@ export interface ControllerDeps {
   readonly forget: (node: KnownNode) => void;
 }
 
+/**
+ * A node that lost the server hears its heartbeat again, waits its splay (sheet §5.5), and has to hear it for
+ * `online_threshold` intervals before it may send (Push Jobs §4.3). Without this time every node of a running job
+ * would be down, and crashed, after an outage longer than the node's own offline threshold (N10).
+ */
+const RETURN_INTERVALS = 2;
+
 /** How what happened reaches the job that owned the node when it happened. */
 type Tell = (port: JobPort, jobId: string) => void;
 
@@ -136,10 +143,12 @@ export class NodeController implements NodeRegistry {
 
   /** After the jobs were loaded: every up node that none of them took back goes to rehab (§5.5.1, §5.5.4). */
   begin(): void {
+    const { intervalMs, onlineThreshold } = this.#deps.rules;
+    const returnMs = (RETURN_INTERVALS + onlineThreshold) * intervalMs;
     for (const node of this.#deps.roster) {
       if (!this.#readopted.has(node)) this.#own(node, { type: 'loaded' });
-      // What was heard before says nothing about now.
-      if (node.liveness.status === 'up') node.liveness = { status: 'up', heardAt: this.#deps.clock.now() };
+      // What was heard before says nothing about now; silence counts from when the node can have found its way back.
+      if (node.liveness.status === 'up') node.liveness = { status: 'up', heardAt: this.#deps.clock.now() + returnMs };
     }
     this.#readopted.clear();
   }

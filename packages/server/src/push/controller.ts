@@ -590,9 +590,13 @@ function rulesOf(job: LiveJob, deps: PushControllerDeps): JobRules {
   return { ...job.spec, abortingTimeout };
 }
 
-/** Long enough for a live node to notice the new server, fetch its configuration and report (§3.2, N10). */
+/**
+ * Long enough for a live node to notice the new server, fetch its configuration and report (§3.2, N10), and for a dead
+ * one to be found down: the nodes layer gives them `online_threshold` and two intervals before it counts silence.
+ */
 function recoveryGraceMs(config: PushControllerDeps['config']): number {
-  return (config.heartbeat.interval * (config.heartbeat.offline_threshold + 1) + 5) * 1000;
+  const { interval, offline_threshold: offline, online_threshold: online } = config.heartbeat;
+  return (interval * (offline + online + 3) + 5) * 1000;
 }
 
 function finalStatus(job: LiveJob): 'complete' | 'quorum_failed' | 'timed_out' | 'aborted' | 'crashed' {

@@ -12,7 +12,8 @@ export function collectFacts(): Facts {
     hostname: host.split('.')[0] ?? host,
     fqdn: fullName(host),
     ip: firstAddress(),
-    os: operatingSystem(),
+    os: platform(),
+    distribution: distribution(),
     arch: arch(),
     kernel: release(),
     cpus: cpus().length,
@@ -49,10 +50,9 @@ function fullName(host: string): string {
   return host;
 }
 
-/** `debian`, `ubuntu`, … on Linux; else the platform's name. */
-function operatingSystem(): string {
-  if (platform() !== 'linux') return platform();
-  return /^ID="?([\w.-]+)"?$/m.exec(readOr('/etc/os-release', ''))?.[1] ?? 'linux';
+/** `debian`, `ubuntu`, … on Linux; elsewhere the platform's name. */
+function distribution(): string {
+  return /^ID="?([\w.-]+)"?$/m.exec(readOr('/etc/os-release', ''))?.[1] ?? platform();
 }
 
 function readOr(path: string, fallback: string): string {

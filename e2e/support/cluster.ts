@@ -7,7 +7,7 @@ import { ApiClient } from './api-client.js';
 import { type TestDatabase, testDatabase } from './database.js';
 import { freePorts } from './ports.js';
 import { PushyServer } from './pushy-server.js';
-import { type Exit, killMarked, MARKER, StartedProcess } from './started-process.js';
+import { type Exit, killMarked, MARKER, processesMarked, StartedProcess } from './started-process.js';
 import { until } from './until.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -198,9 +198,15 @@ export class Cluster extends PushyServer {
     return agent;
   }
 
+  /** Commands of agents that are still running. */
+  commands(): number[] {
+    const own = new Set([this.server.pid, ...[...this.agents.values()].map((agent) => agent.pid)]);
+    return processesMarked(this.marker, this.dir).filter((pid) => !own.has(pid));
+  }
+
   /** Kills everything that was started, commands included, and removes the scratch directory and database. */
   async stop(): Promise<void> {
-    killMarked(this.marker);
+    killMarked(this.marker, this.dir);
     await Promise.all([this.server.exited, ...[...this.agents.values()].map((agent) => agent.exited)]);
     await this.#database.drop();
     rmSync(this.dir, { recursive: true, force: true });

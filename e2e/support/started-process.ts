@@ -79,14 +79,18 @@ export class StartedProcess {
   }
 }
 
-/** Ids of the live processes that carry this marker in their environment. */
-export function processesMarked(marker: string): number[] {
+/**
+ * Ids of the live processes that carry this marker in their environment, or `mention` on their command line: an agent
+ * does not pass its own settings on to its commands.
+ */
+export function processesMarked(marker: string, mention?: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
     .filter((pid) => {
       try {
         if (/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))) return false;
+        if (mention !== undefined && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(mention)) return true;
         return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`${MARKER}=${marker}`);
       } catch {
         return false;
@@ -95,8 +99,8 @@ export function processesMarked(marker: string): number[] {
 }
 
 /** Kills whatever still carries the marker, by process id. */
-export function killMarked(marker: string): void {
-  for (const pid of processesMarked(marker)) {
+export function killMarked(marker: string, mention?: string): void {
+  for (const pid of processesMarked(marker, mention)) {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {

@@ -80,7 +80,7 @@ export function createNodes(deps: NodesDeps): Nodes {
   const roster = new Roster();
   const metrics = createNodeMetrics(deps.metrics, roster);
   const log = new BoundedLog(logger, clock);
-  const transport = deps.transport ?? zeromq(deps, rules);
+  const transport = deps.transport ?? zeromq(deps);
   const dispatch = new Dispatch({ transport, clock, metrics, serverName });
   const admissions = new Admissions(clock, config.command.admission * 1000);
   const controller = new NodeController({
@@ -119,7 +119,7 @@ export function createNodes(deps: NodesDeps): Nodes {
     return [
       every(clock, sweepMs, (lateMs) => {
         // This process stood still: heartbeats may lie unread in the sockets, so nobody is judged for an interval.
-        if (lateMs > sweepMs) graceUntil = clock.now() + rules.intervalMs;
+        if (lateMs > rules.intervalMs) graceUntil = clock.now() + rules.intervalMs;
         if (clock.now() >= graceUntil) controller.sweep();
       }),
       every(clock, rehabIntervalMs, () => controller.rehabRound()),
@@ -198,14 +198,13 @@ export function createNodes(deps: NodesDeps): Nodes {
   };
 }
 
-function zeromq({ config, logger, failed }: NodesDeps, rules: LivenessRules): Transport {
+function zeromq({ config, logger, failed }: NodesDeps): Transport {
   const { heartbeat, command } = config.spec1;
   return createZeromqTransport({
     heartbeat: config.heartbeat.listen,
     command: config.command.listen,
     plain: heartbeat !== undefined && command !== undefined ? { heartbeat, command } : null,
     maxBodySize: config.command.max_body_size,
-    pingMs: rules.intervalMs,
     failed: (error) => {
       logger.error({ err: error }, 'the command socket failed');
       failed?.(error);

@@ -12,10 +12,11 @@ const NOTHING = '';
 export async function serveZap(
   context: Context,
   admits: (curveKey: Uint8Array) => boolean,
+  failed: (error: unknown) => void,
 ): Promise<{ close(): Promise<void> }> {
   const socket = new Reply({ context, linger: 0 });
   await socket.bind(ZAP_ENDPOINT);
-  const serving = serve(socket, admits);
+  const serving = serve(socket, admits).catch(failed);
   return {
     async close() {
       socket.close();

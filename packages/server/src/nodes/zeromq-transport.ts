@@ -10,15 +10,15 @@ export interface ZeromqSettings {
   readonly command: string;
   readonly plain: { readonly heartbeat: string; readonly command: string } | null;
   readonly maxBodySize: number;
-  /** Between ZMTP pings: a vanished peer is noticed, and its queue given up, after three. */
-  readonly pingMs: number;
   /** Told when a socket fails; a process without its sockets should end. */
   readonly failed: (error: unknown) => void;
 }
 
 const ZAP_DOMAIN = 'muster';
-const MISSED_PINGS = 3;
-const MIN_PING_MS = 1000;
+/** A connection that has not finished its handshake by then is closed. */
+const HANDSHAKE_MS = 10_000;
+/** Seconds: a vanished peer is noticed, and its queue given up, after about two minutes. */
+const KEEPALIVE = { tcpKeepalive: 1, tcpKeepaliveIdle: 60, tcpKeepaliveInterval: 15, tcpKeepaliveCount: 4 };
 
 interface Pair {
   readonly publisher: Publisher;
@@ -43,7 +43,7 @@ export function createZeromqTransport(settings: ZeromqSettings): Transport {
     const publisher = new Publisher({ context, linger: 0, ipv6: isIpv6(heartbeat) });
     publisher.sendHighWaterMark = NODE_LIMITS.peerQueue;
     publisher.sendTimeout = 0;
-    const ping = Math.max(settings.pingMs, MIN_PING_MS);
+    // TCP keepalive rather than ZMTP's ping: deployed agents on libzmq 4.0 would receive a ping as a message.
     const router = new Router({
       context,
       linger: 0,
@@ -52,8 +52,8 @@ export function createZeromqTransport(settings: ZeromqSettings): Transport {
       sendHighWaterMark: NODE_LIMITS.peerQueue,
       backlog: NODE_LIMITS.backlog,
       maxMessageSize: settings.maxBodySize * NODE_LIMITS.oversizeFactor,
-      heartbeatInterval: ping,
-      heartbeatTimeout: ping * MISSED_PINGS,
+      handshakeInterval: HANDSHAKE_MS,
+      ...KEEPALIVE,
       ipv6: isIpv6(command),
     });
     if (channel === 'curve') {
@@ -93,7 +93,7 @@ export function createZeromqTransport(settings: ZeromqSettings): Transport {
 
   return {
     async start(handlers) {
-      zap = await serveZap(context, handlers.admits);
+      zap = await serveZap(context, handlers.admits, settings.failed);
       try {
         const main = await open('curve', settings.heartbeat, settings.command, handlers);
         pairs.set('curve', main);

@@ -1,11 +1,5 @@
-import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
-import {
-  encryptSessionKey,
-  type NodeConfiguration,
-  newSessionKey,
-  normalizePublicKey,
-  type Session,
-} from '@muster/wire';
+import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { encryptSessionKey, type NodeConfiguration, newSessionKey, type Session } from '@muster/wire';
 import type { Identity, Organization } from '../auth/types.js';
 import type { ServerConfig } from '../config/schema.js';
 import type { Admissions } from './admission.js';
@@ -56,7 +50,7 @@ export class Discovery {
     const { controller, admissions } = this.#deps;
     const dialect = dialectOfRequest(request.version, request.curveKey);
     const node = controller.known(request.org, request.node);
-    const { fingerprint } = normalizePublicKey(publicKey);
+    const fingerprint = fingerprintOf(publicKey);
     controller.configured(node, fingerprint);
     if (request.curveKey !== null) admissions.admit(node, request.curveKey);
     const { session } = agreeSession(node.sessions, dialect, fingerprint, (): Session => {
@@ -66,4 +60,10 @@ export class Discovery {
     });
     return session.key;
   }
+}
+
+/** SHA-256 of the DER. Registered keys are kept as SPKI, so there is no need to parse 10,000 of them at once. */
+function fingerprintOf(pem: string): string {
+  const der = Buffer.from(pem.replace(/-----[^-]+-----|\s/g, ''), 'base64');
+  return createHash('sha256').update(der).digest('hex');
 }

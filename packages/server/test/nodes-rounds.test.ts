@@ -1,0 +1,39 @@
+import { ManualClock } from '@muster/wire';
+import { expect, test } from 'vitest';
+import { every } from '../src/nodes/rounds.js';
+
+test('a round comes every period, without drift', () => {
+  const clock = new ManualClock(0);
+  const at: number[] = [];
+  every(clock, 100, () => at.push(clock.now()));
+  clock.advance(350);
+  expect(at).toEqual([100, 200, 300]);
+});
+
+test('after a stall one round says how late it is, and the others are not made up for', () => {
+  let now = 0;
+  let due: (() => void) | null = null;
+  const clock = {
+    now: () => now,
+    after(_delayMs: number, work: () => void) {
+      due = work;
+      return { cancel: () => undefined };
+    },
+  };
+  const late: number[] = [];
+  every(clock, 100, (lateMs) => late.push(lateMs));
+  for (now of [450, 500, 600]) (due as (() => void) | null)?.();
+  expect(late).toEqual([350, 0, 0]);
+});
+
+test('none comes after it was cancelled, also from within a round', () => {
+  const clock = new ManualClock(0);
+  let rounds = 0;
+  const timer = every(clock, 100, () => {
+    rounds += 1;
+    timer.cancel();
+  });
+  clock.advance(1000);
+  expect(rounds).toBe(1);
+  expect(clock.pending).toBe(0);
+});

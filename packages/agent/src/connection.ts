@@ -131,7 +131,7 @@ export class Connection {
         this.#guard(() => take(frames));
       }
     } catch (error) {
-      if (!this.#closed && !socket.closed) throw error;
+      if (!this.#closed && !socket.closed) this.#setup.logger.error({ err: error }, 'cannot receive any more');
     }
   }
 
@@ -204,10 +204,18 @@ export class Connection {
   /** New sockets under the same configuration, as when the server was lost (sheet §5.3). */
   reopen(): void {
     if (this.#closed) return;
-    const old = [this.#subscriber, this.#dealer];
+    const old = this.#subscriber;
     this.#subscriber = this.#subscribe();
+    old?.close();
+    this.reopenChannel();
+  }
+
+  /** A new command socket; whatever the old one had queued is gone. */
+  reopenChannel(): void {
+    if (this.#closed) return;
+    const old = this.#dealer;
     this.#dealer = this.#deal();
-    for (const socket of old) socket?.close();
+    old?.close();
   }
 
   /** Resolves when all there was to send was handed to the socket, or after `limitMs`. */

@@ -29,6 +29,7 @@ type JobMessage = Extract<ServerMessage, { type: 'prepare' | 'start' | 'abort' }
 export class CommandController {
   readonly #around: ControllerSurroundings;
   #machine: Machine = initialMachine;
+  #reported: Machine = initialMachine;
   #execution: Execution | null = null;
   #timers: Partial<Record<TimerName, Timer>> = {};
   #effects: Promise<void> = Promise.resolve();
@@ -42,6 +43,11 @@ export class CommandController {
 
   get machine(): Machine {
     return this.#machine;
+  }
+
+  /** The machine as far as its messages have been handed to `send`: a heartbeat must not tell more than they did. */
+  get reported(): Machine {
+    return this.#reported;
   }
 
   /** What is running now, for its output. */
@@ -71,15 +77,21 @@ export class CommandController {
   apply(event: Event): void {
     const { machine, effects } = step(this.#machine, event);
     this.#machine = machine;
-    for (const effect of effects) this.#effects = this.#effects.then(() => this.#perform(effect));
+    this.#effects = this.#effects.then(() => this.#carryOut(effects, machine));
   }
 
-  async #perform(effect: Effect): Promise<void> {
-    try {
-      await this.#do(effect);
-    } catch (error) {
-      this.#around.logger.error({ err: error, effect: effect.type }, 'an effect failed');
+  async #carryOut(effects: readonly Effect[], machine: Machine): Promise<void> {
+    const lastWord = effects.findLastIndex(({ type }) => type === 'send');
+    for (const [index, effect] of effects.entries()) {
+      // In one breath with the sending: neither before nor after it may a heartbeat say something else.
+      if (index === lastWord) this.#reported = machine;
+      try {
+        await this.#do(effect);
+      } catch (error) {
+        this.#around.logger.error({ err: error, effect: effect.type }, 'an effect failed');
+      }
     }
+    this.#reported = machine;
   }
 
   async #do(effect: Effect): Promise<void> {

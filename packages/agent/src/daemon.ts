@@ -165,8 +165,8 @@ export class Daemon {
   }
 
   #heartbeat(): AgentMessage {
-    const { machine } = this.#controller;
-    return { type: 'heartbeat', ...reportedState(machine), last: machine.last?.result ?? null };
+    const { reported } = this.#controller;
+    return { type: 'heartbeat', ...reportedState(reported), last: reported.last?.result ?? null };
   }
 
   /** Output travels while its command runs; what is left when it was aborted is not wanted any more. */

@@ -1,10 +1,10 @@
 import type { KeyObject } from 'node:crypto';
-import type { AgentMessage, Clock, DropCause, NodeConfiguration, ServerMessage, Timer } from '@muster/wire';
+import type { Clock, DropCause, NodeConfiguration, ServerMessage, Timer } from '@muster/wire';
 import type { Logger } from 'pino';
 import { curveKeyPair } from 'zeromq';
 import { type ChannelEvent, freshWatch, watch } from './channel-watch.js';
 import { type NodeIdentity, requestConfiguration } from './configuration-request.js';
-import { Connection, type ConnectionEvents, type CurveKeys } from './connection.js';
+import { Connection, type ConnectionEvents, type CurveKeys, type MessageSource } from './connection.js';
 import { DropLog } from './drop-log.js';
 import { LIFETIME_SPLAY, RETRY_FIRST_MS, RETRY_LONGEST_MS } from './limits.js';
 import { freshLiveness, judge } from './liveness.js';
@@ -12,7 +12,7 @@ import type { Outbox } from './outbox.js';
 
 /** What the link tells the daemon. */
 export interface LinkEvents {
-  /** New sockets and a new session: tell the server again who and how we are. */
+  /** A new connection stands: tell the server who and how we are; what was on its way over the old one may be lost. */
   connected(): void;
   /** The server's heartbeat, or any verified message of it. */
   heard(): void;
@@ -114,13 +114,13 @@ export class Link {
     this.#armTick();
     const { out_addr: heartbeat, command_addr: command } = configuration.push_jobs.heartbeat;
     logger.info({ server: configuration.host, heartbeat, command }, 'connecting');
-    this.#events.connected();
   }
 
-  #source() {
+  /** Nothing is handed to ZeroMQ before the connection stands: what waits there grows old. */
+  #source(): MessageSource {
     return {
-      take: (): AgentMessage | null => this.#outbox.take(),
-      putBack: (message: AgentMessage) => this.#outbox.putBack(message),
+      take: () => (this.#watch.connected ? this.#outbox.take() : null),
+      putBack: (message) => this.#outbox.putBack(message),
     };
   }
 
@@ -155,19 +155,26 @@ export class Link {
       case 'connected':
         logger.debug('command channel connected');
         this.#observe('connected');
-        this.#outbox.heartbeat();
+        this.#events.connected();
+        this.#connection?.kick();
         return;
       case 'disconnected':
+        if (!this.#watch.connected) return;
         logger.info('command channel disconnected');
         this.#observe('disconnected');
+        // ZeroMQ would send what it had queued behind what was lost: a gap in the output that nobody could tell from
+        // a dropped middle. A new socket has nothing queued, and output goes on from what is known to be stored.
+        this.#connection?.reopenChannel();
         return;
       case 'refused':
         logger.info('command channel refused: the key is not admitted, or the server has new keys');
         this.#observe('disconnected');
         return;
       case 'stuck':
+        // §4.3: a full queue is as good as a server that is down.
         logger.info('the command channel takes no more messages');
         this.#observe('disconnected');
+        this.#connection?.reopenChannel();
         return;
     }
   }
@@ -185,7 +192,9 @@ export class Link {
 
   /** Many nodes are told at once: each waits a random part of an interval (sheet §5.5). */
   reconfigureSoon(reason: string): void {
-    if (this.#timers.has('splay') || this.#asking || this.#closed) return;
+    // A request that waits to be repeated does not count: whoever is heard now answers now.
+    const asking = this.#asking && !this.#timers.has('retry');
+    if (this.#timers.has('splay') || asking || this.#closed) return;
     this.#arm('splay', this.#setup.random() * this.#intervalMs(), () => this.reconfigure(reason));
   }
 
@@ -249,7 +258,7 @@ export class Link {
     this.#closed = true;
     for (const timer of this.#timers.values()) timer.cancel();
     this.#timers.clear();
-    if (this.online) await this.#connection?.flush(flushMs);
+    if (this.online && this.#watch.connected) await this.#connection?.flush(flushMs);
     this.#connection?.close(flushMs);
   }
 }

@@ -149,7 +149,7 @@ export function step(machine: Machine, event: Event): Step {
         case 'start':
           return stay(notWaiting(machine, event.jobId));
         case 'exited':
-          return to(READY, { type: 'forget', jobId }, send({ type: 'ready', start: null }));
+          return to(READY, send({ type: 'ready', start: null }), { type: 'forget', jobId });
         default:
           return stay();
       }
@@ -250,7 +250,7 @@ function running(machine: Machine, job: PreparedJob, event: Event): Step {
       const last: Ended = { result: event.result, bytes: event.bytes };
       return {
         machine: { ...machine, phase: READY, last },
-        effects: [{ type: 'cancel', timer: 'limit' }, { type: 'forget', jobId }, finished(last)],
+        effects: [{ type: 'cancel', timer: 'limit' }, finished(last), { type: 'forget', jobId }],
       };
     }
     case 'limit_reached':

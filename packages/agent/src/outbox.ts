@@ -33,12 +33,15 @@ export class Outbox {
   }
 
   /**
-   * The first word on a new connection: a server that took this node for down drops everything but a heartbeat
-   * (Push Jobs §5.5.3).
+   * The first word on a new connection: a server that took this node for down drops everything before a heartbeat
+   * (Push Jobs §5.5.3). Only a result that was kept comes before it: the heartbeat tells the result as well, and a
+   * server that has not heard it would ask for it a second time.
    */
   greet(): void {
     if (!this.#online) return;
-    this.#queue = [this.#heartbeat(), ...this.#queue.filter(({ type }) => type !== 'heartbeat')];
+    const kept = this.#queue.filter(({ type }) => LASTING.has(type));
+    const rest = this.#queue.filter(({ type }) => !LASTING.has(type) && type !== 'heartbeat');
+    this.#queue = [...kept, this.#heartbeat(), ...rest];
     this.onReadable();
   }
 

@@ -42,6 +42,22 @@ async function runJob(jobId: string, command: string): Promise<void> {
   server.send({ type: 'start', jobId });
 }
 
+/** A heartbeat never tells what its own message has not told before it. */
+function expectHeartbeatsToFollow(): void {
+  const told = new Set<string>();
+  let busyWith: string | null = null;
+  for (const { message } of server.received) {
+    if (message.type === 'started') busyWith = message.jobId;
+    if (message.type === 'finished') {
+      told.add(message.jobId);
+      if (message.outcome !== 'timed_out') busyWith = null;
+    }
+    if (message.type !== 'heartbeat') continue;
+    if (message.last !== null) expect(told).toContain(message.last.jobId);
+    if (message.state === 'running') expect(message.jobId).toBe(busyWith);
+  }
+}
+
 const configurationRequests = () => server.requests.filter((line) => line.includes('/pushy/config/')).length;
 
 /** What a server would hold of stdout: bytes by their position, repeats over themselves. */
@@ -125,6 +141,16 @@ describe('an agent and its server', () => {
     const before = server.received.length;
     server.send({ type: 'start', jobId: 'j1' });
     expect(await server.message('finished', () => true, before)).toMatchObject({ outcome: 'succeeded' });
+  });
+
+  it('many short jobs one after the other: heartbeats never overtake what the jobs say', async () => {
+    agent = await startTestAgent(server, keys, place.dir);
+    await server.message('ready');
+    for (let n = 0; n < 15; n += 1) {
+      await runJob(`j${n}`, `printf ${n}`);
+      await server.message('finished', ({ jobId }) => jobId === `j${n}`);
+    }
+    expectHeartbeatsToFollow();
   });
 
   it('goes on running a command while the server is restarted, and takes its place again', async () => {

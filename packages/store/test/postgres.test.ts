@@ -18,7 +18,7 @@ beforeEach(async () => {
   clock = new ManualClock();
 });
 afterEach(async () => {
-  for (const store of opened.splice(0)) await passing(clock, store.close());
+  for (const store of opened.splice(0)) await passing(clock, store, store.close());
   await harness.drop();
 });
 
@@ -47,7 +47,7 @@ test('servers that share a database on purpose write side by side', async () => 
 test('the lock is taken again after the connection was lost', async () => {
   const first = await openAt(harness.url);
   await harness.terminate();
-  await passing(clock, first.persist([named('1', 'a')]));
+  await passing(clock, first, first.persist([named('1', 'a')]));
   await expect(openAt(harness.url, { exclusiveMs: 50 })).rejects.toMatchObject({ code: 'database_in_use' });
 });
 
@@ -60,7 +60,7 @@ test('connections terminated at any moment lose no transition and double none', 
     if (Number(target) % 60 === 30) await harness.terminate();
     else if (Number(target) % 7 === 0) await new Promise(setImmediate);
   }
-  await passing(clock, Promise.all(calls));
+  await passing(clock, store, Promise.all(calls));
   expect(await targets(store)).toEqual(expected);
 });
 
@@ -68,7 +68,7 @@ test('a commit that was stored while its answer was lost is acknowledged, and st
   const proxy = await cutter(harness.url);
   const store = await openAt(proxy.url);
   proxy.cutAfter('commit');
-  await passing(clock, Promise.all([store.commit([done('a')]), store.persist([done('b')])]));
+  await passing(clock, store, Promise.all([store.commit([done('a')]), store.persist([done('b')])]));
   expect(proxy.cuts).toBe(1);
   expect(await targets(store)).toEqual(['a', 'b']);
   await store.close();
@@ -81,8 +81,8 @@ test('a commit that was lost on its way is rejected and absent, the transitions 
   proxy.cutBefore('commit');
   const lost = store.commit([done('a')]);
   const kept = store.persist([done('b')]);
-  await expect(passing(clock, lost)).rejects.toMatchObject({ code: 'store_unavailable' });
-  await passing(clock, kept);
+  await expect(passing(clock, store, lost)).rejects.toMatchObject({ code: 'store_unavailable' });
+  await passing(clock, store, kept);
   expect(proxy.cuts).toBe(1);
   expect(await targets(store)).toEqual(['b']);
   await store.close();
@@ -97,7 +97,7 @@ test('a transact whose answer was lost answers what its callback returned', asyn
     await trx.insertInto('groups').values({ org_id: 'o', name: 'g', created_at: 1 }).execute();
     return 42;
   });
-  expect(await passing(clock, answer)).toBe(42);
+  expect(await passing(clock, store, answer)).toBe(42);
   expect(await store.read.selectFrom('groups').select('name').execute()).toEqual([{ name: 'g' }]);
   await store.close();
   await proxy.close();

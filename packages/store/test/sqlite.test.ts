@@ -70,7 +70,7 @@ test('SQLite is busy while another process writes, and goes on after it', async 
   await expect(store.commit([named('1', 'a')])).rejects.toMatchObject({ code: 'store_unavailable' });
   other.exec('rollback');
   other.close();
-  await passing(clock, store.commit([named('1', 'a')]));
+  await passing(clock, store, store.commit([named('1', 'a')]));
   await store.close();
 });
 

@@ -24,6 +24,10 @@ describe('path and method', () => {
     expect(answer.body).toEqual({ error: 'no such route: /organizations/default/nothing/here' });
   });
 
+  it('an unknown path is 404 before its body is too large', async () => {
+    expect((await server.api.as(null).post('/nowhere', 'x'.repeat(1_000_001))).status).toBe(404);
+  });
+
   it('a path that is not valid percent-encoding is 400', async () => {
     expect((await server.api.as(null).get('/organizations/%zz/groups')).status).toBe(400);
   });
@@ -122,6 +126,12 @@ describe('permission, Accept, existence, content type', () => {
     const answer = await server.api.put('/organizations/default/groups/g', '{"users": [');
     expect(answer.status).toBe(400);
     expect(answer.headers.get('x-muster-error')).toBe('invalid_json');
+  });
+
+  it('JSON nested absurdly deep is 400, not a crash', async () => {
+    const deep = '['.repeat(400_000) + ']'.repeat(400_000);
+    expect((await server.api.put('/organizations/default/groups/g', deep)).status).toBe(400);
+    expect((await server.api.get('/organizations/default/groups')).status).toBe(200);
   });
 
   it('a body whose bytes are not UTF-8 is 400', async () => {

@@ -90,7 +90,7 @@ export class Organizations {
     return { ...organization, createdAt: now };
   }
 
-  /** Refused while nodes belong to it: their agents would go on knocking. Its history goes with it. */
+  /** Refused while it has nodes, whose agents would go on knocking, or jobs that run. Its history goes with it. */
   async remove(organization: Organization, actor: Actor): Promise<void> {
     const { id, name } = organization;
     await this.#changes.apply({ orgId: null, actor, action: 'organization.delete', target: name }, async (trx) => {
@@ -105,6 +105,10 @@ export class Organizations {
         throw new MusterError('in_use', { kind: 'organization', name, reason: `node '${node.name}' belongs to it` });
       }
       const jobs = trx.selectFrom('jobs').select('id').where('org_id', '=', id);
+      const live = await jobs.where('phase', '!=', 'finished').limit(1).executeTakeFirst();
+      if (live !== undefined) {
+        throw new MusterError('in_use', { kind: 'organization', name, reason: `job ${live.id} has not finished` });
+      }
       for (const table of ['job_nodes', 'job_outputs', 'job_events'] as const) {
         await trx.deleteFrom(table).where('job_id', 'in', jobs).execute();
       }

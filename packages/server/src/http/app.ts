@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server, type ServerOptions } f
 import { createServer as createTlsServer } from 'node:https';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { type Clock, type ErrorCode, MusterError } from '@muster/wire';
-import { type FastifyBaseLogger, type FastifyError, fastify, LogController } from 'fastify';
+import { type FastifyBaseLogger, type FastifyError, type FastifyRequest, fastify, LogController } from 'fastify';
 import type { Auth } from '../auth/index.js';
 import { sendError, toMusterError } from './errors.js';
 import { Gate } from './gate.js';
@@ -74,8 +74,11 @@ export async function createApp(deps: AppDeps): Promise<App> {
   app.setSerializerCompiler(deps.checkAnswers === true ? checkingSerializer : plainSerializer);
   app.setErrorHandler(answerError);
   app.setNotFoundHandler((request) => {
-    const path = (request.raw.url ?? '').split('?', 1)[0] ?? '';
-    throw new MusterError('route_not_found', { path: path.slice(0, HTTP_LIMITS.echoedCharacters) });
+    throw routeNotFound(request);
+  });
+  // Already here, so that the body of a request to nowhere is not even looked at.
+  app.addHook('onRequest', async (request) => {
+    if (request.is404) throw routeNotFound(request);
   });
   observeDurations(app, metrics);
   gate.guard(app);
@@ -85,6 +88,11 @@ export async function createApp(deps: AppDeps): Promise<App> {
   for (const routes of deps.routes) routes(app);
   answerOtherMethods();
   return app;
+}
+
+function routeNotFound(request: FastifyRequest): MusterError {
+  const path = (request.raw.url ?? '').split('?', 1)[0] ?? '';
+  return new MusterError('route_not_found', { path: path.slice(0, HTTP_LIMITS.echoedCharacters) });
 }
 
 type ErrorParameters = [Parameters<typeof sendError>[1], Parameters<typeof sendError>[2]];

@@ -5,16 +5,20 @@ import { HTTP_LIMITS } from './limits.js';
 /**
  * Reads a whole body. One that is too large is still read, up to a limit, and thrown away: answering while the sender
  * is sending resets the connection, and the sender would never see why.
- * @throws MusterError `body_too_large`.
+ * @throws MusterError `body_too_large`; `invalid_json` when the sender hangs up before its end.
  */
 export async function readBody(payload: AsyncIterable<Buffer>, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of payload) {
-    length += chunk.length;
-    if (length <= limit) chunks.push(chunk);
-    else chunks.length = 0;
-    if (length > limit + HTTP_LIMITS.drainBytes) break;
+  try {
+    for await (const chunk of payload) {
+      length += chunk.length;
+      if (length <= limit) chunks.push(chunk);
+      else chunks.length = 0;
+      if (length > limit + HTTP_LIMITS.drainBytes) break;
+    }
+  } catch (cause) {
+    throw new MusterError('invalid_json', { reason: 'it ended early' }, { cause });
   }
   if (length > limit) throw new MusterError('body_too_large', { limit });
   return Buffer.concat(chunks);

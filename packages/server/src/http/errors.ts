@@ -36,6 +36,9 @@ function headerText(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '?');
 }
 
+/** Socket errors, and PostgreSQL's own classes for lost connections and a server that is shutting down or starting. */
+const DATABASE_GONE = /^(ECONN|EPIPE|ETIMEDOUT|57P0|08)/;
+
 /** What the framework refuses by itself, in terms of the one table; everything unexpected is `internal`. */
 export function toMusterError(error: FastifyError | MusterError): MusterError {
   if (error instanceof MusterError) return error;
@@ -48,6 +51,9 @@ export function toMusterError(error: FastifyError | MusterError): MusterError {
     case 'FST_ERR_BAD_URL':
       return new MusterError('invalid_field', { field: 'path', reason: 'it is not valid percent-encoding' });
     default:
+      if (DATABASE_GONE.test(error.code ?? '')) {
+        return new MusterError('store_unavailable', { reason: 'it cannot be reached' }, { cause: error });
+      }
       return new MusterError('internal', {}, { cause: error });
   }
 }

@@ -33,18 +33,17 @@ async function demo(call: Call<DemoOptions>): Promise<number> {
   let kept = false;
   try {
     const { server, jobs } = await Promise.race([perform(call, processes), interrupted]);
-    const running = { url: server.url, config: server.config, pids: processes.pids, directory: processes.directory };
     kept = call.options.keep === true;
-    call.out.document({ jobs, ...(kept ? { running } : {}) });
-    if (kept) tellKept(call, running);
-    else tellNext(call);
+    const running = kept ? { url: server.url, config: server.config, stop: processes.abandon() } : null;
+    call.out.document({ jobs, ...(running === null ? {} : { running }) });
+    if (running === null) tellNext(call);
+    else tellKept(call, running);
     return wentAsPlanned(jobs) ? EXIT.ok : EXIT.failed;
   } catch (error) {
     if (error instanceof Interrupted) return error.exit;
     throw error;
   } finally {
-    if (kept) processes.abandon();
-    else await processes.stop();
+    if (!kept) await processes.stop();
   }
 }
 
@@ -96,11 +95,11 @@ function wentAsPlanned([first, second]: readonly [Job, Job]): boolean {
 interface Running {
   readonly url: string;
   readonly config: string;
-  readonly pids: readonly number[];
-  readonly directory: string;
+  /** A script that stops everything and removes the scratch directory. */
+  readonly stop: string;
 }
 
-function tellKept({ out }: Call<object>, { url, config, pids, directory }: Running): void {
+function tellKept({ out }: Call<object>, { url, config, stop }: Running): void {
   out.line();
   out.line(out.paint('It keeps running.', 'bold'));
   out.line(`  Server   ${url}   API: ${url}/docs`);
@@ -108,7 +107,7 @@ function tellKept({ out }: Call<object>, { url, config, pids, directory }: Runni
   out.line('  Try      npx muster node list');
   out.line("           npx muster push start 'role:web' --capture -- uname -a");
   out.line('           npx muster push list');
-  out.line(`  Stop it  kill ${pids.join(' ')}; rm -r ${directory}`);
+  out.line(`  Stop it  sh ${stop}`);
 }
 
 function tellNext({ out }: Call<object>): void {

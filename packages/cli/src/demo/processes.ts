@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync, readFileSync, rmSync } from 'node:fs';
+import { openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { MusterError } from '@muster/wire';
@@ -51,14 +51,19 @@ export class DemoProcesses {
     throw new MusterError('demo_failed', { reason: `${dead.name} has stopped\n${log}` });
   }
 
-  get pids(): number[] {
-    return this.#started.flatMap(({ child }) => (child.pid === undefined ? [] : [child.pid]));
-  }
-
-  /** Leaves everything running, on its own. */
-  abandon(): void {
+  /** Leaves everything running, on its own; returns the script that stops it and removes the scratch directory. */
+  abandon(): string {
     process.off('exit', this.#onExit);
+    const pids = this.#started.flatMap(({ child }) => (child.pid === undefined ? [] : [child.pid]));
     for (const { child } of this.#started) child.unref();
+    const script = `${this.directory}/stop.sh`;
+    const lines = [
+      `kill ${pids.join(' ')} 2>/dev/null`,
+      `for pid in ${pids.join(' ')}; do while kill -0 $pid 2>/dev/null; do sleep 0.1; done; done`,
+      `rm -rf ${this.directory}`,
+    ];
+    writeFileSync(script, `${lines.join('\n')}\n`, { mode: 0o700 });
+    return script;
   }
 
   /** Stops everything, agents before the server, and removes the scratch directory. */

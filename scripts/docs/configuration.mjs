@@ -1,0 +1,99 @@
+import { AgentConfigSchema } from '../../packages/agent/dist/index.js';
+import { describeConfig } from '../../packages/server/dist/index.js';
+import { code, table } from './markdown.mjs';
+
+export function configurationPage() {
+  const server = describeConfig().map((row) => [
+    code(row.path),
+    code(row.env),
+    code(row.flag),
+    row.type.replaceAll('|', ', '),
+    code(row.default),
+    row.description,
+  ]);
+  const agent = Object.entries(AgentConfigSchema.properties).map(([name, schema]) => [
+    code(name),
+    schema.type ?? '',
+    code(schema.default === undefined ? '' : JSON.stringify(schema.default)),
+    schema.description ?? '',
+  ]);
+  return `# Configuration
+
+Generated from the schemas by \`npm run docs\`.
+
+## Server
+
+One file (JSON or YAML, \`muster server --config FILE\`), overridden by \`MUSTER_*\` variables, overridden by flags. Keys with a
+dot are nested: \`http.listen\` is \`listen\` below \`http\`. Unknown keys, variables and flags are errors that name them.
+\`muster server --check-config\` prints the settings that would be used, and stops.
+
+\`\`\`yaml
+data_dir: /var/lib/muster
+http:
+  listen: 0.0.0.0:8443
+  tls_cert: /etc/muster/cert.pem
+  tls_key: /etc/muster/key.pem
+heartbeat:
+  listen: tcp://0.0.0.0:10000
+command:
+  listen: tcp://0.0.0.0:10001
+\`\`\`
+
+${table(['key', 'variable', 'flag', 'type', 'default', 'what for'], server)}
+
+## Agent
+
+One file (JSON or YAML, \`muster agent --config FILE\`); flags of \`muster agent\` count more. Read again on SIGHUP without
+disturbing a running command; a broken file is logged and the old settings stay in force.
+
+\`\`\`yaml
+server: https://muster.example.com:8443
+org: default
+data_dir: /var/lib/muster-agent
+commands:
+  chef-client: chef-client --once          # split into words, run without a shell
+  disk: { shell: "df -h / | tail -1" }     # run by /bin/sh -c
+  /restart (nginx|redis)/: systemctl restart $1
+labels:
+  role: web
+  env: prod
+\`\`\`
+
+${table(['key', 'type', 'default', 'what for'], agent)}
+
+A command of the allow-list is one of:
+
+${table(
+  ['form', 'means'],
+  [
+    [
+      '`"word word"`',
+      'split into words and run without a shell; `$1` in a word is the first capture, never split again',
+    ],
+    ['`["program", "argument"]`', 'program and arguments as they are'],
+    ['`{"shell": "…"}`', 'run with `/bin/sh -c`; captures arrive as positional parameters `"$1"`'],
+    ['`{"command_line": …, "lock": true}`', 'as above, refused while another process holds the lock'],
+  ],
+)}
+
+Keys are exact commands, or patterns between slashes; exact keys win. Any of the object forms may have \`match\`, a pattern of
+its own. Built in on every agent: \`sleep N\`, \`dummy_job PFAIL DURATION\`, \`facts\` (alias \`ohai\`).
+
+## CLI
+
+${table(
+  ['key', 'variable', 'what for'],
+  [
+    ['`url`', '`MUSTER_URL`', 'URL of the server'],
+    ['`org`', '`MUSTER_ORG`', 'organization; `default` when absent'],
+    ['`user`', '`MUSTER_USER`', 'who signs'],
+    ['`key`', '`MUSTER_KEY`', 'private key: a PEM file (relative to the settings file), or the PEM text itself'],
+    ['`token`', '`MUSTER_TOKEN`', 'a bearer token instead of user and key'],
+    ['`confirm_above`', '', 'jobs on more nodes than this need `--yes`; 100 when absent'],
+  ],
+)}
+
+The file is found by \`--config\`, else \`MUSTER_CONFIG\`, else \`./muster-data/muster.yaml\` when \`MUSTER_URL\` is not set. Variables
+count more than the file. For a server with a private certificate authority set \`NODE_EXTRA_CA_CERTS=ca.pem\`.
+`;
+}

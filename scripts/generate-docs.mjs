@@ -1,0 +1,41 @@
+/**
+ * Writes the reference pages that are made from code, or with --check says which are out of date (exit 1).
+ * A test runs it with --check, so that a page cannot fall behind the code it describes.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { commandReference } from '../packages/cli/dist/index.js';
+import { configurationPage } from './docs/configuration.mjs';
+import { errorsPage } from './docs/errors.mjs';
+import { restPage } from './docs/rest.mjs';
+
+const pages = {
+  'docs/reference/cli.md': await commandReference(),
+  'docs/reference/configuration.md': configurationPage(),
+  'docs/reference/errors.md': errorsPage(),
+  'docs/reference/rest.md': await restPage(),
+};
+
+const check = process.argv.includes('--check');
+const stale = [];
+for (const [path, made] of Object.entries(pages)) {
+  const file = new URL(`../${path}`, import.meta.url);
+  const text = `${made.trimEnd()}\n`;
+  if (readIfThere(file) === text) continue;
+  stale.push(path);
+  if (!check) writeFileSync(file, text);
+}
+
+if (check && stale.length > 0) {
+  console.error(`out of date: ${stale.join(', ')}\nrun: npm run docs`);
+  process.exitCode = 1;
+} else {
+  console.log(stale.length === 0 ? 'the reference pages are up to date' : `wrote ${stale.join(', ')}`);
+}
+
+function readIfThere(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return null;
+  }
+}

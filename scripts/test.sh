@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Everything that must hold, cheapest first; stops at the first stage that fails. `npm test` is exactly this.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+postgres="${MUSTER_TEST_DATABASE_URL:-postgres://postgres@127.0.0.1:5432/postgres}"
+unset MUSTER_TEST_DATABASE_URL
+PATH="$PWD/node_modules/.bin:$PATH"
+current=''
+trap '[ $? -eq 0 ] || printf "\nfailed: %s\n" "$current" >&2' EXIT
+
+stage() {
+  current="$1"
+  printf '\n== %s\n' "$current"
+}
+
+stage 'lint'
+biome check .
+
+stage 'types'
+npm run --silent build
+
+stage 'layers'
+npm run --silent layers
+
+stage 'tests on SQLite: unit, property, conformance, end to end'
+vitest run --exclude 'packages/store/test/postgres*.test.ts' --exclude '**/node_modules/**'
+
+if node scripts/postgres-answers.mjs "$postgres"; then
+  stage 'tests on PostgreSQL: everything that stores'
+  MUSTER_TEST_DATABASE_URL="$postgres" vitest run packages/store packages/server e2e --exclude 'e2e/demo.test.ts' \
+    --exclude 'packages/store/test/sqlite*.test.ts' --exclude '**/node_modules/**'
+else
+  # Said last but one on purpose: nobody should take half of the tests for all of them.
+  printf '\nskipped: tests on PostgreSQL (no server answers at %s; set MUSTER_TEST_DATABASE_URL)\n' "${postgres##*@}"
+fi

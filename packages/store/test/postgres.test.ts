@@ -2,7 +2,9 @@ import { open, type Store } from '@muster/store';
 import { ManualClock } from '@muster/wire';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
-import { describeStore, done, named, passing, silent } from './conformance.js';
+import { describeStore } from './conformance/index.js';
+import { done, named } from './conformance/rows.js';
+import { passing, silent } from './conformance/suite.js';
 import { cutter } from './cutter.js';
 import { dropDatabase, type PostgresHarness, postgres } from './postgres.js';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Store } from '@muster/store';
 import pg from 'pg';
-import type { Harness } from './conformance.js';
+import type { Harness } from './conformance/suite.js';
 
 const SERVER = process.env.MUSTER_TEST_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 

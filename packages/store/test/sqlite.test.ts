@@ -10,7 +10,9 @@ import { ManualClock } from '@muster/wire';
 import Database from 'better-sqlite3';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { describeStore, type Harness, named, passing, silent } from './conformance.js';
+import { describeStore } from './conformance/index.js';
+import { named } from './conformance/rows.js';
+import { type Harness, passing, silent } from './conformance/suite.js';
 
 const BALLAST_BYTES = 1_048_576;
 

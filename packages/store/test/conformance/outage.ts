@@ -1,0 +1,102 @@
+import { MusterError } from '@muster/wire';
+import { describe, expect, test } from 'vitest';
+import { done, large, named } from './rows.js';
+import { passing, type Suite, until } from './suite.js';
+
+export function outageSuite(suite: Suite): void {
+  const { openStore, names, positions, targets } = suite;
+  describe('an outage', () => {
+    test('rejects commits with store_unavailable and stores nothing of them', async () => {
+      const store = await openStore();
+      await suite.harness.fail(store);
+      await expect(store.commit([named('1', 'a'), large(1)])).rejects.toMatchObject({ code: 'store_unavailable' });
+      await suite.harness.heal();
+      await passing(suite.clock, store, store.commit([large(2)]));
+      expect(await positions(store)).toEqual([2]);
+      expect(await names(store)).toEqual([]);
+    });
+
+    test('is survived by persist, in order, before what came later', async () => {
+      const store = await openStore();
+      await suite.harness.fail(store);
+      const kept = store.persist([large(1), done('first')]);
+      await until(() => !store.health().ok);
+      const later = [store.persist([done('second')]), store.commit([done('third')]), store.transact(async () => 1)];
+      await suite.harness.heal();
+      await passing(suite.clock, store, Promise.all([kept, ...later]));
+      expect(await targets(store)).toEqual(['first', 'second', 'third']);
+      expect(await positions(store)).toEqual([1]);
+    });
+
+    test('rejects the commits that shared a transaction with a persist, and keeps the persist', async () => {
+      const store = await openStore();
+      await suite.harness.fail(store);
+      const kept = store.persist([large(1)]);
+      await expect(store.commit([large(2)])).rejects.toBeInstanceOf(MusterError);
+      await suite.harness.heal();
+      await passing(suite.clock, store, kept);
+      expect(await positions(store)).toEqual([1]);
+    });
+
+    test('is told by health, with its reason and since when', async () => {
+      const store = await openStore();
+      await suite.harness.fail(store);
+      const kept = store.persist([large(1)]);
+      await until(() => !store.health().ok);
+      expect(store.health()).toMatchObject({ ok: false, since: suite.clock.now(), reason: expect.stringMatching(/./) });
+      await suite.harness.heal();
+      await passing(suite.clock, store, kept);
+      expect(store.health()).toEqual({ ok: true });
+    });
+
+    test('is over without traffic', async () => {
+      const store = await openStore();
+      await suite.harness.fail(store);
+      await expect(store.commit([large(1)])).rejects.toThrow();
+      await suite.harness.heal();
+      await until(() => {
+        suite.clock.advance(100);
+        return store.health().ok;
+      });
+    });
+
+    test('is waited out between attempts: 100 ms, doubling to 5 s', async () => {
+      const store = await openStore({ limits: { retryMostMs: 400 } });
+      await suite.harness.fail(store);
+      const kept = store.persist([large(1)]);
+      const start = suite.clock.now();
+      const attempts: number[] = [];
+      while (attempts.length < 5) {
+        await until(() => suite.clock.pending === 1);
+        while (suite.clock.pending === 1) suite.clock.advance(50);
+        attempts.push(suite.clock.now() - start);
+      }
+      expect(attempts).toEqual([100, 300, 700, 1100, 1500]);
+      await suite.harness.heal();
+      await passing(suite.clock, store, kept);
+    });
+
+    test('lets close reject what it could not store in time', async () => {
+      const store = await openStore();
+      await suite.harness.fail(store);
+      const kept = store.persist([large(1)]);
+      kept.catch(() => {});
+      await until(() => !store.health().ok);
+      await passing(suite.clock, store, store.close());
+      await expect(kept).rejects.toMatchObject({ code: 'store_unavailable' });
+      await suite.harness.heal();
+      expect(await positions(await openStore())).toEqual([]);
+    });
+
+    test('that ends while closing loses nothing', async () => {
+      const store = await openStore();
+      await suite.harness.fail(store);
+      const kept = store.persist([large(1)]);
+      await until(() => !store.health().ok);
+      const closed = store.close();
+      await suite.harness.heal();
+      await passing(suite.clock, store, Promise.all([kept, closed]));
+      expect(await positions(await openStore())).toEqual([1]);
+    });
+  });
+}

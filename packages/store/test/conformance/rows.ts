@@ -1,0 +1,39 @@
+import { insert, upsert } from '@muster/store';
+
+export const organization = upsert('organizations', { id: 'text', name: 'text', created_at: 'integer' }, ['id']);
+export const output = upsert(
+  'job_outputs',
+  { job_id: 'text', node: 'text', stream: 'text', position: 'integer', data: 'bytes' },
+  ['job_id', 'node', 'stream', 'position'],
+);
+export const event = insert(
+  'job_events',
+  { job_id: 'text', seq: 'integer', name: 'text', data: 'text', at: 'integer' },
+  ['job_id', 'seq'],
+);
+export const audit = insert('audit', {
+  org_id: 'text',
+  at: 'integer',
+  actor: 'text',
+  action: 'text',
+  target: 'text',
+  outcome: 'text',
+  detail: 'text',
+});
+export const user = insert('principals', {
+  id: 'text',
+  org_id: 'text',
+  type: 'text',
+  name: 'text',
+  server_admin: 'integer',
+  created_at: 'integer',
+});
+
+export const named = (id: string, name: string) => organization({ id, name, created_at: 1 });
+export const done = (target: string) =>
+  audit({ org_id: null, at: 1, actor: 'a', action: 'x', target, outcome: 'done', detail: '{}' });
+/** A row of several pages: a full disk cannot take it. */
+export const large = (position: number) =>
+  output({ job_id: 'j', node: 'n', stream: 'stdout', position, data: new Uint8Array(16_384).fill(position) });
+export const principal = (id: string, orgId: string | null, name: string) =>
+  user({ id, org_id: orgId, type: 'user', name, server_admin: 0, created_at: 1 });

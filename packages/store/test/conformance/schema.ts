@@ -1,0 +1,35 @@
+import { describe, expect, test } from 'vitest';
+import { named, principal } from './rows.js';
+import type { Suite } from './suite.js';
+
+export function schemaSuite(suite: Suite): void {
+  const { openStore, names } = suite;
+  describe('schema', () => {
+    test('an empty database gets every table', async () => {
+      const store = await openStore();
+      for (const table of ['nodes', 'jobs', 'job_nodes', 'job_outputs', 'job_events', 'audit'] as const) {
+        expect(await store.read.selectFrom(table).selectAll().execute()).toEqual([]);
+      }
+    });
+
+    test('opening again keeps what is stored', async () => {
+      const first = await openStore();
+      await first.commit([named('1', 'acme')]);
+      await first.close();
+      expect(await names(await openStore())).toEqual(['acme']);
+    });
+
+    test('a newer schema than the code knows is refused', async () => {
+      await (await openStore()).close();
+      await suite.harness.raw(`insert into schema_version (version, name, applied_at) values (99, 'future', 1)`);
+      await expect(openStore()).rejects.toMatchObject({ code: 'schema_too_new', details: { found: 99, known: 1 } });
+    });
+
+    test('a user name is taken once, and once in each organization', async () => {
+      const store = await openStore();
+      await store.commit([principal('1', null, 'ann'), principal('2', 'o1', 'ann'), principal('3', 'o2', 'ann')]);
+      await expect(store.commit([principal('4', null, 'ann')])).rejects.toThrow();
+      await expect(store.commit([principal('5', 'o1', 'ann')])).rejects.toThrow();
+    });
+  });
+}

@@ -1,0 +1,106 @@
+import { type CommitReport, open, type Store, type StoreLocation, type StoreOptions } from '@muster/store';
+import { ManualClock } from '@muster/wire';
+import { afterEach, beforeEach } from 'vitest';
+
+/** What the suite needs of a database besides the store itself. */
+export interface Harness {
+  readonly location: StoreLocation;
+  /** From now on writes of a page or more fail in a way that passes. */
+  fail(store: Store): Promise<void>;
+  heal(): Promise<void>;
+  /** Runs SQL behind the store's back. */
+  raw(text: string): Promise<void>;
+  drop(): Promise<void>;
+}
+
+/** What UTF-8, and PostgreSQL, can hold of a text. */
+export const wellFormed = (text: string): string =>
+  Buffer.from(text, 'utf8').toString('utf8').replaceAll('\0', '\uFFFD');
+
+/** Waits for something to become true, not for time. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise(setImmediate);
+}
+
+/** Moves time while the store waits out an outage, until the promise is settled. */
+export async function passing<T>(clock: ManualClock, store: Store, promise: Promise<T>): Promise<T> {
+  let settled = false;
+  const watch = (): void => {
+    settled = true;
+  };
+  promise.then(watch, watch);
+  await until(() => {
+    if (!settled && !store.health().ok) clock.advance(100);
+    return settled;
+  });
+  return promise;
+}
+
+export const silent = { warn: () => {}, error: () => {} };
+
+/** What every test of the suite works with; new for each. */
+export interface Suite {
+  readonly harness: Harness;
+  readonly clock: ManualClock;
+  /** The group commits so far. */
+  readonly reports: readonly CommitReport[];
+  openStore(options?: Partial<StoreOptions>): Promise<Store>;
+  /** What is stored, in order. */
+  names(store: Store): Promise<string[]>;
+  positions(store: Store): Promise<number[]>;
+  targets(store: Store): Promise<string[]>;
+}
+
+export function createSuite(make: () => Promise<Harness>): Suite {
+  let harness: Harness | undefined;
+  let clock = new ManualClock();
+  const opened: Store[] = [];
+  const reports: CommitReport[] = [];
+
+  beforeEach(async () => {
+    harness = await make();
+    clock = new ManualClock();
+    reports.length = 0;
+  });
+
+  afterEach(async () => {
+    for (const store of opened.splice(0)) await passing(clock, store, store.close());
+    await harness?.drop();
+  });
+
+  const current = (): Harness => {
+    if (harness === undefined) throw new Error('not in a test');
+    return harness;
+  };
+  return {
+    get harness() {
+      return current();
+    },
+    get clock() {
+      return clock;
+    },
+    reports,
+    async openStore(options = {}) {
+      const store = await open(current().location, {
+        clock,
+        log: silent,
+        observe: (report) => reports.push(report),
+        ...options,
+      });
+      opened.push(store);
+      return store;
+    },
+    async names(store) {
+      const rows = await store.read.selectFrom('organizations').select('name').orderBy('id').execute();
+      return rows.map((row) => row.name);
+    },
+    async positions(store) {
+      const rows = await store.read.selectFrom('job_outputs').select('position').orderBy('position').execute();
+      return rows.map((row) => row.position);
+    },
+    async targets(store) {
+      const rows = await store.read.selectFrom('audit').select('target').orderBy('id').execute();
+      return rows.map((row) => row.target);
+    },
+  };
+}

@@ -43,6 +43,7 @@ export async function takePidFile(path: string): Promise<HeldLock | null> {
 async function ownerAlive(path: string): Promise<boolean> {
   const [pid, start] = (await readFile(path, 'utf8').catch(() => '')).trim().split(' ');
   if (pid === undefined || !/^\d+$/.test(pid)) return false;
+  // Without /proc only the number is known.
   if (start === '-') return isAlive(Number(pid));
   return (await startOf(Number(pid))) === start;
 }
@@ -56,10 +57,14 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Start time of a process in clock ticks since boot: with the pid it names a process uniquely. */
+/**
+ * Start time of a living process in clock ticks since boot: with the pid it names a process uniquely. A zombie is not
+ * alive; in a container whose first process collects no orphans it stays for good.
+ */
 async function startOf(pid: number): Promise<string | null> {
   const text = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
-  return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? null;
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return fields[0] === 'Z' || fields[0] === 'X' ? null : (fields[19] ?? null);
 }
 
 /** `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`: major and minor of the device in hex, and the inode. */

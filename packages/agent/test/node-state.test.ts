@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LIMITS } from '@muster/wire';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { commandPolicy } from '../src/command-policy.js';
 import { loadAgentConfig, parseAgentConfig } from '../src/config.js';
 import { commandEnvironment, refuseEnvironment } from '../src/environment.js';
@@ -177,6 +177,18 @@ describe('a file that names its process', () => {
     expect(await takePidFile(path)).not.toBeNull();
     await writeFile(path, `${process.pid} 1\n`);
     expect(await takePidFile(path)).not.toBeNull();
+  });
+  it('left by a zombie is replaced', async () => {
+    // The inner process ends at once and is never collected: `exec` makes its parent a program that does not wait.
+    const parent = execFile('sh', ['-c', 'true & echo $!; exec sleep 60']);
+    const pid = await new Promise<number>((resolve) => parent.stdout?.once('data', (data) => resolve(Number(data))));
+    const stat = () => readFile(`/proc/${pid}/stat`, 'latin1');
+    await vi.waitFor(async () => expect(await stat()).toContain(') Z '), 10_000);
+    const start = (await stat()).split(') ')[1]?.split(' ')[19];
+    const path = join(place.dir, 'agent.pid');
+    await writeFile(path, `${pid} ${start}\n`);
+    expect(await takePidFile(path)).not.toBeNull();
+    parent.kill('SIGKILL');
   });
 });
 

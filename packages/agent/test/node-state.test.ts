@@ -179,10 +179,15 @@ describe('a file that names its process', () => {
     expect(await takePidFile(path)).not.toBeNull();
   });
   it('left by a zombie is replaced', async () => {
-    // The inner process ends at once and is never collected: `exec` makes its parent a program that does not wait.
-    const parent = execFile('sh', ['-c', 'true & echo $!; exec sleep 60']);
+    // The inner process ends once its parent has become a program that collects no children.
+    const go = join(place.dir, 'go');
+    const script = `until [ -e ${go} ]; do sleep 0.02; done & echo $!; exec sleep 60`;
+    const parent = execFile('sh', ['-c', script]);
     const pid = await new Promise<number>((resolve) => parent.stdout?.once('data', (data) => resolve(Number(data))));
     const stat = () => readFile(`/proc/${pid}/stat`, 'latin1');
+    const name = () => readFile(`/proc/${parent.pid}/comm`, 'latin1');
+    await vi.waitFor(async () => expect(await name()).toBe('sleep\n'), 10_000);
+    await writeFile(go, '');
     await vi.waitFor(async () => expect(await stat()).toContain(') Z '), 10_000);
     const start = (await stat()).split(') ')[1]?.split(' ')[19];
     const path = join(place.dir, 'agent.pid');

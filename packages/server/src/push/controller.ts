@@ -142,6 +142,8 @@ class Controller implements PushControllerService {
         for (const name of [...job.unfinished]) this.#checkAdopted(job, turn, name);
         this.#stepJob(job, turn, { type: 'load', now, graceMs });
       });
+      // The phase is the one it was stored in, so no step armed its deadline.
+      if (job.state.phase !== 'finished') this.#armDeadline(job);
       this.#armAckTimeout(job);
       this.#armNodeTimeout(job);
     }

@@ -189,13 +189,13 @@ function stepReady(node: JobNode, event: JobNodeEvent, context: JobNodeContext):
   const voting = context.phase === 'voting';
   switch (event.type) {
     case 'ack':
-      if (context.repeatable) return stay({ ...node, contradictions: 0 });
+      if (context.repeatable) return stay(agreeing(node));
       return voting ? { node, effects: [vote('unexpected_commit')] } : crash(node, 'committed twice');
     case 'start':
       return { node: { ...node, starting: true }, effects: [{ type: 'send', message: 'start' }] };
     case 'heartbeat':
       // It forgot the offer although it did not restart; asking again is harmless where repeats are answered.
-      if (event.report !== 'absent') return stay({ ...node, contradictions: 0 });
+      if (event.report !== 'absent') return stay(agreeing(node));
       return context.repeatable ? { node, effects: [{ type: 'send', message: 'prepare' }] } : stay(node);
     case 'nack':
       return voting
@@ -252,7 +252,7 @@ function stepStarting(node: JobNode, event: JobNodeEvent, context: JobNodeContex
       return { node: ended.node, effects: [{ type: 'announce', name: 'run_start' }, ...ended.effects] };
     }
     case 'heartbeat':
-      if (context.phase === 'aborting') return { node, effects: [{ type: 'send', message: 'abort' }] };
+      if (context.phase === 'aborting') return heardWhileAborting(node, event.report, context.ending);
       if (
         context.repeatable &&
         (event.report === 'waiting' || event.report === 'ended' || event.report === 'running')
@@ -279,12 +279,12 @@ function stepStarting(node: JobNode, event: JobNodeEvent, context: JobNodeContex
 function stepRunning(node: JobNode, event: JobNodeEvent, context: JobNodeContext): JobNodeStep {
   switch (event.type) {
     case 'started':
-      return stay({ ...node, contradictions: 0 });
+      return stay(agreeing(node));
     case 'finished':
       return finished(node, event.result);
     case 'heartbeat':
-      if (context.phase === 'aborting') return { node, effects: [{ type: 'send', message: 'abort' }] };
-      if (event.report === 'running') return stay({ ...node, contradictions: 0 });
+      if (context.phase === 'aborting') return heardWhileAborting(node, event.report, context.ending);
+      if (event.report === 'running') return stay(agreeing(node));
       // `finished` was lost: start for a job that has ended is answered by its result again.
       if (event.report === 'ended' && context.repeatable)
         return { node, effects: [{ type: 'send', message: 'start' }] };
@@ -340,6 +340,23 @@ function finished(node: JobNode, result: CommandResult): JobNodeStep {
   }
 }
 
+/**
+ * The abort or its answer may be lost, with the server or on the way: it is repeated until the node acknowledges it,
+ * or its heartbeats say that it has nothing of this job any more.
+ */
+function heardWhileAborting(
+  node: JobNode,
+  report: Extract<JobNodeEvent, { type: 'heartbeat' }>['report'],
+  ending: FinalJobStatus | null,
+): JobNodeStep {
+  const contradictions = report === 'waiting' || report === 'running' ? 0 : node.contradictions + 1;
+  if (contradictions < CONTRADICTIONS_UNTIL_CRASHED) {
+    const heard = contradictions === 0 ? agreeing(node) : { ...node, contradictions };
+    return { node: heard, effects: [{ type: 'send', message: 'abort' }] };
+  }
+  return stopped(node, false, ending, node.status === 'running' || report === 'ended');
+}
+
 /** Acknowledged the abort. Not settled: the command is still being killed, rehab waits for that. */
 function stopped(node: JobNode, settled: boolean, ending: FinalJobStatus | null, ran: boolean): JobNodeStep {
   const reason = ran ? 'aborted while executing' : 'not started';
@@ -370,6 +387,11 @@ function contradict(node: JobNode, reason: string): JobNodeStep {
   const contradictions = node.contradictions + 1;
   if (contradictions >= CONTRADICTIONS_UNTIL_CRASHED) return crash(node, reason);
   return stay({ ...node, contradictions });
+}
+
+/** The same object when nothing changes: every other one is stored, and heartbeats are not. */
+function agreeing(node: JobNode): JobNode {
+  return node.contradictions === 0 ? node : { ...node, contradictions: 0 };
 }
 
 /** §5.5.3: a node that does something wrong is failed and goes to rehab; nobody tries to fix it. */

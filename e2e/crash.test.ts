@@ -83,6 +83,13 @@ describe('the server is killed with -9 and started again', () => {
     expect(held.runs).toEqual(NAMES);
   });
 
+  test('while running: the run timeout still ends the job', async () => {
+    const id = await cluster.startJob({ command: 'held', nodes: ['a'], run_timeout: 2 });
+    await cluster.nodeIs(id, 'a', 'running');
+    await restarted();
+    expect((await cluster.jobIs(id, 'timed_out')).nodes).toEqual({ timed_out: ['a'] });
+  });
+
   test('while aborting: the job ends aborted, and the commands are gone', async () => {
     const id = await running('stubborn');
     expect((await cluster.api.put(`pushy/jobs/${id}/abort`)).status).toBe(200);

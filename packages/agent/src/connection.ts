@@ -7,7 +7,6 @@ import {
   decryptSessionKey,
   dialects,
   type Frames,
-  LIMITS,
   type NodeConfiguration,
   type OpenedServerHeartbeat,
   openServerHeartbeat,
@@ -15,13 +14,7 @@ import {
   type Session,
 } from '@muster/wire';
 import type { Logger } from 'pino';
-import { Dealer, Subscriber } from 'zeromq';
-import { RECEIVE_BYTES, RECONNECT_FIRST_MS, RECONNECT_LONGEST_MS, SEND_HIGH_WATER, SEND_MS } from './limits.js';
-
-export interface CurveKeys {
-  readonly publicKey: string;
-  readonly secretKey: string;
-}
+import type { CommandSocket, CurveKeys, ReceivingSocket, Sockets } from './sockets.js';
 
 /** What a connection tells, as it happens. */
 export interface ConnectionEvents {
@@ -40,6 +33,7 @@ export interface MessageSource {
 
 export interface ConnectionSetup {
   readonly configuration: NodeConfiguration;
+  readonly sockets: Sockets;
   readonly curve: CurveKeys;
   readonly privateKey: KeyObject;
   readonly incarnation: string;
@@ -60,8 +54,8 @@ export class Connection {
   readonly #serverKey: KeyObject;
   readonly #source: MessageSource;
   readonly #events: ConnectionEvents;
-  #subscriber: Subscriber | null = null;
-  #dealer: Dealer | null = null;
+  #subscriber: ReceivingSocket | null = null;
+  #dealer: CommandSocket | null = null;
   #closed = false;
   #wake: (() => void) | null = null;
   #idle: (() => void)[] = [];
@@ -85,46 +79,22 @@ export class Connection {
     void this.#write();
   }
 
-  #subscribe(): Subscriber {
-    const subscriber = new Subscriber({ linger: 0, maxMessageSize: LIMITS.bodyBytes });
-    subscriber.subscribe();
-    subscriber.connect(this.configuration.push_jobs.heartbeat.out_addr);
+  #subscribe(): ReceivingSocket {
+    const subscriber = this.#setup.sockets.subscribe(this.configuration);
     void this.#receive(subscriber, (frames) => this.#hearBeat(frames));
     return subscriber;
   }
 
-  #deal(): Dealer {
-    const { curve, configuration } = this.#setup;
-    const dealer = new Dealer({
-      linger: 0,
-      sendHighWaterMark: SEND_HIGH_WATER,
-      receiveHighWaterMark: 0,
-      sendTimeout: SEND_MS,
-      reconnectInterval: RECONNECT_FIRST_MS,
-      reconnectMaxInterval: RECONNECT_LONGEST_MS,
-      maxMessageSize: Math.max(RECEIVE_BYTES, LIMITS.serverBodyBytes),
-      ...heartbeats(configuration.push_jobs.heartbeat.interval),
-      ...(configuration.curve_public_key === undefined
-        ? {}
-        : {
-            curveServerKey: configuration.curve_public_key,
-            curvePublicKey: curve.publicKey,
-            curveSecretKey: curve.secretKey,
-          }),
-    });
-    const tell = (event: Parameters<ConnectionEvents['channel']>[0]) => () => {
+  #deal(): CommandSocket {
+    const { sockets, curve } = this.#setup;
+    const dealer = sockets.deal(this.configuration, curve, (event) => {
       if (!this.#closed && this.#dealer === dealer) this.#events.channel(event);
-    };
-    dealer.events.on('handshake', tell('connected'));
-    dealer.events.on('disconnect', tell('disconnected'));
-    dealer.events.on('handshake:error:auth', tell('refused'));
-    dealer.events.on('handshake:error:protocol', tell('refused'));
-    dealer.connect(configuration.push_jobs.heartbeat.command_addr);
+    });
     void this.#receive(dealer, (frames) => this.#hearMessage(frames));
     return dealer;
   }
 
-  async #receive(socket: Subscriber | Dealer, take: (frames: readonly Buffer[]) => void): Promise<void> {
+  async #receive(socket: ReceivingSocket, take: (frames: readonly Buffer[]) => void): Promise<void> {
     try {
       for await (const frames of socket) {
         if (this.#closed) return;
@@ -193,7 +163,7 @@ export class Connection {
     if (frames[1].byteLength > this.configuration.max_body_size) return this.#events.dropped('body_too_big');
     const dealer = this.#dealer;
     try {
-      await dealer?.send([...frames]);
+      await dealer?.send(frames);
     } catch {
       // Full for too long, or closed meanwhile.
       this.#source.putBack(message);
@@ -246,10 +216,4 @@ function twoFrames(frames: readonly Buffer[]): Frames {
   const [header, body] = frames;
   if (frames.length !== 2 || header === undefined || body === undefined) throw new Dropped('frames');
   return [header, body];
-}
-
-/** ZeroMQ's own pings notice a dead connection that TCP would keep for hours. */
-function heartbeats(intervalSeconds: number) {
-  const interval = Math.min(Math.max(Math.round(intervalSeconds * 1000), 100), 60_000);
-  return { heartbeatInterval: interval, heartbeatTimeout: interval * 3, heartbeatTimeToLive: interval * 3 };
 }

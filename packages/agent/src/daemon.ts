@@ -4,9 +4,9 @@ import { type CommandPolicy, commandPolicy } from './command-policy.js';
 import type { NodeIdentity } from './configuration-request.js';
 import { CommandController } from './controller.js';
 import { type Ended, Execution } from './execution.js';
-import { collectFacts, sameFacts } from './facts.js';
+import { sameFacts } from './facts.js';
+import type { Host } from './host.js';
 import type { Journal, LookBack } from './incarnation.js';
-import { sweepJobFiles } from './job-file.js';
 import { FACTS_MS, OUTPUT_CHUNK, OUTPUT_RESEND_MS, STOP_COMMAND_MS, STOP_FLUSH_MS } from './limits.js';
 import { Link } from './link.js';
 import { type PreparedJob, reportedState } from './machine.js';
@@ -22,6 +22,7 @@ export interface DaemonSetup {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly random: () => number;
+  readonly host: Host;
 }
 
 /** The agent at work: ties the link to the server to the command machine. */
@@ -45,9 +46,9 @@ export class Daemon {
       () => this.#heartbeat(),
       () => this.#output(),
     );
-    const { clock, logger, random, identity, journal } = setup;
+    const { clock, logger, random, identity, journal, host } = setup;
     const { incarnation } = setup.past;
-    this.#link = new Link({ identity, incarnation, clock, logger, random }, this.#outbox, {
+    this.#link = new Link({ identity, incarnation, clock, logger, random, host }, this.#outbox, {
       connected: () => this.#connected(),
       heard: () => this.#serverHeard(),
       message: (message) => this.#message(message),
@@ -80,6 +81,10 @@ export class Daemon {
 
   get online(): boolean {
     return this.#link.online;
+  }
+
+  get incarnation(): string {
+    return this.#setup.past.incarnation;
   }
 
   get established(): boolean {
@@ -125,7 +130,7 @@ export class Daemon {
   }
 
   #execution(job: PreparedJob, ended: Ended): Execution {
-    const { clock, random, logger } = this.#setup;
+    const { clock, random, logger, host } = this.#setup;
     const { config, name, fileDir } = this.#settings;
     logger.info({ job: job.jobId, command: job.command }, 'running');
     this.#outputStoredAt = clock.now();
@@ -139,7 +144,7 @@ export class Daemon {
         graceMs: config.grace * 1000,
         overwritable: config.allowed_overwritable_env_vars,
       },
-      { clock, random, logger, facts: collectFacts, online: () => this.#link.online },
+      { clock, random, logger, facts: host.facts, processes: host.processes, online: () => this.#link.online },
       (result, bytes) => {
         logger.info({ job: job.jobId, outcome: result.outcome, reason: result.reason }, 'ended');
         ended(result, bytes);
@@ -235,7 +240,7 @@ export class Daemon {
   }
 
   #tellFacts(always: boolean): void {
-    const facts = collectFacts();
+    const facts = this.#setup.host.facts();
     const { labels } = this.#settings.config;
     const text = JSON.stringify(labels);
     if (!always && this.#told !== null && sameFacts(this.#told.facts, facts) && this.#told.labels === text) return;
@@ -251,7 +256,7 @@ export class Daemon {
 
   #sweep(): void {
     const expiryMs = this.#settings.config.file_dir_expiry * 1000;
-    void sweepJobFiles(this.#settings.fileDir, expiryMs, this.#setup.clock.now());
+    void this.#setup.host.sweepJobFiles(this.#settings.fileDir, expiryMs, this.#setup.clock.now());
     this.#timers.sweep = this.#setup.clock.after(expiryMs, () => this.#sweep());
   }
 }

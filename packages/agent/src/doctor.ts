@@ -2,12 +2,12 @@ import { lookup } from 'node:dns/promises';
 import { stat } from 'node:fs/promises';
 import { type Clock, LIMITS, MusterError, type NodeConfiguration } from '@muster/wire';
 import pino from 'pino';
-import { curveKeyPair } from 'zeromq';
 import { type ConfigurationAnswer, type NodeIdentity, requestConfiguration } from './configuration-request.js';
 import { Connection } from './connection.js';
 import { http } from './http.js';
 import { DOCTOR_CHANNEL_MS, DOCTOR_HEARTBEAT_MS } from './limits.js';
 import { type AgentOptions, type AgentSettings, loadIdentity, loadSettings } from './settings.js';
+import { type CurveKeys, zeromqSockets } from './sockets.js';
 
 export type CheckName = 'configuration' | 'key' | 'server' | 'clock' | 'discovery' | 'command channel' | 'heartbeat';
 
@@ -57,7 +57,7 @@ export async function doctor(options: AgentOptions, clock: Clock): Promise<Diagn
     const serverDate = await need('server', () => reach(identity));
     good('server', `${identity.server.origin} answers`);
     checkClock(serverDate, clock.now(), good, bad);
-    const curve = curveKeyPair();
+    const curve = zeromqSockets.curveKeys();
     const { configuration } = await need(
       'discovery',
       (): Promise<ConfigurationAnswer> => requestConfiguration(identity, curve.publicKey, clock.now()),
@@ -101,7 +101,7 @@ function checkClock(serverDate: number | null, now: number, good: Note, bad: Not
 async function checkSockets(
   configuration: NodeConfiguration,
   identity: NodeIdentity,
-  curve: { readonly publicKey: string; readonly secretKey: string },
+  curve: CurveKeys,
   clock: Clock,
   good: Note,
   bad: Note,
@@ -112,7 +112,14 @@ async function checkSockets(
   let beat: string | null = null;
   let dropped: string | null = null;
   let wake: () => void = () => undefined;
-  const setup = { configuration, curve, privateKey: identity.key, incarnation: 'doctor', clock };
+  const setup = {
+    configuration,
+    sockets: zeromqSockets,
+    curve,
+    privateKey: identity.key,
+    incarnation: 'doctor',
+    clock,
+  };
   const connection = new Connection(
     { ...setup, logger: pino({ level: 'silent' }) },
     { take: () => null, putBack: () => undefined },

@@ -1,6 +1,13 @@
 import { open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
+/** Small files that are there whole or not at all, also after a crash. */
+export interface DurableFiles {
+  readonly read: typeof readIfThere;
+  readonly write: typeof writeDurably;
+  readonly remove: typeof removeDurably;
+}
+
 /** Writes a file so that after a crash it is there whole or not at all. */
 export async function writeDurably(path: string, content: string, mode = 0o600): Promise<void> {
   const temporary = `${path}.new`;
@@ -35,6 +42,8 @@ export async function readIfThere(path: string): Promise<string | null> {
     throw error;
   }
 }
+
+export const durableFiles: DurableFiles = { read: readIfThere, write: writeDurably, remove: removeDurably };
 
 function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';

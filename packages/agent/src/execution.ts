@@ -4,14 +4,15 @@ import type { Logger } from 'pino';
 import { runBuiltin } from './builtins.js';
 import type { CommandPolicy } from './command-policy.js';
 import { commandEnvironment } from './environment.js';
+import type { Processes } from './host.js';
 import { writeJobFile } from './job-file.js';
 import { OUTPUT_DRAIN_MS } from './limits.js';
 import { type HeldLock, takeLock } from './lock.js';
 import type { OutputBytes, PreparedJob } from './machine.js';
 import { CommandOutput } from './output.js';
 import { type CheckedCommand, checkCommand } from './prepare.js';
-import { killRun, type Run } from './process-tree.js';
-import { type Exit, LaunchError, launch } from './runner.js';
+import type { Run } from './process-tree.js';
+import { type Exit, LaunchError } from './runner.js';
 
 /** The node owner's settings a command runs under; read anew for every command. */
 export interface ExecutionSettings {
@@ -27,6 +28,7 @@ export interface ExecutionSurroundings {
   readonly random: () => number;
   readonly logger: Logger;
   readonly facts: () => Facts;
+  readonly processes: Processes;
   /** Whether the server is there to take output. */
   readonly online: () => boolean;
 }
@@ -98,7 +100,7 @@ export class Execution {
     // Killed while it was being made ready: nothing has run.
     if (this.#killing !== null) return;
     const { clock } = this.#around;
-    const command = await launch(
+    const command = await this.#around.processes.launch(
       {
         file: plan.file,
         args: plan.args,
@@ -139,7 +141,9 @@ export class Execution {
     await this.#launching;
     this.#builtin?.cancel();
     const run: Run = { leader: this.#leader, marker: this.run };
-    if (this.#builtin === null) await killRun(run, this.#around.clock, this.#settings.graceMs);
+    if (this.#builtin === null) {
+      await this.#around.processes.killRun(run, this.#around.clock, this.#settings.graceMs);
+    }
     this.output.end();
     await this.#expiry;
     await this.#conclude(result(this.job.jobId, { exitCode: null, signal: 'SIGTERM' }, 'killed'));

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { readIfThere, removeDurably, writeDurably } from './durable.js';
+import { type DurableFiles, durableFiles } from './durable.js';
 import type { StartKind } from './machine.js';
 
 /** What was found of the agent's previous life. */
@@ -29,8 +29,10 @@ export class Journal {
   readonly #incarnation: string;
   readonly #running: string;
   readonly #known: string;
+  readonly #files: DurableFiles;
 
-  constructor(dataDir: string) {
+  constructor(dataDir: string, files: DurableFiles = durableFiles) {
+    this.#files = files;
     this.#incarnation = join(dataDir, 'incarnation');
     this.#running = join(dataDir, 'running');
     this.#known = join(dataDir, 'known');
@@ -38,11 +40,11 @@ export class Journal {
 
   /** At start: loads the incarnation id and deletes the file, before anything else happens. */
   async lookBack(): Promise<LookBack> {
-    const saved = (await readIfThere(this.#incarnation))?.trim() ?? null;
-    await removeDurably(this.#incarnation);
-    const known = (await readIfThere(this.#known)) !== null;
-    if (!known) await writeDurably(this.#known, 'muster agent\n');
-    const interrupted = parseRunning(await readIfThere(this.#running));
+    const saved = (await this.#files.read(this.#incarnation))?.trim() ?? null;
+    await this.#files.remove(this.#incarnation);
+    const known = (await this.#files.read(this.#known)) !== null;
+    if (!known) await this.#files.write(this.#known, 'muster agent\n');
+    const interrupted = parseRunning(await this.#files.read(this.#running));
     const clean = saved !== null && UUID.test(saved);
     const traces = known || saved !== null || interrupted !== null;
     return {
@@ -54,17 +56,17 @@ export class Journal {
 
   /** Before a command runs. Durable when the promise resolves. */
   remember(running: Interrupted): Promise<void> {
-    return writeDurably(this.#running, `${JSON.stringify({ job_id: running.jobId, run: running.run })}\n`);
+    return this.#files.write(this.#running, `${JSON.stringify({ job_id: running.jobId, run: running.run })}\n`);
   }
 
   /** Once it has ended. */
   forget(): Promise<void> {
-    return removeDurably(this.#running);
+    return this.#files.remove(this.#running);
   }
 
   /** On a clean stop, last of all. */
   saveIncarnation(incarnation: string): Promise<void> {
-    return writeDurably(this.#incarnation, `${incarnation}\n`);
+    return this.#files.write(this.#incarnation, `${incarnation}\n`);
   }
 }
 

@@ -1,14 +1,15 @@
 import type { KeyObject } from 'node:crypto';
 import type { Clock, DropCause, NodeConfiguration, ServerMessage, Timer } from '@muster/wire';
 import type { Logger } from 'pino';
-import { curveKeyPair } from 'zeromq';
 import { type ChannelEvent, freshWatch, watch } from './channel-watch.js';
-import { type NodeIdentity, requestConfiguration } from './configuration-request.js';
-import { Connection, type ConnectionEvents, type CurveKeys, type MessageSource } from './connection.js';
+import type { NodeIdentity } from './configuration-request.js';
+import { Connection, type ConnectionEvents, type MessageSource } from './connection.js';
 import { DropLog } from './drop-log.js';
+import type { Host } from './host.js';
 import { LIFETIME_SPLAY, RETRY_FIRST_MS, RETRY_LONGEST_MS } from './limits.js';
 import { freshLiveness, judge } from './liveness.js';
 import type { Outbox } from './outbox.js';
+import type { CurveKeys } from './sockets.js';
 
 /** What the link tells the daemon. */
 export interface LinkEvents {
@@ -29,6 +30,7 @@ export interface LinkSetup {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly random: () => number;
+  readonly host: Pick<Host, 'sockets' | 'configuration'>;
 }
 
 /**
@@ -40,7 +42,7 @@ export class Link {
   readonly #outbox: Outbox;
   readonly #events: LinkEvents;
   readonly #drops: DropLog;
-  readonly #curve: CurveKeys = curveKeyPair();
+  readonly #curve: CurveKeys;
   #connection: Connection | null = null;
   #liveness = freshLiveness;
   #watch = freshWatch;
@@ -50,6 +52,7 @@ export class Link {
 
   constructor(setup: LinkSetup, outbox: Outbox, events: LinkEvents) {
     this.#setup = setup;
+    this.#curve = setup.host.sockets.curveKeys();
     this.#outbox = outbox;
     this.#events = events;
     this.#drops = new DropLog(setup.clock, setup.logger);
@@ -79,9 +82,9 @@ export class Link {
   }
 
   async #ask(failures: number): Promise<void> {
-    const { identity, clock, logger, random } = this.#setup;
+    const { identity, clock, logger, random, host } = this.#setup;
     try {
-      const { configuration } = await requestConfiguration(identity, this.#curve.publicKey, clock.now());
+      const { configuration } = await host.configuration(identity, this.#curve.publicKey, clock.now());
       if (this.#closed) return;
       this.#connect(configuration, identity.key);
       this.#asking = false;
@@ -96,8 +99,9 @@ export class Link {
   }
 
   #connect(configuration: NodeConfiguration, privateKey: KeyObject): void {
-    const { incarnation, clock, logger, random } = this.#setup;
-    const setup = { configuration, curve: this.#curve, privateKey, incarnation, clock, logger };
+    const { incarnation, clock, logger, random, host } = this.#setup;
+    const { sockets } = host;
+    const setup = { configuration, sockets, curve: this.#curve, privateKey, incarnation, clock, logger };
     const connection: Connection = new Connection(
       setup,
       this.#source(),

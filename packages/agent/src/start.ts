@@ -2,13 +2,12 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, MusterError } from '@muster/wire';
 import type { Logger } from 'pino';
-import { Daemon } from './daemon.js';
+import { bootDaemon } from './boot.js';
 import { enrol } from './enrol.js';
-import { Journal, type LookBack } from './incarnation.js';
-import { LEFTOVER_WAIT_MS, RETRY_FIRST_MS, RETRY_LONGEST_MS } from './limits.js';
+import { systemHost } from './host.js';
+import { RETRY_FIRST_MS, RETRY_LONGEST_MS } from './limits.js';
 import { type HeldLock, takePidFile } from './lock.js';
 import type { Machine } from './machine.js';
-import { killRun } from './process-tree.js';
 import { type AgentOptions, type AgentSettings, loadIdentity, loadSettings } from './settings.js';
 
 export interface AgentSurroundings {
@@ -61,20 +60,12 @@ async function startLocked(
   warnAboutPlainHttp(settings.server, logger);
   if (options.enroll !== undefined) await enrolPatiently(options, options.enroll, settings, around);
   const identity = await loadIdentity(settings);
-  const journal = new Journal(settings.dataDir);
-  const past = await journal.lookBack();
-  logger.info(
-    { node: settings.name, org: settings.org, incarnation: past.incarnation, start: past.start },
-    'agent starts',
-  );
-  await killLeftovers(past, settings, around);
-  const daemon = new Daemon({ settings, identity, journal, past, ...around });
-  daemon.start();
+  const daemon = await bootDaemon(settings, identity, { ...around, host: systemHost });
 
   let stopping: Promise<void> | null = null;
   return {
     name: settings.name,
-    incarnation: past.incarnation,
+    incarnation: daemon.incarnation,
     get online() {
       return daemon.online;
     },
@@ -122,25 +113,6 @@ async function enrolPatiently(
       });
     }
   }
-}
-
-/** What a crash left running would run beside the next command. */
-async function killLeftovers(
-  past: LookBack,
-  settings: AgentSettings,
-  { clock, logger }: AgentSurroundings,
-): Promise<void> {
-  if (past.interrupted === null) return;
-  const { jobId, run } = past.interrupted;
-  logger.warn({ job: jobId }, 'the agent crashed while this job was running; what is left of it is killed');
-  const deadline = clock.now() + LEFTOVER_WAIT_MS;
-  const gone = await killRun(
-    { leader: null, marker: run },
-    clock,
-    settings.config.grace * 1000,
-    () => clock.now() > deadline,
-  );
-  if (!gone) logger.error({ job: jobId }, 'processes of this job cannot be killed');
 }
 
 function warnAboutPlainHttp(server: URL, logger: Logger): void {

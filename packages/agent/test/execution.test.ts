@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { commandPolicy } from '../src/command-policy.js';
 import { parseAgentConfig } from '../src/config.js';
 import { Execution } from '../src/execution.js';
+import { systemHost } from '../src/host.js';
 import type { OutputBytes } from '../src/machine.js';
 import { membersOf } from '../src/process-tree.js';
 import { scratch, silent } from './support/agent.js';
@@ -49,7 +50,14 @@ function run(
       graceMs: parsed.grace * 1000,
       overwritable: parsed.allowed_overwritable_env_vars,
     },
-    { clock, random: () => 0.4, logger: silent, facts: () => ({ hostname: 'h' }), online: () => true },
+    {
+      clock,
+      random: () => 0.4,
+      logger: silent,
+      facts: () => ({ hostname: 'h' }),
+      processes: systemHost.processes,
+      online: () => true,
+    },
     (result, bytes) => settle({ result, bytes }),
   );
   running.push(execution);

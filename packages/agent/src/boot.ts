@@ -1,0 +1,53 @@
+import type { Clock } from '@muster/wire';
+import type { Logger } from 'pino';
+import type { NodeIdentity } from './configuration-request.js';
+import { Daemon } from './daemon.js';
+import type { Host } from './host.js';
+import { Journal, type LookBack } from './incarnation.js';
+import { LEFTOVER_WAIT_MS } from './limits.js';
+import type { AgentSettings } from './settings.js';
+
+export interface BootSurroundings {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+  readonly host: Host;
+}
+
+/** Looks into how the previous run ended, clears up after it, and sets the agent to work. */
+export async function bootDaemon(
+  settings: AgentSettings,
+  identity: NodeIdentity,
+  around: BootSurroundings,
+): Promise<Daemon> {
+  const journal = new Journal(settings.dataDir, around.host.files);
+  const past = await journal.lookBack();
+  around.logger.info(
+    { node: settings.name, org: settings.org, incarnation: past.incarnation, start: past.start },
+    'agent starts',
+  );
+  await killLeftovers(past, settings, around);
+  const daemon = new Daemon({ settings, identity, journal, past, ...around });
+  daemon.start();
+  return daemon;
+}
+
+/** What a crash left running would run beside the next command. */
+async function killLeftovers(
+  past: LookBack,
+  settings: AgentSettings,
+  { clock, logger, host }: BootSurroundings,
+): Promise<void> {
+  if (past.interrupted === null) return;
+  const { jobId, run } = past.interrupted;
+  logger.warn({ job: jobId }, 'the agent crashed while this job was running; what is left of it is killed');
+  const deadline = clock.now() + LEFTOVER_WAIT_MS;
+  const gone = await host.processes.killRun(
+    { leader: null, marker: run },
+    clock,
+    settings.config.grace * 1000,
+    () => clock.now() > deadline,
+  );
+  if (!gone) logger.error({ job: jobId }, 'processes of this job cannot be killed');
+}

@@ -1,6 +1,8 @@
 export { isDuplicate } from './duplicate.js';
+export type { Batch, Lane, Outcome, Row } from './lane.js';
 export { LIMITS, type Limits } from './limits.js';
 export { type DirectoryLock, lockDirectory } from './lock.js';
+export { type MemoryDatabase, openMemory } from './memory.js';
 export { SCHEMA_VERSION } from './migrations/index.js';
 export { open } from './open.js';
 export type { Schema } from './schema.js';

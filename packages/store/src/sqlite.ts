@@ -22,7 +22,7 @@ interface Prepared {
 }
 
 /** The one connection that writes. better-sqlite3 is synchronous: the event loop stands still during a commit. */
-class SqliteLane implements Lane {
+export class SqliteLane implements Lane {
   readonly #db: Database.Database;
   readonly #admin: Kysely<Schema>;
   readonly #limits: Limits;
@@ -132,7 +132,7 @@ function judged(error: unknown): Outcome {
   return { kind: passing ? 'failed' : 'refused', error };
 }
 
-async function migrated(db: Database.Database, now: number): Promise<void> {
+export async function migrated(db: Database.Database, now: number): Promise<void> {
   const kysely = new Kysely<unknown>({ dialect: new SqliteDialect({ database: db }) });
   db.exec('begin immediate');
   try {

@@ -1,0 +1,65 @@
+import type { Clock } from '@muster/wire';
+import Database from 'better-sqlite3';
+import { Kysely, SqliteDialect } from 'kysely';
+import { GroupCommit } from './group-commit.js';
+import type { Lane } from './lane.js';
+import { LIMITS } from './limits.js';
+import type { Schema } from './schema.js';
+import { migrated, SqliteLane } from './sqlite.js';
+import type { Store, StoreOptions } from './types.js';
+
+/** A database in memory that outlives its stores, as a disk outlives the processes that use it. For the simulator. */
+export interface MemoryDatabase {
+  /** What is committed, without a store. */
+  readonly read: Kysely<Schema>;
+  /** A store as one process has it. `faults` puts something between it and the database. */
+  connect(options: StoreOptions, faults?: (lane: Lane) => Lane): Store;
+  close(): void;
+}
+
+/** Migrating takes longer than a short simulation: it is done once, and every database begins as a copy. */
+let template: Buffer | null = null;
+
+async function migratedImage(now: number): Promise<Buffer> {
+  const db = new Database(':memory:');
+  await migrated(db, now);
+  const image = db.serialize();
+  db.close();
+  return image;
+}
+
+export async function openMemory(clock: Clock): Promise<MemoryDatabase> {
+  template ??= await migratedImage(clock.now());
+  const db = new Database(template);
+  const read = new Kysely<Schema>({ dialect: new SqliteDialect({ database: db }) });
+  return {
+    read,
+    connect(options, faults = (lane) => lane) {
+      const limits = { ...LIMITS, ...options.limits };
+      const { clock, log = console, observe = () => {} } = options;
+      const lane = new SqliteLane(db, limits, clock);
+      // The database stays when the process goes.
+      const commits = new GroupCommit(faults(keptOpen(lane)), { clock, limits, log, observe });
+      return {
+        kind: 'sqlite',
+        read,
+        commit: (writes) => commits.commit(writes),
+        persist: (writes) => commits.persist(writes),
+        transact: (work) => commits.transact(work),
+        health: () => commits.health(),
+        close: () => commits.close(),
+      };
+    },
+    close: () => db.close(),
+  };
+}
+
+function keptOpen(lane: Lane): Lane {
+  return {
+    write: (id, batch) => lane.write(id, batch),
+    transact: (id, work) => lane.transact(id, work),
+    outcome: (id) => lane.outcome(id),
+    probe: (id) => lane.probe(id),
+    close: async () => undefined,
+  };
+}

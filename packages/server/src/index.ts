@@ -1,7 +1,15 @@
 export type * from './auth/types.js';
 export * from './config/index.js';
+export { Metrics } from './http/metrics.js';
 export { createLogger } from './logging.js';
+export { createNodes, type Nodes, type NodesDeps } from './nodes/index.js';
+export { Outbox } from './nodes/outbox.js';
+export type { NodeLog } from './nodes/ports.js';
+export type { Endpoints, Handlers, Peer, Transport } from './nodes/transport.js';
 export type * from './nodes/types.js';
+export { createPushController } from './push/controller.js';
+export { PushFeeds } from './push/feed.js';
+export type { PushControllerService, PushLog, StartJob } from './push/ports.js';
 export type * from './push/types.js';
 export { type RunningServer, type ServerOptions, startServer } from './server.js';
 export { VERSION } from './version.js';

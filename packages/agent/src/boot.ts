@@ -1,15 +1,15 @@
 import type { Clock } from '@muster/wire';
-import type { Logger } from 'pino';
 import type { NodeIdentity } from './configuration-request.js';
 import { Daemon } from './daemon.js';
 import type { Host } from './host.js';
 import { Journal, type LookBack } from './incarnation.js';
 import { LEFTOVER_WAIT_MS } from './limits.js';
+import type { AgentLog } from './logging.js';
 import type { AgentSettings } from './settings.js';
 
 export interface BootSurroundings {
   readonly clock: Clock;
-  readonly logger: Logger;
+  readonly logger: AgentLog;
   /** From 0 to below 1. */
   readonly random: () => number;
   readonly host: Host;

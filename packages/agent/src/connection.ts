@@ -13,7 +13,7 @@ import {
   type ServerMessage,
   type Session,
 } from '@muster/wire';
-import type { Logger } from 'pino';
+import type { AgentLog } from './logging.js';
 import type { CommandSocket, CurveKeys, ReceivingSocket, Sockets } from './sockets.js';
 
 /** What a connection tells, as it happens. */
@@ -38,7 +38,7 @@ export interface ConnectionSetup {
   readonly privateKey: KeyObject;
   readonly incarnation: string;
   readonly clock: Clock;
-  readonly logger: Logger;
+  readonly logger: AgentLog;
 }
 
 const codec = dialects.native;

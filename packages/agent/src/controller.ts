@@ -1,6 +1,6 @@
 import type { AgentMessage, Clock, ServerMessage, Timer } from '@muster/wire';
-import type { Logger } from 'pino';
 import type { Ended, Execution } from './execution.js';
+import type { AgentLog } from './logging.js';
 import {
   type Effect,
   type Event,
@@ -13,7 +13,7 @@ import {
 
 export interface ControllerSurroundings {
   readonly clock: Clock;
-  readonly logger: Logger;
+  readonly logger: AgentLog;
   readonly send: (message: AgentMessage) => void;
   /** Why the offered job is refused, or null. */
   readonly check: (job: PreparedJob) => Promise<string | null>;

@@ -1,5 +1,4 @@
 import type { AgentMessage, Clock, Facts, ServerMessage, Timer } from '@muster/wire';
-import type { Logger } from 'pino';
 import { type CommandPolicy, commandPolicy } from './command-policy.js';
 import type { NodeIdentity } from './configuration-request.js';
 import { CommandController } from './controller.js';
@@ -9,6 +8,7 @@ import type { Host } from './host.js';
 import type { Journal, LookBack } from './incarnation.js';
 import { FACTS_MS, OUTPUT_CHUNK, OUTPUT_RESEND_MS, STOP_COMMAND_MS, STOP_FLUSH_MS } from './limits.js';
 import { Link } from './link.js';
+import type { AgentLog } from './logging.js';
 import { type PreparedJob, reportedState } from './machine.js';
 import { Outbox } from './outbox.js';
 import { checkCommand } from './prepare.js';
@@ -20,7 +20,7 @@ export interface DaemonSetup {
   readonly journal: Journal;
   readonly past: LookBack;
   readonly clock: Clock;
-  readonly logger: Logger;
+  readonly logger: AgentLog;
   readonly random: () => number;
   readonly host: Host;
 }

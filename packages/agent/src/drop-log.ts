@@ -1,14 +1,14 @@
 import type { Clock, DropCause } from '@muster/wire';
-import type { Logger } from 'pino';
 import { DROP_LOG_MS } from './limits.js';
+import type { AgentLog } from './logging.js';
 
 /** Says why received messages were not accepted, at most once per cause in DROP_LOG_MS. */
 export class DropLog {
   readonly #clock: Clock;
-  readonly #logger: Logger;
+  readonly #logger: AgentLog;
   readonly #counts = new Map<DropCause, { suppressed: number; saidAt: number }>();
 
-  constructor(clock: Clock, logger: Logger) {
+  constructor(clock: Clock, logger: AgentLog) {
     this.#clock = clock;
     this.#logger = logger;
   }

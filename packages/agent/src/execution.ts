@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock, CommandResult, Facts, Timer } from '@muster/wire';
-import type { Logger } from 'pino';
 import { runBuiltin } from './builtins.js';
 import type { CommandPolicy } from './command-policy.js';
 import { commandEnvironment } from './environment.js';
@@ -8,6 +7,7 @@ import type { Processes } from './host.js';
 import { writeJobFile } from './job-file.js';
 import { OUTPUT_DRAIN_MS } from './limits.js';
 import { type HeldLock, takeLock } from './lock.js';
+import type { AgentLog } from './logging.js';
 import type { OutputBytes, PreparedJob } from './machine.js';
 import { CommandOutput } from './output.js';
 import { type CheckedCommand, checkCommand } from './prepare.js';
@@ -26,7 +26,7 @@ export interface ExecutionSettings {
 export interface ExecutionSurroundings {
   readonly clock: Clock;
   readonly random: () => number;
-  readonly logger: Logger;
+  readonly logger: AgentLog;
   readonly facts: () => Facts;
   readonly processes: Processes;
   /** Whether the server is there to take output. */

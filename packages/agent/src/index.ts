@@ -12,7 +12,7 @@ export type { Daemon } from './daemon.js';
 export { type CheckName, type Diagnosis, type DoctorCheck, doctor } from './doctor.js';
 export { AGENT_VERSION, collectFacts } from './facts.js';
 export type { Host, Processes } from './host.js';
-export { createAgentLogger } from './logging.js';
+export { type AgentLog, createAgentLogger } from './logging.js';
 export { initialMachine, type Machine, reportedState, step } from './machine.js';
 export type { Exit, Launch, RunningCommand } from './runner.js';
 export type { AgentOptions, AgentSettings } from './settings.js';

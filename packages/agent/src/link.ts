@@ -1,6 +1,5 @@
 import type { KeyObject } from 'node:crypto';
 import type { Clock, DropCause, NodeConfiguration, ServerMessage, Timer } from '@muster/wire';
-import type { Logger } from 'pino';
 import { type ChannelEvent, freshWatch, watch } from './channel-watch.js';
 import type { NodeIdentity } from './configuration-request.js';
 import { Connection, type ConnectionEvents, type MessageSource } from './connection.js';
@@ -8,6 +7,7 @@ import { DropLog } from './drop-log.js';
 import type { Host } from './host.js';
 import { LIFETIME_SPLAY, RETRY_FIRST_MS, RETRY_LONGEST_MS } from './limits.js';
 import { freshLiveness, judge } from './liveness.js';
+import type { AgentLog } from './logging.js';
 import type { Outbox } from './outbox.js';
 import type { CurveKeys } from './sockets.js';
 
@@ -28,7 +28,7 @@ export interface LinkSetup {
   readonly identity: NodeIdentity;
   readonly incarnation: string;
   readonly clock: Clock;
-  readonly logger: Logger;
+  readonly logger: AgentLog;
   readonly random: () => number;
   readonly host: Pick<Host, 'sockets' | 'configuration'>;
 }

@@ -1,5 +1,8 @@
 import { type Logger, pino } from 'pino';
 
+/** What the agent logs with; pino fits. */
+export type AgentLog = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
+
 /** Lines of JSON on standard output, for journald or a file. Nothing secret is ever handed to it. */
 export function createAgentLogger(level: string): Logger {
   return pino({

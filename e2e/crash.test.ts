@@ -168,6 +168,8 @@ describe('an agent', () => {
   test('stopped cleanly while idle and started again takes the next job', async () => {
     expect((await cluster.agent('c').kill('SIGTERM')).code).toBe(0);
     cluster.launchAgent('c');
+    // Until it is heard of again the server knows only that it was there a moment ago.
+    await until('the server to know of the restart', async () => (await lastEnd('c')) === 'clean');
     await cluster.available('c');
     const id = await cluster.startJob({ command: 'quick', nodes: ['c'] });
     expect((await cluster.jobIs(id, 'complete')).nodes).toEqual({ succeeded: ['c'] });

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { curveKeyPair, Dealer } from 'zeromq';
+import type { ApiClient } from './support/api-client.js';
 import { Cluster } from './support/cluster.js';
 import { HeldCommand } from './support/held-command.js';
-import { newKey } from './support/personas.js';
+import { expectDone, newKey } from './support/personas.js';
 import { freePorts } from './support/ports.js';
 import { until } from './support/until.js';
 
@@ -80,7 +82,10 @@ describe('malformed frames to the command port while a job runs', () => {
   test('neither a peer without admission nor a node that sends garbage disturbs it', async () => {
     const id = await cluster.startJob({ command: 'held', nodes: NAMES });
     await until('every node to run', async () => (await cluster.job(id)).nodes.running?.length === NAMES.length);
-    const sockets = [await stranger(), await admitted()];
+    const sockets = [
+      await connected(await hostile('stranger'), false),
+      await connected(await hostile('hostile'), true),
+    ];
     for (const frames of garbage()) {
       // A peer that is refused cannot send at all; that is fine, too.
       for (const socket of sockets) await socket.send(frames).catch(() => undefined);
@@ -93,13 +98,13 @@ describe('malformed frames to the command port while a job runs', () => {
   });
 
   test('plain TCP garbage on both ports changes nothing', async () => {
-    const { connect } = await import('node:net');
-    const port = Number(new URL(cluster.commandAddress).port);
-    await new Promise<void>((resolve) => {
-      const socket = connect(port, '127.0.0.1', () => socket.end(randomBytes(4096)));
-      socket.on('error', () => resolve());
-      socket.on('close', () => resolve());
-    });
+    for (const port of cluster.ports) {
+      await new Promise<void>((resolve) => {
+        const socket = connect(port, '127.0.0.1', () => socket.write(randomBytes(4096), () => socket.destroy()));
+        socket.on('error', () => resolve());
+        socket.on('close', () => resolve());
+      });
+    }
     const id = await cluster.startJob({ command: 'quick', nodes: NAMES });
     expect(sorted((await cluster.jobIs(id, 'complete')).nodes.succeeded)).toEqual(NAMES);
   });
@@ -111,16 +116,15 @@ interface Discovered {
   readonly push_jobs: { readonly heartbeat: { readonly command_addr: string } };
 }
 
-async function connected(node: string, register: boolean): Promise<Dealer> {
+/** A peer that asks for a configuration in this node's name, with the CURVE key it connects with or another one. */
+async function connected(api: ApiClient, admit: boolean): Promise<Dealer> {
   const curve = curveKeyPair();
-  const path = `pushy/config/${node}?version=2.0&ccpk=`;
-  const other = encodeURIComponent(curveKeyPair().publicKey);
-  const own = encodeURIComponent(curve.publicKey);
-  const reply = await cluster.api.get(`${path}${register ? own : other}`);
+  const asked = admit ? curve.publicKey : curveKeyPair().publicKey;
+  const reply = await api.get(`pushy/config/${api.persona.name}?version=2.0&ccpk=${encodeURIComponent(asked)}`);
   const { curve_public_key: curveServerKey, push_jobs } = reply.json as Discovered;
   const dealer = new Dealer({
     linger: 0,
-    sendTimeout: 500,
+    sendTimeout: 50,
     curveServerKey,
     curvePublicKey: curve.publicKey,
     curveSecretKey: curve.secretKey,
@@ -129,13 +133,11 @@ async function connected(node: string, register: boolean): Promise<Dealer> {
   return dealer;
 }
 
-/** Knows the server's key, but its own was never admitted. */
-const stranger = (): Promise<Dealer> => connected('a', false);
-
-/** Admitted by a signed request, as somebody who turned hostile would be. */
-async function admitted(): Promise<Dealer> {
-  await cluster.api.post('nodes', { name: 'hostile', public_key: newKey().publicKey });
-  return connected('hostile', true);
+/** A node of the organization, admitted by its signed request, that turned hostile. */
+async function hostile(name: string): Promise<ApiClient> {
+  const { publicKey, privateKey } = newKey();
+  expectDone(await cluster.api.post('nodes', { name, public_key: publicKey }));
+  return cluster.api.as({ name, privateKey });
 }
 
 function garbage(): (string | Uint8Array)[][] {

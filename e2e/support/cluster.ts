@@ -42,7 +42,8 @@ export class Cluster extends PushyServer {
   readonly dir: string;
   readonly dataDir: string;
   readonly url: string;
-  readonly commandAddress: string;
+  /** HTTP, heartbeat, command. */
+  readonly ports: readonly number[];
   readonly agents = new Map<string, StartedProcess>();
   server: StartedProcess;
   /** Marks every process of this cluster. */
@@ -57,11 +58,11 @@ export class Cluster extends PushyServer {
     this.dir = dir;
     this.dataDir = join(dir, 'server');
     this.url = `http://127.0.0.1:${http}`;
-    this.commandAddress = `tcp://127.0.0.1:${command}`;
+    this.ports = ports;
     this.#database = database;
     this.#serverArgs = [
       ...['server', '--data-dir', this.dataDir, '--http', `127.0.0.1:${http}`],
-      ...['--heartbeat', `tcp://127.0.0.1:${heartbeat}`, '--command', this.commandAddress],
+      ...['--heartbeat', `tcp://127.0.0.1:${heartbeat}`, '--command', `tcp://127.0.0.1:${command}`],
       ...['--heartbeat-interval', String(options.heartbeatInterval ?? HEARTBEAT_INTERVAL)],
       ...(database.url === undefined ? [] : ['--database-url', database.url]),
       ...(options.flags ?? []),

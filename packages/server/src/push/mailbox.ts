@@ -1,0 +1,81 @@
+import type { LiveJob } from './live-job.js';
+import { orderFor } from './messages.js';
+import type { PushControllerDeps, StoredOutput } from './ports.js';
+import { appendEvent } from './repository.js';
+import { JobTimers } from './timers.js';
+import { Turn, type TurnDeps } from './turn.js';
+
+export interface MailboxDeps extends TurnDeps, Pick<PushControllerDeps, 'store' | 'logger' | 'feed'> {
+  /** The job has reached its end in memory. */
+  readonly finished: (job: LiveJob) => void;
+  /** A node's end is stored: nothing is added to its output any more. */
+  readonly outputEnded: (output: StoredOutput) => void;
+}
+
+/**
+ * The mailbox of every push job. Each event runs both machines to rest, then the transitions are stored in one
+ * commit, then the effects leave (architecture: save, then act).
+ */
+export class Mailbox {
+  readonly timers: JobTimers;
+  readonly #deps: MailboxDeps;
+  #stopped = false;
+
+  constructor(deps: MailboxDeps) {
+    this.#deps = deps;
+    this.timers = new JobTimers(deps, (job, work) => void this.turn(job, work));
+  }
+
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
+  /** No turn begins any more, and no effect leaves: what is stored goes on with the next server. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** Resolves when what `work` and the machines changed is durable. */
+  turn(job: LiveJob, work: (turn: Turn) => void): Promise<void> {
+    if (this.#stopped) return Promise.resolve();
+    const turn = new Turn(job, this.#deps);
+    const phaseBefore = job.state.phase;
+    try {
+      work(turn);
+      turn.settle();
+    } catch (error) {
+      // A defect in one job must not take the server, nor leave its nodes owned for ever.
+      this.#deps.logger.error({ err: error, job: job.id }, 'push job crashed');
+      turn.crash();
+    }
+    if (turn.wakeAt !== null) this.timers.armWake(job, turn.wakeAt);
+    if (turn.started) this.timers.armNodeTimeout(job);
+    if (job.state.phase !== phaseBefore) this.timers.armDeadline(job);
+    if (job.state.phase === 'finished') this.#deps.finished(job);
+    return this.#flush(turn);
+  }
+
+  /**
+   * Transitions go to the store before any node is handed on, so that the lane's order keeps a node's next owner
+   * from being stored before its end in this job. Messages and events leave when the commit is durable.
+   */
+  #flush(turn: Turn): Promise<void> {
+    const { store, nodes, feed, logger, outputEnded } = this.#deps;
+    const { job } = turn;
+    const writes = [...turn.writes, ...turn.events.map((event) => appendEvent(job.id, event))];
+    const durable = writes.length === 0 ? Promise.resolve() : store.persist(writes);
+    for (const { name, to, reason } of turn.releases) nodes.release(job.org.id, job.id, name, to, reason);
+    return durable.then(
+      () => {
+        if (this.#stopped) return;
+        for (const [order, names] of turn.sends) nodes.send(job.org.id, names, orderFor(job, order));
+        for (const event of turn.events) feed.publish(job.org.id, job.id, event);
+        if (job.state.status === 'crashed') feed.ended(job.id);
+        for (const output of turn.ended) outputEnded(output);
+      },
+      (error: unknown) => {
+        if (!this.#stopped) logger.error({ err: error, job: job.id }, 'a transition of this job could not be stored');
+      },
+    );
+  }
+}

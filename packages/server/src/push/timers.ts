@@ -1,0 +1,78 @@
+import type { LiveJob } from './live-job.js';
+import type { JobNode } from './node-machine.js';
+import { isRepeatable, type Turn, type TurnDeps } from './turn.js';
+
+/** A native agent enforces the node timeout itself; the server steps in this much later. */
+const NODE_TIMEOUT_GRACE_MS = 10_000;
+/** Node timeouts are looked for at most this often. */
+const NODE_TIMEOUT_SWEEP_MS = 200;
+
+/** The timers of jobs, all computed from times that are stored. What they find due becomes an event in a turn. */
+export class JobTimers {
+  readonly #deps: Pick<TurnDeps, 'clock' | 'nodes'>;
+  readonly #turn: (job: LiveJob, work: (turn: Turn) => void) => void;
+
+  constructor(deps: Pick<TurnDeps, 'clock' | 'nodes'>, turn: (job: LiveJob, work: (turn: Turn) => void) => void) {
+    this.#deps = deps;
+    this.#turn = turn;
+  }
+
+  /** The end of the job's phase. */
+  armDeadline(job: LiveJob): void {
+    job.deadlineTimer?.cancel();
+    job.deadlineTimer = null;
+    const { deadline } = job.state;
+    if (deadline === null) return;
+    const { clock } = this.#deps;
+    job.deadlineTimer = clock.after(deadline - clock.now(), () => {
+      const now = Math.max(clock.now(), deadline);
+      this.#turn(job, (turn) => turn.stepJob({ type: 'deadline', now }));
+    });
+  }
+
+  /** The next start under a start rate. */
+  armWake(job: LiveJob, at: number): void {
+    const { clock } = this.#deps;
+    job.wakeTimer?.cancel();
+    job.wakeTimer = clock.after(at - clock.now(), () => {
+      this.#turn(job, (turn) => turn.stepJob({ type: 'wake', now: clock.now() }));
+    });
+  }
+
+  armAckTimeout(job: LiveJob): void {
+    const seconds = job.spec.ackTimeout;
+    if (seconds === null || job.state.phase === 'finished') return;
+    job.ackTimer = this.#deps.clock.after(seconds * 1000, () => {
+      this.#turn(job, (turn) => turn.stepUnfinished({ type: 'ack_timeout', seconds }));
+    });
+  }
+
+  /** One timer per job: the earliest start plus the limit. */
+  armNodeTimeout(job: LiveJob): void {
+    const seconds = job.spec.nodeTimeout;
+    if (seconds === null || job.nodeTimer !== null || job.tally.running === 0) return;
+    const { clock } = this.#deps;
+    let earliest = Number.POSITIVE_INFINITY;
+    for (const name of job.unfinished) {
+      const node = job.nodes.get(name);
+      if (node?.status === 'running') earliest = Math.min(earliest, this.#dueAt(job, name, node, seconds));
+    }
+    job.nodeTimer = clock.after(Math.max(earliest - clock.now(), NODE_TIMEOUT_SWEEP_MS), () => {
+      job.nodeTimer = null;
+      const now = clock.now();
+      this.#turn(job, (turn) => {
+        for (const name of [...job.unfinished]) {
+          const node = job.nodes.get(name);
+          if (node?.status !== 'running' || this.#dueAt(job, name, node, seconds) > now) continue;
+          turn.stepNode(name, { type: 'node_timeout', seconds });
+        }
+      });
+      if (job.state.phase === 'running') this.armNodeTimeout(job);
+    });
+  }
+
+  #dueAt(job: LiveJob, name: string, node: JobNode, seconds: number): number {
+    const grace = isRepeatable(this.#deps, job, name) ? NODE_TIMEOUT_GRACE_MS : 0;
+    return (node.startedAt ?? job.updatedAt) + seconds * 1000 + grace;
+  }
+}

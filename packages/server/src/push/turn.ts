@@ -1,0 +1,204 @@
+import type { Write } from '@muster/store';
+import { dialects } from '@muster/wire';
+import type { LiveJob } from './live-job.js';
+import { type JobEffect, type JobEvent, type JobRules, stepJob } from './machine.js';
+import { isFinal, type JobNode, type JobNodeEffect, type JobNodeEvent, stepNode } from './node-machine.js';
+import type { OutputKeeper } from './output-keeper.js';
+import type { PushControllerDeps, PushEvent, PushEventName, StoredOutput } from './ports.js';
+import { saveJob, saveJobNode } from './repository.js';
+import { jobNodeRow, jobRow } from './snapshot.js';
+import type { FinalJobStatus } from './types.js';
+
+export interface TurnDeps extends Pick<PushControllerDeps, 'clock' | 'nodes' | 'config' | 'incarnation'> {
+  readonly outputs: Pick<OutputKeeper, 'totals'>;
+}
+
+/** What is sent to nodes. */
+export type Order = Extract<JobNodeEffect, { type: 'send' }>['message'];
+
+export interface Release {
+  readonly name: string;
+  readonly to: 'idle' | 'rehab';
+  readonly reason: string;
+}
+
+/**
+ * One turn of a job's mailbox: events step both machines in memory, and what they want done is collected here. Nothing
+ * leaves before the mailbox has stored it.
+ */
+export class Turn {
+  readonly job: LiveJob;
+  readonly writes: Write[] = [];
+  readonly sends = new Map<Order, string[]>();
+  readonly releases: Release[] = [];
+  readonly events: PushEvent[] = [];
+  readonly ended: StoredOutput[] = [];
+  /** When the start rate allows the next start; null when nobody waits for it. */
+  wakeAt: number | null = null;
+  /** Some node began to run. */
+  started = false;
+  readonly #deps: TurnDeps;
+
+  constructor(job: LiveJob, deps: TurnDeps) {
+    this.job = job;
+    this.#deps = deps;
+  }
+
+  /** Aggregate detection (§5.6.2): repeated until the counts cause no further change. */
+  settle(): void {
+    for (;;) {
+      const { tally, state } = this.job;
+      this.stepJob({ type: 'tallied', now: this.#deps.clock.now() });
+      if (this.job.tally === tally && this.job.state === state) return;
+    }
+  }
+
+  stepJob(event: JobEvent): void {
+    const { job } = this;
+    const step = stepJob(job.state, job.tally, rulesOf(job, this.#deps.config), event);
+    if (step.job !== job.state) {
+      if (step.job.status !== job.state.status) job.updatedAt = this.#deps.clock.now();
+      job.state = step.job;
+      this.saveJob();
+    }
+    for (const effect of step.effects) this.#carryOut(effect);
+  }
+
+  stepNode(name: string, event: JobNodeEvent): void {
+    const { job } = this;
+    const before = job.nodes.get(name);
+    if (before === undefined) return;
+    const { node, effects } = stepNode(before, event, {
+      phase: job.state.phase,
+      ending: job.state.ending,
+      now: this.#deps.clock.now(),
+      repeatable: isRepeatable(this.#deps, job, name),
+    });
+    if (node !== before) {
+      job.setNode(name, node);
+      this.saveNode(name, node);
+      if (node.status === 'running' && before.status !== 'running') this.started = true;
+      if (isFinal(node.status)) {
+        this.ended.push(
+          { jobId: job.id, node: name, stream: 'stdout' },
+          { jobId: job.id, node: name, stream: 'stderr' },
+        );
+      }
+    }
+    for (const effect of effects) {
+      switch (effect.type) {
+        case 'send':
+          this.#send(effect.message, name);
+          break;
+        case 'release':
+          this.releases.push({ name, to: effect.to, reason: `${node.status} in job ${job.id}` });
+          break;
+        case 'announce':
+          this.announce(effect.name, 'status' in effect ? { node: name, status: effect.status } : { node: name });
+          break;
+      }
+    }
+  }
+
+  stepUnfinished(event: JobNodeEvent): void {
+    for (const name of [...this.job.unfinished]) this.stepNode(name, event);
+  }
+
+  announce(name: PushEventName, data: Readonly<Record<string, unknown>>): void {
+    const { job } = this;
+    job.seq += 1;
+    job.lastEventAt = Math.max(job.lastEventAt, this.#deps.clock.now());
+    this.events.push({ seq: job.seq, name, at: job.lastEventAt, data });
+  }
+
+  saveJob(): void {
+    this.writes.push(saveJob(jobRow(this.job, this.#deps.incarnation)));
+  }
+
+  saveNode(name: string, node: JobNode): void {
+    const bytes = this.#deps.outputs.totals(this.job.id, name);
+    this.writes.push(saveJobNode(jobNodeRow(this.job, name, node, bytes, this.#deps.clock.now())));
+  }
+
+  /** A defect ends the job; its nodes must not stay owned for ever. */
+  crash(): void {
+    const { job } = this;
+    job.state = {
+      ...job.state,
+      phase: 'finished',
+      status: 'crashed',
+      ending: null,
+      reason: 'internal error',
+      deadline: null,
+    };
+    job.updatedAt = this.#deps.clock.now();
+    this.stepUnfinished({ type: 'close', ending: 'crashed' });
+    this.saveJob();
+  }
+
+  #carryOut(effect: JobEffect): void {
+    const { job } = this;
+    switch (effect.type) {
+      case 'ask':
+        for (const name of job.unfinished) {
+          if (job.nodes.get(name)?.status === 'new') this.#send('prepare', name);
+        }
+        return;
+      case 'expire_votes':
+        this.stepUnfinished({ type: 'vote_expired' });
+        return;
+      case 'start':
+        for (let i = 0; i < effect.count; i++) {
+          const name = job.nextReady();
+          if (name === undefined) return;
+          this.stepNode(name, { type: 'start' });
+        }
+        return;
+      case 'wake_at':
+        this.wakeAt = effect.at;
+        return;
+      case 'stop_starting':
+        this.stepUnfinished({ type: 'not_started', reason: effect.reason });
+        return;
+      case 'abort_nodes': {
+        const ending = endingOf(job);
+        this.stepUnfinished({ type: 'abort', ending, reason: job.state.reason ?? ending });
+        return;
+      }
+      case 'close':
+        this.stepUnfinished({ type: 'close', ending: endingOf(job) });
+        return;
+      case 'announce':
+        this.announce(effect.name, effect.name === 'job_complete' ? { status: job.state.status } : {});
+        return;
+    }
+  }
+
+  #send(order: Order, name: string): void {
+    const names = this.sends.get(order);
+    if (names === undefined) this.sends.set(order, [name]);
+    else names.push(name);
+  }
+}
+
+/** Whether prepare and start may be repeated to this node (N12). */
+export function isRepeatable({ nodes }: Pick<TurnDeps, 'nodes'>, job: LiveJob, name: string): boolean {
+  return dialects[nodes.get(job.org.id, name)?.dialect ?? 'native'].repeatable;
+}
+
+function rulesOf(job: LiveJob, { heartbeat, push }: PushControllerDeps['config']): JobRules {
+  const abortingTimeout = push.aborting_timeout ?? heartbeat.interval * heartbeat.offline_threshold + 5;
+  return { ...job.spec, abortingTimeout };
+}
+
+function endingOf({ state }: LiveJob): FinalJobStatus {
+  if (state.ending !== null) return state.ending;
+  switch (state.status) {
+    case 'new':
+    case 'voting':
+    case 'running':
+      return 'complete';
+    default:
+      return state.status;
+  }
+}

@@ -163,4 +163,13 @@ describe('limits on starting (Push Jobs §5.3, §8.1.4)', () => {
     const waiting = stepJob(over.job, tally({ running: 1, failures: 2 }), limited, { type: 'tallied', now: 0 });
     expect(waiting.job.phase).toBe('running');
   });
+
+  it('a node that votes after the starting has stopped is not started either, and keeps no job open', () => {
+    const limited = { ...rules, maxFailures: 1 };
+    const stopped = { ...running, stopped: true, reason: 'not started: 2 nodes failed, 1 allowed' };
+    const late = stepJob(stopped, tally({ ready: 1, failures: 2 }), limited, { type: 'tallied', now: 0 });
+    expect(late.effects).toEqual([{ type: 'stop_starting', reason: stopped.reason }]);
+    const over = stepJob(late.job, tally({ failures: 2 }), limited, { type: 'tallied', now: 0 });
+    expect(over.job.status).toBe('complete');
+  });
 });

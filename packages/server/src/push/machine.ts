@@ -14,7 +14,7 @@ import type { FinalJobStatus, JobPhase, JobSpec, JobStatus } from './types.js';
  * | voting   | deadline           | expire votes; quorum: start nodes, late votes still count    | running  |
  * | voting   | deadline           | expire votes; no quorum                                      | aborting |
  * | running  | load, tallied, wake| start as many as the limits allow                            | running  |
- * | running  | tallied, failures  | more failures than allowed: start no more                    | running  |
+ * | running  | tallied, failures  | more failures than allowed: start no more, nor late arrivals | running  |
  * | running  | tallied, all exited| close                                                        | finished |
  * | running  | deadline           | abort nodes                                                  | aborting |
  * | any live | abort              | abort nodes                                                  | aborting |
@@ -180,6 +180,10 @@ function stepRunning(job: JobState, tally: Tally, rules: JobRules, event: JobEve
       if (!job.stopped && rules.maxFailures !== null && tally.failures > rules.maxFailures) {
         const reason = `not started: ${tally.failures} nodes failed, ${rules.maxFailures} allowed`;
         return { job: { ...job, stopped: true, reason }, effects: [{ type: 'stop_starting', reason }] };
+      }
+      // A late vote: a ready node that is never started would keep the job open.
+      if (job.stopped && tally.ready > 0) {
+        return { job, effects: [{ type: 'stop_starting', reason: job.reason ?? 'not started' }] };
       }
       if (tally.ready + tally.starting + tally.running === 0) return finish(job, 'complete', job.reason);
       return startMore(job, tally, rules, event.now);

@@ -1,7 +1,7 @@
 import type { AgentMessage, ServerMessage } from '@muster/wire';
 import type { JobPort } from '../nodes/types.js';
 import type { LiveJob } from './live-job.js';
-import type { JobNodeEvent } from './node-machine.js';
+import type { JobNodeEvent, Report } from './node-machine.js';
 import type { Order } from './turn.js';
 
 /** Between the wire's vocabulary and the machines'. */
@@ -68,7 +68,7 @@ export function nodeEvent(job: LiveJob, message: Exclude<NodeMessage, { type: 'o
 }
 
 /** What a heartbeat says about this job. */
-export function reportOn(jobId: string, report: NodeReport): Extract<JobNodeEvent, { type: 'heartbeat' }>['report'] {
+export function reportOn(jobId: string, report: NodeReport): Report {
   if (report.jobId === jobId) {
     if (report.state === 'waiting') return 'waiting';
     if (report.state === 'running' || report.state === 'terminating') return 'running';

@@ -28,6 +28,9 @@ export const NEW_NODE: JobNode = {
   contradictions: 0,
 };
 
+/** What a heartbeat says about *this* job. */
+export type Report = 'absent' | 'waiting' | 'running' | 'ended';
+
 export type JobNodeEvent =
   // from the node
   | { readonly type: 'ack' }
@@ -41,8 +44,7 @@ export type JobNodeEvent =
   | { readonly type: 'misbehaved'; readonly reason: string }
   | {
       readonly type: 'heartbeat';
-      /** What the node says about *this* job. */
-      readonly report: 'absent' | 'waiting' | 'running' | 'ended';
+      readonly report: Report;
     }
   // about the node
   | { readonly type: 'unclaimed'; readonly why: 'unknown' | 'down' | 'rehab' | 'busy'; readonly reason: string }
@@ -100,7 +102,7 @@ export interface JobNodeContext {
 }
 
 /** Heartbeats that must contradict in a row: one may have crossed a message on its way. */
-const CONTRADICTIONS_UNTIL_CRASHED = 2;
+const CONTRADICTIONS_UNTIL_SURE = 2;
 
 const FINAL: ReadonlySet<JobNodeStatus> = new Set([
   'succeeded',
@@ -134,7 +136,7 @@ export function stepNode(node: JobNode, event: JobNodeEvent, context: JobNodeCon
 function stepUnvoted(node: JobNode, event: JobNodeEvent, context: JobNodeContext): JobNodeStep {
   switch (event.type) {
     case 'ack':
-      return { node: { ...node, status: 'ready', contradictions: 0 }, effects: [vote('success')] };
+      return committed(node);
     case 'nack':
       // Busy with something of its own: it goes back to idle, its refusal is permanent for this job (§5.3.3).
       return end(node, 'nacked', event.reason, 'idle', [vote('failure')]);
@@ -155,9 +157,7 @@ function stepUnvoted(node: JobNode, event: JobNodeEvent, context: JobNodeContext
     case 'restarted':
       return end(node, 'unavailable', event.how, 'rehab', [vote('down'), rehabbed]);
     case 'heartbeat':
-      return event.report === 'absent' && context.repeatable
-        ? { node, effects: [{ type: 'send', message: 'prepare' }] }
-        : stay(node);
+      return heardWithoutVote(node, event.report, context);
     case 'vote_expired':
       // Stays new: a late vote counts as long as the job runs (N9).
       return { node, effects: [vote('voting_timeout')] };
@@ -182,6 +182,29 @@ function stepUnvoted(node: JobNode, event: JobNodeEvent, context: JobNodeContext
     case 'not_started':
       return stay(node);
   }
+}
+
+/**
+ * The offer or its answer may be lost, with the server or on the way. Where repeats are answered it is asked again;
+ * elsewhere a repeat may be refused (sheet §6.4), so it must say the same twice in a row, when no message can be
+ * crossing its heartbeat any more.
+ */
+function heardWithoutVote(
+  node: JobNode,
+  report: Report,
+  { repeatable }: Pick<JobNodeContext, 'repeatable'>,
+): JobNodeStep {
+  if (report !== 'absent' && report !== 'waiting') return stay(node);
+  if (repeatable) return { node, effects: [{ type: 'send', message: 'prepare' }] };
+  const contradictions = node.contradictions + 1;
+  if (contradictions < CONTRADICTIONS_UNTIL_SURE) return stay({ ...node, contradictions });
+  return report === 'waiting'
+    ? committed(node)
+    : { node: agreeing(node), effects: [{ type: 'send', message: 'prepare' }] };
+}
+
+function committed(node: JobNode): JobNodeStep {
+  return { node: { ...node, status: 'ready', contradictions: 0 }, effects: [vote('success')] };
 }
 
 /** Has committed; start not sent. */
@@ -240,15 +263,11 @@ function stepReady(node: JobNode, event: JobNodeEvent, context: JobNodeContext):
 function stepStarting(node: JobNode, event: JobNodeEvent, context: JobNodeContext): JobNodeStep {
   switch (event.type) {
     case 'started':
-      return {
-        node: { ...node, status: 'running', starting: false, startedAt: context.now, contradictions: 0 },
-        effects: [{ type: 'announce', name: 'run_start' }],
-      };
+      return begun(node, context.now);
     case 'finished': {
       // `started` was lost on the way. A dialect that cannot repeat loses nothing, so there it is misbehaviour.
       if (!context.repeatable) return crash(node, 'reported a result without having started');
-      const begun = { ...node, startedAt: context.now };
-      const ended = finished(begun, event.result);
+      const ended = finished({ ...node, startedAt: context.now }, event.result);
       return { node: ended.node, effects: [{ type: 'announce', name: 'run_start' }, ...ended.effects] };
     }
     case 'heartbeat':
@@ -259,7 +278,9 @@ function stepStarting(node: JobNode, event: JobNodeEvent, context: JobNodeContex
       ) {
         return { node, effects: [{ type: 'send', message: 'start' }] };
       }
-      return event.report === 'absent' ? contradict(node, 'forgot the job before it started') : stay(node);
+      if (event.report === 'absent') return contradict(node, 'forgot the job before it started');
+      // A dialect that cannot repeat: its confirmation is lost, or the start is.
+      return event.report === 'running' ? begun(node, context.now) : stillWaiting(node, event.report);
     case 'error':
       return context.phase === 'aborting'
         ? end(node, stoppedStatus(context.ending, false), event.reason, 'rehab', [])
@@ -273,6 +294,21 @@ function stepStarting(node: JobNode, event: JobNodeEvent, context: JobNodeContex
     default:
       return stepStarted(node, event);
   }
+}
+
+/** It cannot be told twice to start without being failed for it, so it must have said twice that it still waits. */
+function stillWaiting(node: JobNode, report: Report): JobNodeStep {
+  if (report !== 'waiting') return stay(node);
+  const contradictions = node.contradictions + 1;
+  if (contradictions < CONTRADICTIONS_UNTIL_SURE) return stay({ ...node, contradictions });
+  return { node: agreeing(node), effects: [{ type: 'send', message: 'start' }] };
+}
+
+function begun(node: JobNode, now: number): JobNodeStep {
+  return {
+    node: { ...node, status: 'running', starting: false, startedAt: now, contradictions: 0 },
+    effects: [{ type: 'announce', name: 'run_start' }],
+  };
 }
 
 /** Has confirmed that the command runs. */
@@ -344,13 +380,9 @@ function finished(node: JobNode, result: CommandResult): JobNodeStep {
  * The abort or its answer may be lost, with the server or on the way: it is repeated until the node acknowledges it,
  * or its heartbeats say that it has nothing of this job any more.
  */
-function heardWhileAborting(
-  node: JobNode,
-  report: Extract<JobNodeEvent, { type: 'heartbeat' }>['report'],
-  ending: FinalJobStatus | null,
-): JobNodeStep {
+function heardWhileAborting(node: JobNode, report: Report, ending: FinalJobStatus | null): JobNodeStep {
   const contradictions = report === 'waiting' || report === 'running' ? 0 : node.contradictions + 1;
-  if (contradictions < CONTRADICTIONS_UNTIL_CRASHED) {
+  if (contradictions < CONTRADICTIONS_UNTIL_SURE) {
     const heard = contradictions === 0 ? agreeing(node) : { ...node, contradictions };
     return { node: heard, effects: [{ type: 'send', message: 'abort' }] };
   }
@@ -385,7 +417,7 @@ function notStarted(ending: FinalJobStatus): string {
 
 function contradict(node: JobNode, reason: string): JobNodeStep {
   const contradictions = node.contradictions + 1;
-  if (contradictions >= CONTRADICTIONS_UNTIL_CRASHED) return crash(node, reason);
+  if (contradictions >= CONTRADICTIONS_UNTIL_SURE) return crash(node, reason);
   return stay({ ...node, contradictions });
 }
 

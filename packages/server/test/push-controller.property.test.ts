@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { type ServerConfig, ServerConfigSchema } from '../src/config/schema.js';
 import type { ClaimResult, JobPort, NodeRegistry, NodeView } from '../src/nodes/types.js';
 import { createPushController } from '../src/push/controller.js';
-import { isFinal } from '../src/push/node-machine.js';
+import { isFinal } from '../src/push/job-node.js';
 import type { PushEvent } from '../src/push/ports.js';
 import type { JobNodeStatus, JobSpec } from '../src/push/types.js';
 

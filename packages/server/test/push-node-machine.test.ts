@@ -5,8 +5,8 @@ import {
   type JobNodeEffect,
   type JobNodeEvent,
   NEW_NODE,
-  stepNode,
-} from '../src/push/node-machine.js';
+} from '../src/push/job-node.js';
+import { stepNode } from '../src/push/node-machine.js';
 
 const voting: JobNodeContext = { phase: 'voting', ending: null, now: 1000, repeatable: true };
 const running: JobNodeContext = { ...voting, phase: 'running' };

@@ -1,8 +1,8 @@
 import type { Timer } from '@muster/wire';
+import { type JobNodeEvent, NEW_NODE } from './job-node.js';
 import { LiveJob } from './live-job.js';
 import { Mailbox } from './mailbox.js';
 import { type NodeMessage, type NodeReport, nodeEvent, reportOn } from './messages.js';
-import { type JobNodeEvent, NEW_NODE } from './node-machine.js';
 import { OutputKeeper } from './output-keeper.js';
 import type { PushControllerDeps, PushControllerService, StartJob, StoredOutput } from './ports.js';
 import { lastEvent, unfinishedJobs } from './reads.js';

@@ -1,7 +1,7 @@
 import type { Timer } from '@muster/wire';
 import type { Organization } from '../auth/types.js';
+import { isFinal, type JobNode, standing } from './job-node.js';
 import { EMPTY_TALLY, type JobState, NEW_JOB, type Tally } from './machine.js';
-import { isFinal, type JobNode, standing } from './node-machine.js';
 import type { JobSpec } from './types.js';
 
 /** An unfinished job in memory: the machines' states and the counts they need. Owned by the controller. */

@@ -1,7 +1,7 @@
 import type { AgentMessage, ServerMessage } from '@muster/wire';
 import type { JobPort } from '../nodes/types.js';
+import type { JobNodeEvent, Report } from './job-node.js';
 import type { LiveJob } from './live-job.js';
-import type { JobNodeEvent, Report } from './node-machine.js';
 import type { Order } from './turn.js';
 
 /** Between the wire's vocabulary and the machines'. */

@@ -1,5 +1,5 @@
+import type { JobNode } from './job-node.js';
 import { LiveJob } from './live-job.js';
-import type { JobNode } from './node-machine.js';
 import type { UnfinishedJob } from './reads.js';
 import type { JobNodeRow, JobRow } from './repository.js';
 import type { FinalJobStatus, JobNodeStatus, JobPhase, JobSpec, JobStatus } from './types.js';

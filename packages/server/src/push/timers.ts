@@ -1,5 +1,5 @@
+import type { JobNode } from './job-node.js';
 import type { LiveJob } from './live-job.js';
-import type { JobNode } from './node-machine.js';
 import { isRepeatable, type Turn, type TurnDeps } from './turn.js';
 
 /** A native agent enforces the node timeout itself; the server steps in this much later. */

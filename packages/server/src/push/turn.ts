@@ -1,8 +1,9 @@
 import type { Write } from '@muster/store';
 import { dialects } from '@muster/wire';
+import { isFinal, type JobNode, type JobNodeEffect, type JobNodeEvent } from './job-node.js';
 import type { LiveJob } from './live-job.js';
 import { type JobEffect, type JobEvent, type JobRules, stepJob } from './machine.js';
-import { isFinal, type JobNode, type JobNodeEffect, type JobNodeEvent, stepNode } from './node-machine.js';
+import { stepNode } from './node-machine.js';
 import type { OutputKeeper } from './output-keeper.js';
 import type { PushControllerDeps, PushEvent, PushEventName, StoredOutput } from './ports.js';
 import { saveJob, saveJobNode } from './repository.js';

@@ -115,7 +115,7 @@ export interface Fixture {
   stored(): Promise<void>;
   count(metric: string, labels?: Record<string, string>): Promise<number>;
   /** Another server process on the same database. */
-  restart(before?: (nodes: Nodes) => void): Promise<Fixture>;
+  restart(before?: (nodes: Nodes, store: Store) => void | Promise<void>): Promise<Fixture>;
   close(): Promise<void>;
 }
 
@@ -123,7 +123,7 @@ interface FixtureOptions {
   readonly config?: ServerConfig;
   readonly data?: TestData;
   readonly clock?: ManualClock;
-  readonly before?: (nodes: Nodes) => void;
+  readonly before?: (nodes: Nodes, store: Store) => void | Promise<void>;
 }
 
 export interface TestData {
@@ -208,7 +208,7 @@ export async function startNodes(options: FixtureOptions = {}): Promise<Fixture>
   const port = new RecordingPort();
   nodes.registry.attach(port);
   await nodes.load();
-  options.before?.(nodes);
+  await options.before?.(nodes, store);
   await nodes.start();
 
   const fixture: Fixture = {

@@ -194,11 +194,19 @@ describe('§4.5, N11 Restarts', () => {
 
 describe('§5.5.4 Recovery after a server crash, N10', () => {
   test('an unfinished job takes its node back', () => {
-    expect(step(rehab, { type: 'readopt', jobId: 'j1' })).toEqual({ owner: inJob, effects: [] });
+    expect(step(inJob, { type: 'readopt', jobId: 'j1' })).toEqual({ owner: inJob, effects: [] });
   });
 
-  test('clients that are down stay down', () => {
-    expect(step(down, { type: 'readopt', jobId: 'j1' })).toEqual({ owner: down, effects: [] });
+  test('a job that had not begun gets what it finds idle', () => {
+    expect(step(idle, { type: 'readopt', jobId: 'j1' })).toEqual({ owner: inJob, effects: [] });
+  });
+
+  test.each([down, rehab])('clients that are $kind stay so', (owner) => {
+    expect(step(owner, { type: 'readopt', jobId: 'j1' })).toEqual({ owner, effects: [] });
+  });
+
+  test("another job's client stays its own", () => {
+    expect(step(inJob, { type: 'readopt', jobId: 'j2' })).toEqual({ owner: inJob, effects: [] });
   });
 });
 

@@ -83,7 +83,7 @@ export class NodeController implements NodeRegistry {
     const node = this.get(orgId, name);
     if (node === undefined) return;
     this.#mailbox.own(node, { type: 'readopt', jobId });
-    if (node.owner.kind === 'job') this.#readopted.add(node);
+    if (node.owner.kind === 'job' && node.owner.jobId === jobId) this.#readopted.add(node);
   }
 
   release(orgId: string, jobId: string, name: string, to: 'idle' | 'rehab', reason: string): void {

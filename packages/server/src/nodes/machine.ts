@@ -137,7 +137,8 @@ export function stepOwnership(owner: Owner, event: OwnershipEvent, at: number): 
       return owner.kind === 'idle' ? { owner: { kind: 'job', jobId: event.jobId }, effects: NONE } : stay();
 
     case 'readopt':
-      if (owner.kind === 'down') return stay();
+      // A job that was stored without its claims finds its nodes idle. What is down, in rehab or another job's stays so.
+      if (owner.kind !== 'idle' && !(owner.kind === 'job' && owner.jobId === event.jobId)) return stay();
       return { owner: { kind: 'job', jobId: event.jobId }, effects: NONE };
 
     case 'release':

@@ -89,6 +89,7 @@ function readOwner(row: {
   reason: string;
 }): Owner {
   if (row.status === 'down') return { kind: 'down' };
+  if (row.owner === 'idle') return { kind: 'idle' };
   if (row.owner === 'job' && row.owner_job !== null) return { kind: 'job', jobId: row.owner_job };
   return { kind: 'rehab', since: row.owner_at, reason: row.reason };
 }

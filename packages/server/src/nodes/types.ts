@@ -67,8 +67,8 @@ export interface NodeRegistry {
   /** Idle nodes become the job's, in one synchronous step (§5.5.3). */
   claim(orgId: string, jobId: string, names: readonly string[]): ReadonlyMap<string, ClaimResult>;
   /**
-   * At start-up: the job's unfinished nodes are its own again until their first heartbeat tells (N10). A node that is
-   * down, or unknown, stays so: `get` tells who owns it then.
+   * At start-up: the job's unfinished nodes are its own again until their first heartbeat tells (N10), when they were
+   * its own or idle. A node that is down, in rehab, unknown or another job's stays so: `get` tells who owns it then.
    */
   readopt(orgId: string, jobId: string, name: string): void;
   /** Hands a node back. Ignored unless the job owns it. */

@@ -1,4 +1,6 @@
-import type { Timer } from '@muster/wire';
+import type { Write } from '@muster/store';
+import { MusterError, type Timer } from '@muster/wire';
+import type { ClaimResult, Owner } from '../nodes/types.js';
 import { type JobNodeEvent, NEW_NODE } from './job-node.js';
 import { LiveJob } from './live-job.js';
 import { Mailbox } from './mailbox.js';
@@ -64,7 +66,8 @@ class Controller implements PushControllerService {
     for (const name of input.denied) first.stepNode(name, { type: 'denied' });
     first.saveJob();
     for (const name of input.nodes) first.saveNode(name, NEW_NODE);
-    await this.#deps.store.commit([...first.writes, ...first.events.map((event) => appendEvent(job.id, event))]);
+    const events = first.events.map((event) => appendEvent(job.id, event));
+    await this.#deps.store.commit([...first.writes, ...events, ...(input.record ?? [])]);
     for (const event of first.events) this.#deps.feed.publish(job.org.id, job.id, event);
 
     this.#jobs.set(job.id, job);
@@ -75,11 +78,15 @@ class Controller implements PushControllerService {
     this.#mailbox.timers.armAckTimeout(job);
   }
 
-  async abort(orgId: string, jobId: string, requester: string): Promise<boolean> {
+  async abort(orgId: string, jobId: string, requester: string, record: readonly Write[] = []): Promise<boolean> {
     const job = this.#jobs.get(jobId);
     if (job === undefined || job.org.id !== orgId) return false;
     const now = this.#deps.clock.now();
-    await this.#mailbox.turn(job, (turn) => turn.stepJob({ type: 'abort', now, reason: `aborted by ${requester}` }));
+    const durable = await this.#mailbox.turn(job, (turn) => {
+      turn.writes.push(...record);
+      turn.stepJob({ type: 'abort', now, reason: `aborted by ${requester}` });
+    });
+    if (!durable) throw new MusterError('store_unavailable', { reason: 'the server is stopping' });
     return true;
   }
 
@@ -108,9 +115,10 @@ class Controller implements PushControllerService {
       for (const name of job.unfinished) nodes.readopt(job.org.id, job.id, name);
       await this.#outputs.load(job.id);
       const now = clock.now();
+      job.graceUntil = now + graceMs;
       logger.info({ job: job.id, phase: job.state.phase }, 'push job taken up again');
       void this.#mailbox.turn(job, (turn) => {
-        this.#checkAdopted(turn);
+        this.#takeBack(turn);
         turn.stepJob({ type: 'load', now, graceMs });
       });
       // The phase is the one it was stored in, so no step armed its deadline.
@@ -145,7 +153,9 @@ class Controller implements PushControllerService {
     const job = this.#jobs.get(jobId);
     if (job === undefined) return;
     if (message.type === 'output') {
-      if (job.spec.capture && job.unfinished.has(node)) this.#outputs.chunk(job, node, message);
+      // What an earlier job left over is not this job's output.
+      const own = message.jobId === jobId && job.unfinished.has(node);
+      if (own && job.spec.capture) this.#outputs.chunk(job, node, message);
       return;
     }
     const event = nodeEvent(job, message);
@@ -173,31 +183,48 @@ class Controller implements PushControllerService {
     const names = [...job.unfinished];
     const claims = this.#deps.nodes.claim(job.org.id, job.id, names);
     for (const name of names) {
-      const claim = claims.get(name) ?? { kind: 'unknown' as const };
-      switch (claim.kind) {
-        case 'claimed':
-          job.incarnations.set(name, claim.incarnation);
-          break;
-        case 'busy':
-          turn.stepNode(name, { type: 'unclaimed', why: 'busy', reason: `busy with job ${claim.jobId}` });
-          break;
-        case 'down':
-        case 'rehab':
-        case 'unknown':
-          turn.stepNode(name, { type: 'unclaimed', why: claim.kind, reason: UNCLAIMED[claim.kind] });
-          break;
-      }
+      const claim = claims.get(name) ?? { kind: 'unknown' };
+      if (claim.kind === 'claimed') job.incarnations.set(name, claim.incarnation);
+      else turn.stepNode(name, unclaimed(claim));
     }
   }
 
-  /** After a restart: a node that is down, or belongs elsewhere by now, is no longer this job's. */
-  #checkAdopted(turn: Turn): void {
+  /**
+   * After a restart: nodes that are not this job's are lost to it. A job that was stored and not begun had stored no
+   * claim either, so it gets what it finds idle.
+   */
+  #takeBack(turn: Turn): void {
     const { job } = turn;
     for (const name of [...job.unfinished]) {
-      const owner = this.#deps.nodes.get(job.org.id, name)?.owner;
-      if (owner?.kind !== 'job' || owner.jobId !== job.id) turn.stepNode(name, { type: 'down' });
+      const node = this.#deps.nodes.get(job.org.id, name);
+      if (node?.owner.kind === 'job' && node.owner.jobId === job.id) {
+        if (job.state.phase === 'new') job.incarnations.set(name, node.incarnation);
+      } else if (job.state.phase === 'new') turn.stepNode(name, unclaimed(elsewhere(node?.owner)));
+      else if (node?.owner.kind === 'rehab') turn.stepNode(name, { type: 'restarted', how: node.owner.reason });
+      else turn.stepNode(name, { type: 'down' });
     }
   }
+}
+
+type Elsewhere = Exclude<ClaimResult, { kind: 'claimed' }>;
+
+function elsewhere(owner: Owner | undefined): Elsewhere {
+  switch (owner?.kind) {
+    case undefined:
+      return { kind: 'unknown' };
+    case 'job':
+      return { kind: 'busy', jobId: owner.jobId };
+    case 'down':
+      return { kind: 'down' };
+    case 'rehab':
+    case 'idle':
+      return { kind: 'rehab' };
+  }
+}
+
+function unclaimed(where: Elsewhere): JobNodeEvent {
+  if (where.kind === 'busy') return { type: 'unclaimed', why: 'busy', reason: `busy with job ${where.jobId}` };
+  return { type: 'unclaimed', why: where.kind, reason: UNCLAIMED[where.kind] };
 }
 
 const UNCLAIMED = { unknown: 'unknown node', down: 'down', rehab: 'in rehab' } as const;

@@ -26,6 +26,8 @@ export class LiveJob {
   seq = 0;
   /** Time of the last event: never goes back, whatever the clock does. */
   lastEventAt = 0;
+  /** Until then nodes are finding their way back to a server that was restarted, and their silence means nothing. */
+  graceUntil = 0;
   deadlineTimer: Timer | null = null;
   wakeTimer: Timer | null = null;
   ackTimer: Timer | null = null;

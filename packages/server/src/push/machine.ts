@@ -7,7 +7,7 @@ import type { FinalJobStatus, JobPhase, JobSpec, JobStatus } from './types.js';
  *
  * | state    | event              | action                                                       | next     |
  * |----------|--------------------|--------------------------------------------------------------|----------|
- * | new      | begin              | ask nodes                                                    | voting   |
+ * | new      | begin, load        | ask nodes                                                    | voting   |
  * | voting   | load               | ask nodes again                                              | voting   |
  * | voting   | tallied, all voted | quorum: start nodes                                          | running  |
  * | voting   | tallied, all voted | no quorum                                                    | aborting |
@@ -121,7 +121,8 @@ function stepNew(job: JobState, rules: JobRules, event: JobEvent): JobStep {
   switch (event.type) {
     case 'begin':
     case 'load': {
-      const deadline = event.now + rules.votingTimeout * 1000;
+      const graceMs = event.type === 'load' ? event.graceMs : 0;
+      const deadline = event.now + Math.max(rules.votingTimeout * 1000, graceMs);
       return { job: { ...job, phase: 'voting', status: 'voting', deadline }, effects: [{ type: 'ask' }] };
     }
     case 'abort':

@@ -35,9 +35,9 @@ export class Mailbox {
     this.#stopped = true;
   }
 
-  /** Resolves when what `work` and the machines changed is durable. */
-  turn(job: LiveJob, work: (turn: Turn) => void): Promise<void> {
-    if (this.#stopped) return Promise.resolve();
+  /** Resolves when what `work` and the machines changed is durable; false when it never will be. */
+  turn(job: LiveJob, work: (turn: Turn) => void): Promise<boolean> {
+    if (this.#stopped) return Promise.resolve(false);
     const turn = new Turn(job, this.#deps);
     const phaseBefore = job.state.phase;
     try {
@@ -59,7 +59,7 @@ export class Mailbox {
    * Transitions go to the store before any node is handed on, so that the lane's order keeps a node's next owner
    * from being stored before its end in this job. Messages and events leave when the commit is durable.
    */
-  #flush(turn: Turn): Promise<void> {
+  #flush(turn: Turn): Promise<boolean> {
     const { store, nodes, feed, logger, outputEnded } = this.#deps;
     const { job } = turn;
     const writes = [...turn.writes, ...turn.events.map((event) => appendEvent(job.id, event))];
@@ -67,14 +67,16 @@ export class Mailbox {
     for (const { name, to, reason } of turn.releases) nodes.release(job.org.id, job.id, name, to, reason);
     return durable.then(
       () => {
-        if (this.#stopped) return;
+        if (this.#stopped) return true;
         for (const [order, names] of turn.sends) nodes.send(job.org.id, names, orderFor(job, order));
         for (const event of turn.events) feed.publish(job.org.id, job.id, event);
         if (job.state.status === 'crashed') feed.ended(job.id);
         for (const output of turn.ended) outputEnded(output);
+        return true;
       },
       (error: unknown) => {
         if (!this.#stopped) logger.error({ err: error, job: job.id }, 'a transition of this job could not be stored');
+        return false;
       },
     );
   }

@@ -1,4 +1,4 @@
-import type { Store } from '@muster/store';
+import type { Store, Write } from '@muster/store';
 import type { Clock } from '@muster/wire';
 import type { Organization } from '../auth/types.js';
 import type { ServerConfig } from '../config/schema.js';
@@ -48,14 +48,19 @@ export interface StartJob {
   readonly nodes: readonly string[];
   /** Listed in the job, but `nacked` with reason `permission denied` from the start (N13). */
   readonly denied: readonly string[];
+  /** Its entries in the audit, stored in the commit that stores the job. */
+  readonly record?: readonly Write[];
 }
 
 /** What the routes need of the controller. */
 export interface PushController {
   /** Resolves when the job is durable; rejects with `store_unavailable`, and then nothing was stored. */
   start(input: StartJob): Promise<void>;
-  /** Idempotent. False when the job had already finished. Resolves when the abort is durable. */
-  abort(orgId: string, jobId: string, requester: string): Promise<boolean>;
+  /**
+   * Idempotent. False when the job had already finished. Resolves when the abort is durable, together with `record`;
+   * rejects with `store_unavailable` when the server stops before.
+   */
+  abort(orgId: string, jobId: string, requester: string, record?: readonly Write[]): Promise<boolean>;
   /** Unfinished, or finished and still in its linger. */
   isLive(jobId: string): boolean;
   liveJobs(): readonly string[];

@@ -183,15 +183,14 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
       const { caller, organization, params } = request;
       const job = await existingJob(deps, organization, params.id);
       await checkMayAbort(deps, caller, organization, job);
-      if (await controller.abort(organization.id, job.id, caller.name)) {
-        deps.audit.record({
-          orgId: organization.id,
-          actor: caller.name,
-          action: 'push.abort',
-          target: job.id,
-          outcome: 'done',
-        });
-      }
+      const aborted = deps.audit.write({
+        orgId: organization.id,
+        actor: caller.name,
+        action: 'push.abort',
+        target: job.id,
+        outcome: 'done',
+      });
+      await controller.abort(organization.id, job.id, caller.name, [aborted]);
       const after = await existingJob(deps, organization, job.id);
       return show(after, { includeFile: false, detail: true });
     },

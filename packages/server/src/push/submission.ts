@@ -1,3 +1,4 @@
+import type { Write } from '@muster/store';
 import type { AuditEntry, Identity, Organization } from '../auth/types.js';
 import type { ServerConfig } from '../config/schema.js';
 import { invalid } from './fields.js';
@@ -9,7 +10,8 @@ import { chooseNodes, type TargetDeps } from './targets.js';
 
 /** The append-only record of who started and stopped what. */
 export interface PushAudit {
-  record(entry: AuditEntry): void;
+  /** To be stored together with what it tells. */
+  write(entry: AuditEntry): Write;
 }
 
 export interface SubmissionDeps extends TargetDeps {
@@ -31,19 +33,23 @@ export async function submitJob(
   const { run_timeout: runTimeout, voting_timeout: votingTimeout } = deps.config.push;
   const spec = resolveSpec(request, allowed.length + denied.length, target, { runTimeout, votingTimeout });
   const jobId = newJobId(org.id, deps.random);
-  await deps.controller.start({ org, jobId, spec, requester: caller.name, nodes: allowed, denied });
   const entry = { orgId: org.id, actor: caller.name, target: jobId };
-  const { command } = request;
-  deps.audit.record({
+  const started = deps.audit.write({
     ...entry,
     action: 'push.start',
     outcome: 'done',
-    detail: { command: command.slice(0, 200), nodes: allowed.length + denied.length, target: target.slice(0, 200) },
+    detail: {
+      command: request.command.slice(0, 200),
+      nodes: allowed.length + denied.length,
+      target: target.slice(0, 200),
+    },
   });
+  const record = [started];
   if (denied.length > 0) {
     const detail = { nodes: denied.length, first: denied[0] ?? '' };
-    deps.audit.record({ ...entry, action: 'push.execute', outcome: 'denied', detail });
+    record.push(deps.audit.write({ ...entry, action: 'push.execute', outcome: 'denied', detail }));
   }
+  await deps.controller.start({ org, jobId, spec, requester: caller.name, nodes: allowed, denied, record });
   return jobId;
 }
 

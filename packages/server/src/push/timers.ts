@@ -42,7 +42,9 @@ export class JobTimers {
   armAckTimeout(job: LiveJob): void {
     const seconds = job.spec.ackTimeout;
     if (seconds === null || job.state.phase === 'finished') return;
-    job.ackTimer = this.#deps.clock.after(seconds * 1000, () => {
+    const { clock } = this.#deps;
+    const due = Math.max(job.createdAt + seconds * 1000, job.graceUntil);
+    job.ackTimer = clock.after(due - clock.now(), () => {
       this.#turn(job, (turn) => turn.stepUnfinished({ type: 'ack_timeout', seconds }));
     });
   }
@@ -73,6 +75,6 @@ export class JobTimers {
 
   #dueAt(job: LiveJob, name: string, node: JobNode, seconds: number): number {
     const grace = isRepeatable(this.#deps, job, name) ? NODE_TIMEOUT_GRACE_MS : 0;
-    return (node.startedAt ?? job.updatedAt) + seconds * 1000 + grace;
+    return Math.max((node.startedAt ?? job.updatedAt) + seconds * 1000 + grace, job.graceUntil);
   }
 }

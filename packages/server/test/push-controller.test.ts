@@ -1,0 +1,162 @@
+import type { Store } from '@muster/store';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Nodes } from '../src/nodes/index.js';
+import { createPushController } from '../src/push/controller.js';
+import type { PushControllerService } from '../src/push/ports.js';
+import { findJobNode, outputExtent } from '../src/push/reads.js';
+import { saveJob, saveJobNode } from '../src/push/repository.js';
+import type { JobSpec } from '../src/push/types.js';
+import { type Fixture, nodesConfig, ORG, startNodes, type TestAgent } from './nodes-fixture.js';
+import { jobId, jobNodeRow, jobRow, SPEC } from './support/push-rows.js';
+
+/** Push jobs on the real nodes layer and a real store; agents are driven by hand. */
+
+const [A, B] = [jobId(0xa), jobId(0xb)];
+let fixture: Fixture;
+let controller: PushControllerService;
+let agent: TestAgent;
+
+beforeEach(async () => {
+  fixture = await startNodes({ before: (nodes, store) => void push(nodes, store) });
+  agent = await fixture.agent('web1');
+});
+
+afterEach(async () => {
+  await controller.stop();
+  await fixture.stored();
+  await fixture.store.transact(async (trx) => {
+    for (const table of ['job_outputs', 'job_events', 'job_nodes', 'jobs'] as const)
+      await trx.deleteFrom(table).execute();
+  });
+  await fixture.close();
+});
+
+function push(nodes: Nodes, store: Store): PushControllerService {
+  controller = createPushController({
+    store,
+    clock: { now: () => fixture.clock.now(), after: (ms, work) => fixture.clock.after(ms, work) },
+    logger: { info: () => undefined, warn: () => undefined, error: (details) => expect.fail(JSON.stringify(details)) },
+    nodes: nodes.registry,
+    feed: { publish: () => undefined, ended: () => undefined },
+    config: nodesConfig(),
+    incarnation: 'server-1',
+  });
+  return controller;
+}
+
+async function start(id: string, spec: Partial<JobSpec> = {}, nodes: readonly string[] = ['web1']): Promise<void> {
+  await controller.start({ org: ORG, jobId: id, spec: { ...SPEC, ...spec }, requester: 'me', nodes, denied: [] });
+  await fixture.stored();
+}
+
+/** kill -9 and, after a while, a new server on the same data. */
+async function restart(outageMs = 0): Promise<void> {
+  await controller.stop();
+  fixture = await fixture.restart((nodes, store) => {
+    fixture.clock.advance(outageMs);
+    return push(nodes, store).load();
+  });
+  await fixture.stored();
+}
+
+/** The agent finds its way to the new server. */
+async function returns(name: string): Promise<TestAgent> {
+  const back = await fixture.agent(name);
+  back.configure();
+  return back;
+}
+
+async function standing(id: string, node = 'web1'): Promise<[string | undefined, string | null | undefined]> {
+  await fixture.stored();
+  const row = await findJobNode(fixture.store.read, id, node);
+  return [row?.status, row?.reason];
+}
+
+const owner = () => fixture.nodes.registry.get(ORG.id, 'web1')?.owner;
+
+describe('recovery (Push Jobs §5.5.4, §5.6, N10)', () => {
+  /** As the server leaves it that is killed between storing a job and beginning it. */
+  const storeUnbegun = (id: string, spec: Partial<JobSpec> = {}) =>
+    fixture.store.commit([
+      saveJob(jobRow({ id, org_id: ORG.id, status: 'new', phase: 'new', created_at: fixture.clock.now() }, spec)),
+      saveJobNode(jobNodeRow({ job_id: id, org_id: ORG.id, node: 'web1', status: 'new' })),
+    ]);
+
+  test('a job that was stored and not begun is begun, and gets its node when that was idle', async () => {
+    await agent.becomeIdle();
+    await storeUnbegun(A);
+    await restart();
+    agent = await returns('web1');
+    agent.beat();
+    await fixture.stored();
+    await new Promise(setImmediate);
+    expect(agent.heard).toContain('prepare');
+    agent.send({ type: 'ack', jobId: A });
+    expect(await standing(A)).toEqual(['ready', null]);
+  });
+
+  test('a job that was stored and not begun does not take the node of a running one', async () => {
+    await agent.becomeIdle();
+    await start(B);
+    agent.send({ type: 'ack', jobId: B });
+    agent.send({ type: 'started', jobId: B });
+    await storeUnbegun(A);
+    await restart();
+    expect(owner()).toEqual({ kind: 'job', jobId: B });
+    expect(await standing(A)).toEqual(['nacked', `busy with job ${B}`]);
+    agent = await returns('web1');
+    agent.beat(B);
+    expect(await standing(B)).toEqual(['running', null]);
+  });
+
+  test('a job that was stored and not begun does not take a node out of rehab', async () => {
+    agent.configure();
+    agent.beat();
+    await storeUnbegun(A);
+    await fixture.stored();
+    await restart();
+    expect(owner()).toMatchObject({ kind: 'rehab' });
+    expect(await standing(A)).toEqual(['unavailable', 'in rehab']);
+  });
+
+  test('the ack timeout does not pass while nodes are still finding the server again', async () => {
+    await agent.becomeIdle();
+    await start(A, { ackTimeout: 2 });
+    await restart();
+    fixture.clock.advance(5000);
+    expect(await standing(A)).toEqual(['new', null]);
+  });
+
+  test('nor does the node timeout: what ended meanwhile is still told', async () => {
+    await agent.becomeIdle();
+    await start(A, { nodeTimeout: 1 });
+    agent.send({ type: 'ack', jobId: A });
+    await fixture.stored();
+    agent.send({ type: 'started', jobId: A });
+    await fixture.stored();
+    await restart(60_000);
+    fixture.clock.advance(4000);
+    agent = await returns('web1');
+    agent.beat(A);
+    const result = { jobId: A, outcome: 'succeeded', exitCode: 0, signal: null, reason: null } as const;
+    agent.send({ type: 'finished', ...result, output: null, bytes: null });
+    expect(await standing(A)).toEqual(['succeeded', null]);
+  });
+});
+
+test('output that an earlier job left over is not kept as this job’s', async () => {
+  await agent.becomeIdle();
+  await start(A, { capture: true });
+  agent.send({ type: 'ack', jobId: A });
+  agent.send({ type: 'output', jobId: B, stream: 'stdout', offset: 0, data: Buffer.from('old') });
+  agent.send({ type: 'output', jobId: A, stream: 'stdout', offset: 0, data: Buffer.from('new!') });
+  await fixture.stored();
+  expect(await outputExtent(fixture.store.read, A, 'web1', 'stdout')).toMatchObject({ chunks: 1, bytes: 4 });
+});
+
+test('an abort that will not be stored is not answered as if it were', async () => {
+  await agent.becomeIdle();
+  await start(A);
+  await controller.stop();
+  await expect(controller.abort(ORG.id, A, 'me')).rejects.toMatchObject({ code: 'store_unavailable' });
+});

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { generateKeyPair, MusterError } from '@muster/wire';
+import { generateKeyPair, MusterError, normalizePublicKey } from '@muster/wire';
 import type { Logger } from 'pino';
 import { organizationUrl } from './configuration-request.js';
 import { readIfThere, writeDurably } from './durable.js';
@@ -31,14 +31,16 @@ export async function enrol(enrolment: Enrolment, logger: Logger): Promise<void>
   const keyFile = ownKeyFile(dataDir);
   const done = join(dataDir, 'enrolled');
   const existing = await readIfThere(keyFile);
-  if (existing !== null && (await readIfThere(done)) !== null) {
-    logger.info({ key: keyFile }, 'already enrolled; the enrolment token is ignored');
-    return;
-  }
   await mkdir(dataDir, { recursive: true, mode: 0o711 });
   const privateKey = existing ?? (await generateKeyPair()).privateKey;
   if (existing === null) await writeDurably(keyFile, privateKey);
   const publicKey = createPublicKey(createPrivateKey(privateKey)).export({ type: 'spki', format: 'pem' }).toString();
+  // Which key, for whom: a key that was replaced since, or another name, has not enrolled.
+  const mark = `${org} ${name} ${normalizePublicKey(publicKey).fingerprint}\n`;
+  if ((await readIfThere(done)) === mark) {
+    logger.info({ key: keyFile }, 'already enrolled; the enrolment token is ignored');
+    return;
+  }
 
   const answer = await http({
     url: organizationUrl(enrolment.server, org, 'enroll'),
@@ -50,6 +52,6 @@ export async function enrol(enrolment: Enrolment, logger: Logger): Promise<void>
   if (answer.status !== 200 && answer.status !== 201) {
     throw new MusterError('enrolment_refused', { status: answer.status, reason: errorText(answer) });
   }
-  await writeDurably(done, `${org} ${name}\n`);
+  await writeDurably(done, mark);
   logger.info({ org, node: name, key: keyFile }, 'enrolled');
 }

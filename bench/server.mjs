@@ -33,10 +33,9 @@ export async function startServer({ databaseUrl, flags = [] }) {
   };
   const url = `http://127.0.0.1:${http}`;
   try {
-    await until('the server to answer', async () => {
-      if (child.exitCode !== null) throw new Error(`the server exited with ${child.exitCode}`);
-      return (await fetch(`${url}/_status`)).ok;
-    });
+    const gone = exited.then(([code]) => Promise.reject(new Error(`the server exited with ${code}`)));
+    await Promise.race([gone, until('the server to answer', async () => (await fetch(`${url}/_status`)).ok)]);
+    gone.catch(() => undefined);
   } catch (error) {
     await stop();
     throw error;

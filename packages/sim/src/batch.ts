@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createPrivateKey, randomUUID } from 'node:crypto';
 import { decryptSessionKey, LIMITS, parseNodeConfiguration } from '@muster/wire';
 import { context, curveKeyPair } from 'zeromq';
 import type { AssignedBatch, BatchOrder, BatchReport, ConfiguredBatch } from './batch-messages.js';
@@ -19,12 +19,13 @@ context.maxSockets = MAX_SOCKETS;
 
 async function configured(order: ConfiguredBatch): Promise<void> {
   const links: NodeLink[] = [];
+  const privateKey = createPrivateKey(order.privateKey);
   let intervalMs = 0;
   await boundedly(order.names, order.parallel, async (node) => {
     const curve = curveKeyPair();
     const path = `/organizations/${order.org}/pushy/config/${node}`;
     const query = `ccpk=${encodeURIComponent(curve.publicKey)}&version=3.0`;
-    const as = { name: node, privateKey: order.privateKey };
+    const as = { name: node, privateKey };
     const answer = await signedCall(order.server, as, 'GET', `${path}?${query}`);
     if (answer.status !== 200) throw new Error(`configuration of ${node}: ${answer.status} ${answer.text}`);
     const configuration = parseNodeConfiguration(JSON.parse(answer.text));
@@ -38,7 +39,7 @@ async function configured(order: ConfiguredBatch): Promise<void> {
       address: configuration.push_jobs.heartbeat.command_addr,
       curveServerKey,
       curve,
-      sessionKey: decryptSessionKey(configuration.encoded_session_key.key, order.privateKey),
+      sessionKey: decryptSessionKey(configuration.encoded_session_key.key, privateKey),
       maxSkewMs: configuration.max_message_skew * 1000,
     });
     links.push(link);

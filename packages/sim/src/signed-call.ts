@@ -1,9 +1,9 @@
-import { signRequest } from '@muster/wire';
+import { type RsaKey, signRequest } from '@muster/wire';
 
 export interface Credentials {
   readonly name: string;
-  /** PEM. */
-  readonly privateKey: string;
+  /** Who calls often, parses once. */
+  readonly privateKey: RsaKey;
 }
 
 /** Longest wait for one answer. */

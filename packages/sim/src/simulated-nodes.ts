@@ -1,3 +1,4 @@
+import { createPrivateKey } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { generateKeyPair } from '@muster/wire';
 import { startBatches } from './batches.js';
@@ -42,7 +43,10 @@ export async function startSimulatedNodes(options: SimulatedNodesOptions): Promi
   const parallel = options.parallel ?? PARALLEL;
   const names = Array.from({ length: count }, (_, n) => nodeName(options.prefix ?? 'sim', n));
   const { publicKey, privateKey } = await generateKeyPair();
-  await boundedly(names, parallel, (name) => register(options, name, publicKey));
+  const { admin } = options;
+  const registrar =
+    typeof admin.privateKey === 'string' ? { ...admin, privateKey: createPrivateKey(admin.privateKey) } : admin;
+  await boundedly(names, parallel, (name) => register(options, registrar, name, publicKey));
   const wanted = options.processes ?? availableParallelism();
   const processes = Math.max(1, Math.min(count, Math.max(wanted, Math.ceil(count / NODES_PER_PROCESS))));
   const size = Math.ceil(count / processes);
@@ -69,9 +73,14 @@ export function nodeName(prefix: string, n: number): string {
   return `${prefix}-${String(n).padStart(NAME_DIGITS, '0')}`;
 }
 
-async function register(options: SimulatedNodesOptions, name: string, publicKey: string): Promise<void> {
+async function register(
+  options: SimulatedNodesOptions,
+  registrar: Credentials,
+  name: string,
+  publicKey: string,
+): Promise<void> {
   const path = `/organizations/${options.org}/nodes`;
-  const answer = await signedCall(options.server, options.admin, 'POST', path, { name, public_key: publicKey });
+  const answer = await signedCall(options.server, registrar, 'POST', path, { name, public_key: publicKey });
   if (answer.status !== 201 && answer.status !== 200) {
     throw new Error(`registering ${name}: ${answer.status} ${answer.text}`);
   }

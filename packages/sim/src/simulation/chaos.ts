@@ -1,0 +1,178 @@
+import type { Place } from './place.js';
+import type { Random } from './random.js';
+import type { Fault } from './scenario.js';
+import type { World } from './world.js';
+
+/** Farthest a clock is put wrong: within what messages bear, as two of them may be wrong at once. */
+const SKEW_MS = 140_000;
+
+/** Lets faults happen until `stop`, each undone after a while. */
+export class Chaos {
+  readonly #world: World;
+  readonly #random: Random;
+  #on = true;
+  /** How often each fault was made. */
+  readonly made = new Map<Fault, number>();
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#random = world.random.fork();
+    this.#next();
+    for (let job = 0; job < world.scenario.jobs; job++) {
+      this.#later(this.#random.between(0, world.scenario.chaosMs * 0.9), () => void world.submit());
+    }
+    this.#aborts();
+  }
+
+  get on(): boolean {
+    return this.#on;
+  }
+
+  /** Between any two steps. */
+  between(): void {
+    const { scenario, places } = this.#world;
+    if (!this.#on || !this.#random.chance(scenario.crashPerStep)) return;
+    const { faults } = scenario;
+    if (faults.includes('server crash') && this.#random.chance(0.5)) this.#make('server crash');
+    else if (faults.includes('agent crash') && places.length > 0) this.#make('agent crash');
+  }
+
+  /** No more faults, and what is broken is mended. */
+  stop(): void {
+    const { places, disk, scenario, network, trace } = this.#world;
+    this.#on = false;
+    trace.say(() => '--- the faults stop ---');
+    disk.failing = false;
+    disk.unknown = 0;
+    disk.delayMs = scenario.commitMs;
+    for (const { path } of places) {
+      path.drop = path.duplicate = path.reorder = path.delayMs = 0;
+      network.heal(path);
+    }
+  }
+
+  #later(ms: number, work: () => void): void {
+    this.#world.timeline.after(ms, null, work);
+  }
+
+  #next(): void {
+    const { scenario } = this.#world;
+    if (scenario.faults.length === 0) return;
+    this.#later(this.#random.around(scenario.faultEveryMs), () => {
+      if (!this.#on) return;
+      const fault = this.#random.some(scenario.faults);
+      if (fault !== undefined) this.#make(fault);
+      this.#next();
+    });
+  }
+
+  #aborts(): void {
+    if (!this.#random.chance(0.5)) return;
+    this.#later(this.#random.between(0, this.#world.scenario.chaosMs), () => {
+      const jobId = this.#random.some([...this.#world.accepted]);
+      if (jobId !== undefined) void this.#world.abort(jobId);
+      this.#aborts();
+    });
+  }
+
+  #make(fault: Fault): void {
+    this.made.set(fault, (this.made.get(fault) ?? 0) + 1);
+    const world = this.#world;
+    const random = this.#random;
+    const place = random.some(world.places);
+    if (place === undefined) return;
+    const { path } = place;
+    const forMs = random.around(random.pick([300, 3_000, 12_000]));
+    switch (fault) {
+      case 'server crash':
+        if (world.server === null) return;
+        world.crashServer();
+        return this.#later(forMs, () => this.#startServer());
+      case 'server stop':
+        if (world.server === null) return;
+        return void world.stopServer().then(() => this.#later(forMs, () => this.#startServer()));
+      case 'agent crash':
+        world.crashAgent(place);
+        return this.#later(forMs, () => world.startAgent(place));
+      case 'agent stop':
+        return void world.stopAgent(place).then(() => this.#later(forMs, () => world.startAgent(place)));
+      case 'power cut':
+        world.powerCut(place);
+        return this.#later(forMs, () => world.startAgent(place));
+      case 'reinstall':
+        world.reinstall(place);
+        return this.#later(forMs, () => world.startAgent(place));
+      case 'server freeze':
+        if (world.server === null) return;
+        world.trace.say(() => `the server stands still for ${Math.round(forMs)} ms`);
+        world.server.process.frozenUntil = world.timeline.now + forMs;
+        return world.deadlines.postpone(forMs);
+      case 'agent freeze':
+        if (place.agent === null) return;
+        world.trace.say(() => `${place.plan.name} stands still for ${Math.round(forMs)} ms`);
+        place.agent.process.frozenUntil = world.timeline.now + forMs;
+        return;
+      case 'partition':
+        if (path.cut) return;
+        world.trace.say(() => `${path.node} is cut off`);
+        world.network.cut(path, world.scenario.config.heartbeat.interval * 1000);
+        return this.#later(forMs, () => {
+          world.trace.say(() => `${path.node} is reached again`);
+          world.network.heal(path);
+        });
+      case 'packets':
+        return this.#packets(place, forMs);
+      case 'slow network':
+        path.delayMs = random.around(1_000);
+        return this.#later(forMs, () => {
+          path.delayMs = 0;
+        });
+      case 'slow commits':
+        world.disk.delayMs = random.around(1_500);
+        return this.#later(forMs, () => {
+          world.disk.delayMs = world.scenario.commitMs;
+        });
+      case 'failing commits':
+        world.disk.failing = true;
+        return this.#later(forMs, () => {
+          world.disk.failing = false;
+        });
+      case 'lost commits':
+        world.disk.unknown = random.between(0.05, 0.5);
+        return this.#later(forMs, () => {
+          world.disk.unknown = 0;
+        });
+      case 'server clock':
+        return this.#serverClock();
+      case 'agent clock':
+        place.skewMs = random.between(-SKEW_MS, SKEW_MS);
+        world.trace.say(() => `the clock of ${path.node} is set ${Math.round(place.skewMs)} ms wrong`);
+        if (place.agent !== null) place.agent.process.skewMs = place.skewMs;
+        return;
+    }
+  }
+
+  #startServer(): void {
+    if (this.#world.server === null) void this.#world.startServer();
+  }
+
+  /** ZeroMQ over TCP loses messages, with their connection; it repeats and swaps none. Our own dialect bears it all. */
+  #packets({ path, plan }: Place, forMs: number): void {
+    const native = plan.dialect === 'native';
+    path.drop = this.#random.pick([0, 0.05, 0.3]);
+    path.duplicate = native ? this.#random.pick([0, 0.1, 0.5]) : 0;
+    path.reorder = native ? this.#random.pick([0, 0.1, 0.5]) : 0;
+    this.#later(forMs, () => {
+      path.drop = path.duplicate = path.reorder = 0;
+    });
+  }
+
+  #serverClock(): void {
+    const world = this.#world;
+    const before = world.serverSkewMs;
+    world.serverSkewMs = this.#random.between(-SKEW_MS, SKEW_MS);
+    world.trace.say(() => `the clock of the server is set ${Math.round(world.serverSkewMs)} ms wrong`);
+    if (world.server !== null) world.server.process.skewMs = world.serverSkewMs;
+    world.deadlines.postpone(Math.abs(world.serverSkewMs - before));
+  }
+}

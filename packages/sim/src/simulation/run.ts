@@ -1,0 +1,178 @@
+import type { JobSpec } from '@muster/server';
+import { Chaos } from './chaos.js';
+import { short } from './ledger.js';
+import { isFinalJobNode } from './legal.js';
+import { output } from './machine-room.js';
+import { ORG } from './node-request.js';
+import type { Fault } from './scenario.js';
+import { Violation } from './violation.js';
+import { World, type WorldOptions } from './world.js';
+
+/** After the faults have stopped: everything has ended and every node is available again within this time. */
+const RECOVERY_MS = 300_000;
+const PROBE_ID = 'f'.repeat(32);
+/** Timers of a server at rest: rounds, heartbeat, and a few per job that lingers. */
+const SERVER_TIMERS = 20;
+const AGENT_TIMERS = 12;
+
+export interface RunResult {
+  readonly seed: number;
+  readonly violation: Violation | null;
+  readonly steps: number;
+  /** Virtual milliseconds from the end of the faults until all was well. */
+  readonly recoveredMs: number;
+  readonly virtualMs: number;
+  readonly commands: number;
+  readonly statuses: ReadonlyMap<string, number>;
+  readonly faults: ReadonlyMap<Fault, number>;
+  readonly tail: readonly string[];
+}
+
+/** One run: chaos, calm, a last job that must go well, and a look into the database. Deterministic in `seed`. */
+export async function simulate(seed: number, options: WorldOptions = {}): Promise<RunResult> {
+  const world = await World.create(seed, options);
+  const began = world.timeline.now;
+  let recoveredMs = 0;
+  let chaos: Chaos | null = null;
+  try {
+    const { nodes, faults } = world.scenario;
+    const dialects = nodes.map(({ name, dialect }) => `${name}=${dialect}`);
+    world.trace.say(() => `seed ${seed}: ${dialects.join(' ')}; faults: ${faults.join(', ') || 'none'}`);
+    void world.startServer();
+    await world.settle();
+    for (const place of world.places) world.startAgent(place);
+    chaos = new Chaos(world);
+    const calmAt = began + world.scenario.chaosMs;
+    while (world.violation === null && (await world.step(calmAt))) chaos.between();
+    if (world.violation === null) {
+      recoveredMs = await recover(world, chaos);
+      await probe(world);
+      await audit(world);
+    }
+  } finally {
+    world.close();
+  }
+  return {
+    seed,
+    violation: world.violation,
+    steps: world.steps,
+    recoveredMs,
+    virtualMs: world.timeline.now - began,
+    commands: world.commands.count,
+    statuses: tally(world),
+    faults: chaos.made,
+    tail: world.violation === null ? [] : world.trace.tail(),
+  };
+}
+
+/** Faults stop; live nodes become available, and jobs end, within a bound. */
+async function recover(world: World, chaos: Chaos): Promise<number> {
+  chaos.stop();
+  const from = world.timeline.now;
+  const until = from + RECOVERY_MS;
+  while (world.violation === null) {
+    if (world.server === null) await world.startServer();
+    for (const place of world.places) world.startAgent(place);
+    if (isWell(world)) return world.timeline.now - from;
+    if (await world.step(until)) continue;
+    world.report(new Violation('recovery', `after ${RECOVERY_MS / 1000} s: ${unwell(world)}`));
+  }
+  return 0;
+}
+
+function isWell(world: World): boolean {
+  const { server, ledger } = world;
+  if (server === null || !server.ready) return false;
+  for (const job of ledger.durable.jobs.values()) if (job.phase !== 'finished') return false;
+  return world.places.every(({ plan }) => server.nodes.registry.get(ORG.id, plan.name)?.owner.kind === 'idle');
+}
+
+function unwell(world: World): string {
+  const { server, ledger } = world;
+  const jobs = [...ledger.durable.jobs.values()].filter((job) => job.phase !== 'finished');
+  const nodes = world.places.map(({ plan }) => {
+    const node = server?.nodes.registry.get(ORG.id, plan.name);
+    return `${plan.name} is ${node?.owner.kind ?? 'unknown'} (${node?.reason})`;
+  });
+  return [...jobs.map((job) => `job ${short(job.id)} is ${job.phase}`), ...nodes].join(', ');
+}
+
+/** The strictest check of health: a job on all nodes, all of them needed. */
+async function probe(world: World): Promise<void> {
+  if (world.violation !== null) return;
+  const spec: JobSpec = {
+    command: `work ${PROBE_ID} 100 0 100`,
+    options: {},
+    capture: true,
+    quorum: world.places.length,
+    runTimeout: 60,
+    votingTimeout: 30,
+    ackTimeout: null,
+    nodeTimeout: null,
+    concurrency: null,
+    startRate: null,
+    maxFailures: null,
+    target: 'probe',
+  };
+  const names = world.places.map(({ plan }) => plan.name);
+  void world.startJob(PROBE_ID, spec, names);
+  const until = world.timeline.now + PROBE_MS;
+  while (world.violation === null && world.ledger.durable.jobs.get(PROBE_ID)?.phase !== 'finished') {
+    if (!(await world.step(until))) break;
+  }
+  if (world.violation !== null) return;
+  const status = world.ledger.durable.jobs.get(PROBE_ID)?.status;
+  const nodes = [...world.ledger.durable.nodesOf(PROBE_ID).values()];
+  if (status === 'complete' && nodes.every((node) => node.status === 'succeeded')) return;
+  const told = nodes.map((node) => `${node.node} ${node.status}`).join(', ');
+  world.report(new Violation('recovery', `the last job is ${status}: ${told}`));
+}
+
+const PROBE_MS = 30_000;
+
+/** What the database says in the end. */
+async function audit(world: World): Promise<void> {
+  if (world.violation !== null) return;
+  // Jobs linger and nodes are told to be idle; then nothing may be left over.
+  const until = world.timeline.now + (world.scenario.config.push.linger + 1) * 1000;
+  while (world.violation === null && (await world.step(until)));
+  const { database, ledger, server } = world;
+  const fail = (rule: string, detail: string): void => world.report(new Violation(rule, detail));
+
+  const jobs = await database.read.selectFrom('jobs').select(['id', 'status', 'phase']).execute();
+  const stored = new Map(jobs.map((job) => [job.id, job]));
+  for (const id of world.accepted) if (!stored.has(id)) fail('acknowledged is stored', `job ${short(id)} is gone`);
+  for (const id of world.refused) if (stored.has(id)) fail('refused is not stored', `job ${short(id)} is there`);
+  for (const job of jobs) {
+    if (job.phase !== 'finished') fail('every job ends', `job ${short(job.id)} is ${job.phase}`);
+    if (ledger.durable.jobs.get(job.id)?.status !== job.status) fail('the ledger', `job ${short(job.id)}`);
+  }
+  const nodes = await database.read.selectFrom('job_nodes').select(['job_id', 'node', 'status']).execute();
+  for (const { job_id: id, node, status } of nodes) {
+    if (!isFinalJobNode(status)) fail('every job ends', `${node} is ${status} in job ${short(id)}`);
+    if (ledger.durable.nodesOf(id).get(node)?.status !== status) fail('the ledger', `${node} in job ${short(id)}`);
+  }
+  const outputs = await database.read.selectFrom('job_outputs').selectAll().execute();
+  for (const { job_id: id, node, position, data } of outputs) {
+    if (!Buffer.from(data).equals(output(id, node, position, data.length))) {
+      fail('output', `${node} in job ${short(id)} at ${position}`);
+    }
+  }
+  checkGrowth(world, server?.process.timers ?? 0, fail);
+}
+
+function checkGrowth(world: World, serverTimers: number, fail: (rule: string, detail: string) => void): void {
+  if (serverTimers > SERVER_TIMERS) fail('growth', `${serverTimers} timers in a server at rest`);
+  for (const { agent, plan } of world.places) {
+    const timers = agent?.process.timers ?? 0;
+    if (timers > AGENT_TIMERS) fail('growth', `${timers} timers in the agent of ${plan.name} at rest`);
+  }
+}
+
+function tally(world: World): Map<string, number> {
+  const statuses = new Map<string, number>();
+  const count = (status: string): void => void statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  for (const job of world.ledger.durable.jobs.values()) count(`job ${job.status}`);
+  for (const nodes of world.ledger.durable.jobNodes.values()) for (const node of nodes.values()) count(node.status);
+  return statuses;
+}

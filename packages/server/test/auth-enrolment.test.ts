@@ -1,6 +1,10 @@
+import type { Store } from '@muster/store';
 import { ManualClock } from '@muster/wire';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemRandom } from '../src/auth/changes.js';
+import { createAuth } from '../src/auth/index.js';
 import { newKey, sharedKey } from './support/personas.js';
+import { openTestStore } from './support/push-rows.js';
 import type { Client } from './support/signed-client.js';
 import { startTestServer, type TestServer } from './support/test-server.js';
 
@@ -26,6 +30,32 @@ const enrol = (token: string, name: string, key = public_key) =>
   api.as(null).post(`${ORG}/enroll`, { token, name, public_key: key });
 
 describe('enrolment', () => {
+  it('strangers with made-up tokens never get to write', async () => {
+    const test = await openTestStore();
+    let transactions = 0;
+    const store: Store = {
+      ...test.store,
+      transact(work) {
+        transactions += 1;
+        return test.store.transact(work);
+      },
+    };
+    const auth = createAuth({
+      store,
+      clock,
+      random: systemRandom,
+      selection: { check: () => undefined, select: () => [] },
+      nodes: { created: () => undefined, organizationRemoved: async () => undefined },
+      auditFailed: () => undefined,
+    });
+    const organization = await auth.organizations.create('alone', 'me');
+    const made = transactions;
+    const request = { token: 'enrol_guess', name: 'stranger', publicKey: public_key };
+    await expect(auth.enrolment.enrol(organization, request)).rejects.toMatchObject({ code: 'invalid_token' });
+    expect(transactions).toBe(made);
+    await test.close();
+  });
+
   it('registers a node that can sign and is known, and down', async () => {
     const answer = await enrol(await newToken(1), 'fresh');
     expect(answer.status).toBe(201);

@@ -1,6 +1,9 @@
+import type { Schema } from '@muster/store';
 import { MusterError, normalizePublicKey } from '@muster/wire';
+import type { Kysely } from 'kysely';
 import { type Changes, secretHash, type Trx } from './changes.js';
 import { findPrincipal, insertPrincipal } from './principals.js';
+import type { AuthRepository } from './repository.js';
 import type { Organization } from './types.js';
 
 export interface EnrolRequest {
@@ -15,9 +18,11 @@ type Enrolled = 'created' | 'same';
 /** A new agent registers the key it made, with a token instead of a signature. */
 export class Enrolment {
   readonly #changes: Changes;
+  readonly #repository: AuthRepository;
 
-  constructor(changes: Changes) {
+  constructor(changes: Changes, repository: AuthRepository) {
     this.#changes = changes;
+    this.#repository = repository;
   }
 
   /**
@@ -26,9 +31,11 @@ export class Enrolment {
    * @throws MusterError `invalid_token`; `already_exists` for a name with another key, until an admin removes the node.
    */
   async enrol(organization: Organization, request: EnrolRequest): Promise<boolean> {
-    const key = normalizePublicKey(request.publicKey);
     const { name } = request;
     const { now } = this.#changes;
+    // Read first: strangers with made-up tokens must not take turns in the one lane of writes.
+    await validToken(this.#repository.read, organization.id, request.token, now);
+    const key = normalizePublicKey(request.publicKey);
     const id = this.#changes.newId();
     const keyId = this.#changes.newId();
     const orgId = organization.id;
@@ -52,8 +59,8 @@ export class Enrolment {
   }
 }
 
-async function validToken(trx: Trx, orgId: string, token: string, now: number): Promise<string> {
-  const row = await trx
+async function validToken(read: Kysely<Schema>, orgId: string, token: string, now: number): Promise<string> {
+  const row = await read
     .selectFrom('enrol_tokens')
     .select('id')
     .where('hash', '=', secretHash(token))

@@ -67,7 +67,7 @@ export function createAuth(deps: AuthDeps): Auth {
     groups: new GroupDirectory(changes, repository),
     nodeGroups: new NodeGroupDirectory(changes, repository, selection),
     tokens: new Tokens(changes, repository),
-    enrolment: new Enrolment(changes),
+    enrolment: new Enrolment(changes, repository),
     audit,
     nodes,
     async authorize(identity, organization, permission, subject) {

@@ -33,6 +33,8 @@ export class LiveJob {
   ackTimer: Timer | null = null;
   nodeTimer: Timer | null = null;
   readonly unfinished = new Set<string>();
+  /** Settled when everything that was decided up to now is stored, or cannot be. */
+  stored: Promise<void> = Promise.resolve();
 
   constructor(init: {
     org: Organization;

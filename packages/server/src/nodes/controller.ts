@@ -2,7 +2,7 @@ import { type AgentMessage, dialects, MusterError, type ServerMessage } from '@m
 import type { Organization } from '../auth/types.js';
 import { isAvailable } from './availability.js';
 import { KnownNode } from './known-node.js';
-import { neverHeard, type RestartEnd, stepLiveness } from './machine.js';
+import { neverHeard, type RestartEnd, returnMs, stepLiveness } from './machine.js';
 import { Mailbox, type MailboxDeps } from './mailbox.js';
 import type { VerifiedMessage } from './ports.js';
 import { deleteNode, loadNodes } from './repository.js';
@@ -12,13 +12,6 @@ export interface ControllerDeps extends MailboxDeps {
   /** A node left the registry: nothing may reach it, or be heard of it, any more. */
   readonly forget: (node: KnownNode) => void;
 }
-
-/**
- * A node that lost the server hears its heartbeat again, waits its splay (sheet §5.5), and has to hear it for
- * `online_threshold` intervals before it may send (Push Jobs §4.3). Without this time every node of a running job
- * would be down, and crashed, after an outage longer than the node's own offline threshold (N10).
- */
-const RETURN_INTERVALS = 2;
 
 /** What jobs, messages, time and administrators want of the nodes; every change of owner goes through the mailbox. */
 export class NodeController implements NodeRegistry {
@@ -112,12 +105,11 @@ export class NodeController implements NodeRegistry {
 
   /** After the jobs were loaded: every up node that none of them took back goes to rehab (§5.5.1, §5.5.4). */
   begin(): void {
-    const { intervalMs, onlineThreshold } = this.#deps.rules;
-    const returnMs = (RETURN_INTERVALS + onlineThreshold) * intervalMs;
+    const heardAt = this.#deps.clock.now() + returnMs(this.#deps.rules);
     for (const node of this.#deps.roster) {
       if (!this.#readopted.has(node)) this.#mailbox.own(node, { type: 'loaded' });
       // What was heard before says nothing about now; silence counts from when the node can have found its way back.
-      if (node.liveness.status === 'up') node.liveness = { status: 'up', heardAt: this.#deps.clock.now() + returnMs };
+      if (node.liveness.status === 'up') node.liveness = { status: 'up', heardAt };
     }
     this.#readopted.clear();
   }

@@ -115,12 +115,14 @@ export function createNodes(deps: NodesDeps): Nodes {
 
   function startRounds(): readonly Timer[] {
     const sweepMs = rules.intervalMs / SWEEPS_PER_INTERVAL;
-    let graceUntil = 0;
+    let spared = 0;
     return [
       every(clock, sweepMs, (lateMs) => {
-        // This process stood still: heartbeats may lie unread in the sockets, so nobody is judged for an interval.
-        if (lateMs > rules.intervalMs) graceUntil = clock.now() + rules.intervalMs;
-        if (clock.now() >= graceUntil) controller.sweep();
+        // This process stood still: heartbeats may lie unread in the sockets, so nobody is judged for an interval. It
+        // is counted in rounds, because the clock may also have been set, and be set back.
+        if (lateMs > rules.intervalMs) spared = SWEEPS_PER_INTERVAL;
+        if (spared > 0) spared -= 1;
+        else controller.sweep();
       }),
       every(clock, rehabIntervalMs, () => controller.rehabRound()),
       every(clock, rules.intervalMs, () => controller.checkOwners()),

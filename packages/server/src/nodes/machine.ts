@@ -47,11 +47,24 @@ export function stepLiveness(state: Liveness, event: LivenessEvent, rules: Liven
       if (state.status === 'up' || state.fresh) return { status: 'up', heardAt: event.at };
       return hearAgain(state.run, event.at, rules);
     case 'sweep':
+      // The clock was set back: the silence of the time that comes twice must not go unnoticed.
+      if (state.status === 'up' && state.heardAt > event.at + returnMs(rules)) return { ...state, heardAt: event.at };
       return state.status === 'up' && missedIntervals(state.heardAt, event.at, rules) >= rules.offlineThreshold
         ? DOWN
         : state;
   }
 }
+
+/**
+ * A node that lost the server hears its heartbeat again, waits its splay (sheet §5.5), and has to hear it for
+ * `onlineThreshold` intervals before it may send (Push Jobs §4.3). Without this time every node of a running job
+ * would be down, and crashed, after an outage longer than the node's own offline threshold (N10).
+ */
+export function returnMs({ intervalMs, onlineThreshold }: LivenessRules): number {
+  return (RETURN_INTERVALS + onlineThreshold) * intervalMs;
+}
+
+const RETURN_INTERVALS = 2;
 
 /** Whole intervals without a heartbeat. */
 export function missedIntervals(heardAt: number, now: number, rules: LivenessRules): number {
@@ -64,7 +77,7 @@ function hearAgain(
   at: number,
   rules: LivenessRules,
 ): Liveness {
-  const unbroken = run !== null && Math.round((at - run.last) / rules.intervalMs) <= 1;
+  const unbroken = run !== null && at >= run.last && Math.round((at - run.last) / rules.intervalMs) <= 1;
   const from = unbroken ? run.from : at;
   const heard = 1 + Math.round((at - from) / rules.intervalMs);
   return heard >= rules.onlineThreshold

@@ -13,6 +13,8 @@ export function every(clock: Clock, periodMs: number, round: (lateMs: number) =>
     round(late);
     if (stopped) return;
     due += periodMs * (1 + Math.floor(late / periodMs));
+    // The clock was set back: the next round must not wait for the old time to come again.
+    due = Math.min(due, clock.now() + periodMs);
     timer = clock.after(Math.max(0, due - clock.now()), run);
   }
   return {

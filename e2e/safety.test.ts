@@ -37,6 +37,20 @@ test('a second server on the same data directory is refused', async () => {
   expect(second.stderr).toContain('another muster server is running on');
 });
 
+test('a second server on the same database is refused', async () => {
+  const [http, heartbeat, command] = await freePorts(3);
+  // SQLite is in the data directory; PostgreSQL is held from any of them.
+  const database = cluster.serverArgs.indexOf('--database-url');
+  const shared = database < 0 ? [] : cluster.serverArgs.slice(database, database + 2);
+  const second = await cluster.muster(
+    ...['server', '--data-dir', database < 0 ? cluster.dataDir : join(cluster.dir, 'third'), ...shared],
+    ...['--http', `127.0.0.1:${http}`, '--heartbeat', `tcp://127.0.0.1:${heartbeat}`],
+    ...['--command', `tcp://127.0.0.1:${command}`],
+  );
+  expect(second.code).toBe(5);
+  expect(second.stderr).toContain('another muster server is running on');
+});
+
 test('a second server on the same addresses is refused', async () => {
   const args = cluster.serverArgs.map((arg) => (arg === cluster.dataDir ? join(cluster.dir, 'second') : arg));
   const database = args.indexOf('--database-url');

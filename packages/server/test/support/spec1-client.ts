@@ -1,0 +1,79 @@
+import { constants, createHash, privateEncrypt, publicDecrypt } from 'node:crypto';
+import { Dealer, Subscriber } from 'zeromq';
+
+/** Where the configuration of Push Jobs §3.2 sends a client. */
+export interface Spec1Addresses {
+  readonly heartbeat: string;
+  readonly command: string;
+}
+
+export type Spec1Message = Readonly<Record<string, unknown>>;
+
+/**
+ * A client of the specification's protocol 1.0, written from its text alone (§7): two frames over sockets without
+ * encryption, the checksum of the second signed with RSA in the first.
+ */
+export class Spec1Client {
+  readonly #node: string;
+  readonly #privateKey: string;
+  readonly #serverKey: string;
+  readonly #subscriber = new Subscriber({ linger: 0 });
+  readonly dealer = new Dealer({ linger: 0 });
+
+  constructor(node: string, privateKey: string, serverKey: string) {
+    this.#node = node;
+    this.#privateKey = privateKey;
+    this.#serverKey = serverKey;
+  }
+
+  connect({ heartbeat, command }: Spec1Addresses): void {
+    this.#subscriber.connect(heartbeat);
+    this.#subscriber.subscribe();
+    this.dealer.connect(command);
+  }
+
+  /** §7.4.1: the fields that all client messages have. */
+  async send(message: Spec1Message): Promise<void> {
+    const body = Buffer.from(
+      JSON.stringify({
+        ...message,
+        node: this.#node,
+        client: this.#node,
+        org: 'default',
+        timestamp: new Date().toUTCString(),
+      }),
+    );
+    const signed = privateEncrypt({ key: this.#privateKey, padding: constants.RSA_PKCS1_PADDING }, checksum(body));
+    await this.dealer.send([`Version:1.0;Checksum:${signed.toString('base64')}`, body]);
+  }
+
+  receive(): Promise<Spec1Message> {
+    return this.#read(this.dealer);
+  }
+
+  serverHeartbeat(): Promise<Spec1Message> {
+    return this.#read(this.#subscriber);
+  }
+
+  close(): void {
+    this.#subscriber.close();
+    this.dealer.close();
+  }
+
+  async #read(socket: Dealer | Subscriber): Promise<Spec1Message> {
+    const [header, body] = await socket.receive();
+    const [, signed] = /^Version:1\.0;Checksum:(.+)$/.exec(String(header)) ?? [];
+    if (signed === undefined || body === undefined) throw new Error(`not protocol 1.0: ${String(header)}`);
+    const recovered = publicDecrypt(
+      { key: this.#serverKey, padding: constants.RSA_PKCS1_PADDING },
+      Buffer.from(signed, 'base64'),
+    );
+    if (!recovered.equals(checksum(body))) throw new Error('the checksum is not of this message');
+    return JSON.parse(body.toString());
+  }
+}
+
+/** §7.1.1: base64 of the SHA-1 of the second frame. */
+function checksum(body: Buffer): Buffer {
+  return Buffer.from(createHash('sha1').update(body).digest('base64'));
+}

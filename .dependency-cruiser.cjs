@@ -37,9 +37,9 @@ module.exports = {
       name: 'machines-are-pure',
       severity: 'error',
       comment: 'a machine knows no clock, store, socket or randomness: only types and other pure code',
-      from: { path: 'machine\\.ts$' },
+      from: { path: '(machine|/job-node-[^/]+)\\.ts$' },
       to: {
-        pathNot: '(types|machine|messages|limits|shares?)\\.ts$|/wire/(src|dist)/',
+        pathNot: '(types|machine|/job-node-[^/]+|messages|limits|shares?)\\.ts$|/wire/(src|dist)/',
         dependencyTypesNot: ['type-only'],
       },
     },

@@ -215,6 +215,11 @@ describe('errors name the setting and what it may be', () => {
       { flags: { tlsCert: 'cert.pem' } },
       'http.tls_cert and http.tls_key (--tls-cert, --tls-key) need each other',
     ],
+    [
+      'half of what spec 1.0 clients need',
+      { flags: { spec1Command: 'tcp://127.0.0.1:5' } },
+      'spec1.heartbeat and spec1.command (--spec1-heartbeat, --spec1-command) need each other',
+    ],
     ['a name that is no host name', { flags: { name: 'a b' } }, '--name: expected a host name, got a b'],
     ['an empty data directory', { json: { data_dir: '' } }, 'data_dir in server.json: expected a directory'],
   ])('%s', (_case, given, text) => {

@@ -13,6 +13,9 @@ export function crossProblems(config: ServerConfig, nameOf: (path: string) => st
   if ((http.tls_cert === undefined) !== (http.tls_key === undefined)) {
     problems.push('http.tls_cert and http.tls_key (--tls-cert, --tls-key) need each other');
   }
+  if ((spec1.heartbeat === undefined) !== (spec1.command === undefined)) {
+    problems.push('spec1.heartbeat and spec1.command (--spec1-heartbeat, --spec1-command) need each other');
+  }
   if (parseHostPort(http.listen) === null) {
     problems.push(`${nameOf('http.listen')}: expected HOST:PORT, got ${shown(http.listen)}`);
   }

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Fixture, INTERVAL, nodesConfig, ORG, startNodes, type TestAgent } from './nodes-fixture.js';
 
 let fixture: Fixture;
@@ -367,6 +367,19 @@ describe('deletion', () => {
     expect(await row()).toBeUndefined();
     agent.beat();
     expect(await fixture.count('muster_messages_dropped_total', { cause: 'unknown_org' })).toBe(1);
+  });
+
+  test('a node whose deletion cannot be stored is still there, and can be deleted later', async () => {
+    await agent.becomeIdle();
+    const outage = vi.spyOn(fixture.store, 'transact').mockRejectedValueOnce(new Error('disk full'));
+    await expect(fixture.nodes.organizationRemoved(ORG.id)).rejects.toThrow('disk full');
+    outage.mockRestore();
+    claim('j1', 'web1');
+    await fixture.stored();
+    expect(await row()).toMatchObject({ owner_job: 'j1' });
+    await fixture.nodes.organizationRemoved(ORG.id);
+    expect([fixture.nodes.registry.get(ORG.id, 'web1'), await row()]).toEqual([undefined, undefined]);
+    expect(fixture.port.told).toContain('j1 web1 down');
   });
 });
 

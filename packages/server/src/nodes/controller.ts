@@ -257,10 +257,17 @@ export class NodeController implements NodeRegistry {
   async remove(orgId: string, name: string): Promise<void> {
     const node = this.get(orgId, name);
     if (node === undefined) return;
-    this.#mailbox.live(node, neverHeard);
+    // A row that is stored from here on would bring it back.
     node.removed = true;
+    try {
+      await deleteNode(this.#deps.store, node);
+    } catch (error) {
+      node.removed = false;
+      void this.#mailbox.save(node);
+      throw error;
+    }
+    this.#mailbox.live(node, neverHeard);
     this.#deps.forget(node);
     this.#deps.roster.remove(node);
-    await deleteNode(this.#deps.store, node);
   }
 }

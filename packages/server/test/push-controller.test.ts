@@ -160,3 +160,12 @@ test('an abort that will not be stored is not answered as if it were', async () 
   await controller.stop();
   await expect(controller.abort(ORG.id, A, 'me')).rejects.toMatchObject({ code: 'store_unavailable' });
 });
+
+test('a job that is aborted the moment it is stored never asks its nodes', async () => {
+  await agent.becomeIdle();
+  const starting = start(A);
+  expect(await controller.abort(ORG.id, A, 'me')).toBe(true);
+  await starting;
+  expect(await standing(A)).toEqual(['unavailable', 'job aborted before the node voted']);
+  expect([owner(), agent.heard]).toEqual([{ kind: 'idle' }, []]);
+});

@@ -67,10 +67,17 @@ class Controller implements PushControllerService {
     first.saveJob();
     for (const name of input.nodes) first.saveNode(name, NEW_NODE);
     const events = first.events.map((event) => appendEvent(job.id, event));
-    await this.#deps.store.commit([...first.writes, ...events, ...(input.record ?? [])]);
-    for (const event of first.events) this.#deps.feed.publish(job.org.id, job.id, event);
-
+    // Who reads it the moment it is stored may abort it at once.
     this.#jobs.set(job.id, job);
+    try {
+      await this.#deps.store.commit([...first.writes, ...events, ...(input.record ?? [])]);
+    } catch (error) {
+      this.#jobs.delete(job.id);
+      throw error;
+    }
+    for (const event of first.events) this.#deps.feed.publish(job.org.id, job.id, event);
+    if (!this.#jobs.has(job.id)) return;
+
     void this.#mailbox.turn(job, (turn) => {
       this.#claim(turn);
       turn.stepJob({ type: 'begin', now });

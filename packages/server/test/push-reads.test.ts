@@ -1,14 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MAX_PAGE_TEXT } from '../src/push/limits.js';
 import { followedOutput, storedOutput, summarizeOutput } from '../src/push/output.js';
 import type { StoredOutput } from '../src/push/ports.js';
 import {
   findJob,
+  type JobCursor,
   type JobFilter,
   jobNodeNames,
   listJobNodes,
   listJobs,
   nodeStatuses,
   outputExtent,
+  pageOfJobs,
   unfinishedJobs,
 } from '../src/push/reads.js';
 import { appendOutput, saveJob, saveJobNode } from '../src/push/repository.js';
@@ -75,6 +78,24 @@ describe('jobs', () => {
       after = { createdAt: row.created_at, id: row.id };
     }
     expect(seen).toEqual(numbered(3, 4, 2, 1));
+  });
+
+  it('of great size come in shorter pages', async () => {
+    const orgId = 'e'.repeat(32);
+    const created = { org_id: orgId, status: 'complete', phase: 'finished' } as const;
+    const large = { options: { file: `raw:${'x'.repeat(MAX_PAGE_TEXT / 2)}` } };
+    await test.store.commit(
+      [11, 12, 13, 14].map((number) => saveJob(jobRow({ id: jobId(number), ...created }, large))),
+    );
+    const page = async (limit: number, after?: JobCursor) => {
+      const { rows, more } = await pageOfJobs(test.store.read, orgId, {}, { limit, after });
+      return [rows.map((row) => row.id), more];
+    };
+    expect(await page(10)).toEqual([numbered(11, 12), true]);
+    const after = { createdAt: jobRow().created_at, id: jobId(12) };
+    expect(await page(10, after)).toEqual([numbered(13, 14), false]);
+    expect(await page(1, after)).toEqual([numbered(13), true]);
+    expect(await page(2, after)).toEqual([numbered(13, 14), false]);
   });
 
   it('that are unfinished are found with their nodes at start-up', async () => {

@@ -19,6 +19,10 @@ export const MAX_SEARCH_LENGTH = 16_384;
 /** Paging. */
 export const DEFAULT_PAGE = 1000;
 export const MAX_PAGE = 10_000;
+/** Characters of specs in one page of jobs, which hold files and environments; a page over it is cut short. */
+export const MAX_PAGE_TEXT = 8_388_608;
+/** Jobs read at once for a page. */
+export const JOBS_AT_ONCE = 100;
 
 /** Events a feed reader may fall behind in memory; then it reads from the store again. */
 export const MAX_FEED_BACKLOG = 1000;

@@ -1,6 +1,7 @@
 import type { Schema } from '@muster/store';
 import type { Kysely } from 'kysely';
 import type { Organization } from '../auth/types.js';
+import { JOBS_AT_ONCE, MAX_PAGE_TEXT } from './limits.js';
 import type { PushEvent, PushEventName } from './ports.js';
 import type { JobNodeRow, JobOutputRow, JobRow } from './repository.js';
 
@@ -71,6 +72,29 @@ export function listJobs(
     );
   }
   return query.orderBy('created_at', 'desc').orderBy('id').limit(page.limit).execute();
+}
+
+/** A page of the list, cut short when its jobs are large. `more`: there are further jobs after its last. */
+export async function pageOfJobs(
+  read: Read,
+  orgId: string,
+  filter: JobFilter,
+  page: { readonly limit: number; readonly after: JobCursor | undefined },
+): Promise<{ readonly rows: readonly JobRow[]; readonly more: boolean }> {
+  const rows: JobRow[] = [];
+  let characters = 0;
+  let after = page.after;
+  for (;;) {
+    const limit = Math.min(JOBS_AT_ONCE, page.limit + 1 - rows.length);
+    const found = await listJobs(read, orgId, filter, after === undefined ? { limit } : { limit, after });
+    for (const row of found) {
+      if (rows.length === page.limit || characters > MAX_PAGE_TEXT) return { rows, more: true };
+      rows.push(row);
+      characters += row.spec.length;
+      after = { createdAt: row.created_at, id: row.id };
+    }
+    if (found.length < limit) return { rows, more: false };
+  }
 }
 
 /** Job-nodes by name. */

@@ -7,7 +7,7 @@ import { checkText } from './fields.js';
 import { isJobId } from './job-id.js';
 import { DEFAULT_PAGE, MAX_NODE_NAME_BYTES } from './limits.js';
 import { cursorOf, nextLink, readCursor, readJobFilter, wordsOf } from './queries.js';
-import { findJob, listJobNodes, listJobs, nodeStatuses, unfinishedNodeNames } from './reads.js';
+import { findJob, listJobNodes, nodeStatuses, pageOfJobs, unfinishedNodeNames } from './reads.js';
 import type { JobRow } from './repository.js';
 import { type JobRequest, readJobRequest } from './request.js';
 import { readNodeStatuses, readTargetRequest, type Target } from './request-target.js';
@@ -104,16 +104,11 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
     },
     handler: async (request, reply) => {
       const { query, organization } = request;
-      const limit = query.limit ?? DEFAULT_PAGE;
-      const after = readCursor(query.cursor);
-      const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) };
-      const rows = await listJobs(read, organization.id, readJobFilter(query), page);
-      const shown = rows.slice(0, limit);
-      const last = shown.at(-1);
-      if (rows.length > limit && last !== undefined) {
-        reply.header('link', nextLink(request.url, 'cursor', cursorOf(last)));
-      }
-      return shown.map((row) => listedJob(row, { detail: query.detail === 'true' }));
+      const page = { limit: query.limit ?? DEFAULT_PAGE, after: readCursor(query.cursor) };
+      const { rows, more } = await pageOfJobs(read, organization.id, readJobFilter(query), page);
+      const last = rows.at(-1);
+      if (more && last !== undefined) reply.header('link', nextLink(request.url, 'cursor', cursorOf(last)));
+      return rows.map((row) => listedJob(row, { detail: query.detail === 'true' }));
     },
   });
 

@@ -26,6 +26,9 @@ type ChefState =
 const IDLE: ChefState = { kind: 'idle' };
 const REQUEST_MS = 5_000;
 const RETRY_MS = 3_000;
+const IDLE_POLL_MS = 5_000;
+/** A client that hears nothing on a new connection asks again (sheet §5.5). */
+const FIRST_ROUNDS_MS = 4_000;
 
 let incarnations = 0;
 
@@ -48,7 +51,9 @@ export class ChefProcess {
   #connected = false;
   #asking = false;
   #silent = 0;
+  #answered = false;
   #tick: Timer | null = null;
+  #lifetime: Timer | null = null;
 
   constructor(world: AgentWorld, room: MachineRoom, path: Path, keys: ParsedPair, skewMs: number) {
     this.#world = world;
@@ -118,6 +123,12 @@ export class ChefProcess {
     this.#subscriber = this.#sockets.subscribe(configuration);
     void this.#read(dealer, (header, body) => this.#receive(header, body));
     void this.#read(this.#subscriber, (header, body) => this.#hear(header, body));
+    this.#answered = false;
+    this.#lifetime?.cancel();
+    this.#lifetime = this.process.clock.after(FIRST_ROUNDS_MS, () => {
+      if (!this.#answered) return this.#configureLater(0);
+      this.#lifetime = this.process.clock.after(configuration.lifetime * 1000, () => this.#configureLater(0));
+    });
     this.#tick?.cancel();
     this.#tickLater(configuration.push_jobs.heartbeat.interval * 1000);
   }
@@ -149,7 +160,18 @@ export class ChefProcess {
     this.#silent = 0;
     if (!returned && beat.incarnation === configuration.incarnation_id) return;
     const splayMs = this.#world.random.next() * configuration.push_jobs.heartbeat.interval * 1000;
-    this.process.clock.after(splayMs, () => void this.#configure());
+    this.#configureLater(splayMs);
+  }
+
+  /**
+   * A client asks again between jobs (sheet §5.5). The deployed one also waits while it has only committed, which is
+   * for ever when it lost its connection then; nothing a server does can help it, so it is left out.
+   */
+  #configureLater(ms: number): void {
+    this.process.clock.after(ms, () => {
+      if (this.#state.kind !== 'running') void this.#configure();
+      else this.#configureLater(IDLE_POLL_MS);
+    });
   }
 
   #limits() {
@@ -178,6 +200,7 @@ export class ChefProcess {
   #receive(header: Buffer, body: Buffer): void {
     const message = dialects.chef2.openServer(header, body, this.#session, this.#limits());
     const state = this.#state;
+    this.#answered = true;
     switch (message.type) {
       case 'prepare':
         return this.#prepare(message);

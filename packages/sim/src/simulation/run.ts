@@ -70,10 +70,16 @@ async function recover(world: World, chaos: Chaos): Promise<number> {
   chaos.stop();
   const from = world.timeline.now;
   const until = from + RECOVERY_MS;
+  // What the server believes may be old: it must stay well until silence would have been noticed.
+  const { interval, offline_threshold: offline } = world.scenario.config.heartbeat;
+  const settledMs = (offline + 1) * interval * 1000;
+  let wellFrom: number | null = null;
   while (world.violation === null) {
     if (world.server === null) await world.startServer();
     for (const place of world.places) world.startAgent(place);
-    if (isWell(world)) return world.timeline.now - from;
+    if (!isWell(world)) wellFrom = null;
+    else wellFrom ??= world.timeline.now;
+    if (wellFrom !== null && world.timeline.now - wellFrom >= settledMs) return wellFrom - from;
     if (await world.step(until)) continue;
     world.report(new Violation('recovery', `after ${RECOVERY_MS / 1000} s: ${unwell(world)}`));
   }
@@ -82,7 +88,7 @@ async function recover(world: World, chaos: Chaos): Promise<number> {
 
 function isWell(world: World): boolean {
   const { server, ledger } = world;
-  if (server === null || !server.ready) return false;
+  if (server === null || !server.ready || server.process.frozenUntil > world.timeline.now) return false;
   for (const job of ledger.durable.jobs.values()) if (job.phase !== 'finished') return false;
   return world.places.every(({ plan }) => server.nodes.registry.get(ORG.id, plan.name)?.owner.kind === 'idle');
 }

@@ -65,6 +65,8 @@ export function makeScenario(random: Random, base: ServerConfig, sizes: Sizes): 
   const faults = calm ? [] : FAULTS.filter(() => random.chance(0.35));
   const crashing = faults.some((fault) => fault === 'server crash' || fault === 'agent crash');
   const interval = random.pick([2, 5, 5]);
+  // A deployed client that lost its connection notices only when its configuration grows old (sheet §5.5).
+  const lifetime = nodes.some(({ dialect }) => dialect === 'chef2') ? 30 : random.pick([3600, 3600, 30]);
   const offline = random.pick([3, 3, 2, 4]);
   return {
     nodes,
@@ -82,7 +84,7 @@ export function makeScenario(random: Random, base: ServerConfig, sizes: Sizes): 
         offline_threshold: offline,
         online_threshold: random.pick([2, 2, 1, 3]),
       },
-      command: { ...base.command, admission: random.pick([60, 20]), config_lifetime: random.pick([3600, 3600, 30]) },
+      command: { ...base.command, admission: random.pick([60, 20]), config_lifetime: lifetime },
       push: {
         ...base.push,
         linger: 2,

@@ -1,25 +1,10 @@
 import type { Batch, Store, Write } from '@muster/store';
+import type { JobEntry, JobNodeEntry } from './entries.js';
 import { isFinalJobNode, legalJob, legalJobNode, legalOwner } from './legal.js';
 import type { Trace } from './trace.js';
 import { Violation } from './violation.js';
 
 type Row = Write['row'];
-
-export interface JobEntry {
-  readonly id: string;
-  readonly status: string;
-  readonly phase: string;
-  readonly deadline: number | null;
-  readonly quorum: number;
-  readonly concurrency: number | null;
-}
-
-export interface JobNodeEntry {
-  readonly jobId: string;
-  readonly node: string;
-  readonly status: string;
-  readonly starting: boolean;
-}
 
 /** State as decided or as stored: what the rules are checked against. */
 export class Book {

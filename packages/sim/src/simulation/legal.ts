@@ -1,4 +1,4 @@
-import type { JobEntry, JobNodeEntry } from './ledger.js';
+import type { JobEntry, JobNodeEntry } from './entries.js';
 
 /** The transitions of the specification, written down a second time and from it alone (Push Jobs §5.3, §5.5, §5.6). */
 

@@ -2,7 +2,7 @@ import type { Store } from '@muster/store';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Nodes } from '../src/nodes/index.js';
 import { createPushController } from '../src/push/controller.js';
-import type { PushControllerService } from '../src/push/ports.js';
+import type { FeedPort, PushControllerService } from '../src/push/ports.js';
 import { findJobNode, outputExtent } from '../src/push/reads.js';
 import { saveJob, saveJobNode } from '../src/push/repository.js';
 import type { JobSpec } from '../src/push/types.js';
@@ -23,6 +23,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await controller.stop();
+  expect(logged.splice(0)).toEqual([]);
   await fixture.stored();
   await fixture.store.transact(async (trx) => {
     for (const table of ['job_outputs', 'job_events', 'job_nodes', 'jobs'] as const)
@@ -31,13 +32,15 @@ afterEach(async () => {
   await fixture.close();
 });
 
-function push(nodes: Nodes, store: Store): PushControllerService {
+const logged: string[] = [];
+
+function push(nodes: Nodes, store: Store, feed: Partial<FeedPort> = {}): PushControllerService {
   controller = createPushController({
     store,
     clock: { now: () => fixture.clock.now(), after: (ms, work) => fixture.clock.after(ms, work) },
-    logger: { info: () => undefined, warn: () => undefined, error: (details) => expect.fail(JSON.stringify(details)) },
+    logger: { info: () => undefined, warn: () => undefined, error: (_, message) => void logged.push(message) },
     nodes: nodes.registry,
-    feed: { publish: () => undefined, ended: () => undefined },
+    feed: { publish: () => undefined, ended: () => undefined, ...feed },
     config: nodesConfig(),
     incarnation: 'server-1',
   });
@@ -168,4 +171,19 @@ test('a job that is aborted the moment it is stored never asks its nodes', async
   await starting;
   expect(await standing(A)).toEqual(['unavailable', 'job aborted before the node voted']);
   expect([owner(), agent.heard]).toEqual([{ kind: 'idle' }, []]);
+});
+
+test('a defect in what leaves after a commit harms neither the server nor the job', async () => {
+  await agent.becomeIdle();
+  push(fixture.nodes, fixture.store, {
+    publish: (_org, _job, { name }) => {
+      if (name === 'quorum_vote') throw new Error('defect');
+    },
+  });
+  await start(A);
+  agent.send({ type: 'ack', jobId: A });
+  await fixture.stored();
+  agent.send({ type: 'started', jobId: A });
+  expect(await standing(A)).toEqual(['running', null]);
+  expect(logged.splice(0)).toEqual(['the effects of a transition failed']);
 });

@@ -224,7 +224,8 @@ function startMore(job: JobState, tally: Tally, rules: JobRules, now: number): J
   if (rules.startRate === null) return { job, effects: [{ type: 'start', count: wanted }] };
 
   const gapMs = 1000 / rules.startRate;
-  const from = Math.max(job.nextStartAt, now - MAX_START_CREDIT_MS);
+  // Never later than one gap from now, or a clock that was set back would hold the starts up.
+  const from = Math.min(Math.max(job.nextStartAt, now - MAX_START_CREDIT_MS), now + gapMs);
   const allowed = now < from ? 0 : Math.floor((now - from) / gapMs) + 1;
   const count = Math.min(wanted, allowed);
   const nextStartAt = from + count * gapMs;

@@ -60,20 +60,14 @@ export class Mailbox {
    * from being stored before its end in this job. Messages and events leave when the commit is durable.
    */
   #flush(turn: Turn): Promise<boolean> {
-    const { store, nodes, feed, logger, outputEnded } = this.#deps;
+    const { store, nodes, logger } = this.#deps;
     const { job } = turn;
     const writes = [...turn.writes, ...turn.events.map((event) => appendEvent(job.id, event))];
-    // Also what is only repeated (N12) waits for the decision behind it: an earlier turn may still be on its way.
-    const durable = writes.length === 0 ? job.stored : store.persist(writes);
-    job.stored = durable;
+    const durable = writes.length === 0 ? Promise.resolve() : store.persist(writes);
     for (const { name, to, reason } of turn.releases) nodes.release(job.org.id, job.id, name, to, reason);
     return durable.then(
       () => {
-        if (this.#stopped) return true;
-        for (const [order, names] of turn.sends) nodes.send(job.org.id, names, orderFor(job, order));
-        for (const event of turn.events) feed.publish(job.org.id, job.id, event);
-        if (job.state.status === 'crashed') feed.ended(job.id);
-        for (const output of turn.ended) outputEnded(output);
+        if (!this.#stopped) this.#leave(turn);
         return true;
       },
       (error: unknown) => {
@@ -81,5 +75,18 @@ export class Mailbox {
         return false;
       },
     );
+  }
+
+  #leave({ job, sends, events, ended }: Turn): void {
+    const { nodes, feed, logger, outputEnded } = this.#deps;
+    try {
+      for (const [order, names] of sends) nodes.send(job.org.id, names, orderFor(job, order));
+      for (const event of events) feed.publish(job.org.id, job.id, event);
+      if (job.state.status === 'crashed') feed.ended(job.id);
+      for (const output of ended) outputEnded(output);
+    } catch (error) {
+      // Nobody waits for most turns: without this a defect here would end the process.
+      logger.error({ err: error, job: job.id }, 'the effects of a transition failed');
+    }
   }
 }

@@ -120,13 +120,6 @@ export interface AgentEnvelope {
   readonly sequence: number | null;
 }
 
-export interface ServerEnvelope {
-  /** Advertised server name. */
-  readonly server: string;
-  readonly timestamp: number;
-  readonly sequence: number;
-}
-
 /** Why a received message was dropped; the label of `muster_messages_dropped_total`. */
 export type DropCause =
   | 'frames'

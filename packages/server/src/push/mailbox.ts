@@ -63,7 +63,9 @@ export class Mailbox {
     const { store, nodes, logger } = this.#deps;
     const { job } = turn;
     const writes = [...turn.writes, ...turn.events.map((event) => appendEvent(job.id, event))];
-    const durable = writes.length === 0 ? Promise.resolve() : store.persist(writes);
+    // Also what is only repeated (N12) waits for the decision behind it: an earlier turn may still be on its way.
+    const durable = writes.length === 0 ? job.stored : store.persist(writes);
+    job.stored = durable;
     for (const { name, to, reason } of turn.releases) nodes.release(job.org.id, job.id, name, to, reason);
     return durable.then(
       () => {

@@ -234,7 +234,8 @@ export class Daemon {
 
   #resendOutput(): void {
     const now = this.#setup.clock.now();
-    if (now - this.#outputStoredAt < OUTPUT_RESEND_MS) return;
+    // Either way: the clock may have been set back.
+    if (Math.abs(now - this.#outputStoredAt) < OUTPUT_RESEND_MS) return;
     this.#outputStoredAt = now;
     this.#controller.execution?.output.rewind();
   }

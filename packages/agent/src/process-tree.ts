@@ -92,12 +92,13 @@ export async function killRun(
   graceMs: number,
   giveUp: () => boolean = () => false,
 ): Promise<boolean> {
-  const deadline = clock.now() + graceMs;
+  // Counted, not read from the clock: that may be set back meanwhile.
+  let waitedMs = 0;
   const termed = new Set<number>();
   let members = await membersOf(run);
   while (members.size > 0) {
     if (giveUp()) return false;
-    const hard = clock.now() >= deadline;
+    const hard = waitedMs >= graceMs;
     for (const pid of members) {
       if (hard) signal(pid, 'SIGKILL');
       else if (!termed.has(pid)) signal(pid, 'SIGTERM');
@@ -106,6 +107,7 @@ export async function killRun(
       termed.add(pid);
     }
     await new Promise<void>((resolve) => clock.after(KILL_POLL_MS, resolve));
+    waitedMs += KILL_POLL_MS;
     members = await membersOf(run, members);
   }
   return true;

@@ -162,9 +162,11 @@ export class Mailbox {
   /** Aborts everybody in rehab again (§5.5.3). */
   rehabRound(): void {
     const due: KnownNode[] = [];
-    const latest = this.#deps.clock.now() - this.#deps.rehabIntervalMs / 2;
+    const now = this.#deps.clock.now();
+    const latest = now - this.#deps.rehabIntervalMs / 2;
     for (const node of this.#inRehab) {
-      if (node.abortedAt > latest) continue;
+      // An abort from the future was sent before the clock was set back.
+      if (node.abortedAt > latest && node.abortedAt <= now) continue;
       const { effects } = stepOwnership(node.owner, { type: 'rehab_tick' }, latest);
       if (effects.some((effect) => effect.do === 'abort')) due.push(node);
     }

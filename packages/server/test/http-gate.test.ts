@@ -85,5 +85,7 @@ describe('bearer tokens', () => {
     expect((await bearer.post('/access_tokens', {})).status).toBe(403);
     expect((await bearer.post('/users/admin/keys', { public_key: publicKey })).status).toBe(403);
     expect((await bearer.post('/users', { name: 'shadow', public_key: publicKey })).status).toBe(403);
+    const service = await bearer.post('/organizations/default/services', { name: 'shadow', public_key: publicKey });
+    expect(service.status).toBe(403);
   });
 });

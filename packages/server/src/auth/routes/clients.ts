@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { App } from '../../http/route.js';
 import type { Auth } from '../index.js';
 import * as schemas from './schemas.js';
+import { requireSignature } from './users.js';
 import { clientView } from './views.js';
 
 /** Nodes that bring their own key, agents that enrol, and services. */
@@ -59,6 +60,7 @@ export function clientRoutes(app: App, auth: Auth): void {
         tags: ['services'],
         operationId: 'createService',
         summary: 'Register a program that signs requests in the organization’s name',
+        description: 'Needs a signed request.',
         params: schemas.OrgParams,
         body: schemas.ClientBody,
         response: { 201: schemas.ClientAnswer },
@@ -66,6 +68,7 @@ export function clientRoutes(app: App, auth: Auth): void {
     },
     async (request, reply) => {
       const { organization, caller, body } = request;
+      requireSignature(caller);
       const client = { type: 'service', name: body.name, publicKey: body.public_key } as const;
       const created = await auth.principals.createClient(organization, client, caller.name);
       return reply.code(201).send(clientView('service', created));

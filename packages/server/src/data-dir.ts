@@ -10,7 +10,7 @@ const PRIVATE = 0o600;
 /** Whole or not at all, also when the machine stops in between. */
 function writePrivate(path: string, text: string): void {
   const draft = `${path}.new`;
-  writeFileSync(draft, text, { mode: PRIVATE });
+  writeFileSync(draft, text, { mode: PRIVATE, flush: true });
   renameSync(draft, path);
 }
 

@@ -9,8 +9,8 @@ import { DEFAULT_PAGE, MAX_NODE_NAME_BYTES } from './limits.js';
 import { cursorOf, nextLink, readCursor, readJobFilter, wordsOf } from './queries.js';
 import { findJob, listJobNodes, nodeStatuses, pageOfJobs, unfinishedNodeNames } from './reads.js';
 import type { JobRow } from './repository.js';
-import { type JobRequest, readJobRequest } from './request.js';
-import { readNodeStatuses, readTargetRequest, type Target } from './request-target.js';
+import { readJobRequest } from './request.js';
+import { readNodeStatuses, readTargetRequest } from './request-target.js';
 import * as schemas from './schemas.js';
 import { type SubmissionDeps, submitJob } from './submission.js';
 import { chooseNodes, type TargetAccess } from './targets.js';
@@ -33,20 +33,13 @@ const tags = ['push jobs'];
 /** Jobs: start, preview, list, look at, abort. */
 export function jobRoutes(app: App, deps: JobRouteDeps): void {
   const { read, controller } = deps;
-  // Bodies are validated before the signature (sheet §7.2) and used after it.
-  const requests = new WeakMap<FastifyRequest, JobRequest>();
-  const targets = new WeakMap<FastifyRequest, Target>();
+  const requests = validatedEarly((body, text) => readJobRequest(body, text, deps));
+  const targets = validatedEarly((body, text) => readTargetRequest(body, text, deps.maxNodes));
 
   app.route({
     method: 'POST',
     url: JOBS,
-    config: {
-      permission: 'push:execute',
-      beforeAuth: (request) => {
-        const body = parseJson(request.rawBody);
-        requests.set(request, readJobRequest(body, request.rawBody.toString(), deps));
-      },
-    },
+    config: { permission: 'push:execute', beforeAuth: requests.check },
     schema: {
       tags,
       operationId: 'startJob',
@@ -57,7 +50,7 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
     },
     handler: async (request, reply) => {
       const { caller, organization } = request;
-      const id = await submitJob(deps, caller, organization, validated(requests, request));
+      const id = await submitJob(deps, caller, organization, requests.of(request));
       const uri = jobUri(request, organization.name, id);
       return reply.code(201).header('location', uri).send({ id, uri });
     },
@@ -66,13 +59,7 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
   app.route({
     method: 'POST',
     url: `${JOBS}/preview`,
-    config: {
-      permission: 'push:execute',
-      beforeAuth: (request) => {
-        const body = parseJson(request.rawBody);
-        targets.set(request, readTargetRequest(body, request.rawBody.toString(), deps.maxNodes));
-      },
-    },
+    config: { permission: 'push:execute', beforeAuth: targets.check },
     schema: {
       tags,
       operationId: 'previewJob',
@@ -83,7 +70,7 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
     },
     handler: async (request) => {
       const { caller, organization } = request;
-      const chosen = await chooseNodes(deps, caller, organization, validated(targets, request));
+      const chosen = await chooseNodes(deps, caller, organization, targets.of(request));
       const nodes = [...chosen.allowed, ...chosen.denied].sort();
       return { count: nodes.length, nodes, restricted: [...chosen.denied].sort() };
     },
@@ -213,8 +200,17 @@ async function checkMayAbort(deps: JobRouteDeps, caller: Identity, org: Organiza
   if (denied.length > 0) throw new MusterError('forbidden', { name: caller.name });
 }
 
-function validated<T>(accepted: WeakMap<FastifyRequest, T>, request: FastifyRequest): T {
-  const value = accepted.get(request);
-  if (value === undefined) throw new Error('the body was not validated before authentication');
-  return value;
+/** Bodies are validated before the signature (sheet §7.2) and used after it. */
+function validatedEarly<T>(read: (body: unknown, text: string) => T) {
+  const accepted = new WeakMap<FastifyRequest, T>();
+  return {
+    check(request: FastifyRequest): void {
+      accepted.set(request, read(parseJson(request.rawBody), request.rawBody.toString()));
+    },
+    of(request: FastifyRequest): T {
+      const value = accepted.get(request);
+      if (value === undefined) throw new Error('the body was not validated before authentication');
+      return value;
+    },
+  };
 }

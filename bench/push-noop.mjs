@@ -78,7 +78,8 @@ async function stored(server, id, nodes) {
   const job = await (await call(server, 'GET', `/organizations/${ORG}/pushy/jobs/${id}`)).json();
   const succeeded = job.nodes.succeeded?.length ?? 0;
   if (job.status !== 'complete' || succeeded !== nodes) {
-    throw new Error(`job ${id}: ${job.status}, ${succeeded} of ${nodes} succeeded`);
+    const counts = Object.entries(job.nodes).map(([status, names]) => `${names.length} ${status}`);
+    throw new Error(`job ${id} of ${nodes} nodes is ${job.status}: ${counts.join(', ')}`);
   }
 }
 

@@ -33,9 +33,11 @@ export async function startServer({ databaseUrl, flags = [] }) {
   };
   const url = `http://127.0.0.1:${http}`;
   try {
+    const answered = until('the server to answer', async () => (await fetch(`${url}/_status`)).ok);
     const gone = exited.then(([code]) => Promise.reject(new Error(`the server exited with ${code}`)));
-    await Promise.race([gone, until('the server to answer', async () => (await fetch(`${url}/_status`)).ok)]);
-    gone.catch(() => undefined);
+    // Who loses the race is heard of no more.
+    for (const loser of [answered, gone]) loser.catch(() => undefined);
+    await Promise.race([answered, gone]);
   } catch (error) {
     await stop();
     throw error;

@@ -139,10 +139,12 @@ export class Cluster extends PushyServer {
   }
 
   async #serving(): Promise<void> {
-    await until('the server to answer', async () => {
-      if (this.server.exit !== null) throw new Error(`the server exited: ${this.server.log}`);
-      return (await fetch(`${this.url}/_status`)).ok;
-    });
+    const { server } = this;
+    const answered = until('the server to answer', async () => (await fetch(`${this.url}/_status`)).ok);
+    const gone = server.exited.then(() => Promise.reject(new Error(`the server exited: ${server.log}`)));
+    // Who loses the race is heard of no more.
+    for (const loser of [answered, gone]) loser.catch(() => undefined);
+    await Promise.race([answered, gone]);
   }
 
   // --- agents

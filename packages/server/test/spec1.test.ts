@@ -114,13 +114,7 @@ test('unless it is asked for, a spec 1.0 client is refused', async () => {
   const ccpk = encodeURIComponent(curveKeyPair().publicKey);
   const { body } = await server.api.as(NODE).get(`${PUSHY}/config/${NODE.name}?ccpk=${ccpk}`);
   const client = connect(body as Configuration);
-  const refused = new Promise<void>((resolve) => {
-    client.dealer.events.on('handshake:error:protocol', () => resolve());
-    client.dealer.events.on('handshake:error:other', () => resolve());
-    client.dealer.events.on('disconnect', () => resolve());
-  });
-  await client.send({ state: 'idle' });
-  await refused;
+  await client.refused;
   expect(await status()).toMatchObject({ status: 'down' });
   expect(await metric(/^muster_messages_received_total\{[^}]*\} (\d+)/m)).toBeUndefined();
 });

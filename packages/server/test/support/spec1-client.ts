@@ -18,18 +18,27 @@ export class Spec1Client {
   readonly #privateKey: string;
   readonly #serverKey: string;
   readonly #subscriber = new Subscriber({ linger: 0 });
-  readonly dealer = new Dealer({ linger: 0 });
+  readonly #dealer = new Dealer({ linger: 0 });
+  /** Resolves when the command socket will have none of this client. */
+  readonly refused: Promise<void>;
 
   constructor(node: string, privateKey: string, serverKey: string) {
     this.#node = node;
     this.#privateKey = privateKey;
     this.#serverKey = serverKey;
+    // Told once, so somebody must listen before the client connects.
+    const { events } = this.#dealer;
+    this.refused = new Promise((resolve) => {
+      for (const event of ['handshake:error:protocol', 'handshake:error:other', 'disconnect'] as const) {
+        events.on(event, () => resolve());
+      }
+    });
   }
 
   connect({ heartbeat, command }: Spec1Addresses): void {
     this.#subscriber.connect(heartbeat);
     this.#subscriber.subscribe();
-    this.dealer.connect(command);
+    this.#dealer.connect(command);
   }
 
   /** §7.4.1: the fields that all client messages have. */
@@ -44,11 +53,11 @@ export class Spec1Client {
       }),
     );
     const signed = privateEncrypt({ key: this.#privateKey, padding: constants.RSA_PKCS1_PADDING }, checksum(body));
-    await this.dealer.send([`Version:1.0;Checksum:${signed.toString('base64')}`, body]);
+    await this.#dealer.send([`Version:1.0;Checksum:${signed.toString('base64')}`, body]);
   }
 
   receive(): Promise<Spec1Message> {
-    return this.#read(this.dealer);
+    return this.#read(this.#dealer);
   }
 
   serverHeartbeat(): Promise<Spec1Message> {
@@ -57,7 +66,7 @@ export class Spec1Client {
 
   close(): void {
     this.#subscriber.close();
-    this.dealer.close();
+    this.#dealer.close();
   }
 
   async #read(socket: Dealer | Subscriber): Promise<Spec1Message> {

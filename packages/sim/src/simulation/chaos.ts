@@ -69,6 +69,7 @@ export class Chaos {
   #aborts(): void {
     if (!this.#random.chance(0.5)) return;
     this.#later(this.#random.between(0, this.#world.scenario.chaosMs), () => {
+      if (!this.#on) return;
       const jobId = this.#random.some([...this.#world.accepted]);
       if (jobId !== undefined) void this.#world.abort(jobId);
       this.#aborts();
@@ -103,12 +104,12 @@ export class Chaos {
         world.reinstall(place);
         return this.#later(forMs, () => world.startAgent(place));
       case 'server freeze':
-        if (world.server === null) return;
+        if (world.server === null || world.server.process.frozenUntil > world.timeline.now) return;
         world.trace.say(() => `the server stands still for ${Math.round(forMs)} ms`);
         world.server.process.frozenUntil = world.timeline.now + forMs;
         return world.deadlines.postpone(forMs);
       case 'agent freeze':
-        if (place.agent === null) return;
+        if (place.agent === null || place.agent.process.frozenUntil > world.timeline.now) return;
         world.trace.say(() => `${place.plan.name} stands still for ${Math.round(forMs)} ms`);
         place.agent.process.frozenUntil = world.timeline.now + forMs;
         return;

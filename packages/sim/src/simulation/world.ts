@@ -63,6 +63,7 @@ export class World {
     this.random = random.fork();
     this.network = new Network(this.timeline, random.fork(), this.trace);
     this.ledger = new Ledger(this.trace, this.report);
+    this.ledger.steadyClock = !this.scenario.faults.includes('server clock');
     this.commands = new Commands(this.ledger, this.report);
     this.deadlines = new Deadlines(this.ledger, this.report);
     this.disk = { delayMs: this.scenario.commitMs, failing: false, unknown: 0 };
@@ -241,6 +242,7 @@ export class World {
     await this.startJob(jobId, spec, nodes);
   }
 
+  /** Settles as far as it can; the rest comes with the steps. */
   async startJob(jobId: string, spec: JobSpec, nodes: readonly string[]): Promise<void> {
     const { server } = this;
     if (server === null || !this.#answers(server)) return;

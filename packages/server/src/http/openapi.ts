@@ -28,6 +28,11 @@ function refusals(permission: RoutePermission): Readonly<Record<string, string>>
   }
 }
 
+/** Our own name on the page, instead of the framework's. */
+const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 150 40" width="150" height="40">
+<g fill="none" stroke="#62a03f" stroke-width="3"><circle cx="18" cy="20" r="5"/><circle cx="18" cy="20" r="13" stroke-dasharray="6 4"/></g>
+<text x="42" y="28" font-family="sans-serif" font-size="24" font-weight="bold" fill="#fff">Muster</text></svg>`;
+
 function errorAnswer(description: string): object {
   return {
     description,
@@ -87,6 +92,8 @@ export async function describeRoutes(app: App, version: string): Promise<void> {
       route.config = { ...route.config, permission: 'public', accept: '*/*' };
     });
     await scope.register(swaggerUi, {
+      logo: { type: 'image/svg+xml', content: Buffer.from(LOGO) },
+      theme: { title: 'Muster API', favicon: [] },
       routePrefix: '/docs',
       staticCSP: true,
       uiConfig: { docExpansion: 'list', deepLinking: true, validatorUrl: null, supportedSubmitMethods: [] },

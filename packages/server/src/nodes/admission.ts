@@ -23,6 +23,10 @@ export class Admissions {
     this.#lifetimeMs = lifetimeMs;
   }
 
+  get size(): number {
+    return this.#byKey.size;
+  }
+
   /** Replaces the node's former key. */
   admit(node: KnownNode, curveKey: Uint8Array): void {
     this.forget(node);

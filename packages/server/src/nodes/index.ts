@@ -60,6 +60,8 @@ export interface Nodes {
   organizationRemoved(orgId: string): Promise<void>;
   /** A request in the name of a node was refused; kept for `why` when the node is known. */
   nodeRefused(orgName: string, name: string, code: ErrorCode): void;
+  /** How large the tables are: with the nodes they grow, with time they do not. */
+  sizes(): { readonly nodes: number; readonly connections: number; readonly admissions: number };
   /** Nodes that are up, for `_status`. */
   upCount(): number;
 }
@@ -192,6 +194,7 @@ export function createNodes(deps: NodesDeps): Nodes {
       const node = roster.claimed(orgName, name);
       if (typeof node !== 'string') node.diagnostics.refused = { at: clock.now(), code };
     },
+    sizes: () => ({ nodes: roster.size, connections: reception.connections, admissions: admissions.size }),
     upCount() {
       let up = 0;
       for (const node of roster) if (node.status === 'up') up += 1;

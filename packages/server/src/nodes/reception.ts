@@ -41,6 +41,11 @@ export class Reception {
     this.#deps = deps;
   }
 
+  /** Connections known to be a node's. */
+  get connections(): number {
+    return this.#byPeer.size;
+  }
+
   /** Never throws: nothing a peer sends may end the receive loop. */
   received(channel: Channel, frames: readonly Uint8Array[]): void {
     const { clock, metrics, log } = this.#deps;

@@ -10,6 +10,7 @@ const SKEW_MS = 140_000;
 export class Chaos {
   readonly #world: World;
   readonly #random: Random;
+  readonly #until: number;
   #on = true;
   /** How often each fault was made. */
   readonly made = new Map<Fault, number>();
@@ -17,6 +18,7 @@ export class Chaos {
   constructor(world: World) {
     this.#world = world;
     this.#random = world.random.fork();
+    this.#until = world.timeline.now + world.scenario.chaosMs;
     this.#next();
     for (let job = 0; job < world.scenario.jobs; job++) {
       this.#later(this.#random.between(0, world.scenario.chaosMs * 0.9), () => void world.submit());
@@ -83,7 +85,8 @@ export class Chaos {
     const place = random.some(world.places);
     if (place === undefined) return;
     const { path } = place;
-    const forMs = random.around(random.pick([300, 3_000, 12_000]));
+    // What is undone by time alone ends with the faults.
+    const forMs = Math.min(random.around(random.pick([300, 3_000, 12_000])), this.#until - world.timeline.now);
     switch (fault) {
       case 'server crash':
         if (world.server === null) return;

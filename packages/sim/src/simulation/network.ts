@@ -183,7 +183,7 @@ export class Network {
       this.#timeline.after(this.#latency(path), server.process, () => handshake(server, limit));
     };
     const handshake = (server: ServerSide, limit: { cancelled: boolean; at: number }): void => {
-      if (this.#timeline.now >= limit.at) return;
+      if (!process.alive || this.#timeline.now >= limit.at) return;
       const sameKey = agent.configuration.curve_public_key === server.key;
       const admitted = this.#server === server && !path.cut && sameKey && server.handlers.admits(agent.curveKey);
       const made = admitted ? new Connection(this.#identity(), server, agent) : null;
@@ -272,11 +272,6 @@ export class Network {
     }
     for (const agent of this.#broken.keys()) if (agent.process === process) this.#broken.delete(agent);
     for (const connection of this.#connections) if (connection.agent.process === process) this.#agentLeft(connection);
-  }
-
-  /** Connections that either side still knows: bounded by the nodes, or the network itself leaks. */
-  get connections(): number {
-    return this.#connections.size;
   }
 
   // --- parts

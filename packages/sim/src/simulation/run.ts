@@ -168,6 +168,14 @@ async function audit(world: World): Promise<void> {
 }
 
 function checkGrowth(world: World, serverTimers: number, fail: (rule: string, detail: string) => void): void {
+  const { server, places } = world;
+  const most = places.length;
+  const sizes = server?.nodes.sizes() ?? { nodes: 0, connections: 0, admissions: 0 };
+  for (const [table, size] of Object.entries(sizes)) {
+    if (size > most) fail('growth', `${size} ${table} in a server with ${most} nodes`);
+  }
+  const live = server?.push.liveJobs().length ?? 0;
+  if (live > 0) fail('growth', `${live} jobs in a server at rest`);
   if (serverTimers > SERVER_TIMERS) fail('growth', `${serverTimers} timers in a server at rest`);
   for (const { agent, plan } of world.places) {
     const timers = agent?.process.timers ?? 0;

@@ -16,7 +16,7 @@ test('a seed stands for one run: replayed, every line of its trace is the same',
 
 test('the runs reach every way in which a job and a node can end', async () => {
   const seen = new Set<string>();
-  for (let seed = 1; seed <= 120; seed++) {
+  for (let seed = 1; seed <= 80; seed++) {
     for (const status of (await simulate(seed)).statuses.keys()) seen.add(status);
   }
   expect([...seen].sort()).toEqual([
@@ -35,7 +35,7 @@ test('the runs reach every way in which a job and a node can end', async () => {
   ]);
 });
 
-test('an hour of faults and jobs leaves no more behind than a minute', async () => {
-  const { violation } = await simulate(7, { chaosMs: 3_600_000, jobs: 200 });
+test('half an hour of faults and jobs leaves no more behind than a minute', async () => {
+  const { violation } = await simulate(7, { chaosMs: 1_800_000, jobs: 100 });
   expect(violation?.message).toBeUndefined();
 });

@@ -9,7 +9,7 @@ import { Violation } from './violation.js';
 import { World, type WorldOptions } from './world.js';
 
 /** After the faults have stopped: everything has ended and every node is available again within this time. */
-const RECOVERY_MS = 300_000;
+const RECOVERY_MS = 120_000;
 const PROBE_ID = 'f'.repeat(32);
 /** Timers of a server at rest: rounds, heartbeat, and a few per job that lingers. */
 const SERVER_TIMERS = 20;

@@ -66,14 +66,14 @@ export function makeScenario(random: Random, base: ServerConfig, sizes: Sizes): 
   const crashing = faults.some((fault) => fault === 'server crash' || fault === 'agent crash');
   const interval = random.pick([2, 5, 5]);
   // A deployed client that lost its connection notices only when its configuration grows old (sheet §5.5).
-  const lifetime = nodes.some(({ dialect }) => dialect === 'chef2') ? 30 : random.pick([3600, 3600, 30]);
+  const lifetime = nodes.some(({ dialect }) => dialect === 'chef2') ? 60 : random.pick([3600, 3600, 3600, 30]);
   const offline = random.pick([3, 3, 2, 4]);
   return {
     nodes,
     faults,
     faultEveryMs: random.pick([2_000, 5_000, 15_000]),
     crashPerStep: crashing && random.chance(0.5) ? random.pick([0.001, 0.003, 0.01]) : 0,
-    chaosMs: sizes.chaosMs ?? random.integer(15_000, 60_000),
+    chaosMs: sizes.chaosMs ?? random.integer(10_000, 45_000),
     jobs: sizes.jobs ?? random.integer(1, 4),
     commitMs: random.pick([0, 0, 1, 10, 100]),
     config: {

@@ -216,6 +216,7 @@ async function compose(
     },
     nodes: {
       created: (organization, node) => nodes.nodeCreated(organization, node),
+      keyRemoved: (organization, node, fingerprint) => nodes.keyRemoved(organization, node, fingerprint),
       organizationRemoved: (orgId) => nodes.organizationRemoved(orgId),
     },
   });

@@ -45,7 +45,7 @@ describe('enrolment', () => {
       clock,
       random: systemRandom,
       selection: { check: () => undefined, select: () => [] },
-      nodes: { created: () => undefined, organizationRemoved: async () => undefined },
+      nodes: { created: () => undefined, keyRemoved: () => undefined, organizationRemoved: async () => undefined },
       auditFailed: () => undefined,
     });
     const organization = await auth.organizations.create('alone', 'me');

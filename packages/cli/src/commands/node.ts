@@ -4,6 +4,7 @@ import { type KeyChoice, withPublicKey } from '../key-files.js';
 import { printable } from '../printable.js';
 import { type Call, clientCommand, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
+import { addKeyCommands } from './keys.js';
 
 type Attributes = Readonly<Record<string, string | number | boolean>>;
 
@@ -33,6 +34,11 @@ export function addNode(program: Command, shell: Shell): void {
   addSearch(node, shell);
   addWhy(node, shell);
   addRemove(node, shell);
+  addKeyCommands(node, shell, {
+    kind: 'node',
+    name: 'web1',
+    path: (call, ...names) => call.client.inOrg('nodes', ...names),
+  });
 }
 
 function addCreate(node: Command, shell: Shell): void {

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { type KeyChoice, withPublicKey } from '../key-files.js';
 import { clientCommand, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
+import { addKeyCommands } from './keys.js';
 
 interface Service {
   readonly name: string;
@@ -53,5 +54,10 @@ export function addService(program: Command, shell: Shell): void {
     await call.client.delete(call.client.inOrg('services', name));
     call.out.document({ name, deleted: true });
     call.out.line(`deleted service ${name}`);
+  });
+  addKeyCommands(service, shell, {
+    kind: 'service',
+    name: 'ci',
+    path: (call, ...names) => call.client.inOrg('services', ...names),
   });
 }

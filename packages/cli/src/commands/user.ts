@@ -3,12 +3,13 @@ import { pathOf } from '../client.js';
 import { type KeyChoice, withPublicKey } from '../key-files.js';
 import { clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
+import { addKeyCommands, type Key } from './keys.js';
 
 interface User {
   readonly name: string;
   readonly server_admin: boolean;
   readonly created_at: string;
-  readonly keys: readonly { readonly fingerprint: string; readonly created_at: string }[];
+  readonly keys: readonly Key[];
 }
 
 export function addUser(program: Command, shell: Shell): void {
@@ -21,7 +22,7 @@ export function addUser(program: Command, shell: Shell): void {
   addList(user, shell);
   addShow(user, shell);
   addRemove(user, shell);
-  addKeys(user, shell);
+  addKeyCommands(user, shell, { kind: 'user', name: 'alice', path: (_, ...names) => pathOf('users', ...names) });
 }
 
 function addCreate(user: Command, shell: Shell): void {
@@ -122,35 +123,5 @@ function addRemove(user: Command, shell: Shell): void {
     await call.client.delete(pathOf('users', name));
     call.out.document({ name, deleted: true });
     call.out.line(`deleted user ${name}`);
-  });
-}
-
-function addKeys(user: Command, shell: Shell): void {
-  const add = clientCommand(user, {
-    usage: 'add-key <name>',
-    summary: 'give a user one more key',
-    examples: ['muster user add-key alice --public-key laptop.pub', 'muster user add-key alice --key-out laptop.pem'],
-  });
-  add
-    .option('--public-key <file>', 'PEM file with the public key')
-    .option('--key-out <file>', 'make a key pair and write the private key here');
-  does<KeyChoice>(add, shell, async (call) => {
-    const [name = ''] = call.args;
-    const key = await withPublicKey(call.world, call.options, (publicKey) =>
-      call.client.post<{ fingerprint: string }>(pathOf('users', name, 'keys'), { public_key: publicKey }),
-    );
-    call.out.document(key);
-    call.out.line(`added key ${key.fingerprint} to ${name}`);
-  });
-  const remove = clientCommand(user, {
-    usage: 'rm-key <name> <fingerprint>',
-    summary: 'take a key away from a user',
-    examples: ['muster user rm-key alice 3f0c…'],
-  });
-  does<object>(remove, shell, async (call) => {
-    const [name = '', fingerprint = ''] = call.args;
-    await call.client.delete(pathOf('users', name, 'keys', fingerprint));
-    call.out.document({ name, fingerprint, deleted: true });
-    call.out.line(`removed key ${fingerprint} from ${name}`);
   });
 }

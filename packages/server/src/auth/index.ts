@@ -17,6 +17,8 @@ import type { Identity, Organization, Permission } from './types.js';
 export interface NodeLifecycle {
   /** A node was created or enrolled: it is known from now on, and down. */
   created(organization: Organization, node: string): void;
+  /** What was agreed with this key of a node ends. */
+  keyRemoved(organization: Organization, node: string, fingerprint: string): void;
   /** An organization was deleted. */
   organizationRemoved(orgId: string): Promise<void>;
 }

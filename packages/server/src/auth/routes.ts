@@ -3,6 +3,7 @@ import type { Auth } from './index.js';
 import { auditRoutes } from './routes/audit.js';
 import { clientRoutes } from './routes/clients.js';
 import { groupRoutes, nodeGroupRoutes } from './routes/groups.js';
+import { keyRoutes } from './routes/keys.js';
 import { organizationRoutes } from './routes/organizations.js';
 import { accessTokenRoutes, enrolTokenRoutes } from './routes/tokens.js';
 import { userRoutes } from './routes/users.js';
@@ -12,6 +13,7 @@ export function authRoutes(app: App, auth: Auth): void {
   organizationRoutes(app, auth);
   userRoutes(app, auth);
   clientRoutes(app, auth);
+  keyRoutes(app, auth);
   groupRoutes(app, auth);
   nodeGroupRoutes(app, auth);
   enrolTokenRoutes(app, auth);

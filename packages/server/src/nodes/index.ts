@@ -18,6 +18,7 @@ import { Roster } from './roster.js';
 import { every } from './rounds.js';
 import { nodeRoutes } from './routes.js';
 import { searchNodes } from './search.js';
+import { revoke } from './sessions.js';
 import type { Endpoints, Transport } from './transport.js';
 import type { NodeRegistry } from './types.js';
 import { explain } from './why.js';
@@ -56,6 +57,8 @@ export interface Nodes {
   stop(): Promise<void>;
   /** A node was created or enrolled. */
   nodeCreated(org: Organization, name: string): void;
+  /** A key of a node was taken away: its session with it ends. */
+  keyRemoved(org: Organization, name: string, fingerprint: string): void;
   /** An organization was deleted with everything in it. */
   organizationRemoved(orgId: string): Promise<void>;
   /** A request in the name of a node was refused; kept for `why` when the node is known. */
@@ -186,6 +189,10 @@ export function createNodes(deps: NodesDeps): Nodes {
     },
     nodeCreated(org, name) {
       controller.known(org, name);
+    },
+    keyRemoved(org, name, fingerprint) {
+      const node = controller.get(org.id, name);
+      if (node !== undefined) revoke(node.sessions, fingerprint);
     },
     async organizationRemoved(orgId) {
       for (const node of controller.list(orgId)) await controller.remove(orgId, node.name);

@@ -52,6 +52,14 @@ export function promote(sessions: Sessions, agreed: AgreedSession): void {
   sessions.next = null;
 }
 
+/** The key with this fingerprint was taken away: what was agreed with it verifies nothing any more. */
+export function revoke(sessions: Sessions, fingerprint: string): void {
+  if (sessions.next?.fingerprint === fingerprint) sessions.next = null;
+  if (sessions.current?.fingerprint !== fingerprint) return;
+  sessions.current = sessions.next;
+  sessions.next = null;
+}
+
 function find(sessions: Sessions, dialect: Dialect, fingerprint: string): AgreedSession | null {
   for (const agreed of [sessions.next, sessions.current]) {
     if (agreed?.dialect === dialect && agreed.fingerprint === fingerprint) return agreed;

@@ -211,7 +211,7 @@ export async function startPushServer(settings: Record<string, unknown> = {}): P
       select: (orgId, query) => searchNodes(nodes, nodes.list(orgId), query).map((node) => node.name),
       check: (query) => void searchNodes(nodes, [], query),
     },
-    nodes: { created: () => undefined, organizationRemoved: async () => undefined },
+    nodes: { created: () => undefined, keyRemoved: () => undefined, organizationRemoved: async () => undefined },
     auditFailed: (error) => {
       throw error;
     },

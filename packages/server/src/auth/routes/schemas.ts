@@ -18,8 +18,12 @@ const segment = () => Type.String({ minLength: 1, maxLength: 255 });
 export const OrgParams = Type.Object({ org: segment() });
 export const NameParams = Type.Object({ name: segment() });
 export const OrgNameParams = Type.Object({ org: segment(), name: segment() });
-export const KeyParams = Type.Object({ name: segment(), fingerprint: segment() });
 export const IdParams = Type.Object({ id: segment() });
+/** For routes that serve several paths: the names decide. */
+export const pathParams = (names: readonly string[]) =>
+  Type.Unsafe<Readonly<Record<string, string>>>(
+    Type.Object(Object.fromEntries(names.map((name) => [name, segment()]))),
+  );
 export const OrgIdParams = Type.Object({ org: segment(), id: segment() });
 
 /** The answer of whatever was deleted or added and has nothing to say. */

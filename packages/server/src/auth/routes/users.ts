@@ -4,7 +4,7 @@ import type { App } from '../../http/route.js';
 import type { Auth } from '../index.js';
 import type { Identity, Organization } from '../types.js';
 import * as schemas from './schemas.js';
-import { keyView, userView } from './views.js';
+import { userView } from './views.js';
 
 const tags = ['users'];
 
@@ -112,47 +112,6 @@ export function userRoutes(app: App, auth: Auth): void {
     },
     async (request, reply) => {
       await auth.principals.removeUser(request.params.name, request.caller.name);
-      return reply.code(204).send(null);
-    },
-  );
-
-  app.post(
-    '/users/:name/keys',
-    {
-      config: { permission: 'user:self' },
-      schema: {
-        tags,
-        operationId: 'addKey',
-        summary: 'Give a user one more key',
-        params: schemas.NameParams,
-        body: schemas.KeyBody,
-        response: { 201: schemas.KeyAnswer },
-      },
-    },
-    async (request, reply) => {
-      requireSignature(request.caller);
-      const { name } = request.params;
-      const key = await auth.principals.addKey(null, 'user', name, request.body.public_key, request.caller.name);
-      return reply.code(201).send(keyView(key));
-    },
-  );
-
-  app.delete(
-    '/users/:name/keys/:fingerprint',
-    {
-      config: { permission: 'user:self' },
-      schema: {
-        tags,
-        operationId: 'deleteKey',
-        summary: 'Take a key away from a user; the last one stays',
-        params: schemas.KeyParams,
-        response: schemas.Nothing,
-      },
-    },
-    async (request, reply) => {
-      requireSignature(request.caller);
-      const { name, fingerprint } = request.params;
-      await auth.principals.removeKey(null, 'user', name, fingerprint, request.caller.name);
       return reply.code(204).send(null);
     },
   );

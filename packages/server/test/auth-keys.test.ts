@@ -1,0 +1,164 @@
+import { decryptSessionKey, dialects, ManualClock } from '@muster/wire';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { curveKeyPair } from 'zeromq';
+import { keyPair, MemoryTransport } from './nodes-fixture.js';
+import type { Client, Persona } from './support/signed-client.js';
+import { startTestServer, type TestServer } from './support/test-server.js';
+
+const ORG = '/organizations/default';
+const clock = new ManualClock();
+const transport = new MemoryTransport();
+let server: TestServer;
+let api: Client;
+
+interface Key {
+  readonly fingerprint: string;
+  readonly public_key: string;
+}
+
+beforeAll(async () => {
+  server = await startTestServer({ clock, transport });
+  api = server.api;
+});
+afterAll(() => server.stop());
+
+async function create(path: string, name: string): Promise<Persona> {
+  const { publicKey, privateKey } = await keyPair(1);
+  const made = await api.post(path, { name, public_key: publicKey });
+  expect(made.status, made.text).toBe(201);
+  return { name, privateKey };
+}
+
+async function addKey(of: string, index: number): Promise<string> {
+  const { publicKey } = await keyPair(index);
+  const added = await api.post(`${of}/keys`, { public_key: publicKey });
+  expect(added.status, added.text).toBe(201);
+  return (added.body as Key).fingerprint;
+}
+
+async function fingerprints(of: string): Promise<string[]> {
+  const answer = await api.get(`${of}/keys`);
+  expect(answer.status, answer.text).toBe(200);
+  return (answer.body as Key[]).map(({ fingerprint }) => fingerprint);
+}
+
+describe.each([
+  ['user', '/users'],
+  ['node', `${ORG}/nodes`],
+  ['service', `${ORG}/services`],
+])('the keys of a %s', (type, path) => {
+  it('are several: each signs, and one that was taken away signs no more', async () => {
+    const name = `many-${type}`;
+    const { privateKey } = await create(path, name);
+    const second = await keyPair(2);
+    const [first = ''] = await fingerprints(`${path}/${name}`);
+    const added = await addKey(`${path}/${name}`, 2);
+    expect(await fingerprints(`${path}/${name}`)).toEqual(expect.arrayContaining([first, added]));
+    const status = async (key: string) =>
+      (await api.as({ name, privateKey: key }).get(`${ORG}/pushy/node_states`)).status;
+    expect([await status(privateKey), await status(second.privateKey)]).toEqual([200, 200]);
+    expect((await api.delete(`${path}/${name}/keys/${first}`)).status).toBe(204);
+    expect([await status(privateKey), await status(second.privateKey)]).toEqual([401, 200]);
+  });
+
+  it('the last one stays', async () => {
+    const name = `last-${type}`;
+    await create(path, name);
+    const [only = ''] = await fingerprints(`${path}/${name}`);
+    const answer = await api.delete(`${path}/${name}/keys/${only}`);
+    expect([answer.status, answer.text]).toEqual([409, expect.stringContaining('it is the only one')]);
+  });
+
+  it('are not added twice, and one that is not there is not found', async () => {
+    const name = `twice-${type}`;
+    await create(path, name);
+    const { publicKey } = await keyPair(1);
+    expect((await api.post(`${path}/${name}/keys`, { public_key: publicKey })).status).toBe(409);
+    expect((await api.delete(`${path}/${name}/keys/${'0'.repeat(64)}`)).status).toBe(404);
+    expect((await api.get(`${path}/nobody/keys`)).status).toBe(404);
+  });
+
+  it('are changed with a signature, not with a bearer token', async () => {
+    const name = `borne-${type}`;
+    await create(path, name);
+    const fingerprint = await addKey(`${path}/${name}`, 2);
+    const { publicKey } = await keyPair(3);
+    const { token } = (await api.post('/access_tokens', {})).body as { token: string };
+    const bearer = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const url = `${server.url}${path}/${name}/keys`;
+    const body = JSON.stringify({ public_key: publicKey });
+    const answers = [
+      await fetch(url, { headers: bearer }),
+      await fetch(url, { method: 'POST', headers: bearer, body }),
+      await fetch(`${url}/${fingerprint}`, { method: 'DELETE', headers: { authorization: `Bearer ${token}` } }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 403, 403]);
+    expect(await fingerprints(`${path}/${name}`)).toHaveLength(2);
+  });
+
+  it('and every change of them is audited', async () => {
+    const name = `told-${type}`;
+    await create(path, name);
+    const fingerprint = await addKey(`${path}/${name}`, 2);
+    await api.delete(`${path}/${name}/keys/${fingerprint}`);
+    if (type === 'user') return;
+    const entries = (await api.get(`${ORG}/audit?limit=2`)).body as object[];
+    expect(entries).toMatchObject([
+      { actor: 'admin', action: 'key.delete', target: name, detail: { type, fingerprint } },
+      { actor: 'admin', action: 'key.add', target: name, detail: { type, fingerprint } },
+    ]);
+  });
+});
+
+describe('the keys of nodes and services', () => {
+  it('are the business of admins, not of the node itself', async () => {
+    const node = api.as(await create(`${ORG}/nodes`, 'curious'));
+    expect((await node.get(`${ORG}/nodes/curious/keys`)).status).toBe(403);
+    const { publicKey } = await keyPair(2);
+    expect((await node.post(`${ORG}/nodes/curious/keys`, { public_key: publicKey })).status).toBe(403);
+  });
+
+  it('are found under their own type alone', async () => {
+    await create(`${ORG}/services`, 'robot');
+    expect((await api.get(`${ORG}/nodes/robot/keys`)).status).toBe(404);
+  });
+});
+
+describe('a node with several keys', () => {
+  async function configure(name: string, index: number): Promise<Uint8Array> {
+    const { privateKey } = await keyPair(index);
+    const ccpk = encodeURIComponent(curveKeyPair().publicKey);
+    const answer = await api.as({ name, privateKey }).get(`${ORG}/pushy/config/${name}?version=3.0&ccpk=${ccpk}`);
+    expect(answer.status, answer.text).toBe(200);
+    const { encoded_session_key: encoded } = answer.body as { encoded_session_key: { key: string } };
+    return decryptSessionKey(encoded.key, privateKey);
+  }
+
+  function beat(node: string, key: Uint8Array): void {
+    const about = { org: 'default', node, incarnation: 'i1', now: clock.now() };
+    const message = { type: 'heartbeat', state: 'ready', jobId: null, last: null } as const;
+    const frames = dialects.native.encodeAgent(message, about, { key, sent: 0, received: 0 }) ?? [];
+    transport.handlers?.received('curve', [Buffer.from(node), ...frames]);
+  }
+
+  const heardAt = async (node: string) =>
+    ((await api.get(`${ORG}/nodes/${node}`)).body as { heard_at: unknown }).heard_at;
+
+  it('gets its configuration with any of them, encrypted for the one that signed', async () => {
+    await create(`${ORG}/nodes`, 'both');
+    await addKey(`${ORG}/nodes/both`, 2);
+    await configure('both', 1);
+    beat('both', await configure('both', 2));
+    expect(await heardAt('both')).not.toBeNull();
+  });
+
+  it('is not heard any more over what it agreed with a key that was taken away', async () => {
+    await create(`${ORG}/nodes`, 'stolen');
+    const [first = ''] = await fingerprints(`${ORG}/nodes/stolen`);
+    await addKey(`${ORG}/nodes/stolen`, 2);
+    const session = await configure('stolen', 1);
+    expect((await api.delete(`${ORG}/nodes/stolen/keys/${first}`)).status).toBe(204);
+    beat('stolen', session);
+    expect(await heardAt('stolen')).toBeNull();
+  });
+});

@@ -28,6 +28,21 @@ export interface ClusterOptions {
   /** Further flags of `muster server`. */
   readonly flags?: readonly string[];
   readonly heartbeatInterval?: number;
+  /** Instead of the database that the run of the tests asks for. */
+  readonly database?: TestDatabase;
+  /** URL under which agents reach the server, when it is not its own. */
+  readonly agentUrl?: string;
+  /** Disk for the server's data. */
+  readonly disk?: (dir: string, marker: string) => Promise<ServerDisk>;
+}
+
+/** Where the server's data is kept when that is not simply a directory. */
+export interface ServerDisk {
+  /** Words before the server's command line. */
+  readonly through: readonly string[];
+  readonly dir: string;
+  /** The same directory as tests see it. */
+  readonly seen: string;
 }
 
 export interface CliResult extends Exit {
@@ -35,6 +50,15 @@ export interface CliResult extends Exit {
   readonly stderr: string;
   /** Parsed stdout; undefined when it is not one JSON document. */
   readonly json: unknown;
+}
+
+interface Made {
+  readonly dir: string;
+  readonly marker: string;
+  /** HTTP, heartbeat, command. */
+  readonly ports: readonly number[];
+  readonly database: TestDatabase;
+  readonly disk: ServerDisk;
 }
 
 /** A server and agents as separate processes in a scratch directory. */
@@ -47,21 +71,27 @@ export class Cluster extends PushyServer {
   readonly agents = new Map<string, StartedProcess>();
   server: StartedProcess;
   /** Marks every process of this cluster. */
-  readonly marker = randomBytes(8).toString('hex');
+  readonly marker: string;
   readonly #database: TestDatabase;
   readonly #serverArgs: readonly string[];
+  readonly #through: readonly string[];
+  readonly #agentUrl: string;
   #api: ApiClient | undefined;
 
-  private constructor(dir: string, ports: readonly number[], database: TestDatabase, options: ClusterOptions) {
+  private constructor(made: Made, options: ClusterOptions) {
     super();
+    const { dir, ports, database, disk } = made;
     const [http, heartbeat, command] = ports;
     this.dir = dir;
-    this.dataDir = join(dir, 'server');
+    this.marker = made.marker;
+    this.dataDir = disk.seen;
+    this.#through = disk.through;
     this.url = `http://127.0.0.1:${http}`;
     this.ports = ports;
+    this.#agentUrl = options.agentUrl ?? this.url;
     this.#database = database;
     this.#serverArgs = [
-      ...['server', '--data-dir', this.dataDir, '--http', `127.0.0.1:${http}`],
+      ...['server', '--data-dir', disk.dir, '--http', `127.0.0.1:${http}`],
       ...['--heartbeat', `tcp://127.0.0.1:${heartbeat}`, '--command', `tcp://127.0.0.1:${command}`],
       ...['--heartbeat-interval', String(options.heartbeatInterval ?? HEARTBEAT_INTERVAL)],
       ...(database.url === undefined ? [] : ['--database-url', database.url]),
@@ -72,7 +102,12 @@ export class Cluster extends PushyServer {
 
   static async start(options: ClusterOptions = {}): Promise<Cluster> {
     const dir = mkdtempSync(join(tmpdir(), 'muster-e2e-'));
-    const cluster = new Cluster(dir, await freePorts(3), await testDatabase(), options);
+    const marker = randomBytes(8).toString('hex');
+    const ports = await freePorts(3);
+    const database = options.database ?? (await testDatabase());
+    const data = join(dir, 'server');
+    const disk = (await options.disk?.(data, marker)) ?? { through: [], dir: data, seen: data };
+    const cluster = new Cluster({ dir, marker, ports, database, disk }, options);
     await cluster.#serving();
     return cluster;
   }
@@ -128,14 +163,20 @@ export class Cluster extends PushyServer {
 
   /** Starts the server again on the same data directory and ports. */
   async restartServer(): Promise<void> {
-    this.server = this.#launchServer();
+    this.relaunchServer();
     await this.#serving();
+  }
+
+  /** As `restartServer`, without waiting for it to answer. */
+  relaunchServer(): void {
+    this.server = this.#launchServer();
   }
 
   #launchServer(): StartedProcess {
     mkdirSync(this.dataDir, { recursive: true });
     const { MUSTER_CONFIG: _, ...env } = this.environment;
-    return new StartedProcess('the server', process.execPath, [MUSTER, ...this.#serverArgs], { cwd: this.dir, env });
+    const [program = process.execPath, ...args] = [...this.#through, process.execPath, MUSTER, ...this.#serverArgs];
+    return new StartedProcess('the server', program, args, { cwd: this.dir, env });
   }
 
   async #serving(): Promise<void> {
@@ -169,7 +210,7 @@ export class Cluster extends PushyServer {
   launchAgent(name: string, token?: string): StartedProcess {
     const dir = this.agentDir(name);
     const agent = this.launch(`agent ${name}`, [
-      ...['agent', '--server', this.url, '--org', 'default', '--name', name],
+      ...['agent', '--server', this.#agentUrl, '--org', 'default', '--name', name],
       ...(token === undefined ? ['--key', join(dir, 'client.pem')] : ['--enroll', token]),
       ...['--data-dir', dir, '--config', join(dir, 'agent.json')],
     ]);

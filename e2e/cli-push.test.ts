@@ -1,0 +1,193 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Cluster } from './support/cluster.js';
+import { HeldCommand } from './support/held-command.js';
+import { until } from './support/until.js';
+
+/** `muster push`, as a person or a script runs it, on real processes. */
+let cluster: Cluster;
+let held: HeldCommand;
+
+const COMMANDS = {
+  hello: 'echo hello',
+  fail: { shell: 'echo broken >&2; exit 3' },
+  bytes: { shell: "printf '\\377\\376\\000'" },
+};
+
+beforeAll(async () => {
+  cluster = await Cluster.start();
+  held = new HeldCommand(cluster.dir, 'held');
+  await cluster.startAgents({
+    web1: { commands: { ...COMMANDS, held: held.entry }, labels: { role: 'web', env: 'prod' } },
+    web2: { commands: { ...COMMANDS, held: held.entry }, labels: { role: 'web', env: 'test' } },
+    db1: { commands: { fail: 'false' }, labels: { role: 'db', env: 'prod' } },
+  });
+});
+afterAll(() => cluster.stop());
+
+interface Job {
+  readonly id: string;
+  readonly status: string;
+  readonly nodes: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Starts a job without waiting for it. */
+async function detached(...args: readonly string[]): Promise<Job> {
+  return cluster.json<Job>('push', 'start', '--detach', ...args);
+}
+
+describe('push', () => {
+  test('start waits, shows the end and exits 0 when every started node succeeded', async () => {
+    const result = await cluster.muster('push', 'start', 'role:web', '--capture', '--', 'hello');
+    expect(result.code).toBe(0);
+    expect(result.stdout).toMatch(/^Starting job id [0-9a-f]{32}/m);
+    expect(result.stdout).toContain('2 nodes completed successfully');
+    expect(result.stdout).toContain('hello');
+  });
+
+  test('start exits 1 when a started node failed', async () => {
+    const result = await cluster.muster('push', 'start', '--node', 'web1', '--', 'fail');
+    expect(result.code).toBe(1);
+    expect(result.stdout).toContain('completed with errors');
+  });
+
+  test('start exits 1 when the quorum is not reached', async () => {
+    expect((await cluster.muster('push', 'start', '--node', 'web1', 'db1', '--', 'hello')).code).toBe(1);
+  });
+
+  test('start exits 0 when a node refused and the quorum was reached (sheet §8.4)', async () => {
+    const result = await cluster.muster('push', 'start', '--node', 'web1', 'db1', '--quorum', '50%', '--', 'hello');
+    expect(result.code).toBe(0);
+  });
+
+  test('start --json prints the job with its id', async () => {
+    const result = await cluster.muster('push', 'start', '--node', 'web1', '--json', '--', 'hello');
+    expect(result.json).toMatchObject({ status: 'complete', nodes: { succeeded: ['web1'] } });
+    expect((result.json as Job).id).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  test('start refuses a query that matches nothing: exit 4', async () => {
+    const result = await cluster.muster('push', 'start', 'role:nothing', '--', 'hello');
+    expect(result.code).toBe(4);
+    expect(result.stderr).toMatch(/no node matches/);
+  });
+
+  test('start --dry-run shows the targets and starts nothing', async () => {
+    const before = await cluster.json<Job[]>('push', 'list');
+    const result = await cluster.muster('push', 'start', 'role:web', '--dry-run', '--', 'hello');
+    expect(result.code).toBe(0);
+    expect(result.stdout).toContain('2 nodes would run it');
+    expect(await cluster.json<Job[]>('push', 'list')).toHaveLength(before.length);
+  });
+
+  test('start sends user, directory, environment and file', async () => {
+    const file = join(cluster.dir, 'sent.txt');
+    writeFileSync(file, 'sent');
+    const job = await detached('--node', 'web1', '--env', 'A=1', '--dir', '/tmp', '--file', file, '--', 'hello');
+    expect(await cluster.jobIs(job.id, 'complete')).toMatchObject({
+      env: { A: '1' },
+      dir: '/tmp',
+      file_specified: true,
+    });
+  });
+
+  test('a detached job is shown by status, summary and node, while it runs and after', async () => {
+    held.reset();
+    const { id } = await detached('role:web', '--capture', '--', 'held');
+    await cluster.nodeIs(id, 'web2', 'running');
+    const table = await cluster.muster('push', 'status', id);
+    expect(table.code).toBe(0);
+    expect(table.stdout).toMatch(/^Node name +Status +Reason +Last updated/m);
+    expect((await cluster.muster('push', 'status', id, '--summary')).stdout).toMatch(/2 nodes started/);
+    held.release();
+    const watched = await cluster.muster('push', 'watch', id);
+    expect(watched.code).toBe(0);
+    expect((await cluster.muster('push', 'status', id, '--summary')).stdout).toMatch(/2 nodes completed successfully/);
+    expect((await cluster.muster('push', 'status', id, '--node', 'web1')).stdout).toMatch(
+      new RegExp(`^node web1 Succeeded running job id ${id} at `),
+    );
+    expect(await cluster.json('push', 'status', id)).toMatchObject({ id, status: 'complete' });
+  });
+
+  test('list filters by status, command, node and user', async () => {
+    const failed = await cluster.json<Job[]>('push', 'list', '--command', 'fail', '--node', 'web1', '--user', 'admin');
+    expect(failed.length).toBeGreaterThan(0);
+    expect(await cluster.json<Job[]>('push', 'list', '--status', 'timed_out')).toEqual([]);
+    expect(await cluster.json<Job[]>('push', 'list', '--limit', '1')).toHaveLength(1);
+  });
+
+  test('output gives both streams apart, byte for byte', async () => {
+    const { id } = await detached('--node', 'web1', '--capture', '--', 'fail');
+    await cluster.jobIs(id, 'complete');
+    const both = await cluster.muster('push', 'output', id, '--node', 'web1');
+    expect([both.code, both.stdout, both.stderr]).toEqual([0, '', 'broken\n']);
+    const binary = await detached('--node', 'web1', '--capture', '--', 'bytes');
+    await cluster.jobIs(binary.id, 'complete');
+    const raw = execFileSync(
+      process.execPath,
+      [...['packages/cli/bin/muster.js', 'push', 'output', binary.id], ...['--node', 'web1', '--stream', 'stdout']],
+      { env: cluster.environment },
+    );
+    expect([...raw]).toEqual([0o377, 0o376, 0]);
+  });
+
+  test('output --follow shows what a running command writes', async () => {
+    held.reset();
+    cluster.configureAgent('web2', {
+      commands: { ...COMMANDS, held: held.entry, talk: { shell: `echo first; ${held.shell}; echo last` } },
+      labels: { role: 'web', env: 'test' },
+    });
+    cluster.agent('web2').signal('SIGHUP');
+    await until('the agent to know the command', async () => {
+      const job = await cluster.json<Job>('push', 'start', '--node', 'web2', '--detach', '--capture', '--', 'talk');
+      await until('a vote', async () => !('new' in (await cluster.job(job.id)).nodes));
+      if ((await cluster.job(job.id)).status === 'quorum_failed') return undefined;
+      const follow = cluster.launch('push output', ['push', 'output', job.id, '--node', 'web2', '--follow']);
+      await follow.logged(/first/);
+      held.release();
+      expect((await follow.exited).code).toBe(0);
+      expect(follow.stdout).toBe('first\nlast\n');
+      return true;
+    });
+  });
+
+  test('abort stops the command on the node, and says so again when repeated (N7)', async () => {
+    held.reset();
+    const { id } = await detached('--node', 'web1', '--', 'held');
+    await cluster.nodeIs(id, 'web1', 'running');
+    const aborted = await cluster.json<Job>('push', 'abort', id, '--wait');
+    expect(aborted).toMatchObject({ status: 'aborted', nodes: { aborted: ['web1'] } });
+    expect((await cluster.muster('push', 'abort', id)).code).toBe(0);
+    await cluster.available('web1');
+  });
+
+  test('rerun takes the nodes that failed or were missing', async () => {
+    const { id } = await detached('--node', 'web1', 'db1', 'nobody', '--quorum', '1', '--', 'fail');
+    await cluster.jobIs(id, 'complete');
+    const again = await cluster.muster('push', 'rerun', id, '--failed', '--missing', '--quorum', '1', '--json');
+    expect((again.json as Job).nodes).toEqual({
+      failed: expect.arrayContaining(['db1', 'web1']),
+      unavailable: ['nobody'],
+    });
+  });
+
+  test('a job or node that does not exist: exit 4', async () => {
+    expect((await cluster.muster('push', 'status', 'f'.repeat(32))).code).toBe(4);
+    expect((await cluster.muster('push', 'abort', 'f'.repeat(32))).code).toBe(4);
+    expect((await cluster.muster('push', 'output', 'f'.repeat(32), '--node', 'web1')).code).toBe(4);
+  });
+
+  test('watching may be interrupted: the job goes on', async () => {
+    held.reset();
+    const run = cluster.launch('push start', ['push', 'start', '--node', 'web1', '--', 'held']);
+    const [, id = ''] = /Starting job id ([0-9a-f]{32})/.exec(await run.logged(/Starting job id [0-9a-f]{32}/)) ?? [];
+    await cluster.nodeIs(id, 'web1', 'running');
+    run.signal('SIGINT');
+    expect((await run.exited).code).toBe(130);
+    expect(run.stderr).toContain(`muster push abort ${id}`);
+    held.release();
+    expect((await cluster.jobIs(id, 'complete')).nodes).toEqual({ succeeded: ['web1'] });
+  });
+});

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { lockDirectory, open, type Store } from '@muster/store';
-import { type Clock, systemClock } from '@muster/wire';
+import { type Clock, MusterError, systemClock } from '@muster/wire';
 import type { Logger } from 'pino';
 import { bootstrap, FIRST } from './auth/bootstrap.js';
 import { type RandomBytes, systemRandom } from './auth/changes.js';
@@ -43,8 +43,8 @@ export interface RunningServer {
   readonly incarnation: string;
   /** Settings for the CLI, as the first admin. */
   readonly cliConfigPath: string;
-  /** Resolves with the cause when the server cannot go on; then it is to be stopped. */
-  readonly failed: Promise<unknown>;
+  /** Resolves (`server_failed`) when the server cannot go on; then it is to be stopped. */
+  readonly failed: Promise<MusterError>;
   /** Takes no more requests, finishes those it has, stores everything, and lets go. */
   stop(): Promise<void>;
 }
@@ -99,16 +99,19 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
 
   const metrics = new Metrics();
   metrics.collectProcess();
-  const store = await openStore(config, { clock, logger, random, metrics });
+  let fail: Fail = () => undefined;
+  const failed = new Promise<MusterError>((resolve) => {
+    fail = (what, cause) => {
+      const reason = `${what} (${cause instanceof Error ? cause.message : String(cause)})`;
+      resolve(new MusterError('server_failed', { reason }, { cause }));
+    };
+  });
+  const store = await openStore(config, { clock, logger, random, metrics, fail });
   teardown.add(() => store.close());
 
-  let fail: (error: unknown) => void = () => undefined;
-  const failed = new Promise<unknown>((resolve) => {
-    fail = resolve;
-  });
   const incarnation = randomUUID();
-  const composed: Composed = { clock, random, logger, metrics, store, incarnation };
-  const { auth, nodes, push, streams } = await compose(config, options, composed, fail);
+  const composed: Composed = { clock, random, logger, metrics, store, incarnation, fail };
+  const { auth, nodes, push, streams } = await compose(config, options, composed);
   const first = await bootstrap(auth, store, async () => (await adminKeys(config.data_dir)).publicKey);
 
   await nodes.load();
@@ -170,10 +173,14 @@ interface Composed {
   readonly metrics: Metrics;
   readonly store: Store;
   readonly incarnation: string;
+  readonly fail: Fail;
 }
 
+/** The server cannot go on: what failed, and why. The first time counts. */
+type Fail = (what: string, cause: unknown) => void;
+
 function openStore(config: ServerConfig, parts: Omit<Composed, 'store' | 'incarnation'>): Promise<Store> {
-  const { clock, logger, random, metrics } = parts;
+  const { clock, logger, random, metrics, fail } = parts;
   const commits = metrics.histogram(
     'muster_store_commit_seconds',
     'Group commits',
@@ -193,6 +200,7 @@ function openStore(config: ServerConfig, parts: Omit<Composed, 'store' | 'incarn
       commits.observe(report.durationMs / 1000);
       rows.inc(report.rows);
     },
+    refused: (error) => fail('the database refuses a change of state for good', error),
   });
 }
 
@@ -200,8 +208,7 @@ function openStore(config: ServerConfig, parts: Omit<Composed, 'store' | 'incarn
 async function compose(
   config: ServerConfig,
   options: ServerOptions,
-  { clock, random, logger, metrics, store, incarnation }: Composed,
-  failed: (error: unknown) => void,
+  { clock, random, logger, metrics, store, incarnation, fail }: Composed,
 ): Promise<{ auth: Auth; nodes: Nodes; push: Push; streams: EventStreams }> {
   const auth: Auth = createAuth({
     store,
@@ -230,7 +237,7 @@ async function compose(
     incarnation,
     serverKeys: await serverKeys(config.data_dir),
     removeIdentity: (org, name, by) => auth.principals.forgetNode(org.id, name, by.name),
-    failed,
+    failed: (error) => fail('the command socket failed', error),
     ...(options.transport && { transport: options.transport }),
   });
   const streams = new EventStreams({ clock, metrics });

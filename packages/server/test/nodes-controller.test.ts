@@ -110,6 +110,17 @@ describe('going down', () => {
     expect(await row()).toMatchObject({ status: 'down', owner: 'down', owner_job: null });
   });
 
+  test('a node that says it stops is down at once, with that reason, and its job is told', async () => {
+    agent.ready();
+    fixture.registry.claim(ORG.id, JOB, ['n1']);
+    agent.send({ type: 'stopping' });
+    expect(agent.view).toMatchObject({ status: 'down', owner: { kind: 'down' }, reason: 'its agent was stopped' });
+    expect(fixture.port.log).toEqual(['down n1']);
+    agent.configure();
+    agent.beat();
+    expect(agent.view).toMatchObject({ status: 'up', owner: { kind: 'rehab' } });
+  });
+
   test('it needs online_threshold consecutive intervals to be up again, and then goes to rehab', async () => {
     await agent.becomeIdle();
     fixture.clock.advance(5 * INTERVAL);

@@ -254,6 +254,10 @@ describe('§4.4, N3 Liveness', () => {
     expect(run([sweep(3000)], up).status).toBe('down');
   });
 
+  test('a node that says it stops is down at once (§5.3.6)', () => {
+    expect(run([configured, beat(0), { type: 'stopping' }]).status).toBe('down');
+  });
+
   test('a node judged down needs online_threshold consecutive intervals', () => {
     const judged = run([configured, beat(0), sweep(3000)]);
     expect(run([beat(5000)], judged).status).toBe('down');

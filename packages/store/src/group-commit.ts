@@ -30,6 +30,7 @@ export interface GroupCommitOptions {
   readonly limits: Limits;
   readonly log: StoreLog;
   readonly observe: (report: CommitReport) => void;
+  readonly refused: (error: unknown) => void;
 }
 
 /**
@@ -276,6 +277,7 @@ export class GroupCommit {
       this.#options.log.error({ err: error, tables }, 'a transition can never be stored');
     }
     part.reject(error);
+    if (part.kind === 'persist') this.#options.refused(error);
   }
 
   #interrupted(parts: readonly Part[], error: unknown): void {

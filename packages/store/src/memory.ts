@@ -36,10 +36,10 @@ export async function openMemory(clock: Clock): Promise<MemoryDatabase> {
     read,
     connect(options, faults = (lane) => lane) {
       const limits = { ...LIMITS, ...options.limits };
-      const { clock, log = console, observe = () => {} } = options;
+      const { clock, log = console, observe = () => {}, refused = () => {} } = options;
       const lane = new SqliteLane(db, limits, clock);
       // The database stays when the process goes.
-      const commits = new GroupCommit(faults(keptOpen(lane)), { clock, limits, log, observe });
+      const commits = new GroupCommit(faults(keptOpen(lane)), { clock, limits, log, observe, refused });
       return {
         kind: 'sqlite',
         read,

@@ -12,12 +12,13 @@ import type { Store, StoreLocation, StoreOptions } from './types.js';
  */
 export async function open(location: StoreLocation, options: StoreOptions): Promise<Store> {
   const limits = { ...LIMITS, ...options.limits };
-  const { clock, log = console, observe = () => {}, random = randomBytes, exclusive = true } = options;
+  const { clock, log = console, observe = () => {}, refused = () => {} } = options;
+  const { random = randomBytes, exclusive = true } = options;
   const { lane, read } =
     location.kind === 'sqlite'
       ? await openSqlite(location.path, limits, clock)
       : await openPostgres(location.url, { limits, clock, log, random, exclusive });
-  const commits = new GroupCommit(lane, { clock, limits, log, observe });
+  const commits = new GroupCommit(lane, { clock, limits, log, observe, refused });
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     await commits.close();

@@ -44,7 +44,7 @@ export interface Store {
   /**
    * Stores transitions that already happened in memory: retried with backoff, in order, until they are
    * durable. Rejects only when the store is closed first, or with the database's error when a write can never
-   * be stored (a fault in the code: it is logged, and should end the process).
+   * be stored (a fault in the code: it is logged, and `StoreOptions.refused` is told so that the process ends).
    */
   persist(writes: readonly Write[]): Promise<void>;
   /**
@@ -89,5 +89,10 @@ export interface StoreOptions {
   readonly log?: StoreLog;
   /** Called after each group commit; for metrics. */
   readonly observe?: (report: CommitReport) => void;
+  /**
+   * Called when the database refuses a transition for good. Memory and database differ from then on, so whatever the
+   * process goes on to say may be untrue: it should end, and start again from what is stored.
+   */
+  readonly refused?: (error: unknown) => void;
   readonly limits?: Partial<Limits>;
 }

@@ -257,6 +257,12 @@ export const ERRORS = {
     message: 'cannot listen on {address}: {reason}',
     fix: 'Choose another address, or stop what uses it.',
   },
+  server_failed: {
+    status: 500,
+    exit: 1,
+    message: 'the server cannot go on: {reason}',
+    fix: 'See the server log, then start it again: it goes on from what is stored. Please report it if it comes back.',
+  },
   // agent
   configuration_refused: {
     status: 500,

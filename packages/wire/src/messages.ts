@@ -98,6 +98,8 @@ export type AgentMessage =
       readonly offset: number;
       readonly data: Uint8Array;
     }
+  /** The agent is being stopped: nothing comes after this until it starts again (Push Jobs §5.3.6). */
+  | { readonly type: 'stopping' }
   | { readonly type: 'facts'; readonly facts: Facts; readonly labels: Labels };
 
 export type FactValue = string | number | boolean;

@@ -44,7 +44,7 @@ const value = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
   fc.constantFrom('Sat, 12 May 2012 20:33:15 GMT', '2012-05-12T20:33:15.000Z', 'j', null),
 );
-const agentTypes = 'heartbeat ready ack nack started finished aborted error crashed output facts'.split(' ');
+const agentTypes = 'heartbeat ready ack nack started finished aborted error crashed output facts stopping'.split(' ');
 const otherTypes = 'ack_commit nack_commit ack_run nack_run succeeded failed prepare commit run start abort'.split(' ');
 const fields = fc.record(
   {

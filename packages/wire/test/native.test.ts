@@ -57,6 +57,7 @@ const anyAgentMessage: fc.Arbitrary<AgentMessage> = fc.oneof(
   fc.record({ type: message('error'), jobId: maybeJobId, reason }),
   fc.record({ type: message('output'), jobId, stream, offset: fc.nat(), data }),
   fc.record({ type: message('facts'), facts, labels: facts }),
+  fc.record({ type: message('stopping') }),
 );
 
 const options = fc.record(

@@ -51,8 +51,12 @@ async function serve(call: Call<ServerFlags>): Promise<number> {
     });
   });
   const server = await startServer(config, { print: (line) => call.world.stdout.write(`${line}\n`) });
-  const end = await Promise.race([told, server.failed.then((cause) => ({ cause }))]);
-  await server.stop();
-  if (end !== null) throw end.cause;
-  return EXIT.ok;
+  const failure = await Promise.race([told, server.failed]);
+  if (failure === null) {
+    await server.stop();
+    return EXIT.ok;
+  }
+  // What cannot go on may not stop cleanly either; why it failed is what the reader needs.
+  await server.stop().catch(() => undefined);
+  throw failure;
 }

@@ -137,6 +137,10 @@ export class NodeController implements NodeRegistry {
       case 'ready':
         this.#ready(node, message);
         break;
+      case 'stopping':
+        node.stoppedAt = this.#deps.clock.now();
+        this.#mailbox.live(node, stepLiveness(node.liveness, message, this.#deps.rules));
+        break;
       default:
         this.#message(node, message);
     }
@@ -145,6 +149,7 @@ export class NodeController implements NodeRegistry {
   #heartbeat(node: KnownNode, message: Extract<AgentMessage, { type: 'heartbeat' }>): void {
     const at = this.#deps.clock.now();
     node.heardAt = at;
+    node.stoppedAt = null;
     node.state = message.state;
     this.#mailbox.live(node, stepLiveness(node.liveness, { type: 'heartbeat', at }, this.#deps.rules));
     const { jobId, state, last } = message;

@@ -46,6 +46,8 @@ export class KnownNode implements NodeView {
   unansweredAborts = 0;
   /** When rehab last sent one. */
   abortedAt = 0;
+  /** When its agent said that it stops; null once it is heard again. */
+  stoppedAt: number | null = null;
   /** No longer in the registry: nothing of it is stored any more. */
   removed = false;
   peer: Peer | null = null;

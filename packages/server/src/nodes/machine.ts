@@ -32,7 +32,9 @@ export type Liveness =
 export type LivenessEvent =
   | { readonly type: 'configured' }
   | { readonly type: 'heartbeat'; readonly at: number }
-  | { readonly type: 'sweep'; readonly at: number };
+  | { readonly type: 'sweep'; readonly at: number }
+  /** The node has said that it stops: waiting for its silence would only keep it in jobs it cannot do. */
+  | { readonly type: 'stopping' };
 
 const DOWN: Liveness = { status: 'down', fresh: false, run: null };
 
@@ -46,6 +48,8 @@ export function stepLiveness(state: Liveness, event: LivenessEvent, rules: Liven
     case 'heartbeat':
       if (state.status === 'up' || state.fresh) return { status: 'up', heardAt: event.at };
       return hearAgain(state.run, event.at, rules);
+    case 'stopping':
+      return DOWN;
     case 'sweep':
       // The clock was set back: the silence of the time that comes twice must not go unnoticed.
       if (state.status === 'up' && state.heardAt > event.at + returnMs(rules)) return { ...state, heardAt: event.at };
@@ -223,6 +227,7 @@ function receive(
         case 'aborted':
         case 'ready':
         case 'facts':
+        case 'stopping':
           return stay();
         case 'ack':
         case 'nack':

@@ -80,7 +80,7 @@ export class Mailbox {
   #enter(node: KnownNode, owner: Owner): void {
     node.owner = owner;
     node.ownerAt = this.#deps.clock.now();
-    node.reason = this.#reason(owner);
+    node.reason = this.#reason(node, owner);
     if (owner.kind === 'rehab') {
       this.#inRehab.add(node);
       node.abortedAt = node.ownerAt;
@@ -142,10 +142,12 @@ export class Mailbox {
     }
   }
 
-  #reason(owner: Owner): string {
+  #reason(node: KnownNode, owner: Owner): string {
     switch (owner.kind) {
       case 'down':
-        return `no heartbeat for ${this.#deps.rules.offlineThreshold} intervals`;
+        return node.stoppedAt === null
+          ? `no heartbeat for ${this.#deps.rules.offlineThreshold} intervals`
+          : 'its agent was stopped';
       case 'rehab':
         return owner.reason;
       case 'idle':

@@ -39,6 +39,7 @@ function standing(node: KnownNode, rules: LivenessRules, now: number): string[] 
 
 function down(node: KnownNode, rules: LivenessRules, now: number): string {
   const { name, heardAt, diagnostics, liveness } = node;
+  if (node.stoppedAt !== null) return `${name} is down: its agent was stopped ${ago(now - node.stoppedAt)} ago.`;
   if (heardAt !== null) {
     const run = liveness.status === 'down' && liveness.run !== null;
     return run

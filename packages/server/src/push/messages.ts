@@ -35,6 +35,7 @@ export function orderFor(job: LiveJob, order: Order): ServerMessage {
 export function nodeEvent(job: LiveJob, message: Exclude<NodeMessage, { type: 'output' }>): JobNodeEvent | null {
   switch (message.type) {
     case 'facts':
+    case 'stopping':
     case 'ready':
       return null;
     case 'crashed':

@@ -72,6 +72,20 @@ export function groupCommitSuite(suite: Suite): void {
       expect(store.health()).toEqual({ ok: true });
     });
 
+    test('a refused commit is its caller’s business alone', async () => {
+      const told: unknown[] = [];
+      const store = await openStore({ refused: (error) => told.push(error) });
+      await expect(store.commit([organization({ id: '1', name: 'a', created_at: 0.5 })])).rejects.toThrow();
+      expect(told).toEqual([]);
+    });
+
+    test('positions are kept exactly up to the largest count that travels', async () => {
+      const store = await openStore();
+      const largest = Number.MAX_SAFE_INTEGER;
+      await store.persist([large(2 ** 51), large(2 ** 52), large(largest)]);
+      expect(await suite.positions(store)).toEqual([2 ** 51, 2 ** 52, largest]);
+    });
+
     test('all writes of a refused caller are absent', async () => {
       const store = await openStore();
       await expect(store.commit([named('1', 'a'), done('x'), named('2', 'a')])).rejects.toThrow();
@@ -79,14 +93,20 @@ export function groupCommitSuite(suite: Suite): void {
       expect(await targets(store)).toEqual([]);
     });
 
-    test('a transition that can never be stored is rejected and logged, not retried', async () => {
+    test('a transition that can never be stored is rejected, logged and told, not retried', async () => {
       const errors: string[] = [];
-      const store = await openStore({ log: { ...silent, error: (_detail, text) => errors.push(text) } });
+      const told: unknown[] = [];
+      const store = await openStore({
+        log: { ...silent, error: (_detail, text) => errors.push(text) },
+        refused: (error) => told.push(error),
+      });
       const bad = store.persist([organization({ id: '1', name: 'a', created_at: 0.5 })]);
       const good = store.persist([named('2', 'b')]);
-      await expect(bad).rejects.toThrow();
+      const refusal = await bad.catch((error: unknown) => error);
       await good;
+      expect(refusal).toBeInstanceOf(Error);
       expect(errors).toEqual(['a transition can never be stored']);
+      expect(told).toEqual([refusal]);
     });
 
     test('commit is refused while too many rows wait, persist is not', async () => {

@@ -90,6 +90,7 @@ export function writeAgent(message: AgentMessage): JsonObject | null {
     case 'ready':
     case 'crashed':
     case 'output':
+    case 'stopping':
     case 'facts':
       return null;
   }

@@ -146,6 +146,8 @@ export function writeAgent(message: AgentMessage): JsonObject {
         offset: message.offset,
         data: Buffer.from(message.data).toString('base64'),
       };
+    case 'stopping':
+      return { type: message.type };
     case 'facts':
       return { type: message.type, facts: message.facts, labels: message.labels };
   }
@@ -201,6 +203,8 @@ export function readAgent(body: JsonObject): AgentMessage {
         offset: read.count(body, 'offset'),
         data: read.base64(body, 'data', LIMITS.outputChunkBytes),
       };
+    case 'stopping':
+      return { type: 'stopping' };
     case 'facts':
       return { type: 'facts', facts: readFacts(body, 'facts'), labels: readFacts(body, 'labels') };
     default:

@@ -82,6 +82,7 @@ export function writeAgent(message: AgentMessage): JsonObject | null {
     case 'crashed':
       return { type: 'finished', job_id: message.jobId, state: 'FAILED', reason: 'the agent crashed' };
     case 'output':
+    case 'stopping':
     case 'facts':
       return null;
   }

@@ -262,6 +262,7 @@ export class Link {
     this.#closed = true;
     for (const timer of this.#timers.values()) timer.cancel();
     this.#timers.clear();
+    this.#outbox.push({ type: 'stopping' });
     if (this.online && this.#watch.connected) await this.#connection?.flush(flushMs);
     this.#connection?.close(flushMs);
   }

@@ -275,6 +275,8 @@ describe('an agent and its server', () => {
     const { incarnation } = agent;
     await agent.stop();
     expect(await server.message('finished')).toMatchObject({ outcome: 'failed', reason: 'agent stopped' });
+    await server.message('stopping');
+    expect(server.types().at(-1)).toBe('stopping');
     const before = server.received.length;
     agent = await startTestAgent(server, keys, place.dir);
     expect(agent.incarnation).toBe(incarnation);

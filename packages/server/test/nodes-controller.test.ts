@@ -111,11 +111,11 @@ describe('going down', () => {
   });
 
   test('a node that says it stops is down at once, with that reason, and its job is told', async () => {
-    agent.ready();
-    fixture.registry.claim(ORG.id, JOB, ['n1']);
+    await agent.becomeIdle();
+    claim('j1', 'web1');
     agent.send({ type: 'stopping' });
     expect(agent.view).toMatchObject({ status: 'down', owner: { kind: 'down' }, reason: 'its agent was stopped' });
-    expect(fixture.port.log).toEqual(['down n1']);
+    expect(fixture.port.told).toEqual(['j1 web1 down']);
     agent.configure();
     agent.beat();
     expect(agent.view).toMatchObject({ status: 'up', owner: { kind: 'rehab' } });

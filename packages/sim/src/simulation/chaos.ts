@@ -72,7 +72,7 @@ export class Chaos {
     if (!this.#random.chance(0.5)) return;
     this.#later(this.#random.between(0, this.#world.scenario.chaosMs), () => {
       if (!this.#on) return;
-      const jobId = this.#random.some([...this.#world.accepted]);
+      const jobId = this.#random.some([...this.#world.ledger.durable.jobs.keys()]);
       if (jobId !== undefined) void this.#world.abort(jobId);
       this.#aborts();
     });

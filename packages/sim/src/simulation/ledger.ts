@@ -82,7 +82,7 @@ export class Ledger {
       commit: async (writes) => {
         if (!alive()) return never;
         await store.commit(writes);
-        for (const write of writes) this.#decide(write.statement.table, write.row, now());
+        for (const write of writes) this.#begin(write, now());
       },
       persist: (writes) => {
         if (!alive()) return never;
@@ -95,8 +95,32 @@ export class Ledger {
     };
   }
 
-  stored(batch: Batch): void {
-    for (const { statement, rows } of batch) for (const row of rows) this.#store(statement.table, row);
+  /** `now` is the clock of the server that stores. */
+  stored(batch: Batch, now: number): void {
+    for (const { statement, rows } of batch) {
+      for (const row of rows) {
+        this.#store(statement.table, row);
+        this.#begin({ statement, row }, now);
+      }
+    }
+  }
+
+  /**
+   * What a commit begins is decided when it is stored, and its caller hears of it later: something may have come
+   * between.
+   */
+  #begin({ statement, row }: Write, now: number): void {
+    const { jobs, events } = this.decided;
+    const id = String(row.job_id ?? row.id);
+    const known = {
+      jobs: jobs.has(id),
+      job_nodes: this.decided.nodesOf(id).has(String(row.node)),
+      job_events: (events.get(id) ?? 0) >= Number(row.seq),
+    };
+    const { table } = statement;
+    if (table === 'jobs' || table === 'job_nodes' || table === 'job_events') {
+      if (!known[table]) this.#decide(table, row, now);
+    }
   }
 
   #decide(table: string, row: Row, now: number): void {

@@ -103,14 +103,18 @@ function unwell(world: World): string {
   return [...jobs.map((job) => `job ${short(job.id)} is ${job.phase}`), ...nodes].join(', ');
 }
 
-/** The strictest check of health: a job on all nodes, all of them needed. */
+/**
+ * The strictest check of health: a job on all nodes, in which all that speak our dialect must succeed. A deployed client
+ * repeats nothing, so it may lose a message with a connection that it gives up just then.
+ */
 async function probe(world: World): Promise<void> {
   if (world.violation !== null) return;
+  const ours = world.places.filter(({ plan }) => plan.dialect === 'native').map(({ plan }) => plan.name);
   const spec: JobSpec = {
     command: `work ${PROBE_ID} 100 0 100`,
     options: {},
     capture: true,
-    quorum: world.places.length,
+    quorum: ours.length,
     runTimeout: 60,
     votingTimeout: 30,
     ackTimeout: null,
@@ -129,12 +133,13 @@ async function probe(world: World): Promise<void> {
   if (world.violation !== null) return;
   const status = world.ledger.durable.jobs.get(PROBE_ID)?.status;
   const nodes = [...world.ledger.durable.nodesOf(PROBE_ID).values()];
-  if (status === 'complete' && nodes.every((node) => node.status === 'succeeded')) return;
+  if (status === 'complete' && nodes.every(({ node, status }) => status === 'succeeded' || !ours.includes(node)))
+    return;
   const told = nodes.map((node) => `${node.node} ${node.status}`).join(', ');
   world.report(new Violation('recovery', `the last job is ${status}: ${told}`));
 }
 
-const PROBE_MS = 30_000;
+const PROBE_MS = 100_000;
 
 /** What the database says in the end. */
 async function audit(world: World): Promise<void> {

@@ -64,7 +64,7 @@ export class ServerProcess {
     ledger.reset();
     const store = world.database.connect({ clock, log }, (lane) => {
       const around = { conditions: world.disk, timeline, process, random };
-      return new FaultyLane(lane, around, (batch) => ledger.stored(batch));
+      return new FaultyLane(lane, around, (batch) => ledger.stored(batch, clock.now()));
     });
     this.#store = ledger.watch(
       store,

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, globSync, mkdtempSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import pg from 'pg';
@@ -8,15 +8,19 @@ import type { TestDatabase } from './database.js';
 import { freePorts } from './ports.js';
 import { until } from './until.js';
 
+/** Where Debian keeps the programs of each version. */
+const DEBIAN = '/usr/lib/postgresql';
+
 /** initdb refuses to run as root. */
 const UNPRIVILEGED = 'nobody';
 
 function programs(): string {
+  const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort().reverse() : [];
   const found = [
     ...(process.env.PATH ?? '').split(delimiter),
-    ...globSync('/usr/lib/postgresql/*/bin').sort().reverse(),
+    ...versions.map((version) => join(DEBIAN, version, 'bin')),
   ].find((dir) => existsSync(join(dir, 'initdb')) && existsSync(join(dir, 'postgres')));
-  if (found === undefined) throw new Error("PostgreSQL's programs initdb and postgres are neither in PATH nor in /usr/lib");
+  if (found === undefined) throw new Error(`initdb and postgres are neither in PATH nor below ${DEBIAN}`);
   return found;
 }
 

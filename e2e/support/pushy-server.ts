@@ -15,6 +15,13 @@ export interface JobView {
   readonly [key: string]: unknown;
 }
 
+const FINISHED = new Set(['complete', 'quorum_failed', 'timed_out', 'aborted', 'crashed']);
+
+/** Whether this is how a job stays (decision N5). */
+export function isFinished(job: Pick<JobView, 'status'>): boolean {
+  return FINISHED.has(job.status);
+}
+
 /** What tests ask of a running server over its REST API. */
 export abstract class PushyServer {
   /** Signs as an admin of the organization `default`. */
@@ -58,6 +65,15 @@ export abstract class PushyServer {
       last = await this.job(id);
       if (last.status !== status) throw new Error(JSON.stringify(last));
       return last;
+    });
+  }
+
+  /** The job, once it has ended in whatever way. */
+  async jobEnds(id: string): Promise<JobView> {
+    return until(`job ${id} to end`, async () => {
+      const job = await this.job(id);
+      if (!isFinished(job)) throw new Error(JSON.stringify(job));
+      return job;
     });
   }
 

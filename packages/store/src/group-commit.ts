@@ -240,11 +240,15 @@ export class GroupCommit {
     return outcome;
   }
 
-  /** Whoever is told "not stored" must be able to believe it: nothing else is done until it is known. */
+  /**
+   * Whoever is told "not stored" must be able to believe it: nothing else is done until it is known. Those who came
+   * later have not been tried: they are refused with every attempt, as in any outage, and need not wait for its end.
+   */
   async #known(id: number, first: Outcome): Promise<Known> {
     let outcome = first;
     while (outcome.kind === 'unknown') {
       this.#unwell(outcome.error);
+      this.#interrupted(this.#queue.splice(0), outcome.error);
       if (this.#options.clock.now() >= this.#closeBy) return { kind: 'failed', error: outcome.error };
       await this.#pause.wait(this.#closeBy);
       outcome = await this.#lane.outcome(id);
@@ -280,13 +284,14 @@ export class GroupCommit {
     if (part.kind === 'persist') this.#options.refused(error);
   }
 
-  #interrupted(parts: readonly Part[], error: unknown): void {
-    const retained: (Part | Transact)[] = [];
+  /** Transitions go back to the head of the queue, requests are refused. */
+  #interrupted(parts: readonly (Part | Transact)[], error: unknown): void {
+    const retained: Part[] = [];
     for (const part of parts) {
       if (part.kind === 'persist') retained.push(part);
       else part.reject(unavailable(reasonOf(error), error));
     }
-    this.#queue = retained.concat(this.#queue);
+    this.#queue = [...retained, ...this.#queue];
   }
 
   #giveUp(reason: string): void {

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { describeStore } from './conformance/index.js';
 import { done, named } from './conformance/rows.js';
-import { passing, silent } from './conformance/suite.js';
+import { passing, silent, until } from './conformance/suite.js';
 import { cutter } from './cutter.js';
 import { dropDatabase, type PostgresHarness, postgres } from './postgres.js';
 
@@ -89,6 +89,24 @@ test('a commit that was lost on its way is rejected and absent, the transitions 
   expect(await targets(store)).toEqual(['b']);
   await store.close();
   await proxy.close();
+});
+
+test('while a commit is in doubt, requests that came later are refused, not kept waiting', async () => {
+  const proxy = await cutter(harness.url);
+  const store = await openAt(proxy.url);
+  proxy.cutBefore('commit');
+  const inDoubt = store.commit([done('a')]);
+  inDoubt.catch(() => {});
+  await until(() => !store.health().ok);
+  await proxy.close();
+  const later = [store.commit([done('b')]), store.transact(async () => undefined)];
+  for (const request of later) {
+    await expect(passing(clock, store, request)).rejects.toMatchObject({ code: 'store_unavailable' });
+  }
+  const transition = store.persist([done('c')]);
+  await passing(clock, store, store.close());
+  await expect(inDoubt).rejects.toMatchObject({ code: 'store_unavailable' });
+  await expect(transition).rejects.toMatchObject({ code: 'store_unavailable' });
 });
 
 test('a transact whose answer was lost answers what its callback returned', async () => {

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { MusterError } from '@muster/wire';
 import Database from 'better-sqlite3';
+import { createPrivate } from './private-file.js';
 
 export interface DirectoryLock {
   release(): void;
@@ -16,7 +17,9 @@ export interface DirectoryLock {
  */
 export function lockDirectory(path: string): DirectoryLock {
   mkdirSync(path, { recursive: true, mode: 0o700 });
-  const db = new Database(join(path, 'lock.db'), { timeout: 0 });
+  const file = join(path, 'lock.db');
+  createPrivate(file);
+  const db = new Database(file, { timeout: 0 });
   try {
     db.exec('begin exclusive');
   } catch (error) {

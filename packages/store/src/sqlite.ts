@@ -6,6 +6,7 @@ import type { Batch, Lane, Outcome } from './lane.js';
 import type { Limits } from './limits.js';
 import { sqliteDialect } from './migrations/dialects.js';
 import { migrate } from './migrations/index.js';
+import { createPrivate } from './private-file.js';
 import type { Schema } from './schema.js';
 import { sqliteText } from './statements.js';
 import type { Statement } from './types.js';
@@ -24,14 +25,12 @@ interface Prepared {
 /** The one connection that writes. better-sqlite3 is synchronous: the event loop stands still during a commit. */
 export class SqliteLane implements Lane {
   readonly #db: Database.Database;
-  readonly #admin: Kysely<Schema>;
   readonly #limits: Limits;
   readonly #clock: Clock;
   readonly #prepared = new Map<string, Prepared>();
 
   constructor(db: Database.Database, limits: Limits, clock: Clock) {
     this.#db = db;
-    this.#admin = new Kysely<Schema>({ dialect: new SqliteDialect({ database: forgiving(db) }) });
     this.#limits = limits;
     this.#clock = clock;
   }
@@ -57,14 +56,21 @@ export class SqliteLane implements Lane {
   }
 
   async transact(_id: number, work: (trx: Transaction<Schema>) => Promise<void>): Promise<Outcome> {
+    const lease = new Lease(this.#db);
+    const kysely = new Kysely<Schema>({ dialect: new SqliteDialect({ database: lease }) });
     try {
-      await this.#admin
-        .transaction()
-        .execute((trx) => bounded(this.#clock, work(trx), this.#limits.transactMs, 'the transaction'));
+      await kysely.transaction().execute(async (trx) => {
+        await bounded(this.#clock, work(trx), this.#limits.transactMs, 'the transaction').catch((error: unknown) => {
+          lease.end();
+          throw error;
+        });
+      });
       return { kind: 'stored' };
     } catch (error) {
       this.#rollback();
       return judged(error);
+    } finally {
+      lease.end();
     }
   }
 
@@ -110,21 +116,38 @@ export class SqliteLane implements Lane {
   }
 }
 
+const NOTHING: SqliteStatement = {
+  reader: false,
+  all: () => [],
+  run: () => ({ changes: 0, lastInsertRowid: 0 }),
+  iterate: () => [].values(),
+};
+
 /**
- * Some errors (disk full) have ended the transaction already; Kysely rolls back all the same, and that error
- * would hide the first.
+ * The connection as one `transact` has it. There is only this one connection, so a callback that was cut off and goes
+ * on must not get at it any more: its statements would become part of somebody else's transaction.
  */
-function forgiving(db: Database.Database): SqliteDatabase {
-  const nothing: SqliteStatement = {
-    reader: false,
-    all: () => [],
-    run: () => ({ changes: 0, lastInsertRowid: 0 }),
-    iterate: () => [].values(),
-  };
-  return {
-    prepare: (text) => (text === 'rollback' && !db.inTransaction ? nothing : db.prepare(text)),
-    close: () => {},
-  };
+class Lease implements SqliteDatabase {
+  readonly #db: Database.Database;
+  #ended = false;
+
+  constructor(db: Database.Database) {
+    this.#db = db;
+  }
+
+  prepare(text: string): SqliteStatement {
+    // Some errors (disk full) have ended the transaction already. Kysely rolls back all the same, and that error would
+    // hide the first.
+    if (text === 'rollback') return this.#db.inTransaction ? this.#db.prepare(text) : NOTHING;
+    if (this.#ended) throw new Error('the transaction has ended');
+    return this.#db.prepare(text);
+  }
+
+  end(): void {
+    this.#ended = true;
+  }
+
+  close(): void {}
 }
 
 function judged(error: unknown): Outcome {
@@ -145,6 +168,7 @@ export async function migrated(db: Database.Database, now: number): Promise<void
 }
 
 function connect(path: string, limits: Limits): Database.Database {
+  createPrivate(path);
   const db = new Database(path, { timeout: limits.busyMs });
   db.pragma('journal_mode = WAL');
   db.pragma('synchronous = FULL');

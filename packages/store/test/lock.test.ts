@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { lockDirectory } from '@muster/store';
+import { lockDirectory, open } from '@muster/store';
+import { ManualClock } from '@muster/wire';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 let directory: string;
@@ -36,4 +37,23 @@ test('a directory locked by another process is refused until that process is kil
   child.kill('SIGKILL');
   await once(child, 'exit');
   lockDirectory(directory).release();
+});
+
+test('what is in it is for the owner only, whatever the umask', async () => {
+  const before = process.umask(0);
+  try {
+    const lock = lockDirectory(directory);
+    const path = join(directory, 'muster.db');
+    const store = await open({ kind: 'sqlite', path }, { clock: new ManualClock() });
+    await store.transact((trx) => trx.insertInto('groups').values({ org_id: 'o', name: 'g', created_at: 1 }).execute());
+    const modes = readdirSync(directory).map((name) => [name, statSync(join(directory, name)).mode & 0o777]);
+    expect(modes.map(([name]) => name)).toEqual(
+      expect.arrayContaining(['lock.db', 'muster.db', 'muster.db-wal', 'muster.db-shm']),
+    );
+    expect(modes.filter(([, mode]) => mode !== 0o600)).toEqual([]);
+    await store.close();
+    lock.release();
+  } finally {
+    process.umask(before);
+  }
 });

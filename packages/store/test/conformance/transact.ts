@@ -77,6 +77,35 @@ export function transactSuite(suite: Suite): void {
       expect(await store.read.selectFrom('groups').selectAll().execute()).toEqual([]);
     });
 
+    test('a callback that was cut off and goes on changes nothing', async () => {
+      const store = await openStore();
+      let goOn = (): void => {};
+      const waiting = new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+      let late: Promise<unknown> | undefined;
+      let inside = false;
+      const endless = store.transact(async (trx) => {
+        inside = true;
+        await waiting;
+        late = trx.insertInto('groups').values({ org_id: 'o', name: 'late', created_at: 1 }).execute();
+        late.catch(() => {});
+        await late;
+      });
+      endless.catch(() => {});
+      await until(() => inside);
+      suite.clock.advance(30_000);
+      await expect(endless).rejects.toThrow('took longer than 30 s');
+      const next = store.transact(async (trx) => {
+        goOn();
+        await until(() => late !== undefined);
+        await expect(late).rejects.toThrow();
+        await trx.insertInto('groups').values({ org_id: 'o', name: 'next', created_at: 1 }).execute();
+      });
+      await passing(suite.clock, store, next);
+      expect(await store.read.selectFrom('groups').select('name').execute()).toEqual([{ name: 'next' }]);
+    });
+
     test('is rejected with store_unavailable in an outage', async () => {
       const store = await openStore();
       await suite.harness.fail(store);

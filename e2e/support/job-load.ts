@@ -41,11 +41,6 @@ export class JobLoad {
     return until(`${more} more jobs to be accepted`, () => this.#acknowledged.length >= wanted);
   }
 
-  refused(more: number): Promise<boolean> {
-    const wanted = this.#refusals.length + more;
-    return until(`${more} more jobs to be refused`, () => this.#refusals.length >= wanted);
-  }
-
   async stop(): Promise<LoadOutcome> {
     this.#stopped = true;
     await this.#running;

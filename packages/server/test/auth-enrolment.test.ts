@@ -83,6 +83,14 @@ describe('enrolment', () => {
     expect((await enrol(token, 'again')).status).toBe(200);
   });
 
+  it('the same name and key again is no second entry in the audit', async () => {
+    const token = await newToken(1);
+    await Promise.all([enrol(token, 'told-once'), enrol(token, 'told-once')]);
+    await enrol(token, 'told-once');
+    const entries = (await api.get(`${ORG}/audit?action=node.enrol&actor=told-once`)).body as object[];
+    expect(entries).toHaveLength(1);
+  });
+
   it('a name with another key is refused until an admin removes the node', async () => {
     const token = await newToken(5);
     const other = newKey().publicKey;

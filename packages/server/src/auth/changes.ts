@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Schema, Store } from '@muster/store';
-import type { Clock } from '@muster/wire';
+import { type Clock, MusterError } from '@muster/wire';
 import type { Transaction } from 'kysely';
 import type { Audit } from './audit.js';
 import type { AuthRepository } from './repository.js';
@@ -46,21 +46,33 @@ export class Changes {
     return { text, hash: secretHash(text) };
   }
 
-  /** `work` may run again after a serialization failure; it only touches `trx`. */
+  /**
+   * `work` may run again after a serialization failure; it only touches `trx`. What `changed` calls no change is not
+   * audited.
+   * @throws MusterError `organization_not_found` when the organization was deleted in the meantime.
+   */
   async apply<Result>(
     entry: Omit<AuditEntry, 'outcome'>,
     work: (trx: Trx) => Promise<Result>,
     scope: Parameters<AuthRepository['changed']>[0] = 'anything',
+    changed: (result: Result) => boolean = () => true,
   ): Promise<Result> {
     const { store, audit, repository } = this.#deps;
     const result = await store.transact(async (trx) => {
       const done = await work(trx);
-      await audit.within(trx, { ...entry, outcome: 'done' });
+      if (entry.orgId !== null) await requireOrganization(trx, entry.orgId);
+      if (changed(done)) await audit.within(trx, { ...entry, outcome: 'done' });
       return done;
     });
     repository.changed(scope);
     return result;
   }
+}
+
+/** The request was let in while there was one; nothing may be left behind in one that is gone. */
+async function requireOrganization(trx: Trx, id: string): Promise<void> {
+  const found = await trx.selectFrom('organizations').select('id').where('id', '=', id).executeTakeFirst();
+  if (found === undefined) throw new MusterError('organization_not_found', { organization: id });
 }
 
 /** Tokens are random enough that a plain hash hides them. */

@@ -54,6 +54,7 @@ export class Enrolment {
         return 'created';
       },
       { orgId, client: name },
+      (result) => result === 'created',
     );
     return enrolled === 'created';
   }

@@ -253,6 +253,7 @@ async function compose(
     access: {
       nodeGroup: (org, name) => auth.nodeGroups.nodeGroup(org, name),
       denied: (caller, org, names) => auth.nodeGroups.denied(caller, org, names),
+      assertPresent: (org) => auth.organizations.assertPresent(org),
       mayWrite: (caller, org) => auth.authorize(caller, org, 'push:write'),
     },
     random,

@@ -12,6 +12,8 @@ export const AUTH_LIMITS = {
   tokenBytes: 32,
   principalCache: 50_000,
   organizationCache: 1000,
+  /** Deleted organizations that are remembered for requests still under way. */
+  removedOrganizations: 1000,
   /** Another server process over the same database sees a change at the latest after this. */
   cacheTtlMs: 30_000,
   /** Denials audited per second before the rest is only counted, and the burst on top. */

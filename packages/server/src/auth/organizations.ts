@@ -1,5 +1,6 @@
 import { MusterError } from '@muster/wire';
 import type { Actor, Changes, Trx } from './changes.js';
+import { AUTH_LIMITS } from './limits.js';
 import { ADMINS } from './names.js';
 import type { AuthRepository } from './repository.js';
 import type { Organization } from './types.js';
@@ -41,6 +42,8 @@ export async function forgetName(trx: Trx, orgId: string | null, kind: 'user' | 
 export class Organizations {
   readonly #changes: Changes;
   readonly #repository: AuthRepository;
+  /** Ids of organizations that were deleted here, or are being deleted. */
+  readonly #removed = new Set<string>();
 
   constructor(changes: Changes, repository: AuthRepository) {
     this.#changes = changes;
@@ -90,9 +93,31 @@ export class Organizations {
     return { ...organization, createdAt: now };
   }
 
+  /**
+   * For what is stored outside the transactions here: from the moment the deletion takes its turn in the store nothing
+   * may be handed in for the organization, and what was handed in before, the deletion sees.
+   * @throws MusterError `organization_not_found`.
+   */
+  assertPresent({ id, name }: Organization): void {
+    if (this.#removed.has(id)) throw new MusterError('organization_not_found', { organization: name });
+  }
+
   /** Refused while it has nodes, whose agents would go on knocking, or jobs that run. Its history goes with it. */
   async remove(organization: Organization, actor: Actor): Promise<void> {
-    const { id, name } = organization;
+    const { id } = organization;
+    this.#removed.add(id);
+    try {
+      await this.#remove(organization, actor);
+    } catch (error) {
+      this.#removed.delete(id);
+      throw error;
+    }
+    // Only requests that were let in before the deletion can still name it, and none of them lasts that long.
+    const [oldest] = this.#removed;
+    if (this.#removed.size > AUTH_LIMITS.removedOrganizations && oldest !== undefined) this.#removed.delete(oldest);
+  }
+
+  async #remove({ id, name }: Organization, actor: Actor): Promise<void> {
     await this.#changes.apply({ orgId: null, actor, action: 'organization.delete', target: name }, async (trx) => {
       const node = await trx
         .selectFrom('principals')

@@ -49,6 +49,7 @@ export async function submitJob(
     const detail = { nodes: denied.length, first: denied[0] ?? '' };
     record.push(deps.audit.write({ ...entry, action: 'push.execute', outcome: 'denied', detail }));
   }
+  deps.access.assertPresent(org);
   await deps.controller.start({ org, jobId, spec, requester: caller.name, nodes: allowed, denied, record });
   return jobId;
 }

@@ -14,6 +14,8 @@ export interface TargetAccess {
   nodeGroup(org: Organization, name: string): Promise<readonly string[] | undefined>;
   /** Which of these the caller may not run commands on. */
   denied(caller: Identity, org: Organization, names: readonly string[]): Promise<readonly string[]>;
+  /** @throws MusterError `organization_not_found` when it was deleted while the request was on its way. */
+  assertPresent(org: Organization): void;
 }
 
 export interface ChosenNodes {

@@ -230,6 +230,7 @@ export async function startPushServer(settings: Record<string, unknown> = {}): P
     access: {
       nodeGroup: (organization, name) => auth.nodeGroups.nodeGroup(organization, name),
       denied: (caller, organization, names) => auth.nodeGroups.denied(caller, organization, names),
+      assertPresent: (organization) => auth.organizations.assertPresent(organization),
       mayWrite: (caller, organization) => auth.authorize(caller, organization, 'push:write'),
     },
     random: (size) => {

@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { sharedKey } from './support/personas.js';
+import type { Reply } from './support/signed-client.js';
+import { startTestServer, type TestServer } from './support/test-server.js';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.stop());
+
+const ROUNDS = 12;
+
+/** Deletes an organization while `request` is on its way to it; every round lets a little more of it happen before. */
+async function race(request: (org: string) => Promise<Reply>): Promise<readonly [Reply, Reply][]> {
+  const pairs: [Reply, Reply][] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const name = `race-${crypto.randomUUID()}`;
+    await server.api.post('/organizations', { name });
+    await server.api.post(`/organizations/${name}/users/admin`);
+    await server.api.put(`/organizations/${name}/groups/push_job_writers`, { users: ['admin'] });
+    const requested = request(`/organizations/${name}`);
+    for (let turn = 0; turn < round; turn++) await new Promise(setImmediate);
+    pairs.push(await Promise.all([requested, server.api.delete(`/organizations/${name}`)]));
+  }
+  return pairs;
+}
+
+it('a job posted while its organization is deleted is started, or the organization is not found', async () => {
+  for (const [posted, deleted] of await race((org) =>
+    server.api.post(`${org}/pushy/jobs`, { command: 'x', nodes: ['n1'] }),
+  )) {
+    expect([201, 404], posted.text).toContain(posted.status);
+    expect([204, 409], deleted.text).toContain(deleted.status);
+    if (posted.status === 404) expect(posted.text).toMatch(/organization '.+' does not exist/);
+  }
+});
+
+it('nothing is created in an organization that is gone', async () => {
+  const public_key = sharedKey().publicKey;
+  for (const [posted, deleted] of await race((org) => server.api.post(`${org}/services`, { name: 's', public_key }))) {
+    expect([201, 404], posted.text).toContain(posted.status);
+    expect(deleted.status).toBe(204);
+  }
+});

@@ -286,6 +286,11 @@ describe('order of checks (sheet §3.5)', () => {
   });
 });
 
+it.each(['1e999', '-1e999'])('a fact of %s is parse_fail: it is no number that could be kept', (infinite) => {
+  const text = JSON.stringify({ ...good, type: 'facts', facts: { load: 0 }, labels: {} });
+  expect(receive(...sealed(text.replace('"load":0', `"load":${infinite}`)))).toBe('parse_fail');
+});
+
 describe('limits', () => {
   const output = (length: number) => ({
     ...good,

@@ -257,7 +257,8 @@ function factName(name: string): string {
 }
 
 function factValue(value: unknown): FactValue {
-  if (typeof value === 'number' || typeof value === 'boolean') return value;
+  // JSON has no infinity, but 1e999 reads as one, and neither database nor JSON could give it back.
+  if (typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))) return value;
   if (typeof value === 'string' && Buffer.byteLength(value) <= LIMITS.factBytes) return value;
   throw new Dropped('parse_fail');
 }

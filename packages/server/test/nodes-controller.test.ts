@@ -173,7 +173,7 @@ describe('jobs', () => {
     agent.send({ type: 'ack', jobId: 'j1' });
     agent.beat('j1');
     agent.send({ type: 'started', jobId: 'j1' });
-    expect(fixture.port.told).toEqual(['j1 web1 ack', 'j1 web1 heartbeat j1 repeatable', 'j1 web1 started']);
+    expect(fixture.port.told).toEqual(['j1 web1 ack', 'j1 web1 heartbeat j1', 'j1 web1 started']);
   });
 
   test('a released node is idle again; a job that does not own it cannot release it', async () => {
@@ -290,7 +290,7 @@ describe('server restart (§5.5.4, N10)', () => {
     agent = await fixture.agent('web1');
     agent.configure();
     agent.beat('j1');
-    expect(fixture.port.told).toEqual(['j1 web1 heartbeat j1 repeatable']);
+    expect(fixture.port.told).toEqual(['j1 web1 heartbeat j1']);
   });
 
   test('one with another incarnation does not', async () => {
@@ -328,13 +328,13 @@ describe('the invariant', () => {
 });
 
 describe('deployed agents (chef2)', () => {
-  test('they come up, and their repeats are told to be harmful', async () => {
+  test('they come up, and their jobs hear their heartbeats', async () => {
     agent = await fixture.agent('old1', { dialect: 'chef2' });
     await agent.becomeIdle();
     expect(agent.view.owner.kind).toBe('idle');
     claim('j1', 'old1');
     agent.beat('j1');
-    expect(fixture.port.told).toEqual(['j1 old1 heartbeat j1 once']);
+    expect(fixture.port.told).toEqual(['j1 old1 heartbeat j1']);
   });
 
   test('a repeated configuration request gets the same key', async () => {

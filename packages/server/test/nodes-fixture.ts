@@ -88,8 +88,8 @@ export class RecordingPort implements JobPort {
   message(jobId: string, node: string, message: Exclude<AgentMessage, { type: 'heartbeat' }>): void {
     this.told.push(`${jobId} ${node} ${message.type}`);
   }
-  heartbeat(jobId: string, node: string, report: { jobId: string | null }, repeatable: boolean): void {
-    this.told.push(`${jobId} ${node} heartbeat ${report.jobId} ${repeatable ? 'repeatable' : 'once'}`);
+  heartbeat(jobId: string, node: string, report: { jobId: string | null }): void {
+    this.told.push(`${jobId} ${node} heartbeat ${report.jobId}`);
   }
   down(jobId: string, node: string): void {
     this.told.push(`${jobId} ${node} down`);

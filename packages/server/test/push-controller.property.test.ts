@@ -265,7 +265,7 @@ function step(world: World, action: Action): void {
     case 'fail':
       return node.finish('failed');
     case 'heartbeat':
-      if (node.owned) world.port.heartbeat(JOB, name, { state: node.state, jobId: node.job, last: node.last }, true);
+      if (node.owned) world.port.heartbeat(JOB, name, { state: node.state, jobId: node.job, last: node.last });
       return;
   }
 }

@@ -1,4 +1,4 @@
-import { type AgentMessage, dialects, MusterError, type ServerMessage } from '@muster/wire';
+import { type AgentMessage, MusterError, type ServerMessage } from '@muster/wire';
 import type { Organization } from '../auth/types.js';
 import { isAvailable } from './availability.js';
 import { KnownNode } from './known-node.js';
@@ -154,9 +154,8 @@ export class NodeController implements NodeRegistry {
     this.#mailbox.live(node, stepLiveness(node.liveness, { type: 'heartbeat', at }, this.#deps.rules));
     const { jobId, state, last } = message;
     const jobLive = jobId !== null && node.owner.kind === 'idle' && this.#mailbox.isLive(jobId);
-    const repeatable = node.dialect !== null && dialects[node.dialect].repeatable;
     this.#mailbox.own(node, { type: 'heartbeat', state, jobId, jobLive }, (port, owner) =>
-      port.heartbeat(owner, node.name, { state, jobId, last }, repeatable),
+      port.heartbeat(owner, node.name, { state, jobId, last }),
     );
   }
 

@@ -42,12 +42,11 @@ export type ClaimResult =
 export interface JobPort {
   /** A valid message other than a heartbeat. */
   message(jobId: string, node: string, message: Exclude<AgentMessage, { type: 'heartbeat' }>): void;
-  /** Every heartbeat; `repeatable` tells whether prepare and start may be repeated in its dialect (N12). */
+  /** Every heartbeat. */
   heartbeat(
     jobId: string,
     node: string,
     report: { readonly state: AgentState; readonly jobId: string | null; readonly last: CommandResult | null },
-    repeatable: boolean,
   ): void;
   /** Stopped heartbeating; it is owned by `down` already. */
   down(jobId: string, node: string): void;

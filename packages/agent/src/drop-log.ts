@@ -38,4 +38,5 @@ const EXPLAINED: Readonly<Record<DropCause, string>> = {
   bad_timestamp: 'time differs too much; check the clocks of server and node',
   replayed: 'seen before',
   unknown_type: 'unknown type',
+  rate_limited: 'more than its sender may send',
 };

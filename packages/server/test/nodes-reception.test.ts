@@ -1,6 +1,7 @@
 import { type DropCause, dialects, LIMITS } from '@muster/wire';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { NODE_LIMITS } from '../src/nodes/limits.js';
 import { type Fixture, ORG, startNodes, type TestAgent } from './nodes-fixture.js';
 
 let fixture: Fixture;
@@ -94,6 +95,69 @@ describe('each cause of a drop is counted, and changes nothing (sheet §3.5)', (
     const frames = dialects.native.encodeAgent({ type: 'started', jobId: 'j1' }, about, agent.session);
     fixture.transport.receive(agent.identity, ...(frames ?? agent.last));
     expect(await dropped('unknown_node')).toBe(1);
+  });
+});
+
+describe('one peer at line speed (rate_limited)', () => {
+  const { workBurst, workPerSecond, workBytes } = NODE_LIMITS;
+  /** Messages that cannot be told from a node's before they are verified, at one unit each. */
+  const flood = (identity: Uint8Array, count: number) => {
+    for (let i = 0; i < count; i++) fixture.transport.receive(identity, Buffer.from('x'), Buffer.from('{}'));
+  };
+
+  test('a node that floods is not read until time has passed, and others are not in its way', async () => {
+    await agent.becomeIdle();
+    fixture.nodes.nodeCreated(ORG, 'web2');
+    const other = await fixture.agent('web2');
+    other.configure();
+    flood(agent.identity, workBurst + 100);
+    expect(await dropped('rate_limited')).toBeGreaterThanOrEqual(100);
+    agent.beat();
+    expect(agent.view.diagnostics.dropped).toMatchObject({ cause: 'rate_limited' });
+    other.beat();
+    expect(other.view.heardAt).toBe(fixture.clock.now());
+    fixture.clock.advance(10);
+    agent.beat();
+    expect(agent.view.heardAt).toBe(fixture.clock.now());
+  });
+
+  test('floods in a node’s name use up the budget of their own connection, not the node’s', async () => {
+    await agent.becomeIdle();
+    const body = Buffer.from(JSON.stringify({ org: ORG.name, node: 'web1', type: 'heartbeat' }));
+    for (let i = 0; i < workBurst; i++) fixture.transport.receive(stranger, agent.last[0], body);
+    expect(await dropped('rate_limited')).toBeGreaterThan(0);
+    fixture.clock.advance(1);
+    agent.beat();
+    expect(agent.view.heardAt).toBe(fixture.clock.now());
+  });
+
+  test('a node has one budget, however many connections it opens', async () => {
+    await agent.becomeIdle();
+    flood(agent.identity, workBurst);
+    agent.connect();
+    const before = await dropped('rate_limited');
+    agent.beat();
+    expect((await dropped('rate_limited')) - before).toBe(1);
+  });
+
+  test('a long message costs as much as the short ones it could have been', async () => {
+    await agent.becomeIdle();
+    const body = Buffer.alloc(3 * workBytes, 'x');
+    for (let i = 0; i < workBurst / 4; i++) fixture.transport.receive(agent.identity, Buffer.from('x'), body);
+    expect(await dropped('rate_limited')).toBeGreaterThan(0);
+  });
+
+  test('a node that streams all the output it may keep is within its budget', async () => {
+    await agent.becomeIdle();
+    const chunk = {
+      type: 'output',
+      jobId: 'j',
+      stream: 'stdout',
+      data: Buffer.alloc(LIMITS.outputChunkBytes),
+    } as const;
+    for (let i = 0; i < 640; i++) agent.send({ ...chunk, offset: i * LIMITS.outputChunkBytes });
+    expect(await dropped('rate_limited')).toBe(0);
+    expect(workPerSecond).toBeLessThan(workBurst);
   });
 });
 

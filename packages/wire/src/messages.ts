@@ -135,4 +135,6 @@ export type DropCause =
   | 'bad_sig'
   | 'bad_timestamp'
   | 'replayed'
-  | 'unknown_type';
+  | 'unknown_type'
+  /** More than its sender may send. */
+  | 'rate_limited';

@@ -2,6 +2,7 @@ import type { Schema, Store, Write } from '@muster/store';
 import { insert } from '@muster/store';
 import type { Clock } from '@muster/wire';
 import type { Transaction } from 'kysely';
+import { Budget } from '../budget.js';
 import { AUTH_LIMITS } from './limits.js';
 import type { AuditEntry } from './types.js';
 
@@ -43,7 +44,7 @@ export class Audit {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #failed: (error: unknown) => void;
-  readonly #buckets = new Map<string, { tokens: number; at: number; suppressed: number }>();
+  readonly #denials = new Map<string, { readonly budget: Budget; suppressed: number }>();
 
   constructor(deps: { store: Store; clock: Clock; failed: (error: unknown) => void }) {
     this.#store = deps.store;
@@ -81,16 +82,13 @@ export class Audit {
   /** `bucket` keeps strangers who knock from crowding out the denials of known callers. */
   denied(bucket: 'stranger' | 'caller', entry: Omit<AuditEntry, 'outcome'>): void {
     const now = this.#clock.now();
-    const state = this.#buckets.get(bucket) ?? { tokens: AUTH_LIMITS.denialBurst, at: now, suppressed: 0 };
-    const gained = ((now - state.at) / 1000) * AUTH_LIMITS.denialsPerSecond;
-    state.tokens = Math.min(AUTH_LIMITS.denialBurst, state.tokens + gained);
-    state.at = now;
-    this.#buckets.set(bucket, state);
-    if (state.tokens < 1) {
+    const { denialsPerSecond: perSecond, denialBurst: burst } = AUTH_LIMITS;
+    const state = this.#denials.get(bucket) ?? { budget: new Budget({ perSecond, burst }, now), suppressed: 0 };
+    this.#denials.set(bucket, state);
+    if (!state.budget.spend(1, now)) {
       state.suppressed++;
       return;
     }
-    state.tokens--;
     const missed: { suppressed_before?: number } = state.suppressed > 0 ? { suppressed_before: state.suppressed } : {};
     state.suppressed = 0;
     this.record({ ...entry, outcome: 'denied', detail: { ...entry.detail, ...missed } });

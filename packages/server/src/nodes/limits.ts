@@ -18,6 +18,16 @@ export const NODE_LIMITS = {
   logEveryMs: 1000,
   /** Frames larger than this many bodies close the connection; smaller ones are counted and dropped. */
   oversizeFactor: 4,
+  /**
+   * What one node's messages may cost per second, and at once. A message costs 1, and 1 more for each `workBytes` of it:
+   * 4,000 small messages a second, or 1,000 output chunks of 32 KiB, which is more than an agent sends while it waits
+   * for what it sent to be stored, and about a third of a core.
+   */
+  workPerSecond: 4000,
+  workBurst: 8000,
+  workBytes: 16_384,
+  /** Connections not known to be a node's whose messages are counted each by itself. */
+  strangers: 20_000,
   /** Keys of one node that may verify its messages at the same time: the current one and the next. */
   sessionsPerNode: 2,
 } as const;

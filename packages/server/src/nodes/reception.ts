@@ -10,6 +10,7 @@ import {
   type OpenedAgentMessage,
 } from '@muster/wire';
 import type { BoundedLog } from './bounded-log.js';
+import { Flow } from './flow.js';
 import type { KnownNode } from './known-node.js';
 import type { NodeMetrics } from './metrics.js';
 import type { VerifiedMessage } from './ports.js';
@@ -35,10 +36,12 @@ export interface ReceptionDeps {
  */
 export class Reception {
   readonly #deps: ReceptionDeps;
+  readonly #flow: Flow;
   readonly #byPeer = new Map<string, KnownNode>();
 
   constructor(deps: ReceptionDeps) {
     this.#deps = deps;
+    this.#flow = new Flow(deps.clock);
   }
 
   /** Connections known to be a node's. */
@@ -58,6 +61,7 @@ export class Reception {
       const key = peerKey(channel, identity);
       const known = this.#byPeer.get(key);
       node = known;
+      if (!this.#flow.admits(key, known, frames)) throw new Dropped('rate_limited');
       checkSizes(header, body, this.#deps.maxBodySize);
       const dialect = dialectFor(channel, header);
       node ??= this.#claimed(body);
@@ -65,8 +69,11 @@ export class Reception {
       if (opened.envelope.node !== node.name || opened.envelope.org !== node.org.name) {
         throw new Dropped('unknown_node');
       }
+      if (known === undefined) {
+        if (!this.#flow.identified(key, node, frames)) throw new Dropped('rate_limited');
+        this.#remember(node, key, channel, identity);
+      }
       promote(node.sessions, agreed);
-      if (known === undefined) this.#remember(node, key, channel, identity);
       metrics.received(opened.message.type);
       this.#deps.verified({ node, dialect, ...opened }, known === undefined);
     } catch (error) {

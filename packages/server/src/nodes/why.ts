@@ -104,6 +104,8 @@ function dropReason(cause: DropCause): string {
       return 'no session was agreed since the server started; the agent must fetch its configuration again';
     case 'replayed':
       return 'it had been received before';
+    case 'rate_limited':
+      return 'it sends more than a node may';
     case 'body_too_big':
     case 'header_too_big':
       return 'it was too large';

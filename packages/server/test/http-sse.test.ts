@@ -31,7 +31,7 @@ async function serve(bufferBytes?: number): Promise<Fixture> {
     opened = resolve;
   });
   app.get('/feed', (_request, reply) => {
-    opened(streams.open(reply, { keepaliveMs: KEEPALIVE_MS, ...(bufferBytes && { bufferBytes }) }));
+    opened(streams.open(reply, { keepaliveMs: KEEPALIVE_MS, reader: 'p', ...(bufferBytes && { bufferBytes }) }));
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   started.push(() => app.close());

@@ -320,3 +320,28 @@ describe('a server that stops', () => {
     expect(await Promise.all(ends)).toHaveLength(3);
   });
 });
+
+describe('feeds and followed outputs together', () => {
+  it('are bounded for each principal: one more is 503, until one ends', async () => {
+    const own = await startPushServer({}, { all: 10, perReader: 2 });
+    try {
+      own.nodes.enter(own.org.id, 'RUN', 'run');
+      const id = await own.start({ ...JOB, run_timeout: 60, capture_output: true, nodes: ['RUN'] });
+      const feed = new Reader(await own.send({ path: `job_status_feed/${id}` }));
+      await feed.events(4);
+      const follow = { path: `jobs/${id}/output/RUN/stdout?follow=true` };
+      const follower = new Reader(await own.send(follow));
+      for (const path of [follow.path, 'job_status_feed', `job_status_feed/${id}`]) {
+        const refused = await own.send({ path });
+        expect([refused.status, refused.headers.get('x-muster-error')]).toEqual([503, 'too_busy']);
+      }
+      expect((await own.send({ path: `jobs/${id}/output/RUN/stdout` })).status).toBe(200);
+      own.nodes.play(id, 'RUN', finished(id, 'succeeded', { stdout: 0, stderr: 0 }));
+      await follower.until(() => false);
+      await feed.until(() => false);
+      await expect.poll(async () => (await own.send({ path: `job_status_feed/${id}` })).status).toBe(200);
+    } finally {
+      await own.close();
+    }
+  });
+});

@@ -14,8 +14,9 @@ export const HTTP_LIMITS = {
   drainMs: 10_000,
   /** Unsent bytes after which a reader of an event stream is disconnected. */
   streamBufferBytes: 1_048_576,
-  /** Event streams open at once. */
+  /** Event streams and followed outputs open at once, in all and of one principal. */
   streams: 10_000,
+  streamsPerPrincipal: 500,
   /** Text from a request that is repeated in an error. */
   echoedCharacters: 200,
 } as const;

@@ -1,8 +1,8 @@
 import type { Clock, Timer } from '@muster/wire';
-import { MusterError } from '@muster/wire';
 import type { FastifyReply } from 'fastify';
 import { HTTP_LIMITS } from './limits.js';
 import type { Metrics } from './metrics.js';
+import { type SeatLimits, Seats } from './seats.js';
 
 export interface ServerSentEvent {
   readonly event: string;
@@ -28,6 +28,8 @@ export interface EventStream {
 export interface EventStreamOptions {
   /** Between comment lines that keep proxies from closing an idle stream. */
   readonly keepaliveMs: number;
+  /** The principal who reads. */
+  readonly reader: string;
   readonly bufferBytes?: number;
 }
 
@@ -35,9 +37,11 @@ export interface EventStreamOptions {
 export class EventStreams {
   readonly #clock: Clock;
   readonly #closed;
+  readonly #seats: Seats;
   readonly #open = new Set<{ close(end: StreamEnd): void }>();
 
-  constructor(deps: { readonly clock: Clock; readonly metrics: Metrics }) {
+  constructor(deps: { readonly clock: Clock; readonly metrics: Metrics; readonly limits?: SeatLimits }) {
+    this.#seats = new Seats(deps.limits ?? { all: HTTP_LIMITS.streams, perReader: HTTP_LIMITS.streamsPerPrincipal });
     this.#clock = deps.clock;
     this.#closed = deps.metrics.counter('muster_event_streams_closed_total', 'Event streams that ended, by cause', [
       'cause',
@@ -46,13 +50,19 @@ export class EventStreams {
   }
 
   /**
+   * A place among the streams for an answer that is none, but stays open like one. Returns how to give it back.
+   * @throws MusterError `too_busy` over the limits of streams.
+   */
+  seat(reader: string): () => void {
+    return this.#seats.take(reader);
+  }
+
+  /**
    * Takes the reply over. Everything that can be refused must be checked before.
-   * @throws MusterError `too_busy` over the limit of streams.
+   * @throws MusterError `too_busy` over the limits of streams.
    */
   open(reply: FastifyReply, options: EventStreamOptions): EventStream {
-    if (this.#open.size >= HTTP_LIMITS.streams) {
-      throw new MusterError('too_busy', { what: 'event streams', limit: HTTP_LIMITS.streams });
-    }
+    const leave = this.#seats.take(options.reader);
     const bufferBytes = options.bufferBytes ?? HTTP_LIMITS.streamBufferBytes;
     reply.hijack();
     const response = reply.raw;
@@ -72,6 +82,7 @@ export class EventStreams {
       ended = end;
       keepalive?.cancel();
       this.#open.delete(stream);
+      leave();
       this.#closed.inc({ cause: end });
       if (end === 'reader_slow') response.destroy();
       else if (!response.writableEnded) response.end();

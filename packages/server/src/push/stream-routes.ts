@@ -47,7 +47,7 @@ export function feedRoutes(app: App, deps: StreamRouteDeps): void {
     },
     handler: async (request, reply) => {
       const { id } = request.organization;
-      const stream = deps.streams.open(reply, { keepaliveMs });
+      const stream = deps.streams.open(reply, { keepaliveMs, reader: request.caller.principalId });
       pump(deps, stream, reply.raw, (signal) => deps.feeds.org.stream(id, lastEventId(request.headers), signal));
       return reply;
     },
@@ -66,18 +66,19 @@ export function feedRoutes(app: App, deps: StreamRouteDeps): void {
       response: { 200: schemas.EventStreamAnswer },
     },
     handler: async (request, reply) => {
-      const { organization, params, headers } = request;
+      const { organization, params, headers, caller } = request;
+      const options = { keepaliveMs, reader: caller.principalId };
       const job = await existingJob(deps, organization, params.id);
       if (job.phase === 'finished' && !deps.controller.isLive(job.id)) {
         const nodes = await nodeStatuses(deps.read, job.id);
         const summary = singleJob(job, nodes, { includeFile: false, detail: false });
-        const stream = deps.streams.open(reply, { keepaliveMs });
+        const stream = deps.streams.open(reply, options);
         const timestamp = formatMicros(deps.now() * 1000);
         stream.send({ event: 'summary', id: 'job-1', data: { timestamp, ...summary } });
         stream.end();
         return reply;
       }
-      const stream = deps.streams.open(reply, { keepaliveMs });
+      const stream = deps.streams.open(reply, options);
       pump(deps, stream, reply.raw, (signal) =>
         deps.feeds.job.stream(organization.id, job.id, lastEventId(headers), signal),
       );
@@ -159,6 +160,7 @@ function outputRoute(app: App, deps: StreamRouteDeps, stream: OutputStream): voi
           .header('x-muster-dropped-bytes', String(summary.dropped));
         return reply.send(Readable.from(storedOutput(source), { objectMode: false }));
       }
+      const leave = deps.streams.seat(request.caller.principalId);
       // The reader learns at once that it follows, not when the first byte comes.
       reply.hijack();
       reply.raw.writeHead(200, {
@@ -171,9 +173,11 @@ function outputRoute(app: App, deps: StreamRouteDeps, stream: OutputStream): voi
       });
       reply.raw.flushHeaders();
       const bytes = followedOutput(source, deps.controller, readerLeft(reply.raw, deps.stopping));
-      pipeline(Readable.from(bytes, { objectMode: false }), reply.raw).catch((error: unknown) => {
-        if (!reply.raw.destroyed) deps.logger.error({ err: error }, 'following output failed');
-      });
+      pipeline(Readable.from(bytes, { objectMode: false }), reply.raw)
+        .catch((error: unknown) => {
+          if (!reply.raw.destroyed) deps.logger.error({ err: error }, 'following output failed');
+        })
+        .finally(leave);
       return reply;
     },
   });

@@ -7,6 +7,7 @@ import type { Organization } from '../../src/auth/types.js';
 import { type ServerConfig, ServerConfigSchema } from '../../src/config/schema.js';
 import { createApp } from '../../src/http/app.js';
 import { Metrics } from '../../src/http/metrics.js';
+import type { SeatLimits } from '../../src/http/seats.js';
 import { EventStreams } from '../../src/http/sse.js';
 import { searchNodes } from '../../src/nodes/search.js';
 import type { ClaimResult, JobPort, NodeRegistry, NodeView } from '../../src/nodes/types.js';
@@ -195,7 +196,10 @@ export interface ReadEvent {
 const keys = await generateKeyPair();
 const stranger = await generateKeyPair();
 
-export async function startPushServer(settings: Record<string, unknown> = {}): Promise<PushServer> {
+export async function startPushServer(
+  settings: Record<string, unknown> = {},
+  limits?: SeatLimits,
+): Promise<PushServer> {
   const test = await openTestStore();
   const { store, clock } = test;
   const config: ServerConfig = Value.Parse(ServerConfigSchema, Value.Default(ServerConfigSchema, settings));
@@ -217,7 +221,7 @@ export async function startPushServer(settings: Record<string, unknown> = {}): P
     },
   });
   const org = await createPersonas(auth);
-  const streams = new EventStreams({ clock, metrics });
+  const streams = new EventStreams({ clock, metrics, ...(limits && { limits }) });
   const push = createPush({
     store,
     clock,

@@ -288,10 +288,20 @@ describe('shares (N8, sheet §8.2)', () => {
     [{ percent: 33.3 }, 3, 1],
   ])('%j of %i is %i', (share, total, count) => expect(resolveShare(share, total)).toBe(count));
 
+  it.each([
+    [{ percent: 10 }, 5, 0],
+    [{ percent: 10 }, 21, 2],
+    [{ percent: 0.07 * 100 }, 100, 7],
+    [{ percent: 100 }, 3, 3],
+    [{ count: 3 }, 1, 3],
+  ])('what must not be exceeded rounds down: %j of %i is %i', (share, total, count) =>
+    expect(resolveShare(share, total, 'down')).toBe(count),
+  );
+
   it('become counts once the number of nodes is known', () => {
     const request = read({ ...GOOD, quorum: '50%', concurrency: '1%', max_failures: '10%' });
     const spec = resolveSpec(request, 21, 'web', { runTimeout: 3600, votingTimeout: 60 });
-    expect(spec).toMatchObject({ quorum: 11, concurrency: 1, maxFailures: 3, runTimeout: 3600, votingTimeout: 60 });
+    expect(spec).toMatchObject({ quorum: 11, concurrency: 1, maxFailures: 2, runTimeout: 3600, votingTimeout: 60 });
   });
 
   it('the quorum is all nodes when not given', () => {

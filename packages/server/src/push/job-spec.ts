@@ -25,7 +25,7 @@ export function resolveSpec(request: JobRequest, nodeCount: number, target: stri
     nodeTimeout: request.nodeTimeout,
     concurrency: concurrency === null ? null : Math.max(1, resolveShare(concurrency, nodeCount)),
     startRate: request.startRate,
-    maxFailures: maxFailures === null ? null : resolveShare(maxFailures, nodeCount),
+    maxFailures: maxFailures === null ? null : resolveShare(maxFailures, nodeCount, 'down'),
     target,
   };
 }

@@ -3,9 +3,14 @@ import type { Share } from './types.js';
 /** Removes what binary fractions add: 0.07 of 100 nodes is 7, not 8. */
 const NOISE = 1e-9;
 
-/** The number of nodes a share of `total` stands for. Shares round up (sheet §8.2). */
-export function resolveShare(share: Share, total: number): number {
-  return 'count' in share ? share.count : Math.max(0, Math.ceil((share.percent * total) / 100 - NOISE));
+/**
+ * The number of nodes a share of `total` stands for. What must be reached rounds up (sheet §8.2); what must not be
+ * exceeded rounds down.
+ */
+export function resolveShare(share: Share, total: number, rounding: 'up' | 'down' = 'up'): number {
+  if ('count' in share) return share.count;
+  const exact = (share.percent * total) / 100;
+  return rounding === 'up' ? Math.max(0, Math.ceil(exact - NOISE)) : Math.floor(exact + NOISE);
 }
 
 const PERCENT = /^(\d{1,3}(?:\.\d{1,6})?)%$/;

@@ -15,7 +15,7 @@ export function addJobFlags(command: Command): Command {
     )
     .option('--concurrency <share>', 'run on at most this many nodes at once: 10 or 25%', share('--concurrency'))
     .option('--start-rate <n>', 'start at most this many nodes per second', positive('--start-rate'))
-    .option('--max-failures <share>', 'start no more nodes after this many failures: 2 or 5%', share('--max-failures'))
+    .option('--max-failures <share>', 'more failures than this start no more nodes: 2 or 5%', share('--max-failures'))
     .option('--run-timeout <duration>', 'end the job after this long', parseDuration)
     .option('--node-timeout <duration>', 'end the command on a node after this long', parseDuration)
     .option('--voting-timeout <duration>', 'wait this long for nodes to commit', parseDuration)

@@ -54,7 +54,10 @@ export interface CliSettings {
 export function writeCliSettings(dataDir: string, settings: CliSettings): string {
   const path = resolve(dataDir, 'muster.yaml');
   const key = adminKeyPath(dataDir);
-  const theirs = existsSync(path) && !readFileSync(path, 'utf8').startsWith(WRITTEN_BY_US);
-  if (!theirs && existsSync(key)) writePrivate(path, WRITTEN_BY_US + stringify({ ...settings, key }));
+  const text = WRITTEN_BY_US + stringify({ ...settings, key });
+  const present = existsSync(path) ? readFileSync(path, 'utf8') : null;
+  const theirs = present !== null && !present.startsWith(WRITTEN_BY_US);
+  // Not written again for nothing: a server whose disk is full must be able to start.
+  if (!theirs && present !== text && existsSync(key)) writePrivate(path, text);
   return path;
 }

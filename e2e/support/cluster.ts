@@ -33,7 +33,7 @@ export interface ClusterOptions {
   /** URL under which agents reach the server, when it is not its own. */
   readonly agentUrl?: string;
   /** Disk for the server's data. */
-  readonly disk?: (dir: string, marker: string) => Promise<ServerDisk>;
+  readonly disk?: (dir: string) => Promise<ServerDisk>;
 }
 
 /** Where the server's data is kept when that is not simply a directory. */
@@ -76,6 +76,8 @@ export class Cluster extends PushyServer {
   readonly #serverArgs: readonly string[];
   readonly #through: readonly string[];
   readonly #agentUrl: string;
+  /** Of the command line, as the first admin. */
+  #settings: string;
   #api: ApiClient | undefined;
 
   private constructor(made: Made, options: ClusterOptions) {
@@ -85,6 +87,7 @@ export class Cluster extends PushyServer {
     this.dir = dir;
     this.marker = made.marker;
     this.dataDir = disk.seen;
+    this.#settings = join(this.dataDir, 'muster.yaml');
     this.#through = disk.through;
     this.url = `http://127.0.0.1:${http}`;
     this.ports = ports;
@@ -106,9 +109,10 @@ export class Cluster extends PushyServer {
     const ports = await freePorts(3);
     const database = options.database ?? (await testDatabase());
     const data = join(dir, 'server');
-    const disk = (await options.disk?.(data, marker)) ?? { through: [], dir: data, seen: data };
+    const disk = (await options.disk?.(data)) ?? { through: [], dir: data, seen: data };
     const cluster = new Cluster({ dir, marker, ports, database, disk }, options);
     await cluster.#serving();
+    if (options.disk !== undefined) cluster.#writeSettings();
     return cluster;
   }
 
@@ -127,7 +131,14 @@ export class Cluster extends PushyServer {
 
   get environment(): NodeJS.ProcessEnv {
     const { PATH, HOME } = process.env;
-    return { PATH, HOME, [MARKER]: this.marker, MUSTER_CONFIG: join(this.dataDir, 'muster.yaml'), NO_COLOR: '1' };
+    return { PATH, HOME, [MARKER]: this.marker, MUSTER_CONFIG: this.#settings, NO_COLOR: '1' };
+  }
+
+  /** The server's own settings file names the key as the server sees it. */
+  #writeSettings(): void {
+    this.#settings = join(this.dir, 'muster.yaml');
+    const settings = { url: this.url, user: 'admin', key: join(this.dataDir, 'admin.pem') };
+    writeFileSync(this.#settings, JSON.stringify(settings));
   }
 
   // --- the command line

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MARKER, StartedProcess } from './started-process.js';
+import { StartedProcess } from './started-process.js';
 
 /**
  * A real file system of a few MiB that can be filled: a tmpfs in a mount namespace of its own, so that it needs no
@@ -17,13 +17,14 @@ export class SmallDisk {
     this.#holder = holder;
   }
 
-  static async mount(dir: string, options: { readonly mib: number; readonly marker: string }): Promise<SmallDisk> {
+  static async mount(dir: string, mib: number): Promise<SmallDisk> {
     mkdirSync(dir, { recursive: true });
-    const script = `mount -t tmpfs -o size=${options.mib}m,mode=700 tmpfs "$1" && echo mounted && exec sleep infinity`;
+    // It ends with its input, so it cannot outlive the tests.
+    const script = `mount -t tmpfs -o size=${mib}m,mode=700 tmpfs "$1" && echo mounted && exec cat`;
     const { PATH } = process.env;
     const holder = new StartedProcess('the mount', 'unshare', [...unsharing(), 'sh', '-c', script, 'sh', dir], {
       cwd: '/',
-      env: { PATH, [MARKER]: options.marker },
+      env: { PATH },
     });
     await holder.logged(/^mounted$/m);
     return new SmallDisk(dir, holder);
@@ -52,6 +53,11 @@ export class SmallDisk {
         mkdirSync(join(this.seen, 'ballast'));
       }
     }
+  }
+
+  async unmount(): Promise<void> {
+    this.#holder.closeInput();
+    await this.#holder.exited;
   }
 
   /** Gives the space back. */

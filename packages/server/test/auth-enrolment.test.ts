@@ -163,6 +163,16 @@ describe('access tokens', () => {
     expect((await bearer.get(`${ORG}/groups`)).status).toBe(401);
   });
 
+  it.each([
+    ['register a node', 'POST', `${ORG}/nodes`, { name: 'borne', public_key }],
+    ['make an enrolment token', 'POST', `${ORG}/tokens`, {}],
+    ['change a group', 'PUT', `${ORG}/groups/crew`, { users: ['admin'] }],
+    ['change a node group', 'PUT', `${ORG}/node_groups/crew`, { nodes: ['borne'] }],
+  ])('of an admin can %s', async (_what, method, path, body) => {
+    const { token } = (await api.post('/access_tokens', {})).body as { token: string };
+    expect((await api.as({ token }).call(method, path, { body })).status).toBeLessThan(300);
+  });
+
   it('for others are made by server administrators alone', async () => {
     await api.post('/users', { name: 'plain', public_key, organization: 'default' });
     const plain = api.as({ name: 'plain', privateKey: sharedKey().privateKey });

@@ -2,11 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { curveKeyPair, Dealer } from 'zeromq';
-import type { ApiClient } from './support/api-client.js';
 import { Cluster } from './support/cluster.js';
 import { HeldCommand } from './support/held-command.js';
-import { expectDone, newKey } from './support/personas.js';
+import { hostileNode, hostilePeer, malformedMessages, metric } from './support/hostile.js';
 import { freePorts } from './support/ports.js';
 import { until } from './support/until.js';
 
@@ -97,14 +95,17 @@ describe('malformed frames to the command port while a job runs', () => {
     const id = await cluster.startJob({ command: 'held', nodes: NAMES });
     await until('every node to run', async () => (await cluster.job(id)).nodes.running?.length === NAMES.length);
     const sockets = [
-      await connected(await hostile('stranger'), false),
-      await connected(await hostile('hostile'), true),
+      await hostilePeer(await hostileNode(cluster.api, 'stranger'), false),
+      await hostilePeer(await hostileNode(cluster.api, 'hostile'), true),
     ];
-    for (const frames of garbage()) {
+    for (const frames of malformedMessages()) {
       // A peer that is refused cannot send at all; that is fine, too.
       for (const socket of sockets) await socket.send(frames).catch(() => undefined);
     }
-    await until('the server to have dropped some', async () => (await droppedMessages()) > 0);
+    await until(
+      'the server to have dropped some',
+      async () => (await metric(cluster.url, 'muster_messages_dropped_total')) > 0,
+    );
     held.release();
     expect(sorted((await cluster.jobIs(id, 'complete')).nodes.succeeded)).toEqual(NAMES);
     for (const socket of sockets) socket.close();
@@ -123,65 +124,3 @@ describe('malformed frames to the command port while a job runs', () => {
     expect(sorted((await cluster.jobIs(id, 'complete')).nodes.succeeded)).toEqual(NAMES);
   });
 });
-
-/** The server's CURVE key and command address are no secret to any member of the organization. */
-interface Discovered {
-  readonly curve_public_key: string;
-  readonly push_jobs: { readonly heartbeat: { readonly command_addr: string } };
-}
-
-/** A peer that asks for a configuration in this node's name, with the CURVE key it connects with or another one. */
-async function connected(api: ApiClient, admit: boolean): Promise<Dealer> {
-  const curve = curveKeyPair();
-  const asked = admit ? curve.publicKey : curveKeyPair().publicKey;
-  const reply = await api.get(`pushy/config/${api.persona.name}?version=2.0&ccpk=${encodeURIComponent(asked)}`);
-  const { curve_public_key: curveServerKey, push_jobs } = reply.json as Discovered;
-  const dealer = new Dealer({
-    linger: 0,
-    sendTimeout: 50,
-    curveServerKey,
-    curvePublicKey: curve.publicKey,
-    curveSecretKey: curve.secretKey,
-  });
-  dealer.connect(push_jobs.heartbeat.command_addr);
-  return dealer;
-}
-
-/** A node of the organization, admitted by its signed request, that turned hostile. */
-async function hostile(name: string): Promise<ApiClient> {
-  const { publicKey, privateKey } = newKey();
-  expectDone(await cluster.api.post('nodes', { name, public_key: publicKey }));
-  return cluster.api.as({ name, privateKey });
-}
-
-function garbage(): (string | Uint8Array)[][] {
-  const header = 'Version:2.0;SigningMethod:hmac_sha256;Signature:AAAA';
-  const claim = JSON.stringify({ org: 'default', node: 'a', type: 'nack_commit', job_id: null });
-  return [
-    [''],
-    ['', ''],
-    [header],
-    [header, 'not json'],
-    [header, '[]'],
-    [header, 'null'],
-    [header, claim],
-    ['Version:9.9;Signature:', claim],
-    ['Version:3.0;SigningMethod:hmac_sha256;Sequence:1;Signature:AAAA', claim],
-    [header, '{"org":"nowhere","node":"a"}'],
-    [header, '{"org":"default","node":"nobody"}'],
-    [header, '{"org":{"a":1},"node":[]}'],
-    ['x'.repeat(3000), claim],
-    [header, 'x'.repeat(70_000)],
-    [header, claim, 'one frame too many'],
-    [randomBytes(100), randomBytes(1000)],
-  ];
-}
-
-/** The sum of `muster_messages_dropped_total` over all causes. */
-async function droppedMessages(): Promise<number> {
-  const text = await (await fetch(`${cluster.url}/metrics`)).text();
-  return text
-    .split('\n')
-    .filter((line) => line.startsWith('muster_messages_dropped_total'))
-    .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
-}

@@ -39,6 +39,8 @@ function connect(configuration: Configuration, privateKey = NODE.privateKey): Sp
 
 const status = async () => (await server.api.get(`${PUSHY}/node_states/${NODE.name}`)).body;
 
+const isAvailable = async () => ((await status()) as { availability: string }).availability === 'available';
+
 async function metric(line: RegExp): Promise<string | undefined> {
   return line.exec((await server.api.get('/metrics')).text)?.[1];
 }
@@ -50,7 +52,8 @@ async function until(client: Spec1Client, state: string, done: () => Promise<boo
 
 const SPEC1 = { 'spec1-heartbeat': 'tcp://127.0.0.1:0', 'spec1-command': 'tcp://127.0.0.1:0' };
 
-test('a spec 1.0 client runs a job to its end', async () => {
+/** Connected, heard and out of rehab. */
+async function available(): Promise<Spec1Client> {
   await start(SPEC1);
   const answer = await server.api.as(NODE).get(`${PUSHY}/connect/${NODE.name}`);
   expect(answer.status).toBe(200);
@@ -63,11 +66,13 @@ test('a spec 1.0 client runs a job to its end', async () => {
   await client.send({ state: 'idle' });
   expect(await client.receive()).toMatchObject({ type: 'abort' });
   await client.send({ type: 'aborted' });
-  await until(client, 'idle', async () => {
-    const { availability } = (await status()) as { availability: string };
-    return availability === 'available';
-  });
+  await until(client, 'idle', isAvailable);
 
+  return client;
+}
+
+test('a spec 1.0 client runs a job to its end', async () => {
+  const client = await available();
   const posted = await server.api.post(`${PUSHY}/jobs`, { command: 'chef-client', nodes: [NODE.name] });
   expect(posted.status).toBe(201);
   const { id } = posted.body as { id: string };
@@ -80,6 +85,23 @@ test('a spec 1.0 client runs a job to its end', async () => {
   const job = async () => (await server.api.get(`${PUSHY}/jobs/${id}`)).body as { status: string };
   await until(client, 'idle', async () => (await job()).status === 'complete');
   expect(await job()).toMatchObject({ status: 'complete', nodes: { succeeded: [NODE.name] } });
+});
+
+test.each([
+  ['user', { user: 'nobody' }],
+  ['dir', { dir: '/tmp' }],
+  ['env', { env: { A: 'b' } }],
+  ['file', { file: 'raw:x' }],
+])('a job with %s, which its protocol cannot carry, is refused in its name at once', async (option, more) => {
+  const client = await available();
+  const posted = await server.api.post(`${PUSHY}/jobs`, { command: 'chef-client', nodes: [NODE.name], ...more });
+  const { id } = posted.body as { id: string };
+  const job = async () => (await server.api.get(`${PUSHY}/jobs/${id}`)).body;
+  await expect.poll(job).toMatchObject({ status: 'quorum_failed', nodes: { nacked: [NODE.name] } });
+  expect((await server.api.get(`${PUSHY}/jobs/${id}/nodes`)).body).toMatchObject([
+    { status: 'nacked', reason: `its protocol (spec1) cannot carry ${option}` },
+  ]);
+  await until(client, 'idle', isAvailable);
 });
 
 /** A second abort may have been on its way when the first was answered. */

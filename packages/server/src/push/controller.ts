@@ -10,7 +10,7 @@ import type { PushControllerDeps, PushControllerService, StartJob, StoredOutput 
 import { lastEvent, unfinishedJobs } from './reads.js';
 import { appendEvent } from './repository.js';
 import { restoreJob } from './snapshot.js';
-import { Turn, type TurnDeps } from './turn.js';
+import { dialectOf, Turn, type TurnDeps } from './turn.js';
 
 export function createPushController(deps: PushControllerDeps): PushControllerService {
   return new Controller(deps);
@@ -191,9 +191,22 @@ class Controller implements PushControllerService {
     const claims = this.#deps.nodes.claim(job.org.id, job.id, names);
     for (const name of names) {
       const claim = claims.get(name) ?? { kind: 'unknown' };
-      if (claim.kind === 'claimed') job.incarnations.set(name, claim.incarnation);
+      if (claim.kind === 'claimed') this.#offerable(turn, name, claim.incarnation);
       else turn.stepNode(name, unclaimed(claim));
     }
+  }
+
+  /**
+   * A node of this job that is about to be asked. What its protocol cannot say is refused in its name at once: the
+   * command must not run without what was to come with it.
+   */
+  #offerable(turn: Turn, name: string, incarnation: string | null): void {
+    const { job } = turn;
+    job.incarnations.set(name, incarnation);
+    const options = Object.keys(job.spec.options);
+    const dialect = dialectOf(this.#deps, job, name);
+    if (options.length === 0 || dialect.options) return;
+    turn.stepNode(name, { type: 'nack', reason: `its protocol (${dialect.name}) cannot carry ${options.join(', ')}` });
   }
 
   /**
@@ -205,7 +218,7 @@ class Controller implements PushControllerService {
     for (const name of [...job.unfinished]) {
       const node = this.#deps.nodes.get(job.org.id, name);
       if (node?.owner.kind === 'job' && node.owner.jobId === job.id) {
-        if (job.state.phase === 'new') job.incarnations.set(name, node.incarnation);
+        if (job.state.phase === 'new') this.#offerable(turn, name, node.incarnation);
       } else if (job.state.phase === 'new') turn.stepNode(name, unclaimed(elsewhere(node?.owner)));
       else if (node?.owner.kind === 'rehab') turn.stepNode(name, { type: 'restarted', how: node.owner.reason });
       else turn.stepNode(name, { type: 'down' });

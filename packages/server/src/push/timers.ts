@@ -1,6 +1,6 @@
 import type { JobNode } from './job-node.js';
 import type { LiveJob } from './live-job.js';
-import { isRepeatable, type Turn, type TurnDeps } from './turn.js';
+import { dialectOf, type Turn, type TurnDeps } from './turn.js';
 
 /** A native agent enforces the node timeout itself; the server steps in this much later. */
 const NODE_TIMEOUT_GRACE_MS = 10_000;
@@ -74,7 +74,7 @@ export class JobTimers {
   }
 
   #dueAt(job: LiveJob, name: string, node: JobNode, seconds: number): number {
-    const grace = isRepeatable(this.#deps, job, name) ? NODE_TIMEOUT_GRACE_MS : 0;
+    const grace = dialectOf(this.#deps, job, name).repeatable ? NODE_TIMEOUT_GRACE_MS : 0;
     return Math.max((node.startedAt ?? job.updatedAt) + seconds * 1000 + grace, job.graceUntil);
   }
 }

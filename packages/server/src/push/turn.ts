@@ -1,5 +1,5 @@
 import type { Write } from '@muster/store';
-import { dialects } from '@muster/wire';
+import { type DialectCodec, dialects } from '@muster/wire';
 import { isFinal, type JobNode, type JobNodeEffect, type JobNodeEvent } from './job-node.js';
 import type { LiveJob } from './live-job.js';
 import { type JobEffect, type JobEvent, type JobRules, stepJob } from './machine.js';
@@ -73,7 +73,8 @@ export class Turn {
       phase: job.state.phase,
       ending: job.state.ending,
       now: this.#deps.clock.now(),
-      repeatable: isRepeatable(this.#deps, job, name),
+      // Whether prepare and start may be repeated to it (N12).
+      repeatable: dialectOf(this.#deps, job, name).repeatable,
     });
     if (node !== before) {
       job.setNode(name, node);
@@ -182,9 +183,9 @@ export class Turn {
   }
 }
 
-/** Whether prepare and start may be repeated to this node (N12). */
-export function isRepeatable({ nodes }: Pick<TurnDeps, 'nodes'>, job: LiveJob, name: string): boolean {
-  return dialects[nodes.get(job.org.id, name)?.dialect ?? 'native'].repeatable;
+/** What this node speaks; our own dialect until it is known. */
+export function dialectOf({ nodes }: Pick<TurnDeps, 'nodes'>, job: LiveJob, name: string): DialectCodec {
+  return dialects[nodes.get(job.org.id, name)?.dialect ?? 'native'];
 }
 
 function rulesOf(job: LiveJob, { heartbeat, push }: PushControllerDeps['config']): JobRules {

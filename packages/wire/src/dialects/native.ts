@@ -13,6 +13,7 @@ import { type DialectCodec, Dropped, type Frames, type OpenLimits, type Session 
 export const native: DialectCodec = {
   name: 'native',
   repeatable: true,
+  options: true,
 
   encodeServer(message, about) {
     return encode({ ...writeServer(message), server: about.server, timestamp: iso(about.now) });

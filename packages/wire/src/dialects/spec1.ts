@@ -14,6 +14,8 @@ export const spec1: DialectCodec = {
   name: 'spec1',
   // §5.7: a repeated PREPARE or START of the same job is answered again or ignored.
   repeatable: true,
+  // §7.3.1: a job id and a command, nothing else.
+  options: false,
 
   encodeServer(message, about) {
     const body = writeServer(message, about.server);

@@ -54,6 +54,8 @@ export interface DialectCodec {
   readonly name: Dialect;
   /** May prepare and start be repeated harmlessly (N12)? Not with deployed chef2 clients. */
   readonly repeatable: boolean;
+  /** Does prepare carry `user`, `dir`, `env` and `file`? */
+  readonly options: boolean;
   /** The part that is the same for all recipients; null when the dialect has no such message. */
   encodeServer(message: ServerMessage, about: { readonly server: string; readonly now: number }): Uint8Array | null;
   sealServer(encoded: Uint8Array, session: Session): Frames;

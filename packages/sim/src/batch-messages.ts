@@ -21,8 +21,15 @@ export interface AssignedBatch {
   readonly nodes: readonly { readonly name: string /** Base64. */; readonly sessionKey: string }[];
 }
 
-export type BatchOrder = ConfiguredBatch | AssignedBatch;
+export type BatchOrder =
+  | ConfiguredBatch
+  | AssignedBatch
+  /** A prepared batch connects. */
+  | { readonly kind: 'connect' };
 
 export type BatchReport =
+  /** Keys are made and requests signed: what costs the generator more than the server is done. */
+  | { readonly kind: 'prepared' }
   /** Every node has its sockets and has sent its first messages. */
-  { readonly kind: 'connected'; readonly nodes: number } | { readonly kind: 'failed'; readonly reason: string };
+  | { readonly kind: 'connected'; readonly nodes: number }
+  | { readonly kind: 'failed'; readonly reason: string };

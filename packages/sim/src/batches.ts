@@ -9,32 +9,42 @@ const GOODBYE_MS = 5_000;
 
 /** Child processes that hold simulated nodes. */
 export interface Batches {
+  /** Resolves when every process has prepared its nodes, or connected those that are assigned. */
+  readonly ready: Promise<void>;
   /** Resolves when every node of every process has connected; rejects when one cannot. */
-  readonly connected: Promise<void>;
+  connect(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export function startBatches(orders: readonly BatchOrder[]): Batches {
-  const children = orders.map((order) => {
-    const child = fork(BATCH, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-    child.send(order);
-    return child;
-  });
+  const children = orders.map((order) => ({
+    order,
+    child: fork(BATCH, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] }),
+  }));
+  const all = async (work: (child: ChildProcess) => Promise<void>): Promise<void> => {
+    await Promise.all(children.map(({ child }) => work(child)));
+  };
+  const ready = Promise.all(children.map(({ child, order }) => told(child, order))).then(() => undefined);
+  // Whoever stops first does not wait for it.
+  ready.catch(() => undefined);
   return {
-    connected: Promise.all(children.map(connected)).then(() => undefined),
-    stop: async () => {
-      await Promise.all(children.map(stopped));
-    },
+    ready,
+    connect: () => all((child) => told(child, { kind: 'connect' })),
+    stop: () => all(stopped),
   };
 }
 
-function connected(child: ChildProcess): Promise<void> {
+/** Gives an order and waits for the report of its end. */
+function told(child: ChildProcess, order: BatchOrder): Promise<void> {
   return new Promise((resolve, reject) => {
-    child.once('exit', (code) => reject(new Error(`a process of simulated nodes exited with ${code}`)));
+    const gone = (code: number | null): void => reject(new Error(`a process of simulated nodes exited with ${code}`));
+    child.once('exit', gone);
     child.once('message', (report: BatchReport) => {
-      if (report.kind === 'connected') resolve();
-      else reject(new Error(report.reason));
+      child.off('exit', gone);
+      if (report.kind === 'failed') reject(new Error(report.reason));
+      else resolve();
     });
+    child.send(order);
   });
 }
 

@@ -1,4 +1,10 @@
 export { type BareExchangeOptions, bareExchange } from './bare-exchange.js';
 export { type NoOpState, type NoOpStep, noOp, READY } from './no-op.js';
 export type { Credentials } from './signed-call.js';
-export { type SimulatedNodes, type SimulatedNodesOptions, startSimulatedNodes } from './simulated-nodes.js';
+export {
+  type PreparedNodes,
+  prepareSimulatedNodes,
+  type SimulatedNodes,
+  type SimulatedNodesOptions,
+  startSimulatedNodes,
+} from './simulated-nodes.js';

@@ -17,6 +17,10 @@ export interface LinkOptions {
 /** Messages kept while the socket is not writable; a real agent bounds them, too. */
 const OUTBOX_LIMIT = 64;
 
+/** Between attempts of ZeroMQ to connect again, as a real agent sets them. */
+const RECONNECT_FIRST_MS = 250;
+const RECONNECT_LONGEST_MS = 5_000;
+
 /** One simulated node on its own CURVE connection, speaking the native dialect. */
 export class NodeLink {
   readonly node: string;
@@ -36,6 +40,8 @@ export class NodeLink {
     this.#dealer = new Dealer({
       linger: 0,
       receiveHighWaterMark: 0,
+      reconnectInterval: RECONNECT_FIRST_MS,
+      reconnectMaxInterval: RECONNECT_LONGEST_MS,
       curveServerKey: options.curveServerKey,
       curvePublicKey: options.curve.publicKey,
       curveSecretKey: options.curve.secretKey,

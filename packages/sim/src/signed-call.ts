@@ -1,3 +1,4 @@
+import { Agent, request } from 'node:http';
 import { type RsaKey, signRequest } from '@muster/wire';
 
 export interface Credentials {
@@ -6,19 +7,37 @@ export interface Credentials {
   readonly privateKey: RsaKey;
 }
 
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
 /** Longest wait for one answer. */
 const ANSWER_TIMEOUT_MS = 30_000;
 
+/** Kept open between calls: the load is requests, not connections. */
+const connections = new Agent({ keepAlive: true });
+
 /** A signed REST call; resolves with whatever the server answers. */
-export async function signedCall(
+export function signedCall(
   server: string,
   as: Credentials,
   method: 'GET' | 'POST',
   path: string,
   content?: unknown,
-): Promise<{ readonly status: number; readonly text: string }> {
+): Promise<Answer> {
   const body = content === undefined ? '' : JSON.stringify(content);
-  const headers = signRequest({
+  return send(new URL(path, server), method, signedHeaders(as, method, path, body), body);
+}
+
+/** The signature's headers. The query is not signed, and the same headers are good until the clocks differ too much. */
+export function signedHeaders(
+  as: Credentials,
+  method: 'GET' | 'POST',
+  path: string,
+  body: string,
+): Record<string, string> {
+  return signRequest({
     method,
     path,
     body,
@@ -27,11 +46,30 @@ export async function signedCall(
     privateKey: as.privateKey,
     version: '1.3',
   });
-  const response = await fetch(new URL(path, server), {
-    method,
-    headers: { accept: 'application/json', 'content-type': 'application/json', ...headers },
-    signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
-    ...(method === 'POST' ? { body } : {}),
+}
+
+/** A request with headers made before. `node:http`, because it costs the generator a third of what `fetch` does. */
+export function send(url: URL, method: 'GET' | 'POST', headers: Record<string, string>, body = ''): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const call = request(url, {
+      method,
+      agent: connections,
+      headers: {
+        accept: 'application/json',
+        ...(body === '' ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+        ...headers,
+      },
+    });
+    call.setTimeout(ANSWER_TIMEOUT_MS, () => call.destroy(new Error('no answer')));
+    call.on('error', reject);
+    call.on('response', (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => {
+        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() });
+      });
+    });
+    call.end(body);
   });
-  return { status: response.status, text: await response.text() };
 }

@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { generateKeyPair } from '@muster/wire';
-import { startBatches } from './batches.js';
+import { type Batches, startBatches } from './batches.js';
 import { boundedly } from './bounded.js';
 import { type Credentials, signedCall } from './signed-call.js';
 
@@ -16,7 +16,7 @@ export interface SimulatedNodesOptions {
   readonly prefix?: string;
   /** Default: one per processor. */
   readonly processes?: number;
-  /** Requests in flight at once, while registering and configuring. Default 16. */
+  /** Requests in flight at once, while registering and configuring. Default 32. */
   readonly parallel?: number;
 }
 
@@ -25,20 +25,23 @@ export interface SimulatedNodes {
   stop(): Promise<void>;
 }
 
+export interface PreparedNodes extends SimulatedNodes {
+  /** Resolves when all have connected; whether the server finds them available is its own business. */
+  connect(): Promise<void>;
+}
+
 /** Nodes one process may hold: two open files each, and room for the rest. */
 const NODES_PER_PROCESS = 8_000;
 const NAME_DIGITS = 5;
-const PARALLEL = 16;
+const PARALLEL = 32;
 
 /**
- * Registers `count` nodes and connects them, each on a CURVE connection of its own, from child processes. They answer
- * every command with success at once (see `noOp`) and heartbeat as the server's configuration says. All share one RSA
- * key, because making thousands takes minutes; session and CURVE keys are their own. They do not subscribe to the
- * server's heartbeat: the broadcast is no part of this load.
- *
- * Resolves when all have connected; whether the server finds them available is its own business.
+ * Registers `count` nodes and makes them ready to connect, each on a CURVE connection of its own, from child
+ * processes. They answer every command with success at once (see `noOp`), heartbeat as the server's configuration says,
+ * and come back to a server that was restarted. All share one RSA key, because making thousands takes minutes; session
+ * and CURVE keys are their own. The nodes of a process share one subscription to the server's heartbeat.
  */
-export async function startSimulatedNodes(options: SimulatedNodesOptions): Promise<SimulatedNodes> {
+export async function prepareSimulatedNodes(options: SimulatedNodesOptions): Promise<PreparedNodes> {
   const { server, org, count } = options;
   const parallel = options.parallel ?? PARALLEL;
   const names = Array.from({ length: count }, (_, n) => nodeName(options.prefix ?? 'sim', n));
@@ -60,13 +63,30 @@ export async function startSimulatedNodes(options: SimulatedNodesOptions): Promi
       parallel: Math.ceil(parallel / processes),
     })),
   );
+  return stoppedUnless(batches, async () => {
+    await batches.ready;
+    return {
+      names,
+      connect: () => stoppedUnless(batches, () => batches.connect()),
+      stop: () => batches.stop(),
+    };
+  });
+}
+
+/** The same, connected. */
+export async function startSimulatedNodes(options: SimulatedNodesOptions): Promise<SimulatedNodes> {
+  const nodes = await prepareSimulatedNodes(options);
+  await nodes.connect();
+  return nodes;
+}
+
+async function stoppedUnless<T>(batches: Batches, work: () => Promise<T>): Promise<T> {
   try {
-    await batches.connected;
+    return await work();
   } catch (error) {
     await batches.stop();
     throw error;
   }
-  return { names, stop: () => batches.stop() };
 }
 
 export function nodeName(prefix: string, n: number): string {

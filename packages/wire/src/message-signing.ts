@@ -2,6 +2,8 @@ import {
   constants,
   createHash,
   createHmac,
+  createSecretKey,
+  type KeyObject,
   privateEncrypt,
   publicDecrypt,
   sign,
@@ -22,8 +24,16 @@ export function verifyHmac(key: Uint8Array, signature: string, ...parts: readonl
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
+/** Parsed keys by their bytes' own object: a session signs many messages, and importing costs as much as signing. */
+const secretKeys = new WeakMap<Uint8Array, KeyObject>();
+
 function hmac(key: Uint8Array, parts: readonly (Uint8Array | string)[]): Buffer {
-  const code = createHmac('sha256', key);
+  let secret = secretKeys.get(key);
+  if (secret === undefined) {
+    secret = createSecretKey(key);
+    secretKeys.set(key, secret);
+  }
+  const code = createHmac('sha256', secret);
   for (const part of parts) code.update(part);
   return code.digest();
 }

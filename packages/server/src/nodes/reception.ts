@@ -105,7 +105,8 @@ export class Reception {
     body: Uint8Array,
   ): { agreed: AgreedSession; opened: OpenedAgentMessage } {
     const limits = { now: this.#deps.clock.now(), maxSkewMs: this.#deps.maxSkewMs };
-    let refused: Dropped = new Dropped('no_session');
+    // Made only when it is thrown: an error takes a picture of the stack.
+    let refused: Dropped | null = null;
     for (const agreed of candidates(node.sessions, dialect)) {
       try {
         return { agreed, opened: dialects[dialect].openAgent(header, body, agreed.session, limits) };
@@ -115,7 +116,7 @@ export class Reception {
         refused = error;
       }
     }
-    throw refused;
+    throw refused ?? new Dropped('no_session');
   }
 
   #remember(node: KnownNode, key: string, channel: Channel, identity: Uint8Array): void {

@@ -21,7 +21,9 @@ export class LiveJob {
   /** Incarnation each node had when it was claimed. */
   readonly incarnations = new Map<string, string | null>();
   /** Nodes that became ready, first come first served; entries may have gone stale. */
-  readonly readyQueue: string[] = [];
+  #readyQueue: string[] = [];
+  /** How many of the queue were taken: cutting its head off for each would move all the others. */
+  #taken = 0;
   /** Number of the last event. */
   seq = 0;
   /** Time of the last event: never goes back, whatever the clock does. */
@@ -65,17 +67,20 @@ export class LiveJob {
     if (from !== null) tally[from] -= 1;
     if (to !== null) tally[to] += 1;
     this.tally = tally;
-    if (to === 'ready') this.readyQueue.push(name);
+    if (to === 'ready') this.#readyQueue.push(name);
   }
 
   /** Takes the next node that is still ready and waiting for its start. */
   nextReady(): string | undefined {
-    for (;;) {
-      const name = this.readyQueue.shift();
-      if (name === undefined) return undefined;
-      const node = this.nodes.get(name);
+    while (this.#taken < this.#readyQueue.length) {
+      const name = this.#readyQueue[this.#taken];
+      this.#taken += 1;
+      const node = name === undefined ? undefined : this.nodes.get(name);
       if (node?.status === 'ready' && !node.starting) return name;
     }
+    this.#readyQueue = [];
+    this.#taken = 0;
+    return undefined;
   }
 
   cancelTimers(): void {

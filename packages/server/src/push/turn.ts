@@ -188,9 +188,16 @@ export function dialectOf({ nodes }: Pick<TurnDeps, 'nodes'>, job: LiveJob, name
   return dialects[nodes.get(job.org.id, name)?.dialect ?? 'native'];
 }
 
+/** The same for every step of a job, and steps are many. */
+const rules = new WeakMap<LiveJob, JobRules>();
+
 function rulesOf(job: LiveJob, { heartbeat, push }: PushControllerDeps['config']): JobRules {
+  const known = rules.get(job);
+  if (known !== undefined) return known;
   const abortingTimeout = push.aborting_timeout ?? heartbeat.interval * heartbeat.offline_threshold + 5;
-  return { ...job.spec, abortingTimeout };
+  const made = { ...job.spec, abortingTimeout };
+  rules.set(job, made);
+  return made;
 }
 
 function endingOf({ state }: LiveJob): FinalJobStatus {

@@ -4,9 +4,11 @@
  * {"figure","value","unit","target","floor","ratio",…}. Progress goes to stderr.
  */
 import { parseArgs } from 'node:util';
+import * as connect from './connect.mjs';
+import * as idle from './idle.mjs';
 import * as pushNoop from './push-noop.mjs';
 
-const figures = { 'push-noop': pushNoop };
+const figures = { connect, idle, 'push-noop': pushNoop };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -15,11 +17,13 @@ const { values, positionals } = parseArgs({
     help: { type: 'boolean', short: 'h', default: false },
     nodes: { type: 'string' },
     rounds: { type: 'string' },
+    seconds: { type: 'string' },
+    profile: { type: 'string' },
     'database-url': { type: 'string' },
   },
 });
 
-const usage = `Usage: npm run bench -- FIGURE [--nodes N] [--rounds N] [--database-url URL]
+const usage = `Usage: npm run bench -- FIGURE [--nodes N] [--rounds N] [--seconds N] [--profile DIR] [--database-url URL]
        npm run bench -- --list`;
 
 if (values.list) {
@@ -28,12 +32,13 @@ if (values.list) {
   console.error(usage);
   process.exitCode = values.help ? 0 : 2;
 } else {
+  const { run, defaults } = figures[positionals[0]];
   const options = {
-    nodes: whole('nodes', 1000),
-    rounds: whole('rounds', 5),
+    ...Object.fromEntries(Object.entries(defaults).map(([name, value]) => [name, whole(name, value)])),
     databaseUrl: values['database-url'],
+    profile: values.profile,
   };
-  for await (const line of figures[positionals[0]].run(options)) console.log(JSON.stringify(line));
+  for await (const line of run(options)) console.log(JSON.stringify(line));
 }
 
 function whole(name, fallback) {

@@ -4,45 +4,80 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 
 const MUSTER = fileURLToPath(new URL('../packages/cli/bin/muster.js', import.meta.url));
+const PROFILER = new URL('./profiler.mjs', import.meta.url).href;
 const LOOK_EVERY_MS = 50;
 const PATIENCE_MS = 120_000;
 
 /**
  * A real `muster server` in a scratch directory; with `databaseUrl` in a database of its own on that PostgreSQL.
- * @returns {Promise<{url: string, admin: {name: string, privateKey: string}, stop: () => Promise<void>}>}
+ * `profile`: directory for CPU profiles of the server process, of what runs between two calls of `profile`.
  */
-export async function startServer({ databaseUrl, flags = [] }) {
+export async function startServer({ databaseUrl, profile, flags = [] }) {
   const dir = mkdtempSync(join(tmpdir(), 'muster-bench-'));
   const database = databaseUrl === undefined ? undefined : await createDatabase(databaseUrl);
   const [http, heartbeat, command] = [await freePort(), await freePort(), await freePort()];
   const args = ['server', '--data-dir', dir, '--http', `127.0.0.1:${http}`, '--log-level', 'warn'];
   args.push('--heartbeat', `tcp://127.0.0.1:${heartbeat}`, '--command', `tcp://127.0.0.1:${command}`, ...flags);
   if (database !== undefined) args.push('--database-url', database.url);
-  const child = spawn(process.execPath, [MUSTER, ...args], { cwd: dir, stdio: ['ignore', 'ignore', 'inherit'] });
-  const exited = once(child, 'exit');
-  const stop = async () => {
-    child.kill('SIGTERM');
-    await exited;
-    await database?.drop();
-    rmSync(dir, { recursive: true, force: true });
-  };
+  const nodeArgs = profile === undefined ? [] : ['--import', PROFILER];
+  const env = { ...process.env, ...(profile === undefined ? {} : { MUSTER_BENCH_PROFILE: resolve(profile) }) };
   const url = `http://127.0.0.1:${http}`;
-  try {
+  let child;
+  let exited;
+
+  const start = async () => {
+    child = spawn(process.execPath, [...nodeArgs, MUSTER, ...args], {
+      cwd: dir,
+      env,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    exited = once(child, 'exit');
     const answered = until('the server to answer', async () => (await fetch(`${url}/_status`)).ok);
     const gone = exited.then(([code]) => Promise.reject(new Error(`the server exited with ${code}`)));
     // Who loses the race is heard of no more.
     for (const loser of [answered, gone]) loser.catch(() => undefined);
     await Promise.race([answered, gone]);
+  };
+  const end = async (signal = 'SIGTERM') => {
+    child.kill(signal);
+    await exited;
+  };
+  const stop = async () => {
+    await end();
+    await database?.drop();
+    rmSync(dir, { recursive: true, force: true });
+  };
+  try {
+    await start();
   } catch (error) {
     await stop();
     throw error;
   }
-  return { url, admin: { name: 'admin', privateKey: readFileSync(join(dir, 'admin.pem'), 'utf8') }, stop };
+  const admin = { name: 'admin', privateKey: readFileSync(join(dir, 'admin.pem'), 'utf8') };
+  return {
+    url,
+    admin,
+    /** For commands of the CLI. */
+    cliConfig: join(dir, 'cli.json'),
+    get pid() {
+      return child.pid;
+    },
+    /** Begins a profile, or ends one. */
+    profile() {
+      if (profile !== undefined) child.kill('SIGUSR2');
+    },
+    /** With the same data and addresses, as after a crash. Resolves when it answers again. */
+    async restart() {
+      await end('SIGKILL');
+      await start();
+    },
+    stop,
+  };
 }
 
 export async function freePort() {

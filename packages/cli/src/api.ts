@@ -1,23 +1,14 @@
+import type { FinalJobStatus, JobNodeStatus, JobStatus } from '@muster/server';
+
 /** Shapes of the API's answers that the CLI reads. Fields it does not read are left out. */
 
-export type JobNodeStatus =
-  | 'new'
-  | 'ready'
-  | 'running'
-  | 'succeeded'
-  | 'failed'
-  | 'aborted'
-  | 'crashed'
-  | 'nacked'
-  | 'unavailable'
-  | 'was_ready'
-  | 'timed_out';
+export type { JobNodeStatus };
 
 /** A job as `GET …/jobs/ID?detail=true` shows it. */
 export interface Job {
   readonly id: string;
   readonly command: string;
-  readonly status: string;
+  readonly status: JobStatus;
   readonly run_timeout: number;
   readonly created_at: string;
   readonly updated_at: string;
@@ -50,10 +41,39 @@ export interface NodeState {
   readonly reason: string;
 }
 
-const FINAL_JOB_STATUSES = new Set(['complete', 'quorum_failed', 'timed_out', 'aborted', 'crashed']);
+/** By status: will it not change any more? The types make sure that none is forgotten. */
+const JOB_ENDS: Readonly<Record<Exclude<JobStatus, FinalJobStatus>, false> & Record<FinalJobStatus, true>> = {
+  new: false,
+  voting: false,
+  running: false,
+  complete: true,
+  quorum_failed: true,
+  timed_out: true,
+  aborted: true,
+  crashed: true,
+};
+
+const NODE_ENDS: Readonly<Record<JobNodeStatus, boolean>> = {
+  new: false,
+  ready: false,
+  running: false,
+  succeeded: true,
+  failed: true,
+  aborted: true,
+  crashed: true,
+  nacked: true,
+  unavailable: true,
+  was_ready: true,
+  timed_out: true,
+};
 
 export function isFinal(job: Pick<Job, 'status'>): boolean {
-  return FINAL_JOB_STATUSES.has(job.status);
+  return JOB_ENDS[job.status];
+}
+
+/** The node's part in the job is over. */
+export function hasEnded(status: JobNodeStatus): boolean {
+  return NODE_ENDS[status];
 }
 
 /** How many nodes of the job have each status. */

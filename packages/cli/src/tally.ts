@@ -1,4 +1,4 @@
-import type { Job, JobNodeStatus } from './api.js';
+import { hasEnded, type Job, type JobNodeStatus } from './api.js';
 import type { FeedEvent } from './sse.js';
 
 /**
@@ -21,17 +21,6 @@ const AFTER_RUN: Readonly<Record<string, JobNodeStatus>> = {
   timed_out: 'timed_out',
   aborted: 'aborted',
 };
-
-const FINAL: ReadonlySet<JobNodeStatus> = new Set([
-  'succeeded',
-  'failed',
-  'aborted',
-  'crashed',
-  'nacked',
-  'unavailable',
-  'was_ready',
-  'timed_out',
-]);
 
 /**
  * Where the nodes of a job stand, followed through its event feed. Every event costs the same, so it serves ten nodes
@@ -59,7 +48,7 @@ export class Tally {
   /** Nodes that will not change any more. */
   get ended(): number {
     let ended = 0;
-    for (const [status, count] of this.#counts) if (FINAL.has(status)) ended += count;
+    for (const [status, count] of this.#counts) if (hasEnded(status)) ended += count;
     return ended;
   }
 
@@ -103,7 +92,7 @@ export class Tally {
     if (typeof node !== 'string' || status === undefined) return;
     const before = this.#nodes.get(node);
     // A finished node that goes down is mentioned again (sheet §6.2) but keeps its status.
-    if (before !== undefined && FINAL.has(before)) return;
+    if (before !== undefined && hasEnded(before)) return;
     this.#set(node, status);
   }
 

@@ -72,7 +72,7 @@ test.each(['failed', 'crashed', 'timed_out', 'aborted', 'was_ready'] as const)(
   },
 );
 
-test.each(['quorum_failed', 'timed_out', 'aborted', 'crashed', 'running'])(
+test.each(['quorum_failed', 'timed_out', 'aborted', 'crashed', 'running'] as const)(
   'sheet §8.4: a job that is %s is no success',
   (status) => {
     expect(isSuccess({ status, nodes: { succeeded: ['a'] } })).toBe(false);

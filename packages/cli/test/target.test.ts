@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { jobRequest } from '../src/commands/push/request.js';
 import { rerunStatuses } from '../src/commands/push/rerun.js';
-import { chooseTarget } from '../src/commands/push/target.js';
+import { chooseTarget, rerunOf } from '../src/commands/push/target.js';
 
 test('a query and a command after --', () => {
   expect(chooseTarget(['role:web'], ['uname', '-a'], {})).toEqual({
@@ -107,6 +107,13 @@ test('sheet §0.3: a file of more than 100,000 bytes is not sent', () => {
 
 test('no command is a usage error', () => {
   expect(() => jobRequest({ target: { nodes: ['a'] }, words: [] }, {}, directory)).toThrow(/no command/);
+});
+
+test('--rerun names an earlier job; --failed and --missing say which of its nodes', () => {
+  expect(rerunOf({ rerun: 'J', failed: true })).toBe('J');
+  expect(rerunOf({ node: ['a'] })).toBeNull();
+  expect(() => rerunOf({ missing: true })).toThrow(/need --rerun/);
+  expect(() => rerunOf({ rerun: 'J', node: ['a'] })).toThrow(/in one way/);
 });
 
 test('a rerun takes what failed, what was missing, or both', () => {

@@ -1,13 +1,14 @@
 import { MusterError } from '@muster/wire';
 import type { Command } from 'commander';
 import type { JobNodeStatus } from '../../api.js';
-import { clientCommand, collect, does, type Shell } from '../../shell.js';
+import { type Call, clientCommand, collect, does, type Shell } from '../../shell.js';
 import { addJobFlags } from './job-flags.js';
 import { type LaunchOptions, launch } from './launch.js';
 import { type JobOptions, jobRequest } from './request.js';
 import { readJob } from './watching.js';
 
-interface RerunOptions extends JobOptions, LaunchOptions {
+/** Which nodes of the earlier job. */
+export interface RerunChoice {
   readonly failed?: boolean;
   readonly missing?: boolean;
   readonly status?: readonly string[];
@@ -15,6 +16,11 @@ interface RerunOptions extends JobOptions, LaunchOptions {
 
 const FAILED: readonly JobNodeStatus[] = ['failed', 'crashed', 'timed_out', 'aborted'];
 const MISSING: readonly JobNodeStatus[] = ['nacked', 'unavailable', 'was_ready'];
+
+export const RERUN_FLAGS = {
+  failed: 'nodes that failed, crashed, timed out or were aborted',
+  missing: 'nodes that refused, were unavailable or were never started',
+} as const;
 
 export function addRerun(push: Command, shell: Shell): void {
   const command = clientCommand(push, {
@@ -28,30 +34,43 @@ export function addRerun(push: Command, shell: Shell): void {
   });
   command
     .usage('[options] JOB [-- COMMAND...]')
-    .option('--failed', 'nodes that failed, crashed, timed out or were aborted')
-    .option('--missing', 'nodes that refused, were unavailable or were never started')
+    .option('--failed', RERUN_FLAGS.failed)
+    .option('--missing', RERUN_FLAGS.missing)
     .option('--status <status>', 'nodes with this status; may be repeated', collect);
   addJobFlags(command);
-  does<RerunOptions>(
+  does<RerunChoice & JobOptions & LaunchOptions>(
     command,
     shell,
     async (call) => {
       const [id = '', ...others] = call.args;
-      const statuses = rerunStatuses(call.options);
-      const words = call.words ?? others;
-      const earlier = await readJob(call, id);
-      const chosen = {
-        target: { from_job: { id: earlier.id, statuses } },
-        words: words.length > 0 ? words : [earlier.command],
-      };
-      return launch(call, chosen.target, jobRequest(chosen, call.options, call.world.cwd));
+      return rerun(call, id, others);
     },
     { words: true },
   );
 }
 
+/** The earlier job's own command, unless another follows, with or without `--`. `push rerun JOB` and `push start --rerun JOB`. */
+export async function rerun(
+  call: Call<RerunChoice & JobOptions & LaunchOptions>,
+  id: string,
+  operands: readonly string[],
+): Promise<number> {
+  const [stray] = operands;
+  if (call.words !== undefined && stray !== undefined) {
+    throw new MusterError('usage', { reason: `'${stray}' is neither the earlier job nor, after --, its command` });
+  }
+  const words = call.words ?? operands;
+  const statuses = rerunStatuses(call.options);
+  const earlier = await readJob(call, id);
+  const chosen = {
+    target: { from_job: { id: earlier.id, statuses } },
+    words: words.length > 0 ? words : [earlier.command],
+  };
+  return launch(call, chosen.target, jobRequest(chosen, call.options, call.world.cwd));
+}
+
 /** Without a choice, everything that did not succeed. */
-export function rerunStatuses(options: Pick<RerunOptions, 'failed' | 'missing' | 'status'>): string[] {
+export function rerunStatuses(options: RerunChoice): string[] {
   const chosen = [
     ...(options.failed === true ? FAILED : []),
     ...(options.missing === true ? MISSING : []),

@@ -3,7 +3,10 @@ import { clientCommand, does, type Shell } from '../../shell.js';
 import { addJobFlags } from './job-flags.js';
 import { type LaunchOptions, launch } from './launch.js';
 import { type JobOptions, jobRequest } from './request.js';
-import { chooseTarget, type TargetOptions } from './target.js';
+import { RERUN_FLAGS, rerun } from './rerun.js';
+import { chooseTarget, rerunOf, type TargetOptions } from './target.js';
+
+type StartOptions = TargetOptions & JobOptions & LaunchOptions;
 
 export function addStart(push: Command, shell: Shell): void {
   const command = clientCommand(push, {
@@ -14,6 +17,7 @@ export function addStart(push: Command, shell: Shell): void {
       'muster push start --node web1 web2 --capture -- uname -a',
       'muster push start --node-group canaries --detach -- chef-client',
       'muster push start --from-job JOB --job-status failed,crashed -- chef-client',
+      'muster push start --rerun JOB --failed --missing',
       "muster push start 'name:web*' --dry-run -- chef-client",
       `muster push start '*:*' --file patch.sh --yes -- 'sh "$MUSTER_JOB_FILE"'`,
     ],
@@ -23,12 +27,20 @@ export function addStart(push: Command, shell: Shell): void {
     .option('--node <name...>', 'run on these nodes')
     .option('--node-group <name>', 'run on the nodes of this group')
     .option('--from-job <id>', 'run on nodes of an earlier job …')
-    .option('--job-status <status>', '… that ended so; several separated by commas');
+    .option('--job-status <status>', '… that ended so; several separated by commas')
+    .option(
+      '--rerun <job>',
+      'as `push rerun JOB`: an earlier job again, where it did not succeed; its command unless given',
+    )
+    .option('--failed', `with --rerun: only ${RERUN_FLAGS.failed}`)
+    .option('--missing', `with --rerun: only ${RERUN_FLAGS.missing}`);
   addJobFlags(command);
-  does<TargetOptions & JobOptions & LaunchOptions>(
+  does<StartOptions>(
     command,
     shell,
     async (call) => {
+      const earlier = rerunOf(call.options);
+      if (earlier !== null) return rerun(call, earlier, call.args);
       const chosen = chooseTarget(call.args, call.words, call.options);
       return launch(call, chosen.target, jobRequest(chosen, call.options, call.world.cwd));
     },

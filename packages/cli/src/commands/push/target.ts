@@ -5,6 +5,19 @@ export interface TargetOptions {
   readonly nodeGroup?: string;
   readonly fromJob?: string;
   readonly jobStatus?: string;
+  readonly rerun?: string;
+  readonly failed?: boolean;
+  readonly missing?: boolean;
+}
+
+/** The job to run again, when that is how the nodes are chosen. */
+export function rerunOf(options: TargetOptions): string | null {
+  if (options.rerun === undefined) {
+    if (options.failed !== true && options.missing !== true) return null;
+    throw new MusterError('usage', { reason: '--failed and --missing need --rerun' });
+  }
+  if (targetOfFlags(options) === null) return options.rerun;
+  throw new MusterError('usage', { reason: 'choose nodes in one way: --rerun, or another flag' });
 }
 
 /** The part of a POST jobs body that chooses the nodes; exactly one way. */

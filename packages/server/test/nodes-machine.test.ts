@@ -277,6 +277,16 @@ describe('§4.4, N3 Liveness', () => {
     expect(run([beat(5000), beat(6100)]).status).toBe('up');
   });
 
+  test('silence is noticed in time when the clock is set back', () => {
+    const up = run([configured, beat(1_000_000)]);
+    expect(run([sweep(0), sweep(2999)], up).status).toBe('up');
+    expect(run([sweep(0), sweep(3000)], up).status).toBe('down');
+  });
+
+  test('a node comes up again in time when the clock is set back', () => {
+    expect(run([beat(1_000_000), beat(0), beat(1000)]).status).toBe('up');
+  });
+
   test('being judged down uses up an unused configuration', () => {
     expect(run([configured, beat(0), configured, sweep(3000), beat(4000)]).status).toBe('down');
   });

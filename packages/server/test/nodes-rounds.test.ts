@@ -37,3 +37,22 @@ test('none comes after it was cancelled, also from within a round', () => {
   expect(rounds).toBe(1);
   expect(clock.pending).toBe(0);
 });
+
+test('a clock that is set back does not stretch a round', () => {
+  let now = 1_000_000;
+  const delays: number[] = [];
+  let due: (() => void) | null = null;
+  const clock = {
+    now: () => now,
+    after(delayMs: number, work: () => void) {
+      delays.push(delayMs);
+      due = work;
+      return { cancel: () => undefined };
+    },
+  };
+  every(clock, 100, () => undefined);
+  now = 0;
+  (due as (() => void) | null)?.();
+  (due as (() => void) | null)?.();
+  expect(delays).toEqual([100, 100, 100]);
+});

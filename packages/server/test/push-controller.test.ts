@@ -1,5 +1,5 @@
 import type { Store } from '@muster/store';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Nodes } from '../src/nodes/index.js';
 import { createPushController } from '../src/push/controller.js';
 import type { FeedPort, PushControllerService } from '../src/push/ports.js';
@@ -186,4 +186,28 @@ test('a defect in what leaves after a commit harms neither the server nor the jo
   agent.send({ type: 'started', jobId: A });
   expect(await standing(A)).toEqual(['running', null]);
   expect(logged.splice(0)).toEqual(['the effects of a transition failed']);
+});
+
+test('a start that a heartbeat makes the server repeat waits until the first one is stored', async () => {
+  await agent.becomeIdle();
+  let stored: (() => void) | null = null;
+  const { store } = fixture;
+  const slow: Store = {
+    ...store,
+    persist: (writes) => {
+      const starting = writes.some(({ statement, row }) => statement.table === 'job_nodes' && row.starting === 1);
+      if (!starting) return store.persist(writes);
+      return new Promise<void>((resolve) => {
+        stored = resolve;
+      }).then(() => store.persist(writes));
+    },
+  };
+  push(fixture.nodes, slow);
+  await start(A);
+  agent.send({ type: 'ack', jobId: A });
+  agent.send({ type: 'heartbeat', state: 'waiting', jobId: A, last: null });
+  await fixture.stored();
+  expect(agent.heard).toEqual(['prepare']);
+  (stored as (() => void) | null)?.();
+  await vi.waitFor(() => expect(agent.heard).toEqual(['prepare', 'start', 'start']));
 });

@@ -142,6 +142,15 @@ describe('limits on starting (Push Jobs §5.3, §8.1.4)', () => {
     expect(early.job).toBe(first.job);
   });
 
+  it('goes on at its rate when the clock is set back', () => {
+    const limited = { ...rules, startRate: 2 };
+    const { effects } = stepJob({ ...running, nextStartAt: 100_000 }, tally({ ready: 5 }), limited, {
+      type: 'wake',
+      now: 1000,
+    });
+    expect(effects).toEqual([{ type: 'wake_at', at: 1500 }]);
+  });
+
   it('does not save up starts while other limits hold it back', () => {
     const limited = { ...rules, startRate: 10 };
     const { effects } = stepJob({ ...running, nextStartAt: 0 }, tally({ ready: 50 }), limited, {

@@ -177,6 +177,7 @@ export class Chaos {
     world.serverSkewMs = this.#random.between(-SKEW_MS, SKEW_MS);
     world.trace.say(() => `the clock of the server is set ${Math.round(world.serverSkewMs)} ms wrong`);
     if (world.server !== null) world.server.process.skewMs = world.serverSkewMs;
+    world.attentiveFrom = world.timeline.now;
     world.deadlines.postpone(Math.abs(world.serverSkewMs - before));
   }
 }

@@ -27,6 +27,8 @@ const IDLE: ChefState = { kind: 'idle' };
 const REQUEST_MS = 5_000;
 const RETRY_MS = 3_000;
 const IDLE_POLL_MS = 5_000;
+/** A client that runs something does not ask again, so one that lost its connection is lost for as long. */
+const LONGEST_MS = 20_000;
 /** A client that hears nothing on a new connection asks again (sheet §5.5). */
 const FIRST_ROUNDS_MS = 4_000;
 
@@ -240,7 +242,7 @@ export class ChefProcess {
   #run(jobId: string, command: string): void {
     const [, , ms = '0', status = '0'] = command.split(' ');
     this.#room.begin(jobId);
-    const timer = this.process.clock.after(Number(ms), () => {
+    const timer = this.process.clock.after(Math.min(Number(ms), LONGEST_MS), () => {
       this.#state = IDLE;
       const outcome = status === '0' ? 'succeeded' : 'failed';
       const result = { jobId, outcome, exitCode: null, signal: null, reason: null } as const;

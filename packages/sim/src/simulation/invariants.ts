@@ -30,6 +30,22 @@ export function checkOwners(server: ServerProcess, ledger: Ledger, report: Repor
   }
 }
 
+/** Push Jobs §4.4: a node that cannot be heard is down after the threshold, and `most` says how late that may be. */
+export function checkSilence(
+  server: ServerProcess,
+  places: readonly Place[],
+  now: number,
+  attentiveFrom: number,
+  most: number,
+  report: Report,
+): void {
+  for (const { plan, audibleAt } of places) {
+    const silence = now - Math.max(audibleAt, attentiveFrom);
+    if (silence <= most || server.nodes.registry.get(ORG.id, plan.name)?.status !== 'up') continue;
+    report(new Violation('liveness', `${plan.name} is up after ${Math.round(silence)} ms of silence`));
+  }
+}
+
 /** What each job's nodes have been seen to commit to, and what they ran. */
 export class Commands {
   readonly #ledger: Ledger;

@@ -14,6 +14,8 @@ export interface Place {
   /** What its clock is ahead. */
   skewMs: number;
   agent: AgentProcess | ChefProcess | null;
+  /** When it last could have been heard. */
+  audibleAt: number;
   /** A clean stop is under way. */
   stopping: boolean;
 }

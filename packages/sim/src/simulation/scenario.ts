@@ -105,7 +105,7 @@ export function makeJob(
   const chosen = names.filter(() => random.chance(0.75));
   const nodes = random.chance(0.1) || chosen.length === 0 ? [...chosen, 'nobody'] : chosen;
   const maybe = <T>(probability: number, value: () => T): T | null => (random.chance(probability) ? value() : null);
-  const durationMs = random.pick([0, 50, 1_000, 6_000, 20_000]);
+  const durationMs = random.pick([0, 50, 1_000, 6_000, 20_000, 600_000]);
   const command = random.chance(0.05)
     ? 'forbidden'
     : `work ${jobId} ${durationMs} ${random.chance(0.2) ? 3 : 0} ${random.pick([0, 10, 3_000, 15_000])}`;

@@ -46,6 +46,7 @@ export class ServerProcess {
   readonly push: PushControllerService;
   /** Everything is loaded and the sockets are open. */
   ready = false;
+  readyAt = 0;
   readonly #world: ServerWorld;
   readonly #store: Store;
   readonly #feeds: PushFeeds;
@@ -103,6 +104,7 @@ export class ServerProcess {
     await this.nodes.start();
     if (!this.process.alive) return;
     this.#world.ledger.started = true;
+    this.readyAt = this.#world.timeline.now;
     this.ready = true;
   }
 

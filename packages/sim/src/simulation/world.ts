@@ -4,7 +4,7 @@ import { MusterError } from '@muster/wire';
 import { AgentProcess, type AgentWorld } from './agent-process.js';
 import { ChefProcess } from './chef-process.js';
 import type { DiskConditions } from './faulty-lane.js';
-import { Commands, checkOwners, Deadlines } from './invariants.js';
+import { Commands, checkOwners, checkSilence, Deadlines } from './invariants.js';
 import { NODE_KEYS, OTHER_NODE_KEYS } from './keys.js';
 import { Ledger, short } from './ledger.js';
 import { MachineRoom } from './machine-room.js';
@@ -44,6 +44,8 @@ export class World {
   readonly disk: DiskConditions;
   server: ServerProcess | null = null;
   serverSkewMs = 0;
+  /** Since when the server watches without a break, by a clock that was not set. */
+  attentiveFrom = 0;
   violation: Violation | null = null;
   steps = 0;
   /** Acknowledged over REST: jobs, and aborts of jobs. */
@@ -78,7 +80,16 @@ export class World {
       });
       const { latencyMs, name } = plan;
       const path = { node: name, latencyMs, cut: false, drop: 0, duplicate: 0, reorder: 0, delayMs: 0 };
-      return { plan, room, path, keys: NODE_KEYS, skewMs: 0, agent: null, stopping: false };
+      return {
+        plan,
+        room,
+        path,
+        keys: NODE_KEYS,
+        skewMs: 0,
+        agent: null,
+        audibleAt: this.timeline.now,
+        stopping: false,
+      };
     });
   }
 
@@ -117,10 +128,20 @@ export class World {
 
   #check(): void {
     const { server } = this;
-    for (const place of this.places) this.commands.observe(place);
+    const { now } = this.timeline;
+    for (const place of this.places) {
+      this.commands.observe(place);
+      const { agent, path } = place;
+      if (agent !== null && agent.process.frozenUntil <= now && !path.cut) place.audibleAt = now + path.delayMs;
+    }
     if (server === null || !server.ready) return;
     checkOwners(server, this.ledger, this.report);
-    if (server.process.frozenUntil <= this.timeline.now) this.deadlines.check(this.timeline.now);
+    if (server.process.frozenUntil > now) {
+      this.attentiveFrom = server.process.frozenUntil;
+      return;
+    }
+    this.deadlines.check(now);
+    checkSilence(server, this.places, now, Math.max(this.attentiveFrom, server.readyAt), this.silenceMs, this.report);
   }
 
   // --- the server
@@ -171,6 +192,12 @@ export class World {
     this.server = null;
     this.#downSince = this.timeline.now;
     this.trace.say(() => 'the server is gone');
+  }
+
+  /** Push Jobs §4.4: after so much silence a node is down, counted from when a returning one can have been heard. */
+  get silenceMs(): number {
+    const { interval, offline_threshold: offline, online_threshold: online } = this.scenario.config.heartbeat;
+    return (2 + online + offline + 1) * interval * 1000 + SLACK_MS;
   }
 
   /** As the shipped controller counts it: until every live node has reported to a new server. */

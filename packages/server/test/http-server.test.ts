@@ -98,6 +98,15 @@ describe('a handler that fails unexpectedly', () => {
 });
 
 describe('logs', () => {
+  it('say once that the server is up', async () => {
+    const lines: string[] = [];
+    const logger = createLogger('info', { write: (line) => void lines.push(line) });
+    const started = await startTestServer({ logger });
+    await started.stop();
+    const said = lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
+    expect(said).toEqual(['muster server is up', 'muster server has stopped']);
+  });
+
   it('never hold signatures, tokens or keys', () => {
     const lines: string[] = [];
     const logger = createLogger('info', { write: (line) => void lines.push(line) });

@@ -58,7 +58,8 @@ export async function createApp(deps: AppDeps): Promise<App> {
     sendError(known, request, reply);
   };
   const app: App = fastify({
-    loggerInstance: logger,
+    // Its own, so that its level can be changed.
+    loggerInstance: logger.child({}),
     logController: new LogController({ disableRequestLogging: true }),
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',

@@ -37,7 +37,8 @@ export interface NodeState {
   readonly node_name: string;
   readonly status: 'up' | 'down';
   readonly availability: 'available' | 'unavailable';
-  readonly updated_at: string;
+  /** When its owner, and with it its availability, last changed. */
+  readonly owner_since: string;
   readonly reason: string;
 }
 

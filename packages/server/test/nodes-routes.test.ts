@@ -179,6 +179,7 @@ describe('NODES: node states (sheet §9.6, Push Jobs §6.5, §6.6)', () => {
     status: 'down',
     availability: 'unavailable',
     updated_at: 'Sun, 16 Sep 2012 00:00:00 GMT',
+    owner_since: 'Sun, 16 Sep 2012 00:00:00 GMT',
     reason: 'never seen',
   };
 

@@ -78,7 +78,7 @@ function addList(node: Command, shell: Shell): void {
 function nodeStates(call: Call<object>, nodes: readonly NodeState[]): void {
   call.out.table(
     ['Node name', 'Status', 'Availability', 'Since', 'Reason'],
-    nodes.map((one) => [one.node_name, one.status, one.availability, timeText(one.updated_at), one.reason]),
+    nodes.map((one) => [one.node_name, one.status, one.availability, timeText(one.owner_since), one.reason]),
     2,
   );
 }
@@ -96,7 +96,7 @@ function addShow(node: Command, shell: Shell): void {
     const rows: [string, string][] = [
       ['Node', found.node_name],
       ['Status', `${found.status}, ${found.availability}`],
-      ['Since', timeText(found.updated_at)],
+      ['Since', timeText(found.owner_since)],
       ['Reason', found.reason],
       ['Protocol', found.dialect ?? '-'],
       ['Incarnation', found.incarnation ?? '-'],

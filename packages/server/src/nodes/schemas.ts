@@ -10,7 +10,8 @@ const stateFields = {
   node_name: Type.String(),
   status: Type.Union([Type.Literal('up'), Type.Literal('down')]),
   availability: Type.Union([Type.Literal('available'), Type.Literal('unavailable')]),
-  updated_at: date,
+  updated_at: Type.String({ description: 'RFC 1123; when `status` last changed' }),
+  owner_since: Type.String({ description: 'RFC 1123; when its owner last changed, and with it its availability' }),
   reason: Type.String({ description: 'Why it is in this state' }),
 };
 
@@ -20,7 +21,6 @@ export const NodeDetail = Type.Object({
   ...stateFields,
   owner: Type.Union([Type.Literal('down'), Type.Literal('rehab'), Type.Literal('idle'), Type.Literal('job')]),
   job_id: Type.Optional(Type.String({ description: 'The job that owns it' })),
-  owner_since: date,
   state: nullable(Type.String({ description: 'What the agent says it is doing' })),
   heard_at: nullable(date),
   incarnation: nullable(Type.String()),

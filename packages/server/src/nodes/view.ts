@@ -2,13 +2,17 @@ import { isAvailable } from './availability.js';
 import type { KnownNode } from './known-node.js';
 import type { NodeView } from './types.js';
 
-/** Superset of both lineages (N4). `updated_at` tells when `status` last changed (Push Jobs §6.6). */
+/**
+ * Superset of both lineages (N4). `updated_at` tells when `status` last changed (Push Jobs §6.6), `owner_since` when the
+ * node came into the hands it is in, which decide whether it takes jobs.
+ */
 export function nodeState(node: NodeView) {
   return {
     node_name: node.name,
     status: node.status,
     availability: isAvailable(node) ? ('available' as const) : ('unavailable' as const),
     updated_at: rfc1123(node.statusAt),
+    owner_since: rfc1123(node.ownerAt),
     reason: node.reason,
   };
 }
@@ -19,7 +23,6 @@ export function nodeDetail(node: KnownNode) {
     ...nodeState(node),
     owner: node.owner.kind,
     ...(node.owner.kind === 'job' && { job_id: node.owner.jobId }),
-    owner_since: rfc1123(node.ownerAt),
     state: node.state,
     heard_at: node.heardAt === null ? null : rfc1123(node.heardAt),
     incarnation: node.incarnation,

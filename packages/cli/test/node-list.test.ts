@@ -1,0 +1,21 @@
+import { afterEach, expect, test } from 'vitest';
+import { run } from '../src/run.js';
+import { timeText } from '../src/summary.js';
+import { type ApiServer, apiServer, json } from './support/api-server.js';
+import { testWorld } from './support/world.js';
+
+let server: ApiServer | undefined;
+afterEach(() => server?.close());
+
+test('node list says since when each node is in its present availability', async () => {
+  const up = 'Sun, 16 Sep 2012 00:00:00 GMT';
+  const rehab = 'Mon, 17 Sep 2012 10:30:00 GMT';
+  const node = { node_name: 'web1', status: 'up', availability: 'unavailable', reason: 'in rehab' };
+  server = await apiServer({
+    'GET /organizations/o/pushy/node_states': json([{ ...node, updated_at: up, owner_since: rehab }]),
+  });
+  const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+  expect(await run(['node', 'list'], world)).toBe(0);
+  expect(world.out()).toContain(timeText(rehab));
+  expect(world.out()).not.toContain(timeText(up));
+});

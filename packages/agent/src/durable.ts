@@ -23,7 +23,7 @@ export async function writeDurably(path: string, content: string, mode = 0o600):
   await syncDirectory(dirname(path));
 }
 
-export async function removeDurably(path: string): Promise<void> {
+async function removeDurably(path: string): Promise<void> {
   try {
     await unlink(path);
   } catch (error) {

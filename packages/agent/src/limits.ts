@@ -32,8 +32,6 @@ export const OUTPUT_DRAIN_MS = 15_000;
 /** After the command itself has ended, how long a daemon it left behind may hold its output open. */
 export const PIPE_GRACE_MS = 1_000;
 
-/** Between TERM and KILL. */
-export const KILL_GRACE_MS = 5_000;
 /** Between looks at the process table while a command is being killed. */
 export const KILL_POLL_MS = 50;
 /** How long start-up waits for what a crash left running. */

@@ -78,7 +78,7 @@ export function hasEnded(status: JobNodeStatus): boolean {
 }
 
 /** How many nodes of the job have each status. */
-export function countsOf(job: Pick<Job, 'nodes'>): Map<JobNodeStatus, number> {
+function countsOf(job: Pick<Job, 'nodes'>): Map<JobNodeStatus, number> {
   const counts = new Map<JobNodeStatus, number>();
   for (const [status, names] of Object.entries(job.nodes ?? {})) counts.set(status as JobNodeStatus, names.length);
   return counts;

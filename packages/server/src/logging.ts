@@ -6,7 +6,7 @@ const SECRETS = ['authorization', 'token', 'password', 'key', 'private_key', 'pr
 const SIGNATURE_HEADER = /^(authorization|cookie|x-ops-authorization-\d+)$/i;
 
 /** Headers without what would let a reader of the log act as the caller. */
-export function redactedHeaders(headers: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function redactedHeaders(headers: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, SIGNATURE_HEADER.test(name) ? '[redacted]' : value]),
   );

@@ -51,7 +51,7 @@ function inGroup(name: string, identity: Identity, groups: Groups): boolean {
 }
 
 /** Has the node group grants at all? Then its nodes are restricted to those who hold one (N13). */
-export function isRestricted(group: NodeGroup): boolean {
+function isRestricted(group: NodeGroup): boolean {
   const { users, clients, groups } = group.execute;
   return users.size + clients.size + groups.size > 0;
 }

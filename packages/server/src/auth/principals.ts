@@ -84,7 +84,7 @@ async function requirePrincipal(trx: Trx, orgId: string | null, type: PrincipalT
   return found.id;
 }
 
-export async function deletePrincipal(trx: Trx, id: string): Promise<void> {
+async function deletePrincipal(trx: Trx, id: string): Promise<void> {
   await trx.deleteFrom('principal_keys').where('principal_id', '=', id).execute();
   await trx.deleteFrom('access_tokens').where('principal_id', '=', id).execute();
   await trx.deleteFrom('org_members').where('principal_id', '=', id).execute();

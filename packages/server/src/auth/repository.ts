@@ -40,7 +40,7 @@ interface MutableMembers extends Members {
   readonly groups: Set<string>;
 }
 
-export const noMembers = (): MutableMembers => ({ users: new Set(), clients: new Set(), groups: new Set() });
+const noMembers = (): MutableMembers => ({ users: new Set(), clients: new Set(), groups: new Set() });
 
 function add(members: MutableMembers, row: MemberRow): void {
   switch (row.kind) {

@@ -27,7 +27,7 @@ function challenge(code: ErrorCode): string | undefined {
 }
 
 /** Exactly the deployed body; code and advice travel in headers, because clients compare whole bodies. */
-export function errorBody(error: MusterError): { error: string | [string] } {
+function errorBody(error: MusterError): { error: string | [string] } {
   return { error: LISTED.has(error.code) ? [error.message] : error.message };
 }
 

@@ -1,3 +1,4 @@
+import { formatRfc1123 } from '@muster/wire';
 import { isAvailable } from './availability.js';
 import type { KnownNode } from './known-node.js';
 import type { NodeView } from './types.js';
@@ -11,8 +12,8 @@ export function nodeState(node: NodeView) {
     node_name: node.name,
     status: node.status,
     availability: isAvailable(node) ? ('available' as const) : ('unavailable' as const),
-    updated_at: rfc1123(node.statusAt),
-    owner_since: rfc1123(node.ownerAt),
+    updated_at: formatRfc1123(node.statusAt),
+    owner_since: formatRfc1123(node.ownerAt),
     reason: node.reason,
   };
 }
@@ -24,16 +25,12 @@ export function nodeDetail(node: KnownNode) {
     owner: node.owner.kind,
     ...(node.owner.kind === 'job' && { job_id: node.owner.jobId }),
     state: node.state,
-    heard_at: node.heardAt === null ? null : rfc1123(node.heardAt),
+    heard_at: node.heardAt === null ? null : formatRfc1123(node.heardAt),
     incarnation: node.incarnation,
     last_end: node.lastEnd,
     dialect: node.dialect,
-    created_at: rfc1123(node.createdAt),
+    created_at: formatRfc1123(node.createdAt),
     facts: node.facts,
     labels: node.labels,
   };
-}
-
-function rfc1123(ms: number): string {
-  return new Date(ms).toUTCString();
 }

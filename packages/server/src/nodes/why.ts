@@ -1,4 +1,4 @@
-import type { DropCause } from '@muster/wire';
+import { type DropCause, formatRfc1123 } from '@muster/wire';
 import { isAvailable } from './availability.js';
 import type { KnownNode } from './known-node.js';
 import { type LivenessRules, missedIntervals } from './machine.js';
@@ -26,7 +26,7 @@ function standing(node: KnownNode, rules: LivenessRules, now: number): string[] 
       return [`${name} is up, but busy with job ${owner.jobId}.`, ...lateness(node, rules, now)];
     case 'rehab':
       return [
-        `${name} is up, but in rehab since ${time(owner.since)} (${ago(now - owner.since)}): ${owner.reason}. ` +
+        `${name} is up, but in rehab since ${formatRfc1123(owner.since)} (${ago(now - owner.since)}): ${owner.reason}. ` +
           'It is sent abort until it acknowledges.',
         ...(node.state === 'terminating' ? ['It says that it is still killing a command.'] : []),
         ...(node.peer === null ? ['It has no connection to the command port now, so the abort cannot reach it.'] : []),
@@ -71,7 +71,7 @@ function hints(node: KnownNode, now: number): string[] {
     found.push(`${ago(now - refused.at)} ago a request of it was refused: ${refusal(refused.code)}.`);
   if (handshakesRefused > 0 && admittedUntil !== null) {
     found.push(
-      `CURVE refused ${handshakesRefused} of its connections: its admission expired at ${time(admittedUntil)}, ` +
+      `CURVE refused ${handshakesRefused} of its connections: its admission expired at ${formatRfc1123(admittedUntil)}, ` +
         'and it must fetch its configuration again.',
     );
   }
@@ -118,10 +118,6 @@ function dropReason(cause: DropCause): string {
     case 'unknown_node':
       return 'it was signed by this node, but named another';
   }
-}
-
-function time(ms: number): string {
-  return new Date(ms).toUTCString();
 }
 
 const UNITS = [

@@ -8,7 +8,7 @@ import type { JobStatus } from './types.js';
 
 /** Query parameters of lists, read into filters. */
 
-export const JOB_STATUSES: ReadonlySet<string> = new Set<JobStatus>([
+const JOB_STATUSES: ReadonlySet<string> = new Set<JobStatus>([
   'new',
   'voting',
   'running',

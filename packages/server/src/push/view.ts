@@ -1,3 +1,4 @@
+import { formatRfc1123 } from '@muster/wire';
 import type { JobNodeRow, JobRow } from './repository.js';
 import type { JobSpec } from './types.js';
 
@@ -7,11 +8,6 @@ export interface JobViewOptions {
   readonly includeFile: boolean;
   /** Show what the deployed server never returned. */
   readonly detail: boolean;
-}
-
-/** RFC 1123 in GMT with whole seconds, as the whole interface shows times. */
-export function httpDate(ms: number): string {
-  return new Date(ms).toUTCString();
 }
 
 function readSpec(row: JobRow): JobSpec {
@@ -26,8 +22,8 @@ function plainJob(row: JobRow, spec: JobSpec, includeFile: boolean): Record<stri
     command: row.command,
     status: row.status,
     run_timeout: spec.runTimeout,
-    created_at: httpDate(row.created_at),
-    updated_at: httpDate(row.updated_at),
+    created_at: formatRfc1123(row.created_at),
+    updated_at: formatRfc1123(row.updated_at),
     ...(user === undefined ? {} : { user }),
     ...(dir === undefined ? {} : { dir }),
     ...(env === undefined ? {} : { env }),
@@ -51,7 +47,7 @@ function detail(row: JobRow, spec: JobSpec): Record<string, unknown> {
     aborting: row.phase === 'aborting',
     ending: row.ending,
     reason: row.reason,
-    deadline: row.deadline === null ? null : httpDate(row.deadline),
+    deadline: row.deadline === null ? null : formatRfc1123(row.deadline),
   };
 }
 
@@ -90,8 +86,8 @@ export function jobNode(row: JobNodeRow): Record<string, unknown> {
     reason: row.reason,
     exit_code: row.exit_code,
     signal: row.signal,
-    started_at: row.started_at === null ? null : httpDate(row.started_at),
-    updated_at: httpDate(row.updated_at),
+    started_at: row.started_at === null ? null : formatRfc1123(row.started_at),
+    updated_at: formatRfc1123(row.updated_at),
     stdout_bytes: row.stdout_bytes,
     stderr_bytes: row.stderr_bytes,
   };

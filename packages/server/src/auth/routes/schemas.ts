@@ -5,8 +5,8 @@ import { GROUP_NAME, ORGANIZATION_NAME, PRINCIPAL_NAME } from '../names.js';
 /** Request and answer shapes of identities. Requests are strict: an unknown field is refused by name. */
 const STRICT = { additionalProperties: false } as const;
 
-export const OrganizationName = Type.String({ pattern: ORGANIZATION_NAME, description: 'a-z 0-9 _ -' });
-export const PrincipalName = Type.String({ pattern: PRINCIPAL_NAME, description: 'letters, digits and _ . : @ -' });
+const OrganizationName = Type.String({ pattern: ORGANIZATION_NAME, description: 'a-z 0-9 _ -' });
+const PrincipalName = Type.String({ pattern: PRINCIPAL_NAME, description: 'letters, digits and _ . : @ -' });
 export const GroupName = Type.String({ pattern: GROUP_NAME, description: 'letters, digits and _ . -' });
 const Time = Type.String({ description: 'ISO 8601' });
 export const PublicKey = Type.String({

@@ -75,7 +75,12 @@ async function insertKey(
 /** Users are global; nodes and services share one space of names in their organization, as clients do in Chef. */
 export function findPrincipal(trx: Trx, orgId: string | null, name: string) {
   const named = trx.selectFrom('principals').select(['id', 'type', 'server_admin']).where('name', '=', name);
-  return (orgId === null ? named.where('org_id', 'is', null) : named.where('org_id', '=', orgId)).executeTakeFirst();
+  // The types lead into the index: without them this is a walk through the organization.
+  return (
+    orgId === null
+      ? named.where('org_id', 'is', null).where('type', '=', 'user')
+      : named.where('org_id', '=', orgId).where('type', 'in', ['node', 'service'])
+  ).executeTakeFirst();
 }
 
 async function requirePrincipal(trx: Trx, orgId: string | null, type: PrincipalType, name: string): Promise<string> {

@@ -39,7 +39,8 @@ export class Authentication {
     if (associated.length === 0) throw notAssociated(name, realm);
     for (const { principalId, type, serverAdmin, keys } of associated) {
       for (const { key, pem } of keys) {
-        if (verifyRequest(signed, content, key)) return { principalId, type, name, serverAdmin, publicKey: pem };
+        if (!verifyRequest(signed, content, key)) continue;
+        return { principalId, type, name, serverAdmin, publicKey: pem, parsedKey: key };
       }
     }
     throw new MusterError('invalid_signature', { name });

@@ -1,3 +1,5 @@
+import type { KeyObject } from 'node:crypto';
+
 export type PrincipalType = 'user' | 'node' | 'service';
 
 export interface Organization {
@@ -15,6 +17,8 @@ export interface Identity {
   readonly serverAdmin: boolean;
   /** PEM of the key that verified the request; null for bearer tokens. Encrypts the session key. */
   readonly publicKey: string | null;
+  /** The same, parsed, where it was at hand. */
+  readonly parsedKey?: KeyObject;
 }
 
 /**

@@ -42,7 +42,8 @@ export class Discovery {
     const dialect = dialectOfRequest(version, curveKey);
     const own = caller.type === 'node' && caller.name === node && caller.publicKey !== null;
     const key = own ? this.#agree(request, caller.publicKey) : newSessionKey();
-    const sessionKey = caller.publicKey === null || dialect === 'spec1' ? '' : encryptSessionKey(key, caller.publicKey);
+    const lock = caller.parsedKey ?? caller.publicKey;
+    const sessionKey = lock === null || dialect === 'spec1' ? '' : encryptSessionKey(key, lock);
     return describeConfiguration(this.#deps.config, server, { node, organization: org.name, dialect, sessionKey });
   }
 

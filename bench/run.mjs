@@ -4,11 +4,23 @@
  * {"figure","value","unit","target","floor","ratio",…}. Progress goes to stderr.
  */
 import { parseArgs } from 'node:util';
+import * as agentMemory from './agent-memory.mjs';
 import * as connect from './connect.mjs';
+import * as growth from './growth.mjs';
 import * as idle from './idle.mjs';
 import * as pushNoop from './push-noop.mjs';
+import * as realAgents from './real-agents.mjs';
+import * as restart from './restart.mjs';
 
-const figures = { connect, idle, 'push-noop': pushNoop };
+const figures = {
+  connect,
+  idle,
+  'push-noop': pushNoop,
+  growth,
+  restart,
+  'real-agents': realAgents,
+  'agent-memory': agentMemory,
+};
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -10,7 +10,8 @@ import pg from 'pg';
 
 const MUSTER = fileURLToPath(new URL('../packages/cli/bin/muster.js', import.meta.url));
 const PROFILER = new URL('./profiler.mjs', import.meta.url).href;
-const LOOK_EVERY_MS = 50;
+/** Looking costs the server something, too. */
+const LOOK_EVERY_MS = 100;
 const PATIENCE_MS = 120_000;
 
 /**

@@ -1,0 +1,51 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { call, ORG } from './api.mjs';
+
+const MUSTER = fileURLToPath(new URL('../packages/cli/bin/muster.js', import.meta.url));
+const run = promisify(execFile);
+
+/** Real agents as processes of their own, enrolled by token, whose one command `noop` runs `true`. */
+export async function startAgents(server, count) {
+  const dir = mkdtempSync(join(tmpdir(), 'muster-bench-agents-'));
+  const config = join(dir, 'agent.json');
+  writeFileSync(config, JSON.stringify({ commands: { noop: 'true' } }));
+  const issued = await call(server, 'POST', `/organizations/${ORG}/tokens`, { uses: count, ttl: 3600 });
+  if (!issued.ok) throw new Error(`a token: ${issued.status} ${await issued.text()}`);
+  const { token } = await issued.json();
+  const names = Array.from({ length: count }, (_, n) => `agent-${String(n).padStart(3, '0')}`);
+  const children = names.map((name) => {
+    const data = join(dir, name);
+    mkdirSync(data, { mode: 0o700 });
+    const args = ['agent', '--server', server.url, '--org', ORG, '--name', name, '--enroll', token];
+    args.push('--data-dir', data, '--config', config);
+    return spawn(process.execPath, [MUSTER, ...args], { stdio: ['ignore', 'ignore', 'ignore'] });
+  });
+  return {
+    names,
+    pids: children.map(({ pid }) => pid),
+    async stop() {
+      await Promise.all(
+        children.map(async (child) => {
+          if (child.exitCode !== null) return;
+          const exited = once(child, 'exit');
+          child.kill('SIGTERM');
+          await exited;
+        }),
+      );
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Milliseconds of a process from its start to its end; it must succeed. */
+export async function timed(command, args, options = {}) {
+  const began = performance.now();
+  await run(command, args, { maxBuffer: 64 * 1024 * 1024, ...options });
+  return performance.now() - began;
+}

@@ -45,16 +45,18 @@ export class Configured {
     }));
   }
 
-  /** Resolves when every node has its sockets. Then they heartbeat until the process ends. */
+  /** Resolves when every node has its sockets. The first ones heartbeat meanwhile, and all until the process ends. */
   async connect(): Promise<void> {
     let configuration: NodeConfiguration | undefined;
     await boundedly(this.#members, this.#order.parallel, async (member) => {
-      configuration = await this.#configure(member, 'first');
+      const own = await this.#configure(member, 'first');
+      if (configuration === undefined) {
+        this.#intervalMs = own.push_jobs.heartbeat.interval * 1000;
+        this.#heartbeat();
+      }
+      configuration = own;
     });
-    if (configuration === undefined) return;
-    this.#intervalMs = configuration.push_jobs.heartbeat.interval * 1000;
-    this.#heartbeat();
-    void this.#listen(configuration.push_jobs.heartbeat.out_addr);
+    if (configuration !== undefined) void this.#listen(configuration.push_jobs.heartbeat.out_addr);
   }
 
   async #configure(member: Member, start: 'first' | null): Promise<NodeConfiguration> {

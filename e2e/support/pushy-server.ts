@@ -32,6 +32,21 @@ export abstract class PushyServer {
     return reply.status === 200 ? (reply.json as NodeState) : undefined;
   }
 
+  async nodeStates(): Promise<readonly NodeState[]> {
+    return (await this.api.get('pushy/node_states?limit=20000')).json as NodeState[];
+  }
+
+  /** Waits until this many nodes are as wanted. */
+  async nodesAre(
+    count: number,
+    what: string,
+    wanted: (state: NodeState) => boolean,
+    patienceMs?: number,
+  ): Promise<void> {
+    const right = async (): Promise<boolean> => (await this.nodeStates()).filter(wanted).length >= count;
+    await until(`${count} nodes to be ${what}`, right, patienceMs);
+  }
+
   async available(...names: readonly string[]): Promise<void> {
     for (const name of names) {
       await until(
@@ -69,12 +84,13 @@ export abstract class PushyServer {
   }
 
   /** The job, once it has ended in whatever way. */
-  async jobEnds(id: string): Promise<JobView> {
-    return until(`job ${id} to end`, async () => {
+  async jobEnds(id: string, patienceMs?: number): Promise<JobView> {
+    const finished = async (): Promise<JobView> => {
       const job = await this.job(id);
       if (!isFinished(job)) throw new Error(JSON.stringify(job));
       return job;
-    });
+    };
+    return until(`job ${id} to end`, finished, patienceMs);
   }
 
   /** The job, once this node has this status in it. */

@@ -1,0 +1,110 @@
+import { connect, type Socket } from 'node:net';
+import { type SimulatedNodes, startSimulatedNodes } from '@muster/sim';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Cluster } from './support/cluster.js';
+import { openFeed } from './support/feed.js';
+import { forgetPeak, peakMib, residentMib } from './support/memory.js';
+import { until } from './support/until.js';
+
+/** Clients that ask and do not read, or begin to ask and do not go on. */
+const READERS = 20;
+const FEED_READERS = 50;
+const STARTERS = 500;
+const NODES = 300;
+const MIB = 1_048_576;
+const OUTPUT = 10 * MIB;
+/** docs/guarantees.md */
+const MOST_GROWTH_MIB = 96;
+
+let cluster: Cluster;
+let nodes: SimulatedNodes;
+
+beforeAll(async () => {
+  cluster = await Cluster.start({ heartbeatInterval: 2 });
+  await cluster.startAgents({ a: { commands: { much: `head -c ${OUTPUT} /dev/zero`, quick: 'true' } } });
+  const { url, org, persona } = cluster.api;
+  nodes = await startSimulatedNodes({ server: url, org, count: NODES, admin: persona });
+  await cluster.nodesAre(NODES + 1, 'available', ({ availability }) => availability === 'available');
+}, 120_000);
+afterAll(async () => {
+  await nodes.stop();
+  await cluster.stop();
+});
+
+/** A client on a plain socket, which reads only when it is told to. */
+class StalledClient {
+  readonly socket: Socket;
+  bytes = 0;
+  text = '';
+  ended = false;
+
+  constructor(request: string) {
+    const { hostname, port } = new URL(cluster.url);
+    this.socket = connect({ host: hostname, port: Number(port) });
+    this.socket.on('error', () => undefined);
+    this.socket.on('close', () => {
+      this.ended = true;
+    });
+    this.socket.write(request);
+  }
+
+  read(keep: boolean): void {
+    this.socket.on('data', (chunk: Buffer) => {
+      this.bytes += chunk.length;
+      if (keep) this.text += chunk.toString('latin1');
+    });
+  }
+}
+
+function getRequest(rest: string, accept: string): string {
+  const path = cluster.api.path(rest);
+  const headers = { ...cluster.api.headers('GET', path, '', { accept }), host: 'muster', connection: 'close' };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
+}
+
+async function othersAreServed(): Promise<void> {
+  const id = await cluster.startJob({ command: 'quick', nodes: ['a'] });
+  expect((await cluster.jobIs(id, 'complete')).nodes).toEqual({ succeeded: ['a'] });
+}
+
+test(`${READERS} clients that ask for 10 MiB of output and do not read: others are served, the server's memory is bounded, and they get all of it when they go on`, async () => {
+  const id = await cluster.startJob({ command: 'much', nodes: ['a'], capture_output: true });
+  await cluster.jobIs(id, 'complete');
+  const before = residentMib(cluster.server.pid);
+  forgetPeak(cluster.server.pid);
+  const request = getRequest(`pushy/jobs/${id}/output/a/stdout`, 'application/octet-stream');
+  const clients = Array.from({ length: READERS }, () => new StalledClient(request));
+  for (let n = 0; n < 10; n++) await othersAreServed();
+  const growth = peakMib(cluster.server.pid) - before;
+  console.log(JSON.stringify({ readers: READERS, growth_mib: growth }));
+  expect(growth).toBeLessThan(MOST_GROWTH_MIB);
+  for (const client of clients) client.read(false);
+  await until('all of it', () => clients.every(({ bytes }) => bytes > OUTPUT));
+});
+
+test(`${FEED_READERS} readers of a job's feed that do not read: the job and other readers are unaffected, and they miss no event when they go on`, async () => {
+  const before = residentMib(cluster.server.pid);
+  forgetPeak(cluster.server.pid);
+  const id = await cluster.startJob({ command: 'anything', nodes: [...nodes.names, 'a'], quorum: NODES });
+  const feed = await openFeed(cluster.api, `pushy/job_status_feed/${id}`);
+  const request = getRequest(`pushy/job_status_feed/${id}`, 'text/event-stream');
+  const clients = Array.from({ length: FEED_READERS }, () => new StalledClient(request));
+  expect((await cluster.jobEnds(id)).nodes.succeeded?.length).toBe(NODES);
+  const events = (await feed.whole()).length;
+  expect(events).toBeGreaterThan(3 * NODES);
+  const growth = peakMib(cluster.server.pid) - before;
+  console.log(JSON.stringify({ readers: FEED_READERS, events, growth_mib: growth }));
+  expect(growth).toBeLessThan(MOST_GROWTH_MIB);
+  for (const client of clients) client.read(true);
+  await until('every feed to end', () => clients.every(({ ended }) => ended));
+  for (const { text } of clients) expect(text.match(/^event: /gm)?.length).toBe(events);
+});
+
+test(`${STARTERS} connections that never finish their request: others are served`, async () => {
+  const half = getRequest('pushy/node_states', 'application/json').slice(0, 60);
+  const clients = Array.from({ length: STARTERS }, () => new StalledClient(half));
+  await until('all to be connected', () => clients.every(({ socket }) => !socket.connecting));
+  for (let n = 0; n < 5; n++) await othersAreServed();
+  for (const { socket } of clients) socket.destroy();
+});

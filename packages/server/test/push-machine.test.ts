@@ -142,6 +142,15 @@ describe('limits on starting (Push Jobs §5.3, §8.1.4)', () => {
     expect(early.job).toBe(first.job);
   });
 
+  it('does not last longer than its timeout after a restart when the clock was set back', () => {
+    const { job } = stepJob({ ...running, deadline: 10_000_000 }, tally({ running: 1 }), rules, {
+      type: 'load',
+      now: 0,
+      graceMs: 1000,
+    });
+    expect(job.deadline).toBe(rules.runTimeout * 1000);
+  });
+
   it('goes on at its rate when the clock is set back', () => {
     const limited = { ...rules, startRate: 2 };
     const { effects } = stepJob({ ...running, nextStartAt: 100_000 }, tally({ ready: 5 }), limited, {

@@ -111,7 +111,7 @@ export function stepJob(job: JobState, tally: Tally, rules: JobRules, event: Job
     case 'running':
       return stepRunning(job, tally, rules, event);
     case 'aborting':
-      return stepAborting(job, tally, event);
+      return stepAborting(job, tally, rules, event);
     case 'finished':
       return stay(job);
   }
@@ -137,7 +137,7 @@ function stepNew(job: JobState, rules: JobRules, event: JobEvent): JobStep {
 function stepVoting(job: JobState, tally: Tally, rules: JobRules, event: JobEvent): JobStep {
   switch (event.type) {
     case 'load':
-      return { job: extend(job, event.now, event.graceMs), effects: [{ type: 'ask' }] };
+      return { job: extend(job, rules.votingTimeout, event), effects: [{ type: 'ask' }] };
     case 'tallied':
       if (tally.new > 0) return stay(job);
       return decide(job, tally, rules, event.now, []);
@@ -175,7 +175,7 @@ function decide(job: JobState, tally: Tally, rules: JobRules, now: number, befor
 function stepRunning(job: JobState, tally: Tally, rules: JobRules, event: JobEvent): JobStep {
   switch (event.type) {
     case 'load':
-      return startMore(extend(job, event.now, event.graceMs), tally, rules, event.now);
+      return startMore(extend(job, rules.runTimeout, event), tally, rules, event.now);
     case 'tallied':
     case 'wake': {
       if (!job.stopped && rules.maxFailures !== null && tally.failures > rules.maxFailures) {
@@ -198,10 +198,10 @@ function stepRunning(job: JobState, tally: Tally, rules: JobRules, event: JobEve
   }
 }
 
-function stepAborting(job: JobState, tally: Tally, event: JobEvent): JobStep {
+function stepAborting(job: JobState, tally: Tally, rules: JobRules, event: JobEvent): JobStep {
   switch (event.type) {
     case 'load':
-      return { job: extend(job, event.now, event.graceMs), effects: [{ type: 'abort_nodes' }] };
+      return { job: extend(job, rules.abortingTimeout, event), effects: [{ type: 'abort_nodes' }] };
     case 'tallied':
       // §5.6.2 All Nodes Exited: only those that may have started keep the job open.
       if (tally.starting + tally.running > 0) return stay(job);
@@ -248,9 +248,13 @@ function finish(job: JobState, status: FinalJobStatus, reason: string | null): J
   };
 }
 
-/** After a restart nodes need time to reconnect and report before a phase may time out. */
-function extend(job: JobState, now: number, graceMs: number): JobState {
-  return job.deadline === null ? job : { ...job, deadline: Math.max(job.deadline, now + graceMs) };
+/**
+ * After a restart nodes need time to reconnect and report before a phase may time out. Nor may it last longer than its
+ * whole timeout from now: then the clock was set back since it began.
+ */
+function extend(job: JobState, seconds: number, { now, graceMs }: Extract<JobEvent, { type: 'load' }>): JobState {
+  if (job.deadline === null) return job;
+  return { ...job, deadline: Math.max(Math.min(job.deadline, now + seconds * 1000), now + graceMs) };
 }
 
 function stay(job: JobState): JobStep {

@@ -8,8 +8,12 @@ import type { Fault } from './scenario.js';
 import { Violation } from './violation.js';
 import { World, type WorldOptions } from './world.js';
 
-/** After the faults have stopped: everything has ended and every node is available again within this time. */
-const RECOVERY_MS = 120_000;
+/**
+ * After the faults have stopped everything has ended, and every node is available again, within this time: the longest
+ * timeouts of a job and the time that a new server gives its nodes, or the longest pause of an agent's requests and what
+ * it takes to be heard.
+ */
+const RECOVERY_MS = 180_000;
 const PROBE_ID = 'f'.repeat(32);
 /** Timers of a server at rest: rounds, heartbeat, and a few per job that lingers. */
 const SERVER_TIMERS = 20;

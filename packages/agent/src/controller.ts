@@ -124,7 +124,7 @@ export class CommandController {
     }
   }
 
-  /** No execution is made, and nothing runs, unless the note is on disk. */
+  /** No execution is made, and nothing runs, unless the note is written. */
   async #remember(job: PreparedJob): Promise<void> {
     const execution = this.#around.execution(job, (result, bytes) => this.apply({ type: 'exited', result, bytes }));
     await this.#around.remember(job.jobId, execution.run);

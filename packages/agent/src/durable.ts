@@ -8,29 +8,32 @@ export interface DurableFiles {
   readonly remove: typeof removeDurably;
 }
 
-/** Writes a file so that after a crash it is there whole or not at all. */
-export async function writeDurably(path: string, content: string, mode = 0o600): Promise<void> {
+/**
+ * Writes a file so that after a crash it is there whole or not at all. Without `sync` that holds for a crash of this
+ * process, not for one of the machine.
+ */
+export async function writeDurably(path: string, content: string, mode = 0o600, sync = true): Promise<void> {
   const temporary = `${path}.new`;
   const handle = await open(temporary, 'w', mode);
   try {
     await handle.chmod(mode);
     await handle.writeFile(content);
-    await handle.sync();
+    if (sync) await handle.sync();
   } finally {
     await handle.close();
   }
   await rename(temporary, path);
-  await syncDirectory(dirname(path));
+  if (sync) await syncDirectory(dirname(path));
 }
 
-async function removeDurably(path: string): Promise<void> {
+async function removeDurably(path: string, sync = true): Promise<void> {
   try {
     await unlink(path);
   } catch (error) {
     if (isMissing(error)) return;
     throw error;
   }
-  await syncDirectory(dirname(path));
+  if (sync) await syncDirectory(dirname(path));
 }
 
 /** Null when there is no such file. */

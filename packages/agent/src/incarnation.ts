@@ -16,6 +16,7 @@ export interface Interrupted {
   readonly run: string;
 }
 
+const NOTE_MODE = 0o600;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
@@ -54,14 +55,19 @@ export class Journal {
     };
   }
 
-  /** Before a command runs. Durable when the promise resolves. */
+  /**
+   * Before a command runs. It outlives the agent, which is what it is for: a command that the agent left running is
+   * killed. It need not outlive the machine, with which the command ends too; that the machine was down is told by the
+   * missing `incarnation`. So no command waits for the disk, before it starts or after it has ended.
+   */
   remember(running: Interrupted): Promise<void> {
-    return this.#files.write(this.#running, `${JSON.stringify({ job_id: running.jobId, run: running.run })}\n`);
+    const note = `${JSON.stringify({ job_id: running.jobId, run: running.run })}\n`;
+    return this.#files.write(this.#running, note, NOTE_MODE, false);
   }
 
   /** Once it has ended. */
   forget(): Promise<void> {
-    return this.#files.remove(this.#running);
+    return this.#files.remove(this.#running, false);
   }
 
   /** On a clean stop, last of all. */

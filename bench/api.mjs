@@ -22,9 +22,17 @@ export function call({ url, admin }, method, path, content, accept = 'applicatio
   });
 }
 
+/** All of `/metrics`, as text. */
+export async function metrics({ url }) {
+  return (await fetch(new URL('/metrics', url))).text();
+}
+
 /** One series of `/metrics`, the sum over its labels that match. */
-export async function metric({ url }, name, labels = {}) {
-  const text = await (await fetch(new URL('/metrics', url))).text();
+export async function metric(server, name, labels) {
+  return series(await metrics(server), name, labels);
+}
+
+export function series(text, name, labels = {}) {
   let sum = 0;
   for (const line of text.split('\n')) {
     if (!line.startsWith(name) || !/[ {]/.test(line[name.length] ?? '')) continue;

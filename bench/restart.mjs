@@ -1,5 +1,5 @@
 import { startSimulatedNodes } from '@muster/sim';
-import { allAvailable, metric, ORG, rounded } from './api.mjs';
+import { allAvailable, metrics, ORG, rounded, series } from './api.mjs';
 import { cpuSeconds, sampling } from './proc.mjs';
 import { startServer } from './server.mjs';
 
@@ -64,12 +64,10 @@ export async function* run({ nodes, databaseUrl, profile }) {
 function load(server) {
   let last = { cpu: cpuSeconds(server.pid), admitted: 0, refused: 0 };
   return sampling(SAMPLE_MS, async (seconds) => {
-    const [cpu, admitted, all] = [
-      cpuSeconds(server.pid),
-      await metric(server, 'muster_zap_total', { result: 'admitted' }),
-      await metric(server, 'muster_zap_total'),
-    ];
-    const now = { cpu, admitted, refused: all - admitted };
+    const text = await metrics(server);
+    const admitted = series(text, 'muster_zap_total', { result: 'admitted' });
+    const refused = series(text, 'muster_zap_total') - admitted;
+    const now = { cpu: cpuSeconds(server.pid), admitted, refused };
     const rate = (what) => (now[what] - last[what]) / seconds;
     const sample = { cpu: rate('cpu') * 100, admitted: rate('admitted'), refused: rate('refused') };
     last = now;

@@ -56,6 +56,7 @@ export class StatusLine {
   #told = '';
   #drawnAt = Number.NEGATIVE_INFINITY;
   #shown = false;
+  #held = false;
   #ticker: NodeJS.Timeout | null = null;
 
   constructor(world: World, tally: Tally) {
@@ -72,6 +73,7 @@ export class StatusLine {
       this.#tell(this.#tally.status);
       return;
     }
+    if (this.#held) return;
     const now = this.#world.now();
     if (now - this.#drawnAt < REDRAW_MS) return;
     this.#drawnAt = now;
@@ -81,7 +83,7 @@ export class StatusLine {
   trouble(reason: string | null): void {
     if (reason === this.#trouble) return;
     this.#trouble = reason;
-    if (this.#live) this.#draw();
+    if (this.#live) this.update();
     else if (reason !== null) this.#world.stderr.write(`${reason}; trying again, the job goes on\n`);
   }
 
@@ -89,6 +91,17 @@ export class StatusLine {
   clear(): void {
     if (this.#shown) this.#world.stderr.write('\r\u001b[2K');
     this.#shown = false;
+  }
+
+  /** Leaves the screen to a question until `release`. */
+  hold(): void {
+    this.#held = true;
+    this.clear();
+  }
+
+  release(): void {
+    this.#held = false;
+    this.update();
   }
 
   /** The job ended, or nobody watches any more. */

@@ -85,6 +85,22 @@ test('on a terminal the line is redrawn in place at most ten times a second', ()
   expect(world.err()).not.toContain('\n');
 });
 
+test('while a question is asked nothing is drawn over it', () => {
+  let now = 0;
+  const world = testWorld({ terminal: true, now: () => now });
+  const line = new StatusLine(world, started(3));
+  line.update();
+  line.hold();
+  const before = world.err();
+  now = 60_000;
+  line.update();
+  line.trouble('the connection is lost');
+  expect(world.err()).toBe(before);
+  line.release();
+  expect(world.err().length).toBeGreaterThan(before.length);
+  line.done();
+});
+
 test('without a terminal a line is written only when the job changes its state', () => {
   const world = testWorld();
   const tally = started(2);

@@ -51,7 +51,7 @@ export async function watchJob(
     for await (const event of events) {
       tally.apply(event);
       onEvent(event);
-      if (!interrupts.asking) line.update();
+      line.update();
       if (event.name === 'job_complete' || event.name === 'summary') break;
     }
     if (leaving.signal.aborted) return { kind: 'left', exit: interrupts.exit };
@@ -75,12 +75,12 @@ async function settled(call: Call<object>, id: string): Promise<Job> {
  * Ctrl-C asks whether to abort; Ctrl-C again, or without a terminal, leaves the job running and says how to go on.
  */
 class Interrupts {
-  asking = false;
   exit: number = EXIT.ok;
   readonly #call: Call<object>;
   readonly #id: string;
   readonly #line: StatusLine;
   readonly #leaving: AbortController;
+  #asking = false;
   readonly #question = new AbortController();
   readonly #unsubscribe: () => void;
 
@@ -90,7 +90,7 @@ class Interrupts {
     this.#line = line;
     this.#leaving = leaving;
     this.#unsubscribe = call.world.onSignal(['SIGINT', 'SIGTERM'], (signal) => {
-      if (signal === 'SIGINT' && isInteractive(call.world) && !this.asking) void this.#ask();
+      if (signal === 'SIGINT' && isInteractive(call.world) && !this.#asking) void this.#ask();
       else this.#leave(signal === 'SIGINT' ? EXIT_INTERRUPTED : EXIT_TERMINATED);
     });
   }
@@ -101,11 +101,12 @@ class Interrupts {
   }
 
   async #ask(): Promise<void> {
-    this.asking = true;
-    this.#line.clear();
+    this.#asking = true;
+    this.#line.hold();
     const question = `Abort job ${this.#id}? Ctrl-C again leaves it running.`;
     const yes = await confirm(this.#call.world, question, this.#question.signal);
-    this.asking = false;
+    this.#asking = false;
+    if (!this.#leaving.signal.aborted) this.#line.release();
     if (!yes || this.#leaving.signal.aborted) return;
     try {
       await abortJob(this.#call, this.#id);

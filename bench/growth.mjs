@@ -15,7 +15,8 @@ export async function* run(options) {
   for (const nodes of SIZES) {
     for await (const line of pushNoop.run({ ...options, nodes })) {
       points.push({ nodes, ms: line.value, floor: line.floor });
-      yield { ...line, figure: 'growth' };
+      const linear = points.length === 1 ? null : rounded((points[0].ms / points[0].nodes) * nodes);
+      yield { ...line, figure: 'growth', target: linear };
     }
   }
   const [first, last] = [points[0], points.at(-1)];

@@ -15,7 +15,7 @@ const TARGET_MS_PER_NODE = 3000 / 10_000;
  */
 export async function* run({ nodes, rounds, databaseUrl, profile }) {
   console.error(`push-noop: floor, ${nodes} nodes, ${rounds} rounds`);
-  const floors = await bareExchange({ port: await freePort(), nodes, rounds });
+  const { rounds: floors } = await bareExchange({ port: await freePort(), nodes, rounds });
   const server = await startServer({ databaseUrl, profile });
   try {
     console.error(`push-noop: connecting ${nodes} nodes`);

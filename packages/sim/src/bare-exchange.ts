@@ -12,14 +12,20 @@ export interface BareExchangeOptions {
   readonly rounds: number;
 }
 
+export interface BareExchange {
+  /** Milliseconds from the start of the processes until every node has connected and was heard. */
+  readonly connected: number;
+  /** Milliseconds of each round. */
+  readonly rounds: readonly number[];
+}
+
 const ORG = 'bare';
 
 /**
  * The floor under a push job: over the same kind of sockets, with CURVE and HMAC, one signed request to every node and
  * one signed reply from each; no state machines, no store, no HTTP.
- * @returns Milliseconds of each round.
  */
-export async function bareExchange(options: BareExchangeOptions): Promise<number[]> {
+export async function bareExchange(options: BareExchangeOptions): Promise<BareExchange> {
   const curve = curveKeyPair();
   const address = `tcp://127.0.0.1:${options.port}`;
   const sessions = new Map<string, Session>();
@@ -32,6 +38,7 @@ export async function bareExchange(options: BareExchangeOptions): Promise<number
   const all = [...sessions].map(([name, { key }]) => ({ name, sessionKey: Buffer.from(key).toString('base64') }));
   const processes = Math.min(availableParallelism(), options.nodes);
   const size = Math.ceil(all.length / processes);
+  const began = performance.now();
   const batches = startBatches(
     Array.from({ length: processes }, (_, n) => ({
       kind: 'assigned' as const,
@@ -44,9 +51,10 @@ export async function bareExchange(options: BareExchangeOptions): Promise<number
   try {
     // Every node's first heartbeat tells the connection it is on.
     await heard(router, sessions, identities);
-    const times: number[] = [];
-    for (let round = 0; round < options.rounds; round++) times.push(await exchange(router, sessions, identities));
-    return times;
+    const connected = performance.now() - began;
+    const rounds: number[] = [];
+    for (let round = 0; round < options.rounds; round++) rounds.push(await exchange(router, sessions, identities));
+    return { connected, rounds };
   } finally {
     await batches.stop();
     router.close();

@@ -1,4 +1,4 @@
-export { type BareExchangeOptions, bareExchange } from './bare-exchange.js';
+export { type BareExchange, type BareExchangeOptions, bareExchange } from './bare-exchange.js';
 export { type NoOpState, type NoOpStep, noOp, READY } from './no-op.js';
 export type { Credentials } from './signed-call.js';
 export {

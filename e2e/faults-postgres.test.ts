@@ -90,4 +90,4 @@ test(`its sessions are terminated ${TERMINATIONS} times under load: what was ack
   for (const id of acknowledged) await cluster.jobEnds(id);
   await cluster.available(...NAMES);
   expect(cluster.server.exit).toBeNull();
-});
+}, 90_000);

@@ -20,6 +20,8 @@ export interface BareExchange {
 }
 
 const ORG = 'bare';
+/** Connections waiting to be accepted, as many as the server lets wait: nodes whose turn does not come try again late. */
+const BACKLOG = 4096;
 
 /**
  * The floor under a push job: over the same kind of sockets, with CURVE and HMAC, one signed request to every node and
@@ -33,7 +35,13 @@ export async function bareExchange(options: BareExchangeOptions): Promise<BareEx
   for (let n = 0; n < options.nodes; n++) {
     sessions.set(nodeName('bare', n), { key: randomBytes(LIMITS.sessionKeyBytes), sent: 0, received: 0 });
   }
-  const router = new Router({ linger: 0, curveServer: true, curveSecretKey: curve.secretKey, sendHighWaterMark: 0 });
+  const router = new Router({
+    linger: 0,
+    curveServer: true,
+    curveSecretKey: curve.secretKey,
+    sendHighWaterMark: 0,
+    backlog: BACKLOG,
+  });
   await router.bind(address);
   const all = [...sessions].map(([name, { key }]) => ({ name, sessionKey: Buffer.from(key).toString('base64') }));
   const processes = Math.min(availableParallelism(), options.nodes);

@@ -10,7 +10,7 @@ import { NodeController } from './controller.js';
 import { type ConfigurationRequest, Discovery } from './discovery.js';
 import { Dispatch } from './dispatch.js';
 import { startHeartbeat } from './heartbeat.js';
-import type { LivenessRules } from './machine.js';
+import { type LivenessRules, returnMs } from './machine.js';
 import { createNodeMetrics } from './metrics.js';
 import type { NodeLog } from './ports.js';
 import { Reception } from './reception.js';
@@ -123,9 +123,10 @@ export function createNodes(deps: NodesDeps): Nodes {
     let spared = 0;
     return [
       every(clock, sweepMs, (lateMs) => {
-        // This process stood still: heartbeats may lie unread in the sockets, so nobody is judged for an interval. It
-        // is counted in rounds, because the clock may also have been set, and be set back.
-        if (lateMs > rules.intervalMs) spared = SWEEPS_PER_INTERVAL;
+        // This process stood still: heartbeats may lie unread in the sockets, so nobody is judged for an interval; and
+        // when nodes may have missed this server, not before they can have found it again, as after a start. It is
+        // counted in rounds, because the clock may also have been set, and be set back.
+        if (lateMs > rules.intervalMs) spared = Math.max(spared, sparedRounds(lateMs));
         if (spared > 0) spared -= 1;
         else controller.sweep();
       }),
@@ -141,6 +142,12 @@ export function createNodes(deps: NodesDeps): Nodes {
         plain: spec1,
       }),
     ];
+  }
+
+  function sparedRounds(lateMs: number): number {
+    // A node counts whole intervals of its own, so it may be one sooner than the threshold says.
+    const missed = lateMs > (rules.offlineThreshold - 1) * rules.intervalMs;
+    return missed ? SWEEPS_PER_INTERVAL * (returnMs(rules) / rules.intervalMs) : SWEEPS_PER_INTERVAL;
   }
 
   function configure(request: ConfigurationRequest): NodeConfiguration {

@@ -1,3 +1,4 @@
+import { renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
@@ -14,21 +15,28 @@ export interface DurableFiles {
  */
 export async function writeDurably(path: string, content: string, mode = 0o600, sync = true): Promise<void> {
   const temporary = `${path}.new`;
+  if (!sync) {
+    // Into memory only: done at once, which six turns through the thread pool would not be.
+    writeFileSync(temporary, content, { mode });
+    renameSync(temporary, path);
+    return;
+  }
   const handle = await open(temporary, 'w', mode);
   try {
     await handle.chmod(mode);
     await handle.writeFile(content);
-    if (sync) await handle.sync();
+    await handle.sync();
   } finally {
     await handle.close();
   }
   await rename(temporary, path);
-  if (sync) await syncDirectory(dirname(path));
+  await syncDirectory(dirname(path));
 }
 
 async function removeDurably(path: string, sync = true): Promise<void> {
   try {
-    await unlink(path);
+    if (sync) await unlink(path);
+    else unlinkSync(path);
   } catch (error) {
     if (isMissing(error)) return;
     throw error;

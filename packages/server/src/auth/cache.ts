@@ -20,12 +20,21 @@ export class Cache<Value> {
   /** `undefined` is not remembered, so that what is created later is found at once. */
   async get<Read extends Value | undefined>(key: string, read: () => Promise<Read>): Promise<Value | Read> {
     const now = this.#clock.now();
+    this.#expire(now);
     const known = this.#entries.get(key);
     if (known !== undefined && known.until > now) return known.value;
     const changes = this.#changes;
     const value = await read();
     if (value !== undefined && changes === this.#changes) this.#keep(key, value, now);
     return value;
+  }
+
+  /** They stand in the order in which they were read. Thousands of parsed keys are not kept for nothing. */
+  #expire(now: number): void {
+    for (const [key, { until }] of this.#entries) {
+      if (until > now) return;
+      this.#entries.delete(key);
+    }
   }
 
   #keep(key: string, value: Value, now: number): void {

@@ -49,8 +49,8 @@ test('a request signed with another key gets no configuration, and changes nothi
 test('removed while it runs a job, the job ends without it', async () => {
   const id = await cluster.startJob({ command: 'sleep 600', nodes: ['a', 'b'], quorum: 1 });
   await cluster.nodeCountIn(id, 'running', 2);
-  await cluster.agent('b').kill('SIGKILL');
   expect((await cluster.muster('node', 'rm', 'b')).code).not.toBe(0);
+  await cluster.agent('b').kill('SIGKILL');
   expect((await cluster.muster('node', 'rm', 'b', '--force')).code).toBe(0);
   await cluster.nodeIs(id, 'b', 'crashed');
   await cluster.api.put(`pushy/jobs/${id}/abort`);

@@ -12,7 +12,7 @@ import { until } from './until.js';
 import { WHITELIST } from './whitelist.js';
 
 /** Seconds; the acceptance suite recommends 1, the same cases hold faster. */
-const HEARTBEAT_INTERVAL = 0.25;
+const HEARTBEAT_INTERVAL = 0.4;
 
 /** A server inside the test process, and Push Jobs 2.0 nodes on real sockets with CURVE. */
 export class Fleet extends PushyServer {

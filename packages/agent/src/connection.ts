@@ -14,13 +14,13 @@ import {
   type Session,
 } from '@muster/wire';
 import type { AgentLog } from './logging.js';
-import type { CommandSocket, CurveKeys, ReceivingSocket, Sockets } from './sockets.js';
+import type { CommandSocket, CurveKeys, ReceivingSocket, SocketEvent, Sockets } from './sockets.js';
 
 /** What a connection tells, as it happens. */
 export interface ConnectionEvents {
   heartbeat(beat: OpenedServerHeartbeat): void;
   message(message: ServerMessage): void;
-  channel(event: 'connected' | 'disconnected' | 'refused' | 'stuck'): void;
+  channel(event: SocketEvent | 'stuck'): void;
   /** A received message that was not accepted. */
   dropped(cause: DropCause): void;
 }
@@ -162,8 +162,9 @@ export class Connection {
   async #send(message: AgentMessage, frames: Frames): Promise<void> {
     if (frames[1].byteLength > this.configuration.max_body_size) return this.#events.dropped('body_too_big');
     const dealer = this.#dealer;
+    if (dealer === null) return this.#source.putBack(message);
     try {
-      await dealer?.send(frames);
+      await dealer.send(frames);
     } catch {
       // Full for too long, or closed meanwhile.
       this.#source.putBack(message);
@@ -185,6 +186,13 @@ export class Connection {
     if (this.#closed) return;
     const old = this.#dealer;
     this.#dealer = this.#deal();
+    old?.close();
+  }
+
+  /** No command socket until `reopenChannel`. */
+  closeChannel(): void {
+    const old = this.#dealer;
+    this.#dealer = null;
     old?.close();
   }
 

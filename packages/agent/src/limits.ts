@@ -62,6 +62,12 @@ export const RECEIVE_BYTES = 1024 * 1024;
 /** Between attempts of ZeroMQ to connect again. */
 export const RECONNECT_FIRST_MS = 250;
 export const RECONNECT_LONGEST_MS = 5_000;
+/**
+ * First and longest pause after handshakes that failed: only a new configuration is likely to help. libzmq's own pause
+ * begins anew with every TCP connection that succeeds.
+ */
+export const REJECTED_FIRST_MS = 5_000;
+export const REJECTED_LONGEST_MS = 15_000;
 /** On a clean stop, beyond the grace: how long a command may take to be gone. */
 export const STOP_COMMAND_MS = 10_000;
 /** On a clean stop: how long the last messages may take to leave. */

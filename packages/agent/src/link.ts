@@ -5,11 +5,11 @@ import type { NodeIdentity } from './configuration-request.js';
 import { Connection, type ConnectionEvents, type MessageSource } from './connection.js';
 import { DropLog } from './drop-log.js';
 import type { Host } from './host.js';
-import { LIFETIME_SPLAY, RETRY_FIRST_MS, RETRY_LONGEST_MS } from './limits.js';
+import { LIFETIME_SPLAY, REJECTED_FIRST_MS, REJECTED_LONGEST_MS, RETRY_FIRST_MS, RETRY_LONGEST_MS } from './limits.js';
 import { freshLiveness, judge } from './liveness.js';
 import type { AgentLog } from './logging.js';
 import type { Outbox } from './outbox.js';
-import type { CurveKeys } from './sockets.js';
+import type { CurveKeys, SocketEvent } from './sockets.js';
 
 /** What the link tells the daemon. */
 export interface LinkEvents {
@@ -46,8 +46,10 @@ export class Link {
   #connection: Connection | null = null;
   #liveness = freshLiveness;
   #watch = freshWatch;
-  #timers = new Map<'tick' | 'lifetime' | 'splay' | 'retry', Timer>();
+  #timers = new Map<TimerName, Timer>();
   #asking = false;
+  /** Handshakes in a row that failed. */
+  #rejections = 0;
   #closed = false;
 
   constructor(setup: LinkSetup, outbox: Outbox, events: LinkEvents) {
@@ -112,6 +114,7 @@ export class Link {
     connection.open();
     this.#observe('reopened');
     this.#cancel('splay');
+    this.#cancel('channel');
     this.#arm('lifetime', configuration.lifetime * 1000 * (1 - random() * LIFETIME_SPLAY), () =>
       this.reconfigure('the lifetime of the configuration is over'),
     );
@@ -153,11 +156,12 @@ export class Link {
     };
   }
 
-  #channel(event: 'connected' | 'disconnected' | 'refused' | 'stuck'): void {
+  #channel(event: SocketEvent | 'stuck'): void {
     const { logger } = this.#setup;
     switch (event) {
       case 'connected':
         logger.debug('command channel connected');
+        this.#rejections = 0;
         this.#observe('connected');
         this.#events.connected();
         this.#connection?.kick();
@@ -168,19 +172,37 @@ export class Link {
         this.#observe('disconnected');
         // ZeroMQ would send what it had queued behind what was lost: a gap in the output that nobody could tell from
         // a dropped middle. A new socket has nothing queued, and output goes on from what is known to be stored.
-        this.#connection?.reopenChannel();
+        this.#reopenChannel();
         return;
       case 'refused':
+      case 'rejected':
         logger.info('command channel refused: the key is not admitted, or the server has new keys');
         this.#observe('disconnected');
+        this.#pauseChannel();
         return;
       case 'stuck':
         // §4.3: a full queue is as good as a server that is down.
         logger.info('the command channel takes no more messages');
         this.#observe('disconnected');
-        this.#connection?.reopenChannel();
+        this.#reopenChannel();
         return;
     }
+  }
+
+  #reopenChannel(): void {
+    this.#cancel('channel');
+    this.#connection?.reopenChannel();
+  }
+
+  /**
+   * After a restart the server knows none of the keys that 10,000 nodes would try again and again, four times a second.
+   * A new configuration brings new ones, and ends the pause.
+   */
+  #pauseChannel(): void {
+    const longest = Math.min(REJECTED_FIRST_MS * 2 ** this.#rejections, REJECTED_LONGEST_MS);
+    this.#rejections = Math.min(this.#rejections + 1, MOST_DOUBLINGS);
+    this.#connection?.closeChannel();
+    this.#arm('channel', Math.round(longest * (0.5 + this.#setup.random() / 2)), () => this.#reopenChannel());
   }
 
   #observe(event: ChannelEvent): void {
@@ -221,6 +243,7 @@ export class Link {
         case 'went_offline':
           this.#setup.logger.warn('the server is offline: no heartbeat; nothing is sent until it is back');
           this.#outbox.pause();
+          this.#cancel('channel');
           this.#connection?.reopen();
           this.#observe('reopened');
           this.#events.offline();
@@ -241,7 +264,7 @@ export class Link {
     this.#events.tick();
   }
 
-  #arm(name: 'tick' | 'lifetime' | 'splay' | 'retry', afterMs: number, work: () => void): void {
+  #arm(name: TimerName, afterMs: number, work: () => void): void {
     this.#cancel(name);
     this.#timers.set(
       name,
@@ -252,7 +275,7 @@ export class Link {
     );
   }
 
-  #cancel(name: 'tick' | 'lifetime' | 'splay' | 'retry'): void {
+  #cancel(name: TimerName): void {
     this.#timers.get(name)?.cancel();
     this.#timers.delete(name);
   }
@@ -267,6 +290,8 @@ export class Link {
     this.#connection?.close(flushMs);
   }
 }
+
+type TimerName = 'tick' | 'lifetime' | 'splay' | 'retry' | 'channel';
 
 /** Beyond this the pause is the longest anyway. */
 const MOST_DOUBLINGS = 10;

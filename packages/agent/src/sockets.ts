@@ -21,7 +21,13 @@ export interface CommandSocket extends ReceivingSocket {
 }
 
 /** What becomes of the connection under a command socket, which is made anew whenever it breaks. */
-export type SocketEvent = 'connected' | 'disconnected' | 'refused';
+export type SocketEvent =
+  | 'connected'
+  | 'disconnected'
+  /** The server said that it does not admit this key. */
+  | 'refused'
+  /** The server hung up in the middle of the handshake: it has new keys, or was too busy. */
+  | 'rejected';
 
 /** The network as the agent sees it. ZeroMQ in production, memory in the simulator. */
 export interface Sockets {
@@ -64,6 +70,7 @@ export const zeromqSockets: Sockets = {
     dealer.events.on('disconnect', () => tell('disconnected'));
     dealer.events.on('handshake:error:auth', () => tell('refused'));
     dealer.events.on('handshake:error:protocol', () => tell('refused'));
+    dealer.events.on('handshake:error:other', () => tell('rejected'));
     dealer.connect(configuration.push_jobs.heartbeat.command_addr);
     return {
       send: (frames) => dealer.send([...frames]),

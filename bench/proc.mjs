@@ -15,6 +15,15 @@ export function residentMib(pid) {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024;
 }
 
+/** TCP connections that this machine has accepted so far. */
+export function acceptedConnections() {
+  const [names, values] = readFileSync('/proc/net/snmp', 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('Tcp:'))
+    .map((line) => line.split(' '));
+  return Number(values[names.indexOf('PassiveOpens')]);
+}
+
 /** Samples CPU (share of one core) and whatever else `probe` reads, until `stop`. */
 export function sampling(periodMs, sample) {
   const samples = [];

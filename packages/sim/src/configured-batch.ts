@@ -14,6 +14,9 @@ const SIGNATURE_KEPT_MS = 450_000;
 const RETRY_FIRST_MS = 1_000;
 const RETRY_LONGEST_MS = 60_000;
 
+/** From the return of the server until its nodes have tried their old keys. */
+const REFUSED_AFTER_MS = 1_000;
+
 interface Member {
   readonly name: string;
   readonly incarnation: string;
@@ -100,6 +103,14 @@ export class Configured {
    */
   async #listen(address: string): Promise<void> {
     const subscriber = new Subscriber({ linger: 0 });
+    let lost = false;
+    subscriber.events.on('disconnect', () => {
+      lost = true;
+    });
+    subscriber.events.on('connect', () => {
+      if (lost) setTimeout(() => this.#hangUp(), REFUSED_AFTER_MS);
+      lost = false;
+    });
     subscriber.connect(address);
     subscriber.subscribe();
     let known = this.#members[0]?.server ?? '';
@@ -111,6 +122,14 @@ export class Configured {
         setTimeout(() => void this.#return(member, 0), Math.random() * this.#intervalMs);
       }
     }
+  }
+
+  /**
+   * An agent is told by its socket that a new server refuses its old keys, and stops trying. Watching each socket would
+   * cost the generator two more, so the nodes of a process stop together once each has been refused.
+   */
+  #hangUp(): void {
+    for (const { link } of this.#members) link?.close();
   }
 
   async #return(member: Member, failures: number): Promise<void> {

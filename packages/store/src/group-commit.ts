@@ -144,7 +144,6 @@ export class GroupCommit {
     for (;;) {
       // What is handed in during the same turn of the event loop shares a commit, and sockets are read between two.
       await new Promise(setImmediate);
-      await this.#lane.rest?.();
       if (!this.#health.ok) {
         if (this.#queue.length === 0 && this.#closing !== null) break;
         if (this.#options.clock.now() >= this.#closeBy) {

@@ -30,7 +30,5 @@ export interface Lane {
   outcome(id: number): Promise<Outcome>;
   /** Stores something that nobody needs, to see whether the database takes writes again. */
   probe(id: number): Promise<Outcome>;
-  /** Resolves when the next write should be gathered: a lane whose writes cost much each wants fewer and larger ones. */
-  rest?(): Promise<void>;
   close(): Promise<void>;
 }

@@ -7,7 +7,6 @@ import type { Limits } from './limits.js';
 import { sqliteDialect } from './migrations/dialects.js';
 import { migrate } from './migrations/index.js';
 import { createPrivate } from './private-file.js';
-import { resting } from './resting-lane.js';
 import type { Schema } from './schema.js';
 import { sqliteText } from './statements.js';
 import type { Statement } from './types.js';
@@ -196,7 +195,7 @@ export async function openSqlite(
     await migrated(writer, clock.now());
     const reader = new Database(path, { readonly: true, fileMustExist: true, timeout: limits.busyMs });
     const read = new Kysely<Schema>({ dialect: new SqliteDialect({ database: reader }) });
-    return { lane: resting(new SqliteLane(writer, limits, clock)), read };
+    return { lane: new SqliteLane(writer, limits, clock), read };
   } catch (error) {
     writer?.close();
     if (error instanceof MusterError) throw error;

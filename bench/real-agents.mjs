@@ -45,7 +45,7 @@ function figure(name, times, peerTimes, nodes) {
     unit: 'ms',
     target: rounded(peer / FACTOR),
     peer: rounded(peer),
-    ratio: rounded((value / peer) * 1000) / 1000,
+    ratio: Number((value / peer).toFixed(3)),
     nodes,
     samples: times.map(rounded),
     peer_samples: peerTimes.map(rounded),

@@ -15,6 +15,7 @@ export function plot(points) {
   const linear = points.map(({ nodes }) => ({ nodes, ms: (first.ms / first.nodes) * nodes }));
   const floor = points.map(({ nodes, floor }) => ({ nodes, ms: floor }));
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12">
+<title>Milliseconds from POST to complete, over the number of nodes</title>
 <rect width="${WIDTH}" height="${HEIGHT}" fill="#fff"/>
 ${NODES.map((n) => `<line x1="${x(n)}" x2="${x(n)}" y1="${TOP}" y2="${HEIGHT - BOTTOM}" stroke="#ddd"/><text x="${x(n)}" y="${HEIGHT - BOTTOM + 18}" text-anchor="middle">${n.toLocaleString('en')}</text>`).join('\n')}
 ${MS.map((ms) => `<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${y(ms)}" y2="${y(ms)}" stroke="#ddd"/><text x="${LEFT - 6}" y="${y(ms) + 4}" text-anchor="end">${ms.toLocaleString('en')}</text>`).join('\n')}

@@ -108,7 +108,7 @@ export class Configured {
       lost = true;
     });
     subscriber.events.on('connect', () => {
-      if (lost) setTimeout(() => this.#hangUp(), REFUSED_AFTER_MS);
+      if (lost) this.#hangUp(this.#members.map(({ link }) => link));
       lost = false;
     });
     subscriber.connect(address);
@@ -128,8 +128,11 @@ export class Configured {
    * An agent is told by its socket that a new server refuses its old keys, and stops trying. Watching each socket would
    * cost the generator two more, so the nodes of a process stop together once each has been refused.
    */
-  #hangUp(): void {
-    for (const { link } of this.#members) link?.close();
+  #hangUp(old: readonly (NodeLink | null)[]): void {
+    setTimeout(() => {
+      // A node that has come back meanwhile has another link by now.
+      for (const link of old) link?.close();
+    }, REFUSED_AFTER_MS);
   }
 
   async #return(member: Member, failures: number): Promise<void> {

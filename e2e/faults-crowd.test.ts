@@ -5,8 +5,8 @@ import type { NodeState } from './support/pushy-server.js';
 import { SilentNetwork } from './support/silent-network.js';
 import { until } from './support/until.js';
 
-/** A thousand nodes, each on a CURVE connection of its own, lose the server at once and come back at once. */
-const NODES = Number(process.env.MUSTER_FAULT_NODES ?? 1_000);
+/** Many nodes, each on a CURVE connection of its own, lose the server at once and come back at once; `npm run faults` takes 1,000. */
+const NODES = Number(process.env.MUSTER_FAULT_NODES ?? 300);
 /** For a machine that is busy with other tests, too; docs/guarantees.md has what is measured on one that is not. */
 const RECOVERY_MS = 90_000;
 
@@ -51,7 +51,7 @@ async function runsEverywhere(): Promise<void> {
   const id = await cluster.startJob({ command: 'anything', nodes: nodes.names });
   const job = await cluster.jobEnds(id);
   expect(job.status, await reasons(id)).toBe('complete');
-  expect(job.nodes.succeeded?.length).toBe(NODES);
+  expect(job.nodes.succeeded?.length, await reasons(id)).toBe(NODES);
 }
 
 test(`${NODES} nodes whose connections break all at once reconnect all at once; none is missed, and a job runs on all`, async () => {

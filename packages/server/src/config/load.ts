@@ -68,9 +68,12 @@ function assemble(given: ReadonlyMap<string, Given>): Record<string, unknown> {
   }
   if (!given.has('push.aborting_timeout')) {
     const { interval, offline_threshold: threshold } = groups.get('heartbeat') ?? {};
-    const seconds = Math.ceil(Number(interval) * Number(threshold)) + ABORTING_MARGIN_SECONDS;
-    const most = schemaOf('push.aborting_timeout')?.maximum ?? seconds;
-    if (Number.isFinite(seconds)) set('push.aborting_timeout', Math.min(seconds, most));
+    // Anything but numbers is refused by the schema, in its own words.
+    if (typeof interval === 'number' && typeof threshold === 'number') {
+      const seconds = Math.ceil(interval * threshold) + ABORTING_MARGIN_SECONDS;
+      const most = schemaOf('push.aborting_timeout')?.maximum ?? seconds;
+      if (Number.isFinite(seconds)) set('push.aborting_timeout', Math.min(seconds, most));
+    }
   }
   return config;
 }

@@ -29,7 +29,7 @@ interface Job {
   readonly nodes: Readonly<Record<string, readonly string[]>>;
 }
 
-describe('first start (issue section 3)', () => {
+describe('first start', () => {
   test('writes the admin’s key and a CLI configuration for its owner only', () => {
     for (const file of ['admin.pem', 'muster.yaml']) {
       expect(statSync(join(cluster.dataDir, file)).mode & 0o777).toBe(0o600);

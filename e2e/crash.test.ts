@@ -3,7 +3,7 @@ import { Cluster } from './support/cluster.js';
 import { HeldCommand } from './support/held-command.js';
 import { until } from './support/until.js';
 
-/** Processes that are killed with -9 at the worst moments (issue section 5; decisions N7, N10, N11). */
+/** Processes that are killed with -9 at the worst moments (decisions N7, N10, N11). */
 const NAMES = ['a', 'b', 'c'];
 
 let cluster: Cluster;

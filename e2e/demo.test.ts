@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import { killMarked, MARKER, processesMarked, StartedProcess } from './support/started-process.js';
 
-/** `npm run demo` (issue section 1), without the build before it. */
+/** `npm run demo`, without the build before it. */
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const marker = randomBytes(8).toString('hex');
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cluster } from './support/cluster.js';
 
-/** How agents come to belong to a server (issue section 3). */
+/** How agents come to belong to a server. */
 let cluster: Cluster;
 
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { Cluster } from './support/cluster.js';
 import { HeldCommand } from './support/held-command.js';
 import { until } from './support/until.js';
 
-/** Captured output of real commands, streamed while they run (issue section 4). */
+/** Captured output of real commands, streamed while they run. */
 const LIMIT = 65_536;
 
 let cluster: Cluster;

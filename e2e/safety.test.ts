@@ -8,7 +8,7 @@ import { hostileNode, hostilePeer, malformedMessages, metric } from './support/h
 import { freePorts } from './support/ports.js';
 import { until } from './support/until.js';
 
-/** What others do to a running server, on real processes (issue sections 3, 5 and 8). */
+/** What others do to a running server, on real processes. */
 const NAMES = ['a', 'b', 'c'];
 
 let cluster: Cluster;

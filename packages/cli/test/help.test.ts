@@ -23,7 +23,7 @@ test.each(commands.map((command) => [pathOfCommand(command), command] as const))
   },
 );
 
-test('every command of the issue is there', () => {
+test('every command that the reference promises is there', () => {
   const names = program.commands.map((command) => command.name());
   expect(names).toEqual(
     expect.arrayContaining([

@@ -1,93 +1,242 @@
-import type { Bound, Comparator, Condition, Expression, Scalar, Value } from './expression.js';
+import type { Comparison, Condition, Expression, In, Scalar, Value } from './expression.js';
 import { globPattern, likePattern, matches } from './pattern.js';
+import { type TextAttributes, textAttribute } from './text.js';
+import { ARITHMETIC, COMPARATORS, compare, compareTexts, type Truth, within } from './values.js';
 
 /** What a selector is asked about. Absent, undefined and null are NULL. */
 export type Attributes = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-export type Predicate = (attributes: Attributes) => boolean;
+export type Predicate<Source = Attributes> = (attributes: Source) => boolean;
 
-/** True, false or (null) unknown. */
-type Truth = boolean | null;
-type Test = (attributes: Attributes) => Truth;
-type Read = (attributes: Attributes) => Scalar | null;
+type Test<Source> = (attributes: Source) => Truth;
+type Read<Source> = (attributes: Source) => Scalar | null;
 
 /** The predicate of a selector: true only where the expression is true, not where it is unknown. */
 export function compile(expression: Expression): Predicate {
-  const test = condition(expression);
+  return predicate(expression, TYPED);
+}
+
+/** The same for attributes that are text, and numbers where they look like numbers (`TextAttributes`). */
+export function compileText(expression: Expression): Predicate<TextAttributes> {
+  return predicate(expression, TEXT);
+}
+
+function predicate<Source>(expression: Expression, source: Reading<Source>): Predicate<Source> {
+  const test = new Compiler(source).condition(expression);
   return (attributes) => test(attributes) === true;
 }
 
-function condition(node: Condition): Test {
-  switch (node.kind) {
-    case 'everything':
-      return () => true;
-    case 'literal':
-      return () => node.value;
-    case 'attribute': {
-      const read = attribute(node.name);
+/** How attributes are read. */
+interface Reading<Source> {
+  /** For what takes any value. */
+  value(name: string): Read<Source>;
+  /** For what takes text. */
+  text(name: string): Read<Source>;
+  /** Whether it is this value: the most frequent test, so that it is worth its own short way. */
+  equals(name: string, value: Scalar): Test<Source>;
+  /** Whether all attributes are of one type, text, so that two of them that are unlike are known to differ. */
+  readonly oneType: boolean;
+}
+
+const TYPED: Reading<Attributes> = {
+  value: typedAttribute,
+  text: typedAttribute,
+  equals: (name, value) => {
+    const read = typedAttribute(name);
+    return (attributes) => {
+      const found = read(attributes);
+      return found === null ? null : found === value;
+    };
+  },
+  oneType: false,
+};
+
+const TEXT: Reading<TextAttributes> = {
+  value: (name) => (attributes) => {
+    const text = attributes.get(name);
+    return text === undefined ? null : textAttribute(text);
+  },
+  text: (name) => (attributes) => attributes.get(name) ?? null,
+  equals: (name, value) => {
+    if (typeof value === 'string') {
       return (attributes) => {
-        const value = read(attributes);
-        return typeof value === 'boolean' ? value : null;
+        const text = attributes.get(name);
+        return text === undefined ? null : text === value;
       };
     }
-    case 'not': {
-      const operand = condition(node.operand);
-      return (attributes) => negate(operand(attributes));
+    return (attributes) => {
+      const text = attributes.get(name);
+      return text === undefined ? null : textAttribute(text) === value;
+    };
+  },
+  oneType: true,
+};
+
+/** Own properties only: a selector that names `constructor` asks about an attribute, not about JavaScript. */
+function typedAttribute(name: string): Read<Attributes> {
+  return (attributes) => (Object.hasOwn(attributes, name) ? (attributes[name] ?? null) : null);
+}
+
+class Compiler<Source> {
+  readonly #source: Reading<Source>;
+
+  constructor(source: Reading<Source>) {
+    this.#source = source;
+  }
+
+  condition(node: Condition): Test<Source> {
+    switch (node.kind) {
+      case 'everything':
+        return () => true;
+      case 'literal':
+        return () => node.value;
+      case 'attribute': {
+        const read = this.#source.value(node.name);
+        return (attributes) => {
+          const value = read(attributes);
+          return typeof value === 'boolean' ? value : null;
+        };
+      }
+      case 'not': {
+        const operand = this.condition(node.operand);
+        return (attributes) => negate(operand(attributes));
+      }
+      case 'and':
+        return every(
+          node.operands.map((operand) => this.condition(operand)),
+          false,
+        );
+      case 'or':
+        return every(
+          node.operands.map((operand) => this.condition(operand)),
+          true,
+        );
+      case 'comparison':
+        return this.#comparison(node);
+      case 'between': {
+        const read = this.#value(node.value);
+        const low = this.#value(node.low);
+        const high = this.#value(node.high);
+        // JMS: NOT BETWEEN is "less than the low or greater than the high", so with unlike types neither holds.
+        const [first, second] = node.negated ? (['<', '>'] as const) : (['>=', '<='] as const);
+        return every(
+          [
+            (attributes) => compare(COMPARATORS[first], read(attributes), low(attributes), false),
+            (attributes) => compare(COMPARATORS[second], read(attributes), high(attributes), false),
+          ],
+          node.negated,
+        );
+      }
+      case 'in':
+        return negatedIf(node.negated, this.#in(node));
+      case 'like': {
+        const read = this.#text(node.value);
+        const pattern = likePattern(node.pattern, node.escape);
+        return negatedIf(node.negated, (attributes) => {
+          const found = read(attributes);
+          return found === null ? null : typeof found === 'string' && matches(pattern, found);
+        });
+      }
+      case 'null': {
+        const read = this.#text(node.value);
+        return (attributes) => (read(attributes) === null) !== node.negated;
+      }
+      case 'match':
+        return this.#ofText(node.attribute, (found) => compareTexts(found, node.text) === 0);
+      case 'glob': {
+        const pattern = globPattern(node.pattern);
+        return this.#ofText(node.attribute, (found) => matches(pattern, found));
+      }
+      case 'range': {
+        const { low, high } = node;
+        return this.#ofText(node.attribute, (found) => within(found, low, 1) && within(found, high, -1));
+      }
     }
-    case 'and':
-      return every(node.operands.map(condition), false);
-    case 'or':
-      return every(node.operands.map(condition), true);
-    case 'comparison': {
-      const left = value(node.left);
-      const right = value(node.right);
-      const holds = COMPARATORS[node.operator];
-      return (attributes) => compare(holds, left(attributes), right(attributes));
+  }
+
+  #comparison(node: Comparison): Test<Source> {
+    if (node.operator === '=') {
+      if (node.left.kind === 'attribute' && node.right.kind === 'literal') {
+        return this.#source.equals(node.left.name, node.right.value);
+      }
+      if (node.left.kind === 'literal' && node.right.kind === 'attribute') {
+        return this.#source.equals(node.right.name, node.left.value);
+      }
     }
-    case 'between': {
-      const read = value(node.value);
-      const low = value(node.low);
-      const high = value(node.high);
-      // JMS: NOT BETWEEN is "less than the low or greater than the high", so with unlike types neither holds.
-      const [first, second] = node.negated ? (['<', '>'] as const) : (['>=', '<='] as const);
-      return every(
-        [
-          (attributes) => compare(COMPARATORS[first], read(attributes), low(attributes)),
-          (attributes) => compare(COMPARATORS[second], read(attributes), high(attributes)),
-        ],
-        node.negated,
-      );
+    const left = this.#against(node.right, node.left);
+    const right = this.#against(node.left, node.right);
+    const comparing = COMPARATORS[node.operator];
+    const attributesOnly = node.left.kind === 'attribute' && node.right.kind === 'attribute';
+    const unlike = node.operator === '<>' && attributesOnly && this.#source.oneType;
+    return (attributes) => compare(comparing, left(attributes), right(attributes), unlike);
+  }
+
+  /** A value as what the other side is: beside a string it is asked for its text. */
+  #against(other: Value, node: Value): Read<Source> {
+    return other.kind === 'literal' && typeof other.value === 'string' ? this.#text(node) : this.#value(node);
+  }
+
+  #in(node: In): Test<Source> {
+    const texts = new Set<Scalar>(node.options.filter((option) => typeof option === 'string'));
+    const others = new Set<Scalar>(node.options.filter((option) => typeof option !== 'string'));
+    const text = this.#text(node.value);
+    const value = this.#value(node.value);
+    if (others.size === 0) {
+      return (attributes) => {
+        const found = text(attributes);
+        return found === null ? null : texts.has(found);
+      };
     }
-    case 'in': {
-      const read = value(node.value);
-      const options: ReadonlySet<Scalar> = new Set(node.options);
-      return negatedIf(node.negated, (attributes) => {
-        const found = read(attributes);
-        return found === null ? null : options.has(found);
-      });
+    return (attributes) => {
+      const found = value(attributes);
+      if (found === null) return null;
+      return others.has(found) || (texts.size > 0 && texts.has(text(attributes) ?? found));
+    };
+  }
+
+  #text(node: Value): Read<Source> {
+    return node.kind === 'attribute' ? this.#source.text(node.name) : this.#value(node);
+  }
+
+  #value(node: Value): Read<Source> {
+    switch (node.kind) {
+      case 'literal':
+        return () => node.value;
+      case 'attribute':
+        return this.#source.value(node.name);
+      case 'negate': {
+        const operand = this.#value(node.operand);
+        return (attributes) => {
+          const found = operand(attributes);
+          return typeof found === 'number' ? -found : null;
+        };
+      }
+      case 'arithmetic': {
+        const left = this.#value(node.left);
+        const right = this.#value(node.right);
+        const compute = ARITHMETIC[node.operator];
+        return (attributes) => {
+          const a = left(attributes);
+          const b = right(attributes);
+          if (typeof a !== 'number' || typeof b !== 'number') return null;
+          const result = compute(a, b);
+          // Division by zero and overflow have no value.
+          return Number.isFinite(result) ? result : null;
+        };
+      }
     }
-    case 'like': {
-      const read = value(node.value);
-      const pattern = likePattern(node.pattern, node.escape);
-      return negatedIf(node.negated, (attributes) => {
-        const found = read(attributes);
-        return found === null ? null : typeof found === 'string' && matches(pattern, found);
-      });
-    }
-    case 'null': {
-      const read = value(node.value);
-      return (attributes) => (read(attributes) === null) !== node.negated;
-    }
-    case 'match':
-      return ofText(node.attribute, (found) => compareTexts(found, node.text) === 0);
-    case 'glob': {
-      const pattern = globPattern(node.pattern);
-      return ofText(node.attribute, (found) => matches(pattern, found));
-    }
-    case 'range': {
-      const { low, high } = node;
-      return ofText(node.attribute, (found) => within(found, low, 1) && within(found, high, -1));
-    }
+  }
+
+  /**
+   * Sugar sees every attribute as text. As in Lucene, and unlike SQL, a term about an absent attribute is false:
+   * `NOT env:prod` finds the nodes that have no `env`, too.
+   */
+  #ofText(name: string, test: (text: string) => boolean): Test<Source> {
+    const read = this.#source.text(name);
+    return (attributes) => {
+      const found = read(attributes);
+      return found !== null && test(String(found));
+    };
   }
 }
 
@@ -95,12 +244,12 @@ function negate(truth: Truth): Truth {
   return truth === null ? null : !truth;
 }
 
-function negatedIf(negated: boolean, test: Test): Test {
+function negatedIf<Source>(negated: boolean, test: Test<Source>): Test<Source> {
   return negated ? (attributes) => negate(test(attributes)) : test;
 }
 
 /** AND and OR are the same but for the value that decides: one FALSE, or one TRUE. Unknown otherwise wins. */
-function every(tests: readonly Test[], decisive: boolean): Test {
+function every<Source>(tests: readonly Test<Source>[], decisive: boolean): Test<Source> {
   return (attributes) => {
     let unknown = false;
     for (const test of tests) {
@@ -110,94 +259,4 @@ function every(tests: readonly Test[], decisive: boolean): Test {
     }
     return unknown ? null : !decisive;
   };
-}
-
-function value(node: Value): Read {
-  switch (node.kind) {
-    case 'literal':
-      return () => node.value;
-    case 'attribute':
-      return attribute(node.name);
-    case 'negate': {
-      const operand = value(node.operand);
-      return (attributes) => {
-        const found = operand(attributes);
-        return typeof found === 'number' ? -found : null;
-      };
-    }
-    case 'arithmetic': {
-      const left = value(node.left);
-      const right = value(node.right);
-      const compute = ARITHMETIC[node.operator];
-      return (attributes) => {
-        const a = left(attributes);
-        const b = right(attributes);
-        if (typeof a !== 'number' || typeof b !== 'number') return null;
-        const result = compute(a, b);
-        // Division by zero and overflow have no value.
-        return Number.isFinite(result) ? result : null;
-      };
-    }
-  }
-}
-
-/** Own properties only: a selector that names `constructor` asks about an attribute, not about JavaScript. */
-function attribute(name: string): Read {
-  return (attributes) => (Object.hasOwn(attributes, name) ? (attributes[name] ?? null) : null);
-}
-
-const ARITHMETIC = {
-  '+': (a: number, b: number) => a + b,
-  '-': (a: number, b: number) => a - b,
-  '*': (a: number, b: number) => a * b,
-  '/': (a: number, b: number) => a / b,
-};
-
-interface Comparing {
-  readonly ordered: boolean;
-  holds(left: Scalar, right: Scalar): boolean;
-}
-
-const COMPARATORS: Readonly<Record<Comparator, Comparing>> = {
-  '=': { ordered: false, holds: (left, right) => left === right },
-  '<>': { ordered: false, holds: (left, right) => left !== right },
-  '<': { ordered: true, holds: (left, right) => left < right },
-  '<=': { ordered: true, holds: (left, right) => left <= right },
-  '>': { ordered: true, holds: (left, right) => left > right },
-  '>=': { ordered: true, holds: (left, right) => left >= right },
-};
-
-/** JMS: comparing unlike types is false, with <> too; only numbers have an order. */
-function compare(comparing: Comparing, left: Scalar | null, right: Scalar | null): Truth {
-  if (left === null || right === null) return null;
-  if (typeof left !== typeof right) return false;
-  if (comparing.ordered && typeof left !== 'number') return false;
-  return comparing.holds(left, right);
-}
-
-/**
- * Sugar sees every attribute as text. As in Lucene, and unlike SQL, a term about an absent attribute is false:
- * `NOT env:prod` finds the nodes that have no `env`, too.
- */
-function ofText(name: string, test: (text: string) => boolean): Test {
-  const read = attribute(name);
-  return (attributes) => {
-    const found = read(attributes);
-    return found !== null && test(String(found));
-  };
-}
-
-function within(found: string, bound: Bound | null, direction: 1 | -1): boolean {
-  if (bound === null) return true;
-  const order = compareTexts(found, bound.text) * direction;
-  return order > 0 || (order === 0 && bound.inclusive);
-}
-
-const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-
-/** As numbers when both look like JSON numbers, else by code units. */
-function compareTexts(left: string, right: string): number {
-  if (left === right) return 0;
-  if (JSON_NUMBER.test(left) && JSON_NUMBER.test(right)) return Math.sign(Number(left) - Number(right));
-  return left < right ? -1 : 1;
 }

@@ -40,13 +40,22 @@ export class Cursor {
     return found;
   }
 
-  takeOperator<T extends Operator>(...operators: readonly T[]): T | null {
+  takeOperator(operator: Operator): boolean {
+    const token = this.peek();
+    const found = token.kind === 'operator' && token.operator === operator;
+    if (found) this.next();
+    return found;
+  }
+
+  takeOneOf<T extends Operator>(operators: readonly T[]): T | null {
     const token = this.peek();
     if (token.kind !== 'operator') return null;
-    const found = operators.find((operator) => operator === token.operator);
-    if (found === undefined) return null;
-    this.next();
-    return found;
+    for (const operator of operators) {
+      if (operator !== token.operator) continue;
+      this.next();
+      return operator;
+    }
+    return null;
   }
 
   takeString(hint: string): string {
@@ -61,7 +70,7 @@ export class Cursor {
   }
 
   expectOperator(operator: Operator, hint: string): void {
-    if (this.takeOperator(operator) === null) throw this.expected(`'${operator}'`, hint);
+    if (!this.takeOperator(operator)) throw this.expected(`'${operator}'`, hint);
   }
 
   expectEnd(): void {

@@ -20,7 +20,7 @@ export interface Negate {
 
 export interface Arithmetic {
   readonly kind: 'arithmetic';
-  readonly operator: '+' | '-' | '*' | '/';
+  readonly operator: '+' | '-' | '*' | '/' | '%';
   readonly left: Value;
   readonly right: Value;
 }

@@ -1,6 +1,10 @@
-export { type Attributes, compile, type Predicate } from './compile.js';
+export { and, equal, or, startsWith } from './build.js';
+export { type Attributes, compile, compileText, type Predicate } from './compile.js';
 export { SelectorError } from './error.js';
 export type * from './expression.js';
+export type { Entry, Group } from './index/group.js';
+export { type IndexStats, SelectorIndex } from './index/selector-index.js';
 export { LIMITS as SELECTOR_LIMITS } from './limits.js';
 export { type ParseOptions, parseSelector } from './parser.js';
 export { print } from './print.js';
+export { type TextAttributes, textAttribute } from './text.js';

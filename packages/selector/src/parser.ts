@@ -1,8 +1,17 @@
 import { Cursor } from './cursor.js';
 import { SelectorError } from './error.js';
-import { type Comparator, type Condition, EVERYTHING, type Expression, type Scalar, type Value } from './expression.js';
+import {
+  type Arithmetic,
+  type Comparator,
+  type Condition,
+  EVERYTHING,
+  type Expression,
+  type Scalar,
+  type Value,
+} from './expression.js';
 import { LIMITS } from './limits.js';
 import { checkEscape } from './pattern.js';
+import { skipSpaceAndComments } from './scanner.js';
 import { match, NAME, scanTerm } from './sugar.js';
 
 export interface ParseOptions {
@@ -25,6 +34,10 @@ export function parseSelector(text: string, options: ParseOptions): Expression {
   return new Parser(text, options.sugar).parse();
 }
 
+const COMPARATORS = ['=', '<>', '<', '<=', '>', '>='] as const;
+const SIGNS = ['+', '-'] as const;
+const FACTORS = ['*', '/', '%'] as const;
+
 /** A node that may still turn out to be a condition or a value, and where its text starts. */
 interface Part {
   readonly node: Condition | Value;
@@ -42,6 +55,12 @@ class Parser {
   #arithmetic = 0;
   /** Above 0 inside an operand, where a word is an attribute and never a search term. */
   #operands = 0;
+  // Made once for each parser, and not for each token.
+  readonly #conjunction = () => this.#and();
+  readonly #negation = () => this.#not();
+  readonly #sum = () => this.#additive();
+  readonly #product = () => this.#multiplicative();
+  readonly #factor = () => this.#unary();
 
   constructor(text: string, sugar: boolean) {
     this.#at = new Cursor(text);
@@ -49,18 +68,18 @@ class Parser {
   }
 
   parse(): Expression {
-    if (this.#at.text.trim() === '') return EVERYTHING;
+    if (skipSpaceAndComments(this.#at.text, 0) === this.#at.text.length) return EVERYTHING;
     const condition = this.#condition(this.#or());
     this.#at.expectEnd();
     return condition;
   }
 
   #or(): Part {
-    return this.#chain('OR', 'or', () => this.#and());
+    return this.#chain('OR', 'or', this.#conjunction);
   }
 
   #and(): Part {
-    return this.#chain('AND', 'and', () => this.#not());
+    return this.#chain('AND', 'and', this.#negation);
   }
 
   #chain(keyword: 'AND' | 'OR', kind: 'and' | 'or', operand: () => Part): Part {
@@ -91,7 +110,7 @@ class Parser {
   }
 
   #comparison(left: Part): Part {
-    const operator = this.#at.takeOperator('=', '<>', '<', '<=', '>', '>=');
+    const operator = this.#at.takeOneOf(COMPARATORS);
     if (operator !== null) return this.#compare(left, operator);
     const token = this.#at.peek();
     if (token.kind !== 'keyword') return left;
@@ -162,13 +181,13 @@ class Parser {
         throw new SelectorError(start, `more than ${LIMITS.inList} values in IN`, 'Split the list with OR.');
       }
       options.push(this.#literal(hint));
-    } while (this.#at.takeOperator(',') !== null);
+    } while (this.#at.takeOperator(','));
     this.#at.expectOperator(')', hint);
     return this.#made(left, { kind: 'in', value, options: Object.freeze(options), negated });
   }
 
   #literal(hint: string): Scalar {
-    const sign = this.#at.takeOperator('-', '+');
+    const sign = this.#at.takeOneOf(SIGNS);
     const token = this.#at.peek();
     if (token.kind === 'number') {
       this.#at.next();
@@ -183,7 +202,7 @@ class Parser {
 
   /** The right side of an operator. */
   #operand(): Part {
-    return this.#asOperand(() => this.#additive());
+    return this.#asOperand(this.#sum);
   }
 
   #asOperand(parse: () => Part): Part {
@@ -194,18 +213,18 @@ class Parser {
   }
 
   #additive(): Part {
-    return this.#arithmeticChain(['+', '-'], () => this.#multiplicative());
+    return this.#arithmeticChain(SIGNS, this.#product);
   }
 
   #multiplicative(): Part {
-    return this.#arithmeticChain(['*', '/'], () => this.#unary());
+    return this.#arithmeticChain(FACTORS, this.#factor);
   }
 
-  #arithmeticChain(operators: readonly ('+' | '-' | '*' | '/')[], operand: () => Part): Part {
+  #arithmeticChain(operators: readonly Arithmetic['operator'][], operand: () => Part): Part {
     let left = operand();
     for (;;) {
       const { start } = this.#at.peek();
-      const operator = this.#at.takeOperator(...operators);
+      const operator = this.#at.takeOneOf(operators);
       if (operator === null) return left;
       this.#arithmetic += 1;
       if (this.#arithmetic > LIMITS.arithmeticOperators) {
@@ -219,14 +238,14 @@ class Parser {
 
   #unary(): Part {
     const { start } = this.#at.peek();
-    const sign = this.#at.takeOperator('-', '+');
+    const sign = this.#at.takeOneOf(SIGNS);
     if (sign === null) return this.#primary();
     const token = this.#at.peek();
     if (token.kind === 'number') {
       this.#at.next();
       return { node: literal(sign === '-' ? minus(token.value) : token.value), start };
     }
-    const operand = this.#nested(start, () => this.#asOperand(() => this.#unary()));
+    const operand = this.#nested(start, () => this.#asOperand(this.#factor));
     const value = this.#number(operand);
     return { node: sign === '-' ? Object.freeze({ kind: 'negate', operand: value }) : value, start };
   }
@@ -250,7 +269,7 @@ class Parser {
         this.#at.next();
         return { node: literal(token.keyword === 'TRUE'), start };
       case 'operator':
-        if (this.#at.takeOperator('(') === null) break;
+        if (!this.#at.takeOperator('(')) break;
         return this.#nested(start, () => {
           const inner = this.#or();
           this.#at.expectOperator(')', 'Close the parenthesis, or is AND or OR missing?');

@@ -51,6 +51,13 @@ function compilePattern(pattern: string, any: string, one: string, escapeCharact
   return steps;
 }
 
+/** The text that whatever matches starts with, and whether nothing else matches. */
+export function literalPrefix(pattern: Pattern): { readonly text: string; readonly whole: boolean } {
+  const end = pattern.findIndex((step) => step < 0);
+  const literal = end < 0 ? pattern : pattern.slice(0, end);
+  return { text: literal.map((point) => String.fromCodePoint(point)).join(''), whole: end < 0 };
+}
+
 export function matches(pattern: Pattern, text: string): boolean {
   let step = 0;
   let at = 0;

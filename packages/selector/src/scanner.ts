@@ -16,7 +16,7 @@ const KEYWORDS: ReadonlySet<string> = new Set<Keyword>([
   'FALSE',
 ]);
 
-export type Operator = '=' | '<>' | '<' | '<=' | '>' | '>=' | '+' | '-' | '*' | '/' | '(' | ')' | ',';
+export type Operator = '=' | '<>' | '<' | '<=' | '>' | '>=' | '+' | '-' | '*' | '/' | '%' | '(' | ')' | ',';
 
 interface Span {
   readonly start: number;
@@ -40,39 +40,115 @@ export function isKeyword(word: string): boolean {
 // All are sticky: they look at one place only, so scanning is linear.
 const SPACE = /\s*/y;
 const IDENTIFIER = /[A-Za-z_$][\w$.]*/y;
-const NUMBER = /(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?/y;
-const OPERATOR = /<>|<=|>=|[=<>+\-*/(),]/y;
+const NUMBER = /0[xX][\da-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?/y;
 
 export function at(pattern: RegExp, text: string, position: number): string | null {
-  pattern.lastIndex = position;
-  return pattern.exec(text)?.[0] ?? null;
+  const end = endOf(pattern, text, position);
+  return end < 0 ? null : text.slice(position, end);
 }
 
+/** The index after what matches at the position, or -1. */
+function endOf(pattern: RegExp, text: string, position: number): number {
+  pattern.lastIndex = position;
+  return pattern.test(text) ? pattern.lastIndex : -1;
+}
+
+const BLANK = 32;
+const MINUS = 45;
+const SLASH = 47;
+const STAR = 42;
+
 export function skipSpace(text: string, position: number): number {
-  return position + (at(SPACE, text, position)?.length ?? 0);
+  const code = text.charCodeAt(position);
+  // One blank is by far the most frequent; anything but a space of any kind ends it.
+  if (code > BLANK && code < 128) return position;
+  if (code === BLANK && text.charCodeAt(position + 1) > BLANK && text.charCodeAt(position + 1) < 128) {
+    return position + 1;
+  }
+  return endOf(SPACE, text, position);
+}
+
+/** Space, `-- comments` to the end of the line and comments between slash and star. */
+export function skipSpaceAndComments(text: string, position: number): number {
+  for (let from = position; ; ) {
+    const start = skipSpace(text, from);
+    const [first, second] = [text.charCodeAt(start), text.charCodeAt(start + 1)];
+    if (first === MINUS && second === MINUS) {
+      const end = text.indexOf('\n', start);
+      from = end < 0 ? text.length : end;
+    } else if (first === SLASH && second === STAR) {
+      const end = text.indexOf('*/', start + 2);
+      if (end < 0) throw new SelectorError(start, 'the comment is not closed', 'End it with */.');
+      from = end + 2;
+    } else return start;
+  }
 }
 
 /** The token at or after `position`. @throws SelectorError for what no token starts with. */
 export function scan(text: string, position: number): Token {
-  const start = skipSpace(text, position);
+  const start = skipSpaceAndComments(text, position);
+  const first = text.charCodeAt(start);
   if (start >= text.length) return { kind: 'end', start: text.length, end: text.length };
-  if (text[start] === "'") return scanString(text, start);
-  const number = at(NUMBER, text, start);
-  if (number !== null) return scanNumber(text, start, number);
-  const word = at(IDENTIFIER, text, start);
-  if (word !== null) {
-    const end = start + word.length;
-    const upper = word.toUpperCase();
-    return KEYWORDS.has(upper)
-      ? { kind: 'keyword', keyword: upper as Keyword, start, end }
-      : { kind: 'identifier', name: word, start, end };
-  }
-  const operator = at(OPERATOR, text, start);
+  if (first === QUOTE) return scanString(text, start);
+  if (isLetter(first)) return scanWord(text, start);
+  const number = isDigit(first) || first === POINT ? endOf(NUMBER, text, start) : -1;
+  if (number >= 0) return scanNumber(text, start, number);
+  const operator = operatorAt(text, start);
   if (operator === null) throw unexpected(text, start);
   if (operator === '=' && text[start + 1] === '=') {
     throw new SelectorError(start, "unexpected '=='", "Write '=' to compare.");
   }
-  return { kind: 'operator', operator: operator as Operator, start, end: start + operator.length };
+  return { kind: 'operator', operator, start, end: start + operator.length };
+}
+
+const QUOTE = 39;
+const POINT = 46;
+
+/** A letter, `_` or `$`. */
+function isLetter(code: number): boolean {
+  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || code === 95 || code === 36;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
+}
+
+function isWord(code: number): boolean {
+  return isLetter(code) || isDigit(code);
+}
+
+function operatorAt(text: string, position: number): Operator | null {
+  const first = text.charAt(position);
+  const next = text.charAt(position + 1);
+  switch (first) {
+    case '<':
+      return next === '=' ? '<=' : next === '>' ? '<>' : '<';
+    case '>':
+      return next === '=' ? '>=' : '>';
+    case '=':
+    case '+':
+    case '-':
+    case '*':
+    case '/':
+    case '%':
+    case '(':
+    case ')':
+    case ',':
+      return first;
+    default:
+      return null;
+  }
+}
+
+const LONGEST_KEYWORD = 7;
+
+function scanWord(text: string, start: number): Token {
+  const end = endOf(IDENTIFIER, text, start);
+  const word = text.slice(start, end);
+  const keyword = word.length <= LONGEST_KEYWORD ? word.toUpperCase() : word;
+  return KEYWORDS.has(keyword)
+    ? { kind: 'keyword', keyword: keyword as Keyword, start, end }
+    : { kind: 'identifier', name: word, start, end };
 }
 
 /** From one quote to the next; two quotes are one inside. */
@@ -91,14 +167,22 @@ export function scanString(text: string, start: number): Token & { kind: 'string
   }
 }
 
-function scanNumber(text: string, start: number, digits: string): Token {
-  const end = start + digits.length;
-  const value = Number(digits);
+/** Decimal, or as in Java hexadecimal (`0x1F`) and octal (`017`); whole numbers may end in L. */
+function scanNumber(text: string, start: number, digitsEnd: number): Token {
+  const digits = text.slice(start, digitsEnd);
+  const hexadecimal = /^0[xX]/.test(digits);
+  const whole = hexadecimal || !/[.eE]/.test(digits);
+  const end = whole && /[lL]/.test(text.charAt(digitsEnd)) ? digitsEnd + 1 : digitsEnd;
+  if (isWord(text.charCodeAt(end))) {
+    throw new SelectorError(start, 'a number runs into a word', 'Put text in single quotes; numbers have no unit.');
+  }
+  const octal = whole && !hexadecimal && digits.length > 1 && digits.startsWith('0');
+  if (octal && /[89]/.test(digits)) {
+    throw new SelectorError(start, 'a number that starts with 0 is octal', 'Leave the 0 out, or put text in quotes.');
+  }
+  const value = Number(octal ? `0o${digits}` : digits);
   if (!Number.isFinite(value)) {
     throw new SelectorError(start, 'the number is too large', 'Write a smaller number.');
-  }
-  if (/[\w$]/.test(text[end] ?? '')) {
-    throw new SelectorError(start, 'a number runs into a word', 'Put text in single quotes; numbers have no unit.');
   }
   return { kind: 'number', value, start, end };
 }
@@ -110,7 +194,6 @@ const HINTS: readonly (readonly [start: string, hint: string])[] = [
   ['||', "Write 'OR'."],
   ['"', "Put text in single quotes: name = 'web'."],
   [':', "Write role = 'web'; a term such as role:web stands only where a condition starts, in node search."],
-  ['%', "'%' belongs in the pattern of LIKE: name LIKE 'web%'."],
   ['[', 'Write cpus BETWEEN 8 AND 16, or in node search cpus:[8 TO 16].'],
 ];
 

@@ -1,7 +1,7 @@
 import { SelectorError } from './error.js';
 import { type Bound, EVERYTHING, type Everything, type Glob, type Match, type Range } from './expression.js';
 import { LIMITS } from './limits.js';
-import { at, isKeyword, scanString, skipSpace } from './scanner.js';
+import { at, isKeyword, scanString, skipSpace, skipSpaceAndComments } from './scanner.js';
 
 /**
  * Lucene-style terms of node search. Whether a term starts here is decided by looking ahead:
@@ -24,12 +24,11 @@ const FIELD = /[A-Za-z_$][\w$.-]*:/y;
 const BARE_WORD = /[\w$*?](?:[\w$.*?-]|\\.)*/suy;
 const VALUE_WORD = /(?:[^\s()"'[\]{}<>\\]|\\.)+/suy;
 const COMPARATOR = />=|<=|>|</y;
-const CLOSING = /[\s)]*/y;
 const NEXT_WORD = /[A-Za-z_$][\w$.]*/y;
 
 /** Null: what follows is SQL. */
 export function scanTerm(text: string, position: number): Term | null {
-  const start = skipSpace(text, position);
+  const start = skipSpaceAndComments(text, position);
   if (at(ALL, text, start) !== null) return { node: EVERYTHING, start, end: start + 3 };
   const field = at(FIELD, text, start);
   if (field !== null) return { ...scanField(text, start, field), start };
@@ -44,7 +43,8 @@ export function scanTerm(text: string, position: number): Term | null {
 
 /** After closing parentheses only the end, AND or OR: nothing that would make the word an operand. */
 function endsTerm(text: string, position: number): boolean {
-  const next = position + (at(CLOSING, text, position)?.length ?? 0);
+  let next = skipSpaceAndComments(text, position);
+  while (text[next] === ')') next = skipSpaceAndComments(text, next + 1);
   if (next >= text.length) return true;
   const word = at(NEXT_WORD, text, next)?.toUpperCase();
   return word === 'AND' || word === 'OR';

@@ -25,6 +25,7 @@ describe('precedence', () => {
     ['NOT NOT a', 'NOT (NOT a)'],
     ['a = 1 AND b = 2 AND c = 3', 'a = 1 AND b = 2 AND c = 3'],
     ['a + b * c = 1', '(a + (b * c)) = 1'],
+    ['a + b % c * d = 1', '(a + ((b % c) * d)) = 1'],
     ['a - b - c = 1', '((a - b) - c) = 1'],
     ['-a * b = 1', '(-(a) * b) = 1'],
     ['(a + b) * c = 1', '((a + b) * c) = 1'],
@@ -51,6 +52,17 @@ describe('literals and identifiers', () => {
     ['.5', 0.5],
     ['1e-3', 0.001],
     ['-0', 0],
+    ['0x1F', 31],
+    ['0Xff', 255],
+    ['-0x10L', -16],
+    ['017', 15],
+    ['-017', -15],
+    ['00', 0],
+    ['0', 0],
+    ['57L', 57],
+    ['57l', 57],
+    ['09.5', 9.5],
+    ['0e1', 0],
     ['TRUE', true],
     ['false', false],
   ])('%s', (text, value) => {
@@ -69,9 +81,16 @@ describe('literals and identifiers', () => {
   it('space of any kind may stand anywhere, or be left out', () => {
     expect(sql("a=1\tAND\n(b<>'x')")).toEqual(sql(" a = 1 AND ( b <> 'x' ) "));
   });
+
+  it('comments may stand wherever space may', () => {
+    const plain = sql("a = 1 AND b <> '--x /* y */'");
+    expect(sql("-- first\na/**/=1 AND/* b = 2 */b <> '--x /* y */' -- last")).toEqual(plain);
+    expect(sugar('role:web -- the web\n AND web1 /* AND */ -- one')).toEqual(sugar('role:web AND web1'));
+    expect(sugar('(web1 /* ) */ )')).toEqual(sugar('web1'));
+  });
 });
 
-it.each(['', ' ', '\n\t'])('%j is everything', (text) => {
+it.each(['', ' ', '\n\t', '-- nothing', '/* nothing */ '])('%j is everything', (text) => {
   expect(sql(text)).toEqual({ kind: 'everything' });
   expect(sugar(text)).toEqual({ kind: 'everything' });
 });
@@ -175,6 +194,11 @@ describe('errors say where and what to do', () => {
     ['a =', 3, /found the end/, /role = 'web'/],
     ['= 1', 0, /found '='/, /role = 'web'/],
     ['a = 1 AND', 9, /found the end/, /role/],
+    ['a = 089', 4, /starts with 0 is octal/, /Leave the 0 out/],
+    ['a = 0x', 4, /runs into a word/, /single quotes/],
+    ['a = 0xfg', 4, /runs into a word/, /single quotes/],
+    ['a = 1.5L', 4, /runs into a word/, /single quotes/],
+    ['a = 1 /* b', 6, /comment is not closed/, /\*\//],
     ['a = NULL', 4, /NULL is not a value/, /IS NULL/],
     ['a IS 1', 5, /expected 'NULL'/, /IS NOT NULL/],
     ['a LIKE b', 7, /expected a string/, /LIKE 'web%'/],

@@ -30,7 +30,7 @@ const value = fc.letrec<{ value: Value; number: Value }>((tie) => ({
     fc.record({ kind: fc.constant('negate' as const), operand: tie('number') }),
     fc.record({
       kind: fc.constant('arithmetic' as const),
-      operator: fc.constantFrom('+', '-', '*', '/'),
+      operator: fc.constantFrom('+', '-', '*', '/', '%'),
       left: tie('number'),
       right: tie('number'),
     }),
@@ -128,7 +128,7 @@ const words = fc
   .array(
     fc.oneof(
       fc.constantFrom(
-        ...'AND OR NOT LIKE BETWEEN IN IS NULL ESCAPE TRUE ( ) ( ) , = <> < >= + - * /'.split(' '),
+        ...'AND OR NOT LIKE BETWEEN IN IS NULL ESCAPE TRUE ( ) ( ) , = <> < >= + - * / % -- /* */'.split(' '),
         ...[
           "'x'",
           "'",
@@ -136,6 +136,8 @@ const words = fc
           '"',
           '8',
           '1.5',
+          '017',
+          '0x1fL',
           'a',
           'b-c',
           'role:web',
@@ -191,4 +193,43 @@ it('a wildcard matches what the same regular expression matches', () => {
     }),
     { numRuns: 2000 },
   );
+});
+
+describe('three-valued logic', () => {
+  const truth = (of: Condition, about: Record<string, string | number | boolean | null | undefined>) => {
+    if (compile(of)(about)) return true;
+    return compile({ kind: 'not', operand: of })(about) ? false : null;
+  };
+  const not = (operand: Condition): Condition => ({ kind: 'not', operand });
+  const about = fc.dictionary(
+    fc.constantFrom('a', 'b', 'name', 'role', 'cpus', 'n'),
+    fc.oneof(text, number, fc.boolean(), fc.constant(null)),
+  );
+  const known = tree(fc.oneof(leaf, attributeAsCondition));
+
+  it.each([
+    ['and', 'or'],
+    ['or', 'and'],
+  ] as const)('NOT (a %s b) is NOT a %s NOT b (De Morgan)', (kind, dual) => {
+    fc.assert(
+      fc.property(operands(known), about, (parts, attributes) => {
+        expect(truth(not({ kind, operands: parts }), attributes)).toBe(
+          truth({ kind: dual, operands: parts.map(not) }, attributes),
+        );
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('NOT NOT a is a', () => {
+    fc.assert(
+      fc.property(known, about, (condition, attributes) => {
+        expect(truth(not(not(condition)), attributes)).toBe(truth(condition, attributes));
+      }),
+    );
+  });
+
+  it('a <= 1 OR a > 1 is unknown, not true, without a (S-12)', () => {
+    expect(truth(parseSelector('a <= 1 OR a > 1', { sugar: false }), {})).toBe(null);
+  });
 });

@@ -6,6 +6,7 @@ export type * from './dialects/types.js';
 export { Dropped } from './dialects/types.js';
 export type * from './discovery.js';
 export * from './errors.js';
+export * from './event-login.js';
 export * from './header.js';
 export * from './keys.js';
 export * from './limits.js';

@@ -61,6 +61,30 @@ function parsePublicKey(pem: string): KeyObject {
   }
 }
 
+/** What every RSA key in SPKI has before the key itself: `rsaEncryption`, without parameters. */
+const RSA_ALGORITHM = Buffer.from('300d06092a864886f70d0101010500', 'hex');
+/** Of a SEQUENCE or BIT STRING with a length of two bytes, as keys of 2,048 bits and more have them. */
+const LONG_HEADER = 4;
+const TWO_BYTES_OF_LENGTH = 0x82;
+const BIT_STRING = 0x03;
+
+/**
+ * Parses a key as `normalizePublicKey` gives it. OpenSSL 3 tries one decoder after the other on SPKI, which takes 0.1 ms
+ * and shows when 10,000 nodes come back at once; the PKCS#1 inside of it takes a fortieth.
+ */
+export function readPublicKey(pem: string): KeyObject {
+  const der = Buffer.from(pem.replace(/-----[^-]+-----|\s/g, ''), 'base64');
+  const bits = LONG_HEADER + RSA_ALGORITHM.length;
+  const plain =
+    der[1] === TWO_BYTES_OF_LENGTH &&
+    der.subarray(LONG_HEADER, bits).equals(RSA_ALGORITHM) &&
+    der[bits] === BIT_STRING &&
+    der[bits + 1] === TWO_BYTES_OF_LENGTH;
+  if (!plain) return createPublicKey(pem);
+  // A BIT STRING begins with the number of its unused bits, which is 0.
+  return createPublicKey({ key: der.subarray(bits + LONG_HEADER + 1), format: 'der', type: 'pkcs1' });
+}
+
 function refused(reason: string, options?: ErrorOptions): MusterError {
   return new MusterError('invalid_field', { field: 'public_key', reason }, options);
 }

@@ -13,6 +13,8 @@ export const LIMITS = {
   messageSkewMs: 300_000,
   /** Clock difference accepted in signed requests; the difference must be below it (sheet §1.5). */
   requestSkewMs: 900_000,
+  /** Clock difference accepted in signed logins to the event fabric; the difference must be below it. */
+  loginSkewMs: 300_000,
   /** Decoded size of a job's file (sheet §7.5). */
   fileBytes: 100_000,
   /** Most bytes of output in one native `output` message; base64 of it fits the body limit. */

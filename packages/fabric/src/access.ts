@@ -1,0 +1,32 @@
+/**
+ * Which event types somebody may publish or follow. A pattern is a type (`temp.high`), a prefix (`temp.*`) or `*`.
+ * A type is allowed when a pattern of `granted` fits it, or one of `open` does and none of `restricted`.
+ */
+export interface TypeRules {
+  readonly granted: readonly string[];
+  readonly restricted: readonly string[];
+  readonly open: readonly string[];
+}
+
+/** What a login may do; relays get it from above and keep it as long as the connection lasts. */
+export interface EventAccess {
+  /** Name of the organization: nobody sees events of another. */
+  readonly org: string;
+  /** `ORG/NAME`: the source of what it publishes. */
+  readonly principal: string;
+  /** May speak for others of its organization (`on-behalf`), whose own rights it has checked, and ask for logins. */
+  readonly relay: boolean;
+  readonly publish: TypeRules;
+  readonly subscribe: TypeRules;
+}
+
+export const EVERY_TYPE: TypeRules = { granted: [], restricted: [], open: ['*'] };
+
+export function fits(pattern: string, type: string): boolean {
+  return pattern.endsWith('*') ? type.startsWith(pattern.slice(0, -1)) : pattern === type;
+}
+
+export function allows(rules: TypeRules, type: string): boolean {
+  const some = (patterns: readonly string[]) => patterns.some((pattern) => fits(pattern, type));
+  return some(rules.granted) || (some(rules.open) && !some(rules.restricted));
+}

@@ -1,0 +1,264 @@
+import { type Clock, systemClock, type Timer } from '@muster/wire/clock';
+import { MusterError } from '@muster/wire/errors';
+import type { Headers } from '../stomp/frame.js';
+import { header } from '../stomp/frame.js';
+import type { RawFrame } from '../stomp/raw-frame.js';
+import type { Connection } from './connection.js';
+import type { Acknowledge, EventMessage } from './event-message.js';
+import { Link } from './link.js';
+import { type EncodedEvent, encodeEvent } from './new-event.js';
+import { type Again, LiveSubscription, type Subscription } from './subscription.js';
+import type {
+  ClientOptions,
+  ClientStatus,
+  Completion,
+  Dial,
+  NewEventOptions,
+  PublishOptions,
+  Receipt,
+  SubscribeOptions,
+} from './types.js';
+
+/** A client of the event fabric, made with `connect`. Stays connected until it is closed. */
+export class Client {
+  readonly #clock: Clock;
+  readonly #link: Link;
+  readonly #subscriptions = new Map<string, LiveSubscription>();
+  /** Those with enough to read. */
+  readonly #full = new Set<LiveSubscription>();
+  #subscribed = 0;
+  /** Requests that wait for their completions. */
+  #requests = 0;
+  /** Events that are being signed: those after them wait, so that all go out in order. */
+  #signing: Promise<unknown> | null = null;
+
+  /** @throws MusterError `invalid_field` for an address that is none. */
+  constructor(options: ClientOptions, dial: Dial) {
+    this.#clock = options.clock ?? systemClock;
+    this.#link = new Link(options, dial, {
+      found: () => {
+        for (const subscription of this.#subscriptions.values()) this.#send(subscription);
+        this.#balance();
+      },
+      message: (raw) => this.#message(raw),
+      lost: () => {
+        for (const subscription of this.#subscriptions.values()) subscription.interrupted();
+      },
+      finished: (error) => {
+        for (const subscription of this.#subscriptions.values()) subscription.finish(error);
+        this.#subscriptions.clear();
+      },
+    });
+  }
+
+  get status(): ClientStatus {
+    return this.#link.status;
+  }
+
+  /** Connected for the first time. Rejects with why that will never be: refused, out of retries, or closed. */
+  ready(): Promise<void> {
+    return this.#link.ready;
+  }
+
+  /**
+   * Lives until it is ended, whatever happens to connections. May be called at any time before `close`.
+   * @throws MusterError `fabric_closed`
+   */
+  subscribe(options: SubscribeOptions = {}): Subscription {
+    return this.#subscribe(options);
+  }
+
+  /**
+   * Resolves when the server has stored the event. Sent once, and never kept for later.
+   * @throws MusterError `invalid_field`, `fabric_not_connected`, `fabric_unconfirmed`: it may or may not have been
+   * published, or what the server has against it
+   */
+  async publish(event: PublishOptions): Promise<Receipt> {
+    const headers = await this.#inOrder(event, ({ headers, body }) => this.#ask('SEND', headers, body, 'published'));
+    const scheduled = header({ headers }, 'scheduled');
+    return scheduled === undefined ? {} : { scheduled };
+  }
+
+  /**
+   * Without a receipt: nothing tells whether it arrived, and what the server has against it ends the connection.
+   * Resolves when more may be sent. @throws MusterError `invalid_field`, `fabric_not_connected`
+   */
+  async publishNow(event: PublishOptions): Promise<void> {
+    await this.#inOrder(event, async ({ headers, body }) => {
+      const connection = this.#open();
+      connection.send('SEND', headers, body);
+      await connection.room();
+    });
+  }
+
+  /**
+   * Publishes a command and waits for its completion.
+   * @throws MusterError `fabric_no_completion`, and as `publish`
+   */
+  async request(event: NewEventOptions, { timeoutMs }: { readonly timeoutMs: number }): Promise<Completion> {
+    this.#open();
+    const token = event.token ?? globalThis.crypto.randomUUID();
+    const selector = `type = 'complete' AND token = '${token.replaceAll("'", "''")}'`;
+    // What comes while there is no connection is asked for afterwards: no other completion has this token.
+    const waiting = this.#subscribe({ selector }, 'since');
+    let timer: Timer | null = null;
+    const late = new Promise<never>((_, reject) => {
+      const tell = () => reject(new MusterError('fabric_no_completion', { seconds: timeoutMs / 1000 }));
+      timer = this.#clock.after(timeoutMs, tell);
+    });
+    this.#requests += 1;
+    this.#balance();
+    try {
+      const answer = async () => {
+        await waiting.ready;
+        await this.publish({ ...event, token });
+        return waiting.next();
+      };
+      const { value: message } = await Promise.race([answer(), late]);
+      if (message === undefined) throw new MusterError('fabric_closed');
+      const error = message.get('error') ?? '';
+      return { error: /^-?\d{1,9}$/.test(error) ? Number(error) : 1, message };
+    } finally {
+      (timer as Timer | null)?.cancel();
+      this.#requests -= 1;
+      this.#balance();
+      await waiting.unsubscribe();
+    }
+  }
+
+  /**
+   * Answers a command. @param error 0: it succeeded. @param more Further attributes, and a body.
+   * @throws MusterError `invalid_field` for a command without a token, and as `publish`
+   */
+  async complete(
+    command: EventMessage,
+    error: number,
+    more: Omit<NewEventOptions, 'type' | 'token'> = {},
+  ): Promise<Receipt> {
+    const token = command.get('token');
+    if (token === undefined) throw new MusterError('invalid_field', { field: 'command', reason: 'it has no token' });
+    const attributes = [['error', String(error)] as const, ...(more.attributes ?? [])];
+    return this.publish({ ...more, type: 'complete', token, attributes });
+  }
+
+  /** Ends all subscriptions, waits for the receipts that are awaited, and closes. Twice is once. */
+  close(): Promise<void> {
+    for (const subscription of this.#subscriptions.values()) subscription.drop();
+    this.#subscriptions.clear();
+    return this.#link.close();
+  }
+
+  #subscribe(options: SubscribeOptions, again: Again = 'live'): LiveSubscription {
+    if (this.#link.closed) throw new MusterError('fabric_closed');
+    const subscription = new LiveSubscription(String(this.#subscribed + 1), options, again, {
+      clock: this.#clock,
+      acknowledge: () => this.#acknowledge(),
+      changed: (each) => {
+        if (each.full) this.#full.add(each);
+        else this.#full.delete(each);
+        this.#balance();
+      },
+      leave: (each, forget) => this.#leave(each, forget),
+    });
+    this.#subscribed += 1;
+    this.#subscriptions.set(subscription.id, subscription);
+    this.#send(subscription);
+    return subscription;
+  }
+
+  #send(subscription: LiveSubscription): void {
+    this.#link.connection?.send('SUBSCRIBE', subscription.subscribe(), undefined, {
+      answered: () => {
+        subscription.taken();
+        this.#balance();
+      },
+      // The connection ends, too; it is not tried again with the next one.
+      refused: (error) => {
+        this.#remove(subscription);
+        subscription.finish(error);
+      },
+      lost: () => {},
+    });
+  }
+
+  async #leave(subscription: LiveSubscription, forget: boolean): Promise<void> {
+    this.#remove(subscription);
+    if (this.#link.connection === null && !forget) return;
+    const durable = forget && subscription.durable !== null ? [['durable', subscription.durable] as const] : [];
+    const left = this.#ask('UNSUBSCRIBE', [['id', subscription.id], ...durable], undefined, 'forgotten');
+    // Otherwise it ends with the connection as well.
+    await (forget ? left : left.catch(() => {}));
+  }
+
+  #remove(subscription: LiveSubscription): void {
+    this.#subscriptions.delete(subscription.id);
+    this.#full.delete(subscription);
+    this.#balance();
+  }
+
+  #message(raw: RawFrame): void {
+    const subscription = this.#subscriptions.get(raw.header('subscription') ?? '');
+    // Just ended, and the server did not know yet (L-3).
+    if (subscription === undefined) return;
+    try {
+      subscription.take(raw);
+    } catch (error) {
+      if (!(error instanceof MusterError)) throw error;
+      subscription.finish(error);
+      void this.#leave(subscription, false);
+    }
+  }
+
+  /** For messages of the present connection. */
+  #acknowledge(): Acknowledge {
+    const { connection } = this.#link;
+    return async (command, id) => {
+      if (connection !== this.#link.connection) {
+        throw new MusterError('fabric_unconfirmed', { reason: 'another one took its place', done: 'acknowledged' });
+      }
+      await this.#ask(command, [['id', id]], undefined, 'acknowledged');
+    };
+  }
+
+  /** Sends and waits for the receipt, whose headers are the answer. */
+  #ask(command: string, headers: Headers, body: Uint8Array | undefined, done: string): Promise<Headers> {
+    return new Promise((resolve, reject) => {
+      const settled = (settle: () => void) => {
+        this.#balance();
+        settle();
+      };
+      this.#open().send(command, headers, body, {
+        answered: (answer) => settled(() => resolve(answer)),
+        refused: (error) => settled(() => reject(error)),
+        lost: (reason) => settled(() => reject(new MusterError('fabric_unconfirmed', { reason, done }))),
+      });
+      this.#balance();
+    });
+  }
+
+  #open(): Connection {
+    if (this.#link.closed) throw new MusterError('fabric_closed');
+    const { connection } = this.#link;
+    if (connection === null) throw new MusterError('fabric_not_connected');
+    return connection;
+  }
+
+  #inOrder<T>(event: PublishOptions, send: (made: EncodedEvent) => Promise<T>): Promise<T> {
+    const made = encodeEvent(event);
+    if (this.#signing === null && !(made instanceof Promise)) return send(made);
+    const turn = Promise.allSettled([made, this.#signing]).then(([own]) => {
+      if (this.#signing === turn) this.#signing = null;
+      if (own.status === 'rejected') throw own.reason;
+      return { sent: send(own.value) };
+    });
+    this.#signing = turn;
+    return turn.then(({ sent }) => sent);
+  }
+
+  /** Reads on as long as the program reads, or waits for an answer that comes behind what it has not read. */
+  #balance(): void {
+    const { connection } = this.#link;
+    if (connection === null) return;
+    connection.reads(this.#full.size === 0 || connection.awaited > 0 || this.#requests > 0);
+  }
+}

@@ -1,0 +1,250 @@
+import type { Clock, Timer } from '@muster/wire/clock';
+import { MusterError } from '@muster/wire/errors';
+import type { Channel } from '../channel.js';
+import { FABRIC_LIMITS } from '../limits.js';
+import { HeartBeat } from '../session/heart-beat.js';
+import { encodeFrame } from '../stomp/encode.js';
+import { frame, type Headers } from '../stomp/frame.js';
+import { FrameParser } from '../stomp/parser.js';
+import type { RawFrame } from '../stomp/raw-frame.js';
+import type { ConnectOptions } from '../transport/options.js';
+import { type Answer, Receipts } from './receipts.js';
+import { isFinal, serverError } from './server-error.js';
+import type { Dial } from './types.js';
+
+export interface ConnectionOptions {
+  readonly url: string;
+  readonly host: string;
+  readonly login: string;
+  readonly passcode: () => string | Promise<string>;
+  readonly heartBeatMs: number;
+  readonly timeoutMs: number;
+  readonly tls: ConnectOptions['tls'];
+  readonly clock: Clock;
+  readonly dial: Dial;
+}
+
+export interface ConnectionHandlers {
+  connected(): void;
+  message(raw: RawFrame): void;
+  /** Once; not after `destroy`. `final`: another attempt would fail as well. */
+  ended(error: MusterError, final: boolean): void;
+}
+
+const PARSER_LIMITS = {
+  headBytes: FABRIC_LIMITS.clientFrameBytes,
+  bodyBytes: FABRIC_LIMITS.clientFrameBytes,
+  headers: 2 * FABRIC_LIMITS.headers,
+  headerNameBytes: FABRIC_LIMITS.headerNameBytes,
+};
+
+const CLOSED = 'it was closed';
+
+/** One connection to a server or relay, from the attempt to its end; the next attempt is another one. */
+export class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #handlers: ConnectionHandlers;
+  readonly #parser = new FrameParser(PARSER_LIMITS, { frame: (raw) => this.#frame(raw) });
+  readonly #receipts: Receipts;
+  readonly #attempt = new AbortController();
+  readonly #patience: Timer;
+  /** `opening`: until CONNECTED. `leaving`: the program wants no more. */
+  #phase: 'opening' | 'connected' | 'leaving' | 'ended' = 'opening';
+  #channel: Channel | null = null;
+  #heartBeat: HeartBeat | null = null;
+  #reading = true;
+  #left: (() => void) | null = null;
+  /** For room to send. */
+  #waiting: (() => void)[] = [];
+
+  constructor(options: ConnectionOptions, handlers: ConnectionHandlers) {
+    const { clock, timeoutMs } = options;
+    this.#options = options;
+    this.#handlers = handlers;
+    this.#receipts = new Receipts(clock, FABRIC_LIMITS.answerMs, () =>
+      this.#end(`it did not answer within ${FABRIC_LIMITS.answerMs / 1000} s`),
+    );
+    this.#patience = clock.after(timeoutMs, () => this.#end(`no login within ${timeoutMs / 1000} s`));
+    this.#open().catch((error: unknown) => this.#end(error));
+  }
+
+  get awaited(): number {
+    return this.#receipts.size;
+  }
+
+  /** Sends a frame. With an answer, its receipt is asked for. Not after the end. */
+  send(command: string, headers: Headers, body?: Uint8Array, answer?: Answer): void {
+    if (this.#phase === 'ended') return answer?.lost('it has ended');
+    const all: Headers = answer === undefined ? headers : [...headers, ['receipt', this.#receipts.next]];
+    // Throws for what cannot be written; then no receipt is awaited.
+    const bytes = encodeFrame(frame(command, all, body));
+    if (answer !== undefined) this.#receipts.expect(answer);
+    this.#heartBeat?.wrote();
+    this.#channel?.write(bytes);
+  }
+
+  /** Resolves when so much is taken by the system that more may be sent; null: right now. */
+  room(): Promise<void> | null {
+    if (this.#channel === null || this.#channel.pending < FABRIC_LIMITS.clientPendingBytes) return null;
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** Whether it is read from; at first it is. */
+  reads(reading: boolean): void {
+    if (reading === this.#reading) return;
+    this.#reading = reading;
+    if (reading) {
+      this.#heartBeat?.resume();
+      this.#channel?.resume();
+    } else {
+      this.#heartBeat?.pause();
+      this.#channel?.pause();
+    }
+  }
+
+  /** Says goodbye and waits until everything that was sent is dealt with, for a while. */
+  leave(): Promise<void> {
+    if (this.#phase !== 'connected') {
+      this.destroy();
+      return Promise.resolve();
+    }
+    this.#phase = 'leaving';
+    this.reads(true);
+    return new Promise((resolve) => {
+      const timer = this.#options.clock.after(FABRIC_LIMITS.lingerMs, () => this.destroy());
+      this.#left = () => {
+        timer.cancel();
+        resolve();
+      };
+      const gone = () => {
+        this.#channel?.end();
+        this.#over(CLOSED);
+      };
+      this.send('DISCONNECT', [], undefined, { answered: gone, refused: gone, lost: () => {} });
+    });
+  }
+
+  /** At once; nothing is told. */
+  destroy(reason = CLOSED): void {
+    if (this.#phase === 'ended') return;
+    this.#channel?.destroy();
+    this.#over(reason);
+  }
+
+  #over(reason: string): void {
+    this.#phase = 'ended';
+    this.#patience.cancel();
+    this.#heartBeat?.stop();
+    this.#parser.stop();
+    this.#attempt.abort();
+    this.#receipts.lost(reason);
+    this.#drained();
+    this.#left?.();
+  }
+
+  async #open(): Promise<void> {
+    const { url, dial, clock, timeoutMs, tls, login, passcode, host, heartBeatMs } = this.#options;
+    const secret = await passcode();
+    if (/[\n\r\0]/.test(`${login}${secret}${host}`)) {
+      throw new MusterError('invalid_field', { field: 'login or passcode', reason: 'it has a line end or a NUL' });
+    }
+    const channel = await dial(
+      url,
+      { clock, timeoutMs, signal: this.#attempt.signal, ...(tls !== undefined && { tls }) },
+      {
+        data: (bytes) => this.#data(bytes),
+        drained: () => this.#drained(),
+        closed: (error) => this.#end(error ?? 'it was closed by the other side'),
+      },
+    );
+    this.#channel = channel;
+    if (this.#phase === 'ended') return channel.destroy();
+    this.send('CONNECT', [
+      ['accept-version', '1.2'],
+      ['host', host],
+      ['login', login],
+      ['passcode', secret],
+      ['heart-beat', `${heartBeatMs},${heartBeatMs}`],
+    ]);
+  }
+
+  #drained(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  #data(bytes: Uint8Array): void {
+    if (this.#phase === 'ended') return;
+    this.#heartBeat?.heard();
+    try {
+      this.#parser.push(bytes);
+    } catch (error) {
+      this.#end(error);
+      // A mistake of the program, in what it does when it is told.
+      if (!(error instanceof MusterError)) throw error;
+    }
+  }
+
+  #frame(raw: RawFrame): void {
+    switch (raw.command) {
+      case 'MESSAGE':
+        if (this.#phase === 'connected') this.#handlers.message(raw);
+        return;
+      case 'RECEIPT':
+        return this.#receipts.answered(raw.headers());
+      case 'CONNECTED':
+        return this.#connected(raw);
+      case 'ERROR':
+        return this.#refused(raw.headers());
+      default:
+        throw new MusterError('stomp_invalid_frame', { command: raw.command, reason: 'is for servers only' });
+    }
+  }
+
+  #connected(raw: RawFrame): void {
+    const version = raw.header('version') ?? '1.0';
+    if (this.#phase !== 'opening' || version !== '1.2') {
+      throw new MusterError('stomp_invalid_frame', { command: 'CONNECTED', reason: `has version ${version}, not 1.2` });
+    }
+    const { clock, heartBeatMs } = this.#options;
+    const [theirs = 0, wanted = 0] = (raw.header('heart-beat') ?? '0,0').split(',').map(Number);
+    this.#phase = 'connected';
+    this.#patience.cancel();
+    this.#heartBeat = new HeartBeat(
+      {
+        clock,
+        write: (bytes) => this.#channel?.write(bytes),
+        silent: () => this.#end('nothing was heard from it for too long'),
+      },
+      {
+        sendMs: agreed(heartBeatMs, wanted),
+        patienceMs: FABRIC_LIMITS.missedIntervals * agreed(heartBeatMs, theirs),
+      },
+    );
+    this.#handlers.connected();
+  }
+
+  #refused(headers: Headers): void {
+    const error = serverError(headers);
+    const final = isFinal(error, this.#phase === 'opening');
+    this.#receipts.refused(headers, error);
+    this.#fail(error, final);
+  }
+
+  #end(cause: unknown): void {
+    if (cause instanceof MusterError) return this.#fail(cause, cause.code === 'invalid_field');
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    this.#fail(new MusterError('fabric_lost', { url: this.#options.url, reason }), false);
+  }
+
+  #fail(error: MusterError, final: boolean): void {
+    if (this.#phase === 'ended') return;
+    const tell = this.#phase !== 'leaving';
+    this.destroy(error.message);
+    if (tell) this.#handlers.ended(error, final);
+  }
+}
+
+/** STOMP 1.2, "Heart-beating": the slower of both, or none at all. */
+function agreed(oneMs: number, otherMs: number): number {
+  return oneMs > 0 && otherMs > 0 ? Math.max(oneMs, otherMs) : 0;
+}

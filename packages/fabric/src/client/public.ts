@@ -1,0 +1,5 @@
+export type { Client } from './client.js';
+export type { EventMessage } from './event-message.js';
+export { type SignatureKey, signEvent, verifyEvent } from './signature.js';
+export type { Subscription } from './subscription.js';
+export type * from './types.js';

@@ -1,0 +1,108 @@
+import type { Clock, Timer } from '@muster/wire';
+import type { Cursor, CursorKey, Cursors } from '../root/ports.js';
+import type { FabricLog } from '../session/context.js';
+
+/** Acknowledgements that nobody waits for are saved together. */
+const DELAY_MS = 100;
+/** After a save failed. */
+const RETRY_MS = 1000;
+
+/** Wants its cursor saved. */
+export interface Saved {
+  readonly key: CursorKey;
+  /** As it is when it is saved. */
+  cursor(): Cursor;
+}
+
+interface Waiter {
+  done(): void;
+  failed(error: unknown): void;
+}
+
+/** Saves cursors, many at once, one save at a time: between two states of a cursor nobody needs the first. */
+export class CursorSaver {
+  readonly #cursors: Cursors;
+  readonly #clock: Clock;
+  readonly #log: FabricLog;
+  #dirty = new Map<string, Saved>();
+  #waiters: Waiter[] = [];
+  #timer: Timer | null = null;
+  #busy = false;
+  #stopped = false;
+
+  constructor(cursors: Cursors, clock: Clock, log: FabricLog) {
+    this.#cursors = cursors;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Some time soon. */
+  note(saved: Saved): void {
+    this.#dirty.set(keyOf(saved.key), saved);
+    this.#arm(DELAY_MS);
+  }
+
+  /** Now. Resolves when it is durable, rejects with `store_unavailable`; it stays noted then. */
+  save(saved: Saved): Promise<void> {
+    this.#dirty.set(keyOf(saved.key), saved);
+    return this.#soon();
+  }
+
+  /** Resolves when everything that is noted is durable. Rejects with `store_unavailable`. */
+  settle(): Promise<void> {
+    return this.#dirty.size > 0 || this.#busy ? this.#soon() : Promise.resolve();
+  }
+
+  /** The last attempt: resolves when everything that is noted is durable. Rejects with `store_unavailable`. */
+  async stop(): Promise<void> {
+    try {
+      await this.settle();
+    } finally {
+      this.#stopped = true;
+      this.#timer?.cancel();
+    }
+  }
+
+  /** What is noted of a subscription need not be saved any more. */
+  forget(key: CursorKey): void {
+    this.#dirty.delete(keyOf(key));
+  }
+
+  #soon(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiters.push({ done: resolve, failed: reject });
+      if (!this.#busy) void this.#run();
+    });
+  }
+
+  #arm(delayMs: number): void {
+    if (!this.#busy && !this.#stopped) this.#timer ??= this.#clock.after(delayMs, () => void this.#run());
+  }
+
+  async #run(): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = null;
+    const dirty = this.#dirty;
+    const waiters = this.#waiters;
+    this.#dirty = new Map();
+    this.#waiters = [];
+    this.#busy = true;
+    let pauseMs = DELAY_MS;
+    try {
+      if (dirty.size > 0) await this.#cursors.save([...dirty.values()].map((saved) => saved.cursor()));
+      for (const waiter of waiters) waiter.done();
+    } catch (error) {
+      this.#log.warn({ err: error, cursors: dirty.size }, 'durable subscriptions could not be saved; trying again');
+      for (const [key, saved] of dirty) if (!this.#dirty.has(key)) this.#dirty.set(key, saved);
+      for (const waiter of waiters) waiter.failed(error);
+      pauseMs = RETRY_MS;
+    }
+    this.#busy = false;
+    if (this.#waiters.length > 0) void this.#run();
+    else if (this.#dirty.size > 0) this.#arm(pauseMs);
+  }
+}
+
+function keyOf({ org, principal, name }: CursorKey): string {
+  return `${org} ${principal} ${name}`;
+}

@@ -1,0 +1,78 @@
+import { type Entry, type Expression, type Group, type IndexStats, SelectorIndex } from '@muster/selector';
+import type { FabricMetrics } from '../metrics.js';
+import type { Flush } from '../session/flush.js';
+import { Delivery } from './delivery.js';
+
+/** Takes the events that a subscription is for. */
+export interface Receiver {
+  /** Called while others still wait for the same event: it may subscribe, unsubscribe and send, but takes no time. */
+  take(delivery: Delivery): void;
+}
+
+export type Place = Entry<Receiver>;
+
+/** Matches are timed once in so many events: looking at the clock costs as much as many a match. */
+const TIMED = 64;
+
+/** The subscriptions of all sessions that hear of the same events. */
+export class Hub {
+  readonly #index = new SelectorIndex<Receiver>();
+  readonly #flush: Flush;
+  readonly #metrics: FabricMetrics;
+  readonly #delivery = new Delivery();
+
+  constructor(flush: Flush, metrics: FabricMetrics) {
+    this.#flush = flush;
+    this.#metrics = metrics;
+  }
+
+  /** Subscriptions. */
+  get size(): number {
+    return this.#index.size;
+  }
+
+  add(selector: Expression, receiver: Receiver): Place {
+    return this.#index.add(selector, receiver);
+  }
+
+  /** Removing what is removed already does nothing. */
+  remove(place: Place): void {
+    this.#index.remove(place);
+  }
+
+  /**
+   * Hands an event to everybody it is for (B-4), once for each of their subscriptions (B-10).
+   *
+   * @param bytes must stay as they are until the next flush.
+   * @param position Its `message-id`.
+   * @param linesStart Where the publisher's own lines begin; `start` when that is not known.
+   */
+  deliver(bytes: Uint8Array, start: number, end: number, position: number, linesStart = start): void {
+    this.#delivery.show(bytes, start, end, position, linesStart);
+    this.#metrics.matched += 1;
+    if (this.#metrics.matched % TIMED === 0) this.#matchTimed();
+    else this.#index.matchGroups(this.#delivery, this.#hand);
+    this.#flush.cut();
+  }
+
+  stats(): IndexStats {
+    return this.#index.stats();
+  }
+
+  /** Made once: a closure for each event would cost as much as the match. */
+  readonly #hand = ({ subscribers }: Group<Receiver>): void => {
+    this.#metrics.deliveries += subscribers.length;
+    for (const receiver of subscribers) receiver.take(this.#delivery);
+  };
+
+  /** The first visit comes after the last comparison. */
+  #matchTimed(): void {
+    const began = performance.now();
+    let matched = 0;
+    this.#index.matchGroups(this.#delivery, (group) => {
+      if (matched === 0) matched = performance.now();
+      this.#hand(group);
+    });
+    this.#metrics.matchMs.add((matched || performance.now()) - began);
+  }
+}

@@ -1,0 +1,32 @@
+export * from './access.js';
+export type { Accept, Channel, ChannelHandlers, Listener } from './channel.js';
+export { FABRIC_LIMITS } from './limits.js';
+export { FabricMetrics, Samples } from './metrics.js';
+export {
+  bodyOf,
+  type LoggedEvent,
+  linesOf,
+  type NewEvent,
+  newEvent,
+  newEventOf,
+  type Origin,
+  originOf,
+} from './root/event.js';
+export type * from './root/ports.js';
+export { type ClientStatus, createRoot, type Root, type RootOptions } from './root/root.js';
+export { EVENTS_DESTINATION, stamp } from './root/stamp.js';
+export type { FabricLog } from './session/context.js';
+export { bytesOf, textOf } from './stomp/bytes.js';
+export type { Command } from './stomp/commands.js';
+export { concat, encodeFrame, headerLine, headerLines } from './stomp/encode.js';
+export { escapeHeader, type HeaderRules, unescapeHeader } from './stomp/escape.js';
+export { EMPTY_BODY, type Frame, frame, type Headers, header, type StompVersion } from './stomp/frame.js';
+export { messagePrefix, messageTail, tailFor, tailOf } from './stomp/message.js';
+export { type FrameHandlers, FrameParser, type ParserLimits } from './stomp/parser.js';
+export type { RawFrame } from './stomp/raw-frame.js';
+export { type Address, formatAddress, isLoopback, parseAddress } from './transport/address.js';
+export { connectChannel } from './transport/connect.js';
+export { listenForChannels } from './transport/listen.js';
+export type { ConnectOptions, ListenOptions } from './transport/options.js';
+export type { Transport } from './transport/sockets.js';
+export { type Upgrade, webSocketUpgrade } from './transport/websocket.js';

@@ -1,0 +1,76 @@
+import { MusterError } from '@muster/wire';
+import { EVERY_TYPE, type EventAccess } from '../access.js';
+import type { Hub } from '../hub/hub.js';
+import type { Login } from '../root/ports.js';
+import type { Broker, Publication, Replay, ReplayRequest } from '../session/ports.js';
+import type { Logins } from './logins.js';
+import type { PassedUp } from './passed-up.js';
+import type { Upstream } from './upstream.js';
+import { sizeOf, type Upward } from './upward.js';
+
+export interface RelayBrokerParts {
+  readonly hub: Hub;
+  readonly upward: Upward;
+  readonly passedUp: PassedUp;
+  readonly logins: Logins;
+  /** Organization of the relay's own login: it carries events of no other. */
+  readonly org: string;
+  /** Clients need no login: upstream decides what all of them may publish and follow. */
+  readonly anonymous: boolean;
+  /** Upstream is not Muster. */
+  readonly foreign: boolean;
+  /** The connection that is ready, or null. */
+  upstream(): Upstream | null;
+}
+
+/** What a relay is to its clients: everything but matching is done by upstream. */
+export class RelayBroker implements Broker {
+  readonly #parts: RelayBrokerParts;
+
+  constructor(parts: RelayBrokerParts) {
+    this.#parts = parts;
+  }
+
+  async login(login: string, passcode: string): Promise<Login> {
+    const { org, anonymous, logins, upstream } = this.#parts;
+    if (anonymous) return { access: anybody(org, login), expiresMs: null };
+    const link = upstream();
+    if (link === null) throw new MusterError('upstream_failed', { reason: 'it is not connected' });
+    const granted = await logins.ask(login, passcode, (request) => link.sendFrame(request));
+    // Upstream sends us the events of our own organization only.
+    if (granted.access.org !== org) throw new MusterError('login_refused');
+    return granted;
+  }
+
+  /** One for all: they are of one organization (B-4). */
+  hub(): Hub {
+    return this.#parts.hub;
+  }
+
+  publish(publication: Publication): void {
+    const { foreign, upstream, upward } = this.#parts;
+    const size = sizeOf(publication);
+    const limit = upstream()?.maxEventBytes ?? size;
+    if (size > limit) publication.publisher.failed(publication, new MusterError('event_too_large', { size, limit }));
+    else if (foreign && publication.atMs !== null) {
+      publication.publisher.failed(publication, unknownAbove('SEND', 'at'));
+    } else upward.add(publication);
+  }
+
+  /** @throws MusterError */
+  replay(request: ReplayRequest): Replay {
+    const { foreign, passedUp } = this.#parts;
+    if (foreign) throw unknownAbove('SUBSCRIBE', request.durable === null ? 'from' : 'durable');
+    return passedUp.add(request);
+  }
+}
+
+function anybody(org: string, login: string): EventAccess {
+  const name = login.slice(login.indexOf('/') + 1) || 'anonymous';
+  return { org, principal: `${org}/${name}`, relay: false, publish: EVERY_TYPE, subscribe: EVERY_TYPE };
+}
+
+function unknownAbove(command: string, header: string): MusterError {
+  const reason = 'is not known to the broker above this relay';
+  return new MusterError('stomp_header_value', { command, header, reason });
+}

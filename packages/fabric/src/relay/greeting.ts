@@ -1,0 +1,60 @@
+import { FABRIC_LIMITS } from '../limits.js';
+import type { HeartBeatTimes } from '../session/heart-beat.js';
+import { type Frame, frame } from '../stomp/frame.js';
+import type { RawFrame } from '../stomp/raw-frame.js';
+
+export interface GreetingOptions {
+  /** Header `host` of CONNECT; brokers with virtual hosts look at it. */
+  readonly host: string;
+  readonly login: string;
+  /** Asked for at each attempt, as a signed login is good once. */
+  readonly passcode: () => string;
+  /** Upstream must know this login as a relay's. */
+  readonly relay: boolean;
+  /** Upstream is not Muster. */
+  readonly foreign: boolean;
+  /** Offered both ways. */
+  readonly heartBeatMs: number;
+  /** Until then upstream must have answered. */
+  readonly sendMs: number;
+}
+
+/** What upstream has agreed to. */
+export interface Greeted {
+  readonly heartBeat: HeartBeatTimes;
+  /** Largest event that it takes, as far as it says. */
+  readonly maxEventBytes: number;
+}
+
+/** What only Muster understands. */
+const extensions = (sendMs: number) =>
+  [
+    // What one client may not must not cost all the others their connection.
+    ['refusals', 'message'],
+    // What stood still for longer must not read what we have given up by then (R-5).
+    ['send-timeout', String(sendMs)],
+  ] as const;
+
+export function connectFrame({ foreign, heartBeatMs, host, login, passcode, sendMs }: GreetingOptions): Frame {
+  return frame('CONNECT', [
+    ['accept-version', '1.2'],
+    ['host', host],
+    ['login', login],
+    ['passcode', passcode()],
+    ['heart-beat', `${heartBeatMs},${heartBeatMs}`],
+    ...(foreign ? [] : extensions(sendMs)),
+  ]);
+}
+
+/** Reads CONNECTED. Text: why we cannot work with it. */
+export function readConnected(raw: RawFrame, { heartBeatMs, login, relay }: GreetingOptions): Greeted | string {
+  const version = raw.header('version') ?? '1.0';
+  if (version !== '1.2') return `it speaks STOMP ${version}, a relay needs 1.2`;
+  if (relay && raw.header('relay') !== 'true') return `'${login}' may not act as a relay`;
+  const [theirs = 0, wanted = 0] = (raw.header('heart-beat') ?? '0,0').split(',').map(Number);
+  const both = (other: number) => (heartBeatMs > 0 && other > 0 ? Math.max(heartBeatMs, other) : 0);
+  return {
+    heartBeat: { sendMs: both(wanted), patienceMs: FABRIC_LIMITS.missedIntervals * both(theirs) },
+    maxEventBytes: Number(raw.header('max-event') ?? Number.POSITIVE_INFINITY),
+  };
+}

@@ -1,0 +1,56 @@
+import { MusterError } from '@muster/wire';
+import type { EventAccess, TypeRules } from '../access.js';
+import type { Login, Revoked } from '../root/ports.js';
+import { toldAbove } from './refusals.js';
+
+/** What upstream answers about a login: what was granted, or why not. */
+export function readLogin(text: string): Login | MusterError {
+  const { access, expiresMs = null, stamp, error } = parsed(text);
+  if (isObject(error)) return toldAbove(error.code, error.message, error.details);
+  if (isAccess(access) && (expiresMs === null || typeof expiresMs === 'number')) {
+    return { access, expiresMs, ...(typeof stamp === 'number' && { stamp }) };
+  }
+  return new MusterError('upstream_failed', { reason: 'its answer about a login cannot be read' });
+}
+
+/** What upstream tells, without being asked, of logins that hold no longer. Null: it cannot be read. */
+export function readRevoked(text: string): Revoked | null {
+  const { revoked } = parsed(text);
+  if (!isObject(revoked)) return null;
+  const { org, principal, before } = revoked;
+  if (typeof org !== 'string' || (principal !== null && typeof principal !== 'string')) return null;
+  return { org, principal, ...(typeof before === 'number' && { before }) };
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    const found: unknown = JSON.parse(text);
+    return isObject(found) ? found : {};
+  } catch {
+    // As an object without anything that is looked for.
+    return {};
+  }
+}
+
+function isAccess(value: unknown): value is EventAccess {
+  return (
+    isObject(value) &&
+    typeof value.org === 'string' &&
+    typeof value.principal === 'string' &&
+    typeof value.relay === 'boolean' &&
+    isRules(value.publish) &&
+    isRules(value.subscribe)
+  );
+}
+
+function isRules(value: unknown): value is TypeRules {
+  return isObject(value) && [value.granted, value.restricted, value.open].every(isTexts);
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,75 @@
+import { type Clock, MusterError } from '@muster/wire';
+import { FABRIC_LIMITS } from '../limits.js';
+import type { Replay, ReplayRequest } from '../session/ports.js';
+import type { RawFrame } from '../stomp/raw-frame.js';
+import { PassedUpReplay } from './passed-up-replay.js';
+import type { Upstream } from './upstream.js';
+
+const PREFIX = 'up-';
+/** To upstream they are subscriptions of one client, which has one of its own. */
+const MOST = FABRIC_LIMITS.subscriptionsPerClient - 1;
+
+/**
+ * Subscriptions that only the root can serve, because they begin in the past or are kept for their client (F6): each is
+ * a subscription of its own upstream, and lives as long as the client's. A relay keeps no events for them (R-1).
+ */
+export class PassedUp {
+  readonly #replays = new Set<PassedUpReplay>();
+  readonly #byId = new Map<string, PassedUpReplay>();
+  readonly #anonymous: boolean;
+  readonly #clock: Clock;
+  #upstream: Upstream | null = null;
+  #made = 0;
+
+  /** @param anonymous Clients are not named to upstream. */
+  constructor(anonymous: boolean, clock: Clock) {
+    this.#anonymous = anonymous;
+    this.#clock = clock;
+  }
+
+  get size(): number {
+    return this.#replays.size;
+  }
+
+  /** The connection that is ready, or null. What was passed up before goes on in a new one where it was (R-4). */
+  use(upstream: Upstream | null): void {
+    this.#upstream = upstream;
+    this.#byId.clear();
+    for (const replay of this.#replays) replay.use(upstream);
+  }
+
+  /** @throws MusterError `stomp_too_many`, `stomp_too_large` */
+  add(request: ReplayRequest): Replay {
+    if (this.#replays.size >= MOST) {
+      const what = 'subscriptions with from or durable at this relay';
+      throw new MusterError('stomp_too_many', { command: 'SUBSCRIBE', what, limit: MOST });
+    }
+    const replay: PassedUpReplay = new PassedUpReplay(request, this.#anonymous, this.#clock, {
+      register: () => {
+        this.#made += 1;
+        const id = `${PREFIX}${this.#made}`;
+        this.#byId.set(id, replay);
+        return id;
+      },
+      unregister: (id) => this.#byId.delete(id),
+      ended: () => this.#replays.delete(replay),
+    });
+    this.#replays.add(replay);
+    replay.use(this.#upstream);
+    return replay;
+  }
+
+  /** Upstream has ended it, for that reason. */
+  refused(subscription: string, error: MusterError): void {
+    this.#byId.get(subscription)?.refused(error);
+  }
+
+  /** A MESSAGE of a subscription that was passed up. False: there was none of that id. */
+  message(subscription: string, raw: RawFrame): boolean {
+    const replay = this.#byId.get(subscription);
+    // What is still under way when one has ended is not wanted any more.
+    if (replay === undefined) return subscription.startsWith(PREFIX);
+    replay.message(raw);
+    return true;
+  }
+}

@@ -1,0 +1,150 @@
+import { MusterError } from '@muster/wire';
+import type { FabricLog } from '../session/context.js';
+import type { Publication, Publisher } from '../session/ports.js';
+import type { EventLog, Schedule } from './ports.js';
+
+/** Of events that wait for the log to take them: beyond that, those who publish are not read. */
+const WAITING_EVENTS = 20_000;
+const WAITING_BYTES = 16 * 1024 * 1024;
+/** Of one append: what it stores is delivered in one go, and must stay far below what makes a client a slow one. */
+const BATCH_BYTES = 1024 * 1024;
+
+export interface AppendPorts {
+  readonly events: EventLog;
+  readonly schedule: Schedule;
+  readonly log: FabricLog;
+  /** Runs work after this turn of the loop. */
+  defer(work: () => void): void;
+}
+
+/**
+ * Brings what clients publish into the log: everything of a turn of the loop, and whatever came while the log was busy,
+ * is one append, so that it is one commit, unless it is too much to be delivered at once. Keeps the order of each publisher, and the answers are in that order, too.
+ */
+export class Append {
+  readonly #ports: AppendPorts;
+  #waiting: Publication[] = [];
+  #waitingBytes = 0;
+  /** Memory that was counted last: many events lie in one piece. */
+  #counted: Uint8Array | null = null;
+  #busy = false;
+  #idle: (() => void)[] = [];
+  readonly #held = new Set<Publisher>();
+
+  constructor(ports: AppendPorts) {
+    this.#ports = ports;
+  }
+
+  /** Events that the log has not been given yet. */
+  get pending(): number {
+    return this.#waiting.length;
+  }
+
+  publish(publication: Publication): void {
+    this.#waiting.push(publication);
+    if (publication.bytes !== this.#counted) {
+      this.#counted = publication.bytes;
+      this.#waitingBytes += publication.bytes.length;
+    }
+    if (this.#waiting.length > WAITING_EVENTS || this.#waitingBytes > WAITING_BYTES) this.#hold(publication.publisher);
+    if (this.#busy) return;
+    this.#busy = true;
+    this.#ports.defer(this.#next);
+  }
+
+  /** Resolves when everything published until now is stored or refused. */
+  settle(): Promise<void> {
+    return this.#busy ? new Promise((resolve) => this.#idle.push(resolve)) : Promise.resolve();
+  }
+
+  #hold(publisher: Publisher): void {
+    if (this.#held.has(publisher)) return;
+    this.#held.add(publisher);
+    publisher.hold();
+  }
+
+  readonly #next = (): void => {
+    const batch = this.#take();
+    if (this.#waiting.length <= WAITING_EVENTS / 2 && this.#waitingBytes <= WAITING_BYTES / 2) {
+      for (const publisher of this.#held) publisher.release();
+      this.#held.clear();
+    }
+    this.#store(batch).finally(() => {
+      if (this.#waiting.length > 0) return this.#ports.defer(this.#next);
+      this.#busy = false;
+      for (const idle of this.#idle.splice(0)) idle();
+    });
+  };
+
+  #take(): readonly Publication[] {
+    let count = 0;
+    let bytes = 0;
+    let counted: Uint8Array | null = null;
+    for (const publication of this.#waiting) {
+      if (publication.bytes !== counted) {
+        counted = publication.bytes;
+        if (count > 0 && bytes + counted.length > BATCH_BYTES) break;
+        bytes += counted.length;
+      }
+      count += 1;
+    }
+    this.#waitingBytes -= bytes;
+    const batch = this.#waiting.splice(0, count);
+    if (this.#waiting.length === 0) this.#counted = null;
+    return batch;
+  }
+
+  async #store(batch: readonly Publication[]): Promise<void> {
+    if (batch.every(({ atMs, publisher }) => atMs === null && !publisher.gone)) {
+      const appended = await outcome(this.#ports.events.append(batch));
+      for (const publication of batch) this.#answer(publication, appended, null);
+    } else await this.#storeMixed(batch);
+  }
+
+  /** Some are for later, or of those who have gone. */
+  async #storeMixed(batch: readonly Publication[]): Promise<void> {
+    const wanted = batch.filter((publication) => !this.#givenUp(publication));
+    const now = wanted.filter(({ atMs }) => atMs === null);
+    const later = wanted.filter(({ atMs }) => atMs !== null);
+    const [appended, ...scheduled] = await Promise.all([
+      now.length === 0 ? null : outcome(this.#ports.events.append(now)),
+      ...later.map((publication) => outcome(this.#ports.schedule.put(publication, publication.atMs ?? 0))),
+    ]);
+    let next = 0;
+    for (const publication of wanted) {
+      if (publication.atMs === null) this.#answer(publication, appended, null);
+      else {
+        const put = scheduled[next++] ?? null;
+        this.#answer(publication, put, put?.ok === true ? put.value : null);
+      }
+    }
+  }
+
+  #answer(publication: Publication, stored: Outcome<unknown> | null, scheduled: string | null): void {
+    if (stored === null || stored.ok) publication.publisher.settled(publication, scheduled);
+    else publication.publisher.failed(publication, this.#told(stored.error));
+  }
+
+  /** a relay that has hung up tells its clients that this failed, so it may not be delivered any more. */
+  #givenUp(publication: Publication): boolean {
+    const { publisher } = publication;
+    if (!publisher.gone || !publisher.access.relay) return false;
+    publisher.failed(publication, new MusterError('upstream_failed', { reason: 'the relay has hung up' }));
+    return true;
+  }
+
+  #told(error: unknown): MusterError {
+    if (error instanceof MusterError) return error;
+    this.#ports.log.error({ err: error }, 'events could not be stored');
+    return new MusterError('internal', {}, { cause: error });
+  }
+}
+
+type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: unknown };
+
+function outcome<T>(work: Promise<T>): Promise<Outcome<T>> {
+  return work.then(
+    (value) => ({ ok: true, value }),
+    (error: unknown) => ({ ok: false, error }),
+  );
+}

@@ -1,0 +1,105 @@
+import { MusterError } from '@muster/wire';
+import { bytesOf, copyOf } from '../stomp/bytes.js';
+import { concat, headerLines } from '../stomp/encode.js';
+import type { Headers } from '../stomp/frame.js';
+
+/** Who publishes. Made once for many events: what is written of it into each is kept here. */
+export interface Origin {
+  /** Name of the organization. */
+  readonly org: string;
+  /** `ORG/NAME` */
+  readonly source: string;
+  /** `org` and `source` as header lines. */
+  readonly lines: Uint8Array;
+}
+
+/**
+ * An event that was checked and has no position yet. Attributes and body are where they were received, so that
+ * nothing is copied between parsing and stamping; make others with `newEvent`.
+ */
+export interface NewEvent {
+  readonly origin: Origin;
+  /** Must not be changed while anybody may still read the event. */
+  readonly bytes: Uint8Array;
+  /**
+   * Header lines of the attributes (`type` among them) and `content-type`, in the publisher's order, escaped as in
+   * STOMP 1.2, each with its LF.
+   */
+  readonly linesStart: number;
+  readonly linesEnd: number;
+  readonly bodyStart: number;
+  readonly bodyEnd: number;
+  /**
+   * Set when the bytes from `linesStart` up to here are the rest of a tail as they are: the lines, the content-length,
+   * a blank line, the body and a NUL. Most are received so.
+   */
+  readonly tailEnd?: number | undefined;
+}
+
+/** An event with its place in the log. */
+export interface LoggedEvent {
+  /** Its `message-id`: greater than that of every event stored before it. */
+  readonly position: number;
+  /** Name of the organization. */
+  readonly org: string;
+  /** Its `time`, in milliseconds since the epoch. */
+  readonly atMs: number;
+  /**
+   * Where its tail is: the bytes of its MESSAGE that are the same for every subscriber, from the line `destination`
+   * to the NUL. The buffer usually holds its neighbours, too.
+   */
+  readonly bytes: Uint8Array;
+  readonly start: number;
+  readonly end: number;
+  /** Where the publisher's own lines begin in it, if that is known. */
+  readonly linesStart?: number | undefined;
+}
+
+/** @param source `ORG/NAME`, the organization's name first. */
+export function originOf(org: string, source: string): Origin {
+  return {
+    org,
+    source,
+    lines: bytesOf(
+      headerLines([
+        ['org', org],
+        ['source', source],
+      ]),
+    ),
+  };
+}
+
+/**
+ * @param attributes in order, `type` among them; unescaped.
+ * @throws MusterError `stomp_invalid_frame` for a NUL in an attribute, which nothing can express.
+ */
+export function newEvent(origin: Origin, attributes: Headers, body: Uint8Array): NewEvent {
+  const lines = headerLines(attributes);
+  if (lines.includes('\0')) {
+    throw new MusterError('stomp_invalid_frame', { command: 'SEND', reason: 'has a NUL in a header' });
+  }
+  return newEventOf(origin, bytesOf(lines), body);
+}
+
+/** The same from header lines that are escaped already, such as those `linesOf` gave. */
+export function newEventOf(origin: Origin, lines: Uint8Array, body: Uint8Array): NewEvent {
+  const bytes = concat([lines, body]);
+  return {
+    origin,
+    bytes,
+    linesStart: 0,
+    linesEnd: lines.length,
+    bodyStart: lines.length,
+    bodyEnd: bytes.length,
+  };
+}
+
+/** A copy. */
+export function linesOf(event: NewEvent): Uint8Array {
+  return copyOf(event.bytes, event.linesStart, event.linesEnd);
+}
+
+/** A copy. */
+export function bodyOf(event: NewEvent): Uint8Array {
+  return copyOf(event.bytes, event.bodyStart, event.bodyEnd);
+}

@@ -1,0 +1,245 @@
+import { type Clock, MusterError } from '@muster/wire';
+import { Durable } from '../durable/machine.js';
+import { CursorSaver, type Saved } from '../durable/saver.js';
+import { FABRIC_LIMITS } from '../limits.js';
+import type { FabricLog } from '../session/context.js';
+import type { From, Replay, ReplayRequest } from '../session/ports.js';
+import { Feed, type FeedPorts } from './feed.js';
+import type { Cursor, CursorKey, Cursors, EventLog } from './ports.js';
+
+export interface ReplaysPorts extends Omit<FeedPorts, 'hub'> {
+  readonly cursors: Cursors;
+  readonly clock: Clock;
+  hub(org: string): FeedPorts['hub'];
+}
+
+/** Subscriptions that begin in the past, and those that go on where they were left. */
+export class Replays {
+  readonly #ports: ReplaysPorts;
+  readonly #saver: CursorSaver;
+  /** The durable ones that are being followed. */
+  readonly #followed = new Map<string, DurableReplay>();
+
+  constructor(ports: ReplaysPorts) {
+    this.#ports = ports;
+    this.#saver = new CursorSaver(ports.cursors, ports.clock, ports.log);
+  }
+
+  start(request: ReplayRequest): Replay {
+    if (request.durable === null) return new PlainReplay(request, this.#ports);
+    const key = { org: request.org, principal: request.principal, name: request.durable };
+    const text = `${key.org} ${key.principal} ${key.name}`;
+    // The newest connection has it: of an older one nobody may have noticed that it is dead.
+    this.#followed.get(text)?.takenOver();
+    const replay = new DurableReplay(request, key, this.#ports, this.#saver, () => {
+      if (this.#followed.get(text) === replay) this.#followed.delete(text);
+    });
+    this.#followed.set(text, replay);
+    return replay;
+  }
+
+  /** Resolves when all acknowledgements are saved. Rejects with `store_unavailable`. */
+  settle(): Promise<void> {
+    return this.#saver.settle();
+  }
+
+  /** Resolves when all acknowledgements are saved. Rejects with `store_unavailable`; it is not tried again then. */
+  stop(): Promise<void> {
+    return this.#saver.stop();
+  }
+}
+
+/** With `from` alone. */
+class PlainReplay implements Replay {
+  readonly #request: ReplayRequest;
+  #feed: Feed | null = null;
+  #ended = false;
+
+  constructor(request: ReplayRequest, ports: ReplaysPorts) {
+    this.#request = request;
+    this.#start(ports).catch((error: unknown) => failed(request, error, ports.log));
+  }
+
+  ack(_position: number, _cumulative: boolean, receipt: string | null): void {
+    if (receipt !== null) this.#request.subscriber.receipt(receipt);
+  }
+
+  nack(position: number, cumulative: boolean, receipt: string | null): void {
+    this.ack(position, cumulative, receipt);
+  }
+
+  room(): void {
+    this.#feed?.advance();
+  }
+
+  end(_forget: boolean, receipt: string | null): void {
+    this.#ended = true;
+    this.#feed?.end();
+    if (receipt !== null) this.#request.subscriber.receipt(receipt);
+  }
+
+  async #start(ports: ReplaysPorts): Promise<void> {
+    const { from, org, receipt, subscriber } = this.#request;
+    const through = await start(from, ports.events, ports.clock);
+    if (this.#ended) return;
+    const mindsGaps = from?.kind === 'position';
+    this.#feed = new Feed(this.#request, through, mindsGaps, null, { ...ports, hub: ports.hub(org) });
+    if (receipt !== null) subscriber.receipt(receipt);
+    this.#feed.advance();
+  }
+}
+
+/** Keeps how far its client is; the machine is `durable/machine.ts`. */
+class DurableReplay implements Replay {
+  readonly #key: CursorKey;
+  readonly #request: ReplayRequest;
+  readonly #ports: ReplaysPorts;
+  readonly #saver: CursorSaver;
+  readonly #over: () => void;
+  #following: Following | null = null;
+  #ended = false;
+
+  constructor(request: ReplayRequest, key: CursorKey, ports: ReplaysPorts, saver: CursorSaver, over: () => void) {
+    this.#key = key;
+    this.#request = request;
+    this.#ports = ports;
+    this.#saver = saver;
+    this.#over = over;
+    this.#start().catch((error: unknown) => this.#failed(error));
+  }
+
+  takenOver(): void {
+    this.#request.subscriber.fail(new MusterError('event_durable_taken', { name: this.#key.name }), null);
+    this.end(false, null);
+  }
+
+  ack(position: number, cumulative: boolean, receipt: string | null): void {
+    this.#following?.durable.ack(position, cumulative);
+    this.#saved(receipt);
+  }
+
+  nack(position: number, cumulative: boolean, receipt: string | null): void {
+    const givenUp = this.#following?.durable.nack(position, cumulative) ?? [];
+    if (givenUp.length > 0) {
+      this.#ports.metrics.givenUp += givenUp.length;
+      this.#ports.log.warn(
+        { ...this.#key, positions: givenUp },
+        'a durable subscription refused events as often as it may',
+      );
+      this.#request.subscriber.missed(givenUp.length, `refused ${LIMITS.deliveries} times`);
+    }
+    this.#saved(receipt);
+  }
+
+  room(): void {
+    this.#following?.feed.advance();
+  }
+
+  end(forget: boolean, receipt: string | null): void {
+    if (!this.#ended) {
+      this.#ended = true;
+      this.#following?.feed.end();
+      this.#over();
+      if (!forget && this.#following !== null) this.#saver.note(this.#following);
+    }
+    if (forget) this.#forget(receipt).catch((error: unknown) => this.#failed(error));
+  }
+
+  async #start(): Promise<void> {
+    const { clock, cursors, events, hub } = this.#ports;
+    const { from, receipt, subscriber } = this.#request;
+    // What another connection has acknowledged may not be saved yet.
+    await this.#saver.settle();
+    const found = await cursors.load(this.#key);
+    if (found === null) await this.#checkCount();
+    const through = found === null ? await start(from, events, clock) : Math.min(found.through, events.last());
+    if (this.#ended) return;
+    const durable = new Durable(through, found?.acknowledged ?? [], LIMITS);
+    const mindsGaps = found !== null || from?.kind === 'position';
+    const feed = new Feed(this.#request, through, mindsGaps, durable, { ...this.#ports, hub: hub(this.#key.org) });
+    this.#following = new Following(this.#key, this.#request.selectorText, durable, feed, clock);
+    await this.#saver.save(this.#following);
+    if (this.#ended) return;
+    if (receipt !== null) subscriber.receipt(receipt);
+    feed.advance();
+  }
+
+  async #checkCount(): Promise<void> {
+    const limit = FABRIC_LIMITS.durables;
+    const { length } = await this.#ports.cursors.list(this.#key.org);
+    if (length < limit) return;
+    throw new MusterError('stomp_too_many', { command: 'SUBSCRIBE', what: 'durable subscriptions', limit });
+  }
+
+  async #forget(receipt: string | null): Promise<void> {
+    this.#saver.forget(this.#key);
+    await this.#saver.settle();
+    await this.#ports.cursors.delete(this.#key);
+    if (receipt !== null) this.#request.subscriber.receipt(receipt);
+  }
+
+  /** An acknowledgement with a receipt is one that is saved when the receipt comes. */
+  #saved(receipt: string | null): void {
+    if (this.#following === null || this.#ended) {
+      // Of a subscription that has ended it does not matter any more.
+      if (receipt !== null) this.#request.subscriber.receipt(receipt);
+      return;
+    }
+    this.#following.feed.advance();
+    if (receipt === null) return this.#saver.note(this.#following);
+    this.#saver.save(this.#following).then(
+      () => this.#request.subscriber.receipt(receipt),
+      (error: unknown) => failed(this.#request, error, this.#ports.log, receipt),
+    );
+  }
+
+  #failed(error: unknown): void {
+    failed(this.#request, error, this.#ports.log);
+  }
+}
+
+/** A durable subscription that is being followed. */
+class Following implements Saved {
+  readonly key: CursorKey;
+  readonly durable: Durable;
+  readonly feed: Feed;
+  readonly #selector: string;
+  readonly #clock: Clock;
+
+  constructor(key: CursorKey, selector: string, durable: Durable, feed: Feed, clock: Clock) {
+    this.key = key;
+    this.durable = durable;
+    this.feed = feed;
+    this.#selector = selector;
+    this.#clock = clock;
+  }
+
+  cursor(): Cursor {
+    this.durable.readTo(this.feed.through);
+    return { ...this.key, ...this.durable.progress(), selector: this.#selector, savedMs: this.#clock.now() };
+  }
+}
+
+const LIMITS = { window: FABRIC_LIMITS.window, deliveries: FABRIC_LIMITS.redeliveries };
+
+/** Up to where a subscription is not interested. */
+async function start(from: From | null, events: EventLog, clock: Clock): Promise<number> {
+  switch (from?.kind) {
+    case undefined:
+      return events.last();
+    case 'first':
+      return 0;
+    case 'position':
+      return Math.min(from.position, events.last());
+    case 'time':
+      return events.positionBefore(from.atMs);
+    case 'ago':
+      return events.positionBefore(clock.now() - from.ms);
+  }
+}
+
+function failed(request: ReplayRequest, error: unknown, log: FabricLog, receipt = request.receipt): void {
+  const told = error instanceof MusterError ? error : new MusterError('internal', {}, { cause: error });
+  if (told !== error) log.error({ err: error, org: request.org }, 'a replay failed');
+  request.subscriber.fail(told, receipt);
+}

@@ -1,0 +1,166 @@
+import type { IndexStats } from '@muster/selector';
+import { type Clock, MusterError } from '@muster/wire';
+import type { Accept } from '../channel.js';
+import { Hub } from '../hub/hub.js';
+import { FABRIC_LIMITS } from '../limits.js';
+import { FabricMetrics } from '../metrics.js';
+import type { FabricLog } from '../session/context.js';
+import { Flush } from '../session/flush.js';
+import { Prefixes } from '../session/prefix.js';
+import { Sessions } from '../session/sessions.js';
+import { Append } from './append.js';
+import type { LoggedEvent } from './event.js';
+import type { Login, RootPorts } from './ports.js';
+import { Replays } from './replays.js';
+
+export interface RootOptions {
+  readonly ports: RootPorts;
+  readonly clock: Clock;
+  readonly log: FabricLog;
+  /** Named to clients: `muster/0.1.0`. */
+  readonly server: string;
+  /** Of type, attributes and body of an event; 4096. */
+  readonly eventBytes?: number;
+  /** Of bytes that wait for one client (F5); 8 MiB. */
+  readonly outletBytes?: number;
+  /** Heart-beat interval, both ways, in milliseconds; 30,000. */
+  readonly idleMs?: number;
+  /** How long relays below wait for an answer (F4), in milliseconds; 10,000. */
+  readonly sendMs?: number;
+  /** Runs work after this turn of the event loop; `setImmediate`. */
+  readonly defer?: (work: () => void) => void;
+}
+
+/** One client, for people. */
+export interface ClientStatus {
+  readonly principal: string;
+  readonly remote: string;
+  readonly relay: boolean;
+  readonly version: string;
+  readonly subscriptions: number;
+  /** Bytes that wait for it. */
+  readonly queuedBytes: number;
+}
+
+export interface Root {
+  /** For listeners: takes a connection. */
+  readonly accept: Accept;
+  readonly metrics: FabricMetrics;
+  clients(): readonly ClientStatus[];
+  subscriptions(): IndexStats;
+  /** Events that wait for the log. */
+  pending(): number;
+  /** Resolves when what durable subscriptions have acknowledged is saved. Rejects with `store_unavailable`. */
+  settle(): Promise<void>;
+  /** Ends all sessions with an ERROR and saves what they acknowledged. The listeners must be closed before. */
+  stop(): Promise<void>;
+}
+
+/** The broker at the top of the tree: symmetric, with echo (F3, O-1), and with a memory (F6). */
+export function createRoot(options: RootOptions): Root {
+  const { ports, clock, log, server } = options;
+  const { eventBytes = FABRIC_LIMITS.eventBytes, outletBytes = FABRIC_LIMITS.outletBytes } = options;
+  const { idleMs = FABRIC_LIMITS.idleMs, sendMs = FABRIC_LIMITS.sendMs, defer = setImmediate } = options;
+  const metrics = new FabricMetrics();
+  const flush = new Flush(defer);
+  const hubs = new Map<string, Hub>();
+  let told = ports.log.last();
+
+  /** Nobody hears of events of another organization: each has its own hub, as long as somebody subscribes. */
+  function hubOf(org: string): Hub {
+    let hub = hubs.get(org);
+    if (hub === undefined) {
+      hub = new Hub(flush, metrics);
+      hubs.set(org, hub);
+    }
+    return hub;
+  }
+
+  function deliver(events: readonly LoggedEvent[]): void {
+    for (const event of events) {
+      const hub = hubs.get(event.org);
+      // A log need not make the tails of events that nobody waits for.
+      if (hub !== undefined && hub.size > 0) {
+        hub.deliver(event.bytes, event.start, event.end, event.position, event.linesStart);
+      }
+      told = event.position;
+    }
+  }
+
+  async function login(name: string, passcode: string, remote: string): Promise<Login> {
+    try {
+      return await ports.authority.login(name, passcode, { remote });
+    } catch (error) {
+      if (error instanceof MusterError) throw error;
+      log.error({ err: error, remote }, 'a login could not be checked');
+      throw new MusterError('internal', {}, { cause: error });
+    }
+  }
+
+  const append = new Append({ events: ports.log, schedule: ports.schedule, log, defer });
+  const replays = new Replays({
+    events: ports.log,
+    cursors: ports.cursors,
+    clock,
+    log,
+    metrics,
+    hub: hubOf,
+    told: () => told,
+  });
+  const sessions = new Sessions({
+    broker: {
+      login,
+      hub: ({ org }) => hubOf(org),
+      publish: (publication) => append.publish(publication),
+      replay: (request) => replays.start(request),
+    },
+    clock,
+    flush,
+    prefixes: new Prefixes(flush),
+    metrics,
+    log,
+    rules: { idleMs, anonymous: false },
+    eventBytes,
+    outletBytes,
+    server,
+    sendMs,
+  });
+  const unfollow = ports.log.onStored(deliver);
+  const unlisten = ports.authority.onRevoked((revoked) => sessions.revoke(revoked));
+
+  return {
+    accept: sessions.accept,
+    metrics,
+    clients: () =>
+      [...sessions.open].map(({ access: { principal, relay }, remote, version, subscriptions, queued }) => ({
+        principal,
+        remote,
+        relay,
+        version,
+        subscriptions,
+        queuedBytes: queued,
+      })),
+    subscriptions: () => sum([...hubs.values()].map((hub) => hub.stats())),
+    pending: () => append.pending,
+    settle: () => replays.settle(),
+    async stop() {
+      sessions.cutAll(new MusterError('event_stopping'));
+      sessions.stop();
+      await append.settle();
+      unfollow();
+      unlisten();
+      await replays.stop();
+    },
+  };
+}
+
+function sum(stats: readonly IndexStats[]): IndexStats {
+  const total = { subscriptions: 0, expressions: 0, indexed: 0, unindexed: 0 };
+  for (const { subscriptions, expressions, indexed, unindexed } of stats) {
+    total.subscriptions += subscriptions;
+    total.expressions += expressions;
+    total.indexed += indexed;
+    total.unindexed += unindexed;
+  }
+  return total;
+}

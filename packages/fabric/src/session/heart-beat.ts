@@ -1,0 +1,92 @@
+import type { Clock, Timer } from '@muster/wire/clock';
+
+const LINE_END = Uint8Array.of(10);
+
+export interface HeartBeatPorts {
+  readonly clock: Clock;
+  write(bytes: Uint8Array): void;
+  /** Nothing was heard in all the time that the peer may be silent (L-5). */
+  silent(): void;
+}
+
+export interface HeartBeatTimes {
+  /** What we promised: a byte at least this often; 0: nothing was promised. */
+  readonly sendMs: number;
+  /** How long the peer may be silent; 0: as long as it likes. */
+  readonly patienceMs: number;
+}
+
+/**
+ * Keeps a connection alive and finds out when the peer is dead. Frames count as heart-beats; all that is done for each
+ * of them is to note the time.
+ */
+export class HeartBeat {
+  readonly #ports: HeartBeatPorts;
+  readonly #patienceMs: number;
+  #wroteMs: number;
+  #heardMs: number;
+  #sending: Timer | null = null;
+  #listening: Timer | null = null;
+  #stopped = false;
+
+  constructor(ports: HeartBeatPorts, { sendMs, patienceMs }: HeartBeatTimes) {
+    this.#ports = ports;
+    this.#patienceMs = patienceMs;
+    this.#wroteMs = ports.clock.now();
+    this.#heardMs = this.#wroteMs;
+    // Half of what was promised, as timers and networks are late now and then.
+    if (sendMs > 0) this.#send(sendMs / 2);
+    if (patienceMs > 0) this.#listen();
+  }
+
+  wrote(): void {
+    this.#wroteMs = this.#ports.clock.now();
+  }
+
+  heard(): void {
+    this.#heardMs = this.#ports.clock.now();
+  }
+
+  /** Nothing is read from the peer, so that its silence means nothing. */
+  pause(): void {
+    this.#listening?.cancel();
+    this.#listening = null;
+  }
+
+  resume(): void {
+    this.heard();
+    if (this.#patienceMs > 0 && this.#listening === null && !this.#stopped) this.#listen();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#sending?.cancel();
+    this.pause();
+  }
+
+  #send(idleMs: number): void {
+    const { clock } = this.#ports;
+    const sinceMs = clock.now() - this.#wroteMs;
+    // Below zero: the clock was set back, and nobody knows how long it is.
+    const due = sinceMs >= idleMs || sinceMs < 0;
+    if (due) {
+      this.wrote();
+      this.#ports.write(LINE_END);
+    }
+    this.#sending = clock.after(due ? idleMs : idleMs - sinceMs, () => this.#send(idleMs));
+  }
+
+  #listen(): void {
+    const { clock } = this.#ports;
+    const nowMs = clock.now();
+    // The clock was set back: nobody knows how long it is, so it begins anew.
+    if (this.#heardMs > nowMs) this.heard();
+    const remainingMs = this.#heardMs + this.#patienceMs - nowMs;
+    if (remainingMs <= 0) return this.#ports.silent();
+    this.#listening = clock.after(remainingMs, () => {
+      // A timer that is so late says that it was us who stood still: what came meanwhile has not been read yet.
+      if (clock.now() - nowMs - remainingMs > this.#patienceMs / 2) this.heard();
+      this.#listen();
+    });
+  }
+}

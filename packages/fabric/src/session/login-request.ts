@@ -1,0 +1,95 @@
+import { MusterError } from '@muster/wire';
+import type { EventAccess } from '../access.js';
+import { FABRIC_LIMITS } from '../limits.js';
+import type { Login, Revoked } from '../root/ports.js';
+import { bytesOf, textOf } from '../stomp/bytes.js';
+import { encodeFrame } from '../stomp/encode.js';
+import { frame, type StompVersion } from '../stomp/frame.js';
+import type { RawFrame } from '../stomp/raw-frame.js';
+import { LOGIN_DESTINATION } from './publishing.js';
+
+/** Where relays hear what became of the logins they asked for; no SUBSCRIBE is needed. */
+export const LOGIN_REPLIES = '/temp-queue/login';
+
+export interface LoginPorts {
+  /** Of the relay. */
+  readonly access: EventAccess;
+  readonly version: StompVersion;
+  login(login: string, passcode: string): Promise<Login>;
+  send(bytes: Uint8Array): void;
+}
+
+/** A relay asks for its clients: SEND to `/muster/login`. Answers come in any order. */
+export class LoginRequests {
+  readonly #ports: LoginPorts;
+  #pending = 0;
+
+  constructor(ports: LoginPorts) {
+    this.#ports = ports;
+  }
+
+  /** @throws MusterError for whatever is wrong with the request itself. */
+  take(raw: RawFrame): void {
+    const { org, relay } = this.#ports.access;
+    if (!relay) throw new MusterError('stomp_relays_only', { what: LOGIN_DESTINATION });
+    const request = raw.header('request');
+    if (request === undefined) throw new MusterError('stomp_missing_header', { command: 'SEND', header: 'request' });
+    const limit = FABRIC_LIMITS.pendingLogins;
+    if (this.#pending >= limit)
+      throw new MusterError('stomp_too_many', { command: 'SEND', what: 'logins at once', limit });
+    const { login, passcode } = credentials(textOf(raw.bytes, raw.bodyStart, raw.bodyEnd));
+    // It carries the events of its own organization, and hears of no other when rights change.
+    if (!login.startsWith(`${org}/`))
+      return this.#answer(request, { error: described(new MusterError('login_refused')) });
+    this.#pending += 1;
+    this.#ports
+      .login(login, passcode)
+      .then(
+        ({ access, expiresMs, stamp }) => this.#answer(request, { access, expiresMs, stamp }),
+        (error: unknown) => this.#answer(request, { error: described(error) }),
+      )
+      .finally(() => {
+        this.#pending -= 1;
+      });
+  }
+
+  /** Without being asked: what a login was granted holds no longer. Whoever is a relay asked for it, maybe. */
+  revoked(revoked: Revoked): void {
+    this.#send([['revoked', revoked.principal ?? revoked.org]], { revoked });
+  }
+
+  #answer(request: string, answer: object): void {
+    this.#send([['request', request]], answer);
+  }
+
+  #send(headers: readonly (readonly [string, string])[], answer: object): void {
+    const made = frame(
+      'MESSAGE',
+      [['subscription', LOGIN_REPLIES], ['destination', LOGIN_REPLIES], ['message-id', '0'], ...headers],
+      bytesOf(JSON.stringify(answer)),
+    );
+    this.#ports.send(encodeFrame(made, this.#ports.version));
+  }
+}
+
+function credentials(text: string): { login: string; passcode: string } {
+  const { login, passcode } = parsed(text);
+  if (typeof login === 'string' && typeof passcode === 'string') return { login, passcode };
+  const reason = 'has a body that is not {"login": TEXT, "passcode": TEXT}';
+  throw new MusterError('stomp_invalid_frame', { command: 'SEND', reason });
+}
+
+function parsed(text: string): { login?: unknown; passcode?: unknown } {
+  try {
+    const found: unknown = JSON.parse(text);
+    return typeof found === 'object' && found !== null ? found : {};
+  } catch {
+    // Told with the shape that is wanted.
+    return {};
+  }
+}
+
+function described(error: unknown): object {
+  const { code, details, message } = error instanceof MusterError ? error : new MusterError('internal');
+  return { code, message, details };
+}

@@ -1,0 +1,133 @@
+import type { Channel } from '../channel.js';
+import type { FabricMetrics } from '../metrics.js';
+import { type Link, type OutFrame, single } from './chain.js';
+import type { Flush, Flushed } from './flush.js';
+
+/** Not yet taken by the system: beyond that, whoever can wait does. */
+const READY_BYTES = 256 * 1024;
+
+/** Has frames for later. */
+export interface Waiting {
+  /** Adds frames as long as the outlet is `ready`. */
+  pump(): void;
+}
+
+export interface OutletHooks {
+  /** Something was written. */
+  wrote(): void;
+  /** More waits than may (F5). Once; nothing more is taken then but the `last` frame. */
+  slow(): void;
+}
+
+/** What goes to one client: collected during a turn of the loop, written at its end. */
+export class Outlet implements Flushed {
+  readonly #channel: Channel;
+  readonly #flush: Flush;
+  readonly #metrics: FabricMetrics;
+  readonly #limit: number;
+  readonly #hooks: OutletHooks;
+  readonly #waiting = new Set<Waiting>();
+  /** The frames of this turn; null: none yet. */
+  #link: Link | null = null;
+  /** Nothing is added any more. */
+  #closed = false;
+  /** Kept by those that wait. */
+  #heldBytes = 0;
+
+  /** @param limit Of bytes that are not sent (F5). */
+  constructor(channel: Channel, flush: Flush, metrics: FabricMetrics, limit: number, hooks: OutletHooks) {
+    this.#channel = channel;
+    this.#flush = flush;
+    this.#metrics = metrics;
+    this.#limit = limit;
+    this.#hooks = hooks;
+  }
+
+  /** Bytes that the system has not taken. */
+  get bytes(): number {
+    return this.#channel.pending + (this.#link?.size ?? 0) + this.#heldBytes;
+  }
+
+  /** The client reads about as fast as it is written to. */
+  get ready(): boolean {
+    // Whoever can wait must not be what makes a client slow, however little may wait for it.
+    return !this.#closed && this.#channel.pending + (this.#link?.size ?? 0) < Math.min(READY_BYTES, this.#limit / 2);
+  }
+
+  add(frame: OutFrame): void {
+    if (this.#closed) return;
+    let link = this.#link;
+    if (link === null) {
+      this.#flush.join(this);
+      link = this.#flush.start;
+    }
+    link = link.next(frame);
+    this.#link = link;
+    this.#flush.grown(link.size);
+  }
+
+  /** A frame of its own: a RECEIPT, a heart-beat. */
+  send(bytes: Uint8Array): void {
+    this.add(single(bytes));
+  }
+
+  /** Whether that many bytes may be kept for later. The caller keeps them, and tells with `held`. */
+  fits(bytes: number): boolean {
+    return this.bytes + bytes <= this.#limit;
+  }
+
+  held(bytes: number): void {
+    this.#heldBytes += bytes;
+  }
+
+  /** Calls `pump` when there is room, until `rest`. */
+  wait(waiting: Waiting): void {
+    this.#waiting.add(waiting);
+  }
+
+  rest(waiting: Waiting): void {
+    this.#waiting.delete(waiting);
+  }
+
+  /** The system has taken more. */
+  drained(): void {
+    for (const waiting of this.#waiting) {
+      if (!this.ready) return;
+      waiting.pump();
+    }
+  }
+
+  flush(): void {
+    const link = this.#link;
+    if (link === null) return;
+    this.#link = null;
+    if (this.#channel.pending + link.size > this.#limit) {
+      this.#closed = true;
+      this.#hooks.slow();
+      return;
+    }
+    this.#write(link.bytes());
+    // What the system takes at once is not told by `drained`.
+    if (this.#waiting.size > 0) this.drained();
+  }
+
+  /** What was added before, then this frame, then nothing more. */
+  last(bytes: Uint8Array): void {
+    if (!this.#closed) this.flush();
+    this.#closed = true;
+    this.#write(bytes);
+  }
+
+  /** Nothing more; what was not flushed is lost. */
+  close(): void {
+    this.#closed = true;
+    this.#link = null;
+    this.#waiting.clear();
+  }
+
+  #write(bytes: Uint8Array): void {
+    this.#metrics.bytesOut += bytes.length;
+    this.#hooks.wrote();
+    this.#channel.write(bytes);
+  }
+}

@@ -1,0 +1,56 @@
+import type { Clock, Timer } from '@muster/wire';
+
+/** Looks at the clock that often within the time that matters, so that standing still for less may count, but not more. */
+const LOOKS = 4;
+
+/**
+ * Notices that this process was not running: stopped, swapped out, or busy. Whatever a relay sent before that, it has
+ * given up by now, and its clients were told so; delivering it would be wrong (R-5). So what was received must not be
+ * read before somebody has looked at the clock, whether that is the timer or whoever received it.
+ */
+export class StallWatch {
+  readonly #clock: Clock;
+  #limitMs: number;
+  readonly #stalled: (stalledMs: number) => void;
+  #seenMs: number;
+  #timer: Timer;
+
+  /** @param limitMs How long we may stand still. */
+  constructor(clock: Clock, limitMs: number, stalled: (stalledMs: number) => void) {
+    this.#clock = clock;
+    this.#limitMs = limitMs;
+    this.#stalled = stalled;
+    this.#seenMs = clock.now();
+    this.#timer = this.#arm();
+  }
+
+  /** Before anything received is read. False: we have just stood still for too long. */
+  look(): boolean {
+    const now = this.#clock.now();
+    const stalledMs = now - this.#seenMs;
+    this.#seenMs = now;
+    if (stalledMs <= this.#limitMs) return true;
+    this.#stalled(stalledMs);
+    return false;
+  }
+
+  /** Somebody waits no longer than that. */
+  within(limitMs: number): void {
+    if (limitMs >= this.#limitMs) return;
+    this.look();
+    this.#limitMs = limitMs;
+    this.#timer.cancel();
+    this.#timer = this.#arm();
+  }
+
+  stop(): void {
+    this.#timer.cancel();
+  }
+
+  #arm(): Timer {
+    return this.#clock.after(this.#limitMs / LOOKS, () => {
+      this.look();
+      this.#timer = this.#arm();
+    });
+  }
+}

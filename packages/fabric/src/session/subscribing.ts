@@ -1,0 +1,188 @@
+import { and, type Expression } from '@muster/selector';
+import { MusterError } from '@muster/wire';
+import type { EventAccess } from '../access.js';
+import type { Hub } from '../hub/hub.js';
+import { FABRIC_LIMITS } from '../limits.js';
+import { EVENTS_DESTINATION } from '../root/stamp.js';
+import { type Frame, header } from '../stomp/frame.js';
+import { allowedTypes, deniedTypes } from './narrow.js';
+import type { Replay, ReplayRequest } from './ports.js';
+import { checkOnBehalf } from './publishing.js';
+import { ackModeOf, checkPatient, durableOf, fromOf, needed, selectorOf, slowPolicyOf } from './subscribe-headers.js';
+import { Subscription, type SubscriptionPorts } from './subscription.js';
+import type { Transactions } from './transactions.js';
+
+export interface SubscribingPorts extends SubscriptionPorts {
+  readonly access: EventAccess;
+  readonly transactions: Transactions;
+  /** Where plain subscriptions are kept. */
+  readonly hub: Hub;
+  replay(request: ReplayRequest): Replay;
+}
+
+/** Takes SUBSCRIBE, UNSUBSCRIBE, ACK and NACK of one session. What is wrong with a frame is thrown as a MusterError. */
+export class Subscribing {
+  readonly #ports: SubscribingPorts;
+  readonly #allowed: Expression | null;
+  /** B-3: each client has its own. */
+  readonly #subscriptions = new Map<string, Subscription>();
+  readonly #byNumber = new Map<number, Subscription>();
+  #made = 0;
+
+  constructor(ports: SubscribingPorts) {
+    this.#ports = ports;
+    this.#allowed = allowedTypes(ports.access.subscribe);
+  }
+
+  get size(): number {
+    return this.#subscriptions.size;
+  }
+
+  subscribe(frame: Frame): void {
+    const { access, version, metrics } = this.#ports;
+    const destination = needed(frame, 'destination');
+    if (destination !== EVENTS_DESTINATION) {
+      throw new MusterError('stomp_destination', { command: 'SUBSCRIBE', destination });
+    }
+    const id = header(frame, 'id') ?? (version === '1.0' ? destination : needed(frame, 'id'));
+    if (this.#subscriptions.has(id)) throw new MusterError('stomp_subscription_exists', { id });
+    const limit = FABRIC_LIMITS.subscriptionsPerClient;
+    if (this.#subscriptions.size >= limit) {
+      throw new MusterError('stomp_too_many', { command: 'SUBSCRIBE', what: 'subscriptions', limit });
+    }
+    const mode = ackModeOf(frame);
+    const slow = slowPolicyOf(frame);
+    const asked = this.#selector(frame);
+    const onBehalf = header(frame, 'on-behalf');
+    if (onBehalf !== undefined) checkOnBehalf('SUBSCRIBE', onBehalf, access.org, access.relay);
+    const durable = durableOf(frame, mode);
+    const from = fromOf(frame);
+    const receipt = header(frame, 'receipt') ?? null;
+    if (from !== null || durable !== null) checkPatient(frame);
+
+    this.#made += 1;
+    const subscription = new Subscription(id, this.#made, mode, slow, this.#ports);
+    this.#subscriptions.set(id, subscription);
+    this.#byNumber.set(subscription.number, subscription);
+    metrics.subscribed += 1;
+    if (from === null && durable === null) {
+      const { hub } = this.#ports;
+      subscription.live(hub, hub.add(asked, subscription));
+      if (receipt !== null) this.#ports.receipt(receipt);
+      return;
+    }
+    subscription.replayed(
+      this.#ports.replay({
+        subscriber: subscription,
+        principal: onBehalf ?? access.principal,
+        org: access.org,
+        selector: asked,
+        selectorText: header(frame, 'selector') ?? '',
+        from,
+        fromText: header(frame, 'from') ?? null,
+        durable,
+        ack: mode,
+        receipt,
+      }),
+    );
+  }
+
+  unsubscribe(frame: Frame): void {
+    const id = header(frame, 'id') ?? needed(frame, this.#ports.version === '1.0' ? 'destination' : 'id');
+    const subscription = this.#subscriptions.get(id);
+    if (subscription === undefined) throw new MusterError('stomp_subscription_missing', { command: 'UNSUBSCRIBE', id });
+    this.#subscriptions.delete(id);
+    this.#byNumber.delete(subscription.number);
+    const receipt = header(frame, 'receipt') ?? null;
+    const forget = subscription.replay !== null && header(frame, 'durable') !== undefined;
+    subscription.end(forget, forget ? receipt : null);
+    if (receipt !== null && !forget) this.#ports.receipt(receipt);
+  }
+
+  /** Ends one that cannot go on; what is durable stays so. */
+  drop(id: string): void {
+    const subscription = this.#subscriptions.get(id);
+    if (subscription === undefined) return;
+    this.#subscriptions.delete(id);
+    this.#byNumber.delete(subscription.number);
+    subscription.end(false, null);
+  }
+
+  /** ACK and NACK. */
+  acknowledge(frame: Frame): void {
+    const { transactions } = this.#ports;
+    const receipt = header(frame, 'receipt') ?? null;
+    const transaction = header(frame, 'transaction');
+    const [subscription, position] = this.#acknowledged(frame);
+    const answer = (id: string | null) => this.#answer(frame.command, subscription, position, id);
+    if (transaction === undefined) return answer(receipt);
+    transactions.hold(frame.command, transaction, answer);
+    if (receipt !== null) this.#ports.receipt(receipt);
+  }
+
+  /** The session is over (R-11): what is durable stays so. */
+  clear(): void {
+    for (const subscription of this.#subscriptions.values()) subscription.end(false, null);
+    this.#subscriptions.clear();
+    this.#byNumber.clear();
+  }
+
+  /** Narrowed to what this login may follow: matching then asks nothing more. */
+  #selector(frame: Frame): Expression {
+    const { access, metrics } = this.#ports;
+    try {
+      const asked = selectorOf(frame);
+      const denied = deniedTypes(asked, access.subscribe);
+      if (this.#allowed !== null && denied === null) return and(this.#allowed, asked);
+      const type = (denied ?? ['*']).map((name) => `'${name}'`).join(', ');
+      throw new MusterError('event_subscribe_denied', { principal: access.principal, type });
+    } catch (error) {
+      metrics.selectorsRefused += 1;
+      throw error;
+    }
+  }
+
+  #answer(command: string, subscription: Subscription | undefined, position: number, receipt: string | null): void {
+    const cumulative = subscription?.mode === 'client';
+    const replay = subscription?.replay ?? null;
+    if (replay === null) {
+      if (receipt !== null) this.#ports.receipt(receipt);
+    } else if (command === 'ACK') replay.ack(position, cumulative, receipt);
+    else replay.nack(position, cumulative, receipt);
+  }
+
+  /** Undefined: a subscription that has ended, so that it does not matter any more. */
+  #acknowledged(frame: Frame): [subscription: Subscription | undefined, position: number] {
+    const { command } = frame;
+    const name = this.#ports.version === '1.2' ? 'id' : 'message-id';
+    const text = needed(frame, name);
+    const found = name === 'id' ? /^(\d{1,15})-(\d{1,16})$/.exec(text) : /^()(\d{1,16})$/.exec(text);
+    const position = Number(found?.[2]);
+    const number = Number(found?.[1]);
+    const subscription = name === 'id' ? this.#byNumber.get(number) : this.#subscriptionOf(frame);
+    if (name === 'id' && subscription === undefined && number <= this.#made && number > 0) return [undefined, 0];
+    if (
+      found === null ||
+      subscription === undefined ||
+      subscription.mode === 'auto' ||
+      !subscription.delivered(position)
+    ) {
+      throw new MusterError('stomp_acknowledgement', { command, header: name });
+    }
+    return [subscription, position];
+  }
+
+  /** 1.1 names the subscription; 1.0 need not, and then it is the one that takes acknowledgements. */
+  #subscriptionOf(frame: Frame): Subscription | undefined {
+    const { command } = frame;
+    const id = header(frame, 'subscription') ?? (this.#ports.version === '1.0' ? null : needed(frame, 'subscription'));
+    if (id !== null) {
+      const found = this.#subscriptions.get(id);
+      if (found === undefined) throw new MusterError('stomp_subscription_missing', { command, id });
+      return found;
+    }
+    const candidates = [...this.#subscriptions.values()].filter(({ mode }) => mode !== 'auto');
+    if (candidates.length > 1) throw new MusterError('stomp_missing_header', { command, header: 'subscription' });
+    return candidates[0];
+  }
+}

@@ -1,0 +1,145 @@
+import type { MusterError } from '@muster/wire';
+import type { Delivery } from '../hub/delivery.js';
+import type { Hub, Place, Receiver } from '../hub/hub.js';
+import type { FabricMetrics } from '../metrics.js';
+import { EVENTS_DESTINATION } from '../root/stamp.js';
+import { bytesOf } from '../stomp/bytes.js';
+import { concat, encodeFrame } from '../stomp/encode.js';
+import { frame, type StompVersion } from '../stomp/frame.js';
+import { messagePrefix } from '../stomp/message.js';
+import { type OutFrame, single } from './chain.js';
+import { Lane, type SlowPolicy } from './lane.js';
+import type { Outlet, Waiting } from './outlet.js';
+import type { AckMode, Replay, Subscriber } from './ports.js';
+import { framed, type Prefix, type Prefixes } from './prefix.js';
+
+const REDELIVERED = bytesOf('redelivered:true\n');
+
+/** Of the session that a subscription belongs to. */
+export interface SubscriptionPorts {
+  readonly version: StompVersion;
+  readonly outlet: Outlet;
+  readonly prefixes: Prefixes;
+  readonly metrics: FabricMetrics;
+  receipt(id: string): void;
+  /** @param id of the subscription that cannot go on. */
+  fail(error: MusterError, receipt: string | null, id: string): void;
+}
+
+/**
+ * One SUBSCRIBE, from its start to UNSUBSCRIBE or the end of the session. It either has a place in the hub, or a replay
+ * that feeds it.
+ */
+export class Subscription implements Receiver, Subscriber, Waiting {
+  readonly id: string;
+  /** Differs among all subscriptions of a session, also those that have ended. */
+  readonly number: number;
+  readonly mode: AckMode;
+  readonly #ports: SubscriptionPorts;
+  readonly #prefix: Prefix;
+  readonly #lane: Lane | null;
+  #hub: Hub | null = null;
+  #place: Place | null = null;
+  #replay: Replay | null = null;
+  #lastPosition = 0;
+  #markers = 0;
+
+  constructor(id: string, number: number, mode: AckMode, slow: SlowPolicy, ports: SubscriptionPorts) {
+    this.id = id;
+    this.number = number;
+    this.mode = mode;
+    this.#ports = ports;
+    this.#prefix = ports.prefixes.use(id, ports.version);
+    this.#lane =
+      slow === 'disconnect'
+        ? null
+        : new Lane(slow, ports.outlet, ports.metrics, (dropped) =>
+            this.#marker(dropped, 'the client reads too slowly'),
+          );
+  }
+
+  /** Where it is from now on. */
+  live(hub: Hub, place: Place): void {
+    this.#hub = hub;
+    this.#place = place;
+  }
+
+  replayed(replay: Replay): void {
+    this.#replay = replay;
+    this.#ports.outlet.wait(this);
+  }
+
+  /** Null for a plain subscription. */
+  get replay(): Replay | null {
+    return this.#replay;
+  }
+
+  /** Whether a message of that position was delivered, as far as is known: plain subscriptions do not keep what waits. */
+  delivered(position: number): boolean {
+    return position <= this.#lastPosition;
+  }
+
+  take(delivery: Delivery): void {
+    const frame = this.mode === 'auto' ? this.#prefix.frame(delivery) : this.#own(delivery, false);
+    if (this.#lane === null) this.#ports.outlet.add(frame);
+    else this.#lane.offer(frame);
+  }
+
+  get ready(): boolean {
+    return this.#ports.outlet.ready;
+  }
+
+  deliver(delivery: Delivery, again: boolean): void {
+    const shared = this.mode === 'auto' && !again;
+    this.#ports.outlet.add(shared ? this.#prefix.frame(delivery) : this.#own(delivery, again));
+  }
+
+  missed(count: number, reason: string): void {
+    this.#ports.outlet.add(this.#marker(count, reason));
+  }
+
+  receipt(id: string): void {
+    this.#ports.receipt(id);
+  }
+
+  fail(error: MusterError, receipt: string | null): void {
+    this.#ports.fail(error, receipt, this.id);
+  }
+
+  pump(): void {
+    this.#replay?.room();
+  }
+
+  /** `forget`: what the broker keeps of a durable subscription, too; it sends the receipt then. */
+  end(forget: boolean, receipt: string | null): void {
+    if (this.#place !== null) this.#hub?.remove(this.#place);
+    this.#place = null;
+    this.#lane?.close();
+    this.#ports.outlet.rest(this);
+    this.#ports.prefixes.release(this.#prefix);
+    this.#replay?.end(forget, receipt);
+  }
+
+  /** With headers that differ from message to message. */
+  #own(delivery: Delivery, again: boolean): OutFrame {
+    const { version } = this.#ports;
+    this.#lastPosition = Math.max(this.#lastPosition, delivery.position);
+    const ack = this.mode === 'auto' ? undefined : `${this.number}-${delivery.position}`;
+    const head = messagePrefix(this.id, ack, version);
+    return framed(again ? concat([head, REDELIVERED]) : head, delivery, version);
+  }
+
+  #marker(dropped: number, reason: string): OutFrame {
+    const { version } = this.#ports;
+    this.#markers += 1;
+    const made = frame('MESSAGE', [
+      ['subscription', this.id],
+      ['destination', EVENTS_DESTINATION],
+      ['message-id', `dropped-${this.number}-${this.#markers}`],
+      ['type', 'fabric.dropped'],
+      ['dropped', String(dropped)],
+      ['reason', reason],
+    ]);
+    return single(encodeFrame(made, version));
+  }
+}

@@ -1,0 +1,167 @@
+import { type Client, type ClientOptions, connect } from '@muster/fabric/client';
+import { systemClock } from '@muster/wire';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { RootFixture } from '../support/root-fixture.js';
+import { take } from './support.js';
+
+/** The library against the broker it is made for. */
+let root: RootFixture;
+const clients: Client[] = [];
+
+beforeEach(async () => {
+  root = await RootFixture.start();
+});
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.close()));
+  await root.end();
+});
+
+async function connected(options: Partial<ClientOptions> = {}): Promise<Client> {
+  const client = connect({
+    url: `stomp://127.0.0.1:${root.port}`,
+    login: 'default/client',
+    passcode: 'secret',
+    clock: systemClock,
+    reconnect: { minMs: 1, maxMs: 1 },
+    ...options,
+  });
+  clients.push(client);
+  await client.ready();
+  return client;
+}
+
+/** Cuts all connections, and waits until the client is back. */
+async function cut(client: Client): Promise<void> {
+  root.authority.revoke({ org: 'default', principal: null });
+  await root.until(() => client.status.state !== 'connected');
+  await root.until(() => client.status.state === 'connected');
+}
+
+describe('the client library and the root', () => {
+  it('publish and follow by content', async () => {
+    const [publisher, subscriber] = [await connected(), await connected()];
+    const hot = subscriber.subscribe({ selector: "type = 'temp' AND celsius > 80" });
+    await hot.ready;
+    for (const celsius of ['79', '81', '80', '99']) {
+      await publisher.publish({
+        type: 'temp',
+        attributes: [
+          ['celsius', celsius],
+          ['room', 'a:b\nc\\d'],
+        ],
+        body: `${celsius} °C\0`,
+      });
+    }
+    const got = await take(hot, 2);
+    expect(got.map((event) => event.text())).toEqual(['81 °C\0', '99 °C\0']);
+    expect(got[0]).toMatchObject({ org: 'default', source: 'default/client', position: 2 });
+    expect(got[0]?.attributes).toEqual([
+      ['type', 'temp'],
+      ['celsius', '81'],
+      ['room', 'a:b\nc\\d'],
+    ]);
+  });
+
+  it('say what is wrong with a login', async () => {
+    const client = connect({ url: `stomp://127.0.0.1:${root.port}`, login: 'default/nobody', passcode: 'wrong' });
+    clients.push(client);
+    await expect(client.ready()).rejects.toMatchObject({ code: 'login_refused', message: 'login refused', exit: 3 });
+  });
+
+  it('say what is wrong with a selector, word by word', async () => {
+    const client = await connected();
+    const subscription = client.subscribe({ selector: 'celsius >' });
+    const error = await subscription.ready.then(
+      () => null,
+      (reason: unknown) => reason,
+    );
+    expect(error).toMatchObject({ code: 'event_selector', details: { position: expect.any(String) } });
+    await root.until(() => client.status.state === 'connected');
+  });
+
+  it('answer commands', async () => {
+    const [asking, doing] = [await connected(), await connected()];
+    const commands = doing.subscribe({ selector: "type = 'reboot'" });
+    await commands.ready;
+    const working = (async () => {
+      for await (const command of commands) {
+        await doing.complete(command, command.get('node') === 'n2' ? 3 : 0);
+        if (command.get('node') === 'n2') return;
+      }
+    })();
+    const [first, second] = await Promise.all(
+      ['n1', 'n2'].map((node) =>
+        asking.request({ type: 'reboot', attributes: [['node', node]] }, { timeoutMs: 60_000 }),
+      ),
+    );
+    await working;
+    expect([first?.error, second?.error]).toEqual([0, 3]);
+  });
+
+  it('lose and repeat nothing with `from`, whatever happens to the connection', async () => {
+    const publisher = await connected({ login: 'default/other' });
+    const client = await connected();
+    const subscription = client.subscribe({ selector: "type = 'n'", from: 'first' });
+    await subscription.ready;
+    const got: string[] = [];
+    const reading = (async () => {
+      while (got.length < 300) got.push((await subscription.next()).value?.text() ?? 'end');
+    })();
+    for (let index = 0; index < 300; index++) {
+      if (index % 100 === 50) root.authority.revoke({ org: 'default', principal: 'default/client' });
+      await publisher.publish({ type: 'n', body: String(index) });
+    }
+    await reading;
+    expect(got).toEqual(Array.from({ length: 300 }, (_, index) => String(index)));
+  });
+
+  it('go on with a durable subscription after what was acknowledged', async () => {
+    const options = { durable: 'mine', ack: 'client-individual', selector: "type = 'n'" } as const;
+    const publisher = await connected({ login: 'default/other' });
+    const client = await connected();
+    const first = client.subscribe(options);
+    await first.ready;
+    for (const body of ['1', '2', '3']) await publisher.publish({ type: 'n', body });
+    const [one, two] = await take(first, 2);
+    await one?.ack();
+    await cut(client);
+    const again = await take(first, 2);
+    expect(again.map((event) => event.text())).toEqual(['2', '3']);
+    await expect(two?.ack()).rejects.toMatchObject({ code: 'fabric_unconfirmed' });
+    for (const event of again) await event.ack();
+    await first.unsubscribe();
+    await publisher.publish({ type: 'n', body: '4' });
+    const second = client.subscribe(options);
+    expect((await take(second, 1)).map((event) => event.text())).toEqual(['4']);
+    await second.unsubscribe({ forget: true });
+    expect(await root.cursors.list('default')).toEqual([]);
+  });
+
+  it('verify signatures end to end', async () => {
+    const client = await connected();
+    const subscription = client.subscribe({ verify: 'key' });
+    await subscription.ready;
+    await client.publish({ type: 'a', sign: 'other' });
+    await client.publish({ type: 'b', sign: 'key', attributes: [['n', 'a:b\n\\']], body: 'x' });
+    expect((await take(subscription, 1)).map(({ type }) => type)).toEqual(['b']);
+    expect(subscription.refused).toBe(1);
+  });
+
+  it('plan future events', async () => {
+    const client = await connected();
+    const { scheduled } = await client.publish({ type: 'a', at: systemClock.now() + 3_600_000 });
+    expect(scheduled).toEqual(expect.any(String));
+  });
+
+  it('say why an event was not taken', async () => {
+    const client = await connected();
+    await expect(client.publish({ type: 'a', body: new Uint8Array(4097) })).rejects.toMatchObject({
+      code: 'stomp_too_large',
+    });
+    await root.until(() => client.status.state === 'connected');
+    await expect(client.publish({ type: 'a', body: new Uint8Array(4096) })).rejects.toMatchObject({
+      code: 'event_too_large',
+      details: { limit: '4096' },
+    });
+  });
+});

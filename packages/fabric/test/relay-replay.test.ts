@@ -1,0 +1,246 @@
+import { type Clock, systemClock } from '@muster/wire';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Frame, type Headers, header } from '../src/stomp/frame.js';
+import { realRoot, relayBelow, scriptedParent, small, stopAll, tree } from './relay-support/start.js';
+import { type RawClient, typesOf } from './support/raw-client.js';
+
+afterEach(stopAll);
+
+const send = (type: string): Headers => [
+  ['destination', '/topic/events'],
+  ['type', type],
+];
+
+async function publish(client: RawClient, ...types: readonly string[]): Promise<void> {
+  for (const type of types) await client.ask('SEND', send(type));
+}
+
+async function acknowledge(client: RawClient, message: Frame | undefined, command = 'ACK'): Promise<void> {
+  await client.ask(command, [['id', header(message ?? { headers: [] }, 'ack') ?? '']]);
+}
+
+describe('F6: subscriptions with from', () => {
+  test('it is passed up, and goes on live after the past', async () => {
+    const { root, leaf } = await tree(2);
+    const publisher = await root.client();
+    await publish(publisher, 'one', 'two');
+    const client = await leaf.client();
+    await client.subscribe('1', '', [['from', 'first']]);
+    await publish(publisher, 'three');
+    expect(typesOf(await client.messages(3))).toEqual(['one', 'two', 'three']);
+    await client.barrier();
+    expect(client.frames).toEqual([]);
+    expect(leaf.status()).toMatchObject({ passed_up: 1, subscriptions: 1 });
+  });
+
+  test('only what the client may follow is asked for', async () => {
+    const { root, leaf } = await tree(2);
+    root.authority.set('default/limited', { subscribe: { granted: ['temp.*'], restricted: [], open: [] } });
+    await publish(await root.client(), 'temp.low', 'secret', 'temp.high');
+    const client = await leaf.client('default/limited');
+    await client.subscribe('1', "type <> 'temp.low'", [['from', 'first']]);
+    expect(typesOf(await client.messages(1))).toEqual(['temp.high']);
+    await client.barrier();
+    expect(client.frames).toEqual([]);
+  });
+
+  test('what the relay may not follow itself ends the session of the client that asks for it, and no other', async () => {
+    const { root, leaf } = await tree(1);
+    root.authority.set('default/relay', { relay: true, subscribe: { granted: ['temp.*'], restricted: [], open: [] } });
+    root.authority.revoke({ org: 'default', principal: 'default/relay' });
+    await leaf.until(({ upstream }) => upstream.connects === 2 && upstream.state === 'serving');
+    await leaf.until(({ listen }) => listen.length > 0);
+    const [client, other] = [await leaf.client(), await leaf.client()];
+    client.send('SUBSCRIBE', [
+      ['id', '1'],
+      ['destination', '/topic/events'],
+      ['selector', "type = 'push.job'"],
+      ['from', 'first'],
+    ]);
+    expect(header(await client.error(), 'code')).toBe('event_subscribe_denied');
+    await publish(other, 'after');
+  });
+
+  test('UNSUBSCRIBE, and the end of the session, end it upstream', async () => {
+    const { parent, relay } = await small();
+    const [one, other] = [await relay.client(), await relay.client()];
+    for (const client of [one, other]) await client.subscribe('1', '', [['from', '5']]);
+    const ids = parent
+      .of('SUBSCRIBE')
+      .slice(1)
+      .map((frame) => header(frame, 'id'));
+    await one.ask('UNSUBSCRIBE', [['id', '1']]);
+    other.socket.destroy();
+    await parent.until(() => parent.of('UNSUBSCRIBE').length === 2);
+    expect(parent.of('UNSUBSCRIBE').map((frame) => header(frame, 'id'))).toEqual(ids);
+    expect(relay.status().passed_up).toBe(0);
+  });
+
+  test('after an outage it goes on where it was: nothing is missed or repeated', async () => {
+    const { root, relays, leaf } = await tree(2);
+    const publisher = await root.client();
+    const client = await leaf.client();
+    await client.subscribe('1', '', [['from', 'first']]);
+    await publish(publisher, 'one');
+    expect(typesOf(await client.messages(1))).toEqual(['one']);
+    // The upper relay loses its login, and with it its connection; nobody below publishes, so that all stay.
+    root.authority.revoke({ org: 'default', principal: 'default/relay' });
+    await relays[0]?.until(({ upstream }) => upstream.state !== 'serving');
+    await publish(publisher, 'two', 'three');
+    await relays[0]?.until(({ upstream }) => upstream.state === 'serving');
+    await publish(publisher, 'four');
+    expect(typesOf(await client.messages(3))).toEqual(['two', 'three', 'four']);
+    await client.barrier();
+    expect(client.frames).toEqual([]);
+  });
+
+  test('after an outage one that has not heard of anything yet begins where it began', async () => {
+    const parent = await scriptedParent();
+    let later = 0;
+    const clock: Clock = { ...systemClock, now: () => systemClock.now() + later };
+    const relay = relayBelow(parent.url, {}, { clock });
+    const client = await relay.client();
+    await client.subscribe('1', '', [['from', '-10s']]);
+    later = 300_000;
+    await parent.die();
+    await relay.until(({ upstream }) => upstream.state === 'degraded');
+    await parent.listen();
+    await parent.until(() => parent.of('SUBSCRIBE').length === 4);
+    const [asked, again] = parent.of('SUBSCRIBE').flatMap((one) => header(one, 'from') ?? []);
+    expect(asked).toBe('-10s');
+    expect(Number(again?.slice(1, -1))).toBeGreaterThanOrEqual(310);
+  });
+
+  test('a client that reads slowly gets all of a long past, and the relay keeps little of it', async () => {
+    const root = await realRoot();
+    const publisher = await root.client();
+    const count = 4000;
+    const body = 'x'.repeat(3800);
+    for (let n = 0; n < count; n++) publisher.publish('a', [['n', String(n)]], body);
+    await publish(publisher, 'end');
+    const upper = relayBelow(root.port);
+    const leaf = relayBelow(await upper.port());
+    const [slow, other] = [await leaf.client(), await leaf.client()];
+    await other.subscribe('live', "type = 'b'");
+    slow.socket.pause();
+    slow.send('SUBSCRIBE', [
+      ['id', '1'],
+      ['destination', '/topic/events'],
+      ['from', 'first'],
+    ]);
+    await leaf.until(({ queued }) => queued.largest > 0);
+    await publish(publisher, 'b');
+    expect(typesOf(await other.messages(1))).toEqual(['b']);
+    expect(leaf.status().queued.largest).toBeLessThan(2 * 1024 * 1024);
+    slow.socket.resume();
+    const got = await slow.messages(count + 2);
+    expect(got.slice(0, count).map((message) => header(message, 'n'))).toEqual([...Array(count).keys()].map(String));
+  });
+
+  test('the end of what is kept is told through relays', async () => {
+    const { root, leaf } = await tree(2);
+    const publisher = await root.client();
+    await publish(publisher, 'one', 'two', 'three');
+    root.log.prune(2);
+    const client = await leaf.client();
+    await client.subscribe('1', '', [['from', '1']]);
+    const [marker, message] = await client.messages(2);
+    expect(marker && [header(marker, 'type'), header(marker, 'dropped')]).toEqual(['fabric.dropped', '1']);
+    expect(message && header(message, 'type')).toBe('three');
+  });
+});
+
+describe('durable subscriptions', () => {
+  const durable: Headers = [
+    ['durable', 'd'],
+    ['ack', 'client-individual'],
+  ];
+
+  test('what was not acknowledged comes again, whichever relay the client comes to', async () => {
+    const { root, relays, leaf } = await tree(2);
+    const publisher = await root.client();
+    const before = await leaf.client();
+    await before.subscribe('1', '', durable);
+    await publish(publisher, 'one', 'two', 'three');
+    const [one, , three] = await before.messages(3);
+    await acknowledge(before, one);
+    await acknowledge(before, three);
+    before.socket.destroy();
+    await leaf.until(({ passed_up }) => passed_up === 0);
+    const after = await (relays[0] ?? leaf).client();
+    await after.subscribe('x', '', durable);
+    expect(typesOf(await after.messages(1))).toEqual(['two']);
+    await after.barrier();
+    expect(after.frames).toEqual([]);
+  });
+
+  test('it belongs to the client, not to the relay', async () => {
+    const { root, leaf } = await tree(2);
+    const client = await leaf.client('default/owner');
+    await client.subscribe('1', "type = 'a'", durable);
+    expect((await root.cursors.list('default')).map(({ principal, name }) => [principal, name])).toEqual([
+      ['default/owner', 'd'],
+    ]);
+    await client.ask('UNSUBSCRIBE', [
+      ['id', '1'],
+      ['durable', 'd'],
+    ]);
+    expect(await root.cursors.list('default')).toEqual([]);
+  });
+
+  test('ack:client acknowledges everything before it, too', async () => {
+    const { root, leaf } = await tree(2);
+    const publisher = await root.client();
+    const client = await leaf.client();
+    const cumulative: Headers = [
+      ['durable', 'd'],
+      ['ack', 'client'],
+    ];
+    await client.subscribe('1', '', cumulative);
+    await publish(publisher, 'one', 'two', 'three');
+    const [, two] = await client.messages(3);
+    await acknowledge(client, two);
+    await client.ask('UNSUBSCRIBE', [['id', '1']]);
+    await client.subscribe('2', '', cumulative);
+    expect(typesOf(await client.messages(1))).toEqual(['three']);
+  });
+
+  test('what is refused comes again, marked', async () => {
+    const { root, leaf } = await tree(2);
+    const client = await leaf.client();
+    await client.subscribe('1', '', durable);
+    await publish(await root.client(), 'one');
+    const [first] = await client.messages(1);
+    await acknowledge(client, first, 'NACK');
+    const [again] = await client.messages(1);
+    expect(again && [header(again, 'type'), header(again, 'redelivered')]).toEqual(['one', 'true']);
+    await acknowledge(client, again);
+  });
+
+  test('whoever comes later has it; the client of before is told, the others of its relay go on', async () => {
+    const { leaf } = await tree(2);
+    const [before, after, other] = [await leaf.client(), await leaf.client(), await leaf.client()];
+    await before.subscribe('1', '', durable);
+    await after.subscribe('1', '', durable);
+    expect(header(await before.error(), 'code')).toBe('event_durable_taken');
+    await publish(other, 'a');
+    expect(typesOf(await after.messages(1))).toEqual(['a']);
+  });
+
+  test('an acknowledgement that cannot go up is not confirmed', async () => {
+    const { root, relays, leaf } = await tree(1);
+    const client = await leaf.client();
+    await client.subscribe('1', '', durable);
+    await publish(await root.client(), 'one');
+    const [one] = await client.messages(1);
+    await root.end();
+    await relays[0]?.until(({ upstream }) => upstream.state === 'degraded');
+    client.send('ACK', [
+      ['id', (one && header(one, 'ack')) ?? ''],
+      ['receipt', 'r'],
+    ]);
+    const error = await client.error();
+    expect([header(error, 'code'), header(error, 'receipt-id')]).toEqual(['upstream_failed', 'r']);
+    expect(leaf.status().drops.count).toBe(0);
+  });
+});

@@ -1,0 +1,49 @@
+import { ManualClock } from '@muster/wire';
+import { beforeEach, expect, test } from 'vitest';
+import { Awaited } from '../../src/session/awaited.js';
+
+let clock: ManualClock;
+let awaited: Awaited<string>;
+let late: number;
+beforeEach(() => {
+  clock = new ManualClock();
+  late = 0;
+  awaited = new Awaited(clock, 10_000, () => {
+    late += 1;
+  });
+});
+
+test('each is asked for with an id of its own, and taken once', () => {
+  const ids = [awaited.expect('a'), awaited.expect('b')];
+  expect(ids).toEqual(['1', '2']);
+  expect([awaited.take('2'), awaited.take('2'), awaited.take('3')]).toEqual(['b', undefined, undefined]);
+  expect(awaited.end()).toEqual(['a']);
+});
+
+test('it is late when the oldest has waited for so long', () => {
+  awaited.expect('a');
+  clock.advance(9000);
+  awaited.expect('b');
+  awaited.take('1');
+  clock.advance(9999);
+  expect(late).toBe(0);
+  clock.advance(1);
+  expect(late).toBe(1);
+});
+
+test('nothing is late that was answered, or after the end', () => {
+  awaited.expect('a');
+  awaited.take('1');
+  clock.advance(60_000);
+  awaited.expect('b');
+  awaited.end();
+  expect([late, clock.pending]).toEqual([0, 0]);
+});
+
+test('it is late also when the clock was set back meanwhile, if not as soon', () => {
+  awaited.expect('a');
+  const { now } = clock;
+  clock.now = () => now.call(clock) - 3_600_000;
+  clock.advance(20_000);
+  expect(late).toBe(1);
+});

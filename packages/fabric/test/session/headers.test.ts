@@ -1,0 +1,97 @@
+import { allows, EVERY_TYPE, type TypeRules } from '@muster/fabric';
+import { compileText, parseSelector } from '@muster/selector';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseAt, parseFrom } from '../../src/session/from.js';
+import { allowedTypes, deniedTypes, PublishRights } from '../../src/session/narrow.js';
+
+describe('what somebody may follow', () => {
+  const type = fc.stringMatching(/^[a-c._]{1,3}$/);
+  const patterns = fc.array(
+    fc.oneof(
+      type,
+      type.map((prefix) => `${prefix}*`),
+      fc.constant('*'),
+    ),
+    { maxLength: 3 },
+  );
+  const rules: fc.Arbitrary<TypeRules> = fc.record({ granted: patterns, restricted: patterns, open: patterns });
+
+  test('narrowing lets exactly the allowed types through', () => {
+    fc.assert(
+      fc.property(rules, type, (given, asked) => {
+        const narrowed = allowedTypes(given);
+        const passes = narrowed !== null && compileText(narrowed)(new Map([['type', asked]]));
+        expect(passes).toBe(allows(given, asked));
+      }),
+    );
+  });
+
+  test('who may follow everything is not narrowed at all', () => {
+    expect(allowedTypes(EVERY_TYPE)).toEqual({ kind: 'everything' });
+  });
+
+  test('rights to publish are as the rules say, asked once or often', () => {
+    fc.assert(
+      fc.property(rules, fc.array(type), (given, asked) => {
+        const rights = new PublishRights(given);
+        for (const each of asked) expect(rights.allow(each)).toBe(allows(given, each));
+      }),
+    );
+  });
+
+  const denied = (text: string) =>
+    deniedTypes(parseSelector(text, { sugar: false }), { granted: [], restricted: [], open: ['open.*'] });
+  test.for([
+    ["type = 'shut'", ['shut']],
+    ["'shut' = type AND n > 5", ['shut']],
+    ["n > 5 AND (type = 'shut' OR type = 'closed')", ['shut', 'closed']],
+    ["type IN ('shut', 'closed')", ['shut', 'closed']],
+    ["type = 'open.a' OR type = 'shut'", null],
+    ["type = 'shut' OR n > 5", null],
+    ["type LIKE 'shut%'", null],
+    ["type NOT IN ('shut')", null],
+    ["NOT type = 'shut'", null],
+    ['', null],
+  ] as const)('%s asks for nothing but %s', ([text, types]) => {
+    expect(denied(text)).toEqual(types);
+  });
+});
+
+describe('where a replay begins', () => {
+  test.for([
+    ['first', { kind: 'first' }],
+    ['0', { kind: 'position', position: 0 }],
+    ['123456789012345', { kind: 'position', position: 123_456_789_012_345 }],
+    ['-10s', { kind: 'ago', ms: 10_000 }],
+    ['-30m', { kind: 'ago', ms: 1_800_000 }],
+    ['-1h', { kind: 'ago', ms: 3_600_000 }],
+    ['-2d', { kind: 'ago', ms: 172_800_000 }],
+    ['2026-11-20T12:00Z', { kind: 'time', atMs: Date.UTC(2026, 10, 20, 12) }],
+    ['2026-11-20T12:00:00.5+01:00', { kind: 'time', atMs: Date.UTC(2026, 10, 20, 11, 0, 0, 500) }],
+  ] as const)('%s', ([text, from]) => {
+    expect(parseFrom(text)).toEqual(from);
+  });
+
+  test.for([
+    '',
+    ' ',
+    'last',
+    '-1',
+    '-1w',
+    '1h',
+    '1e9',
+    '2026-11-20',
+    '2026-11-20T12:00:00',
+    '2026-13-20T12:00Z',
+    '9'.repeat(16),
+  ])('not at %j', (text) => {
+    expect(parseFrom(text)).toBeNull();
+  });
+
+  test('a future event is timed the same way', () => {
+    expect(parseAt('2026-11-20T12:00:00Z')).toBe(Date.UTC(2026, 10, 20, 12));
+    expect(parseAt('1700000000000')).toBe(1_700_000_000_000);
+    expect(parseAt('tomorrow')).toBeNull();
+  });
+});

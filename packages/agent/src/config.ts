@@ -72,6 +72,23 @@ export const AgentConfigSchema = Type.Object(
       minimum: 0.1,
       maximum: 31_536_000,
     }),
+    events: Type.Optional(
+      Type.Object(
+        {
+          socket: Type.String({
+            description:
+              'Unix socket at which programs on this node publish and follow events as the node; relative to DATA_DIR',
+            minLength: 1,
+            maxLength: 107,
+          }),
+          upstream: Type.Optional(
+            text('Relay or server: stomp://HOST:PORT, stomp+tls://, ws:// or wss://; the server itself when absent'),
+          ),
+          group: Type.Optional(text('Group that may open the socket; only the agent’s own user when absent')),
+        },
+        { ...strict, description: 'Events for programs on this node; none when absent. Read when the agent starts' },
+      ),
+    ),
     allowed_overwritable_env_vars: Type.Optional(
       Type.Array(Type.String(), {
         description: 'When given, other variables of a job’s env get the prefix CHEF_PUSH_ENV_',

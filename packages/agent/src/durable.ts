@@ -1,8 +1,8 @@
-import { renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { unlinkSync, writeFileSync } from 'node:fs';
 import { open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Small files that are there whole or not at all, also after a crash. */
+/** Small files that a crash is told from. */
 export interface DurableFiles {
   readonly read: typeof readIfThere;
   readonly write: typeof writeDurably;
@@ -10,17 +10,16 @@ export interface DurableFiles {
 }
 
 /**
- * Writes a file so that after a crash it is there whole or not at all. Without `sync` that holds for a crash of this
- * process, not for one of the machine.
+ * Writes a file so that after a crash it is there whole or not at all. Without `sync` it is written in place: a crash
+ * of this process meanwhile leaves a part of it, or nothing, and one of the machine may lose it.
  */
 export async function writeDurably(path: string, content: string, mode = 0o600, sync = true): Promise<void> {
-  const temporary = `${path}.new`;
   if (!sync) {
     // Into memory only: done at once, which six turns through the thread pool would not be.
-    writeFileSync(temporary, content, { mode });
-    renameSync(temporary, path);
+    writeFileSync(path, content, { mode });
     return;
   }
+  const temporary = `${path}.new`;
   const handle = await open(temporary, 'w', mode);
   try {
     await handle.chmod(mode);

@@ -14,6 +14,9 @@ import { type CheckedCommand, checkCommand } from './prepare.js';
 import type { Run } from './process-tree.js';
 import { type Exit, LaunchError } from './runner.js';
 
+/** Of this process, which does not change it. Each look into `process.env` is a call of the C library. */
+const OWN_ENVIRONMENT = { ...process.env };
+
 /** The node owner's settings a command runs under; read anew for every command. */
 export interface ExecutionSettings {
   readonly policy: CommandPolicy;
@@ -120,7 +123,7 @@ export class Execution {
     const { fileDir, nodeName, overwritable } = this.#settings;
     const filePath = file === null ? null : await writeJobFile(fileDir, file, account);
     return commandEnvironment({
-      inherited: process.env,
+      inherited: OWN_ENVIRONMENT,
       job: this.job.options.env ?? {},
       overwritable,
       account,

@@ -58,7 +58,8 @@ export class Journal {
   /**
    * Before a command runs. It outlives the agent, which is what it is for: a command that the agent left running is
    * killed. It need not outlive the machine, with which the command ends too; that the machine was down is told by the
-   * missing `incarnation`. So no command waits for the disk, before it starts or after it has ended.
+   * missing `incarnation`. So no command waits for the disk, before it starts or after it has ended. Nor need it be
+   * whole: a note cut short by a crash is of a command that had not been started.
    */
   remember(running: Interrupted): Promise<void> {
     const note = `${JSON.stringify({ job_id: running.jobId, run: running.run })}\n`;

@@ -1,9 +1,11 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import { type Clock, MusterError } from '@muster/wire';
 import type { Logger } from 'pino';
 import { bootDaemon } from './boot.js';
 import { enrol } from './enrol.js';
+import { startLocalEvents } from './events.js';
 import { systemHost } from './host.js';
 import { RETRY_FIRST_MS, RETRY_LONGEST_MS } from './limits.js';
 import { type HeldLock, takePidFile } from './lock.js';
@@ -60,7 +62,12 @@ async function startLocked(
   warnAboutPlainHttp(settings.server, logger);
   if (options.enroll !== undefined) await enrolPatiently(options, options.enroll, settings, around);
   const identity = await loadIdentity(settings);
-  const daemon = await bootDaemon(settings, identity, { ...around, host: systemHost });
+  const events = await startLocalEvents(settings, identity, around);
+  const daemon = await bootDaemon(settings, identity, { ...around, host: systemHost }).catch(async (error: unknown) => {
+    await events?.stop();
+    throw error;
+  });
+  compileAtOnce();
 
   let stopping: Promise<void> | null = null;
   return {
@@ -86,10 +93,20 @@ async function startLocked(
       }
     },
     stop() {
-      stopping ??= daemon.stop().finally(() => lock.release());
+      stopping ??= Promise.all([daemon.stop(), events?.stop()])
+        .then(() => {})
+        .finally(() => lock.release());
       return stopping;
     },
   };
+}
+
+/**
+ * A job runs each function a few times, and jobs may be hours apart: too seldom for V8 to compile what it interprets.
+ * From here on it makes machine code of a function when it is first called. What start-up alone needs is left as it is.
+ */
+function compileAtOnce(): void {
+  setFlagsFromString('--always-sparkplug');
 }
 
 /** A server that cannot be reached yet (both boot at once) is waited for; a refusal is final. */

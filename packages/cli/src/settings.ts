@@ -8,7 +8,8 @@ import type { World } from './world.js';
 /** How requests prove who sends them. */
 export type Credentials =
   | { readonly kind: 'key'; readonly user: string; readonly privateKey: string }
-  | { readonly kind: 'token'; readonly token: string };
+  /** `user`: whose token it is, where that must be said. */
+  | { readonly kind: 'token'; readonly token: string; readonly user?: string };
 
 export interface Settings {
   /** Without a trailing slash. */
@@ -107,7 +108,9 @@ function complete(raw: Raw, source: string, keyBase: string): Settings {
 }
 
 function credentials(raw: Raw, keyBase: string): Credentials {
-  if (raw.token !== undefined) return { kind: 'token', token: raw.token };
+  if (raw.token !== undefined) {
+    return { kind: 'token', token: raw.token, ...(raw.user !== undefined && { user: raw.user }) };
+  }
   if (raw.key === undefined || raw.user === undefined) {
     throw new MusterError('usage', { reason: 'give MUSTER_USER and MUSTER_KEY (a PEM file), or MUSTER_TOKEN' });
   }

@@ -58,7 +58,11 @@ test('--config counts more than MUSTER_CONFIG, and variables count more than bot
 
 test('a token from the environment replaces the key of the file', () => {
   const path = file('a.yaml', 'url: http://a:1\nuser: u\nkey: missing.pem\n');
-  expect(loadSettings({ env: { MUSTER_TOKEN: 't' }, cwd }, path).credentials).toEqual({ kind: 'token', token: 't' });
+  expect(loadSettings({ env: { MUSTER_TOKEN: 't' }, cwd }, path).credentials).toEqual({
+    kind: 'token',
+    token: 't',
+    user: 'u',
+  });
 });
 
 test('without any setting the file of a server started here is used', () => {

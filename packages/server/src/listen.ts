@@ -11,7 +11,8 @@ export interface Tls {
 }
 
 /** @throws MusterError `invalid_configuration` when a file cannot be read. */
-export function readTls({ tls_cert: cert, tls_key: key }: ServerConfig['http']): Tls | undefined {
+export function readTls(config: ServerConfig, listener: 'http' | 'stomp'): Tls | undefined {
+  const { tls_cert: cert, tls_key: key } = config[listener];
   if (cert === undefined || key === undefined) return undefined;
   const read = (setting: string, path: string): string => {
     try {
@@ -21,7 +22,7 @@ export function readTls({ tls_cert: cert, tls_key: key }: ServerConfig['http']):
       throw new MusterError('invalid_configuration', { reason }, { cause });
     }
   };
-  return { cert: read('http.tls_cert', cert), key: read('http.tls_key', key) };
+  return { cert: read(`${listener}.tls_cert`, cert), key: read(`${listener}.tls_key`, key) };
 }
 
 /** Where a caller on this host reaches a server that listens everywhere. */

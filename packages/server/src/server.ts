@@ -10,6 +10,8 @@ import { type Auth, createAuth } from './auth/index.js';
 import { authRoutes } from './auth/routes.js';
 import type { ServerConfig } from './config/schema.js';
 import { adminKeys, serverKeys, writeCliSettings } from './data-dir.js';
+import { createEventFabric, type EventFabric } from './events/fabric.js';
+import { createEvents, type Events } from './events/index.js';
 import { createApp } from './http/app.js';
 import { HTTP_LIMITS } from './http/limits.js';
 import { Metrics } from './http/metrics.js';
@@ -39,6 +41,8 @@ export interface ServerOptions {
 
 export interface RunningServer {
   readonly url: string;
+  /** Where event clients and relays connect. */
+  readonly stompUrl: string;
   /** Of this process; new at every start. */
   readonly incarnation: string;
   /** Settings for the CLI, as the first admin. */
@@ -93,7 +97,7 @@ export async function startServer(config: ServerConfig, options: ServerOptions =
 async function start(config: ServerConfig, options: ServerOptions, teardown: Teardown): Promise<RunningServer> {
   const { clock = systemClock, random = systemRandom, print = printLine } = options;
   const logger = options.logger ?? createLogger(config.log_level);
-  const tls = readTls(config.http);
+  const tls = readTls(config, 'http');
   const lock = lockDirectory(config.data_dir);
   teardown.add(() => lock.release());
 
@@ -111,9 +115,11 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
 
   const incarnation = randomUUID();
   const composed: Composed = { clock, random, logger, metrics, store, incarnation, fail };
-  const { auth, nodes, push, streams } = await compose(config, options, composed);
+  const { auth, events, fabric, nodes, push, streams } = await compose(config, options, composed);
+  teardown.add(() => events.stop());
   const first = await bootstrap(auth, store, async () => (await adminKeys(config.data_dir)).publicKey);
 
+  events.start();
   await nodes.load();
   teardown.add(() => nodes.stop());
   await push.start();
@@ -128,6 +134,7 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
     routes: [
       (scope) => push.routes(scope),
       (scope) => nodes.routes(scope),
+      (scope) => fabric.routes(scope),
       (scope) => authRoutes(scope, auth),
       ...(options.routes === undefined ? [] : [options.routes]),
     ],
@@ -138,20 +145,25 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
       storeOk: store.health().ok,
       nodes: nodes.upCount(),
       jobs: push.controller.liveJobs(),
+      eventClients: fabric.clientCount(),
     }),
     refused: (organization, name, code) => nodes.nodeRefused(organization, name, code),
     ...(tls && { tls }),
     checkAnswers: options.checkAnswers === true,
   });
   teardown.add(() => close(app, push, streams));
+  fabric.attach(app.server);
+  teardown.add(() => fabric.stop());
   await nodes.start();
+  const stompUrl = await fabric.listen();
   const url = await listen(app, config.http.listen, tls !== undefined);
   const cliConfigPath = writeCliSettings(config.data_dir, { url, org: FIRST.organization, user: FIRST.user });
   if (first) print(`First start: you are '${FIRST.user}'. Try: MUSTER_CONFIG=${cliConfigPath} muster node list`);
-  logger.info({ url, incarnation, version: VERSION, store: store.kind }, 'muster server is up');
+  logger.info({ url, stompUrl, incarnation, version: VERSION, store: store.kind }, 'muster server is up');
 
   return {
     url,
+    stompUrl,
     incarnation,
     cliConfigPath,
     failed,
@@ -204,14 +216,28 @@ function openStore(config: ServerConfig, parts: Omit<Composed, 'store' | 'incarn
   });
 }
 
+interface Layers {
+  readonly auth: Auth;
+  readonly events: Events;
+  readonly fabric: EventFabric;
+  readonly nodes: Nodes;
+  readonly push: Push;
+  readonly streams: EventStreams;
+}
+
 /** The layers, each knowing only those below; what a lower one needs of a higher one comes in as a function. */
 async function compose(
   config: ServerConfig,
   options: ServerOptions,
   { clock, random, logger, metrics, store, incarnation, fail }: Composed,
-): Promise<{ auth: Auth; nodes: Nodes; push: Push; streams: EventStreams }> {
+): Promise<Layers> {
+  const organizationId = async (name: string) => (await auth.repository.organization(name))?.id;
+  const events = createEvents({ store, clock, logger, config, organizationId });
+  await events.load();
+  const { recorder } = events;
   const auth: Auth = createAuth({
     store,
+    recorder,
     clock,
     random,
     auditFailed: (error) => logger.error({ err: error }, 'an audit entry was not stored'),
@@ -224,16 +250,33 @@ async function compose(
     nodes: {
       created: (organization, node) => nodes.nodeCreated(organization, node),
       keyRemoved: (organization, node, fingerprint) => nodes.keyRemoved(organization, node, fingerprint),
-      organizationRemoved: (orgId) => nodes.organizationRemoved(orgId),
+      async organizationRemoved(orgId) {
+        fabric.organizationRemoved(orgId);
+        await nodes.organizationRemoved(orgId);
+      },
     },
   });
-  const nodes: Nodes = createNodes({
+  const serverName = config.name ?? hostname();
+  const fabric = createEventFabric({
     store,
     clock,
     logger,
     metrics,
+    random,
     config,
-    serverName: config.name ?? hostname(),
+    auth,
+    events,
+    serverName,
+    version: VERSION,
+  });
+  const nodes: Nodes = createNodes({
+    store,
+    recorder,
+    clock,
+    logger,
+    metrics,
+    config,
+    serverName,
     incarnation,
     serverKeys: await serverKeys(config.data_dir),
     removeIdentity: (org, name, by) => auth.principals.forgetNode(org.id, name, by.name),
@@ -243,6 +286,7 @@ async function compose(
   const streams = new EventStreams({ clock, metrics });
   const push = createPush({
     store,
+    recorder,
     clock,
     logger,
     config,
@@ -258,7 +302,7 @@ async function compose(
     },
     random,
   });
-  return { auth, nodes, push, streams };
+  return { auth, events, fabric, nodes, push, streams };
 }
 
 /** Streams never end by themselves, so they go first; then whoever is being answered has a while to hear the rest. */

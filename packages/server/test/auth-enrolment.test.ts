@@ -5,6 +5,7 @@ import { systemRandom } from '../src/auth/changes.js';
 import { createAuth } from '../src/auth/index.js';
 import { newKey, sharedKey } from './support/personas.js';
 import { openTestStore } from './support/push-rows.js';
+import { openRecorder } from './support/recorder.js';
 import type { Client } from './support/signed-client.js';
 import { startTestServer, type TestServer } from './support/test-server.js';
 
@@ -42,6 +43,7 @@ describe('enrolment', () => {
     };
     const auth = createAuth({
       store,
+      recorder: await openRecorder(store, clock),
       clock,
       random: systemRandom,
       selection: { check: () => undefined, select: () => [] },

@@ -95,7 +95,8 @@ describe('a further start', () => {
 describe('a fresh database beside old files', () => {
   it('takes over the keys that are there', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'muster-server-'));
-    const addresses = { http: '127.0.0.1:0', heartbeat: 'tcp://127.0.0.1:0', command: 'tcp://127.0.0.1:0' };
+    const [local, socket] = ['127.0.0.1:0', 'tcp://127.0.0.1:0'];
+    const addresses = { http: local, heartbeat: socket, command: socket, stomp: local };
     const config = loadConfig({ env: {}, flags: { 'data-dir': dataDir, 'log-level': 'silent', ...addresses } });
     const print = () => undefined;
     await startServer(config, { print }).then((first) => first.stop());

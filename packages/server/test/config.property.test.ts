@@ -39,7 +39,7 @@ function onlyKnownErrors(sources: ConfigSources): void {
     expect(Check(ServerConfigSchema, loadConfig(sources))).toBe(true);
   } catch (error) {
     if (!(error instanceof MusterError)) throw error;
-    expect(['invalid_configuration', 'insecure_listen']).toContain(error.code);
+    expect(['invalid_configuration', 'insecure_listen', 'insecure_stomp']).toContain(error.code);
     expect(error.message).not.toMatch(/\p{Cc}/u);
   }
 }

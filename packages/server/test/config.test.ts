@@ -216,6 +216,17 @@ describe('errors name the setting and what it may be', () => {
       'http.tls_cert and http.tls_key (--tls-cert, --tls-key) need each other',
     ],
     [
+      'a key for STOMP without its certificate',
+      { flags: { stompTlsKey: 'key.pem' } },
+      'stomp.tls_cert and stomp.tls_key (--stomp-tls-cert, --stomp-tls-key) need each other',
+    ],
+    [
+      'STOMP told to be where nobody can connect',
+      { flags: { stompAdvertise: '*:61613' } },
+      '--stomp-advertise: expected HOST:PORT that a client can connect to, got *:61613',
+    ],
+    ['STOMP on an address without port', { flags: { stomp: 'here' } }, '--stomp: expected HOST:PORT, got here'],
+    [
       'half of what spec 1.0 clients need',
       { flags: { spec1Command: 'tcp://127.0.0.1:5' } },
       'spec1.heartbeat and spec1.command (--spec1-heartbeat, --spec1-command) need each other',
@@ -270,6 +281,17 @@ describe('listening beyond loopback', () => {
   test('is allowed when asked for', () => {
     expect(load({ flags: { http: '0.0.0.0:80', insecureHttp: true } }).http.insecure).toBe(true);
   });
+
+  test('STOMP without TLS is refused', () => {
+    const error = refusal({ flags: { stomp: '0.0.0.0:61613' } });
+    expect([error.code, error.details.address]).toEqual(['insecure_stomp', '0.0.0.0:61613']);
+  });
+
+  test('STOMP is allowed with TLS, or when asked for', () => {
+    const tls = { stompTlsCert: 'c', stompTlsKey: 'k' };
+    expect(load({ flags: { stomp: '0.0.0.0:61613', ...tls } }).stomp.tls_key).toBe('k');
+    expect(load({ flags: { stomp: '0.0.0.0:61613', insecureStomp: true } }).stomp.insecure).toBe(true);
+  });
 });
 
 describe('the description', () => {
@@ -293,6 +315,9 @@ describe('the description', () => {
     ['heartbeat.listen', 'MUSTER_HEARTBEAT_LISTEN', '--heartbeat', 'string', 'tcp://127.0.0.1:10000'],
     ['heartbeat.interval', 'MUSTER_HEARTBEAT_INTERVAL', '--heartbeat-interval', 'number', '15'],
     ['command.listen', 'MUSTER_COMMAND_LISTEN', '--command', 'string', 'tcp://127.0.0.1:10001'],
+    ['stomp.listen', 'MUSTER_STOMP_LISTEN', '--stomp', 'string', '127.0.0.1:61613'],
+    ['stomp.insecure', 'MUSTER_STOMP_INSECURE', '--insecure-stomp', 'boolean', 'false'],
+    ['events.max_size', 'MUSTER_EVENTS_MAX_SIZE', '--events-max-size', 'integer', '4096'],
     ['push.max_nodes', 'MUSTER_PUSH_MAX_NODES', '--push-max-nodes', 'integer', '20000'],
     ['commands.allow', 'MUSTER_COMMANDS_ALLOW', '--commands-allow', 'list', undefined],
   ])('of %s', (path, env, flag, type, fallback) => {

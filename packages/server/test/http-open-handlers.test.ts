@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { METHODS, request } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { EventClient } from './support/event-client.js';
 import { startTestServer, type TestServer } from './support/test-server.js';
 
-/** Found by asking every registered route, not by what the routes say of themselves. */
+/** Found by asking every registered route and every other listener, not by what they say of themselves. */
 const SECURITY = new URL('../../../docs/security.md', import.meta.url);
 /** How a handler refuses a stranger, or is none at all. */
 const CLOSED = new Set(['missing_auth_headers', 'method_not_allowed']);
@@ -56,6 +57,18 @@ function documented(): string[] {
   return [...table.matchAll(/^\| `([A-Z]+ [^`]+)`/gm)].map((row) => row[1] ?? '').sort();
 }
 
+/** Does STOMP answer somebody who has not logged in at all, at this URL? */
+async function answersStomp(url: string): Promise<boolean> {
+  const client = await EventClient.open(url);
+  client.send('CONNECT', [
+    ['accept-version', '1.2'],
+    ['host', 'localhost'],
+  ]);
+  const answered = (await client.error()) !== '';
+  await client.close();
+  return answered;
+}
+
 it('every handler that answers a stranger is in the list of docs/security.md, and no other', async () => {
   const open = new Set<string>();
   for (const [method, path] of routes) {
@@ -65,6 +78,9 @@ it('every handler that answers a stranger is in the list of docs/security.md, an
     // The pages of the API description are one entry.
     open.add(path.startsWith('/docs') ? 'GET /docs' : `${method} ${path}`);
   }
+  const { stompUrl } = server.running;
+  if (await answersStomp(`${server.url.replace('http', 'ws')}/stomp`)) open.add('GET /stomp');
+  if (await answersStomp(stompUrl)) open.add('CONNECT stomp.listen');
   expect(routes.length).toBeGreaterThan(200);
   expect([...open].sort()).toEqual(documented());
 });

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { open, type Store } from '@muster/store';
+import { open, type Store, type Write } from '@muster/store';
 import {
   type AgentMessage,
   type CommandResult,
@@ -20,12 +20,14 @@ import { Value } from 'typebox/value';
 import { afterAll } from 'vitest';
 import type { Identity, Organization } from '../src/auth/types.js';
 import { type ServerConfig, ServerConfigSchema } from '../src/config/schema.js';
+import type { Recorder } from '../src/events/recorder.js';
 import { Metrics } from '../src/http/metrics.js';
 import { createNodes, type Nodes } from '../src/nodes/index.js';
 import { KnownNode } from '../src/nodes/known-node.js';
 import type { Channel, Handlers, Transport } from '../src/nodes/transport.js';
 import type { JobPort } from '../src/nodes/types.js';
 import { createTestDatabase, type TestDatabase } from './support/database.js';
+import { openRecorder } from './support/recorder.js';
 
 /** The nodes layer on a real store, with the network in memory and a clock that stands still. */
 
@@ -106,6 +108,7 @@ export interface Fixture {
   readonly clock: ManualClock;
   readonly transport: MemoryTransport;
   readonly store: Store;
+  readonly recorder: Recorder;
   readonly nodes: Nodes;
   readonly port: RecordingPort;
   readonly metrics: Metrics;
@@ -115,15 +118,19 @@ export interface Fixture {
   stored(): Promise<void>;
   count(metric: string, labels?: Record<string, string>): Promise<number>;
   /** Another server process on the same database. */
-  restart(before?: (nodes: Nodes, store: Store) => void | Promise<void>): Promise<Fixture>;
+  restart(before?: Before): Promise<Fixture>;
+  /** Commits with such a write wait until the function that is returned is called. */
+  hold(which: (write: Write) => boolean): () => void;
   close(): Promise<void>;
 }
+
+type Before = (nodes: Nodes, store: Store, recorder: Recorder) => void | Promise<void>;
 
 interface FixtureOptions {
   readonly config?: ServerConfig;
   readonly data?: TestData;
   readonly clock?: ManualClock;
-  readonly before?: (nodes: Nodes, store: Store) => void | Promise<void>;
+  readonly before?: Before;
 }
 
 export interface TestData {
@@ -172,7 +179,7 @@ async function openTestData(directory: string, database: TestDatabase): Promise<
     },
     async release() {
       await store.transact(async (trx) => {
-        await trx.deleteFrom('nodes').execute();
+        for (const table of ['nodes', 'event_log'] as const) await trx.deleteFrom(table).execute();
       });
       spare.push(data);
     },
@@ -187,14 +194,18 @@ async function openTestData(directory: string, database: TestDatabase): Promise<
 
 export async function startNodes(options: FixtureOptions = {}): Promise<Fixture> {
   const data = options.data ?? (await createTestData());
-  const { store, stored } = watched(data.store);
+  const { store, stored, hold } = watched(data.store);
   const clock = options.clock ?? new ManualClock();
   const transport = new MemoryTransport();
   const metrics = new Metrics();
   const logged: Fixture['logged'] = [];
   const log = (level: string) => (details: object, message: string) => void logged.push({ level, details, message });
+  const recorder = await openRecorder(store, clock, (error) => {
+    logged.push({ level: 'error', details: { err: error }, message: 'somebody who was told of events failed' });
+  });
   const nodes = createNodes({
     store,
+    recorder,
     clock,
     transport,
     metrics,
@@ -208,18 +219,20 @@ export async function startNodes(options: FixtureOptions = {}): Promise<Fixture>
   const port = new RecordingPort();
   nodes.registry.attach(port);
   await nodes.load();
-  await options.before?.(nodes, store);
+  await options.before?.(nodes, store, recorder);
   await nodes.start();
 
   const fixture: Fixture = {
     clock,
     transport,
     store,
+    recorder,
     nodes,
     port,
     metrics,
     logged,
     stored,
+    hold,
     agent: async (name, { dialect = 'native', key = 1 } = {}) =>
       new TestAgent(fixture, name, dialect, await keyPair(key)),
     async count(metric, labels = {}) {
@@ -241,13 +254,15 @@ export async function startNodes(options: FixtureOptions = {}): Promise<Fixture>
   return fixture;
 }
 
-function watched(inner: Store): { store: Store; stored: () => Promise<void> } {
+function watched(inner: Store): { store: Store; stored: () => Promise<void>; hold: Fixture['hold'] } {
   let pending: Promise<void>[] = [];
+  let held: { readonly which: (write: Write) => boolean; readonly released: Promise<void> } | null = null;
   const store: Store = {
     kind: inner.kind,
     read: inner.read,
     commit: (writes) => inner.commit(writes),
     persist(writes) {
+      if (held !== null && writes.some(held.which)) return held.released.then(() => inner.persist(writes));
       const done = inner.persist(writes);
       pending.push(done.catch(() => undefined));
       return done;
@@ -265,7 +280,15 @@ function watched(inner: Store): { store: Store; stored: () => Promise<void> } {
       await new Promise<void>((resolve) => setImmediate(resolve));
     }
   };
-  return { store, stored };
+  const hold = (which: (write: Write) => boolean): (() => void) => {
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    held = { which, released };
+    return release;
+  };
+  return { store, stored, hold };
 }
 
 let connections = 0;

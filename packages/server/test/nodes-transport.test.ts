@@ -16,6 +16,7 @@ import { createNodes, type Nodes } from '../src/nodes/index.js';
 import { Outbox } from '../src/nodes/outbox.js';
 import type { SendDropCause } from '../src/nodes/transport.js';
 import { createTestData, keyPair, nodesConfig, ORG, type TestData } from './nodes-fixture.js';
+import { openRecorder } from './support/recorder.js';
 
 /** The nodes layer over real sockets. */
 
@@ -40,6 +41,7 @@ async function startNodes(listen: { command?: string; spec1?: boolean } = {}): P
   const quiet = () => undefined;
   const made = createNodes({
     store: data.store,
+    recorder: await openRecorder(data.store, systemClock),
     clock: systemClock,
     metrics,
     logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },

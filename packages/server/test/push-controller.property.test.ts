@@ -4,10 +4,11 @@ import fc from 'fast-check';
 import { Value } from 'typebox/value';
 import { describe, expect, it } from 'vitest';
 import { type ServerConfig, ServerConfigSchema } from '../src/config/schema.js';
+import { Recorder } from '../src/events/recorder.js';
 import type { ClaimResult, JobPort, NodeRegistry, NodeView } from '../src/nodes/types.js';
 import { createPushController } from '../src/push/controller.js';
+import { readFeedEvent } from '../src/push/events.js';
 import { isFinal } from '../src/push/job-node.js';
-import type { PushEvent } from '../src/push/ports.js';
 import type { JobNodeStatus, JobSpec } from '../src/push/types.js';
 
 /**
@@ -73,10 +74,14 @@ class ModelNode {
   }
 }
 
+/** What was stored leaves in the promises' own continuations. */
+const effects = () => new Promise<void>((resolve) => setImmediate(resolve));
+
 class World implements Pick<Store, 'commit' | 'persist'> {
   readonly clock = new ManualClock();
   readonly nodes: Map<string, ModelNode>;
-  readonly events: PushEvent[] = [];
+  /** Numbers of the events that readers of the feed heard of. */
+  readonly events: number[] = [];
   readonly statuses = new Map<string, JobNodeStatus>();
   jobStatus = 'new';
   readyAtQuorum: number | null = null;
@@ -108,8 +113,21 @@ class World implements Pick<Store, 'commit' | 'persist'> {
         for (const name of names) this.node(name).inbox.push(message);
       },
     };
+    const store = this as unknown as Store;
+    const recorder = new Recorder({
+      store,
+      clock: this.clock,
+      maxSize: 4096,
+      failed: (error) => expect.fail(`${error}`),
+    });
+    recorder.onStored((events) => {
+      for (const { position, atMs: at, event, subject } of events) {
+        if (subject !== null) this.events.push(readFeedEvent({ position, at, event }).seq);
+      }
+    });
     this.controller = createPushController({
-      store: this as unknown as Store,
+      store,
+      recorder,
       clock: this.clock,
       logger: {
         info: () => undefined,
@@ -117,7 +135,7 @@ class World implements Pick<Store, 'commit' | 'persist'> {
         error: (details) => expect.fail(JSON.stringify(details)),
       },
       nodes: registry,
-      feed: { publish: (_org, _job, event) => this.events.push(event), ended: () => undefined },
+      feed: { ended: () => undefined },
       config,
       incarnation: 'server',
     });
@@ -307,7 +325,7 @@ describe('push jobs whatever happens', () => {
           });
           for (const action of actions) {
             step(world, action);
-            await Promise.resolve();
+            await effects();
             const nodes = [...world.nodes.values()];
             for (const node of nodes) expect(node.runs).toBeLessThanOrEqual(1);
             if (nodes.some((node) => node.runs > 0)) expect(world.readyAtQuorum).toBeGreaterThanOrEqual(spec.quorum);
@@ -316,13 +334,13 @@ describe('push jobs whatever happens', () => {
           }
           // Time alone must end the job: voting, running and aborting each have a limit.
           world.resume();
-          await Promise.resolve();
+          await effects();
           for (const ms of [61_000, 101_000, 60_000]) world.clock.advance(ms);
-          await Promise.resolve();
+          await effects();
           expect(world.controller.isLive(JOB) ? world.jobStatus : 'ended').not.toMatch(/^(new|voting|running)$/);
           for (const [name, status] of world.statuses) expect(isFinal(status), `${name} is ${status}`).toBe(true);
           for (const [name, node] of world.nodes) expect(node.owned, `${name} is still owned`).toBe(false);
-          expect(world.events.map((event) => event.seq)).toEqual(world.events.map((_, i) => i + 1));
+          expect(world.events).toEqual(world.events.map((_, i) => i + 1));
           await world.controller.stop();
         },
       ),

@@ -1,8 +1,9 @@
 import type { Store } from '@muster/store';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Recorder } from '../src/events/recorder.js';
 import type { Nodes } from '../src/nodes/index.js';
 import { createPushController } from '../src/push/controller.js';
-import type { FeedPort, PushControllerService } from '../src/push/ports.js';
+import type { PushControllerService } from '../src/push/ports.js';
 import { findJobNode, outputExtent } from '../src/push/reads.js';
 import { saveJob, saveJobNode } from '../src/push/repository.js';
 import type { JobSpec } from '../src/push/types.js';
@@ -17,7 +18,7 @@ let controller: PushControllerService;
 let agent: TestAgent;
 
 beforeEach(async () => {
-  fixture = await startNodes({ before: (nodes, store) => void push(nodes, store) });
+  fixture = await startNodes({ before: (nodes, store, recorder) => void push(nodes, store, recorder) });
   agent = await fixture.agent('web1');
 });
 
@@ -26,7 +27,7 @@ afterEach(async () => {
   expect(logged.splice(0)).toEqual([]);
   await fixture.stored();
   await fixture.store.transact(async (trx) => {
-    for (const table of ['job_outputs', 'job_events', 'job_nodes', 'jobs'] as const)
+    for (const table of ['job_outputs', 'event_log', 'job_nodes', 'jobs'] as const)
       await trx.deleteFrom(table).execute();
   });
   await fixture.close();
@@ -34,13 +35,14 @@ afterEach(async () => {
 
 const logged: string[] = [];
 
-function push(nodes: Nodes, store: Store, feed: Partial<FeedPort> = {}): PushControllerService {
+function push({ registry }: Pick<Nodes, 'registry'>, store: Store, recorder: Recorder): PushControllerService {
   controller = createPushController({
     store,
     clock: { now: () => fixture.clock.now(), after: (ms, work) => fixture.clock.after(ms, work) },
     logger: { info: () => undefined, warn: () => undefined, error: (_, message) => void logged.push(message) },
-    nodes: nodes.registry,
-    feed: { publish: () => undefined, ended: () => undefined, ...feed },
+    nodes: registry,
+    recorder,
+    feed: { ended: () => undefined },
     config: nodesConfig(),
     incarnation: 'server-1',
   });
@@ -55,9 +57,9 @@ async function start(id: string, spec: Partial<JobSpec> = {}, nodes: readonly st
 /** kill -9 and, after a while, a new server on the same data. */
 async function restart(outageMs = 0): Promise<void> {
   await controller.stop();
-  fixture = await fixture.restart((nodes, store) => {
+  fixture = await fixture.restart((nodes, store, recorder) => {
     fixture.clock.advance(outageMs);
-    return push(nodes, store).load();
+    return push(nodes, store, recorder).load();
   });
   await fixture.stored();
 }
@@ -175,10 +177,11 @@ test('a job that is aborted the moment it is stored never asks its nodes', async
 
 test('a defect in what leaves after a commit harms neither the server nor the job', async () => {
   await agent.becomeIdle();
-  push(fixture.nodes, fixture.store, {
-    publish: (_org, _job, { name }) => {
-      if (name === 'quorum_vote') throw new Error('defect');
-    },
+  const { registry } = fixture.nodes;
+  const send = registry.send.bind(registry);
+  vi.spyOn(registry, 'send').mockImplementation((orgId, names, message) => {
+    if (message.type === 'start') throw new Error('defect');
+    send(orgId, names, message);
   });
   await start(A);
   agent.send({ type: 'ack', jobId: A });
@@ -188,26 +191,26 @@ test('a defect in what leaves after a commit harms neither the server nor the jo
   expect(logged.splice(0)).toEqual(['the effects of a transition failed']);
 });
 
+test('a defect in who hears of events harms neither the server nor the job', async () => {
+  await agent.becomeIdle();
+  const forget = fixture.recorder.onStored(() => {
+    throw new Error('defect');
+  });
+  await start(A);
+  agent.send({ type: 'ack', jobId: A });
+  expect(await standing(A)).toEqual(['ready', null]);
+  forget();
+  expect(fixture.logged.filter(({ level }) => level === 'error')).not.toEqual([]);
+});
+
 test('a start that a heartbeat makes the server repeat waits until the first one is stored', async () => {
   await agent.becomeIdle();
-  let stored: (() => void) | null = null;
-  const { store } = fixture;
-  const slow: Store = {
-    ...store,
-    persist: (writes) => {
-      const starting = writes.some(({ statement, row }) => statement.table === 'job_nodes' && row.starting === 1);
-      if (!starting) return store.persist(writes);
-      return new Promise<void>((resolve) => {
-        stored = resolve;
-      }).then(() => store.persist(writes));
-    },
-  };
-  push(fixture.nodes, slow);
+  const release = fixture.hold(({ statement, row }) => statement.table === 'job_nodes' && row.starting === 1);
   await start(A);
   agent.send({ type: 'ack', jobId: A });
   agent.send({ type: 'heartbeat', state: 'waiting', jobId: A, last: null });
   await fixture.stored();
   expect(agent.heard).toEqual(['prepare']);
-  (stored as (() => void) | null)?.();
+  release();
   await vi.waitFor(() => expect(agent.heard).toEqual(['prepare', 'start', 'start']));
 });

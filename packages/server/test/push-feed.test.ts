@@ -1,29 +1,43 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Recorder } from '../src/events/recorder.js';
+import { feedEvent } from '../src/push/events.js';
 import { PushFeeds } from '../src/push/feed.js';
 import type { FeedEvent } from '../src/push/job-feed.js';
 import { MAX_FEED_BACKLOG, MAX_ORG_EVENTS } from '../src/push/limits.js';
 import type { PushEvent } from '../src/push/ports.js';
-import { appendEvent, saveJob } from '../src/push/repository.js';
+import { saveJob } from '../src/push/repository.js';
 import { formatMicros, Timeline } from '../src/push/timeline.js';
 import { jobId, jobRow, ORG, OTHER_ORG, openTestStore, pushEvent, type TestStore } from './support/push-rows.js';
+import { openRecorder } from './support/recorder.js';
 
 let test: TestStore;
+let recorder: Recorder;
 let feeds: PushFeeds;
 let job: string;
 let jobs = 0;
 
 beforeAll(async () => {
   test = await openTestStore();
+  recorder = await openRecorder(test.store, test.clock);
 });
 afterAll(() => test.close());
 
 beforeEach(async () => {
-  feeds = new PushFeeds(test.store.read, test.clock, 60);
+  feeds = openFeeds();
   job = jobId(++jobs);
   await test.store.commit([saveJob(jobRow({ id: job }))]);
 });
 
-const SUCCESS: readonly PushEvent[] = [
+afterEach(() => feeds.close());
+
+function openFeeds(): PushFeeds {
+  const { store, clock } = test;
+  return new PushFeeds({ read: store.read, recorder, clock, retentionSeconds: 60 });
+}
+
+type Told = Pick<PushEvent, 'seq' | 'name' | 'data'>;
+
+const SUCCESS: readonly Told[] = [
   pushEvent(1, 'start', { command: 'x' }),
   pushEvent(2, 'quorum_vote', { node: 'DONKEY', status: 'success' }),
   pushEvent(3, 'quorum_succeeded'),
@@ -32,9 +46,10 @@ const SUCCESS: readonly PushEvent[] = [
   pushEvent(6, 'job_complete', { status: 'complete' }),
 ];
 
-async function happen(events: readonly PushEvent[]): Promise<void> {
-  await test.store.commit(events.map((event) => appendEvent(job, event)));
-  for (const event of events) feeds.publish(ORG, job, event);
+function happen(events: readonly Told[], id = job, org = ORG, at = test.clock.now()): Promise<void> {
+  const about = { org: { id: org, name: 'acme' }, id };
+  const told = events.map(({ seq, name, data }) => feedEvent(about, seq, name, data));
+  return recorder.commit([], told, at);
 }
 
 function follow(lastEventId?: string): AsyncGenerator<FeedEvent> {
@@ -166,22 +181,22 @@ describe('job feed', () => {
 describe('organization feed', () => {
   const stream = (id?: string, org = ORG): AsyncGenerator<FeedEvent> =>
     feeds.org.stream(org, id, new AbortController().signal);
-  const started = (name: string, at = test.clock.now()): void =>
-    feeds.publish(ORG, name, pushEvent(1, 'start', { command: 'x' }, at));
-  const completed = (name: string, at = test.clock.now()): void =>
-    feeds.publish(ORG, name, pushEvent(9, 'job_complete', { status: 'complete' }, at));
+  const started = (name: string, org = ORG) => happen([pushEvent(1, 'start', { command: 'x' })], name, org);
+  const completed = (name: string) => happen([pushEvent(9, 'job_complete', { status: 'complete' })], name);
+  /** Id of the newest event, or of one that many before it. */
+  const newest = (before = 0): string => `org-${recorder.last - before}`;
 
   it('shows nothing until something happens', async () => {
-    started('a');
+    await started('a');
     const reader = stream();
-    started('b');
+    await started('b');
     const [first] = await take(reader, 1);
-    expect(first).toMatchObject({ event: 'start', id: 'org-2', data: { job: 'b', command: 'x' } });
+    expect(first).toMatchObject({ event: 'start', id: newest(), data: { job: 'b', command: 'x' } });
   });
 
   it('shows only start and job_complete, each with its job', async () => {
     const reader = stream();
-    for (const event of SUCCESS) feeds.publish(ORG, job, event);
+    await happen(SUCCESS);
     const events = await take(reader, 2);
     expect(events.map(({ event, data }) => [event, data.job])).toEqual([
       ['start', job],
@@ -190,13 +205,13 @@ describe('organization feed', () => {
   });
 
   it('goes on after a known Last-Event-ID', async () => {
-    for (const name of ['a', 'b', 'c']) started(name);
-    expect(ids(await take(stream('org-1'), 2))).toEqual(['org-2', 'org-3']);
+    for (const name of ['a', 'b', 'c']) await started(name);
+    expect(ids(await take(stream(newest(2)), 2))).toEqual([newest(1), newest()]);
   });
 
   it('answers an unknown Last-Event-ID with start_of_history and all that is kept', async () => {
-    started('a');
-    completed('a');
+    await started('a');
+    await completed('a');
     const events = await take(stream('what'), 3);
     expect(names(events)).toEqual(['start_of_history', 'start', 'job_complete']);
     expect(events[0]).toEqual({
@@ -207,55 +222,57 @@ describe('organization feed', () => {
   });
 
   it('forgets events after their retention, and then an old id is unknown', async () => {
-    started('a');
+    await started('a');
     test.clock.advance(60_000);
-    const reader = stream('org-1');
+    const reader = stream(newest());
     expect(names(await take(reader, 1))).toEqual(['start_of_history']);
-    started('b');
-    expect(ids(await take(reader, 1))).toEqual(['org-2']);
+    await started('b');
+    expect(ids(await take(reader, 1))).toEqual([newest()]);
   });
 
   it('keeps organizations apart', async () => {
     const reader = stream(undefined, OTHER_ORG);
-    started('a');
-    feeds.publish(OTHER_ORG, 'b', pushEvent(1, 'start'));
-    expect((await take(reader, 1))[0]).toMatchObject({ id: 'org-1', data: { job: 'b' } });
+    await started('a');
+    await started('b', OTHER_ORG);
+    expect((await take(reader, 1))[0]).toMatchObject({ id: newest(), data: { job: 'b' } });
   });
 
   it('keeps a bounded number of events', async () => {
-    for (let index = 0; index <= MAX_ORG_EVENTS; index++) started(`${index}`);
+    await happen(Array.from({ length: MAX_ORG_EVENTS + 1 }, () => pushEvent(1, 'start')));
     const events = await take(stream('what'), 2);
-    expect(events[1]?.id).toBe('org-2');
+    expect(events[1]?.id).toBe(newest(MAX_ORG_EVENTS - 1));
   });
 
   it('a reader that fell behind gets what it missed', async () => {
     const reader = stream();
-    started('first');
+    await started('first');
     await take(reader, 1);
-    for (let index = 0; index < MAX_FEED_BACKLOG + 5; index++) started(`${index}`);
-    const events = await take(reader, MAX_FEED_BACKLOG + 5);
-    expect(ids(events)).toEqual(Array.from({ length: MAX_FEED_BACKLOG + 5 }, (_, index) => `org-${index + 2}`));
+    const many = MAX_FEED_BACKLOG + 5;
+    await happen(Array.from({ length: many }, () => pushEvent(1, 'start')));
+    const events = await take(reader, many);
+    expect(ids(events)).toEqual(Array.from({ length: many }, (_, index) => newest(many - 1 - index)));
   });
 
   it('ids count on over a restart, and a reader that reconnects misses nothing', async () => {
     const org = 'e'.repeat(32);
     const now = test.clock.now();
-    const old = now - 100_000;
-    const row = (number: number, given: object) => saveJob(jobRow({ id: jobId(number), org_id: org, ...given }));
-    await test.store.commit([
-      row(901, { phase: 'finished', status: 'complete', created_at: old, updated_at: old }),
-      row(902, { created_at: now, updated_at: now }),
-      appendEvent(jobId(901), pushEvent(1, 'start', {}, old)),
-      appendEvent(jobId(901), pushEvent(5, 'job_complete', { status: 'complete' }, old)),
-      appendEvent(jobId(902), pushEvent(1, 'start', {}, now)),
-    ]);
+    await happen(
+      [pushEvent(1, 'start'), pushEvent(5, 'job_complete', { status: 'complete' })],
+      'old',
+      org,
+      now - 100_000,
+    );
+    await happen([pushEvent(1, 'start')], 'new', org);
+    const seen = newest();
+    feeds.close();
+    feeds = openFeeds();
     await feeds.load();
     const reader = stream('what', org);
-    feeds.publish(org, jobId(902), pushEvent(5, 'job_complete', { status: 'complete' }, now));
+    await happen([pushEvent(5, 'job_complete', { status: 'complete' })], 'new', org);
     expect((await take(reader, 3)).map(({ id, data }) => [id, data.job])).toEqual([
       ['start_id', undefined],
-      ['org-3', jobId(902)],
-      ['org-4', jobId(902)],
+      [seen, 'new'],
+      [newest(), 'new'],
     ]);
   });
 

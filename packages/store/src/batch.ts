@@ -7,7 +7,11 @@ const SEPARATOR = '\0';
 /** What a write weighs in memory and on the wire, roughly. */
 export function weigh(writes: readonly Write[]): number {
   let bytes = 0;
-  for (const { row } of writes) {
+  for (const { statement, row } of writes) {
+    if (statement.merge !== undefined) {
+      bytes += statement.merge.bytes(row);
+      continue;
+    }
     for (const column in row) {
       const value = row[column];
       bytes += typeof value === 'string' ? value.length : value instanceof Uint8Array ? value.byteLength : 8;
@@ -39,6 +43,6 @@ export function gather(parts: Iterable<readonly Write[]>): Batch {
   }
   return [...statements.values()].map(({ statement, byKey, rows }) => ({
     statement,
-    rows: statement.kind === 'insert' ? rows : [...byKey.values()],
+    rows: statement.kind === 'upsert' ? [...byKey.values()] : (statement.merge?.rows(rows) ?? rows),
   }));
 }

@@ -1,4 +1,17 @@
 export { isDuplicate } from './duplicate.js';
+export {
+  appendEvents,
+  type ChunkEvent,
+  type EventContent,
+  type EventFrame,
+  type EventPart,
+  eventRows,
+  frameEvent,
+  placeEvent,
+  readEvents,
+  sizeOfEvent,
+  writeEvent,
+} from './event-chunk.js';
 export type { Batch, Lane, Outcome, Row } from './lane.js';
 export { LIMITS, type Limits } from './limits.js';
 export { type DirectoryLock, lockDirectory } from './lock.js';

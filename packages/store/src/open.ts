@@ -16,7 +16,7 @@ export async function open(location: StoreLocation, options: StoreOptions): Prom
   const { random = randomBytes, exclusive = true } = options;
   const { lane, read } =
     location.kind === 'sqlite'
-      ? await openSqlite(location.path, limits, clock)
+      ? await openSqlite(location.path, limits, clock, refused)
       : await openPostgres(location.url, { limits, clock, log, random, exclusive });
   const commits = new GroupCommit(lane, { clock, limits, log, observe, refused });
   let closing: Promise<void> | undefined;

@@ -132,13 +132,66 @@ export interface Schema {
     position: number;
     data: Uint8Array;
   };
-  job_events: {
-    job_id: string;
-    seq: number;
-    name: string;
-    /** JSON without `timestamp`. */
-    data: string;
+  /** Events in the order of their positions; a row holds those of one transaction, organization and subject. */
+  event_log: {
+    /** Positions of its first and its last event. */
+    first: number;
+    last: number;
+    /** First position of the transaction: rows of one transaction overlap, those of two never do. */
+    floor: number;
+    /** Least and greatest time of its events. */
+    at_first: number;
+    at_last: number;
+    org_id: string;
+    /** The push job whose feed shows these events; null: they are in no feed. */
+    subject: string | null;
+    /** Length of `frames`, so that an index can tell the size of the log. */
+    bytes: number;
+    /** See `event-chunk.ts`. */
+    frames: Uint8Array;
+  };
+  /** What the rows that are left of `event_log` do not tell. */
+  event_marks: {
+    /** `given`: no greater position was handed out when it was written. `pruned`: nothing after it was pruned. */
+    name: 'given' | 'pruned';
+    position: number;
+  };
+  /** Future events. */
+  scheduled_events: {
+    id: string;
+    org_id: string;
+    /** `ORG/NAME` */
+    source: string;
+    type: string;
+    /** When it is due. */
     at: number;
+    /** Order of acceptance, for those that are due at the same time. */
+    seq: number;
+    created_at: number;
+    /** Header lines as in `event_log`. */
+    lines: Uint8Array;
+    body: Uint8Array;
+  };
+  /** How far durable subscriptions are. */
+  event_cursors: {
+    org_id: string;
+    /** `ORG/NAME` */
+    principal: string;
+    name: string;
+    /** Everything up to this position was acknowledged or does not match. */
+    through: number;
+    /** JSON: positions beyond `through` that were acknowledged, ascending. */
+    acknowledged: string;
+    selector: string;
+    saved_at: number;
+  };
+  /** Event types that fit such a pattern are for those who hold the grant. */
+  event_grants: {
+    org_id: string;
+    action: 'publish' | 'subscribe';
+    pattern: string;
+    kind: 'user' | 'client' | 'group';
+    member: string;
   };
   audit: {
     id: Generated<number>;

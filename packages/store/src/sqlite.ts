@@ -10,6 +10,7 @@ import { createPrivate } from './private-file.js';
 import type { Schema } from './schema.js';
 import { sqliteText } from './statements.js';
 import type { Statement } from './types.js';
+import { WalFile } from './wal-file.js';
 
 /** After these the same transaction may succeed: the disk, another process or the machine was at fault. */
 const PASSING = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|NOMEM|READONLY|PROTOCOL|INTERRUPT|CORRUPT|NOTADB)/;
@@ -27,17 +28,38 @@ interface Prepared {
   readonly columns: readonly string[];
 }
 
-/** The one connection that writes. better-sqlite3 is synchronous: the event loop stands still during a commit. */
+/** What the lane writes to besides the connection. */
+export interface Disk {
+  /** Resolves when everything committed before is on the disk. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A database in memory is as durable as it can be. */
+export const NO_DISK: Disk = { flush: async () => undefined, close: async () => undefined };
+
+/**
+ * The one connection that writes. better-sqlite3 is synchronous: the event loop stands still while a transaction is
+ * written, but not while it is flushed. SQLite itself (`synchronous=NORMAL`) flushes when it copies its log into the
+ * database; each commit is flushed by us, and stored only then. Readers may see it some milliseconds before.
+ */
 export class SqliteLane implements Lane {
   readonly #db: Database.Database;
   readonly #limits: Limits;
   readonly #clock: Clock;
+  readonly #disk: Disk;
+  readonly #lost: (error: unknown) => void;
   readonly #prepared = new Map<string, Prepared>();
+  /** Why a flush failed. What the disk has is unknown from then on: asking again would get a lie for an answer. */
+  #failure: { readonly error: unknown } | null = null;
 
-  constructor(db: Database.Database, limits: Limits, clock: Clock) {
+  /** @param lost Told when a flush fails: the process should end, and read what is stored. */
+  constructor(db: Database.Database, limits: Limits, clock: Clock, disk: Disk, lost: (error: unknown) => void) {
     this.#db = db;
     this.#limits = limits;
     this.#clock = clock;
+    this.#disk = disk;
+    this.#lost = lost;
   }
 
   async write(_id: number, batch: Batch): Promise<Outcome> {
@@ -70,33 +92,45 @@ export class SqliteLane implements Lane {
           throw error;
         });
       });
-      return { kind: 'stored' };
     } catch (error) {
       this.#rollback();
       return judged(error);
     } finally {
       lease.end();
     }
+    return this.#flushed();
   }
 
-  /** Never asked: a local COMMIT that fails has failed. */
+  /** Asked after a flush that failed: a local COMMIT that fails has failed. */
   async outcome(): Promise<Outcome> {
-    return { kind: 'failed', error: new Error('not stored') };
+    return { kind: 'unknown', error: this.#failure?.error ?? new Error('no flush has failed') };
   }
 
   async close(): Promise<void> {
     this.#db.close();
+    await this.#disk.close();
   }
 
-  #attempt(work: () => void): Outcome {
+  async #attempt(work: () => void): Promise<Outcome> {
     try {
       this.#db.exec('begin immediate');
       work();
       this.#db.exec('commit');
-      return { kind: 'stored' };
     } catch (error) {
       this.#rollback();
       return judged(error);
+    }
+    return this.#flushed();
+  }
+
+  async #flushed(): Promise<Outcome> {
+    try {
+      await this.#disk.flush();
+      return { kind: 'stored' };
+    } catch (error) {
+      this.#failure = { error };
+      this.#lost(error);
+      return { kind: 'unknown', error };
     }
   }
 
@@ -176,18 +210,19 @@ function connect(path: string, limits: Limits): Database.Database {
   createPrivate(path);
   const db = new Database(path, { timeout: limits.busyMs });
   db.pragma('journal_mode = WAL');
-  db.pragma('synchronous = FULL');
+  db.pragma('synchronous = NORMAL');
   db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   db.pragma(`journal_size_limit = ${WAL_KEPT_BYTES}`);
   db.pragma(`cache_size = -${CACHE_KIB}`);
   return db;
 }
 
-/** Opens and migrates the database in the file `path`; its directory must exist. */
+/** Opens and migrates the database in the file `path`; its directory must exist. `lost`: see `SqliteLane`. */
 export async function openSqlite(
   path: string,
   limits: Limits,
   clock: Clock,
+  lost: (error: unknown) => void,
 ): Promise<{ readonly lane: Lane; readonly read: Kysely<Schema> }> {
   let writer: Database.Database | undefined;
   try {
@@ -195,7 +230,7 @@ export async function openSqlite(
     await migrated(writer, clock.now());
     const reader = new Database(path, { readonly: true, fileMustExist: true, timeout: limits.busyMs });
     const read = new Kysely<Schema>({ dialect: new SqliteDialect({ database: reader }) });
-    return { lane: new SqliteLane(writer, limits, clock), read };
+    return { lane: new SqliteLane(writer, limits, clock, new WalFile(path), lost), read };
   } catch (error) {
     writer?.close();
     if (error instanceof MusterError) throw error;

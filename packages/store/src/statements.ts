@@ -1,6 +1,6 @@
 import type { Insertable } from 'kysely';
 import type { Schema } from './schema.js';
-import type { ColumnType, SqlValue, Statement, Write } from './types.js';
+import type { ColumnType, Merge, SqlValue, Statement, Write } from './types.js';
 
 type Table = keyof Schema;
 
@@ -79,6 +79,26 @@ export function insert<T extends Table, const C extends ColumnsOf<T>>(
     columns: columns as Readonly<Record<string, ColumnType>>,
     key,
   });
+}
+
+/**
+ * Appends rows that are made of all that one transaction hands in: `merge` turns it, in order, into rows of the table.
+ * Texts in it must not hold NUL.
+ */
+export function append<T extends Table, const C extends ColumnsOf<T>>(
+  table: T,
+  columns: Only<T, C>,
+  merge: Merge,
+): (part: Write['row']) => Write {
+  const statement: Statement = {
+    name: nameOf('append', table, columns, []),
+    table,
+    kind: 'insert',
+    columns: columns as Readonly<Record<string, ColumnType>>,
+    key: [],
+    merge,
+  };
+  return (row) => ({ statement, row });
 }
 
 function list(columns: readonly string[]): string {

@@ -3,7 +3,7 @@ import type { Kysely, Transaction } from 'kysely';
 import type { Limits } from './limits.js';
 import type { Schema } from './schema.js';
 
-/** One row for one prepared statement. Made by the functions that `upsert` and `insert` return. */
+/** One row for one prepared statement. Made by the functions that `upsert`, `insert` and `append` return. */
 export interface Write {
   readonly statement: Statement;
   readonly row: Readonly<Record<string, SqlValue>>;
@@ -21,6 +21,14 @@ export interface Statement {
   readonly columns: Readonly<Record<string, ColumnType>>;
   /** Columns that identify a row. Of two writes of the same key in one commit the later wins. */
   readonly key: readonly string[];
+  /** Makes rows of all that one transaction hands in through this statement, which is no row yet. For inserts. */
+  readonly merge?: Merge;
+}
+
+export interface Merge {
+  rows(parts: readonly Write['row'][]): readonly Write['row'][];
+  /** What a part weighs. */
+  bytes(part: Write['row']): number;
 }
 
 export type StoreHealth =
@@ -30,7 +38,7 @@ export type StoreHealth =
 /**
  * Canonical state. Writes of many mailboxes share one transaction (group commit): everything handed in while
  * the previous commit was being written goes into the next. A promise resolves when the writes are durable
- * (SQLite: WAL with synchronous=FULL; PostgreSQL: COMMIT returned with synchronous_commit on).
+ * (SQLite: in the WAL, and the WAL flushed; PostgreSQL: COMMIT returned with synchronous_commit on).
  */
 export interface Store {
   readonly kind: 'sqlite' | 'postgres';
@@ -90,7 +98,7 @@ export interface StoreOptions {
   /** Called after each group commit; for metrics. */
   readonly observe?: (report: CommitReport) => void;
   /**
-   * Called when the database refuses a transition for good. Memory and database differ from then on, so whatever the
+   * Called when the database refuses a transition for good, or the disk fails to flush. Memory and database differ from then on, so whatever the
    * process goes on to say may be untrue: it should end, and start again from what is stored.
    */
   readonly refused?: (error: unknown) => void;

@@ -2,7 +2,7 @@ import { MusterError } from '@muster/wire';
 import type { Command } from 'commander';
 import { pathOf } from '../client.js';
 import { parseDuration } from '../duration.js';
-import { clientCommand, does, type Shell, subcommand } from '../shell.js';
+import { type Call, clientCommand, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
 
 interface EnrolToken {
@@ -64,9 +64,23 @@ export function addToken(program: Command, shell: Shell): void {
 interface AccessToken {
   readonly id: string;
   readonly token?: string;
-  readonly user: string;
+  readonly user?: string;
+  readonly service?: string;
   readonly expires_at: string;
   readonly created_by: string;
+}
+
+interface ServiceFlag {
+  readonly service?: string;
+}
+
+/** A service's tokens belong to its organization, a user's to the user. */
+function tokensOf({ client, options: { service } }: Call<ServiceFlag>): string {
+  return service === undefined ? pathOf('access_tokens') : client.inOrg('services', service, 'access_tokens');
+}
+
+function bearer({ user, service }: AccessToken): string {
+  return service === undefined ? (user ?? '') : `service ${service}`;
 }
 
 /** Tokens that scripts bear instead of signing. */
@@ -74,7 +88,7 @@ export function addAccessToken(program: Command, shell: Shell): void {
   const token = subcommand(program, {
     usage: 'access-token',
     summary: 'bearer tokens for scripts (MUSTER_TOKEN)',
-    examples: ['muster access-token create --user ci --ttl 30d'],
+    examples: ['muster access-token create --user ci --ttl 30d', 'muster access-token create --service relay'],
   });
   const create = clientCommand(token, {
     usage: 'create',
@@ -82,39 +96,43 @@ export function addAccessToken(program: Command, shell: Shell): void {
     examples: ['muster access-token create --user ci --ttl 30d', 'MUSTER_TOKEN=TOKEN muster push list'],
   });
   create
-    .option('--user <name>', 'whom it stands for; yourself when absent')
+    .option('--user <name>', 'the user it stands for; yourself when absent')
+    .option('--service <name>', 'the service it stands for')
     .option('--ttl <duration>', 'how long it lasts', parseDuration, 30 * 86_400);
-  does<{ readonly user?: string; readonly ttl: number }>(create, shell, async (call) => {
-    const { user, ttl } = call.options;
-    const made = await call.client.post<AccessToken>(pathOf('access_tokens'), {
+  does<ServiceFlag & { readonly user?: string; readonly ttl: number }>(create, shell, async (call) => {
+    const { user, service, ttl } = call.options;
+    if (user !== undefined && service !== undefined) {
+      throw new MusterError('usage', { reason: 'give either --user NAME or --service NAME' });
+    }
+    const made = await call.client.post<AccessToken>(tokensOf(call), {
       ...(user === undefined ? {} : { user }),
       ttl: Math.ceil(ttl),
     });
     call.out.document(made);
     call.out.line(made.token);
-    call.out.note(`for ${made.user}, until ${timeText(made.expires_at)}`);
+    call.out.note(`for ${bearer(made)}, until ${timeText(made.expires_at)}`);
   });
   const list = clientCommand(token, {
     usage: 'list',
     summary: 'bearer tokens that still work',
-    examples: ['muster access-token list'],
-  });
-  does<object>(list, shell, async (call) => {
-    const tokens = await call.client.get<AccessToken[]>(pathOf('access_tokens'));
+    examples: ['muster access-token list', 'muster access-token list --service relay'],
+  }).option('--service <name>', 'those of a service');
+  does<ServiceFlag>(list, shell, async (call) => {
+    const tokens = await call.client.get<AccessToken[]>(tokensOf(call));
     call.out.document(tokens);
     call.out.table(
-      ['Id', 'User', 'Expires', 'Created by'],
-      tokens.map((one) => [one.id, one.user, timeText(one.expires_at), one.created_by]),
+      ['Id', 'For', 'Expires', 'Created by'],
+      tokens.map((one) => [one.id, bearer(one), timeText(one.expires_at), one.created_by]),
     );
   });
   const remove = clientCommand(token, {
     usage: 'rm <id>',
     summary: 'make a bearer token useless',
-    examples: ['muster access-token rm ID'],
-  });
-  does<object>(remove, shell, async (call) => {
+    examples: ['muster access-token rm ID', 'muster access-token rm ID --service relay'],
+  }).option('--service <name>', 'one of a service');
+  does<ServiceFlag>(remove, shell, async (call) => {
     const [id = ''] = call.args;
-    await call.client.delete(pathOf('access_tokens', id));
+    await call.client.delete(`${tokensOf(call)}${pathOf(id)}`);
     call.out.document({ id, deleted: true });
     call.out.line(`deleted access token ${id}`);
   });

@@ -34,13 +34,13 @@ export interface DemoServer {
 
 /** A server on free ports; resolves when it answers. */
 export async function startServer(processes: DemoProcesses): Promise<DemoServer> {
-  const [http = 0, heartbeat = 0, command = 0] = await freePorts(3);
+  const [http = 0, heartbeat = 0, command = 0, stomp = 0] = await freePorts(4);
   const dataDir = `${processes.directory}/server`;
   processes.start('server', [
     'server',
     ...['--data-dir', dataDir, '--http', `127.0.0.1:${http}`],
     ...['--heartbeat', `tcp://127.0.0.1:${heartbeat}`, '--command', `tcp://127.0.0.1:${command}`],
-    ...['--heartbeat-interval', '1'],
+    ...['--stomp', `127.0.0.1:${stomp}`, '--heartbeat-interval', '1'],
   ]);
   const url = `http://127.0.0.1:${http}`;
   const config = `${dataDir}/muster.yaml`;

@@ -34,7 +34,14 @@ export interface AuditQuery {
   readonly action?: string | undefined;
 }
 
-const cut = (text: string) => text.slice(0, AUTH_LIMITS.auditText);
+/** Texts of entries are bounded. */
+export const cut = (text: string) => text.slice(0, AUTH_LIMITS.auditText);
+
+/** The same for what is further said, also in the event that tells of the change. */
+export function cutDetail(detail: AuditEntry['detail'] = {}): NonNullable<AuditEntry['detail']> {
+  const short = (value: string | number | boolean | null) => (typeof value === 'string' ? cut(value) : value);
+  return Object.fromEntries(Object.entries(detail).map(([name, value]) => [name, short(value)]));
+}
 
 /**
  * The append-only record of denials, changes of identity, and starts and aborts of jobs. A change is recorded in its
@@ -60,7 +67,7 @@ export class Audit {
       action: entry.action,
       target: cut(entry.target),
       outcome: entry.outcome,
-      detail: JSON.stringify(entry.detail ?? {}, (_key, value) => (typeof value === 'string' ? cut(value) : value)),
+      detail: JSON.stringify(cutDetail(entry.detail)),
     };
   }
 

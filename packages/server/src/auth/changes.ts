@@ -1,10 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Schema, Store } from '@muster/store';
+import type { Schema } from '@muster/store';
 import { type Clock, MusterError } from '@muster/wire';
 import type { Transaction } from 'kysely';
-import type { Audit } from './audit.js';
-import type { AuthRepository } from './repository.js';
-import type { AuditEntry } from './types.js';
+import { LOG_LIMITS } from '../events/log-limits.js';
+import { encodeEvent } from '../events/own-event.js';
+import type { Recorder } from '../events/recorder.js';
+import type { AuthAction } from './actions.js';
+import { type Audit, cut, cutDetail } from './audit.js';
+import type { AuthRepository, ChangeScope } from './repository.js';
+import type { AuditEntry, Organization } from './types.js';
 
 /** Random bytes; the system's unless a test or the simulator brings its own. */
 export type RandomBytes = (size: number) => Uint8Array;
@@ -17,14 +21,23 @@ export type Actor = string;
 export type Trx = Transaction<Schema>;
 
 export interface ChangesDeps {
-  readonly store: Store;
+  readonly recorder: Recorder;
   readonly repository: AuthRepository;
   readonly audit: Audit;
   readonly clock: Clock;
   readonly random: RandomBytes;
 }
 
-/** Every change of identity: one transaction with its audit entry, and the caches forget what they knew. */
+/** What changes, as the audit records it and as an event tells it. */
+export interface Change extends Omit<AuditEntry, 'outcome'> {
+  readonly action: AuthAction;
+  /** Of a change outside organizations: the user, or the bearer of the access token. It is told where that is a member. */
+  readonly concerns?: { readonly user: string } | { readonly accessToken: string };
+}
+
+/**
+ * Every change of identity: one transaction with its audit entry and its events, and the caches forget what they knew.
+ */
 export class Changes {
   readonly #deps: ChangesDeps;
 
@@ -47,32 +60,65 @@ export class Changes {
   }
 
   /**
-   * `work` may run again after a serialization failure; it only touches `trx`. What `changed` calls no change is not
-   * audited.
+   * `work` may run again after a serialization failure; it only touches `trx`. What `changed` calls no change is neither
+   * audited nor told.
    * @throws MusterError `organization_not_found` when the organization was deleted in the meantime.
    */
   async apply<Result>(
-    entry: Omit<AuditEntry, 'outcome'>,
+    change: Change,
     work: (trx: Trx) => Promise<Result>,
-    scope: Parameters<AuthRepository['changed']>[0] = 'anything',
+    scope: ChangeScope = 'anything',
     changed: (result: Result) => boolean = () => true,
   ): Promise<Result> {
-    const { store, audit, repository } = this.#deps;
-    const result = await store.transact(async (trx) => {
+    const { recorder, audit, repository } = this.#deps;
+    const { orgId } = change;
+    const result = await recorder.transact(LOG_LIMITS.eventsOfChange, async (trx, record) => {
+      const members = orgId === null ? await organizationsOf(trx, change.concerns) : [];
       const done = await work(trx);
-      if (entry.orgId !== null) await requireOrganization(trx, entry.orgId);
-      if (changed(done)) await audit.within(trx, { ...entry, outcome: 'done' });
+      const told = orgId === null ? members : [await requireOrganization(trx, orgId)];
+      if (changed(done)) {
+        await audit.within(trx, { ...change, outcome: 'done' });
+        record(told.map((organization) => eventOf(change, organization)));
+      }
       return done;
     });
     repository.changed(scope);
     return result;
   }
+
+  /** An organization is deleted, and its history with it. */
+  forgetEvents(trx: Trx, orgId: string): Promise<void> {
+    return this.#deps.recorder.forget(trx, orgId);
+  }
+}
+
+function eventOf({ action, actor, target, detail }: Change, organization: Organization) {
+  const attributes = { actor: cut(actor), target: cut(target) };
+  return encodeEvent(`auth.${action}`, organization, attributes, cutDetail(detail));
+}
+
+/** Where the user is a member, as far as there are positions for it. */
+async function organizationsOf(trx: Trx, concerns: Change['concerns']): Promise<readonly Organization[]> {
+  if (concerns === undefined) return [];
+  const memberships = trx
+    .selectFrom('organizations as o')
+    .innerJoin('org_members as m', 'm.org_id', 'o.id')
+    .innerJoin('principals as p', 'p.id', 'm.principal_id')
+    .select(['o.id', 'o.name'])
+    .limit(LOG_LIMITS.eventsOfChange);
+  return 'user' in concerns
+    ? memberships.where('p.org_id', 'is', null).where('p.name', '=', concerns.user).execute()
+    : memberships
+        .innerJoin('access_tokens as t', 't.principal_id', 'p.id')
+        .where('t.id', '=', concerns.accessToken)
+        .execute();
 }
 
 /** The request was let in while there was one; nothing may be left behind in one that is gone. */
-async function requireOrganization(trx: Trx, id: string): Promise<void> {
-  const found = await trx.selectFrom('organizations').select('id').where('id', '=', id).executeTakeFirst();
+async function requireOrganization(trx: Trx, id: string): Promise<Organization> {
+  const found = await trx.selectFrom('organizations').select(['id', 'name']).where('id', '=', id).executeTakeFirst();
   if (found === undefined) throw new MusterError('organization_not_found', { organization: id });
+  return found;
 }
 
 /** Tokens are random enough that a plain hash hides them. */

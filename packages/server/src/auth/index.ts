@@ -1,5 +1,6 @@
 import type { Store } from '@muster/store';
 import type { Clock } from '@muster/wire';
+import type { Recorder } from '../events/recorder.js';
 import { Audit } from './audit.js';
 import { Authentication } from './authentication.js';
 import { Changes, type RandomBytes } from './changes.js';
@@ -25,6 +26,7 @@ export interface NodeLifecycle {
 
 export interface AuthDeps {
   readonly store: Store;
+  readonly recorder: Recorder;
   readonly clock: Clock;
   readonly random: RandomBytes;
   readonly selection: NodeSelection;
@@ -56,10 +58,10 @@ export interface Auth {
 }
 
 export function createAuth(deps: AuthDeps): Auth {
-  const { store, clock, random, selection, nodes } = deps;
+  const { store, recorder, clock, random, selection, nodes } = deps;
   const repository = new AuthRepository(store, clock);
   const audit = new Audit({ store, clock, failed: deps.auditFailed });
-  const changes = new Changes({ store, repository, audit, clock, random });
+  const changes = new Changes({ recorder, repository, audit, clock, random });
   return {
     repository,
     changes,

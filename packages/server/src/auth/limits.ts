@@ -9,6 +9,8 @@ export const AUTH_LIMITS = {
   enrolUses: 1_000_000,
   /** Seconds: one year. */
   tokenTtl: 31_536_000,
+  /** Seconds: 30 days, of an access token when nobody says. */
+  defaultTokenTtl: 2_592_000,
   tokenBytes: 32,
   principalCache: 50_000,
   organizationCache: 1000,

@@ -1,4 +1,5 @@
 import { MusterError } from '@muster/wire';
+import { sql } from 'kysely';
 import type { Actor, Changes, Trx } from './changes.js';
 import { AUTH_LIMITS } from './limits.js';
 import { ADMINS } from './names.js';
@@ -30,12 +31,19 @@ export async function insertMember(trx: Trx, orgId: string, principalId: string,
 export async function forgetName(trx: Trx, orgId: string | null, kind: 'user' | 'client', name: string): Promise<void> {
   let members = trx.deleteFrom('group_members').where('kind', '=', kind).where('member', '=', name);
   let grants = trx.deleteFrom('node_group_grants').where('kind', '=', kind).where('member', '=', name);
+  let eventGrants = trx.deleteFrom('event_grants').where('kind', '=', kind).where('member', '=', name);
+  let cursors = trx
+    .deleteFrom('event_cursors')
+    .where('principal', 'in', (from) =>
+      from.selectFrom('organizations').select(sql<string>`name || '/' || ${name}`.as('principal')),
+    );
   if (orgId !== null) {
     members = members.where('org_id', '=', orgId);
     grants = grants.where('org_id', '=', orgId);
+    eventGrants = eventGrants.where('org_id', '=', orgId);
+    cursors = cursors.where('org_id', '=', orgId);
   }
-  await members.execute();
-  await grants.execute();
+  for (const rows of [members, grants, eventGrants, cursors]) await rows.execute();
 }
 
 /** Tenants and their members. */
@@ -134,13 +142,14 @@ export class Organizations {
       if (live !== undefined) {
         throw new MusterError('in_use', { kind: 'organization', name, reason: `job ${live.id} has not finished` });
       }
-      for (const table of ['job_nodes', 'job_outputs', 'job_events'] as const) {
+      for (const table of ['job_nodes', 'job_outputs'] as const) {
         await trx.deleteFrom(table).where('job_id', 'in', jobs).execute();
       }
       const clients = trx.selectFrom('principals').select('id').where('org_id', '=', id);
       for (const table of ['principal_keys', 'access_tokens'] as const) {
         await trx.deleteFrom(table).where('principal_id', 'in', clients).execute();
       }
+      await this.#changes.forgetEvents(trx, id);
       for (const table of ORGANIZATION_TABLES) await trx.deleteFrom(table).where('org_id', '=', id).execute();
       await trx.deleteFrom('organizations').where('id', '=', id).execute();
     });
@@ -187,6 +196,9 @@ const ORGANIZATION_TABLES = [
   'node_group_members',
   'node_group_grants',
   'node_groups',
+  'event_grants',
+  'event_cursors',
+  'scheduled_events',
   'enrol_tokens',
   'org_members',
   'nodes',

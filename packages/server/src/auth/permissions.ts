@@ -19,6 +19,16 @@ export interface NodeGroup {
   readonly execute: Members;
 }
 
+export type EventAction = 'publish' | 'subscribe';
+
+/** Event types that fit the pattern are for its holders; see `events/access.ts`. */
+export interface EventGrant {
+  readonly action: EventAction;
+  /** A type, or the beginning of types and `*`. */
+  readonly pattern: string;
+  readonly holders: Members;
+}
+
 /** What a permission is judged by, besides who asks. */
 export interface Circumstances {
   readonly groups: Groups;

@@ -173,7 +173,8 @@ export class Principals {
 
   /** With the memberships, groups and tokens. The last server administrator stays. */
   async removeUser(name: string, actor: Actor): Promise<void> {
-    await this.#changes.apply({ orgId: null, actor, action: 'user.delete', target: name }, async (trx) => {
+    const change = { orgId: null, actor, action: 'user.delete', target: name, concerns: { user: name } } as const;
+    await this.#changes.apply(change, async (trx) => {
       const id = await requirePrincipal(trx, null, 'user', name);
       const admins = await trx.selectFrom('principals').select('id').where('server_admin', '=', 1).limit(2).execute();
       if (admins.length === 1 && admins[0]?.id === id) {
@@ -232,7 +233,14 @@ export class Principals {
     const { now } = this.#changes;
     const keyId = this.#changes.newId();
     await this.#changes.apply(
-      { orgId, actor, action: 'key.add', target: name, detail: { type, fingerprint: key.fingerprint } },
+      {
+        orgId,
+        actor,
+        action: 'key.add',
+        target: name,
+        detail: { type, fingerprint: key.fingerprint },
+        concerns: { user: name },
+      },
       async (trx) => {
         const id = await requirePrincipal(trx, orgId, type, name);
         const keys = await trx
@@ -264,7 +272,14 @@ export class Principals {
     actor: Actor,
   ): Promise<void> {
     await this.#changes.apply(
-      { orgId, actor, action: 'key.delete', target: name, detail: { type, fingerprint } },
+      {
+        orgId,
+        actor,
+        action: 'key.delete',
+        target: name,
+        detail: { type, fingerprint },
+        concerns: { user: name },
+      },
       async (trx) => {
         const id = await requirePrincipal(trx, orgId, type, name);
         const keys = await trx.selectFrom('principal_keys').selectAll().where('principal_id', '=', id).execute();

@@ -1,11 +1,11 @@
-import { createPublicKey, type KeyObject } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import type { Schema, Store } from '@muster/store';
-import type { Clock } from '@muster/wire';
+import { type Clock, readPublicKey } from '@muster/wire';
 import type { Kysely } from 'kysely';
 import { Cache } from './cache.js';
 import { AUTH_LIMITS } from './limits.js';
 import { canonicalGroup } from './names.js';
-import type { Groups, Members, NodeGroup } from './permissions.js';
+import type { EventGrant, Groups, Members, NodeGroup } from './permissions.js';
 import type { Organization, PrincipalType } from './types.js';
 
 /** Somebody who may be the caller: a name may belong to a user and to a client at once (sheet §1.5). */
@@ -28,8 +28,10 @@ export interface Bearer {
 
 type Reader = Kysely<Schema>;
 
+/** What a change may touch: the name of one new client, or anything. */
+export type ChangeScope = { readonly orgId: string; readonly client: string } | 'anything';
+
 interface MemberRow {
-  readonly group_name: string;
   readonly kind: 'user' | 'client' | 'group';
   readonly member: string;
 }
@@ -67,6 +69,8 @@ export class AuthRepository {
   readonly #bearers: Cache<Bearer>;
   readonly #groups: Cache<Groups>;
   readonly #nodeGroups: Cache<readonly NodeGroup[]>;
+  readonly #eventGrants: Cache<readonly EventGrant[]>;
+  readonly #listeners = new Set<(scope: ChangeScope) => void>();
 
   constructor(store: Store, clock: Clock) {
     const ttlMs = AUTH_LIMITS.cacheTtlMs;
@@ -76,6 +80,7 @@ export class AuthRepository {
     this.#bearers = new Cache({ clock, size: AUTH_LIMITS.principalCache, ttlMs });
     this.#groups = new Cache({ clock, size: AUTH_LIMITS.organizationCache, ttlMs });
     this.#nodeGroups = new Cache({ clock, size: AUTH_LIMITS.organizationCache, ttlMs });
+    this.#eventGrants = new Cache({ clock, size: AUTH_LIMITS.organizationCache, ttlMs });
   }
 
   /** For lists and other reads that are not on the path of every request. */
@@ -117,14 +122,25 @@ export class AuthRepository {
     return this.#nodeGroups.get(orgId, () => readNodeGroups(this.#read, orgId));
   }
 
+  eventGrants(orgId: string): Promise<readonly EventGrant[]> {
+    return this.#eventGrants.get(orgId, () => readEventGrants(this.#read, orgId));
+  }
+
+  /** Calls the listener after every change, when what is read is new. Returns how to stop it. */
+  onChanged(listener: (scope: ChangeScope) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
   /** To be called after the change is durable. A new client touches nothing but its own name. */
-  changed(what: { readonly orgId: string; readonly client: string } | 'anything' = 'anything'): void {
-    if (what !== 'anything') {
-      this.#principals.forget(principalKey(what.orgId, what.client));
-      return;
+  changed(scope: ChangeScope = 'anything'): void {
+    if (scope !== 'anything') {
+      this.#principals.forget(principalKey(scope.orgId, scope.client));
+    } else {
+      for (const cache of [this.#organizations, this.#principals, this.#bearers]) cache.clear();
+      for (const cache of [this.#groups, this.#nodeGroups, this.#eventGrants]) cache.clear();
     }
-    for (const cache of [this.#organizations, this.#principals, this.#bearers, this.#groups, this.#nodeGroups])
-      cache.clear();
+    for (const listener of this.#listeners) listener(scope);
   }
 }
 
@@ -163,7 +179,7 @@ async function readCandidates(read: Reader, orgId: string | null, name: string):
       member: row.org_id !== null || row.member_of !== null,
       keys: [],
     };
-    if (row.public_key !== null) candidate.keys.push({ pem: row.public_key, key: createPublicKey(row.public_key) });
+    if (row.public_key !== null) candidate.keys.push({ pem: row.public_key, key: readPublicKey(row.public_key) });
     candidates.set(row.id, candidate);
   }
   return [...candidates.values()];
@@ -210,4 +226,22 @@ async function readNodeGroups(read: Reader, orgId: string): Promise<readonly Nod
     if (group !== undefined) add(group.execute, row);
   }
   return [...groups.values()];
+}
+
+async function readEventGrants(read: Reader, orgId: string): Promise<readonly EventGrant[]> {
+  const rows = await read
+    .selectFrom('event_grants')
+    .select(['action', 'pattern', 'kind', 'member'])
+    .where('org_id', '=', orgId)
+    .orderBy('action')
+    .orderBy('pattern')
+    .execute();
+  const grants = new Map<string, EventGrant & { readonly holders: MutableMembers }>();
+  for (const { action, pattern, kind, member } of rows) {
+    const key = `${action} ${pattern}`;
+    const grant = grants.get(key) ?? { action, pattern, holders: noMembers() };
+    grants.set(key, grant);
+    add(grant.holders, { kind, member });
+  }
+  return [...grants.values()];
 }

@@ -5,7 +5,7 @@ import { clientRoutes } from './routes/clients.js';
 import { groupRoutes, nodeGroupRoutes } from './routes/groups.js';
 import { keyRoutes } from './routes/keys.js';
 import { organizationRoutes } from './routes/organizations.js';
-import { accessTokenRoutes, enrolTokenRoutes } from './routes/tokens.js';
+import { accessTokenRoutes, enrolTokenRoutes, serviceTokenRoutes } from './routes/tokens.js';
 import { userRoutes } from './routes/users.js';
 
 /** Everything about who may use the server. */
@@ -18,5 +18,6 @@ export function authRoutes(app: App, auth: Auth): void {
   nodeGroupRoutes(app, auth);
   enrolTokenRoutes(app, auth);
   accessTokenRoutes(app, auth);
+  serviceTokenRoutes(app, auth);
   auditRoutes(app, auth);
 }

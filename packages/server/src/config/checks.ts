@@ -8,16 +8,19 @@ const HOST_NAME = /^[A-Za-z0-9_]([A-Za-z0-9._-]{0,252})$/;
 /** What the schema cannot say about single settings and about settings together. */
 export function crossProblems(config: ServerConfig, nameOf: (path: string) => string): string[] {
   const problems: string[] = [];
-  const { http, heartbeat, command, spec1 } = config;
+  const { http, heartbeat, command, stomp, spec1 } = config;
 
   if ((http.tls_cert === undefined) !== (http.tls_key === undefined)) {
     problems.push('http.tls_cert and http.tls_key (--tls-cert, --tls-key) need each other');
   }
+  if ((stomp.tls_cert === undefined) !== (stomp.tls_key === undefined)) {
+    problems.push('stomp.tls_cert and stomp.tls_key (--stomp-tls-cert, --stomp-tls-key) need each other');
+  }
   if ((spec1.heartbeat === undefined) !== (spec1.command === undefined)) {
     problems.push('spec1.heartbeat and spec1.command (--spec1-heartbeat, --spec1-command) need each other');
   }
-  if (parseHostPort(http.listen) === null) {
-    problems.push(`${nameOf('http.listen')}: expected HOST:PORT, got ${shown(http.listen)}`);
+  for (const [path, text] of Object.entries({ 'http.listen': http.listen, 'stomp.listen': stomp.listen })) {
+    if (parseHostPort(text) === null) problems.push(`${nameOf(path)}: expected HOST:PORT, got ${shown(text)}`);
   }
   const sockets = {
     'heartbeat.listen': heartbeat.listen,
@@ -39,7 +42,14 @@ export function crossProblems(config: ServerConfig, nameOf: (path: string) => st
       problems.push(`${nameOf(path)}: expected tcp://HOST:PORT that a node can connect to, got ${shown(text)}`);
     }
   }
-  problems.push(...sharedPorts({ 'http.listen': `tcp://${http.listen}`, ...sockets }));
+  const told = stomp.advertise === undefined ? undefined : parseHostPort(stomp.advertise);
+  if (told === null || told?.port === 0 || told?.host === '*') {
+    const text = shown(stomp.advertise ?? '');
+    problems.push(`${nameOf('stomp.advertise')}: expected HOST:PORT that a client can connect to, got ${text}`);
+  }
+  problems.push(
+    ...sharedPorts({ 'http.listen': `tcp://${http.listen}`, 'stomp.listen': `tcp://${stomp.listen}`, ...sockets }),
+  );
   if (config.database_url !== undefined && !isDatabaseUrl(config.database_url)) {
     // The value may hold a password.
     problems.push(`${nameOf('database_url')}: expected postgres://USER@HOST:PORT/DATABASE`);
@@ -77,11 +87,13 @@ function isDatabaseUrl(text: string): boolean {
   }
 }
 
-/** @throws MusterError `insecure_listen`: plain HTTP beyond loopback must be asked for */
-export function checkListening({ http }: ServerConfig): void {
-  const address = parseHostPort(http.listen);
-  const secure = http.tls_cert !== undefined && http.tls_key !== undefined;
-  if (address !== null && !isLoopback(address.host) && !secure && !http.insecure) {
-    throw new MusterError('insecure_listen', { address: http.listen });
-  }
+/** @throws MusterError `insecure_listen`, `insecure_stomp`: what is not encrypted beyond loopback must be asked for */
+export function checkListening({ http, stomp }: ServerConfig): void {
+  if (isExposed(http)) throw new MusterError('insecure_listen', { address: http.listen });
+  if (isExposed(stomp)) throw new MusterError('insecure_stomp', { address: stomp.listen });
+}
+
+function isExposed({ listen, tls_cert: cert, insecure }: ServerConfig['http'] | ServerConfig['stomp']): boolean {
+  const address = parseHostPort(listen);
+  return address !== null && !isLoopback(address.host) && cert === undefined && !insecure;
 }

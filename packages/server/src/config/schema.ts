@@ -5,6 +5,8 @@ const seconds = (description: string, fallback: number, minimum = 1) =>
   Type.Number({ description: `${description} (seconds)`, default: fallback, minimum, maximum: 31_536_000 });
 const count = (description: string, fallback: number, minimum = 1) =>
   Type.Integer({ description, default: fallback, minimum, maximum: 2_147_483_647 });
+const bytes = (description: string, fallback: number, minimum: number) =>
+  Type.Integer({ description, default: fallback, minimum, maximum: 1_099_511_627_776 });
 const strict = { additionalProperties: false, default: {} } as const;
 
 /**
@@ -88,6 +90,32 @@ export const ServerConfigSchema = Type.Object(
         org_feed_history: seconds('How long the organization feed keeps events', 60),
         max_nodes: count('Most nodes in one job', 20_000),
         output_limit: count('Most bytes kept per node and stream; the middle of more is dropped', 10_485_760),
+      },
+      strict,
+    ),
+    stomp: Type.Object(
+      {
+        listen: address('HOST:PORT where event clients and relays connect', '127.0.0.1:61613'),
+        advertise: Type.Optional(Type.String({ description: 'HOST:PORT clients are told, when it differs' })),
+        tls_cert: Type.Optional(Type.String({ description: 'PEM file; STOMP is then spoken over TLS only' })),
+        tls_key: Type.Optional(Type.String({ description: 'PEM file of the private key' })),
+        insecure: Type.Boolean({ description: 'Allow STOMP without TLS beyond loopback', default: false }),
+        heartbeat: seconds('Offered to clients, both ways; a peer that is silent twice as long is cut', 30),
+      },
+      strict,
+    ),
+    events: Type.Object(
+      {
+        max_size: Type.Integer({
+          description: 'Largest event: type, attributes and body together, in bytes',
+          default: 4096,
+          minimum: 256,
+          maximum: 262_144,
+        }),
+        keep: seconds('How long events are kept for replay', 604_800),
+        max_bytes: bytes('Most bytes of events kept for replay; the oldest go first', 1_073_741_824, 1_048_576),
+        outlet_bytes: bytes('Unsent bytes of one client, beyond which it counts as slow', 8_388_608, 65_536),
+        max_scheduled: count('Most future events of one organization', 10_000),
       },
       strict,
     ),

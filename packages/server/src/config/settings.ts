@@ -36,6 +36,8 @@ const FLAGS: Readonly<Record<string, string>> = {
   'http.insecure': '--insecure-http',
   'heartbeat.listen': '--heartbeat',
   'command.listen': '--command',
+  'stomp.listen': '--stomp',
+  'stomp.insecure': '--insecure-stomp',
 };
 
 const ROOT: SettingSchema = ServerConfigSchema;

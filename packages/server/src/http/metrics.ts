@@ -13,6 +13,19 @@ export class Metrics {
     return new Counter({ name, help, labelNames: [...labelNames], registers: [this.registry] });
   }
 
+  /** A counter that somebody else keeps; `read` is called when the series are read. */
+  counted(name: string, help: string, read: () => number): Counter {
+    return new Counter({
+      name,
+      help,
+      registers: [this.registry],
+      collect(): void {
+        this.reset();
+        this.inc(read());
+      },
+    });
+  }
+
   /** `collect` is called when the series are read. */
   gauge<Label extends string>(
     name: string,

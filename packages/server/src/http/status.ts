@@ -12,6 +12,8 @@ export interface ServerStatus {
   readonly nodes: number;
   /** Unfinished jobs, and finished ones in their linger. */
   readonly jobs: readonly string[];
+  /** Of the event fabric, relays among them. */
+  readonly eventClients: number;
 }
 
 const ALIVE = "it's alive";
@@ -33,17 +35,19 @@ export function statusRoutes(app: App, status: () => ServerStatus, metrics: Metr
             incarnation_id: Type.String(),
             uptime: Type.Number({ description: 'Seconds' }),
             store: Type.Object({ ok: Type.Boolean() }),
+            events: Type.Object({ clients: Type.Integer({ description: 'Clients and relays of the event fabric' }) }),
           }),
         },
       },
     },
     async () => {
-      const { incarnation, now, startedAt, storeOk } = status();
+      const { incarnation, now, startedAt, storeOk, eventClients } = status();
       return {
         status: ALIVE,
         incarnation_id: incarnation,
         uptime: (now - startedAt) / 1000,
         store: { ok: storeOk },
+        events: { clients: eventClients },
       };
     },
   );

@@ -1,6 +1,8 @@
+import type { Store } from '@muster/store';
 import { type AgentMessage, MusterError, type ServerMessage } from '@muster/wire';
 import type { Organization } from '../auth/types.js';
 import { isAvailable } from './availability.js';
+import { created, factsChanged, keyChanged, protocolChanged, removed, restarted } from './events.js';
 import { KnownNode } from './known-node.js';
 import { neverHeard, type RestartEnd, returnMs, stepLiveness } from './machine.js';
 import { Mailbox, type MailboxDeps } from './mailbox.js';
@@ -9,6 +11,7 @@ import { deleteNode, loadNodes } from './repository.js';
 import type { ClaimResult, JobPort, NodeRegistry, NodeView } from './types.js';
 
 export interface ControllerDeps extends MailboxDeps {
+  readonly store: Store;
   /** A node left the registry: nothing may reach it, or be heard of it, any more. */
   readonly forget: (node: KnownNode) => void;
 }
@@ -124,7 +127,7 @@ export class NodeController implements NodeRegistry {
     }
     if (node.dialect !== dialect) {
       node.dialect = dialect;
-      void this.#mailbox.save(node);
+      void this.#mailbox.save(node, protocolChanged(node));
     }
     this.#compareIncarnation(node, envelope.incarnation, message);
     switch (message.type) {
@@ -175,7 +178,7 @@ export class NodeController implements NodeRegistry {
     const end = message.start === 'clean' || message.start === 'crash' ? message.start : null;
     if (end !== null && node.lastEnd !== end && node.lastEnd !== 'reinstalled') {
       node.lastEnd = end;
-      void this.#mailbox.save(node);
+      void this.#mailbox.save(node, restarted(node));
     }
     if (message.start !== null && node.owner.kind === 'job') this.#restarted(node, end ?? 'reinstalled');
     else this.#message(node, message);
@@ -187,7 +190,7 @@ export class NodeController implements NodeRegistry {
     if (same) return;
     node.facts = message.facts;
     node.labels = message.labels;
-    void this.#mailbox.save(node);
+    void this.#mailbox.save(node, factsChanged(node));
   }
 
   #compareIncarnation(node: KnownNode, incarnation: string | null, message: AgentMessage): void {
@@ -201,7 +204,7 @@ export class NodeController implements NodeRegistry {
       this.#restarted(node, end);
     }
     node.reinstalled = false;
-    void this.#mailbox.save(node);
+    void this.#mailbox.save(node, restarted(node));
   }
 
   #restarted(node: KnownNode, end: RestartEnd): void {
@@ -235,7 +238,7 @@ export class NodeController implements NodeRegistry {
     if (existing !== undefined) return existing;
     const node = new KnownNode(org, name, this.#deps.clock.now());
     this.#deps.roster.add(node);
-    void this.#mailbox.save(node);
+    void this.#mailbox.save(node, created(node));
     return node;
   }
 
@@ -244,7 +247,7 @@ export class NodeController implements NodeRegistry {
     if (node.keyFingerprint !== fingerprint) {
       node.reinstalled = node.keyFingerprint !== null;
       node.keyFingerprint = fingerprint;
-      void this.#mailbox.save(node);
+      void this.#mailbox.save(node, keyChanged(node, fingerprint));
     }
     node.diagnostics.configuredAt = this.#deps.clock.now();
     node.liveness = stepLiveness(node.liveness, { type: 'configured' }, this.#deps.rules);
@@ -264,10 +267,13 @@ export class NodeController implements NodeRegistry {
     // A row that is stored from here on would bring it back.
     node.removed = true;
     try {
-      await deleteNode(this.#deps.store, node);
+      await this.#deps.recorder.transact(1, async (trx, record) => {
+        await deleteNode(trx, node);
+        record([removed(node)]);
+      });
     } catch (error) {
       node.removed = false;
-      void this.#mailbox.save(node);
+      void this.#mailbox.save(node, null);
       throw error;
     }
     this.#mailbox.live(node, neverHeard);

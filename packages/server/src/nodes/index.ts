@@ -2,6 +2,7 @@ import type { Store } from '@muster/store';
 import { type Clock, type ErrorCode, MusterError, type NodeConfiguration, type Timer } from '@muster/wire';
 import type { Identity, Organization } from '../auth/types.js';
 import type { ServerConfig } from '../config/schema.js';
+import type { Recorder } from '../events/recorder.js';
 import type { Metrics } from '../http/metrics.js';
 import type { App } from '../http/route.js';
 import { Admissions } from './admission.js';
@@ -26,6 +27,7 @@ import { createZeromqTransport } from './zeromq-transport.js';
 
 export interface NodesDeps {
   readonly store: Store;
+  readonly recorder: Recorder;
   readonly clock: Clock;
   readonly logger: NodeLog;
   readonly metrics: Metrics;
@@ -73,7 +75,7 @@ export interface Nodes {
 const SWEEPS_PER_INTERVAL = 4;
 
 export function createNodes(deps: NodesDeps): Nodes {
-  const { store, clock, logger, config, serverName, incarnation } = deps;
+  const { store, recorder, clock, logger, config, serverName, incarnation } = deps;
   const rules: LivenessRules = {
     intervalMs: config.heartbeat.interval * 1000,
     offlineThreshold: config.heartbeat.offline_threshold,
@@ -90,6 +92,7 @@ export function createNodes(deps: NodesDeps): Nodes {
   const admissions = new Admissions(clock, config.command.admission * 1000);
   const controller = new NodeController({
     store,
+    recorder,
     clock,
     log,
     logger,

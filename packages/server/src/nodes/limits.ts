@@ -6,6 +6,8 @@ export const NODE_LIMITS = {
   peerQueue: 64,
   /** Connections waiting to be accepted: 10,000 agents may come back at once. */
   backlog: 4096,
+  /** Bytes that libzmq reads, or writes, in one go on a connection; a heartbeat is about 500. */
+  connectionBuffer: 1024,
   /** CURVE keys admitted at the same time. */
   admissions: 200_000,
   /** Nodes in one answer of a list or search, when the request does not say. */

@@ -1,7 +1,9 @@
-import type { Store } from '@muster/store';
 import type { Clock } from '@muster/wire';
+import type { Recordable } from '../events/log-rows.js';
+import type { Recorder } from '../events/recorder.js';
 import type { BoundedLog } from './bounded-log.js';
 import type { Dispatch } from './dispatch.js';
+import { ownerEvent } from './events.js';
 import type { KnownNode } from './known-node.js';
 import {
   type Liveness,
@@ -17,7 +19,7 @@ import type { Roster } from './roster.js';
 import type { JobPort, Owner } from './types.js';
 
 export interface MailboxDeps {
-  readonly store: Store;
+  readonly recorder: Recorder;
   readonly clock: Clock;
   readonly log: BoundedLog;
   readonly logger: NodeLog;
@@ -71,8 +73,9 @@ export class Mailbox {
     const { owner, effects } = stepOwnership(node.owner, event, this.#deps.clock.now());
     let stored: Promise<boolean> | null = null;
     if (owner !== node.owner) {
+      const before = node.owner;
       this.#enter(node, owner);
-      stored = this.save(node);
+      stored = this.save(node, ownerEvent(node, before));
     }
     for (const effect of effects) this.#carryOut(node, effect, stored, tell);
   }
@@ -130,11 +133,14 @@ export class Mailbox {
     this.#deps.dispatch.send(reached, { type: 'abort' });
   }
 
-  /** False when the row will never be stored: the store was closed, or the node removed. */
-  async save(node: KnownNode): Promise<boolean> {
+  /**
+   * Stores the node with the event that tells what changed. False when it will never be stored: the store was closed, or
+   * the node removed.
+   */
+  async save(node: KnownNode, event: Recordable | null): Promise<boolean> {
     if (node.removed) return false;
     try {
-      await this.#deps.store.persist([saveNode(node, this.#deps.incarnation)]);
+      await this.#deps.recorder.persist([saveNode(node, this.#deps.incarnation)], event === null ? [] : [event]);
       return true;
     } catch (error) {
       this.#deps.log.warn('store', { err: error, node: node.name }, 'a node could not be stored');

@@ -1,5 +1,6 @@
-import { type Store, upsert, type Write } from '@muster/store';
+import { type Schema, type Store, upsert, type Write } from '@muster/store';
 import type { FactValue } from '@muster/wire';
+import type { Transaction } from 'kysely';
 import { KnownNode } from './known-node.js';
 import type { Owner } from './types.js';
 
@@ -75,10 +76,8 @@ export async function loadNodes(store: Store, now: number): Promise<KnownNode[]>
   return nodes;
 }
 
-export async function deleteNode(store: Store, node: KnownNode): Promise<void> {
-  await store.transact(async (trx) => {
-    await trx.deleteFrom('nodes').where('org_id', '=', node.org.id).where('name', '=', node.name).execute();
-  });
+export async function deleteNode(trx: Transaction<Schema>, { org, name }: KnownNode): Promise<void> {
+  await trx.deleteFrom('nodes').where('org_id', '=', org.id).where('name', '=', name).execute();
 }
 
 function readOwner(row: {

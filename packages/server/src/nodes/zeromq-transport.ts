@@ -1,7 +1,8 @@
 import { MusterError } from '@muster/wire';
-import { Context, curveKeyPair, Publisher, Router } from 'zeromq';
+import { Context, curveKeyPair, type Publisher, type Router } from 'zeromq';
 import { NODE_LIMITS } from './limits.js';
 import { Outbox } from './outbox.js';
+import { LeanPublisher, LeanRouter } from './small-buffers.js';
 import type { Channel, Handlers, Transport } from './transport.js';
 import { serveZap } from './zap.js';
 
@@ -40,11 +41,11 @@ export function createZeromqTransport(settings: ZeromqSettings): Transport {
   let zap: { close(): Promise<void> } | null = null;
 
   async function open(channel: Channel, heartbeat: string, command: string, handlers: Handlers): Promise<Pair> {
-    const publisher = new Publisher({ context, linger: 0, ipv6: isIpv6(heartbeat) });
+    const publisher = new LeanPublisher({ context, linger: 0, ipv6: isIpv6(heartbeat) });
     publisher.sendHighWaterMark = NODE_LIMITS.peerQueue;
     publisher.sendTimeout = 0;
     // TCP keepalive rather than ZMTP's ping: deployed agents on libzmq 4.0 would receive a ping as a message.
-    const router = new Router({
+    const router = new LeanRouter({
       context,
       linger: 0,
       mandatory: true,
@@ -60,6 +61,8 @@ export function createZeromqTransport(settings: ZeromqSettings): Transport {
       router.curveServer = true;
       router.curveSecretKey = curve.secretKey;
       router.zapDomain = ZAP_DOMAIN;
+      // Without it libzmq lets every key in while nobody answers at the ZAP address.
+      router.zapEnforceDomain = true;
     }
     try {
       await bind(publisher, heartbeat);

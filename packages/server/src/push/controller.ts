@@ -8,7 +8,6 @@ import { type NodeMessage, type NodeReport, nodeEvent, reportOn } from './messag
 import { OutputKeeper } from './output-keeper.js';
 import type { PushControllerDeps, PushControllerService, StartJob, StoredOutput } from './ports.js';
 import { lastEvent, unfinishedJobs } from './reads.js';
-import { appendEvent } from './repository.js';
 import { restoreJob } from './snapshot.js';
 import { dialectOf, Turn, type TurnDeps } from './turn.js';
 
@@ -66,16 +65,14 @@ class Controller implements PushControllerService {
     for (const name of input.denied) first.stepNode(name, { type: 'denied' });
     first.saveJob();
     for (const name of input.nodes) first.saveNode(name, NEW_NODE);
-    const events = first.events.map((event) => appendEvent(job.id, event));
     // Who reads it the moment it is stored may abort it at once.
     this.#jobs.set(job.id, job);
     try {
-      await this.#deps.store.commit([...first.writes, ...events, ...(input.record ?? [])]);
+      await this.#deps.recorder.commit([...first.writes, ...(input.record ?? [])], first.events, job.eventTime(now));
     } catch (error) {
       this.#jobs.delete(job.id);
       throw error;
     }
-    for (const event of first.events) this.#deps.feed.publish(job.org.id, job.id, event);
     if (!this.#jobs.has(job.id)) return;
 
     void this.#mailbox.turn(job, (turn) => {

@@ -1,29 +1,48 @@
 import type { Schema } from '@muster/store';
 import type { Clock } from '@muster/wire';
 import type { Kysely } from 'kysely';
+import type { Recorder } from '../events/recorder.js';
+import type { StoredEvent } from '../events/stored-event.js';
+import { feedEventName, readFeedEvent } from './events.js';
 import { JobFeed } from './job-feed.js';
 import { OrgFeed } from './org-feed.js';
-import type { FeedPort, PushEvent } from './ports.js';
+import type { FeedPort } from './ports.js';
 
-/** Both feeds behind the one port the controller publishes to, after the commit that holds the event. */
+export interface FeedsDeps {
+  readonly read: Kysely<Schema>;
+  readonly recorder: Pick<Recorder, 'onStored'>;
+  readonly clock: Clock;
+  /** How long the feed of an organization keeps its events. */
+  readonly retentionSeconds: number;
+}
+
+/** Both feeds; they show what is in the event log. */
 export class PushFeeds implements FeedPort {
   readonly job: JobFeed;
   readonly org: OrgFeed;
   readonly #read: Kysely<Schema>;
+  readonly #stopListening: () => void;
 
-  constructor(read: Kysely<Schema>, clock: Clock, retentionSeconds: number) {
+  constructor({ read, recorder, clock, retentionSeconds }: FeedsDeps) {
     this.#read = read;
     this.job = new JobFeed(read);
     this.org = new OrgFeed(clock, retentionSeconds);
+    this.#stopListening = recorder.onStored((events) => {
+      for (const event of events) if (event.subject !== null) this.#publish(event.orgId, event.subject, event);
+    });
   }
 
   load(): Promise<void> {
     return this.org.load(this.#read);
   }
 
-  publish(orgId: string, jobId: string, event: PushEvent): void {
-    this.job.publish(jobId, event);
-    this.org.publish(orgId, jobId, event);
+  /** Most events of most jobs have nobody who reads them. */
+  #publish(orgId: string, jobId: string, { position, atMs: at, event }: StoredEvent): void {
+    const shown = this.org.shows(feedEventName(event));
+    if (!shown && !this.job.isRead(jobId)) return;
+    const told = readFeedEvent({ position, at, event });
+    this.job.publish(jobId, told);
+    if (shown) this.org.publish(orgId, jobId, told);
   }
 
   ended(jobId: string): void {
@@ -32,6 +51,7 @@ export class PushFeeds implements FeedPort {
 
   /** The server stops: every stream ends. */
   close(): void {
+    this.#stopListening();
     this.job.closeAll();
     this.org.closeAll();
   }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Store } from '@muster/store';
 import type { Clock } from '@muster/wire';
 import type { ServerConfig } from '../config/schema.js';
+import type { Recorder } from '../events/recorder.js';
 import type { App } from '../http/route.js';
 import type { EventStreams } from '../http/sse.js';
 import type { NodeRegistry } from '../nodes/types.js';
@@ -18,6 +19,7 @@ export type { PushAudit } from './submission.js';
 
 export interface PushDeps {
   readonly store: Store;
+  readonly recorder: Recorder;
   readonly clock: Clock;
   readonly logger: PushLog;
   readonly config: ServerConfig;
@@ -41,10 +43,12 @@ export interface Push {
 
 /** Push jobs, composed. */
 export function createPush(deps: PushDeps): Push {
-  const { store, clock, logger, config, nodes, audit, access } = deps;
-  const feeds = new PushFeeds(store.read, clock, config.push.org_feed_history);
+  const { store, recorder, clock, logger, config, nodes, audit, access } = deps;
+  const retentionSeconds = config.push.org_feed_history;
+  const feeds = new PushFeeds({ read: store.read, recorder, clock, retentionSeconds });
   const controller = createPushController({
     store,
+    recorder,
     clock,
     logger,
     nodes,

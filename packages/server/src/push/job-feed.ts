@@ -1,8 +1,10 @@
 import type { Schema } from '@muster/store';
 import type { Kysely } from 'kysely';
-import { EVENT_PAGE, MAX_FEED_BACKLOG } from './limits.js';
+import { readSubject } from '../events/log-reads.js';
+import { readFeedEvent } from './events.js';
+import { EVENT_ROWS, MAX_FEED_BACKLOG } from './limits.js';
 import type { PushEvent } from './ports.js';
-import { eventsAfter, findJob, lastEvent } from './reads.js';
+import { findJob, lastEvent } from './reads.js';
 import { type Subscription, Topics } from './subscription.js';
 import { formatMicros, Timeline } from './timeline.js';
 
@@ -25,6 +27,10 @@ export class JobFeed {
 
   constructor(read: Kysely<Schema>) {
     this.#read = read;
+  }
+
+  isRead(jobId: string): boolean {
+    return this.#topics.isRead(jobId);
   }
 
   publish(jobId: string, event: PushEvent): void {
@@ -95,6 +101,8 @@ class JobReader {
   readonly #jobId: string;
   readonly #after: number;
   readonly #timeline = new Timeline();
+  /** Position in the log of the last event seen. */
+  #position = 0;
   seen = 0;
   done = false;
 
@@ -107,15 +115,16 @@ class JobReader {
   /** Everything stored and not seen yet. */
   async *catchUp(): AsyncGenerator<FeedEvent> {
     for (;;) {
-      const events = await eventsAfter(this.#read, this.#jobId, this.seen, EVENT_PAGE);
-      for (const event of events) yield* this.show(event);
-      if (events.length < EVENT_PAGE) return;
+      const events = await readSubject(this.#read, this.#jobId, this.#position, EVENT_ROWS);
+      if (events.length === 0) return;
+      for (const event of events) yield* this.show(readFeedEvent(event));
     }
   }
 
   *show(event: PushEvent): Generator<FeedEvent> {
     if (event.seq <= this.seen) return;
     this.seen = event.seq;
+    this.#position = event.position;
     const timestamp = formatMicros(this.#timeline.next(event.at));
     this.done = event.name === 'job_complete';
     if (event.seq <= this.#after) return;

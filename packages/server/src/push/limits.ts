@@ -26,7 +26,7 @@ export const JOBS_AT_ONCE = 100;
 
 /** Events a feed reader may fall behind in memory; then it reads from the store again. */
 export const MAX_FEED_BACKLOG = 1000;
-/** Events read from the store at once. */
-export const EVENT_PAGE = 1000;
+/** Rows of events read from the store at once, each at most 1 MiB. */
+export const EVENT_ROWS = 16;
 /** Events the organization feed keeps, however long its retention. */
 export const MAX_ORG_EVENTS = 10_000;

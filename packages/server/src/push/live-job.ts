@@ -25,9 +25,8 @@ export class LiveJob {
   /** How many of the queue were taken: cutting its head off for each would move all the others. */
   #taken = 0;
   /** Number of the last event. */
-  seq = 0;
-  /** Time of the last event: never goes back, whatever the clock does. */
-  lastEventAt = 0;
+  seq: number;
+  #lastEventAt = 0;
   /** Until then nodes are finding their way back to a server that was restarted, and their silence means nothing. */
   graceUntil = 0;
   deadlineTimer: Timer | null = null;
@@ -44,6 +43,7 @@ export class LiveJob {
     spec: JobSpec;
     requester: string;
     createdAt: number;
+    lastEvent?: { readonly seq: number; readonly at: number };
   }) {
     this.org = init.org;
     this.id = init.id;
@@ -52,6 +52,14 @@ export class LiveJob {
     this.requester = init.requester;
     this.createdAt = init.createdAt;
     this.updatedAt = init.createdAt;
+    this.seq = init.lastEvent?.seq ?? 0;
+    this.#lastEventAt = init.lastEvent?.at ?? 0;
+  }
+
+  /** The time of events that happen now: never goes back, whatever the clock does. */
+  eventTime(now: number): number {
+    this.#lastEventAt = Math.max(this.#lastEventAt, now);
+    return this.#lastEventAt;
   }
 
   /** Puts a node's new state in place and keeps counts, queue and unfinished set true to it. */

@@ -1,11 +1,10 @@
 import type { LiveJob } from './live-job.js';
 import { orderFor } from './messages.js';
 import type { PushControllerDeps, StoredOutput } from './ports.js';
-import { appendEvent } from './repository.js';
 import { JobTimers } from './timers.js';
 import { Turn, type TurnDeps } from './turn.js';
 
-export interface MailboxDeps extends TurnDeps, Pick<PushControllerDeps, 'store' | 'logger' | 'feed'> {
+export interface MailboxDeps extends TurnDeps, Pick<PushControllerDeps, 'recorder' | 'logger' | 'feed'> {
   /** The job has reached its end in memory. */
   readonly finished: (job: LiveJob) => void;
   /** A node's end is stored: nothing is added to its output any more. */
@@ -57,14 +56,14 @@ export class Mailbox {
 
   /**
    * Transitions go to the store before any node is handed on, so that the lane's order keeps a node's next owner
-   * from being stored before its end in this job. Messages and events leave when the commit is durable.
+   * from being stored before its end in this job. Messages leave when the commit is durable, and readers hear of the events.
    */
   #flush(turn: Turn): Promise<boolean> {
-    const { store, nodes, logger } = this.#deps;
-    const { job } = turn;
-    const writes = [...turn.writes, ...turn.events.map((event) => appendEvent(job.id, event))];
+    const { recorder, clock, nodes, logger } = this.#deps;
+    const { job, writes, events } = turn;
     // Also what is only repeated (N12) waits for the decision behind it: an earlier turn may still be on its way.
-    const durable = writes.length === 0 ? job.stored : store.persist(writes);
+    const durable =
+      writes.length + events.length === 0 ? job.stored : recorder.persist(writes, events, job.eventTime(clock.now()));
     job.stored = durable;
     for (const { name, to, reason } of turn.releases) nodes.release(job.org.id, job.id, name, to, reason);
     return durable.then(
@@ -79,11 +78,10 @@ export class Mailbox {
     );
   }
 
-  #leave({ job, sends, events, ended }: Turn): void {
+  #leave({ job, sends, ended }: Turn): void {
     const { nodes, feed, logger, outputEnded } = this.#deps;
     try {
       for (const [order, names] of sends) nodes.send(job.org.id, names, orderFor(job, order));
-      for (const event of events) feed.publish(job.org.id, job.id, event);
       if (job.state.status === 'crashed') feed.ended(job.id);
       for (const output of ended) outputEnded(output);
     } catch (error) {

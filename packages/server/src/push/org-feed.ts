@@ -1,22 +1,24 @@
 import type { Schema } from '@muster/store';
 import type { Clock } from '@muster/wire';
 import type { Kysely } from 'kysely';
+import { subjectsSince } from '../events/log-reads.js';
+import { feedEventName, readFeedEvent } from './events.js';
 import type { FeedEvent } from './job-feed.js';
 import { MAX_FEED_BACKLOG, MAX_ORG_EVENTS } from './limits.js';
-import type { PushEvent } from './ports.js';
-import { orgEventCounts, orgEventsSince } from './reads.js';
+import type { PushEvent, PushEventName } from './ports.js';
 import { type Subscription, Topics } from './subscription.js';
 import { formatMicros, Timeline } from './timeline.js';
 
 interface Entry {
-  readonly number: number;
+  /** In the event log. */
+  readonly position: number;
   readonly at: number;
   readonly shown: FeedEvent;
 }
 
 /** The recent events of one organization. */
 interface History {
-  /** Number of the newest event ever; ids count on over restarts. */
+  /** Position of the newest event. */
   last: number;
   entries: Entry[];
   readonly timeline: Timeline;
@@ -39,23 +41,27 @@ export class OrgFeed {
 
   /** Goes on where an earlier process stopped, so that readers that reconnect miss nothing. Before any `publish`. */
   async load(read: Kysely<Schema>): Promise<void> {
-    const counts = await orgEventCounts(read);
-    const recent = await orgEventsSince(read, this.#clock.now() - this.#retentionMs);
-    for (const { orgId } of recent) counts.set(orgId, (counts.get(orgId) ?? 1) - 1);
-    for (const [orgId, last] of counts) this.#history(orgId).last = Math.max(0, last);
-    for (const { orgId, jobId, event } of recent) this.publish(orgId, jobId, event);
+    for (const event of await subjectsSince(read, this.#clock.now() - this.#retentionMs)) {
+      if (!this.shows(feedEventName(event.event))) continue;
+      this.publish(event.orgId, event.subject, readFeedEvent(event));
+    }
+  }
+
+  shows(name: PushEventName): boolean {
+    return name === 'start' || name === 'job_complete';
   }
 
   publish(orgId: string, jobId: string, event: PushEvent): void {
-    if (event.name !== 'start' && event.name !== 'job_complete') return;
     const history = this.#history(orgId);
+    // It came while the history was read.
+    if (event.position <= history.last) return;
     this.#expire(history);
-    history.last += 1;
+    history.last = event.position;
     const timestamp = formatMicros(history.timeline.next(event.at));
     const entry: Entry = {
-      number: history.last,
+      position: event.position,
       at: event.at,
-      shown: { event: event.name, id: `org-${history.last}`, data: { timestamp, ...event.data, job: jobId } },
+      shown: { event: event.name, id: `org-${event.position}`, data: { timestamp, ...event.data, job: jobId } },
     };
     history.entries.push(entry);
     if (history.entries.length > MAX_ORG_EVENTS) history.entries.shift();
@@ -100,8 +106,8 @@ export class OrgFeed {
           const backlog = this.#since(history, `org-${seen}`);
           seen = history.last;
           yield* backlog.map((entry) => entry.shown);
-        } else if (next.number > seen) {
-          seen = next.number;
+        } else if (next.position > seen) {
+          seen = next.position;
           yield next.shown;
         }
       }

@@ -2,6 +2,7 @@ import type { Store, Write } from '@muster/store';
 import type { Clock } from '@muster/wire';
 import type { Organization } from '../auth/types.js';
 import type { ServerConfig } from '../config/schema.js';
+import type { Recorder } from '../events/recorder.js';
 import type { NodeRegistry } from '../nodes/types.js';
 import type { JobSpec } from './types.js';
 
@@ -15,8 +16,10 @@ export type PushEventName =
   | 'rehab'
   | 'job_complete';
 
-/** One event of a job, as stored in `job_events`. `seq` counts from 1 without gaps. */
+/** One event of a job's feed. `seq` counts from 1 without gaps. */
 export interface PushEvent {
+  /** In the event log. */
+  readonly position: number;
   readonly seq: number;
   readonly name: PushEventName;
   /** Milliseconds since the epoch; never before the event with the previous `seq`. */
@@ -25,10 +28,8 @@ export interface PushEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** What the controller tells the feeds, after the commit that holds the event. */
+/** What the controller tells the feeds, besides the events, which they get from the log. */
 export interface FeedPort {
-  /** In `seq` order per job. `job_complete` closes the job's live streams. */
-  publish(orgId: string, jobId: string, event: PushEvent): void;
   /** The job ended without `job_complete`: its live streams close. */
   ended(jobId: string): void;
 }
@@ -77,6 +78,7 @@ export interface PushLog {
 /** What the controller is made from. It reads through `store.read` with the functions of `repository.ts`. */
 export interface PushControllerDeps {
   readonly store: Store;
+  readonly recorder: Recorder;
   readonly clock: Clock;
   readonly logger: PushLog;
   readonly nodes: NodeRegistry;

@@ -1,8 +1,9 @@
 import type { Schema } from '@muster/store';
 import type { Kysely } from 'kysely';
 import type { Organization } from '../auth/types.js';
+import { newestOfSubject } from '../events/log-reads.js';
+import { readFeedEvent } from './events.js';
 import { JOBS_AT_ONCE, MAX_PAGE_TEXT } from './limits.js';
-import type { PushEvent, PushEventName } from './ports.js';
 import type { JobNodeRow, JobOutputRow, JobRow } from './repository.js';
 
 type Read = Kysely<Schema>;
@@ -190,81 +191,10 @@ export async function outputExtent(
   return { chunks: Number(row.chunks), bytes: Number(row.bytes ?? 0), end: Number(row.end ?? 0) };
 }
 
-function toEvent(row: { seq: number; name: string; data: string; at: number }): PushEvent {
-  return { seq: row.seq, name: row.name as PushEventName, at: row.at, data: JSON.parse(row.data) };
-}
-
-/** Events after `seq`, in order. */
-export async function eventsAfter(read: Read, jobId: string, seq: number, limit: number): Promise<PushEvent[]> {
-  const rows = await read
-    .selectFrom('job_events')
-    .select(['seq', 'name', 'data', 'at'])
-    .where('job_id', '=', jobId)
-    .where('seq', '>', seq)
-    .orderBy('seq')
-    .limit(limit)
-    .execute();
-  return rows.map(toEvent);
-}
-
-export interface OrgEvent {
-  readonly orgId: string;
-  readonly jobId: string;
-  readonly event: PushEvent;
-}
-
-/** What the organization feeds showed since `since`, in order of time. */
-export async function orgEventsSince(read: Read, since: number): Promise<OrgEvent[]> {
-  const rows = await read
-    .selectFrom('jobs')
-    .innerJoin('job_events', 'job_events.job_id', 'jobs.id')
-    .select(['jobs.org_id', 'jobs.id', 'job_events.seq', 'job_events.name', 'job_events.data', 'job_events.at'])
-    .where('jobs.updated_at', '>', since)
-    .where('job_events.at', '>', since)
-    .where('job_events.name', 'in', ['start', 'job_complete'])
-    .orderBy('job_events.at')
-    .orderBy('jobs.id')
-    .orderBy('job_events.seq')
-    .execute();
-  return rows.map((row) => ({ orgId: row.org_id, jobId: row.id, event: toEvent(row) }));
-}
-
-/**
- * How many events each organization's feed has ever had: a `start` per job, and a `job_complete` per finished one,
- * unless it crashed.
- */
-export async function orgEventCounts(read: Read): Promise<Map<string, number>> {
-  const rows = await read
-    .selectFrom('jobs')
-    .select((eb) => [
-      'org_id',
-      eb.fn.countAll<number>().as('started'),
-      eb.fn
-        .sum<number>(
-          eb
-            .case()
-            .when(eb.and([eb('phase', '=', 'finished'), eb('status', '!=', 'crashed')]))
-            .then(1)
-            .else(0)
-            .end(),
-        )
-        .as('finished'),
-    ])
-    .groupBy('org_id')
-    .execute();
-  return new Map(rows.map((row) => [row.org_id, Number(row.started) + Number(row.finished)]));
-}
-
-/** Number and time of a job's newest event. */
+/** Number and time of the newest event of a job's feed. */
 export async function lastEvent(read: Read, jobId: string): Promise<{ readonly seq: number; readonly at: number }> {
-  const row = await read
-    .selectFrom('job_events')
-    .select(['seq', 'at'])
-    .where('job_id', '=', jobId)
-    .orderBy('seq', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  return row ?? { seq: 0, at: 0 };
+  const newest = await newestOfSubject(read, jobId);
+  return newest === undefined ? { seq: 0, at: 0 } : readFeedEvent(newest);
 }
 
 /** Where every captured stream of a job stands: end of the last byte, and bytes kept. */

@@ -1,12 +1,11 @@
 import { insert, type Schema, upsert, type Write } from '@muster/store';
 import type { Selectable } from 'kysely';
-import type { PushEvent } from './ports.js';
 
 export type JobRow = Selectable<Schema['jobs']>;
 export type JobNodeRow = Selectable<Schema['job_nodes']>;
 export type JobOutputRow = Selectable<Schema['job_outputs']>;
 
-/** Everything that is stored of push jobs is written through these four; reading is in `reads.ts`. */
+/** Everything that is stored of push jobs is written through these three; reading is in `reads.ts`. */
 
 export const saveJob: (row: JobRow) => Write = upsert(
   'jobs',
@@ -49,21 +48,6 @@ export const saveJobNode: (row: JobNodeRow) => Write = upsert(
   },
   ['job_id', 'node'],
 );
-
-const saveEvent = insert('job_events', { job_id: 'text', seq: 'integer', name: 'text', data: 'text', at: 'integer' }, [
-  'job_id',
-  'seq',
-]);
-
-export function appendEvent(jobId: string, event: PushEvent): Write {
-  return saveEvent({
-    job_id: jobId,
-    seq: event.seq,
-    name: event.name,
-    data: JSON.stringify(event.data),
-    at: event.at,
-  });
-}
 
 /** Natural key, so that a chunk that is sent again after a lost confirmation changes nothing. */
 export const appendOutput: (row: JobOutputRow) => Write = insert(

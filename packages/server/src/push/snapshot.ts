@@ -58,10 +58,9 @@ export function restoreJob({ org, job: row, nodes }: UnfinishedJob, lastEvent: {
     spec: JSON.parse(row.spec) as JobSpec,
     requester: row.requester,
     createdAt: row.created_at,
+    lastEvent,
   });
   job.updatedAt = row.updated_at;
-  job.seq = lastEvent.seq;
-  job.lastEventAt = lastEvent.at;
   for (const node of nodes) {
     job.incarnations.set(node.node, node.incarnation);
     job.setNode(node.node, restoreNode(node));

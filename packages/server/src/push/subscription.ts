@@ -81,6 +81,10 @@ export class Topics<T> {
     for (const subscription of this.#readers.get(topic) ?? []) subscription.push(item);
   }
 
+  isRead(topic: string): boolean {
+    return this.#readers.has(topic);
+  }
+
   /** Ends the streams of one topic. */
   close(topic: string): void {
     for (const subscription of this.#readers.get(topic) ?? []) subscription.close();

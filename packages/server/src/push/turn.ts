@@ -1,11 +1,13 @@
 import type { Write } from '@muster/store';
 import { type DialectCodec, dialects } from '@muster/wire';
+import type { Recordable } from '../events/log-rows.js';
+import { feedEvent, jobChanged, jobNodeChanged } from './events.js';
 import { isFinal, type JobNode, type JobNodeEffect, type JobNodeEvent } from './job-node.js';
 import type { LiveJob } from './live-job.js';
 import { type JobEffect, type JobEvent, type JobRules, stepJob } from './machine.js';
 import { stepNode } from './node-machine.js';
 import type { OutputKeeper } from './output-keeper.js';
-import type { PushControllerDeps, PushEvent, PushEventName, StoredOutput } from './ports.js';
+import type { PushControllerDeps, PushEventName, StoredOutput } from './ports.js';
 import { saveJob, saveJobNode } from './repository.js';
 import { jobNodeRow, jobRow } from './snapshot.js';
 import type { FinalJobStatus } from './types.js';
@@ -32,7 +34,7 @@ export class Turn {
   readonly writes: Write[] = [];
   readonly sends = new Map<Order, string[]>();
   readonly releases: Release[] = [];
-  readonly events: PushEvent[] = [];
+  readonly events: Recordable[] = [];
   readonly ended: StoredOutput[] = [];
   /** When the start rate allows the next start; null when nobody waits for it. */
   wakeAt: number | null = null;
@@ -59,8 +61,10 @@ export class Turn {
     const step = stepJob(job.state, job.tally, rulesOf(job, this.#deps.config), event);
     if (step.job !== job.state) {
       if (step.job.status !== job.state.status) job.updatedAt = this.#deps.clock.now();
+      const told = step.job.phase === job.state.phase || step.effects.some(({ type }) => type === 'announce');
       job.state = step.job;
       this.saveJob();
+      if (!told) this.events.push(jobChanged(job));
     }
     for (const effect of step.effects) this.#carryOut(effect);
   }
@@ -79,6 +83,9 @@ export class Turn {
     if (node !== before) {
       job.setNode(name, node);
       this.saveNode(name, node);
+      if (node.status !== before.status && !effects.some(tellsStatus)) {
+        this.events.push(jobNodeChanged(job, name, node));
+      }
       if (node.status === 'running' && before.status !== 'running') this.started = true;
       if (isFinal(node.status)) {
         this.ended.push(
@@ -109,8 +116,7 @@ export class Turn {
   announce(name: PushEventName, data: Readonly<Record<string, unknown>>): void {
     const { job } = this;
     job.seq += 1;
-    job.lastEventAt = Math.max(job.lastEventAt, this.#deps.clock.now());
-    this.events.push({ seq: job.seq, name, at: job.lastEventAt, data });
+    this.events.push(feedEvent(job, job.seq, name, data));
   }
 
   saveJob(): void {
@@ -136,6 +142,7 @@ export class Turn {
     job.updatedAt = this.#deps.clock.now();
     this.stepUnfinished({ type: 'close', ending: 'crashed' });
     this.saveJob();
+    this.events.push(jobChanged(job));
   }
 
   #carryOut(effect: JobEffect): void {
@@ -181,6 +188,11 @@ export class Turn {
     if (names === undefined) this.sends.set(order, [name]);
     else names.push(name);
   }
+}
+
+/** Announcements from which the node's new status is known. */
+function tellsStatus(effect: JobNodeEffect): boolean {
+  return effect.type === 'announce' && effect.name !== 'rehab';
 }
 
 /** What this node speaks; our own dialect until it is known. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { open, type Store } from '@muster/store';
+import { type CommitReport, open, type Store } from '@muster/store';
 import { ManualClock } from '@muster/wire';
 import pg from 'pg';
 import type { PushEvent, PushEventName } from '../../src/push/ports.js';
@@ -21,12 +21,12 @@ export interface TestStore {
   close(): Promise<void>;
 }
 
-export async function openTestStore(): Promise<TestStore> {
+export async function openTestStore(observe: (report: CommitReport) => void = () => {}): Promise<TestStore> {
   const clock = new ManualClock();
   const url = process.env.MUSTER_TEST_DATABASE_URL;
   if (url === undefined) {
     const directory = mkdtempSync(join(tmpdir(), 'muster-push-'));
-    const store = await open({ kind: 'sqlite', path: join(directory, 'muster.db') }, { clock });
+    const store = await open({ kind: 'sqlite', path: join(directory, 'muster.db') }, { clock, observe });
     return {
       store,
       clock,
@@ -40,7 +40,7 @@ export async function openTestStore(): Promise<TestStore> {
   await administer(url, `create database ${name}`);
   const own = new URL(url);
   own.pathname = name;
-  const store = await open({ kind: 'postgres', url: own.href }, { clock });
+  const store = await open({ kind: 'postgres', url: own.href }, { clock, observe });
   return {
     store,
     clock,
@@ -118,7 +118,6 @@ export function pushEvent(
   seq: number,
   name: PushEventName,
   data: Readonly<Record<string, unknown>> = {},
-  at = 0,
-): PushEvent {
-  return { seq, name, at, data };
+): Pick<PushEvent, 'seq' | 'name' | 'data'> {
+  return { seq, name, data };
 }

@@ -13,6 +13,7 @@ import { searchNodes } from '../../src/nodes/search.js';
 import type { ClaimResult, JobPort, NodeRegistry, NodeView } from '../../src/nodes/types.js';
 import { createPush } from '../../src/push/index.js';
 import { openTestStore, type TestStore } from './push-rows.js';
+import { openRecorder } from './recorder.js';
 
 /**
  * The HTTP side of push jobs with a real store, gate and controller. Only the nodes are played: each does what its
@@ -207,8 +208,10 @@ export async function startPushServer(
   const metrics = new Metrics();
   const logger = pino({ level: 'silent' });
   let ids = 0;
+  const recorder = await openRecorder(store, clock);
   const auth = createAuth({
     store,
+    recorder,
     clock,
     random: (size) => crypto.getRandomValues(new Uint8Array(size)),
     selection: {
@@ -224,6 +227,7 @@ export async function startPushServer(
   const streams = new EventStreams({ clock, metrics, ...(limits && { limits }) });
   const push = createPush({
     store,
+    recorder,
     clock,
     logger,
     config,
@@ -255,6 +259,7 @@ export async function startPushServer(
       storeOk: true,
       nodes: 0,
       jobs: push.controller.liveJobs(),
+      eventClients: 0,
     }),
     version: '0',
     bodyLimit: config.http.body_limit,

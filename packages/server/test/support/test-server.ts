@@ -40,6 +40,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       http: '127.0.0.1:0',
       heartbeat: 'tcp://127.0.0.1:0',
       command: 'tcp://127.0.0.1:0',
+      stomp: '127.0.0.1:0',
       'log-level': 'silent',
       ...(database.url === undefined ? {} : { 'database-url': database.url }),
       ...flags,

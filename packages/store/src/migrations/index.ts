@@ -1,10 +1,11 @@
 import { MusterError } from '@muster/wire';
 import { type Kysely, sql } from 'kysely';
 import { nodesAndPushJobs } from './001-nodes-and-push-jobs.js';
+import { events } from './002-events.js';
 import type { Dialect, Migration } from './types.js';
 
 /** In order; versions count up by one. */
-const MIGRATIONS: readonly Migration[] = [nodesAndPushJobs];
+const MIGRATIONS: readonly Migration[] = [nodesAndPushJobs, events];
 
 /** The newest schema this code knows. */
 export const SCHEMA_VERSION = MIGRATIONS.length;

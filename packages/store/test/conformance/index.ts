@@ -1,5 +1,7 @@
 import { describe } from 'vitest';
+import { eventsSuite } from './events.js';
 import { groupCommitSuite } from './group-commit.js';
+import { migrationSuite } from './migration.js';
 import { outageSuite } from './outage.js';
 import { schemaSuite } from './schema.js';
 import { statementsSuite } from './statements.js';
@@ -11,7 +13,9 @@ export function describeStore(kind: 'sqlite' | 'postgres', make: () => Promise<H
   describe(`a ${kind} store`, () => {
     const suite = createSuite(make);
     schemaSuite(suite);
+    migrationSuite(suite);
     statementsSuite(suite);
+    eventsSuite(suite);
     groupCommitSuite(suite);
     outageSuite(suite);
     transactSuite(suite);

@@ -6,11 +6,7 @@ export const output = upsert(
   { job_id: 'text', node: 'text', stream: 'text', position: 'integer', data: 'bytes' },
   ['job_id', 'node', 'stream', 'position'],
 );
-export const event = insert(
-  'job_events',
-  { job_id: 'text', seq: 'integer', name: 'text', data: 'text', at: 'integer' },
-  ['job_id', 'seq'],
-);
+export const group = insert('groups', { org_id: 'text', name: 'text', created_at: 'integer' }, ['org_id', 'name']);
 export const audit = insert('audit', {
   org_id: 'text',
   at: 'integer',

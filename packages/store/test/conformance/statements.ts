@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { done, event, named, organization, output } from './rows.js';
+import { done, group, named, organization, output } from './rows.js';
 import { type Suite, wellFormed } from './suite.js';
 
 export function statementsSuite(suite: Suite): void {
@@ -21,10 +21,10 @@ export function statementsSuite(suite: Suite): void {
 
     test('an insert with a key leaves the row that exists', async () => {
       const store = await openStore();
-      const row = { job_id: 'j', seq: 1, data: '{}', at: 1 };
-      await store.commit([event({ ...row, name: 'first' }), event({ ...row, name: 'again' })]);
-      await store.commit([event({ ...row, name: 'again' })]);
-      expect(await store.read.selectFrom('job_events').select('name').execute()).toEqual([{ name: 'first' }]);
+      const row = { org_id: 'o', name: 'g' };
+      await store.commit([group({ ...row, created_at: 1 }), group({ ...row, created_at: 2 })]);
+      await store.commit([group({ ...row, created_at: 3 })]);
+      expect(await store.read.selectFrom('groups').select('created_at').execute()).toEqual([{ created_at: 1 }]);
     });
 
     test('an insert without a key makes a row each time, numbered in order', async () => {

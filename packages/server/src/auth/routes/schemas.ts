@@ -25,6 +25,7 @@ export const pathParams = (names: readonly string[]) =>
     Type.Object(Object.fromEntries(names.map((name) => [name, segment()]))),
   );
 export const OrgIdParams = Type.Object({ org: segment(), id: segment() });
+export const OrgNameIdParams = Type.Object({ org: segment(), name: segment(), id: segment() });
 
 /** The answer of whatever was deleted or added and has nothing to say. */
 export const Nothing = { 204: Type.Null({ description: 'Done' }) };
@@ -118,12 +119,19 @@ export const IssuedTokenAnswer = Type.Object({ ...TokenFields, uses_left: Type.I
 export const AccessTokenBody = Type.Object(
   {
     user: Type.Optional({ ...PrincipalName, description: 'The caller when absent' }),
-    ttl: Type.Optional({ ...ttl, default: 2_592_000 }),
+    ttl: Type.Optional({ ...ttl, default: AUTH_LIMITS.defaultTokenTtl }),
   },
   STRICT,
 );
 export const AccessTokenAnswer = Type.Object({ ...TokenFields, user: Type.String() });
 export const IssuedAccessTokenAnswer = Type.Object({ ...TokenFields, user: Type.String(), token: Type.String() });
+
+export const ServiceTokenBody = Type.Object(
+  { ttl: Type.Optional({ ...ttl, default: AUTH_LIMITS.defaultTokenTtl }) },
+  STRICT,
+);
+export const ServiceTokenAnswer = Type.Object({ ...TokenFields, service: Type.String() });
+export const IssuedServiceTokenAnswer = Type.Object({ ...TokenFields, service: Type.String(), token: Type.String() });
 
 const cursor = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }));
 export const AuditQuery = Type.Object(

@@ -2,9 +2,10 @@ import { MusterError } from '@muster/wire';
 import { Type } from 'typebox';
 import type { App } from '../../http/route.js';
 import type { Auth } from '../index.js';
+import { AUTH_LIMITS } from '../limits.js';
 import * as schemas from './schemas.js';
 import { requireSignature } from './users.js';
-import { accessTokenView, tokenView } from './views.js';
+import { serviceTokenView, tokenView, userTokenView } from './views.js';
 
 const tags = ['tokens'];
 
@@ -82,11 +83,12 @@ export function accessTokenRoutes(app: App, auth: Auth): void {
     },
     async (request, reply) => {
       const { caller, body } = request;
-      const { user = caller.name, ttl: ttlSeconds = 2_592_000 } = body;
+      const { user = caller.name, ttl: ttlSeconds = AUTH_LIMITS.defaultTokenTtl } = body;
       requireSignature(caller);
       if (user !== caller.name && !caller.serverAdmin) throw new MusterError('forbidden', { name: caller.name });
-      const issued = await auth.tokens.createAccessToken({ user, ttlSeconds }, caller.name);
-      return reply.code(201).send({ ...accessTokenView(issued), token: issued.token });
+      const bearer = { organization: null, name: user };
+      const issued = await auth.tokens.createAccessToken({ bearer, ttlSeconds }, caller.name);
+      return reply.code(201).send({ ...userTokenView(issued), token: issued.token });
     },
   );
 
@@ -97,13 +99,13 @@ export function accessTokenRoutes(app: App, auth: Auth): void {
       schema: {
         tags,
         operationId: 'listAccessTokens',
-        summary: 'The caller’s bearer tokens; all for server administrators',
+        summary: 'The caller’s bearer tokens; all users’ for server administrators',
         response: { 200: Type.Array(schemas.AccessTokenAnswer) },
       },
     },
     async ({ caller }) => {
-      const tokens = await auth.tokens.listAccessTokens(caller.serverAdmin ? null : caller.principalId);
-      return tokens.map(accessTokenView);
+      const tokens = await auth.tokens.listUserTokens(caller.serverAdmin ? null : caller.principalId);
+      return tokens.map(userTokenView);
     },
   );
 
@@ -121,7 +123,69 @@ export function accessTokenRoutes(app: App, auth: Auth): void {
     },
     async (request, reply) => {
       const { caller, params } = request;
-      await auth.tokens.removeAccessToken(caller.serverAdmin ? null : caller.principalId, params.id, caller.name);
+      await auth.tokens.removeUserToken(caller.serverAdmin ? null : caller.principalId, params.id, caller.name);
+      return reply.code(204).send(null);
+    },
+  );
+}
+
+/** Access tokens of services: what runs unattended, such as a relay, should not run in a person's name. */
+export function serviceTokenRoutes(app: App, auth: Auth): void {
+  app.post(
+    '/organizations/:org/services/:name/access_tokens',
+    {
+      config: { permission: 'org:admin' },
+      schema: {
+        tags,
+        operationId: 'createServiceToken',
+        summary: 'Make a bearer token for a service; it is shown this once',
+        description: 'Needs a signed request.',
+        params: schemas.OrgNameParams,
+        body: schemas.ServiceTokenBody,
+        response: { 201: schemas.IssuedServiceTokenAnswer },
+      },
+    },
+    async (request, reply) => {
+      const { caller, organization, params } = request;
+      const { ttl: ttlSeconds = AUTH_LIMITS.defaultTokenTtl } = request.body;
+      requireSignature(caller);
+      const bearer = { organization, name: params.name };
+      const issued = await auth.tokens.createAccessToken({ bearer, ttlSeconds }, caller.name);
+      return reply.code(201).send({ ...serviceTokenView(issued), token: issued.token });
+    },
+  );
+
+  app.get(
+    '/organizations/:org/services/:name/access_tokens',
+    {
+      config: { permission: 'org:admin' },
+      schema: {
+        tags,
+        operationId: 'listServiceTokens',
+        summary: 'The service’s bearer tokens that have not expired',
+        params: schemas.OrgNameParams,
+        response: { 200: Type.Array(schemas.ServiceTokenAnswer) },
+      },
+    },
+    async ({ organization, params }) =>
+      (await auth.tokens.listServiceTokens(organization, params.name)).map(serviceTokenView),
+  );
+
+  app.delete(
+    '/organizations/:org/services/:name/access_tokens/:id',
+    {
+      config: { permission: 'org:admin' },
+      schema: {
+        tags,
+        operationId: 'deleteServiceToken',
+        summary: 'Make a service’s bearer token useless',
+        params: schemas.OrgNameIdParams,
+        response: schemas.Nothing,
+      },
+    },
+    async (request, reply) => {
+      const { organization, params, caller } = request;
+      await auth.tokens.removeServiceToken(organization, params.name, params.id, caller.name);
       return reply.code(204).send(null);
     },
   );

@@ -34,8 +34,16 @@ export function tokenView({ id, usesLeft, expiresAt, createdBy, createdAt }: Enr
   };
 }
 
-export function accessTokenView({ id, user, expiresAt, createdBy, createdAt }: AccessTokenView) {
-  return { id, user, expires_at: time(expiresAt), created_by: createdBy, created_at: time(createdAt) };
+function accessTokenTimes({ id, expiresAt, createdBy, createdAt }: AccessTokenView) {
+  return { id, expires_at: time(expiresAt), created_by: createdBy, created_at: time(createdAt) };
+}
+
+export function userTokenView(token: AccessTokenView) {
+  return { ...accessTokenTimes(token), user: token.bearer };
+}
+
+export function serviceTokenView(token: AccessTokenView) {
+  return { ...accessTokenTimes(token), service: token.bearer };
 }
 
 export function auditView({ id, at, actor, action, target, outcome, detail }: StoredAuditEntry) {

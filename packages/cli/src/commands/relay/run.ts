@@ -1,0 +1,134 @@
+import { createPrivateKey, type KeyObject, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { RelayOptions, RelayRun } from '@muster/fabric/relay';
+import { MusterError, signLogin, systemClock } from '@muster/wire';
+import { parseDuration } from '../../duration.js';
+import type { Call } from '../../shell.js';
+
+export interface RelayFlags {
+  readonly upstream?: string;
+  readonly listen?: readonly string[];
+  readonly login?: string;
+  readonly passcode?: string;
+  readonly passcodeFile?: string;
+  readonly key?: string;
+  readonly anonymous?: boolean;
+  readonly virtualHost?: string;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly ca?: string;
+  readonly insecure?: boolean;
+  readonly workers?: string;
+  readonly status?: string;
+  readonly retry?: string;
+  readonly sendTimeout?: string;
+  readonly heartBeat?: string;
+  readonly maxEvent?: string;
+  readonly maxQueued?: string;
+  readonly logLevel: string;
+}
+
+const MOST_WORKERS = 64;
+const MOST_EVENT_BYTES = 1024 * 1024;
+const MOST_QUEUED_BYTES = 1024 * 1024 * 1024;
+const NONCE_BYTES = 16;
+
+export async function runRelay(call: Call<RelayFlags>): Promise<number> {
+  const { createRelayLogger, runRelayProcess } = await import('@muster/fabric/relay');
+  const { options, world } = call;
+  const stopping = new Promise<void>((resolve) => {
+    const done = world.onSignal(['SIGINT', 'SIGTERM'], () => {
+      // A second signal ends the process at once, as the system does by default.
+      done();
+      resolve();
+    });
+  });
+  const run: RelayRun = {
+    options: relayOptions(call),
+    workers: wholeNumber('--workers', options.workers, MOST_WORKERS) ?? 1,
+    status: options.status,
+    env: world.env,
+    stopping,
+  };
+  const logger = createRelayLogger(options.logLevel);
+  return runRelayProcess(run, { clock: systemClock, log: logger, random: Math.random });
+}
+
+function relayOptions({ options, world }: Call<RelayFlags>): RelayOptions {
+  const text = (file: string | undefined) => (file === undefined ? undefined : readText(resolve(world.cwd, file)));
+  const [cert, key, ca] = [text(options.tlsCert), text(options.tlsKey), text(options.ca)];
+  const eventBytes = wholeNumber('--max-event', options.maxEvent, MOST_EVENT_BYTES);
+  const outletBytes = wholeNumber('--max-queued', options.maxQueued, MOST_QUEUED_BYTES);
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new MusterError('usage', { reason: '--tls-cert and --tls-key go together' });
+  }
+  return {
+    upstream: options.upstream,
+    listen: options.listen ?? ['127.0.0.1:61613'],
+    login: options.login,
+    passcode: passcodeOf(options, world),
+    anonymous: options.anonymous === true,
+    insecure: options.insecure === true,
+    ...(options.virtualHost !== undefined && { virtualHost: options.virtualHost }),
+    ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
+    ...(ca !== undefined && { ca }),
+    ...(options.retry !== undefined && { retryMs: milliseconds(options.retry) }),
+    ...(options.sendTimeout !== undefined && { sendMs: milliseconds(options.sendTimeout) }),
+    ...(options.heartBeat !== undefined && { heartBeatMs: milliseconds(options.heartBeat) }),
+    ...(eventBytes !== undefined && { eventBytes }),
+    ...(outletBytes !== undefined && { outletBytes }),
+  };
+}
+
+/** Of the flags one at most; then MUSTER_TOKEN. Undefined: there is none. */
+function passcodeOf(options: RelayFlags, world: Call<RelayFlags>['world']): (() => string) | undefined {
+  const { passcode, passcodeFile, key, login = '' } = options;
+  const given = [passcode, passcodeFile, key].filter((flag) => flag !== undefined);
+  if (given.length > 1) throw new MusterError('usage', { reason: 'give one of --passcode, --passcode-file and --key' });
+  if (passcode !== undefined) return () => passcode;
+  if (passcodeFile !== undefined) {
+    const path = resolve(world.cwd, passcodeFile);
+    readText(path);
+    // Again at each attempt: tokens expire and are replaced.
+    return () => readText(path).trim();
+  }
+  if (key !== undefined) {
+    const privateKey = readKey(resolve(world.cwd, key));
+    return () =>
+      signLogin({ login, timestampMs: world.now(), nonce: randomBytes(NONCE_BYTES).toString('hex') }, privateKey);
+  }
+  const token = world.env.MUSTER_TOKEN;
+  return token === undefined || token === '' ? undefined : () => token;
+}
+
+function readKey(path: string): KeyObject {
+  const pem = readText(path);
+  try {
+    return createPrivateKey(pem);
+  } catch (error) {
+    throw new MusterError('usage', { reason: `${path} is not a private key` }, { cause: error });
+  }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new MusterError('usage', { reason: `cannot read ${path}: ${reason}` }, { cause: error });
+  }
+}
+
+function milliseconds(duration: string): number {
+  const seconds = parseDuration(duration);
+  if (seconds <= 0) throw new MusterError('usage', { reason: `'${duration}' must be longer than nothing` });
+  return seconds * 1000;
+}
+
+function wholeNumber(flag: string, text: string | undefined, most: number): number | undefined {
+  if (text === undefined) return undefined;
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number >= 1 && number <= most) return number;
+  throw new MusterError('usage', { reason: `${flag} must be a whole number from 1 to ${most}, got '${text}'` });
+}

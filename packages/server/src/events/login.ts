@@ -1,0 +1,175 @@
+import type { Authority, EventAccess, Login, Revoked } from '@muster/fabric';
+import { type Clock, isLoginTimely, LIMITS, MusterError, readLoginSignature, verifyLogin } from '@muster/wire';
+import type { Audit } from '../auth/audit.js';
+import { secretHash } from '../auth/changes.js';
+import { ORGANIZATION_NAME, PRINCIPAL_NAME } from '../auth/names.js';
+import type { AuthRepository, Candidate } from '../auth/repository.js';
+import type { Identity, Organization } from '../auth/types.js';
+import { eventAccess } from './access.js';
+import { type Credential, type Grounds, HeldLogins, rightsIn } from './held-logins.js';
+import { EVENT_LIMITS } from './limits.js';
+import { Nonces } from './nonces.js';
+
+export interface EventAuthorityDeps {
+  readonly repository: AuthRepository;
+  readonly audit: Audit;
+  readonly clock: Clock;
+  readonly log: { warn(detail: object, message: string): void };
+  readonly observe: (outcome: 'accepted' | 'refused') => void;
+}
+
+/** Why a login is refused; goes to the audit, and never to who tried. */
+type Refusal =
+  | 'not ORG/NAME'
+  | 'no such organization'
+  | 'not in the organization'
+  | 'unknown token'
+  | 'token expired'
+  | 'token of somebody else'
+  | 'untimely signature'
+  | 'invalid signature'
+  | 'repeated signature';
+
+interface Refused {
+  readonly refused: Refusal;
+  readonly organization: Organization | null;
+}
+
+interface Proven {
+  readonly refused: null;
+  readonly grounds: Grounds;
+  readonly access: EventAccess;
+}
+
+type Verdict = Refused | (Proven & { readonly stamp: number });
+
+const LOGIN = new RegExp(`^(${ORGANIZATION_NAME.slice(1, -1)})/(${PRINCIPAL_NAME.slice(1, -1)})$`);
+
+/** Attempts to judge a login between two changes of identities. */
+const ATTEMPTS = 5;
+
+/**
+ * Logins to the event fabric: `ORG/NAME` and an access token of that user or service, or a login signed by a key of
+ * that user, node or service. Whatever is wrong, who tries hears the same words, after the same time at least.
+ */
+export class EventAuthority implements Authority {
+  readonly #deps: EventAuthorityDeps;
+  readonly #held: HeldLogins;
+  readonly #nonces = new Nonces({ perPrincipal: EVENT_LIMITS.noncesPerPrincipal, all: EVENT_LIMITS.nonces });
+  #pending = 0;
+
+  constructor(deps: EventAuthorityDeps) {
+    this.#deps = deps;
+    const failed = (error: unknown) => deps.log.warn({ err: error }, 'logins could not be looked at after a change');
+    this.#held = new HeldLogins({ repository: deps.repository, clock: deps.clock, failed });
+  }
+
+  onRevoked(listener: (revoked: Revoked) => void): () => void {
+    return this.#held.onRevoked(listener);
+  }
+
+  stop(): void {
+    this.#held.stop();
+  }
+
+  /** @throws MusterError `login_refused`, `too_busy`. */
+  async login(login: string, passcode: string, { remote }: { readonly remote: string }): Promise<Login> {
+    const { clock, observe } = this.#deps;
+    const began = clock.now();
+    const verdict = await this.#judge(login, passcode);
+    observe(verdict.refused === null ? 'accepted' : 'refused');
+    if (verdict.refused === null) {
+      const { credential } = verdict.grounds;
+      const expiresMs = credential.kind === 'token' ? credential.expiresMs : null;
+      return { access: verdict.access, expiresMs, stamp: verdict.stamp };
+    }
+    const { refused: reason, organization } = verdict;
+    this.#deps.audit.denied('stranger', {
+      orgId: organization?.id ?? null,
+      actor: login.slice(login.indexOf('/') + 1),
+      action: 'access.denied',
+      target: 'stomp',
+      detail: { code: 'login_refused', reason, address: remote },
+    });
+    const rest = EVENT_LIMITS.refusalMs - (clock.now() - began);
+    await new Promise<void>((resolve) => clock.after(Math.min(Math.max(rest, 0), EVENT_LIMITS.refusalMs), resolve));
+    throw new MusterError('login_refused');
+  }
+
+  async #judge(login: string, passcode: string): Promise<Verdict> {
+    const limit = EVENT_LIMITS.pendingLogins;
+    if (this.#pending >= limit) throw new MusterError('too_busy', { what: 'logins', limit });
+    this.#pending++;
+    try {
+      for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+        const { changes } = this.#held;
+        const verdict = await this.#verify(login, passcode);
+        // What was read may be what a change has replaced.
+        if (changes === this.#held.changes) return this.#accept(verdict, passcode);
+      }
+      throw new MusterError('too_busy', { what: 'changes of identities', limit: ATTEMPTS });
+    } finally {
+      this.#pending--;
+    }
+  }
+
+  /** A signature is used up here, when nothing can be in its way any more. */
+  #accept(verdict: Refused | Proven, passcode: string): Verdict {
+    if (verdict.refused !== null) return verdict;
+    const { grounds, access } = verdict;
+    const signed = grounds.credential.kind === 'key' ? readLoginSignature(passcode) : null;
+    if (signed !== null) {
+      const ends = signed.timestampMs + LIMITS.loginSkewMs;
+      if (!this.#nonces.use(grounds.identity.principalId, signed.nonce, ends, this.#deps.clock.now())) {
+        return { refused: 'repeated signature', organization: grounds.organization };
+      }
+    }
+    return { ...verdict, stamp: this.#held.hold(grounds, access) };
+  }
+
+  async #verify(login: string, passcode: string): Promise<Refused | Proven> {
+    const { repository } = this.#deps;
+    const [, orgName = '', name = ''] = LOGIN.exec(login) ?? [];
+    if (name === '') return { refused: 'not ORG/NAME', organization: null };
+    const organization = await repository.organization(orgName);
+    if (organization === undefined) return { refused: 'no such organization', organization: null };
+    const members = (await repository.candidates(organization.id, name)).filter(({ member }) => member);
+    const proven = members.length === 0 ? 'not in the organization' : await this.#prove(login, passcode, members);
+    if (typeof proven === 'string') return { refused: proven, organization };
+    const grounds = { organization, ...proven };
+    return {
+      refused: null,
+      grounds,
+      access: eventAccess(proven.identity, organization, await rightsIn(repository, organization.id)),
+    };
+  }
+
+  async #prove(
+    login: string,
+    passcode: string,
+    members: readonly Candidate[],
+  ): Promise<Omit<Grounds, 'organization'> | Refusal> {
+    const { repository, clock } = this.#deps;
+    const signed = readLoginSignature(passcode);
+    if (signed === null) {
+      const hash = secretHash(passcode);
+      const bearer = await repository.bearer(hash);
+      if (bearer === undefined) return 'unknown token';
+      if (bearer.expiresAt <= clock.now()) return 'token expired';
+      const owner = members.find(({ principalId }) => principalId === bearer.principalId);
+      if (owner === undefined) return 'token of somebody else';
+      return proven(owner, { kind: 'token', hash, expiresMs: bearer.expiresAt });
+    }
+    if (!isLoginTimely(signed, clock.now())) return 'untimely signature';
+    for (const member of members) {
+      const found = member.keys.find(({ key }) => verifyLogin(login, signed, key));
+      if (found !== undefined) return proven(member, { kind: 'key', pem: found.pem });
+    }
+    return 'invalid signature';
+  }
+}
+
+function proven({ principalId, type, name, serverAdmin }: Candidate, credential: Credential) {
+  const identity: Identity = { principalId, type, name, serverAdmin, publicKey: null };
+  return { identity, credential };
+}

@@ -1,0 +1,161 @@
+import type { Schema, Store } from '@muster/store';
+import type { Clock, Timer } from '@muster/wire';
+import type { Transaction } from 'kysely';
+import { LOG_LIMITS } from './log-limits.js';
+import type { Recorder } from './recorder.js';
+
+export interface RetentionDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly recorder: Recorder;
+  /** Events older than this go. */
+  readonly keepMs: number;
+  /** Beyond this size the oldest events go, however young. */
+  readonly maxBytes: number;
+  /** A round failed; the next one tries again. */
+  readonly failed: (error: unknown) => void;
+}
+
+interface Pruned {
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+/**
+ * Keeps the log bounded in age and size. What an unfinished job's feed shows stays: it is replayed from its start, and
+ * events are numbered on from the last one.
+ */
+export class Retention {
+  readonly #deps: RetentionDeps;
+  /** What the log held when it was last counted, and how much had been recorded by then. */
+  #counted = 0;
+  #countedAt = 0;
+  #prunedThrough = 0;
+  #timer: Timer | null = null;
+  #round: Promise<void> | null = null;
+  #stopped = false;
+
+  constructor(deps: RetentionDeps) {
+    this.#deps = deps;
+  }
+
+  /** Position after which nothing was pruned. */
+  get prunedThrough(): number {
+    return this.#prunedThrough;
+  }
+
+  /** Bytes of all events that are kept. */
+  get size(): number {
+    return this.#counted + this.#deps.recorder.bytes - this.#countedAt;
+  }
+
+  async load(): Promise<void> {
+    const mark = await this.#deps.store.read
+      .selectFrom('event_marks')
+      .select('position')
+      .where('name', '=', 'pruned')
+      .executeTakeFirst();
+    this.#prunedThrough = mark?.position ?? 0;
+    await this.#count();
+  }
+
+  start(): void {
+    this.#timer = this.#deps.clock.after(LOG_LIMITS.pruneEveryMs, () => {
+      this.#round = this.prune()
+        .catch(this.#deps.failed)
+        .then(() => {
+          if (!this.#stopped) this.start();
+        });
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    await this.#round;
+  }
+
+  /** One round, in transactions of bounded size. @throws MusterError `store_unavailable` */
+  async prune(): Promise<void> {
+    const { clock, keepMs, maxBytes } = this.#deps;
+    const oldest = clock.now() - keepMs;
+    while (!this.#stopped && (await this.#delete(oldest, Number.POSITIVE_INFINITY)).rows > 0);
+    if (this.size <= maxBytes) return;
+    // Organizations that were deleted took their events with them.
+    await this.#count();
+    while (!this.#stopped && this.size > maxBytes) {
+      const { rows } = await this.#delete(Number.MAX_SAFE_INTEGER, this.size - maxBytes);
+      if (rows === 0) return;
+    }
+  }
+
+  /** The oldest rows whose events are all from before `before`, until so many bytes are gone. */
+  async #delete(before: number, excess: number): Promise<Pruned> {
+    const { store, recorder } = this.#deps;
+    const pruned = await store.transact(async (trx) => {
+      const rows = await oldestRows(trx, before, Math.min(excess, LOG_LIMITS.pruneBytes));
+      if (rows.length === 0) return { rows: 0, bytes: 0 };
+      const firsts = rows.map(({ first }) => first);
+      const through = rows.reduce((greatest, { last }) => Math.max(greatest, last), this.#prunedThrough);
+      // Before they are gone: whoever reads meanwhile must not take what is missing for all there was.
+      this.#prunedThrough = through;
+      await trx.deleteFrom('event_log').where('first', 'in', firsts).execute();
+      await recorder.mark(trx);
+      await trx
+        .insertInto('event_marks')
+        .values({ name: 'pruned', position: through })
+        .onConflict((conflict) => conflict.column('name').doUpdateSet({ position: through }))
+        .execute();
+      return { rows: rows.length, bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0) };
+    });
+    this.#counted -= pruned.bytes;
+    return pruned;
+  }
+
+  async #count(): Promise<void> {
+    const { store, recorder } = this.#deps;
+    const recorded = recorder.bytes;
+    const { bytes } = await store.read
+      .selectFrom('event_log')
+      .select((row) => row.fn.sum<number | null>('bytes').as('bytes'))
+      .executeTakeFirstOrThrow();
+    this.#counted = Number(bytes ?? 0);
+    this.#countedAt = recorded;
+  }
+}
+
+interface PrunableRow {
+  readonly first: number;
+  readonly last: number;
+  readonly bytes: number;
+}
+
+async function oldestRows(trx: Transaction<Schema>, before: number, bytes: number): Promise<PrunableRow[]> {
+  const rows = await trx
+    .selectFrom('event_log')
+    .select(['first', 'last', 'bytes'])
+    .where('at_last', '<', before)
+    .where((row) =>
+      row.or([
+        row('subject', 'is', null),
+        row.not(
+          row.exists(
+            row
+              .selectFrom('jobs')
+              .select('jobs.id')
+              .whereRef('jobs.id', '=', 'event_log.subject')
+              .where('jobs.phase', '!=', 'finished'),
+          ),
+        ),
+      ]),
+    )
+    .orderBy('at_last')
+    .limit(LOG_LIMITS.pruneRows)
+    .execute();
+  let size = 0;
+  const end = rows.findIndex((row) => {
+    size += row.bytes;
+    return size >= bytes;
+  });
+  return end < 0 ? rows : rows.slice(0, end + 1);
+}

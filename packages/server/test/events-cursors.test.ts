@@ -1,0 +1,71 @@
+import type { Cursor } from '@muster/fabric';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { cursorsConformance } from '../../fabric/test/support/ports-conformance.js';
+import { type IsMember, StoredCursors } from '../src/events/cursors.js';
+import { type Directory, openDirectory } from './support/directory.js';
+
+const cursorsOf = ({ store, auth }: Directory, isMember: IsMember = async () => true) =>
+  new StoredCursors(store, async (name) => (await auth.repository.organization(name))?.id, isMember);
+
+cursorsConformance('the database', async () => {
+  const directory = await openDirectory();
+  await directory.auth.organizations.create('other', 'me');
+  return { cursors: cursorsOf(directory), org: 'default', otherOrg: 'other', end: () => directory.close() };
+});
+
+let directory: Directory;
+let cursors: StoredCursors;
+beforeAll(async () => {
+  directory = await openDirectory();
+  cursors = cursorsOf(directory);
+});
+afterAll(() => directory.close());
+
+const cursor = (org: string, name: string): Cursor => ({
+  org,
+  principal: `${org}/${name}`,
+  name: 'inbox',
+  through: 1,
+  acknowledged: [],
+  selector: '',
+  savedMs: 0,
+});
+
+it('the cursors of a user go with the user, in every organization, and nobody else’s', async () => {
+  const second = await directory.auth.organizations.create('second', 'me');
+  await directory.addUser('leaving');
+  await directory.auth.organizations.addMember(second, 'leaving', 'me');
+  await cursors.save([cursor('default', 'leaving'), cursor('second', 'leaving'), cursor('default', 'staying')]);
+  await directory.auth.principals.removeUser('leaving', 'me');
+  expect(await cursors.list('second')).toEqual([]);
+  expect(await cursors.list('default')).toEqual([cursor('default', 'staying')]);
+});
+
+it('the cursors of who leaves an organization go, those elsewhere stay', async () => {
+  const third = await directory.auth.organizations.create('third', 'me');
+  await directory.addUser('wandering');
+  await directory.auth.organizations.addMember(third, 'wandering', 'me');
+  await cursors.save([cursor('third', 'wandering'), cursor('default', 'wandering')]);
+  await directory.auth.organizations.removeMember(third, 'wandering', 'me');
+  expect(await cursors.list('third')).toEqual([]);
+  expect(await cursors.load(cursor('default', 'wandering'))).not.toBeNull();
+});
+
+it('nothing is kept for who is not in the organization any more', async () => {
+  const kept = cursorsOf(directory, async (_, name) => name === 'staying');
+  await kept.save([cursor('default', 'removed'), cursor('default', 'staying')]);
+  expect(await kept.load(cursor('default', 'removed'))).toBeNull();
+  expect(await kept.load(cursor('default', 'staying'))).not.toBeNull();
+});
+
+it('nothing is kept for an organization that is gone', async () => {
+  const passing = await directory.auth.organizations.create('passing', 'me');
+  await cursors.save([cursor('passing', 'alice')]);
+  await directory.auth.organizations.remove(passing, 'me');
+  await cursors.save([cursor('passing', 'alice')]);
+  expect(await cursors.load(cursor('passing', 'alice'))).toBeNull();
+  expect(await cursors.list('passing')).toEqual([]);
+  expect(await cursors.delete(cursor('passing', 'alice'))).toBe(false);
+  await directory.auth.organizations.create('passing', 'me');
+  expect(await cursors.list('passing')).toEqual([]);
+});

@@ -1,0 +1,96 @@
+import { header } from '@muster/fabric';
+import { describe, expect, it } from 'vitest';
+import { ORG, useEventServer } from './support/event-server.js';
+import { sharedKey } from './support/personas.js';
+import type { Client } from './support/signed-client.js';
+
+const events = useEventServer();
+const { as } = events;
+const { privateKey } = sharedKey();
+
+describe('future events', () => {
+  const SCHEDULED = `${ORG}/events/scheduled`;
+  const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
+  const later = async (user: string, type: string, at: string) =>
+    header(await (await as(user)).publish(type, [['at', at]], 'x'), 'scheduled') ?? '';
+
+  it('are published when they are due', async () => {
+    const reader = await as('bob');
+    await reader.subscribe("type LIKE 'due%'");
+    await later('alice', 'due.later', inSeconds(1));
+    await (await as('alice')).publish('due.now');
+    expect(await reader.types(2)).toEqual(['due.now', 'due.later']);
+  });
+
+  it('are listed: one’s own, for admins all', async () => {
+    const at = inSeconds(3600);
+    const [mine, theirs] = [await later('alice', 'mine', at), await later('bob', 'theirs', at)];
+    const list = async (client: Client) => (await client.get(SCHEDULED)).body as { id: string }[];
+    expect(await list(events.api.as({ name: 'alice', privateKey }))).toEqual([
+      expect.objectContaining({
+        id: mine,
+        type: 'mine',
+        source: 'default/alice',
+        at,
+        attributes: [{ name: 'type', value: 'mine' }],
+        size: 1,
+      }),
+    ]);
+    expect((await list(events.api)).map(({ id }) => id)).toEqual([mine, theirs]);
+    for (const id of [mine, theirs]) expect((await events.api.delete(`${SCHEDULED}/${id}`)).status).toBe(204);
+    expect(await list(events.api)).toEqual([]);
+  });
+
+  it('are taken back by their owner or an admin, by nobody else', async () => {
+    const id = await later('alice', 'mine', inSeconds(3600));
+    expect((await events.api.as({ name: 'bob', privateKey }).delete(`${SCHEDULED}/${id}`)).status).toBe(404);
+    expect((await events.api.as({ name: 'alice', privateKey }).delete(`${SCHEDULED}/${id}`)).status).toBe(204);
+    expect((await events.api.delete(`${SCHEDULED}/${id}`)).status).toBe(404);
+  });
+});
+
+describe('durable subscriptions', () => {
+  const DURABLE = `${ORG}/events/durable`;
+
+  it('go on where they were, and are listed and deleted by who has them or an admin', async () => {
+    const durable = [
+      ['durable', 'inbox'],
+      ['ack', 'client-individual'],
+    ] as const;
+    const first = await as('bob');
+    await first.subscribe("type = 'mail'", durable);
+    const sender = await as('alice');
+    await sender.publish('mail', [['n', '1']]);
+    const ack = header(await first.event(), 'ack') ?? '';
+    await first.ask('ACK', [['id', ack]]);
+    await first.close();
+    await sender.publish('mail', [['n', '2']]);
+    const second = await as('bob');
+    await second.subscribe("type = 'mail'", durable);
+    expect(header(await second.event(), 'n')).toBe('2');
+    await second.close();
+
+    const listed = async (client: Client) => (await client.get(DURABLE)).body;
+    expect(await listed(events.api)).toEqual([
+      expect.objectContaining({ principal: 'bob', name: 'inbox', selector: "type = 'mail'" }),
+    ]);
+    expect(await listed(events.api.as({ name: 'alice', privateKey }))).toEqual([]);
+    expect((await events.api.as({ name: 'alice', privateKey }).delete(`${DURABLE}/bob/inbox`)).status).toBe(404);
+    expect((await events.api.as({ name: 'bob', privateKey }).delete(`${DURABLE}/bob/inbox`)).status).toBe(204);
+    expect(await listed(events.api)).toEqual([]);
+  });
+
+  it('go with who has them, also while they are followed', async () => {
+    await events.create('/users', 'leaving', { organization: 'default' });
+    const client = await as('leaving');
+    await client.subscribe('', [
+      ['durable', 'inbox'],
+      ['ack', 'client'],
+    ]);
+    await events.api.delete(`${ORG}/users/leaving`);
+    await client.error();
+    // What the end of the subscription has left to be saved is dealt with then.
+    await events.restart();
+    expect((await events.api.get(DURABLE)).body).not.toContainEqual(expect.objectContaining({ principal: 'leaving' }));
+  });
+});

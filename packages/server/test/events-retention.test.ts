@@ -1,0 +1,178 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createEvents, type Events } from '../src/events/index.js';
+import { LOG_LIMITS } from '../src/events/log-limits.js';
+import { saveJob } from '../src/push/repository.js';
+import { loggedEvents, ORG, something } from './support/event-log.js';
+import { jobId, jobRow, openTestStore, type TestStore } from './support/push-rows.js';
+
+/** The log is bounded in age and in size. */
+
+const DAY = 86_400_000;
+let given: TestStore;
+let events: Events;
+/** Within a read of the log. */
+let meanwhile = async () => {};
+const warnings: string[] = [];
+
+beforeEach(async () => {
+  meanwhile = async () => {};
+  given = await openTestStore();
+  events = await open();
+});
+afterEach(async () => {
+  await events.stop();
+  await given.close();
+  expect(warnings.splice(0)).toEqual([]);
+});
+
+async function open(settings: { keep?: number; max_bytes?: number } = {}): Promise<Events> {
+  const opened = createEvents({
+    store: given.store,
+    clock: given.clock,
+    logger: {
+      warn: (_details, message) => warnings.push(message),
+      error: (_details, message) => warnings.push(message),
+    },
+    config: {
+      events: { keep: 86_400, max_bytes: 1_048_576, max_size: 4096, outlet_bytes: 0, max_scheduled: 0, ...settings },
+    },
+    organizationId: async () => {
+      await meanwhile();
+      return ORG.id;
+    },
+  });
+  await opened.load();
+  return opened;
+}
+
+const types = async () => (await loggedEvents(given.store)).map(({ type }) => type);
+const tell = (type: string, about: Parameters<typeof something>[1] = {}) =>
+  events.recorder.commit([], [something(type, about)]);
+const large = { body: 'x'.repeat(300_000) };
+
+test('events older than they are kept go', async () => {
+  await tell('old');
+  given.clock.advance(DAY);
+  await tell('new');
+  given.clock.advance(1);
+  await events.retention.prune();
+  expect(await types()).toEqual(['new']);
+});
+
+test('what stands in one row with a newer event stays with it', async () => {
+  const { recorder } = events;
+  const now = given.clock.now();
+  await Promise.all([
+    recorder.persist([], [something('old')], now - 2 * DAY),
+    recorder.persist([], [something('new')], now),
+  ]);
+  await events.retention.prune();
+  expect(await types()).toEqual(['old', 'new']);
+});
+
+test('more rows than one transaction deletes go in one round', async () => {
+  for (let index = 0; index < 3; index++) {
+    const subjects = Array.from({ length: LOG_LIMITS.pruneRows }, (_, number) => `${index}-${number}`);
+    await events.recorder.commit(
+      [],
+      subjects.map((subject) => something('t', { subject })),
+    );
+  }
+  given.clock.advance(2 * DAY);
+  await events.retention.prune();
+  expect(await types()).toEqual([]);
+});
+
+test('the events of an unfinished job stay as long as it runs', async () => {
+  const [running, finished] = [jobId(1), jobId(2)];
+  await given.store.commit([
+    saveJob(jobRow({ id: running, phase: 'running' })),
+    saveJob(jobRow({ id: finished, phase: 'finished', status: 'complete' })),
+  ]);
+  await tell('of the running job', { subject: running });
+  await tell('of the finished job', { subject: finished });
+  given.clock.advance(2 * DAY);
+  await events.retention.prune();
+  expect(await types()).toEqual(['of the running job']);
+  await given.store.commit([saveJob(jobRow({ id: running, phase: 'finished', status: 'complete' }))]);
+  await events.retention.prune();
+  expect(await types()).toEqual([]);
+});
+
+test('beyond the size of the log its oldest events go', async () => {
+  for (const type of ['a', 'b', 'c', 'd', 'e']) {
+    await tell(type, large);
+    given.clock.advance(1);
+  }
+  await events.retention.prune();
+  expect(await types()).toEqual(['c', 'd', 'e']);
+  expect(events.retention.size).toBeLessThanOrEqual(1_048_576);
+});
+
+test('the size is known after a restart', async () => {
+  for (const type of ['a', 'b', 'c']) await tell(type, large);
+  await events.stop();
+  events = await open({ max_bytes: 700_000 });
+  expect(events.retention.size).toBeGreaterThan(900_000);
+  await events.retention.prune();
+  expect(events.retention.size).toBeLessThan(700_000);
+});
+
+test('readers learn what is gone, also after a restart', async () => {
+  await tell('a');
+  await tell('b');
+  given.clock.advance(2 * DAY);
+  await tell('c');
+  await events.retention.prune();
+  expect(events.retention.prunedThrough).toBe(2);
+  await events.stop();
+  events = await open();
+  const page = await events.log.read(0, ORG.name, { events: 10, bytes: 1000 });
+  expect([page.prunedThrough, page.events.map(({ position }) => position)]).toEqual([2, [3]]);
+});
+
+test('a reader learns what goes while it reads', async () => {
+  await tell('a');
+  given.clock.advance(2 * DAY);
+  await tell('b');
+  meanwhile = () => events.retention.prune();
+  const page = await events.log.read(0, ORG.name, { events: 10, bytes: 1000 });
+  expect([page.prunedThrough, page.events.map(({ position }) => position)]).toEqual([1, [2]]);
+});
+
+test('positions go on after everything was pruned, and the server restarted', async () => {
+  await tell('a');
+  await tell('b');
+  given.clock.advance(2 * DAY);
+  await events.retention.prune();
+  expect(await types()).toEqual([]);
+  await events.stop();
+  events = await open();
+  await tell('c');
+  expect((await loggedEvents(given.store)).map(({ position }) => position)).toEqual([3]);
+});
+
+test('it is done again and again, and once more after it failed', async () => {
+  await events.stop();
+  const { store } = given;
+  let refusals = 1;
+  const failing: TestStore = {
+    ...given,
+    store: {
+      ...store,
+      transact: (work) => (refusals-- > 0 ? Promise.reject(new Error('no')) : store.transact(work)),
+    },
+  };
+  given = failing;
+  events = await open();
+  events.start();
+  await tell('a');
+  given.clock.advance(2 * DAY);
+  await expect.poll(() => warnings.splice(0)).toEqual(['old events could not be deleted']);
+  await expect
+    .poll(async () => {
+      given.clock.advance(LOG_LIMITS.pruneEveryMs);
+      return types();
+    })
+    .toEqual([]);
+});

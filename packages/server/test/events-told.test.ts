@@ -1,0 +1,256 @@
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { AUTH_ACTIONS } from '../src/auth/actions.js';
+import { AUTH_EVENT_SCHEMA, EVENT_SCHEMAS } from '../src/events/schemas.js';
+import { type Fixture, INTERVAL, ORG, startNodes, type TestAgent } from './nodes-fixture.js';
+import { type Directory, openDirectory } from './support/directory.js';
+import { loggedEvents, type ShownEvent } from './support/event-log.js';
+import { newKey, sharedKey } from './support/personas.js';
+import { type PushServer, startPushServer } from './support/push-server.js';
+
+/** Every change of state is an event, stored with it, and is what docs/reference/events.md says. */
+
+function expectDocumented(events: readonly ShownEvent[]): void {
+  expect(events).not.toEqual([]);
+  for (const event of events) {
+    const action = event.type.replace(/^auth\./, '');
+    const schema = action in AUTH_ACTIONS ? AUTH_EVENT_SCHEMA : EVENT_SCHEMAS[event.type as keyof typeof EVENT_SCHEMAS];
+    if (schema === undefined) throw new Error(`${event.type} is not documented`);
+    // On the wire everything is text.
+    const attributes = Value.Convert(schema.attributes, event.attributes);
+    const strict = Type.Object(schema.attributes.properties, { additionalProperties: false });
+    expect([event.type, [...Value.Errors(strict, attributes)]]).toEqual([event.type, []]);
+    expect([event.type, [...Value.Errors(schema.data, event.data)]]).toEqual([event.type, []]);
+  }
+}
+
+const brief = ({ type, attributes }: ShownEvent): string =>
+  [type, ...Object.entries(attributes).map(([name, value]) => `${name}=${value}`)].join(' ');
+
+describe('a node', () => {
+  let fixture: Fixture;
+  let agent: TestAgent;
+  let seen = 0;
+  beforeEach(async () => {
+    fixture = await startNodes();
+    agent = await fixture.agent('web1');
+    seen = 0;
+  });
+  afterEach(async () => {
+    expectDocumented(await loggedEvents(fixture.store));
+    await fixture.close();
+  });
+
+  /** What was told since the last call. */
+  async function told(): Promise<string[]> {
+    await fixture.stored();
+    const events = (await loggedEvents(fixture.store)).slice(seen);
+    seen += events.length;
+    return events.map(brief);
+  }
+
+  test('tells that it is known, which key and protocol it has, that it is up, and who owns it', async () => {
+    agent.configure();
+    expect(await told()).toEqual(['node.created node=web1', 'node.key node=web1']);
+    agent.beat();
+    expect(await told()).toEqual([
+      'node.protocol node=web1 dialect=native',
+      'node.restarted node=web1',
+      'node.up node=web1 owner=rehab',
+    ]);
+    agent.settle();
+    expect(await told()).toEqual(['node.owner node=web1 owner=idle from=rehab']);
+  });
+
+  test('tells that a job has it, and that it is down, and whose it was', async () => {
+    await agent.becomeIdle();
+    await told();
+    fixture.port.live.add('j1');
+    fixture.nodes.registry.claim(ORG.id, 'j1', ['web1']);
+    expect(await told()).toEqual(['node.owner node=web1 owner=job from=idle job=j1']);
+    fixture.clock.advance(10 * INTERVAL);
+    expect(await told()).toEqual(['node.down node=web1 job=j1']);
+  });
+
+  test('tells that a job has handed it back', async () => {
+    await agent.becomeIdle();
+    fixture.port.live.add('j1');
+    fixture.nodes.registry.claim(ORG.id, 'j1', ['web1']);
+    await told();
+    fixture.nodes.registry.release(ORG.id, 'j1', 'web1', 'idle', 'done');
+    expect(await told()).toEqual(['node.owner node=web1 owner=idle from=job job=j1']);
+  });
+
+  test('tells facts that are new, and no others', async () => {
+    await agent.becomeIdle();
+    await told();
+    const facts = { type: 'facts', facts: { os: 'linux', cpus: 8 }, labels: { role: 'web' } } as const;
+    agent.send(facts);
+    agent.send(facts);
+    expect(await told()).toEqual(['node.facts node=web1']);
+    expect((await loggedEvents(fixture.store)).at(-1)?.data).toEqual({ facts: facts.facts, labels: facts.labels });
+  });
+
+  test('tells that its agent was restarted, and how the one before ended', async () => {
+    await agent.becomeIdle();
+    await told();
+    agent.incarnation = 'incarnation-2';
+    agent.beat();
+    expect(await told()).toEqual(['node.owner node=web1 owner=rehab from=idle', 'node.restarted node=web1 end=crash']);
+  });
+
+  test('tells that it was deleted', async () => {
+    agent.configure();
+    await told();
+    await fixture.nodes.organizationRemoved(ORG.id);
+    expect(await told()).toEqual(['node.removed node=web1']);
+  });
+
+  test('of which nothing changes tells nothing', async () => {
+    await agent.becomeIdle();
+    await told();
+    agent.beat();
+    expect(await told()).toEqual([]);
+  });
+});
+
+describe('a push job', () => {
+  let server: PushServer;
+  beforeEach(async () => {
+    server = await startPushServer();
+    server.nodes.enter(server.org.id, 'GOOD', 'succeed');
+    server.nodes.enter(server.org.id, 'RUN', 'run');
+    server.nodes.enter(server.org.id, 'NO', 'refuse');
+  });
+  afterEach(async () => {
+    expectDocumented(await loggedEvents(server.test.store));
+    await server.close();
+  });
+
+  const JOB = { command: 'sleep 2', run_timeout: 4, env: { A: 'b' }, dir: '/' };
+  async function told(id: string): Promise<string[]> {
+    const events = await loggedEvents(server.test.store);
+    return events
+      .filter(({ attributes }) => attributes.job === id)
+      .map((event) => brief(event).replace(` job=${id}`, ''));
+  }
+
+  test('tells what its feed shows, and the phases between', async () => {
+    const id = await server.start({ ...JOB, nodes: ['GOOD'] });
+    await server.finish(id);
+    expect(await told(id)).toEqual([
+      'push.start seq=1 user=admin',
+      'push.job status=voting phase=voting',
+      'push.quorum_vote seq=2 node=GOOD status=success',
+      'push.quorum_succeeded seq=3',
+      'push.run_start seq=4 node=GOOD',
+      'push.run_complete seq=5 node=GOOD status=success',
+      'push.job_complete seq=6 status=complete',
+    ]);
+  });
+
+  test('tells of every node that changed without an event in the feed', async () => {
+    const id = await server.start({ ...JOB, nodes: ['GOOD', 'NO'] });
+    await server.finish(id);
+    expect(await told(id)).toEqual([
+      'push.start seq=1 user=admin',
+      'push.job status=voting phase=voting',
+      'push.quorum_vote seq=2 node=GOOD status=success',
+      'push.quorum_vote seq=3 node=NO status=failure',
+      'push.job status=voting phase=aborting',
+      'push.job_node node=GOOD status=was_ready',
+      'push.job_complete seq=4 status=quorum_failed',
+    ]);
+  });
+
+  test('shows in its feed nothing but what is numbered', async () => {
+    const id = await server.start({ ...JOB, nodes: ['GOOD', 'NO'] });
+    const shown = await server.events(id);
+    expect(shown.map(({ event }) => event)).toEqual(['start', 'quorum_vote', 'quorum_vote', 'job_complete']);
+    const events = (await loggedEvents(server.test.store)).filter(({ attributes }) => attributes.job === id);
+    const numbered = events.filter(({ attributes }) => attributes.seq !== undefined);
+    expect(shown.map(({ data: { timestamp: _, ...data } }) => data)).toEqual(numbered.map(({ data }) => data));
+  });
+});
+
+describe('a change of identity', () => {
+  let directory: Directory;
+  let seen = 0;
+  beforeEach(async () => {
+    directory = await openDirectory();
+    seen = 0;
+    await told();
+  });
+  afterEach(async () => {
+    expectDocumented(await loggedEvents(directory.store));
+    await directory.close();
+  });
+
+  async function told(): Promise<string[]> {
+    const events = (await loggedEvents(directory.store)).slice(seen);
+    seen += events.length;
+    const organizations = await directory.store.read.selectFrom('organizations').selectAll().execute();
+    const name = (id: string) => organizations.find((one) => one.id === id)?.name;
+    return events.map((event) => `${name(event.orgId)}: ${brief(event)}`);
+  }
+
+  test('is told in its organization', async () => {
+    const { auth, organization } = directory;
+    await directory.addClient('service', 'relay');
+    expect(await told()).toEqual(['default: auth.service.create actor=me target=relay']);
+    await auth.groups.put(organization, 'ops', { users: [], clients: ['relay'], groups: [] }, 'me');
+    expect(await told()).toEqual(['default: auth.group.set actor=me target=ops']);
+  });
+
+  test('is told once it is stored, and not when it is refused', async () => {
+    await directory.addUser('ann');
+    await told();
+    await expect(directory.addUser('ann')).rejects.toMatchObject({ code: 'already_exists' });
+    expect(await told()).toEqual([]);
+  });
+
+  test('of a user is told wherever it is a member, and nowhere else', async () => {
+    const { auth } = directory;
+    const other = await auth.organizations.create('other', 'me');
+    await auth.organizations.create('third', 'me');
+    await directory.addUser('ann');
+    await auth.organizations.addMember(other, 'ann', 'me');
+    await told();
+    const key = await auth.principals.addKey(null, 'user', 'ann', newKey().publicKey, 'ann');
+    expect((await told()).sort()).toEqual([
+      'default: auth.key.add actor=ann target=ann',
+      'other: auth.key.add actor=ann target=ann',
+    ]);
+    await auth.principals.removeKey(null, 'user', 'ann', key.fingerprint, 'ann');
+    const { id } = await auth.tokens.createAccessToken(
+      { bearer: { organization: null, name: 'ann' }, ttlSeconds: 9 },
+      'me',
+    );
+    await told();
+    await auth.tokens.removeUserToken(null, id, 'me');
+    expect((await told()).sort()).toEqual([
+      `default: auth.access_token.delete actor=me target=${id}`,
+      `other: auth.access_token.delete actor=me target=${id}`,
+    ]);
+  });
+
+  test('that deletes a user is told where it was a member', async () => {
+    const { publicKey } = sharedKey();
+    await directory.auth.principals.createUser(
+      { name: 'root', publicKey, serverAdmin: true, organization: null, groups: [] },
+      'me',
+    );
+    await directory.addUser('ann');
+    await told();
+    await directory.auth.principals.removeUser('ann', 'me');
+    expect(await told()).toEqual(['default: auth.user.delete actor=me target=ann']);
+  });
+
+  test('that deletes an organization takes its events with it', async () => {
+    const other = await directory.auth.organizations.create('other', 'me');
+    expect(await told()).toEqual(['other: auth.organization.create actor=me target=other']);
+    await directory.auth.organizations.remove(other, 'me');
+    expect((await loggedEvents(directory.store)).filter(({ orgId }) => orgId === other.id)).toEqual([]);
+  });
+});

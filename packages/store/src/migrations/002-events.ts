@@ -1,0 +1,53 @@
+import { type Kysely, sql } from 'kysely';
+import { moveJobEvents } from './002-job-events.js';
+import type { Dialect, Migration } from './types.js';
+
+/** The durable log of events, and what future events, durable subscriptions and grants need. */
+export const events: Migration = {
+  version: 2,
+  name: 'events',
+  async up(db, dialect) {
+    await log(db, dialect);
+    await schedule(db, dialect);
+    await subscriptions(db, dialect);
+    await moveJobEvents(db);
+  },
+};
+
+async function log(db: Kysely<unknown>, { text, integer, bytes, table, keyed }: Dialect): Promise<void> {
+  await sql`create table event_log (
+    first ${integer} primary key, last ${integer} not null, floor ${integer} not null,
+    at_first ${integer} not null, at_last ${integer} not null,
+    org_id ${text} not null, subject ${text}, bytes ${integer} not null, frames ${bytes} not null
+  ) ${table}`.execute(db);
+  await sql`create index event_log_organization on event_log (org_id, first)`.execute(db);
+  await sql`create index event_log_subject on event_log (subject, first) where subject is not null`.execute(db);
+  // Also answers how large the log is, and where a time is in it, without reading the frames.
+  await sql`create index event_log_age on event_log (at_last, first, bytes)`.execute(db);
+  await sql`create table event_marks (
+    name ${text} primary key, position ${integer} not null
+  ) ${keyed}`.execute(db);
+}
+
+async function schedule(db: Kysely<unknown>, { text, integer, bytes, table }: Dialect): Promise<void> {
+  await sql`create table scheduled_events (
+    id ${text} primary key, org_id ${text} not null, source ${text} not null, type ${text} not null,
+    at ${integer} not null, seq ${integer} not null, created_at ${integer} not null,
+    lines ${bytes} not null, body ${bytes} not null
+  ) ${table}`.execute(db);
+  await sql`create index scheduled_events_due on scheduled_events (at, seq)`.execute(db);
+  await sql`create index scheduled_events_organization on scheduled_events (org_id, at, seq)`.execute(db);
+}
+
+async function subscriptions(db: Kysely<unknown>, { text, integer, keyed }: Dialect): Promise<void> {
+  await sql`create table event_cursors (
+    org_id ${text} not null, principal ${text} not null, name ${text} not null, through ${integer} not null,
+    acknowledged ${text} not null, selector ${text} not null, saved_at ${integer} not null,
+    primary key (org_id, principal, name)
+  ) ${keyed}`.execute(db);
+  await sql`create table event_grants (
+    org_id ${text} not null, action ${text} not null, pattern ${text} not null,
+    kind ${text} not null, member ${text} not null,
+    primary key (org_id, action, pattern, kind, member)
+  ) ${keyed}`.execute(db);
+}

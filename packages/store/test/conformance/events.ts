@@ -1,0 +1,143 @@
+import { appendEvents, frameEvent, placeEvent, readEvents, type Store, sizeOfEvent, writeEvent } from '@muster/store';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Suite } from './suite.js';
+
+interface Given {
+  readonly position: number;
+  readonly org?: string;
+  readonly subject?: string | null;
+  readonly at?: number;
+  readonly source?: string;
+  readonly lines?: Uint8Array;
+  readonly body?: Uint8Array;
+}
+
+const NOTHING = new Uint8Array();
+
+function event({ position, org = 'o', subject = null, at = 1, source = 's', lines, body }: Given) {
+  const bytes = Buffer.concat([lines ?? Buffer.from(`type:t${position}\n`), body ?? NOTHING]);
+  const linesEnd = bytes.length - (body ?? NOTHING).length;
+  const content = { bytes, linesStart: 0, linesEnd, bodyStart: linesEnd, bodyEnd: bytes.length };
+  const frames = Buffer.alloc(sizeOfEvent(source, content));
+  writeEvent(frames, 0, { position, at, source }, content);
+  const about = { first: position, last: position, at, org_id: org, subject };
+  return appendEvents({ ...about, frames, start: 0, end: frames.length });
+}
+
+async function rows(store: Store) {
+  const found = await store.read.selectFrom('event_log').selectAll().orderBy('first').execute();
+  return found.map(({ frames, bytes, ...row }) => {
+    expect(bytes).toBe(frames.length);
+    return { ...row, positions: readEvents(frames).map((part) => part.position) };
+  });
+}
+
+/** One row of the log for many events. */
+export function eventsSuite(suite: Suite): void {
+  const { openStore } = suite;
+  describe('events', () => {
+    test('the events of one transaction make one row for each organization and subject', async () => {
+      const store = await openStore();
+      await Promise.all([
+        store.persist([event({ position: 1, at: 7 }), event({ position: 2, subject: 'j', at: 5 })]),
+        store.commit([event({ position: 3, at: 6 }), event({ position: 4, org: 'p', at: 9 })]),
+        store.persist([event({ position: 5, subject: 'j', at: 4 })]),
+      ]);
+      expect(await rows(store)).toEqual([
+        { first: 1, last: 3, floor: 1, at_first: 6, at_last: 7, org_id: 'o', subject: null, positions: [1, 3] },
+        { first: 2, last: 5, floor: 1, at_first: 4, at_last: 5, org_id: 'o', subject: 'j', positions: [2, 5] },
+        { first: 4, last: 4, floor: 1, at_first: 9, at_last: 9, org_id: 'p', subject: null, positions: [4] },
+      ]);
+    });
+
+    test('events of several transactions stay apart', async () => {
+      const store = await openStore();
+      await store.commit([event({ position: 1 })]);
+      await store.commit([event({ position: 2 })]);
+      expect((await rows(store)).map((row) => [row.floor, row.positions])).toEqual([
+        [1, [1]],
+        [2, [2]],
+      ]);
+    });
+
+    test('a row holds a bounded number of bytes', async () => {
+      const store = await openStore();
+      const body = new Uint8Array(400_000);
+      await store.commit([1, 2, 3, 4, 5].map((position) => event({ position, body })));
+      expect((await rows(store)).map((row) => [row.floor, row.positions])).toEqual([
+        [1, [1, 2]],
+        [1, [3, 4]],
+        [1, [5]],
+      ]);
+    });
+
+    test('an event that is text comes back as it was', async () => {
+      const store = await openStore();
+      const text = { source: 'o/á', lines: 'type:ü\n', body: '{"é":1}' };
+      const { bytes: frames, start, end } = frameEvent(text.source, text.lines, text.body);
+      placeEvent(frames, start, { position: 7, at: 9 });
+      const about = { first: 7, last: 7, at: 9, org_id: 'o', subject: null };
+      await store.commit([
+        event({ position: 6 }),
+        appendEvents({ ...about, frames, start, end }),
+        event({ position: 8 }),
+      ]);
+      const row = await store.read.selectFrom('event_log').select('frames').executeTakeFirstOrThrow();
+      const events = readEvents(row.frames);
+      const { bytes, source, linesStart, linesEnd, bodyStart, bodyEnd, at } = events[1] ?? expect.fail('no event');
+      const shown = Buffer.from(bytes);
+      expect({
+        source,
+        lines: shown.toString('utf8', linesStart, linesEnd),
+        body: shown.toString('utf8', bodyStart, bodyEnd),
+      }).toEqual(text);
+      expect([events.map(({ position }) => position), at]).toEqual([[6, 7, 8], 9]);
+    });
+
+    test('events of any length are framed', () => {
+      for (const length of [0, 1, 20_000, 30_000, 100_000, 10]) {
+        const body = 'é'.repeat(length);
+        const frame = frameEvent('s', 'l\n', body);
+        placeEvent(frame.bytes, frame.start, { position: 7, at: 1 });
+        const [found = expect.fail('no event'), ...more] = readEvents(frame.bytes.subarray(frame.start, frame.end));
+        expect([found.position, more]).toEqual([7, []]);
+        expect(Buffer.from(found.bytes).toString('utf8', found.bodyStart, found.bodyEnd)).toBe(body);
+      }
+    });
+
+    test('an event comes back as it was', async () => {
+      const store = await openStore();
+      let position = 0;
+      await fc.assert(
+        fc.asyncProperty(
+          fc.record({
+            at: fc.integer({ min: 0, max: 4_102_444_800_000 }),
+            source: fc.string({ maxLength: 40, unit: 'grapheme' }),
+            lines: fc.uint8Array({ maxLength: 50 }),
+            body: fc.uint8Array({ maxLength: 50 }),
+          }),
+          async (given) => {
+            position += 1;
+            await store.commit([event({ ...given, position })]);
+            const row = await store.read
+              .selectFrom('event_log')
+              .select('frames')
+              .where('first', '=', position)
+              .executeTakeFirstOrThrow();
+            const [found] = readEvents(row.frames);
+            const { bytes, linesStart, linesEnd, bodyStart, bodyEnd } = found ?? expect.fail('no event');
+            expect({
+              position: found?.position,
+              at: found?.at,
+              source: found?.source,
+              lines: new Uint8Array(bytes.subarray(linesStart, linesEnd)),
+              body: new Uint8Array(bytes.subarray(bodyStart, bodyEnd)),
+            }).toEqual({ ...given, position });
+          },
+        ),
+        { numRuns: 20 },
+      );
+    });
+  });
+}

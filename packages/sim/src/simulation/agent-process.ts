@@ -42,6 +42,8 @@ export class AgentProcess {
   readonly process: Process;
   readonly node: string;
   daemon: Daemon | null = null;
+  /** Jobs whose command it began. */
+  readonly began: string[] = [];
   readonly #world: AgentWorld;
   readonly #room: MachineRoom;
   readonly #path: Path;

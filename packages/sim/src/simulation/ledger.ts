@@ -1,4 +1,5 @@
-import type { Batch, Store, Write } from '@muster/store';
+import { feedContents, readFeedEvent } from '@muster/server';
+import { type Batch, readEvents, type Store, type Write } from '@muster/store';
 import type { JobEntry, JobNodeEntry } from './entries.js';
 import { isFinalJobNode, legalJob, legalJobNode, legalOwner } from './legal.js';
 import type { Trace } from './trace.js';
@@ -11,7 +12,10 @@ export class Book {
   readonly jobs = new Map<string, JobEntry>();
   readonly jobNodes = new Map<string, Map<string, JobNodeEntry>>();
   readonly owners = new Map<string, { readonly owner: string; readonly status: string }>();
+  /** Number of the last event of each job's feed. */
   readonly events = new Map<string, number>();
+  /** Position of the last event in the log. */
+  position = 0;
 
   static copy(of: Book): Book {
     const book = new Book();
@@ -19,6 +23,7 @@ export class Book {
     for (const [id, nodes] of of.jobNodes) book.jobNodes.set(id, new Map(nodes));
     for (const [name, owner] of of.owners) book.owners.set(name, owner);
     for (const [id, seq] of of.events) book.events.set(id, seq);
+    book.position = of.position;
     return book;
   }
 
@@ -102,7 +107,19 @@ export class Ledger {
         this.#store(statement.table, row);
         this.#begin({ statement, row }, now);
       }
+      if (statement.table === 'event_log') this.#checkPositions(rows);
     }
+  }
+
+  /** Whoever has read up to a position has read everything up to there. */
+  #checkPositions(rows: readonly Row[]): void {
+    const positions = rows.flatMap((row) => readEvents(row.frames as Uint8Array).map(({ position }) => position));
+    const first = Math.min(...positions);
+    if (first <= this.durable.position) {
+      this.#violated('log', `position ${first} was stored after ${this.durable.position}`);
+    }
+    if (new Set(positions).size < positions.length) this.#violated('log', 'a position was given twice');
+    this.durable.position = Math.max(...positions);
   }
 
   /**
@@ -112,14 +129,21 @@ export class Ledger {
   #begin({ statement, row }: Write, now: number): void {
     const { jobs, events } = this.decided;
     const id = String(row.job_id ?? row.id);
-    const known = {
-      jobs: jobs.has(id),
-      job_nodes: this.decided.nodesOf(id).has(String(row.node)),
-      job_events: (events.get(id) ?? 0) >= Number(row.seq),
-    };
     const { table } = statement;
-    if (table === 'jobs' || table === 'job_nodes' || table === 'job_events') {
-      if (!known[table]) this.#decide(table, row, now);
+    switch (table) {
+      case 'jobs':
+        if (!jobs.has(id)) this.#decide(table, row, now);
+        return;
+      case 'job_nodes':
+        if (!this.decided.nodesOf(id).has(String(row.node))) this.#decide(table, row, now);
+        return;
+      case 'event_log': {
+        const last = feedEvents(row).at(-1);
+        if (last !== undefined && (events.get(last.jobId) ?? 0) < last.seq) this.#decide(table, row, now);
+        return;
+      }
+      default:
+        return;
     }
   }
 
@@ -166,17 +190,20 @@ export class Ledger {
         this.#trace.say(() => `decided: ${name} is ${entry.status}, owned by ${entry.owner}`);
         return;
       }
-      case 'job_events': {
-        const jobId = String(row.job_id);
-        const expected = (book.events.get(jobId) ?? 0) + 1;
-        if (row.seq !== expected) {
-          this.#violated('events', `job ${short(jobId)}: event ${String(row.seq)} where ${expected} was due`);
-        }
-        book.events.set(jobId, expected);
+      case 'event_log':
+        this.#count('events', book, row);
         return;
-      }
       default:
         return;
+    }
+  }
+
+  /** Events of a feed are numbered without gaps. */
+  #count(rule: string, book: Book, row: Row): void {
+    for (const { jobId, seq } of feedEvents(row)) {
+      const expected = (book.events.get(jobId) ?? 0) + 1;
+      if (seq !== expected) this.#violated(rule, `job ${short(jobId)}: event ${seq} where ${expected} was due`);
+      book.events.set(jobId, expected);
     }
   }
 
@@ -208,15 +235,9 @@ export class Ledger {
       case 'nodes':
         book.owners.set(String(row.name), { owner: String(row.owner), status: String(row.status) });
         return;
-      case 'job_events': {
-        const jobId = String(row.job_id);
-        const expected = (book.events.get(jobId) ?? 0) + 1;
-        if (row.seq !== expected) {
-          this.#violated('stored events', `job ${short(jobId)}: ${String(row.seq)} after ${expected - 1}`);
-        }
-        book.events.set(jobId, expected);
+      case 'event_log':
+        this.#count('stored events', book, row);
         return;
-      }
       default:
         return;
     }
@@ -274,6 +295,13 @@ function shown(entry: JobEntry | JobNodeEntry | undefined): string {
   if (entry === undefined) return 'nothing';
   if ('phase' in entry) return `${entry.phase}/${entry.status}`;
   return entry.starting ? 'starting' : entry.status;
+}
+
+/** What is handed in for the log, or stored in it, of a job's feed. */
+function feedEvents({ subject, frames, start, end }: Row): readonly { readonly jobId: string; readonly seq: number }[] {
+  if (typeof subject !== 'string' || !(frames instanceof Uint8Array)) return [];
+  const part = typeof start === 'number' && typeof end === 'number' ? frames.subarray(start, end) : frames;
+  return feedContents(part).map((content) => ({ jobId: subject, seq: readFeedEvent(content).seq }));
 }
 
 export function short(jobId: string): string {

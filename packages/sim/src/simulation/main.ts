@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { exploreTrees, replayTree } from '../fabric/explore.js';
 import { type RunResult, simulate } from './run.js';
 
 /**
@@ -7,8 +8,11 @@ import { type RunResult, simulate } from './run.js';
  * npm run sim -- --hours H        as many as fit into the time
  * npm run sim -- --from S         from this seed on
  * npm run sim -- --seed S         one run again, step by step
+ *
+ * With --fabric: a tree of the event fabric instead of push jobs.
  */
-const USAGE = 'npm run sim -- [--seed S | --runs N | --hours H] [--from S] [--minutes M virtual minutes of faults]';
+const USAGE =
+  'npm run sim -- [--fabric] [--seed S | --runs N | --hours H] [--from S] [--minutes M virtual minutes of faults]';
 const RUNS = 500;
 const SAY_EVERY_MS = 10_000;
 
@@ -94,16 +98,20 @@ function seconds(ms: number): string {
 }
 
 const text = { type: 'string' } as const;
-const { values } = parseArgs({ options: { seed: text, from: text, runs: text, hours: text, minutes: text } });
+const fabric = { type: 'boolean', default: false } as const;
+const { values } = parseArgs({ options: { seed: text, from: text, runs: text, hours: text, minutes: text, fabric } });
 const minutes = number(values.minutes);
 const chaosMs = minutes === null ? null : minutes * 60_000;
 const seed = number(values.seed);
-if (seed !== null) process.exitCode = await replay(seed, chaosMs);
-else {
+if (seed !== null) {
+  process.exitCode = values.fabric ? await replayTree(seed, { chaosMs, print }) : await replay(seed, chaosMs);
+} else {
   const hours = number(values.hours);
   const from = number(values.from) ?? Math.floor(Math.random() * 2 ** 31);
   print(`seeds from ${from} on`);
   const runs = number(values.runs) ?? (hours === null ? RUNS : Number.POSITIVE_INFINITY);
   const untilMs = hours === null ? Number.POSITIVE_INFINITY : Date.now() + hours * 3_600_000;
-  process.exitCode = await explore(from, runs, untilMs, chaosMs);
+  process.exitCode = values.fabric
+    ? await exploreTrees({ from, runs, untilMs, chaosMs, print })
+    : await explore(from, runs, untilMs, chaosMs);
 }

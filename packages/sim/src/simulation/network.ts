@@ -18,6 +18,8 @@ export interface Path {
   reorder: number;
   /** Added to the latency. */
   delayMs: number;
+  /** Messages that were given to the network at the node. */
+  sent: number;
 }
 
 export interface ServerSide {
@@ -80,6 +82,11 @@ export class Network {
   #identities = 0;
   readonly #connections = new Set<Connection>();
   readonly #subscribers = new Map<(frames: readonly Buffer[]) => void, { process: Process; path: Path }>();
+  readonly #arrived = new WeakSet<readonly Buffer[]>();
+  /** A message to a node arrives for the second time. */
+  repeated: (path: Path) => void = () => undefined;
+  /** The server sends something to this agent. */
+  spoken: (server: ServerSide, agent: AgentSide) => void = () => undefined;
 
   constructor(timeline: Timeline, random: Random, trace: Trace) {
     this.#timeline = timeline;
@@ -112,9 +119,13 @@ export class Network {
     const connection = this.#find(server, identity);
     if (connection === undefined) throw Object.assign(new Error('host unreachable'), { code: 'EHOSTUNREACH' });
     const { agent } = connection;
+    this.spoken(server, agent);
     const copy = frames.map((frame) => Buffer.from(frame));
     this.#carry(connection, 'down', copy, () => {
-      if (connection.agentOpen) agent.arrived(copy);
+      if (!connection.agentOpen) return;
+      if (this.#arrived.has(copy)) this.repeated(agent.path);
+      this.#arrived.add(copy);
+      agent.arrived(copy);
     });
   }
 
@@ -277,7 +288,8 @@ export class Network {
   // --- parts
 
   #fromNode(connection: Connection, frames: readonly Buffer[]): void {
-    const { server } = connection;
+    const { server, agent } = connection;
+    agent.path.sent += 1;
     this.#carry(connection, 'up', frames, () => {
       if (connection.serverOpen && this.#server === server) {
         server.handlers.received('curve', [connection.identity, ...frames]);

@@ -1,4 +1,5 @@
 import type { JobSpec } from '@muster/server';
+import { askAgain } from './ask-again.js';
 import { Chaos } from './chaos.js';
 import { short } from './ledger.js';
 import { isFinalJobNode } from './legal.js';
@@ -32,7 +33,10 @@ export interface RunResult {
   readonly tail: readonly string[];
 }
 
-/** One run: chaos, calm, a last job that must go well, and a look into the database. Deterministic in `seed`. */
+/**
+ * One run: chaos, calm, a last job that must go well, a look into the database, and a server that asks for everything
+ * again. Deterministic in `seed`.
+ */
 export async function simulate(seed: number, options: WorldOptions = {}): Promise<RunResult> {
   const world = await World.create(seed, options);
   const began = world.timeline.now;
@@ -52,6 +56,7 @@ export async function simulate(seed: number, options: WorldOptions = {}): Promis
       recoveredMs = await recover(world, chaos);
       await probe(world);
       await audit(world);
+      await askAgain(world);
     }
   } finally {
     world.close();

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import {
+  createEvents,
   createNodes,
   createPushController,
+  type Events,
   Metrics,
   type NodeLog,
   type Nodes,
@@ -42,6 +44,7 @@ let keys = 0;
 /** One life of the server: the shipped layers, put together as `server.ts` does, on the simulated machine. */
 export class ServerProcess {
   readonly process: Process;
+  readonly events: Events;
   readonly nodes: Nodes;
   readonly push: PushControllerService;
   /** Everything is loaded and the sockets are open. */
@@ -73,8 +76,18 @@ export class ServerProcess {
       () => process.alive,
     );
     const incarnation = randomUUID();
+    this.events = createEvents({
+      store: this.#store,
+      clock,
+      logger: log,
+      config,
+      // Nobody reads or appends as clients of the fabric do.
+      organizationId: async () => undefined,
+    });
+    const { recorder } = this.events;
     this.nodes = createNodes({
       store: this.#store,
+      recorder,
       clock,
       logger: log,
       metrics: new Metrics(),
@@ -85,9 +98,11 @@ export class ServerProcess {
       removeIdentity: async () => undefined,
       transport: this.#transport(),
     });
-    this.#feeds = new PushFeeds(store.read, clock, config.push.org_feed_history);
+    const retentionSeconds = config.push.org_feed_history;
+    this.#feeds = new PushFeeds({ read: store.read, recorder, clock, retentionSeconds });
     this.push = createPushController({
       store: this.#store,
+      recorder,
       clock,
       logger: log,
       nodes: this.nodes.registry,
@@ -98,6 +113,8 @@ export class ServerProcess {
   }
 
   async start(): Promise<void> {
+    await this.events.load();
+    this.events.start();
     await this.nodes.load();
     await this.#feeds.load();
     await this.push.load();
@@ -115,6 +132,7 @@ export class ServerProcess {
     this.#feeds.close();
     await this.push.stop();
     await this.nodes.stop();
+    await this.events.stop();
     await this.#store.close();
   }
 

@@ -12,6 +12,8 @@ import { Network } from './network.js';
 import { ORG } from './node-request.js';
 import type { Place } from './place.js';
 import { Random } from './random.js';
+import { Repetitions } from './repetitions.js';
+import { Restarts } from './restarts.js';
 import { makeJob, makeScenario, type Scenario, type Sizes } from './scenario.js';
 import { ServerProcess } from './server-process.js';
 import { Process, Timeline } from './timeline.js';
@@ -40,6 +42,8 @@ export class World {
   readonly database: MemoryDatabase;
   readonly commands: Commands;
   readonly deadlines: Deadlines;
+  readonly repetitions: Repetitions;
+  readonly restarts: Restarts;
   readonly places: readonly Place[];
   readonly disk: DiskConditions;
   server: ServerProcess | null = null;
@@ -68,6 +72,8 @@ export class World {
     this.ledger.steadyClock = !this.scenario.faults.includes('server clock');
     this.commands = new Commands(this.ledger, this.report);
     this.deadlines = new Deadlines(this.ledger, this.report);
+    this.repetitions = new Repetitions(this.report);
+    this.restarts = new Restarts(this.report);
     this.disk = { delayMs: this.scenario.commitMs, failing: false, unknown: 0 };
     this.places = this.scenario.nodes.map((plan): Place => {
       const around = { timeline: this.timeline, random: random.fork(), trace: this.trace, diskMs: plan.diskMs };
@@ -76,10 +82,12 @@ export class World {
         began: (jobId) => {
           this.trace.say(() => `${plan.name}: THE COMMAND of job ${short(jobId)} begins`);
           this.commands.began(plan.name, jobId, room.running.size);
+          const agent = this.places.find((place) => place.room === room)?.agent;
+          if (agent instanceof AgentProcess) agent.began.push(jobId);
         },
       });
       const { latencyMs, name } = plan;
-      const path = { node: name, latencyMs, cut: false, drop: 0, duplicate: 0, reorder: 0, delayMs: 0 };
+      const path = { node: name, latencyMs, cut: false, drop: 0, duplicate: 0, reorder: 0, delayMs: 0, sent: 0 };
       return {
         plan,
         room,
@@ -91,6 +99,14 @@ export class World {
         stopping: false,
       };
     });
+    this.network.repeated = (path) => {
+      const place = this.places.find((other) => other.path === path);
+      if (place !== undefined) this.repetitions.arrives(place);
+    };
+    this.network.spoken = ({ process }, { process: listener }) => {
+      const place = this.places.find(({ agent }) => agent?.process === listener);
+      if (place !== undefined && this.server?.process === process) this.restarts.spoken(place);
+    };
   }
 
   static async create(seed: number, options: WorldOptions): Promise<World> {
@@ -129,6 +145,7 @@ export class World {
   #check(): void {
     const { server } = this;
     const { now } = this.timeline;
+    this.repetitions.check();
     for (const place of this.places) {
       this.commands.observe(place);
       const { agent, path } = place;
@@ -136,6 +153,7 @@ export class World {
     }
     if (server === null || !server.ready) return;
     checkOwners(server, this.ledger, this.report);
+    this.restarts.check(server);
     if (server.process.frozenUntil > now) {
       this.attentiveFrom = server.process.frozenUntil;
       return;

@@ -1,0 +1,235 @@
+import { type Client, connect, type Subscription } from '@muster/fabric/client';
+import { MusterError } from '@muster/wire';
+import type { Random } from '../simulation/random.js';
+import { Process, type Timeline } from '../simulation/timeline.js';
+import type { Trace } from '../simulation/trace.js';
+import { Violation } from '../simulation/violation.js';
+import { Follower, type FollowerPorts } from './follower.js';
+import type { Host, Link } from './host.js';
+import type { Network } from './network.js';
+import type { ClientPlan, SubscriptionPlan, TreePlan } from './plan.js';
+import { urlOf } from './relay-process.js';
+import { PASSCODE } from './root-process.js';
+import { HOSTS, MOST_LEVEL, TYPES } from './selectors.js';
+import type { Publication, Truth } from './truth.js';
+
+export interface ClientWorld {
+  readonly timeline: Timeline;
+  readonly network: Network;
+  readonly random: Random;
+  readonly plan: TreePlan;
+  readonly trace: Trace;
+  readonly truth: Truth;
+  readonly follower: FollowerPorts;
+  readonly report: (violation: Violation) => void;
+  readonly nextId: () => number;
+  dialed(): void;
+  found(): void;
+  lost(): void;
+  /** The program has ended by itself. */
+  over(): void;
+}
+
+/** What a program is told when something failed that may fail. */
+const EXPECTED = new Set([
+  'event_revoked',
+  'event_slow_client',
+  'event_stopping',
+  'fabric_closed',
+  'fabric_lost',
+  'fabric_not_connected',
+  'fabric_unconfirmed',
+  'fabric_unreachable',
+  'relay_stopping',
+  'store_unavailable',
+  'too_busy',
+  'upstream_failed',
+]);
+const RETRY = { minMs: 300, maxMs: 2_000 };
+
+interface Following {
+  readonly follower: Follower;
+  readonly subscription: Subscription;
+}
+
+/** One life of a program that uses the client library. */
+export class ClientProcess {
+  readonly process: Process;
+  readonly #plan: ClientPlan;
+  readonly #world: ClientWorld;
+  readonly #client: Client;
+  readonly following = new Set<Following>();
+  /** Of its connections, the present one; 0: none yet. */
+  #connection = 0;
+  #subscribed = 0;
+
+  constructor(world: ClientWorld, own: ClientPlan, host: Host, link: Link, life: number) {
+    this.#world = world;
+    this.#plan = own;
+    const { network, plan, random, timeline } = world;
+    const process = new Process(own.name, timeline);
+    this.process = process;
+    host.process = process;
+    this.#client = connect({
+      url: urlOf(own.parent),
+      login: `${own.org}/${own.name}`,
+      passcode: PASSCODE,
+      heartBeatMs: plan.heartBeatMs,
+      reconnect: RETRY,
+      clock: process.clock,
+      random: () => random.next(),
+      dial: (url, options, handlers) => {
+        world.dialed();
+        return network.dial(host, process, link, url, options, handlers);
+      },
+      onStatus: (status) => {
+        if (!process.alive) return;
+        world.trace.say(() => `${own.name}: ${status.state}${'error' in status ? ` ${status.error?.message}` : ''}`);
+        if (status.state === 'connected') {
+          this.#connection += 1;
+          world.found();
+        } else if (status.state === 'lost') {
+          this.#expect(status.error);
+          world.lost();
+        } else if (status.state === 'closed') world.over();
+      },
+    });
+    this.#client.ready().catch(() => undefined);
+    this.#connection = life * CONNECTIONS;
+    for (const subscription of own.subscriptions) this.subscribe(subscription);
+  }
+
+  get connected(): boolean {
+    return this.#client.status.state === 'connected';
+  }
+
+  /** Everything it wants is being served. */
+  get well(): boolean {
+    return this.connected && [...this.following].every(({ follower }) => follower.ready);
+  }
+
+  subscribe(asked: SubscriptionPlan): void {
+    const { follower: ports, trace, truth } = this.#world;
+    // Positions that do not exist yet are the end of the log.
+    const ahead = /^\d+$/.test(asked.from ?? '') && Number(asked.from) > truth.last;
+    const plan = ahead ? { ...asked, from: 'first' } : asked;
+    const { from, selector, slow } = plan;
+    this.#subscribed += 1;
+    const follower = new Follower(`${this.#plan.name}/${this.#subscribed}`, this.#plan.org, plan, ports);
+    trace.say(() => `${follower.name} subscribes: ${selector.text || 'everything'}, from ${from ?? 'now'}`);
+    const subscription = this.#client.subscribe({
+      ...(selector.text !== '' && { selector: selector.text }),
+      ...(from !== null && { from }),
+      ...(slow !== null && { slow }),
+    });
+    const following = { follower, subscription };
+    this.following.add(following);
+    this.#follow(following).catch((error: unknown) => {
+      this.following.delete(following);
+      this.#expect(error);
+    });
+  }
+
+  unsubscribe(following: Following): void {
+    this.#world.trace.say(() => `${following.follower.name} unsubscribes`);
+    following.follower.ended = true;
+    this.following.delete(following);
+    following.subscription.unsubscribe().catch((error: unknown) => this.#expect(error));
+  }
+
+  /** @param dueMs for a future event. */
+  publish(withReceipt: boolean, dueMs: number | null, bodyBytes: number): Publication | null {
+    if (!this.connected) return null;
+    const { nextId, random, trace, truth } = this.#world;
+    const publication: Publication = {
+      id: nextId(),
+      client: this.#plan.name,
+      org: this.#plan.org,
+      connection: this.#connection,
+      dueMs,
+      state: 'sent',
+      readMs: null,
+      lostAfterMs: Number.POSITIVE_INFINITY,
+      logged: null,
+    };
+    const attributes: [string, string][] = [['n', String(publication.id)]];
+    if (random.chance(0.8)) attributes.push(['host', random.pick(HOSTS)]);
+    if (random.chance(0.7)) attributes.push(['level', String(random.integer(0, MOST_LEVEL))]);
+    const event = {
+      type: random.pick(TYPES),
+      attributes,
+      body: 'x'.repeat(random.integer(0, bodyBytes)),
+      ...(dueMs !== null && { at: Math.floor(dueMs) }),
+    };
+    truth.published(publication);
+    trace.say(() => `${this.#plan.name} publishes event ${publication.id}${dueMs === null ? '' : ' for later'}`);
+    if (!withReceipt) {
+      this.#client.publishNow(event).catch((error: unknown) => this.#expect(error));
+      return publication;
+    }
+    this.#client.publish(event).then(
+      () => {
+        publication.state = 'confirmed';
+        trace.say(() => `${this.#plan.name}: event ${publication.id} is confirmed`);
+        if (publication.logged === null && dueMs === null)
+          this.#fail('a receipt means logged', `event ${publication.id}`);
+      },
+      (error: unknown) => {
+        publication.state = 'failed';
+        trace.say(() => `${this.#plan.name}: event ${publication.id} is not confirmed: ${messageOf(error)}`);
+        this.#expect(error);
+      },
+    );
+    return publication;
+  }
+
+  kill(silent: boolean): void {
+    this.process.die();
+    this.#world.network.died(this.process, silent);
+  }
+
+  async #follow({ follower, subscription }: Following): Promise<void> {
+    subscription.ready.then(
+      () => {
+        follower.ready = true;
+      },
+      // The iteration says it as well.
+      () => undefined,
+    );
+    for await (const message of subscription) {
+      if (!this.process.alive) return;
+      const { trace } = this.#world;
+      if (message.isMarker) {
+        trace.say(() => `${follower.name}: ${message.get('dropped')} are missing`);
+        if (follower.plan.slow === null) this.#fail('missing', `${follower.name}: ${message.get('reason')}`);
+        continue;
+      }
+      trace.say(() => `${follower.name} gets ${message.id}, event ${message.get('n')}`);
+      follower.take(message.position, attributesOf(message), message.org);
+    }
+  }
+
+  #expect(error: unknown): void {
+    if (!this.process.alive || (error instanceof MusterError && EXPECTED.has(error.code))) return;
+    this.#fail('errors', `${this.#plan.name} was told: ${messageOf(error)}`);
+  }
+
+  #fail(rule: string, detail: string): void {
+    this.#world.report(new Violation(rule, detail));
+  }
+}
+
+/** More than a life has. */
+const CONNECTIONS = 100_000;
+
+function attributesOf(message: { get(name: string): string | undefined }): { get(name: string): string | undefined } {
+  return { get: (name) => message.get(name) };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof MusterError
+    ? `${error.code} ${error.message}`
+    : error instanceof Error
+      ? (error.stack ?? '')
+      : String(error);
+}

@@ -1,0 +1,3 @@
+import { treesHold } from './fabric-support.js';
+
+treesHold(1, 250);

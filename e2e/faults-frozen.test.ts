@@ -1,16 +1,24 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { Cluster } from './support/cluster.js';
 import { HeldCommand } from './support/held-command.js';
 import { until } from './support/until.js';
 
 /** A process stands still (SIGSTOP: a paused virtual machine, a machine that swaps itself to death) and goes on (SIGCONT). */
 const NAMES = ['a', 'b', 'c'];
+/**
+ * Seconds. A busy machine lets whole processes wait, too, and who waits for three intervals is missed as if it were
+ * frozen: it must take longer than that to miss one that nobody froze.
+ */
+const HEARTBEAT_INTERVAL = 2;
+/** Being missed takes three intervals, coming back several more. */
+const LONGEST_MS = 120_000;
+vi.setConfig({ testTimeout: LONGEST_MS, hookTimeout: LONGEST_MS });
 
 let cluster: Cluster;
 let held: HeldCommand;
 
 beforeAll(async () => {
-  cluster = await Cluster.start();
+  cluster = await Cluster.start({ heartbeatInterval: HEARTBEAT_INTERVAL });
   held = new HeldCommand(cluster.dir, 'held');
   const commands = { held: held.entry, quick: 'true' };
   await cluster.startAgents(Object.fromEntries(NAMES.map((name) => [name, { commands, grace: 1 }])));

@@ -30,6 +30,7 @@ test('a second server on the same data directory is refused', async () => {
   const second = await cluster.muster(
     ...['server', '--data-dir', cluster.dataDir, '--http', `127.0.0.1:${http}`],
     ...['--heartbeat', `tcp://127.0.0.1:${heartbeat}`, '--command', `tcp://127.0.0.1:${command}`],
+    ...['--stomp', '127.0.0.1:0'],
   );
   expect(second.code).toBe(5);
   expect(second.stderr).toContain('another muster server is running on');
@@ -43,7 +44,7 @@ test('a second server on the same database is refused', async () => {
   const second = await cluster.muster(
     ...['server', '--data-dir', database < 0 ? cluster.dataDir : join(cluster.dir, 'third'), ...shared],
     ...['--http', `127.0.0.1:${http}`, '--heartbeat', `tcp://127.0.0.1:${heartbeat}`],
-    ...['--command', `tcp://127.0.0.1:${command}`],
+    ...['--command', `tcp://127.0.0.1:${command}`, '--stomp', '127.0.0.1:0'],
   );
   expect(second.code).toBe(5);
   expect(second.stderr).toContain('another muster server is running on');

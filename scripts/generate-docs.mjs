@@ -6,12 +6,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { commandReference } from '../packages/cli/dist/index.js';
 import { configurationPage } from './docs/configuration.mjs';
 import { errorsPage } from './docs/errors.mjs';
+import { eventsPage } from './docs/events.mjs';
 import { restPage } from './docs/rest.mjs';
 
 const pages = {
   'docs/reference/cli.md': await commandReference(),
   'docs/reference/configuration.md': configurationPage(),
   'docs/reference/errors.md': errorsPage(),
+  'docs/reference/events.md': eventsPage(),
   'docs/reference/rest.md': await restPage(),
 };
 

@@ -16,6 +16,9 @@ const MUSTER = join(ROOT, 'packages/cli/bin/muster.js');
 /** Seconds; small, so that down detection takes moments. */
 const HEARTBEAT_INTERVAL = 0.5;
 
+/** A server that starts on a busy machine, below the time that a hook may take. */
+const START_MS = 50_000;
+
 /** The agent's own configuration file (decision N16). */
 export interface AgentConfig {
   readonly commands?: Readonly<Record<string, unknown>>;
@@ -55,7 +58,7 @@ export interface CliResult extends Exit {
 interface Made {
   readonly dir: string;
   readonly marker: string;
-  /** HTTP, heartbeat, command. */
+  /** HTTP, heartbeat, command, STOMP. */
   readonly ports: readonly number[];
   readonly database: TestDatabase;
   readonly disk: ServerDisk;
@@ -66,7 +69,7 @@ export class Cluster extends PushyServer {
   readonly dir: string;
   readonly dataDir: string;
   readonly url: string;
-  /** HTTP, heartbeat, command. */
+  /** HTTP, heartbeat, command, STOMP. */
   readonly ports: readonly number[];
   readonly agents = new Map<string, StartedProcess>();
   server: StartedProcess;
@@ -83,7 +86,7 @@ export class Cluster extends PushyServer {
   private constructor(made: Made, options: ClusterOptions) {
     super();
     const { dir, ports, database, disk } = made;
-    const [http, heartbeat, command] = ports;
+    const [http, heartbeat, command, stomp] = ports;
     this.dir = dir;
     this.marker = made.marker;
     this.dataDir = disk.seen;
@@ -96,7 +99,12 @@ export class Cluster extends PushyServer {
     this.#serverArgs = [
       ...['server', '--data-dir', disk.dir, '--http', `127.0.0.1:${http}`],
       ...['--heartbeat', `tcp://127.0.0.1:${heartbeat}`, '--command', `tcp://127.0.0.1:${command}`],
-      ...['--heartbeat-interval', String(options.heartbeatInterval ?? HEARTBEAT_INTERVAL)],
+      ...[
+        '--stomp',
+        `127.0.0.1:${stomp}`,
+        '--heartbeat-interval',
+        String(options.heartbeatInterval ?? HEARTBEAT_INTERVAL),
+      ],
       ...(database.url === undefined ? [] : ['--database-url', database.url]),
       ...(options.flags ?? []),
     ];
@@ -106,7 +114,7 @@ export class Cluster extends PushyServer {
   static async start(options: ClusterOptions = {}): Promise<Cluster> {
     const dir = mkdtempSync(join(tmpdir(), 'muster-e2e-'));
     const marker = randomBytes(8).toString('hex');
-    const ports = await freePorts(3);
+    const ports = await freePorts(4);
     const database = options.database ?? (await testDatabase());
     const data = join(dir, 'server');
     const disk = (await options.disk?.(data)) ?? { through: [], dir: data, seen: data };
@@ -192,7 +200,7 @@ export class Cluster extends PushyServer {
 
   async #serving(): Promise<void> {
     const { server } = this;
-    const answered = until('the server to answer', async () => (await fetch(`${this.url}/_status`)).ok);
+    const answered = until('the server to answer', async () => (await fetch(`${this.url}/_status`)).ok, START_MS);
     const gone = server.exited.then(() => Promise.reject(new Error(`the server exited: ${server.log}`)));
     // Who loses the race is heard of no more.
     for (const loser of [answered, gone]) loser.catch(() => undefined);

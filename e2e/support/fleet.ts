@@ -41,6 +41,7 @@ export class Fleet extends PushyServer {
       http: `127.0.0.1:${http}`,
       heartbeat: `tcp://127.0.0.1:${heartbeat}`,
       command: `tcp://127.0.0.1:${command}`,
+      stomp: '127.0.0.1:0',
       'heartbeat-interval': String(HEARTBEAT_INTERVAL),
       'command-rehab-interval': String(HEARTBEAT_INTERVAL),
       'log-level': 'silent',

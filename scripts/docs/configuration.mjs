@@ -11,12 +11,7 @@ export function configurationPage() {
     code(row.default),
     row.description,
   ]);
-  const agent = Object.entries(AgentConfigSchema.properties).map(([name, schema]) => [
-    code(name),
-    schema.type ?? '',
-    code(schema.default === undefined ? '' : JSON.stringify(schema.default)),
-    schema.description ?? '',
-  ]);
+  const agent = agentRows(AgentConfigSchema.properties);
   return `# Configuration
 
 Generated from the schemas by \`npm run docs\`.
@@ -37,6 +32,10 @@ heartbeat:
   listen: tcp://0.0.0.0:10000
 command:
   listen: tcp://0.0.0.0:10001
+stomp:
+  listen: 0.0.0.0:61613
+  tls_cert: /etc/muster/cert.pem
+  tls_key: /etc/muster/key.pem
 \`\`\`
 
 ${table(['key', 'variable', 'flag', 'type', 'default', 'what for'], server)}
@@ -96,4 +95,16 @@ ${table(
 The file is found by \`--config\`, else \`MUSTER_CONFIG\`, else \`./muster-data/muster.yaml\` when \`MUSTER_URL\` is not set. Variables
 count more than the file. For a server with a private certificate authority set \`NODE_EXTRA_CA_CERTS=ca.pem\`.
 `;
+}
+
+function agentRows(properties, prefix = '') {
+  return Object.entries(properties).flatMap(([name, schema]) => [
+    [
+      code(prefix + name),
+      schema.type ?? '',
+      code(schema.default === undefined ? '' : JSON.stringify(schema.default)),
+      schema.description ?? '',
+    ],
+    ...(schema.properties === undefined ? [] : agentRows(schema.properties, `${prefix}${name}.`)),
+  ]);
 }

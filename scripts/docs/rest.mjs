@@ -12,6 +12,7 @@ async function openApi() {
     http: '127.0.0.1:0',
     heartbeat: 'tcp://127.0.0.1:0',
     command: 'tcp://127.0.0.1:0',
+    stomp: '127.0.0.1:0',
     logLevel: 'silent',
   };
   try {

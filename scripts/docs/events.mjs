@@ -1,0 +1,90 @@
+import { AUTH_ACTIONS, AUTH_EVENT_SCHEMA, EVENT_SCHEMAS } from '../../packages/server/dist/index.js';
+import { code, table } from './markdown.mjs';
+
+const GROUPS = [
+  ['node', 'Nodes', 'Who is up, who owns it, and what it is.'],
+  [
+    'push',
+    'Push jobs',
+    'Those with `seq` are what [the feeds of push jobs](push-events.md) show, too: body and `data` of the feed, without its ' +
+      '`timestamp`, are the same, and `status` means what is written there.',
+  ],
+  ['event', 'Future events', 'When it is due, a future event is published as the event that it is.'],
+];
+
+export function eventsPage() {
+  return `# Events
+
+Generated from the event schemas (\`packages/server/src/events/schemas.ts\`) by \`npm run docs\`.
+
+Everything that changes in Muster is an event: stored in the transaction that stores the change, and published once that
+is durable. Whoever may read the same over REST may follow it, and what else programs publish, over
+[STOMP](fabric-protocol.md) with a [selector](selectors.md):
+
+\`\`\`
+muster event watch "type LIKE 'push.%' AND status = 'failure'"
+\`\`\`
+
+## What every event has
+
+${table(
+  ['attribute', 'what it is'],
+  [
+    ['`type`', 'what happened; those below are Muster’s own, and nobody else publishes them'],
+    ['`org`', 'name of the organization; nobody follows another one'],
+    ['`source`', '`ORG/NAME` of whoever published it; `muster` of those below, which nobody else can be'],
+    ['`time`', 'when it was accepted, UTC'],
+    ['`message-id`', 'its position in the log: events are told in this order, and a subscription may go on `from` one'],
+  ],
+)}
+
+Further attributes are the publisher's own. Muster's own events have those below, and their body is JSON
+(\`content-type:application/json\`). An event whose type, attributes and body are larger than \`events.max_size\` is kept
+whole and travels without its body; the attribute \`oversize\` tells how many bytes that has.
+
+The log keeps events for \`events.keep\` (7 days), and at most \`events.max_bytes\` (1 GiB) of them: the oldest go first. What
+the feed of an unfinished job shows stays as long as the job runs. An organization that is deleted takes its events along.
+
+${GROUPS.map(group).join('\n\n')}
+
+## Identities
+
+The type is \`auth.\` and what was done, as the audit records it too. The attributes are \`actor\`
+(${AUTH_EVENT_SCHEMA.attributes.properties.actor.description.toLowerCase()}) and \`target\`
+(${AUTH_EVENT_SCHEMA.attributes.properties.target.description.toLowerCase()}), the body holds what the audit says in
+\`detail\`. Users belong to no organization: what happens to one is told wherever it is a member.
+
+${table(
+  ['type', 'when'],
+  Object.entries(AUTH_ACTIONS)
+    .filter(([action]) => action !== 'organization.delete')
+    .map(([action, summary]) => [code(`auth.${action}`), summary]),
+)}
+`;
+}
+
+function group([prefix, title, text]) {
+  const types = Object.entries(EVENT_SCHEMAS).filter(([type]) => type.startsWith(`${prefix}.`));
+  return `## ${title}\n\n${text}\n\n${types.map(section).join('\n\n')}`;
+}
+
+function section([type, { summary, attributes, data }]) {
+  return `### ${type}\n\n${summary}\n\n${table(
+    ['', 'name', 'type', 'what it is'],
+    [...fields('attribute', attributes, type), ...fields('body', data, type)],
+  )}`;
+}
+
+function fields(where, { properties, required = [] }) {
+  return Object.entries(properties).map(([name, schema]) => [
+    where,
+    code(name) + (required.includes(name) ? '' : ' (optional)'),
+    typeOf(schema),
+    schema.description ?? '',
+  ]);
+}
+
+function typeOf(schema) {
+  if (schema.anyOf !== undefined) return schema.anyOf.map(typeOf).join(' or ');
+  return schema.type;
+}

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { call, ORG } from './api.mjs';
+import { cpuSeconds } from './proc.mjs';
 
 const MUSTER = fileURLToPath(new URL('../packages/cli/bin/muster.js', import.meta.url));
 const run = promisify(execFile);
@@ -29,6 +30,8 @@ export async function startAgents(server, count) {
   return {
     names,
     pids: children.map(({ pid }) => pid),
+    /** Of all of them so far, with their commands. */
+    cpuSeconds: () => children.reduce((sum, { pid }) => sum + cpuSeconds(pid, true), 0),
     async stop() {
       await Promise.all(
         children.map(async (child) => {

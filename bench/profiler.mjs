@@ -1,4 +1,4 @@
-/** Preloaded into the server under `--profile`: SIGUSR2 begins a CPU profile, the next one writes it. */
+/** Preloaded into server and relays under `--profile`: SIGUSR2 begins a CPU profile, the next one writes it. */
 import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import { join } from 'node:path';
@@ -12,6 +12,6 @@ process.on('SIGUSR2', async () => {
   running = !running;
   if (running) return session.post('Profiler.start');
   const { profile } = await session.post('Profiler.stop');
-  const name = `server-${process.pid}-${Date.now()}.cpuprofile`;
+  const name = `${process.argv[2]}-${process.pid}-${Date.now()}.cpuprofile`;
   writeFileSync(join(process.env.MUSTER_BENCH_PROFILE, name), JSON.stringify(profile));
 });

@@ -1,6 +1,6 @@
 import { startSimulatedNodes } from '@muster/sim';
 import { allAvailable, metrics, ORG, rounded, series } from './api.mjs';
-import { acceptedConnections, cpuSeconds, sampling } from './proc.mjs';
+import { acceptedConnections, cpuSeconds } from './proc.mjs';
 import { startServer } from './server.mjs';
 
 export const about =
@@ -9,6 +9,7 @@ export const defaults = { nodes: 10_000 };
 
 const TARGET_MS = 60_000;
 const SAMPLE_MS = 1000;
+const PATIENCE_MS = 120_000;
 
 export async function* run({ nodes, databaseUrl, profile }) {
   const server = await startServer({ databaseUrl, profile });
@@ -19,10 +20,10 @@ export async function* run({ nodes, databaseUrl, profile }) {
       const began = performance.now();
       await server.restart();
       const answered = performance.now() - began;
-      const samples = load(server);
-      await allAvailable(server, nodes);
+      server.profile();
+      const seen = await load(server, nodes);
+      server.profile();
       const took = performance.now() - began;
-      const seen = samples();
       const details = { nodes, database: databaseUrl === undefined ? 'sqlite' : 'postgres' };
       const floor = rounded(answered);
       yield {
@@ -63,21 +64,27 @@ const PEAKS = [
 ];
 
 /**
- * Each second: the share of a core, the TCP connections accepted (on the whole machine), and the CURVE keys admitted. A
- * connection that still has the old server's key ends before its own key is asked for.
+ * Until all nodes are available, each second: the share of a core, the TCP connections accepted (on the whole machine), and
+ * the CURVE keys admitted. A connection that still has the old server's key ends before its own key is asked for.
+ * The nodes are counted from the same answer, because `/metrics` with 10,000 of them costs the server much.
  */
-function load(server) {
-  const read = async () => ({
-    cpu: cpuSeconds(server.pid) * 100,
-    accepted: acceptedConnections(),
-    admitted: series(await metrics(server), 'muster_zap_total', { result: 'admitted' }),
-  });
-  let last = { cpu: cpuSeconds(server.pid) * 100, accepted: acceptedConnections(), admitted: 0 };
-  return sampling(SAMPLE_MS, async (seconds) => {
-    const now = await read();
-    const rate = (what) => (now[what] - last[what]) / seconds;
-    const sample = { cpu: rate('cpu'), accepted: rate('accepted'), admitted: rate('admitted') };
+async function load(server, nodes) {
+  const samples = [];
+  let last = { at: performance.now(), cpu: cpuSeconds(server.pid), accepted: acceptedConnections(), admitted: 0 };
+  const end = last.at + PATIENCE_MS;
+  while (performance.now() < end) {
+    await new Promise((resolve) => setTimeout(resolve, SAMPLE_MS));
+    const text = await metrics(server);
+    const now = {
+      at: performance.now(),
+      cpu: cpuSeconds(server.pid),
+      accepted: acceptedConnections(),
+      admitted: series(text, 'muster_zap_total', { result: 'admitted' }),
+    };
+    const rate = (what) => ((now[what] - last[what]) * 1000) / (now.at - last.at);
+    samples.push({ cpu: rate('cpu') * 100, accepted: rate('accepted'), admitted: rate('admitted') });
     last = now;
-    return sample;
-  });
+    if (series(text, 'muster_nodes', { status: 'up', owner: 'idle' }) === nodes) return samples;
+  }
+  throw new Error(`${nodes} nodes were not available again within ${PATIENCE_MS} ms`);
 }

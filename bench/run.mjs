@@ -6,11 +6,18 @@
 import { parseArgs } from 'node:util';
 import * as agentMemory from './agent-memory.mjs';
 import * as connect from './connect.mjs';
+import * as fabricChurn from './fabric-churn.mjs';
+import * as fabricClients from './fabric-clients.mjs';
+import * as fabricFanout from './fabric-fanout.mjs';
+import * as fabricLatency from './fabric-latency.mjs';
+import * as fabricTree from './fabric-tree.mjs';
+import * as fabricUnicast from './fabric-unicast.mjs';
 import * as growth from './growth.mjs';
 import * as idle from './idle.mjs';
 import * as pushNoop from './push-noop.mjs';
 import * as realAgents from './real-agents.mjs';
 import * as restart from './restart.mjs';
+import * as selectorIndex from './selector-index.mjs';
 
 const figures = {
   connect,
@@ -20,6 +27,13 @@ const figures = {
   restart,
   'real-agents': realAgents,
   'agent-memory': agentMemory,
+  'selector-index': selectorIndex,
+  'fabric-fanout': fabricFanout,
+  'fabric-unicast': fabricUnicast,
+  'fabric-tree': fabricTree,
+  'fabric-latency': fabricLatency,
+  'fabric-churn': fabricChurn,
+  'fabric-clients': fabricClients,
 };
 
 const { values, positionals } = parseArgs({
@@ -30,16 +44,20 @@ const { values, positionals } = parseArgs({
     nodes: { type: 'string' },
     rounds: { type: 'string' },
     seconds: { type: 'string' },
+    connections: { type: 'string' },
+    relays: { type: 'string' },
+    workers: { type: 'string' },
     profile: { type: 'string' },
     'database-url': { type: 'string' },
   },
 });
 
-const usage = `Usage: npm run bench -- FIGURE [--nodes N] [--rounds N] [--seconds N] [--profile DIR] [--database-url URL]
+const usage = `Usage: npm run bench -- FIGURE [--nodes N] [--rounds N] [--seconds N] [--connections N]
+                            [--relays N] [--workers N] [--profile DIR] [--database-url URL]
        npm run bench -- --list`;
 
 if (values.list) {
-  for (const [name, { about }] of Object.entries(figures)) console.log(`${name.padEnd(12)} ${about}`);
+  for (const [name, { about }] of Object.entries(figures)) console.log(`${name.padEnd(14)} ${about}`);
 } else if (values.help || positionals.length !== 1 || figures[positionals[0]] === undefined) {
   console.error(usage);
   process.exitCode = values.help ? 0 : 2;

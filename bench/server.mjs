@@ -8,8 +8,8 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 
-const MUSTER = fileURLToPath(new URL('../packages/cli/bin/muster.js', import.meta.url));
-const PROFILER = new URL('./profiler.mjs', import.meta.url).href;
+export const MUSTER = fileURLToPath(new URL('../packages/cli/bin/muster.js', import.meta.url));
+export const PROFILER = new URL('./profiler.mjs', import.meta.url).href;
 /** Looking costs the server something, too. */
 const LOOK_EVERY_MS = 100;
 const PATIENCE_MS = 120_000;
@@ -23,7 +23,8 @@ export async function startServer({ databaseUrl, profile, flags = [] }) {
   const database = databaseUrl === undefined ? undefined : await createDatabase(databaseUrl);
   const [http, heartbeat, command] = [await freePort(), await freePort(), await freePort()];
   const args = ['server', '--data-dir', dir, '--http', `127.0.0.1:${http}`, '--log-level', 'warn'];
-  args.push('--heartbeat', `tcp://127.0.0.1:${heartbeat}`, '--command', `tcp://127.0.0.1:${command}`, ...flags);
+  args.push('--heartbeat', `tcp://127.0.0.1:${heartbeat}`, '--command', `tcp://127.0.0.1:${command}`);
+  args.push('--stomp', '127.0.0.1:0', ...flags);
   if (database !== undefined) args.push('--database-url', database.url);
   const nodeArgs = profile === undefined ? [] : ['--import', PROFILER];
   const env = { ...process.env, ...(profile === undefined ? {} : { MUSTER_BENCH_PROFILE: resolve(profile) }) };

@@ -1,0 +1,84 @@
+import { rounded } from './api.mjs';
+import { startFabric } from './fabric.mjs';
+import { round2, sleep, startLoad, watch } from './fabric-driver.mjs';
+import { startNats } from './nats.mjs';
+import { median } from './server.mjs';
+
+export const about =
+  'deliveries/s at a fan-out of 100, by the root and through a relay, beside NATS (--rounds, --seconds)';
+export const defaults = { rounds: 5, seconds: 5 };
+
+const FANOUT = 100;
+const SIZES = [200, 600];
+const TARGET_RATIO = 1;
+/** Of events on the way to all subscribers together: more, and the slowest of them may be cut. */
+const WINDOW_BYTES = 60_000_000;
+
+/** The relay is where publisher and subscribers are: events go up to the root, which stores them, and come down again. */
+export async function* run({ rounds, seconds, databaseUrl, profile }) {
+  const fabric = await startFabric({ databaseUrl, profile });
+  const peer = await startNats();
+  try {
+    const relay = await fabric.relay(fabric.port);
+    const { credentials, server } = fabric;
+    const pids = { root: server.pid, relay: relay.pid };
+    for (const size of SIZES) {
+      const [through, direct, beside] = [[], [], []];
+      for (let round = 0; round < rounds; round += 1) {
+        fabric.profile();
+        through.push(await fan({ name: 'stomp', port: relay.port, credentials, size, seconds, pids }));
+        fabric.profile();
+        direct.push(await fan({ name: 'stomp', port: fabric.port, credentials, size, seconds, pids }));
+        if (peer === null) continue;
+        beside.push(await fan({ name: 'nats', port: peer.port, credentials, size, seconds, pids: { nats: peer.pid } }));
+      }
+      yield figure(`fabric-fanout-${size}`, through, beside, { fanout: FANOUT, size });
+      yield figure(`fabric-fanout-${size}-root`, direct, beside, { fanout: FANOUT, size });
+    }
+  } finally {
+    await peer?.stop();
+    await fabric.stop();
+  }
+}
+
+/** Publisher and subscribers are in one process, so that no more is on the way than servers keep for slow clients. */
+export async function fan(options) {
+  const { name, port, credentials, size, seconds, pids } = options;
+  const { fanout = FANOUT, selector = '', attributes = {}, window = Math.floor(WINDOW_BYTES / size) } = options;
+  const load = startLoad();
+  try {
+    await load.tell('prepare', {
+      protocol: name,
+      credentials,
+      size,
+      groups: [{ attributes: { type: 'bench.x', ...attributes }, fanout }],
+      publish: port,
+      clients: Array.from({ length: fanout }, () => ({ port, lanes: [{ selector, group: 0 }] })),
+    });
+    await load.tell('flood', { window });
+    await sleep(1000);
+    const rates = await watch([load], { ...pids, load: load.pid }, seconds * 1000);
+    await load.tell('settle');
+    return rates;
+  } finally {
+    await load.stop();
+  }
+}
+
+export function figure(name, rounds, peers, details, targetRatio = TARGET_RATIO) {
+  const samples = rounds.map(({ deliveries }) => Math.round(deliveries));
+  const peerSamples = peers.map(({ deliveries }) => Math.round(deliveries));
+  const value = median(samples);
+  const peer = peers.length === 0 ? null : median(peerSamples);
+  return {
+    figure: name,
+    value: rounded(value),
+    unit: 'deliveries/s',
+    target: peer === null ? null : Math.round(peer * targetRatio),
+    ...(peer === null ? { floor: null, ratio: null } : { peer: rounded(peer), ratio: round2(value / peer) }),
+    ...details,
+    samples,
+    cores: rounds.map(({ cores }) => cores),
+    ...(peer === null ? {} : { peer_samples: peerSamples, peer_cores: peers.map(({ cores }) => cores) }),
+  };
+}

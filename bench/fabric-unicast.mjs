@@ -16,21 +16,24 @@ export async function* run({ rounds, seconds, databaseUrl, profile }) {
   const fabric = await startFabric({ databaseUrl, profile });
   const peer = await startNats();
   try {
-    const relay = await fabric.relay(fabric.port);
     const { credentials, server } = fabric;
-    const pids = { root: server.pid, relay: relay.pid };
     const common = { credentials, size: SIZE, seconds, fanout: 1, window: WINDOW };
-    const muster = { ...common, name: 'stomp', attributes: EVENT, selector: SELECTOR, pids };
-    const [direct, through, beside] = [[], [], []];
-    for (let round = 0; round < rounds; round += 1) {
-      fabric.profile();
-      direct.push(await fan({ ...muster, port: fabric.port }));
-      fabric.profile();
-      through.push(await fan({ ...muster, port: relay.port }));
-      if (peer !== null) beside.push(await fan({ ...common, name: 'nats', port: peer.port, pids: { nats: peer.pid } }));
-    }
-    yield figure('fabric-unicast', direct, beside, { size: SIZE, selector: SELECTOR }, TARGET_RATIO);
-    yield figure('fabric-unicast-relay', through, beside, { size: SIZE, selector: SELECTOR }, TARGET_RATIO);
+    const measured = async (port, pids) => {
+      const [own, beside] = [[], []];
+      for (let round = 0; round < rounds; round += 1) {
+        fabric.profile();
+        own.push(await fan({ ...common, name: 'stomp', port, attributes: EVENT, selector: SELECTOR, pids }));
+        if (peer !== null)
+          beside.push(await fan({ ...common, name: 'nats', port: peer.port, pids: { nats: peer.pid } }));
+      }
+      return [own, beside];
+    };
+    const details = { size: SIZE, selector: SELECTOR };
+    // Without a relay, which would be a second subscriber: it gets whatever its organization publishes.
+    yield figure('fabric-unicast', ...(await measured(fabric.port, { root: server.pid })), details, TARGET_RATIO);
+    const relay = await fabric.relay(fabric.port);
+    const pids = { root: server.pid, relay: relay.pid };
+    yield figure('fabric-unicast-relay', ...(await measured(relay.port, pids)), details, TARGET_RATIO);
   } finally {
     await peer?.stop();
     await fabric.stop();

@@ -97,7 +97,7 @@ describe('F6: subscriptions with from', () => {
   test('after an outage one that has not heard of anything yet begins where it began', async () => {
     const parent = await scriptedParent();
     let later = 0;
-    const clock: Clock = { ...systemClock, now: () => systemClock.now() + later };
+    const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + later };
     const relay = relayBelow(parent.url, {}, { clock });
     const client = await relay.client();
     await client.subscribe('1', '', [['from', '-10s']]);

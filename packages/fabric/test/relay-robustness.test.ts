@@ -95,7 +95,7 @@ describe('upstream is lost', () => {
   test('R-5: a relay that stood still does not read what relays below have given up meanwhile', async () => {
     const parent = await scriptedParent();
     let stoodStillMs = 0;
-    const clock = { now: () => Date.now() + stoodStillMs, after: systemClock.after };
+    const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + stoodStillMs };
     const upper = relayBelow(parent.url, {}, { clock });
     const lower = relayBelow(await upper.port());
     const client = await lower.client();
@@ -250,7 +250,7 @@ describe('upstream is not there', () => {
       {
         random: () => random,
         clock: {
-          now: () => Date.now(),
+          ...systemClock,
           after(delayMs, work) {
             if (delayMs >= 50_000 && delayMs <= 150_000) {
               pauses.push(delayMs);

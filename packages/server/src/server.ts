@@ -289,6 +289,7 @@ async function compose(
     recorder,
     clock,
     logger,
+    metrics,
     config,
     incarnation,
     nodes: nodes.registry,

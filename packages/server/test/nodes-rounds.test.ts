@@ -15,6 +15,7 @@ test('after a stall one round says how late it is, and the others are not made u
   let due: (() => void) | null = null;
   const clock = {
     now: () => now,
+    monotonic: () => now,
     after(_delayMs: number, work: () => void) {
       due = work;
       return { cancel: () => undefined };
@@ -44,6 +45,7 @@ test('a clock that is set back does not stretch a round', () => {
   let due: (() => void) | null = null;
   const clock = {
     now: () => now,
+    monotonic: () => now,
     after(delayMs: number, work: () => void) {
       delays.push(delayMs);
       due = work;

@@ -38,7 +38,11 @@ const logged: string[] = [];
 function push({ registry }: Pick<Nodes, 'registry'>, store: Store, recorder: Recorder): PushControllerService {
   controller = createPushController({
     store,
-    clock: { now: () => fixture.clock.now(), after: (ms, work) => fixture.clock.after(ms, work) },
+    clock: {
+      now: () => fixture.clock.now(),
+      monotonic: () => fixture.clock.monotonic(),
+      after: (ms, work) => fixture.clock.after(ms, work),
+    },
     logger: { info: () => undefined, warn: () => undefined, error: (_, message) => void logged.push(message) },
     nodes: registry,
     recorder,

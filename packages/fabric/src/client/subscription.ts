@@ -86,7 +86,7 @@ export class LiveSubscription implements Subscription {
     this.#options = options;
     this.#again = again;
     this.#ports = ports;
-    this.#sinceMs = ports.clock.now();
+    this.#sinceMs = ports.clock.monotonic();
     this.#verify = options.verify === undefined ? null : verifier(options.verify);
     this.#queue = new EventQueue(options.keep ?? FABRIC_LIMITS.clientEvents, () => ports.changed(this));
     this.ready = new Promise((resolve, reject) => {
@@ -196,7 +196,7 @@ export class LiveSubscription implements Subscription {
     if (!this.#sent) return from === undefined ? undefined : String(from);
     // Of a durable one the server knows best.
     if (durable !== undefined) return undefined;
-    const elapsedMs = this.#ports.clock.now() - this.#sinceMs;
+    const elapsedMs = this.#ports.clock.monotonic() - this.#sinceMs;
     if (from === undefined) return this.#again === 'since' ? secondsAgo(elapsedMs + MARGIN_MS) : undefined;
     return this.#last === null ? stillAgo(String(from), elapsedMs) : String(this.#last);
   }

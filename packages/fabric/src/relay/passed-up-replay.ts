@@ -46,7 +46,7 @@ export class PassedUpReplay implements Replay {
     this.#request = request;
     this.#anonymous = anonymous;
     this.#clock = clock;
-    this.#askedMs = clock.now();
+    this.#askedMs = clock.monotonic();
     this.#ports = ports;
     // As narrowed to what the client may follow, which upstream does not know.
     this.#selector = print(request.selector);
@@ -148,7 +148,7 @@ export class PassedUpReplay implements Replay {
     const { durable, fromText } = this.#request;
     if (durable === null && this.#last !== null) return [['from', String(this.#last)]];
     if (fromText === null || (durable !== null && !first)) return [];
-    return [['from', first ? fromText : stillAgo(fromText, this.#clock.now() - this.#askedMs)]];
+    return [['from', first ? fromText : stillAgo(fromText, this.#clock.monotonic() - this.#askedMs)]];
   }
 
   #settle(command: 'ACK' | 'NACK', position: number, cumulative: boolean, receipt: string | null): void {

@@ -24,7 +24,7 @@ export class Rates {
   /** Per second. */
   now(): Record<RatedCounter, number> {
     const oldest = this.#samples[0];
-    const elapsedMs = oldest === undefined ? 0 : this.#clock.now() - oldest.atMs;
+    const elapsedMs = oldest === undefined ? 0 : this.#clock.monotonic() - oldest.atMs;
     const totals = this.#totals();
     const rates = RATED.map((name) => {
       const grown = totals[name] - (oldest?.totals[name] ?? 0);
@@ -38,7 +38,7 @@ export class Rates {
   }
 
   #sample(): Timer {
-    this.#samples.push({ atMs: this.#clock.now(), totals: this.#totals() });
+    this.#samples.push({ atMs: this.#clock.monotonic(), totals: this.#totals() });
     if (this.#samples.length > SAMPLES) this.#samples.shift();
     return this.#clock.after(SAMPLE_MS, () => {
       this.#timer = this.#sample();

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '@muster/wire/clock';
 
 interface Waiting<Answer> {
-  sinceMs: number;
+  readonly sinceMs: number;
   readonly answer: Answer;
 }
 
@@ -37,7 +37,7 @@ export class Awaited<Answer> {
   expect(answer: Answer): string {
     const id = this.next;
     this.#asked += 1;
-    this.#waiting.set(id, { sinceMs: this.#clock.now(), answer });
+    this.#waiting.set(id, { sinceMs: this.#clock.monotonic(), answer });
     if (this.#timer === null) this.#arm(this.#limitMs);
     return id;
   }
@@ -63,10 +63,7 @@ export class Awaited<Answer> {
       this.#timer = null;
       const [oldest] = this.#waiting.values();
       if (oldest === undefined) return;
-      const nowMs = this.#clock.now();
-      // The clock was set back: nobody knows how long it has waited, so it begins anew.
-      oldest.sinceMs = Math.min(oldest.sinceMs, nowMs);
-      const remainingMs = oldest.sinceMs + this.#limitMs - nowMs;
+      const remainingMs = oldest.sinceMs + this.#limitMs - this.#clock.monotonic();
       if (remainingMs > 0) this.#arm(remainingMs);
       else this.#late();
     });

@@ -27,8 +27,7 @@ const MOST_SECONDS = 999_999_999;
 export function stillAgo(from: string, elapsedMs: number): string {
   const asked = parseFrom(from);
   if (asked?.kind !== 'ago') return from;
-  // A clock that was set back says nothing about how long it was.
-  return secondsAgo(asked.ms + Math.max(0, elapsedMs));
+  return secondsAgo(asked.ms + elapsedMs);
 }
 
 export function secondsAgo(ms: number): string {

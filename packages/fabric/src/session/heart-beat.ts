@@ -32,7 +32,7 @@ export class HeartBeat {
   constructor(ports: HeartBeatPorts, { sendMs, patienceMs }: HeartBeatTimes) {
     this.#ports = ports;
     this.#patienceMs = patienceMs;
-    this.#wroteMs = ports.clock.now();
+    this.#wroteMs = ports.clock.monotonic();
     this.#heardMs = this.#wroteMs;
     // Half of what was promised, as timers and networks are late now and then.
     if (sendMs > 0) this.#send(sendMs / 2);
@@ -40,11 +40,11 @@ export class HeartBeat {
   }
 
   wrote(): void {
-    this.#wroteMs = this.#ports.clock.now();
+    this.#wroteMs = this.#ports.clock.monotonic();
   }
 
   heard(): void {
-    this.#heardMs = this.#ports.clock.now();
+    this.#heardMs = this.#ports.clock.monotonic();
   }
 
   /** Nothing is read from the peer, so that its silence means nothing. */
@@ -66,9 +66,8 @@ export class HeartBeat {
 
   #send(idleMs: number): void {
     const { clock } = this.#ports;
-    const sinceMs = clock.now() - this.#wroteMs;
-    // Below zero: the clock was set back, and nobody knows how long it is.
-    const due = sinceMs >= idleMs || sinceMs < 0;
+    const sinceMs = clock.monotonic() - this.#wroteMs;
+    const due = sinceMs >= idleMs;
     if (due) {
       this.wrote();
       this.#ports.write(LINE_END);
@@ -78,14 +77,12 @@ export class HeartBeat {
 
   #listen(): void {
     const { clock } = this.#ports;
-    const nowMs = clock.now();
-    // The clock was set back: nobody knows how long it is, so it begins anew.
-    if (this.#heardMs > nowMs) this.heard();
+    const nowMs = clock.monotonic();
     const remainingMs = this.#heardMs + this.#patienceMs - nowMs;
     if (remainingMs <= 0) return this.#ports.silent();
     this.#listening = clock.after(remainingMs, () => {
       // A timer that is so late says that it was us who stood still: what came meanwhile has not been read yet.
-      if (clock.now() - nowMs - remainingMs > this.#patienceMs / 2) this.heard();
+      if (clock.monotonic() - nowMs - remainingMs > this.#patienceMs / 2) this.heard();
       this.#listen();
     });
   }

@@ -20,15 +20,15 @@ export class StallWatch {
     this.#clock = clock;
     this.#limitMs = limitMs;
     this.#stalled = stalled;
-    this.#seenMs = clock.now();
+    this.#seenMs = clock.monotonic();
     this.#timer = this.#arm();
   }
 
   /** Before anything received is read. False: we have just stood still for too long. */
   look(): boolean {
-    const now = this.#clock.now();
-    const stalledMs = now - this.#seenMs;
-    this.#seenMs = now;
+    const nowMs = this.#clock.monotonic();
+    const stalledMs = nowMs - this.#seenMs;
+    this.#seenMs = nowMs;
     if (stalledMs <= this.#limitMs) return true;
     this.#stalled(stalledMs);
     return false;

@@ -15,6 +15,7 @@ export class Process {
     this.name = name;
     this.clock = {
       now: () => Math.floor(timeline.now + this.skewMs),
+      monotonic: () => timeline.now,
       after: (delayMs, work): Timer => {
         this.timers += 1;
         let pending = true;

@@ -1,5 +1,8 @@
-/** Characters that mean something to a shell. A word with one of them is quoted when words are joined. */
-const NEEDS_QUOTES = /[\s'"$;&|<>()`\\*?#!]/;
+/**
+ * What means something to a shell, also to one that is bash: characters anywhere, a tilde where a home directory may
+ * stand, braces around something. A word with any of it is quoted when words are joined.
+ */
+const NEEDS_QUOTES = /[\s'"$;&|<>()`\\*?#!]|(^|[=:])~|\{(?!\})/;
 
 /**
  * The command of a job from the words typed after `--`. One word is taken as it is, so that

@@ -15,6 +15,16 @@ test('a word with spaces stays one word', () => {
   expect(joinWords(['sh', '-c', 'exit 3'])).toBe("sh -c 'exit 3'");
 });
 
+test.each(['~', '~root/x', 'a=~', 'PATH=/bin:~/bin', '{a,b}', '{1..3}'])('%s is not expanded', (word) => {
+  const line = joinWords(['printf', '%s', word]);
+  expect(execFileSync('/bin/bash', ['-c', line]).toString()).toBe(word);
+});
+
+test('a word in which a tilde or braces mean nothing is left as it is', () => {
+  const words = ['find', 'HEAD~1', '-exec', 'echo', '{}', '+'];
+  expect(joinWords(words)).toBe(words.join(' '));
+});
+
 test('a shell finds exactly the words that were typed', () => {
   const word = fc.string().filter((text) => !text.includes('\0'));
   fc.assert(

@@ -289,7 +289,6 @@ async function compose(
     recorder,
     clock,
     logger,
-    metrics,
     config,
     incarnation,
     nodes: nodes.registry,

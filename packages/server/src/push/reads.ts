@@ -150,25 +150,6 @@ export async function unfinishedJobs(read: Read): Promise<UnfinishedJob[]> {
   return unfinished;
 }
 
-/** Finished jobs whose end is longer ago, oldest first. */
-export async function jobsEndedBefore(read: Read, before: number, limit: number): Promise<string[]> {
-  const rows = await read
-    .selectFrom('jobs')
-    .select('id')
-    .where('phase', '=', 'finished')
-    .where('updated_at', '<', before)
-    .orderBy('updated_at')
-    .limit(limit)
-    .execute();
-  return rows.map(({ id }) => id);
-}
-
-/** Jobs that are gone while something is left of them. */
-export async function deletedJobs(read: Read, limit: number): Promise<string[]> {
-  const rows = await read.selectFrom('deleted_jobs').select('job_id').orderBy('job_id').limit(limit).execute();
-  return rows.map((row) => row.job_id);
-}
-
 /** Stored pieces of one stream in order, from the one that holds byte `from` on. */
 export function readOutput(
   read: Read,

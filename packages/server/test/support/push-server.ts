@@ -230,7 +230,6 @@ export async function startPushServer(
     recorder,
     clock,
     logger,
-    metrics,
     config,
     incarnation: 'test',
     nodes,

@@ -144,7 +144,6 @@ describe('a root that stood still for longer than relays wait (R-5)', () => {
     await client.ask('SEND', EVENT);
     expect(given.log.last()).toBe(1);
   });
-
 });
 
 test.each([3_600_000, -3_600_000])('a clock that is set by %d ms costs no relay its connection', async (ms) => {

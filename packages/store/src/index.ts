@@ -7,10 +7,11 @@ export {
   type EventPart,
   eventRows,
   frameEvent,
-  placeEvent,
+  placeRun,
   readEvents,
   sizeOfEvent,
-  writeEvent,
+  sizeOfRun,
+  writeRun,
 } from './event-chunk.js';
 export type { Batch, Lane, Outcome, Row } from './lane.js';
 export { LIMITS, type Limits } from './limits.js';

@@ -208,7 +208,7 @@ class Origins {
   }
 
   #event(part: ChunkEvent): ReadEvent {
-    const { bytes, linesStart, linesEnd, bodyStart, bodyEnd } = part;
+    const { bytes, linesStart, linesEnd, bodyStart, bodyEnd, tailEnd } = part;
     let origin = this.#known.get(part.source);
     if (origin === undefined) {
       origin = originOf(this.#org, part.source);
@@ -217,7 +217,7 @@ class Origins {
     return {
       position: part.position,
       at: part.at,
-      event: { origin, bytes, linesStart, linesEnd, bodyStart, bodyEnd },
+      event: { origin, bytes, linesStart, linesEnd, bodyStart, bodyEnd, tailEnd },
     };
   }
 }

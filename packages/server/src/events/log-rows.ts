@@ -1,5 +1,5 @@
 import type { NewEvent } from '@muster/fabric';
-import { type EventFrame, type EventPart, placeEvent, sizeOfEvent, writeEvent } from '@muster/store';
+import { type EventFrame, type EventPart, placeRun, sizeOfEvent, sizeOfRun, writeRun } from '@muster/store';
 
 /** An event on its way into the log. */
 export interface Recordable {
@@ -22,12 +22,13 @@ export function partsOf(events: readonly Recordable[], first: number, at: number
     const position = first + index;
     if (frame !== undefined) {
       const { bytes: frames, start, end } = frame;
-      placeEvent(frames, start, { position, at });
+      placeRun(frames, start, { position, at });
       parts.push({ first: position, last: position, at, org_id, subject, frames, start, end });
       index += 1;
     } else {
       const { next, bytes } = extentOf(events, index);
-      const frames = framesOf(events.slice(index, next), bytes, position, at);
+      const contents = events.slice(index, next).map(({ event }) => event);
+      const frames = framesOf(contents, bytes, position, at);
       parts.push({ first: position, last: first + next - 1, at, org_id, subject, frames, start: 0, end: bytes });
       index = next;
     }
@@ -35,25 +36,38 @@ export function partsOf(events: readonly Recordable[], first: number, at: number
   return parts;
 }
 
-/** Neighbours of one organization and subject share a part. */
-function extentOf(events: readonly Recordable[], start: number): { readonly next: number; readonly bytes: number } {
+interface Extent {
+  readonly next: number;
+  readonly bytes: number;
+}
+
+/** Neighbours of one organization and subject share a part, and those of one source a run in it. */
+function extentOf(events: readonly Recordable[], start: number): Extent {
   const { orgId, subject } = events[start] as Recordable;
   let bytes = 0;
+  let source: string | null = null;
   for (let next = start; next < events.length; next++) {
     const recorded = events[next] as Recordable;
-    const size = sizeOfEvent(recorded.event.origin.source, recorded.event);
+    const { event } = recorded;
+    const same = event.origin.source === source;
+    const size = sizeOfEvent(event) + (same ? 0 : sizeOfRun(event.origin.source));
     const apart = recorded.orgId !== orgId || recorded.subject !== subject || recorded.frame !== undefined;
     if (next > start && (apart || bytes + size > PART_BYTES)) return { next, bytes };
+    ({ source } = event.origin);
     bytes += size;
   }
   return { next: events.length, bytes };
 }
 
-function framesOf(events: readonly Recordable[], bytes: number, first: number, at: number): Buffer {
+function framesOf(events: readonly NewEvent[], bytes: number, first: number, at: number): Buffer {
   const frames = Buffer.allocUnsafeSlow(bytes);
   let offset = 0;
-  for (const [index, { event }] of events.entries()) {
-    offset = writeEvent(frames, offset, { position: first + index, at, source: event.origin.source }, event);
+  for (let from = 0; from < events.length; ) {
+    const { source } = (events[from] as NewEvent).origin;
+    let to = from + 1;
+    while (events[to]?.origin.source === source) to += 1;
+    offset = writeRun(frames, offset, { position: first + from, at, source }, events, from, to);
+    from = to;
   }
   return frames;
 }

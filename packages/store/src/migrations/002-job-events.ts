@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { sizeOfEvent, writeEvent } from '../event-chunk.js';
+import { sizeOfEvent, sizeOfRun, writeRun } from '../event-chunk.js';
 
 interface Tables {
   jobs: { id: string; org_id: string; created_at: number };
@@ -74,12 +74,13 @@ function eventsAfter(db: Kysely<Tables>, jobId: string, seq: number): Promise<Jo
 
 function framesOf(jobId: string, events: readonly JobEvent[], first: number): Buffer {
   const contents = events.map((event) => contentOf(jobId, event));
-  const frames = Buffer.alloc(contents.reduce((size, content) => size + sizeOfEvent(SOURCE, content), 0));
+  const bytes = contents.reduce((size, content) => size + sizeOfRun(SOURCE) + sizeOfEvent(content), 0);
+  const frames = Buffer.alloc(bytes);
   let offset = 0;
   for (const [index, { at }] of events.entries()) {
     const content = contents[index];
     if (content === undefined) continue;
-    offset = writeEvent(frames, offset, { position: first + index, at, source: SOURCE }, content);
+    offset = writeRun(frames, offset, { position: first + index, at, source: SOURCE }, [content]);
   }
   return frames;
 }

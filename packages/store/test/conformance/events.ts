@@ -1,4 +1,14 @@
-import { appendEvents, frameEvent, placeEvent, readEvents, type Store, sizeOfEvent, writeEvent } from '@muster/store';
+import {
+  appendEvents,
+  type EventContent,
+  frameEvent,
+  placeRun,
+  readEvents,
+  type Store,
+  sizeOfEvent,
+  sizeOfRun,
+  writeRun,
+} from '@muster/store';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Suite } from './suite.js';
@@ -19,8 +29,8 @@ function event({ position, org = 'o', subject = null, at = 1, source = 's', line
   const bytes = Buffer.concat([lines ?? Buffer.from(`type:t${position}\n`), body ?? NOTHING]);
   const linesEnd = bytes.length - (body ?? NOTHING).length;
   const content = { bytes, linesStart: 0, linesEnd, bodyStart: linesEnd, bodyEnd: bytes.length };
-  const frames = Buffer.alloc(sizeOfEvent(source, content));
-  writeEvent(frames, 0, { position, at, source }, content);
+  const frames = Buffer.alloc(sizeOfRun(source) + sizeOfEvent(content));
+  writeRun(frames, 0, { position, at, source }, [content]);
   const about = { first: position, last: position, at, org_id: org, subject };
   return appendEvents({ ...about, frames, start: 0, end: frames.length });
 }
@@ -76,7 +86,7 @@ export function eventsSuite(suite: Suite): void {
       const store = await openStore();
       const text = { source: 'o/á', lines: 'type:ü\n', body: '{"é":1}' };
       const { bytes: frames, start, end } = frameEvent(text.source, text.lines, text.body);
-      placeEvent(frames, start, { position: 7, at: 9 });
+      placeRun(frames, start, { position: 7, at: 9 });
       const about = { first: 7, last: 7, at: 9, org_id: 'o', subject: null };
       await store.commit([
         event({ position: 6 }),
@@ -99,11 +109,44 @@ export function eventsSuite(suite: Suite): void {
       for (const length of [0, 1, 20_000, 30_000, 100_000, 10]) {
         const body = 'é'.repeat(length);
         const frame = frameEvent('s', 'l\n', body);
-        placeEvent(frame.bytes, frame.start, { position: 7, at: 1 });
+        placeRun(frame.bytes, frame.start, { position: 7, at: 1 });
         const [found = expect.fail('no event'), ...more] = readEvents(frame.bytes.subarray(frame.start, frame.end));
         expect([found.position, more]).toEqual([7, []]);
         expect(Buffer.from(found.bytes).toString('utf8', found.bodyStart, found.bodyEnd)).toBe(body);
       }
+    });
+
+    test('events of one source and time are one run, of which those beyond a position are read', () => {
+      // As most are received: with all that ends a frame.
+      const received = Buffer.from('type:a\ncontent-length:4\n\nbody\0');
+      const whole = { bytes: received, linesStart: 0, linesEnd: 7, bodyStart: 25, bodyEnd: 29, tailEnd: 30 };
+      const apart = {
+        bytes: Buffer.from('SEND\ntype:b\n\n\0'),
+        linesStart: 5,
+        linesEnd: 12,
+        bodyStart: 13,
+        bodyEnd: 13,
+      };
+      const events: EventContent[] = [whole, apart, whole];
+      const bytes = events.reduce((size, one) => size + sizeOfEvent(one), sizeOfRun('ó'));
+      const frames = Buffer.alloc(bytes + 3);
+      expect(writeRun(frames, 3, { position: 7, at: 5, source: 'ó' }, events)).toBe(frames.length);
+      const read = readEvents(frames.subarray(3), 7);
+      const shown = (from: EventContent) => [
+        Buffer.from(from.bytes).toString('latin1', from.linesStart, from.linesEnd),
+        Buffer.from(from.bytes).toString('latin1', from.bodyStart, from.bodyEnd),
+        from.tailEnd && Buffer.from(from.bytes).toString('latin1', from.linesStart, from.tailEnd),
+      ];
+      expect(read.map(({ position, at, source }) => [position, at, source])).toEqual([
+        [8, 5, 'ó'],
+        [9, 5, 'ó'],
+      ]);
+      expect(read.map(shown)).toEqual([
+        ['type:b\n', '', undefined],
+        ['type:a\n', 'body', received.toString('latin1')],
+      ]);
+      expect(readEvents(frames.subarray(3), 0, 2).map(({ position }) => position)).toEqual([7, 8]);
+      expect(readEvents(frames.subarray(3), 9)).toEqual([]);
     });
 
     test('an event comes back as it was', async () => {

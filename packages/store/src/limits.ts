@@ -18,7 +18,7 @@ export interface Limits {
   readonly transactMs: number;
   /** Attempts after deadlocks and serialization failures. */
   readonly conflictAttempts: number;
-  /** How long a statement waits for another process's lock. SQLite waits with the event loop stopped. */
+  /** How long a statement waits for another process's lock. */
   readonly busyMs: number;
   /** How long opening waits for a server that is just ending to let go of the database. */
   readonly exclusiveMs: number;

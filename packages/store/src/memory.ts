@@ -5,7 +5,10 @@ import { GroupCommit } from './group-commit.js';
 import type { Lane } from './lane.js';
 import { LIMITS } from './limits.js';
 import type { Schema } from './schema.js';
-import { migrated, NO_DISK, SqliteLane } from './sqlite.js';
+import { migrated } from './sqlite.js';
+import { SqliteConnection } from './sqlite-connection.js';
+import { SqliteLane } from './sqlite-lane.js';
+import { writerHere } from './sqlite-writer.js';
 import type { Store, StoreOptions } from './types.js';
 
 /** A database in memory that outlives its stores, as a disk outlives the processes that use it. For the simulator. */
@@ -37,7 +40,7 @@ export async function openMemory(clock: Clock): Promise<MemoryDatabase> {
     connect(options, faults = (lane) => lane) {
       const limits = { ...LIMITS, ...options.limits };
       const { clock, log = console, observe = () => {}, refused = () => {} } = options;
-      const lane = new SqliteLane(db, limits, clock, NO_DISK, refused);
+      const lane = new SqliteLane(writerHere(new SqliteConnection(db)), limits, clock, refused);
       // The database stays when the process goes.
       const commits = new GroupCommit(faults(keptOpen(lane)), { clock, limits, log, observe, refused });
       return {

@@ -132,6 +132,8 @@ export interface Schema {
     position: number;
     data: Uint8Array;
   };
+  /** Jobs that are gone from `jobs`, while rows of `job_nodes` and `job_outputs` are left of them. */
+  deleted_jobs: { job_id: string };
   /** Events in the order of their positions; a row holds those of one transaction, organization and subject. */
   event_log: {
     /** Positions of its first and its last event. */

@@ -1,19 +1,21 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { type FileHandle, open as openFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { open, type Store } from '@muster/store';
+import { Worker } from 'node:worker_threads';
+import { LIMITS, open, type Store } from '@muster/store';
 import { ManualClock } from '@muster/wire';
 import Database from 'better-sqlite3';
 import { sql } from 'kysely';
-import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { SqliteLane } from '../src/sqlite-lane.js';
+import type { SqliteWriter } from '../src/sqlite-writer.js';
 import { describeStore } from './conformance/index.js';
-import { named } from './conformance/rows.js';
-import { type Harness, passing, silent } from './conformance/suite.js';
+import { named, output as outputs } from './conformance/rows.js';
+import { type Harness, passing, silent, until } from './conformance/suite.js';
 
 const BALLAST_BYTES = 1_048_576;
 
@@ -49,77 +51,87 @@ beforeEach(async () => {
 });
 afterEach(() => harness.drop());
 
+const output = (position: number, data: Uint8Array) =>
+  outputs({ job_id: 'j', node: 'n', stream: 'stdout', position, data });
+
 const path = (): string => (harness.location.kind === 'sqlite' ? harness.location.path : '');
 
-test('SQLite keeps a write-ahead log, which it does not flush at each commit itself', async () => {
+test('SQLite keeps a write-ahead log, and flushes it at each commit', async () => {
   const store = await open(harness.location, { clock: new ManualClock(), log: silent });
   const pragma = (name: string) => store.transact((trx) => sql.raw(`pragma ${name}`).execute(trx));
   expect((await pragma('journal_mode')).rows).toEqual([{ journal_mode: 'wal' }]);
-  expect((await pragma('synchronous')).rows).toEqual([{ synchronous: 1 }]);
+  expect((await pragma('synchronous')).rows).toEqual([{ synchronous: 2 }]);
   await store.close();
 });
 
-describe('SQLite commits are durable', () => {
-  /** Of a file handle, whichever: they share it. */
-  let datasync: MockInstance<FileHandle['datasync']>;
-  beforeEach(async () => {
-    const file = await openFile(fileURLToPath(import.meta.url));
-    datasync = vi.spyOn(Object.getPrototypeOf(file), 'datasync');
-    await file.close();
+test('a flush that fails is not tried again, nothing is said to be stored or not, and the process is told', async () => {
+  const clock = new ManualClock();
+  const told: unknown[] = [];
+  const failure = new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC');
+  const write = vi.fn(async () => {
+    throw failure;
   });
-  afterEach(() => datasync.mockRestore());
+  const writer: SqliteWriter = { write, query: write, rollback: write, close: write };
+  const lane = new SqliteLane(writer, LIMITS, clock, (error) => void told.push(error));
+  expect(await lane.write(1, [])).toEqual({ kind: 'unknown', error: failure });
+  expect(await lane.outcome()).toEqual({ kind: 'unknown', error: failure });
+  expect(told).toEqual([failure]);
+  expect(write).toHaveBeenCalledTimes(1);
+});
 
-  test('a commit, a transition and a transaction are stored once the log is flushed', async () => {
-    let flush: () => void = () => undefined;
+describe('the thread that writes', () => {
+  /** The thread of the next store. */
+  let thread: Promise<Worker>;
+  beforeEach(() => {
+    thread = new Promise((resolve) => {
+      const post = vi.spyOn(Worker.prototype, 'postMessage').mockImplementation(function (this: Worker, ...given) {
+        post.mockRestore();
+        resolve(this);
+        return this.postMessage(...given);
+      });
+    });
+  });
+
+  test('ends with the store', async () => {
     const store = await open(harness.location, { clock: new ManualClock(), log: silent });
-    const work: (() => Promise<unknown>)[] = [
-      () => store.commit([named('1', 'a')]),
-      () => store.persist([named('2', 'b')]),
-      () => store.transact((trx) => trx.deleteFrom('organizations').execute()),
-    ];
-    for (const each of work) {
-      const asked = new Promise<void>((resolve) => {
-        datasync.mockImplementationOnce(() => {
-          resolve();
-          return new Promise((done) => {
-            flush = done;
-          });
-        });
-      });
-      let stored = false;
-      const done = each().then(() => {
-        stored = true;
-      });
-      await asked;
-      await new Promise(setImmediate);
-      expect(stored).toBe(false);
-      flush();
-      await done;
-    }
+    await store.commit([named('1', 'a')]);
+    const ended = once(await thread, 'exit');
     await store.close();
+    expect(await ended).toEqual([0]);
   });
 
-  test('a flush that fails is not tried again, nothing is said to be stored or not, and the process is told', async () => {
+  test('that ends by itself leaves nothing said to be stored or not, and the process is told', async () => {
     const clock = new ManualClock();
     const told: unknown[] = [];
     const refused = (error: unknown) => void told.push(error);
     const store = await open(harness.location, { clock, log: silent, refused });
-    const failure = new Error('EIO: i/o error, fdatasync');
-    datasync.mockRejectedValueOnce(failure);
+    await store.commit([named('1', 'a')]);
     let answered = false;
-    const commit = store.commit([named('1', 'a')]).finally(() => {
+    const commit = store.commit([named('2', 'b')]).finally(() => {
       answered = true;
     });
     commit.catch(() => undefined);
-    while (store.health().ok) await new Promise(setImmediate);
-    expect(told).toEqual([failure]);
+    await (await thread).terminate();
+    await until(() => !store.health().ok);
+    expect(told).toMatchObject([{ message: expect.stringContaining('the thread that writes to the database') }]);
     clock.advance(10_000);
     await new Promise(setImmediate);
-    expect([answered, store.health().ok, datasync.mock.calls.length]).toEqual([false, false, 1]);
-    const later = passing(clock, store, store.commit([named('2', 'b')]));
+    expect([answered, store.health().ok]).toEqual([false, false]);
+    const later = passing(clock, store, store.commit([named('3', 'c')]));
     await expect(later).rejects.toMatchObject({ code: 'store_unavailable' });
     await passing(clock, store, store.close());
     await expect(commit).rejects.toMatchObject({ code: 'store_unavailable' });
+  });
+
+  test('takes bytes without changing those that are given, however they lie in memory', async () => {
+    const store = await open(harness.location, { clock: new ManualClock(), log: silent });
+    const whole = Buffer.allocUnsafeSlow(4).fill('abcd');
+    const part = Buffer.from('-middle-').subarray(1, 7);
+    await store.commit([output(1, whole), output(2, part)]);
+    expect([whole.toString(), part.toString()]).toEqual(['abcd', 'middle']);
+    const rows = await store.read.selectFrom('job_outputs').select('data').orderBy('position').execute();
+    expect(rows.map(({ data }) => Buffer.from(data).toString())).toEqual(['abcd', 'middle']);
+    await store.close();
   });
 });
 

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import { moveJobEvents } from './002-job-events.js';
 import type { Dialect, Migration } from './types.js';
 
-/** The durable log of events, and what future events, durable subscriptions and grants need. */
+/** The durable log of events, what future events, durable subscriptions and grants need, and an end for finished jobs. */
 export const events: Migration = {
   version: 2,
   name: 'events',
@@ -11,6 +11,7 @@ export const events: Migration = {
     await schedule(db, dialect);
     await subscriptions(db, dialect);
     await moveJobEvents(db);
+    await jobRetention(db, dialect);
   },
 };
 
@@ -50,4 +51,11 @@ async function subscriptions(db: Kysely<unknown>, { text, integer, keyed }: Dial
     kind ${text} not null, member ${text} not null,
     primary key (org_id, action, pattern, kind, member)
   ) ${keyed}`.execute(db);
+}
+
+async function jobRetention(db: Kysely<unknown>, { text, keyed }: Dialect): Promise<void> {
+  // With the time it also finds the jobs that ended long ago.
+  await sql`drop index jobs_phase`.execute(db);
+  await sql`create index jobs_phase on jobs (phase, updated_at)`.execute(db);
+  await sql`create table deleted_jobs (job_id ${text} primary key) ${keyed}`.execute(db);
 }

@@ -1,0 +1,93 @@
+import Database from 'better-sqlite3';
+import type { SqlValue } from './types.js';
+
+/** One transaction of hot statements, each with its rows: lists of values in the order of its holes. */
+export type SqlBatch = readonly {
+  readonly text: string;
+  readonly rows: readonly (readonly SqlValue[])[];
+}[];
+
+export interface SqlResult {
+  readonly rows: readonly unknown[];
+  readonly changes: number;
+  readonly insertId: number | bigint;
+}
+
+/** Pages of 4 KiB: 64 MiB. */
+const CACHE_KIB = 65_536;
+const WAL_KEPT_BYTES = 67_108_864;
+/**
+ * Pages in the log until they are copied into the database, inside a commit and with two more syncs: 32 MiB rather
+ * than 4. A burst of commits touches the same pages again and again, and each is then copied once.
+ */
+const CHECKPOINT_PAGES = 8_192;
+
+/**
+ * Opens a database to write to. A commit returns when it is on the disk (`synchronous=FULL`), and readers see nothing
+ * of it before.
+ */
+export function connect(path: string, busyMs: number): Database.Database {
+  const db = new Database(path, { timeout: busyMs });
+  db.pragma('journal_mode = WAL');
+  db.pragma('synchronous = FULL');
+  db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  db.pragma(`journal_size_limit = ${WAL_KEPT_BYTES}`);
+  db.pragma(`cache_size = -${CACHE_KIB}`);
+  return db;
+}
+
+/** The one connection that writes. better-sqlite3 is synchronous: its thread stands still while SQLite is at work. */
+export class SqliteConnection {
+  readonly #db: Database.Database;
+  /** Of batches, by text: there are few, and they come again. */
+  readonly #prepared = new Map<string, Database.Statement<unknown[]>>();
+
+  constructor(db: Database.Database) {
+    this.#db = db;
+  }
+
+  /** A transaction of its own: all of it, or an error and nothing. */
+  write(batch: SqlBatch): void {
+    try {
+      this.#db.exec('begin immediate');
+      for (const { text, rows } of batch) {
+        const statement = this.#prepare(text);
+        for (const row of rows) statement.run(row);
+      }
+      this.#db.exec('commit');
+    } catch (error) {
+      this.rollback();
+      throw error;
+    }
+  }
+
+  /** One statement, of any kind. */
+  query(text: string, parameters: readonly unknown[]): SqlResult {
+    const statement = this.#db.prepare<unknown[]>(text);
+    if (statement.reader) return { rows: statement.all(parameters), changes: 0, insertId: 0 };
+    const { changes, lastInsertRowid } = statement.run(parameters);
+    return { rows: [], changes, insertId: lastInsertRowid };
+  }
+
+  /** Does nothing without a transaction: some errors (disk full) end it by themselves. */
+  rollback(): void {
+    try {
+      if (this.#db.inTransaction) this.#db.exec('rollback');
+    } catch {
+      // The next transaction finds out and reports it.
+    }
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #prepare(text: string): Database.Statement<unknown[]> {
+    let statement = this.#prepared.get(text);
+    if (statement === undefined) {
+      statement = this.#db.prepare(text);
+      this.#prepared.set(text, statement);
+    }
+    return statement;
+  }
+}

@@ -1,0 +1,85 @@
+import { type Transferable, Worker } from 'node:worker_threads';
+import type { SqlBatch, SqlResult } from './sqlite-connection.js';
+import { errorOf, type Reply, type Request, type ThreadSettings } from './sqlite-messages.js';
+import type { SqliteWriter } from './sqlite-writer.js';
+
+/** The thread has ended without being asked to: what it was doing may be stored, or not. */
+export class ThreadLost extends Error {}
+
+interface Waiting {
+  resolve(result: SqlResult | undefined): void;
+  reject(error: unknown): void;
+}
+
+/** Writes to a SQLite database in a thread of its own (`sqlite-thread.ts`). */
+export class ThreadWriter implements SqliteWriter {
+  readonly #worker: Worker;
+  readonly #exited: Promise<unknown>;
+  #waiting: Waiting[] = [];
+  #lost: ThreadLost | null = null;
+
+  private constructor(settings: ThreadSettings) {
+    this.#worker = new Worker(new URL('./sqlite-thread.js', import.meta.url), { workerData: settings });
+    this.#exited = new Promise((resolve) => this.#worker.once('exit', resolve));
+    this.#worker.on('message', (reply: Reply) => this.#answered(reply));
+    this.#worker.on('error', (error) => this.#ended(error));
+    this.#worker.on('exit', () => this.#ended(new Error('it ended')));
+  }
+
+  /** Rejects when the database cannot be opened. */
+  static async open(settings: ThreadSettings): Promise<ThreadWriter> {
+    const writer = new ThreadWriter(settings);
+    await new Promise((resolve, reject) => writer.#waiting.push({ resolve, reject }));
+    return writer;
+  }
+
+  async write(batch: SqlBatch): Promise<void> {
+    await this.#ask({ kind: 'write', batch }, memoryOf(batch));
+  }
+
+  async query(text: string, parameters: readonly unknown[]): Promise<SqlResult> {
+    return (await this.#ask({ kind: 'query', text, parameters })) as SqlResult;
+  }
+
+  async rollback(): Promise<void> {
+    await this.#ask({ kind: 'rollback' });
+  }
+
+  async close(): Promise<void> {
+    if (this.#lost === null) await this.#ask({ kind: 'close' });
+    await this.#exited;
+  }
+
+  #ask(request: Request, memory: readonly Transferable[] = []): Promise<SqlResult | undefined> {
+    return new Promise((resolve, reject) => {
+      if (this.#lost !== null) return reject(this.#lost);
+      this.#worker.postMessage(request, memory);
+      this.#waiting.push({ resolve, reject });
+      if (this.#waiting.length === 1) this.#worker.ref();
+    });
+  }
+
+  #answered(reply: Reply): void {
+    const waiting = this.#waiting.shift();
+    // An idle thread keeps no process alive.
+    if (this.#waiting.length === 0) this.#worker.unref();
+    if ('failure' in reply) waiting?.reject(errorOf(reply.failure));
+    else waiting?.resolve(reply.result);
+  }
+
+  #ended(cause: Error): void {
+    this.#lost ??= new ThreadLost(`the thread that writes to the database has ended: ${cause.message}`, { cause });
+    for (const { reject } of this.#waiting.splice(0)) reject(this.#lost);
+  }
+}
+
+/** What need not be copied. */
+function memoryOf(batch: SqlBatch): Transferable[] {
+  const memory = new Set<ArrayBuffer>();
+  for (const { rows } of batch) {
+    for (const row of rows) {
+      for (const value of row) if (value instanceof Uint8Array) memory.add(value.buffer as ArrayBuffer);
+    }
+  }
+  return [...memory];
+}

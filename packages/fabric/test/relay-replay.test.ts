@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '@muster/wire';
+import { type Clock, ManualClock, systemClock } from '@muster/wire';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Frame, type Headers, header } from '../src/stomp/frame.js';
 import { realRoot, relayBelow, scriptedParent, small, stopAll, tree } from './relay-support/start.js';
@@ -225,6 +225,37 @@ describe('durable subscriptions', () => {
     expect(header(await before.error(), 'code')).toBe('event_durable_taken');
     await publish(other, 'a');
     expect(typesOf(await after.messages(1))).toEqual(['a']);
+  });
+
+  test('one that is deleted at the root ends for its client, and the others of its relay go on', async () => {
+    const { root, leaf } = await tree(2);
+    const [client, other] = [await leaf.client(), await leaf.client()];
+    await client.subscribe('1', '', durable);
+    await other.subscribe('1');
+    await root.root.forget({ org: 'default', principal: 'default/client', name: 'd' });
+    expect(header(await client.error(), 'code')).toBe('event_durable_deleted');
+    expect(await root.cursors.list('default')).toEqual([]);
+    await publish(other, 'a');
+    expect(typesOf(await other.messages(1))).toEqual(['a']);
+    expect(leaf.status().drops.count).toBe(0);
+  });
+
+  test('a client that leaves before its subscription has begun costs its relay nothing', async () => {
+    const root = await realRoot();
+    const clock = new ManualClock();
+    const relay = relayBelow(root.port, { heartBeatMs: 0 }, { clock });
+    const letGo = root.cursors.hold();
+    const [client, other] = [await relay.client(), await relay.client('default/other')];
+    client.send('SUBSCRIBE', [['id', '1'], ['destination', '/topic/events'], ...durable]);
+    await root.until(() => root.cursors.waiting === 1);
+    client.socket.destroy();
+    await relay.until(({ passed_up }) => passed_up === 0);
+    await publish(other, 'a');
+    letGo();
+    await publish(other, 'b');
+    clock.advance(60_000);
+    await publish(other, 'c');
+    expect(relay.status().upstream).toMatchObject({ state: 'serving', connects: 1 });
   });
 
   test('an acknowledgement that cannot go up is not confirmed', async () => {

@@ -80,6 +80,21 @@ describe('durable subscriptions', () => {
     expect(await listed(events.api)).toEqual([]);
   });
 
+  it('that are deleted while they are followed end, and do not come back', async () => {
+    const client = await as('bob');
+    await client.subscribe('', [
+      ['durable', 'inbox'],
+      ['ack', 'client'],
+    ]);
+    await (await as('alice')).publish('mail');
+    const ack = header(await client.event(), 'ack') ?? '';
+    expect((await events.api.delete(`${DURABLE}/bob/inbox`)).status).toBe(204);
+    client.send('ACK', [['id', ack]]);
+    expect(await client.error()).toContain("the durable subscription 'inbox' was deleted");
+    await events.restart();
+    expect((await events.api.get(DURABLE)).body).toEqual([]);
+  });
+
   it('go with who has them, also while they are followed', async () => {
     await events.create('/users', 'leaving', { organization: 'default' });
     const client = await as('leaving');

@@ -552,6 +552,12 @@ export const ERRORS = {
     message: "the durable subscription '{name}' was taken over by another connection",
     fix: 'Let one connection at a time follow it, or give each a name of its own.',
   },
+  event_durable_deleted: {
+    status: 410,
+    exit: 4,
+    message: "the durable subscription '{name}' was deleted",
+    fix: 'Subscribe again to begin it anew: it then hears what comes from now on.',
+  },
   login_refused: {
     status: 401,
     exit: 3,

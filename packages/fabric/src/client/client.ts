@@ -41,8 +41,13 @@ export class Client {
         this.#balance();
       },
       message: (raw) => this.#message(raw),
-      lost: () => {
-        for (const subscription of this.#subscriptions.values()) subscription.interrupted();
+      lost: (error) => {
+        for (const subscription of [...this.#subscriptions.values()]) {
+          if (wasDeleted(subscription, error)) {
+            this.#remove(subscription);
+            subscription.finish(error);
+          } else subscription.interrupted();
+        }
       },
       finished: (error) => {
         for (const subscription of this.#subscriptions.values()) subscription.finish(error);
@@ -261,4 +266,9 @@ export class Client {
     if (connection === null) return;
     connection.reads(this.#full.size === 0 || connection.awaited > 0 || this.#requests > 0);
   }
+}
+
+/** Somebody has deleted a durable subscription at the server: to send it again would bring it back. */
+function wasDeleted({ durable }: LiveSubscription, { code, details }: MusterError): boolean {
+  return code === 'event_durable_deleted' && durable !== null && details.name === durable;
 }

@@ -11,7 +11,7 @@ export interface LinkHandlers {
   /** Connected (again): subscriptions are to be sent. */
   found(): void;
   message(raw: RawFrame): void;
-  lost(): void;
+  lost(error: MusterError): void;
   /** The end. Null: by `close`. */
   finished(error: MusterError | null): void;
 }
@@ -108,7 +108,7 @@ export class Link {
         this.#found();
         return this.#tell({ state: 'connected', url: this.#url });
       case 'lost':
-        this.#handlers.lost();
+        this.#handlers.lost(effect.error);
         this.#retryMs = effect.again ? this.#pauseMs(0) : null;
         return this.#tell({ state: 'lost', error: effect.error, retryMs: this.#retryMs });
       case 'finish':

@@ -25,6 +25,8 @@ export class CursorSaver {
   readonly #clock: Clock;
   readonly #log: FabricLog;
   #dirty = new Map<string, Saved>();
+  /** In the save that is under way. */
+  #saving = new Map<string, Saved>();
   #waiters: Waiter[] = [];
   #timer: Timer | null = null;
   #busy = false;
@@ -63,9 +65,10 @@ export class CursorSaver {
     }
   }
 
-  /** What is noted of a subscription need not be saved any more. */
+  /** What is noted of a subscription need not be saved any more; a save that is under way may still write it. */
   forget(key: CursorKey): void {
     this.#dirty.delete(keyOf(key));
+    this.#saving.delete(keyOf(key));
   }
 
   #soon(): Promise<void> {
@@ -82,27 +85,30 @@ export class CursorSaver {
   async #run(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = null;
-    const dirty = this.#dirty;
+    const saving = this.#dirty;
     const waiters = this.#waiters;
+    this.#saving = saving;
     this.#dirty = new Map();
     this.#waiters = [];
     this.#busy = true;
     let pauseMs = DELAY_MS;
     try {
-      if (dirty.size > 0) await this.#cursors.save([...dirty.values()].map((saved) => saved.cursor()));
+      if (saving.size > 0) await this.#cursors.save([...saving.values()].map((saved) => saved.cursor()));
       for (const waiter of waiters) waiter.done();
     } catch (error) {
-      this.#log.warn({ err: error, cursors: dirty.size }, 'durable subscriptions could not be saved; trying again');
-      for (const [key, saved] of dirty) if (!this.#dirty.has(key)) this.#dirty.set(key, saved);
+      this.#log.warn({ err: error, cursors: saving.size }, 'durable subscriptions could not be saved; trying again');
+      for (const [key, saved] of saving) if (!this.#dirty.has(key)) this.#dirty.set(key, saved);
       for (const waiter of waiters) waiter.failed(error);
       pauseMs = RETRY_MS;
     }
     this.#busy = false;
+    this.#saving = new Map();
     if (this.#waiters.length > 0) void this.#run();
     else if (this.#dirty.size > 0) this.#arm(pauseMs);
   }
 }
 
-function keyOf({ org, principal, name }: CursorKey): string {
+/** Tells durable subscriptions apart. */
+export function keyOf({ org, principal, name }: CursorKey): string {
   return `${org} ${principal} ${name}`;
 }

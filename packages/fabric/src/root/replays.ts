@@ -1,6 +1,6 @@
 import { type Clock, MusterError } from '@muster/wire';
 import { Durable } from '../durable/machine.js';
-import { CursorSaver, type Saved } from '../durable/saver.js';
+import { CursorSaver, keyOf, type Saved } from '../durable/saver.js';
 import { FABRIC_LIMITS } from '../limits.js';
 import type { FabricLog } from '../session/context.js';
 import type { From, Replay, ReplayRequest } from '../session/ports.js';
@@ -19,6 +19,8 @@ export class Replays {
   readonly #saver: CursorSaver;
   /** The durable ones that are being followed. */
   readonly #followed = new Map<string, DurableReplay>();
+  /** Those that are being forgotten: who subscribes to one now begins it anew afterwards. */
+  readonly #forgetting = new Map<string, Promise<boolean>>();
 
   constructor(ports: ReplaysPorts) {
     this.#ports = ports;
@@ -28,36 +30,74 @@ export class Replays {
   start(request: ReplayRequest): Replay {
     if (request.durable === null) return new PlainReplay(request, this.#ports);
     const key = { org: request.org, principal: request.principal, name: request.durable };
-    const text = `${key.org} ${key.principal} ${key.name}`;
+    const text = keyOf(key);
     // The newest connection has it: of an older one nobody may have noticed that it is dead.
-    this.#followed.get(text)?.takenOver();
-    const replay = new DurableReplay(request, key, this.#ports, this.#saver, () => {
-      if (this.#followed.get(text) === replay) this.#followed.delete(text);
+    this.#followed.get(text)?.cut(new MusterError('event_durable_taken', { name: key.name }));
+    const replay = new DurableReplay(request, key, {
+      ...this.#ports,
+      saver: this.#saver,
+      forget: () => this.#forget(key),
+      forgotten: async () => void (await this.#forgetting.get(text)),
+      over: () => {
+        if (this.#followed.get(text) === replay) this.#followed.delete(text);
+      },
     });
     this.#followed.set(text, replay);
     return replay;
   }
 
-  /** Resolves when all acknowledgements are saved. Rejects with `store_unavailable`. */
-  settle(): Promise<void> {
-    return this.#saver.settle();
+  /**
+   * Ends a durable subscription for good; who follows it is told. Resolves with whether there was one.
+   * Rejects with `store_unavailable`.
+   */
+  forget(key: CursorKey): Promise<boolean> {
+    this.#followed.get(keyOf(key))?.cut(new MusterError('event_durable_deleted', { name: key.name }));
+    return this.#forget(key);
   }
 
   /** Resolves when all acknowledgements are saved. Rejects with `store_unavailable`; it is not tried again then. */
   stop(): Promise<void> {
     return this.#saver.stop();
   }
+
+  #forget(key: CursorKey): Promise<boolean> {
+    const text = keyOf(key);
+    const forgotten = this.#delete(key).finally(() => {
+      if (this.#forgetting.get(text) === forgotten) this.#forgetting.delete(text);
+    });
+    this.#forgetting.set(text, forgotten);
+    return forgotten;
+  }
+
+  async #delete(key: CursorKey): Promise<boolean> {
+    this.#saver.forget(key);
+    // A save that is under way would bring it back.
+    await this.#saver.settle();
+    return this.#ports.cursors.delete(key);
+  }
+}
+
+/** What one durable subscription needs. */
+interface DurablePorts extends ReplaysPorts {
+  readonly saver: CursorSaver;
+  /** What is kept of it. */
+  forget(): Promise<boolean>;
+  /** Resolves when nothing is being forgotten of it. */
+  forgotten(): Promise<void>;
+  over(): void;
 }
 
 /** With `from` alone. */
 class PlainReplay implements Replay {
   readonly #request: ReplayRequest;
+  readonly #begun: Begun;
   #feed: Feed | null = null;
   #ended = false;
 
   constructor(request: ReplayRequest, ports: ReplaysPorts) {
     this.#request = request;
-    this.#start(ports).catch((error: unknown) => failed(request, error, ports.log));
+    this.#begun = new Begun(request);
+    this.#start(ports).catch((error: unknown) => failed(request, error, ports.log, this.#begun.take()));
   }
 
   ack(_position: number, _cumulative: boolean, receipt: string | null): void {
@@ -75,16 +115,17 @@ class PlainReplay implements Replay {
   end(_forget: boolean, receipt: string | null): void {
     this.#ended = true;
     this.#feed?.end();
+    this.#begun.answer();
     if (receipt !== null) this.#request.subscriber.receipt(receipt);
   }
 
   async #start(ports: ReplaysPorts): Promise<void> {
-    const { from, org, receipt, subscriber } = this.#request;
+    const { from, org } = this.#request;
     const through = await start(from, ports.events, ports.clock);
     if (this.#ended) return;
     const mindsGaps = from?.kind === 'position';
     this.#feed = new Feed(this.#request, through, mindsGaps, null, { ...ports, hub: ports.hub(org) });
-    if (receipt !== null) subscriber.receipt(receipt);
+    this.#begun.answer();
     this.#feed.advance();
   }
 }
@@ -93,23 +134,22 @@ class PlainReplay implements Replay {
 class DurableReplay implements Replay {
   readonly #key: CursorKey;
   readonly #request: ReplayRequest;
-  readonly #ports: ReplaysPorts;
-  readonly #saver: CursorSaver;
-  readonly #over: () => void;
+  readonly #ports: DurablePorts;
+  readonly #begun: Begun;
   #following: Following | null = null;
   #ended = false;
 
-  constructor(request: ReplayRequest, key: CursorKey, ports: ReplaysPorts, saver: CursorSaver, over: () => void) {
+  constructor(request: ReplayRequest, key: CursorKey, ports: DurablePorts) {
     this.#key = key;
     this.#request = request;
     this.#ports = ports;
-    this.#saver = saver;
-    this.#over = over;
-    this.#start().catch((error: unknown) => this.#failed(error));
+    this.#begun = new Begun(request);
+    this.#start().catch((error: unknown) => failed(request, error, ports.log, this.#begun.take()));
   }
 
-  takenOver(): void {
-    this.#request.subscriber.fail(new MusterError('event_durable_taken', { name: this.#key.name }), null);
+  /** The client is told why. */
+  cut(error: MusterError): void {
+    this.#request.subscriber.fail(error, this.#begun.take());
     this.end(false, null);
   }
 
@@ -139,17 +179,19 @@ class DurableReplay implements Replay {
     if (!this.#ended) {
       this.#ended = true;
       this.#following?.feed.end();
-      this.#over();
-      if (!forget && this.#following !== null) this.#saver.note(this.#following);
+      this.#ports.over();
+      if (!forget && this.#following !== null) this.#ports.saver.note(this.#following);
     }
-    if (forget) this.#forget(receipt).catch((error: unknown) => this.#failed(error));
+    this.#begun.answer();
+    if (forget) this.#forget(receipt).catch((error: unknown) => failed(this.#request, error, this.#ports.log, receipt));
   }
 
   async #start(): Promise<void> {
-    const { clock, cursors, events, hub } = this.#ports;
-    const { from, receipt, subscriber } = this.#request;
+    const { clock, cursors, events, forgotten, hub, saver } = this.#ports;
+    const { from } = this.#request;
+    await forgotten();
     // What another connection has acknowledged may not be saved yet.
-    await this.#saver.settle();
+    await saver.settle();
     const found = await cursors.load(this.#key);
     if (found === null) await this.#checkCount();
     const through = found === null ? await start(from, events, clock) : Math.min(found.through, events.last());
@@ -158,9 +200,9 @@ class DurableReplay implements Replay {
     const mindsGaps = found !== null || from?.kind === 'position';
     const feed = new Feed(this.#request, through, mindsGaps, durable, { ...this.#ports, hub: hub(this.#key.org) });
     this.#following = new Following(this.#key, this.#request.selectorText, durable, feed, clock);
-    await this.#saver.save(this.#following);
+    await saver.save(this.#following);
     if (this.#ended) return;
-    if (receipt !== null) subscriber.receipt(receipt);
+    this.#begun.answer();
     feed.advance();
   }
 
@@ -172,9 +214,7 @@ class DurableReplay implements Replay {
   }
 
   async #forget(receipt: string | null): Promise<void> {
-    this.#saver.forget(this.#key);
-    await this.#saver.settle();
-    await this.#ports.cursors.delete(this.#key);
+    await this.#ports.forget();
     if (receipt !== null) this.#request.subscriber.receipt(receipt);
   }
 
@@ -186,15 +226,33 @@ class DurableReplay implements Replay {
       return;
     }
     this.#following.feed.advance();
-    if (receipt === null) return this.#saver.note(this.#following);
-    this.#saver.save(this.#following).then(
+    if (receipt === null) return this.#ports.saver.note(this.#following);
+    this.#ports.saver.save(this.#following).then(
       () => this.#request.subscriber.receipt(receipt),
       (error: unknown) => failed(this.#request, error, this.#ports.log, receipt),
     );
   }
+}
 
-  #failed(error: unknown): void {
-    failed(this.#request, error, this.#ports.log);
+/** The answer to SUBSCRIBE: once, and also when the subscription ends before it has begun. Relays wait for each. */
+class Begun {
+  readonly #request: ReplayRequest;
+  #answered = false;
+
+  constructor(request: ReplayRequest) {
+    this.#request = request;
+  }
+
+  answer(): void {
+    const receipt = this.take();
+    if (receipt !== null) this.#request.subscriber.receipt(receipt);
+  }
+
+  /** The receipt that is awaited, for an answer of another kind. */
+  take(): string | null {
+    if (this.#answered) return null;
+    this.#answered = true;
+    return this.#request.receipt;
   }
 }
 
@@ -238,7 +296,7 @@ async function start(from: From | null, events: EventLog, clock: Clock): Promise
   }
 }
 
-function failed(request: ReplayRequest, error: unknown, log: FabricLog, receipt = request.receipt): void {
+function failed(request: ReplayRequest, error: unknown, log: FabricLog, receipt: string | null): void {
   const told = error instanceof MusterError ? error : new MusterError('internal', {}, { cause: error });
   if (told !== error) log.error({ err: error, org: request.org }, 'a replay failed');
   request.subscriber.fail(told, receipt);

@@ -10,7 +10,7 @@ import { Prefixes } from '../session/prefix.js';
 import { Sessions } from '../session/sessions.js';
 import { Append } from './append.js';
 import type { LoggedEvent } from './event.js';
-import type { Login, RootPorts } from './ports.js';
+import type { CursorKey, Login, RootPorts } from './ports.js';
 import { Replays } from './replays.js';
 
 export interface RootOptions {
@@ -50,8 +50,11 @@ export interface Root {
   subscriptions(): IndexStats;
   /** Events that wait for the log. */
   pending(): number;
-  /** Resolves when what durable subscriptions have acknowledged is saved. Rejects with `store_unavailable`. */
-  settle(): Promise<void>;
+  /**
+   * Ends a durable subscription for good; who follows it is told. Resolves with whether there was one.
+   * Rejects with `store_unavailable`.
+   */
+  forget(key: CursorKey): Promise<boolean>;
   /** Ends all sessions with an ERROR and saves what they acknowledged. The listeners must be closed before. */
   stop(): Promise<void>;
 }
@@ -142,7 +145,7 @@ export function createRoot(options: RootOptions): Root {
       })),
     subscriptions: () => sum([...hubs.values()].map((hub) => hub.stats())),
     pending: () => append.pending,
-    settle: () => replays.settle(),
+    forget: (key) => replays.forget(key),
     async stop() {
       sessions.cutAll(new MusterError('event_stopping'));
       sessions.stop();

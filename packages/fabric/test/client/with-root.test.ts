@@ -137,6 +137,18 @@ describe('the client library and the root', () => {
     expect(await root.cursors.list('default')).toEqual([]);
   });
 
+  it('do not bring a durable subscription back that was deleted; the others go on', async () => {
+    const client = await connected();
+    const deleted = client.subscribe({ durable: 'mine', ack: 'client' });
+    const other = client.subscribe({ selector: "type = 'n'", from: 'first' });
+    await Promise.all([deleted.ready, other.ready]);
+    await root.root.forget({ org: 'default', principal: 'default/client', name: 'mine' });
+    await expect(deleted.next()).rejects.toMatchObject({ code: 'event_durable_deleted' });
+    await (await connected({ login: 'default/other' })).publish({ type: 'n' });
+    await take(other, 1);
+    expect(await root.cursors.list('default')).toEqual([]);
+  });
+
   it('verify signatures end to end', async () => {
     const client = await connected();
     const subscription = client.subscribe({ verify: 'key' });

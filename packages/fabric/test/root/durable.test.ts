@@ -26,6 +26,15 @@ const DURABLE: Headers = [
   ['ack', 'client-individual'],
 ];
 
+const KEY = { org: 'default', principal: 'default/worker', name: 'd' };
+
+/** One more event, and how its client acknowledges it. */
+async function one(client: RawClient): Promise<{ readonly ack: string }> {
+  await publish('one');
+  const [message] = await client.messages(1);
+  return { ack: (message && header(message, 'ack')) ?? '' };
+}
+
 async function follower(headers: Headers = DURABLE, selector = ''): Promise<RawClient> {
   const client = await given.client('default/worker');
   await client.subscribe('1', selector, headers);
@@ -187,6 +196,75 @@ describe('a durable subscription', () => {
       ['durable', 'd'],
     ]);
     expect(await given.cursors.list('default')).toEqual([]);
+  });
+
+  test('what is asked again while it is forgotten begins anew', async () => {
+    const client = await follower([...DURABLE, ['from', 'first']]);
+    await publish('a');
+    await ack(client, (await client.messages(1))[0]);
+    const letGo = given.cursors.hold();
+    client.send('UNSUBSCRIBE', [
+      ['id', '1'],
+      ['durable', 'd'],
+    ]);
+    const again = client.subscribe('2', '', [...DURABLE, ['from', 'first']]);
+    await client.barrier();
+    letGo();
+    await again;
+    expect(typesOf(await client.messages(1))).toEqual(['a']);
+    expect(await given.cursors.list('default')).toHaveLength(1);
+  });
+
+  test('that is deleted ends for who follows it, and does not come back', async () => {
+    const client = await follower();
+    await publish('a', 'b');
+    const [a, b] = await client.messages(2);
+    await ack(client, a);
+    client.send('ACK', [['id', (b && header(b, 'ack')) ?? '']]);
+    await client.barrier();
+    expect(await given.root.forget(KEY)).toBe(true);
+    const error = await client.error();
+    expect(header(error, 'code')).toBe('event_durable_deleted');
+    expect(header(error, 'message')).toContain("'d'");
+    expect(await given.cursors.list('default')).toEqual([]);
+    await given.root.stop();
+    expect(await given.cursors.list('default')).toEqual([]);
+  });
+
+  test('that is deleted while it is saved does not come back, whether that succeeds or not', async () => {
+    for (const failing of [false, true]) {
+      const client = await follower();
+      const letGo = given.cursors.hold();
+      client.send('ACK', [['id', (await one(client)).ack]]);
+      await given.until(() => given.cursors.waiting === 1);
+      given.cursors.failing = failing;
+      const forgotten = given.root.forget(KEY);
+      letGo();
+      given.cursors.failing = false;
+      expect(await forgotten).toBe(true);
+      await client.end();
+      await given.root.forget({ ...KEY, name: 'other' });
+      expect(await given.cursors.list('default')).toEqual([]);
+    }
+  });
+
+  test('that nobody has cannot be deleted', async () => {
+    expect(await given.root.forget(KEY)).toBe(false);
+  });
+
+  test('a SUBSCRIBE is answered though the subscription ends before it begins', async () => {
+    const client = await given.client('default/worker');
+    for (const [id, headers] of [
+      ['1', DURABLE],
+      ['2', [['from', 'first']]],
+    ] as const) {
+      const subscribe: Headers = [['id', id], ['destination', '/topic/events'], ['receipt', id], ...headers];
+      client.send('SUBSCRIBE', subscribe);
+      await client.ask('UNSUBSCRIBE', [['id', id]]);
+    }
+    const answered = () => client.frames.flatMap((each) => header(each, 'receipt-id') ?? []);
+    await client.until(() => answered().length === 2);
+    expect(answered()).toEqual(['1', '2']);
   });
 
   test('what was acknowledged is saved when the root stops', async () => {

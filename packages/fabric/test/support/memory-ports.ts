@@ -102,22 +102,43 @@ export class MemoryLog implements EventLog {
   }
 }
 
+/** Cursors in memory. `hold` keeps whatever changes them waiting, `failing` refuses saves. */
 export class MemoryCursors implements Cursors {
   readonly #cursors = new Map<string, Cursor>();
+  #held: Promise<void> | null = null;
   saves = 0;
+  /** Saves that wait. */
+  waiting = 0;
   failing = false;
 
   async load(key: CursorKey): Promise<Cursor | null> {
     return this.#cursors.get(textOf(key)) ?? null;
   }
 
+  /** Returns how to let them go on. */
+  hold(): () => void {
+    let letGo = () => {};
+    this.#held = new Promise((resolve) => {
+      letGo = () => {
+        this.#held = null;
+        resolve();
+      };
+    });
+    return letGo;
+  }
+
   async save(cursors: readonly Cursor[]): Promise<void> {
-    if (this.failing) throw new MusterError('store_unavailable', { reason: 'the disk is full' });
+    const { failing } = this;
+    this.waiting += 1;
+    await this.#held;
+    this.waiting -= 1;
+    if (failing || this.failing) throw new MusterError('store_unavailable', { reason: 'the disk is full' });
     this.saves += 1;
     for (const cursor of cursors) this.#cursors.set(textOf(cursor), cursor);
   }
 
   async delete(key: CursorKey): Promise<boolean> {
+    await this.#held;
     return this.#cursors.delete(textOf(key));
   }
 

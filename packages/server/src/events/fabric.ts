@@ -110,7 +110,7 @@ export function createEventFabric(deps: EventFabricDeps): EventFabric {
       }));
       accessRoutes(app, new EventGrants(changes, repository));
       scheduledRoutes(app, { schedule, administers });
-      durableRoutes(app, { cursors, settled: () => root.settle(), administers });
+      durableRoutes(app, { cursors, forget: (key) => root.forget(key), administers });
     },
     clientCount: () => root.clients().length,
     attach(server) {

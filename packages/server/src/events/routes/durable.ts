@@ -1,4 +1,4 @@
-import type { Cursor, Cursors } from '@muster/fabric';
+import type { Cursor, CursorKey, Cursors } from '@muster/fabric';
 import { MusterError } from '@muster/wire';
 import { Type } from 'typebox';
 import { Nothing } from '../../auth/routes/schemas.js';
@@ -11,8 +11,8 @@ const tags = ['events'];
 
 export interface DurableRouteDeps {
   readonly cursors: Cursors;
-  /** Resolves when nothing remains to be saved of those that have ended. */
-  readonly settled: () => Promise<void>;
+  /** Ends one for good, also while it is followed. Resolves with whether there was one. */
+  readonly forget: (key: CursorKey) => Promise<boolean>;
   /** Is the caller an admin of the organization? */
   readonly administers: (caller: Identity, organization: Organization) => Promise<boolean>;
 }
@@ -22,7 +22,7 @@ function answer({ org, principal, name, selector, through, savedMs }: Cursor) {
 }
 
 /** Durable subscriptions: one's own, and for admins those of the organization. */
-export function durableRoutes(app: App, { cursors, settled, administers }: DurableRouteDeps): void {
+export function durableRoutes(app: App, { cursors, forget, administers }: DurableRouteDeps): void {
   app.get(
     '/organizations/:org/events/durable',
     {
@@ -49,7 +49,7 @@ export function durableRoutes(app: App, { cursors, settled, administers }: Durab
         tags,
         operationId: 'deleteDurableSubscription',
         summary: 'Forget how far a durable subscription is: one’s own, for admins any',
-        description: 'Of a subscription that is in use, what it acknowledges next is kept again: end it first.',
+        description: 'A client that is following it is told so by an ERROR, `event_durable_deleted`.',
         params: schemas.DurableParams,
         response: Nothing,
       },
@@ -58,8 +58,7 @@ export function durableRoutes(app: App, { cursors, settled, administers }: Durab
       const { principal, name } = params;
       const mine = principal === caller.name || (await administers(caller, organization));
       const key = { org: organization.name, principal: `${organization.name}/${principal}`, name };
-      await settled();
-      if (!mine || !(await cursors.delete(key))) {
+      if (!mine || !(await forget(key))) {
         throw new MusterError('not_found', { kind: 'durable subscription', name: `${principal}/${name}` });
       }
       return reply.code(204).send(null);

@@ -17,7 +17,7 @@ test('a seed stands for one run: replayed, every line of its trace is the same',
 test('the runs reach every way in which a job and a node can end', async () => {
   const seen = new Set<string>();
   for (let seed = 1; seed <= 80; seed++) {
-    for (const status of (await simulate(seed)).statuses.keys()) seen.add(status);
+    for (const outcome of (await simulate(seed)).outcomes.keys()) seen.add(outcome);
   }
   expect([...seen].sort()).toEqual([
     'aborted',

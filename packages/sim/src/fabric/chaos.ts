@@ -1,3 +1,4 @@
+import { breakDisk, mendDisk } from '../simulation/disk-faults.js';
 import { SLOWEST_MS } from './losses.js';
 import type { ClientPlace, RelayPlace } from './places.js';
 import { makeSubscription, type TreeFault } from './plan.js';
@@ -37,9 +38,7 @@ export class TreeChaos {
     const { clients, disk, network, plan, relays, rootHost, trace } = this.#world;
     this.#on = false;
     trace.say(() => '--- the faults stop ---');
-    disk.failing = false;
-    disk.unknown = 0;
-    disk.delayMs = plan.commitMs;
+    mendDisk(disk, plan.commitMs);
     rootHost.reading = null;
     for (const { host, link } of [...relays, ...clients]) {
       host.reading = null;
@@ -142,20 +141,9 @@ export class TreeChaos {
       case 'slow reader':
         return this.#slowReader(place, forMs);
       case 'slow commits':
-        world.disk.delayMs = random.around(700);
-        return this.#later(forMs, () => {
-          world.disk.delayMs = world.plan.commitMs;
-        });
       case 'failing commits':
-        world.disk.failing = true;
-        return this.#later(forMs, () => {
-          world.disk.failing = false;
-        });
       case 'lost commits':
-        world.disk.unknown = random.between(0.05, 0.5);
-        return this.#later(forMs, () => {
-          world.disk.unknown = 0;
-        });
+        return this.#later(forMs, breakDisk(world.disk, fault, random, { usualMs: world.plan.commitMs, slowMs: 700 }));
       case 'revocation': {
         const { org, name } = place.plan;
         const principal = random.chance(0.8) ? `${org}/${name}` : null;

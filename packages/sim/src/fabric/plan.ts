@@ -1,3 +1,4 @@
+import { DISK_FAULTS } from '../simulation/disk-faults.js';
 import type { Random } from '../simulation/random.js';
 import { makeSelector, type Selector } from './selectors.js';
 
@@ -14,9 +15,7 @@ export const TREE_FAULTS = [
   'partition',
   'slow network',
   'slow reader',
-  'slow commits',
-  'failing commits',
-  'lost commits',
+  ...DISK_FAULTS,
   'revocation',
 ] as const;
 export type TreeFault = (typeof TREE_FAULTS)[number];

@@ -1,3 +1,4 @@
+import type { Run } from '../simulation/explore.js';
 import { Violation } from '../simulation/violation.js';
 import { TreeChaos } from './chaos.js';
 import type { Follower } from './follower.js';
@@ -12,19 +13,8 @@ const DELIVERY_MS = 5_000;
 /** Timers at rest: of its own, and for each connection. */
 const TIMERS = { own: 10, connection: 4 };
 
-export interface TreeResult {
-  readonly seed: number;
-  readonly violation: Violation | null;
-  readonly steps: number;
-  /** Virtual milliseconds from the end of the faults until all was well. */
-  readonly recoveredMs: number;
-  readonly virtualMs: number;
-  /** Events in the log. */
-  readonly events: number;
-  readonly deliveries: number;
-  readonly outcomes: ReadonlyMap<string, number>;
+export interface TreeResult extends Run {
   readonly faults: ReadonlyMap<TreeFault, number>;
-  readonly tail: readonly string[];
 }
 
 /** One run: a tree, faults, calm, and events that must reach exactly whom they are for. Deterministic in `seed`. */
@@ -57,8 +47,10 @@ export async function simulateTree(seed: number, options: TreeOptions = {}): Pro
     steps: world.steps,
     recoveredMs,
     virtualMs: world.timeline.now - began,
-    events: world.truth.size,
-    deliveries: followers(world).reduce((sum, { received }) => sum + received.size, 0),
+    work: {
+      events: world.truth.size,
+      deliveries: followers(world).reduce((sum, { received }) => sum + received.size, 0),
+    },
     outcomes: tally(world),
     faults: chaos.made,
     tail: world.violation === null ? [] : world.trace.tail(),

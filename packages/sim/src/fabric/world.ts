@@ -2,8 +2,8 @@ import { insert, type MemoryDatabase, openMemory } from '@muster/store';
 import type { DiskConditions } from '../simulation/faulty-lane.js';
 import { Random } from '../simulation/random.js';
 import { brief } from '../simulation/server-process.js';
+import { Stage } from '../simulation/stage.js';
 import { Process, Timeline } from '../simulation/timeline.js';
-import { Trace } from '../simulation/trace.js';
 import { Violation } from '../simulation/violation.js';
 import { ClientProcess } from './client-process.js';
 import { framesOf, idsIn } from './frames-said.js';
@@ -17,7 +17,6 @@ import { RelayProcess, type RelayStateName } from './relay-process.js';
 import { organizationId, type ProcessLog, RootProcess } from './root-process.js';
 import { Truth } from './truth.js';
 
-const TRACE_LINES = 150;
 /** For the last words of a relay that stops. */
 const LAST_WORDS_MS = 50;
 
@@ -28,9 +27,7 @@ export interface TreeOptions extends TreeSizes {
 }
 
 /** One tree of the event fabric, the network in it, and everything that is known to be true of it. */
-export class TreeWorld {
-  readonly timeline = new Timeline();
-  readonly trace: Trace;
+export class TreeWorld extends Stage {
   readonly plan: TreePlan;
   readonly random: Random;
   readonly network: Network;
@@ -40,17 +37,15 @@ export class TreeWorld {
   readonly relays: readonly RelayPlace[];
   readonly clients: readonly ClientPlace[];
   root: RootProcess | null = null;
-  violation: Violation | null = null;
-  steps = 0;
   readonly #database: MemoryDatabase;
   readonly #losses: Losses;
   #published = 0;
 
   private constructor(seed: number, database: MemoryDatabase, options: TreeOptions) {
+    const print = options.print ?? null;
+    super(print);
     this.#database = database;
     const random = new Random(seed);
-    const print = options.print ?? null;
-    this.trace = new Trace(() => this.timeline.now, TRACE_LINES, print);
     this.plan = makeTreePlan(random.fork(), options);
     this.random = random.fork();
     const { commitMs, windowBytes, splits } = this.plan;
@@ -77,25 +72,7 @@ export class TreeWorld {
     return new TreeWorld(seed, database, options);
   }
 
-  /** The first is what counts: whatever follows may follow from it. */
-  readonly report = (violation: Violation): void => {
-    if (this.violation !== null) return;
-    this.violation = violation;
-    this.trace.say(() => `VIOLATION ${violation.message}`);
-  };
-
-  /** Lets one thing happen, and what follows from it at once; false when nothing is due before `until`. */
-  async step(until: number): Promise<boolean> {
-    if (!this.timeline.step(until)) return false;
-    this.steps += 1;
-    await this.settle();
-    return true;
-  }
-
-  /** Promises run to rest; group commits begin a turn of the event loop later. Real time has no say. */
-  async settle(): Promise<void> {
-    await new Promise(setImmediate);
-    await new Promise(setImmediate);
+  protected override check(): void {
     checkStep(this);
   }
 

@@ -1,3 +1,4 @@
+import { breakDisk, mendDisk } from './disk-faults.js';
 import type { Place } from './place.js';
 import type { Random } from './random.js';
 import type { Fault } from './scenario.js';
@@ -44,9 +45,7 @@ export class Chaos {
     const { places, disk, scenario, network, trace } = this.#world;
     this.#on = false;
     trace.say(() => '--- the faults stop ---');
-    disk.failing = false;
-    disk.unknown = 0;
-    disk.delayMs = scenario.commitMs;
+    mendDisk(disk, scenario.commitMs);
     for (const { path } of places) {
       path.drop = path.duplicate = path.reorder = path.delayMs = 0;
       network.heal(path);
@@ -132,20 +131,12 @@ export class Chaos {
           path.delayMs = 0;
         });
       case 'slow commits':
-        world.disk.delayMs = random.around(1_500);
-        return this.#later(forMs, () => {
-          world.disk.delayMs = world.scenario.commitMs;
-        });
       case 'failing commits':
-        world.disk.failing = true;
-        return this.#later(forMs, () => {
-          world.disk.failing = false;
-        });
       case 'lost commits':
-        world.disk.unknown = random.between(0.05, 0.5);
-        return this.#later(forMs, () => {
-          world.disk.unknown = 0;
-        });
+        return this.#later(
+          forMs,
+          breakDisk(world.disk, fault, random, { usualMs: world.scenario.commitMs, slowMs: 1_500 }),
+        );
       case 'server clock':
         return this.#serverClock();
       case 'agent clock':

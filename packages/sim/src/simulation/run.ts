@@ -1,6 +1,7 @@
 import type { JobSpec } from '@muster/server';
 import { askAgain } from './ask-again.js';
 import { Chaos } from './chaos.js';
+import type { Run } from './explore.js';
 import { short } from './ledger.js';
 import { isFinalJobNode } from './legal.js';
 import { output } from './machine-room.js';
@@ -20,17 +21,8 @@ const PROBE_ID = 'f'.repeat(32);
 const SERVER_TIMERS = 20;
 const AGENT_TIMERS = 12;
 
-export interface RunResult {
-  readonly seed: number;
-  readonly violation: Violation | null;
-  readonly steps: number;
-  /** Virtual milliseconds from the end of the faults until all was well. */
-  readonly recoveredMs: number;
-  readonly virtualMs: number;
-  readonly commands: number;
-  readonly statuses: ReadonlyMap<string, number>;
+export interface RunResult extends Run {
   readonly faults: ReadonlyMap<Fault, number>;
-  readonly tail: readonly string[];
 }
 
 /**
@@ -67,8 +59,8 @@ export async function simulate(seed: number, options: WorldOptions = {}): Promis
     steps: world.steps,
     recoveredMs,
     virtualMs: world.timeline.now - began,
-    commands: world.commands.count,
-    statuses: tally(world),
+    work: { commands: world.commands.count },
+    outcomes: tally(world),
     faults: chaos.made,
     tail: world.violation === null ? [] : world.trace.tail(),
   };

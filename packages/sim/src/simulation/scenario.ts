@@ -1,4 +1,5 @@
 import type { JobSpec, ServerConfig } from '@muster/server';
+import { DISK_FAULTS } from './disk-faults.js';
 import type { Random } from './random.js';
 
 export const FAULTS = [
@@ -13,9 +14,7 @@ export const FAULTS = [
   'partition',
   'packets',
   'slow network',
-  'slow commits',
-  'failing commits',
-  'lost commits',
+  ...DISK_FAULTS,
   'server clock',
   'agent clock',
 ] as const;

@@ -16,12 +16,11 @@ import { Repetitions } from './repetitions.js';
 import { Restarts } from './restarts.js';
 import { makeJob, makeScenario, type Scenario, type Sizes } from './scenario.js';
 import { ServerProcess } from './server-process.js';
+import { Stage } from './stage.js';
 import { Process, Timeline } from './timeline.js';
-import { Trace } from './trace.js';
 import { Violation } from './violation.js';
 
 const BASE = loadConfig({ env: {}, flags: { 'log-level': 'silent' } });
-const TRACE_LINES = 150;
 /** What the timeouts of a job do not say: transport, commits, the turns of the mailbox. */
 const SLACK_MS = 5_000;
 
@@ -32,10 +31,8 @@ export interface WorldOptions extends Sizes {
 }
 
 /** One server, its nodes, the network between them, and everything that is known to be true of them. */
-export class World {
-  readonly timeline = new Timeline();
+export class World extends Stage {
   readonly random: Random;
-  readonly trace: Trace;
   readonly network: Network;
   readonly ledger: Ledger;
   readonly scenario: Scenario;
@@ -50,8 +47,6 @@ export class World {
   serverSkewMs = 0;
   /** Since when the server watches without a break, by a clock that was not set. */
   attentiveFrom = 0;
-  violation: Violation | null = null;
-  steps = 0;
   /** Acknowledged over REST: jobs, and aborts of jobs. */
   readonly accepted = new Set<string>();
   readonly aborted = new Set<string>();
@@ -62,9 +57,9 @@ export class World {
   #downSince = 0;
 
   private constructor(seed: number, database: MemoryDatabase, options: WorldOptions) {
+    super(options.print ?? null);
     this.database = database;
     const random = new Random(seed);
-    this.trace = new Trace(() => this.timeline.now, TRACE_LINES, options.print ?? null);
     this.scenario = makeScenario(random.fork(), BASE, options);
     this.random = random.fork();
     this.network = new Network(this.timeline, random.fork(), this.trace);
@@ -118,31 +113,7 @@ export class World {
     return new World(seed, database, options);
   }
 
-  /** The first is what counts: whatever follows may follow from it. */
-  readonly report = (violation: Violation): void => {
-    if (this.violation !== null) return;
-    this.violation = violation;
-    this.trace.say(() => `VIOLATION ${violation.message}`);
-  };
-
-  // --- time
-
-  /** Lets one thing happen, and what follows from it at once; false when nothing is due before `until`. */
-  async step(until: number): Promise<boolean> {
-    if (!this.timeline.step(until)) return false;
-    this.steps += 1;
-    await this.settle();
-    return true;
-  }
-
-  /** Promises run to rest; group commits begin a turn of the event loop later. Real time has no say. */
-  async settle(): Promise<void> {
-    await new Promise(setImmediate);
-    await new Promise(setImmediate);
-    this.#check();
-  }
-
-  #check(): void {
+  protected override check(): void {
     const { server } = this;
     const { now } = this.timeline;
     this.repetitions.check();

@@ -122,6 +122,7 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
   events.start();
   await nodes.load();
   teardown.add(() => nodes.stop());
+  teardown.add(() => push.stop());
   await push.start();
   const startedAt = clock.now();
   const app = await createApp({
@@ -289,6 +290,7 @@ async function compose(
     recorder,
     clock,
     logger,
+    metrics,
     config,
     incarnation,
     nodes: nodes.registry,

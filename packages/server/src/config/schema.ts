@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox';
 
 const address = (description: string, fallback: string) => Type.String({ description, default: fallback });
-const seconds = (description: string, fallback: number, minimum = 1) =>
-  Type.Number({ description: `${description} (seconds)`, default: fallback, minimum, maximum: 31_536_000 });
+const YEAR = 31_536_000;
+const seconds = (description: string, fallback: number, minimum = 1, maximum = YEAR) =>
+  Type.Number({ description: `${description} (seconds)`, default: fallback, minimum, maximum });
 const count = (description: string, fallback: number, minimum = 1) =>
   Type.Integer({ description, default: fallback, minimum, maximum: 2_147_483_647 });
 const bytes = (description: string, fallback: number, minimum: number) =>
@@ -84,6 +85,12 @@ export const ServerConfigSchema = Type.Object(
         voting_timeout: seconds('Default voting timeout', 60),
         aborting_timeout: Type.Optional(
           seconds('How long an abort waits for nodes; default: node down detection plus 5', 50),
+        ),
+        keep: seconds(
+          'How long finished jobs are kept, with their nodes and output; 0: for ever',
+          7_776_000,
+          0,
+          10 * YEAR,
         ),
         linger: seconds('How long a finished job’s event feed is replayed', 5, 0),
         keepalive: seconds('Between keepalive comments on event feeds', 15),

@@ -3,12 +3,14 @@ import type { Store } from '@muster/store';
 import type { Clock } from '@muster/wire';
 import type { ServerConfig } from '../config/schema.js';
 import type { Recorder } from '../events/recorder.js';
+import type { Metrics } from '../http/metrics.js';
 import type { App } from '../http/route.js';
 import type { EventStreams } from '../http/sse.js';
 import type { NodeRegistry } from '../nodes/types.js';
 import { createPushController } from './controller.js';
 import { PushFeeds } from './feed.js';
 import type { PushController, PushLog } from './ports.js';
+import { JobRetention } from './retention.js';
 import { jobRoutes, type PushAccess } from './routes.js';
 import { feedRoutes, outputRoutes } from './stream-routes.js';
 import type { PushAudit } from './submission.js';
@@ -22,6 +24,7 @@ export interface PushDeps {
   readonly recorder: Recorder;
   readonly clock: Clock;
   readonly logger: PushLog;
+  readonly metrics: Metrics;
   readonly config: ServerConfig;
   /** Incarnation of this server process. */
   readonly incarnation: string;
@@ -35,7 +38,7 @@ export interface PushDeps {
 export interface Push {
   readonly controller: PushController;
   routes(app: App): void;
-  /** Takes up unfinished jobs. After the nodes layer was loaded, before anything listens. */
+  /** Takes up unfinished jobs, and from now on deletes old ones. After the nodes layer was loaded, before anything listens. */
   start(): Promise<void>;
   /** Ends streams and timers; jobs go on with the next server. */
   stop(): Promise<void>;
@@ -55,6 +58,15 @@ export function createPush(deps: PushDeps): Push {
     config,
     feed: feeds,
     incarnation: deps.incarnation,
+  });
+  const deletedJobs = deps.metrics.counter('muster_push_jobs_deleted_total', 'Finished jobs deleted for their age');
+  const retention = new JobRetention({
+    store,
+    clock,
+    keepMs: config.push.keep * 1000,
+    isLive: (jobId) => controller.isLive(jobId),
+    deleted: (jobs) => deletedJobs.inc(jobs),
+    failed: (error) => logger.warn({ err: error }, 'old push jobs could not be deleted'),
   });
   const stopping = new AbortController();
   const routeDeps = {
@@ -82,11 +94,12 @@ export function createPush(deps: PushDeps): Push {
     start: async () => {
       await feeds.load();
       await controller.load();
+      retention.start();
     },
     stop: async () => {
       stopping.abort();
       feeds.close();
-      await controller.stop();
+      await Promise.all([retention.stop(), controller.stop()]);
     },
   };
 }

@@ -30,3 +30,13 @@ export const MAX_FEED_BACKLOG = 1000;
 export const EVENT_ROWS = 16;
 /** Events the organization feed keeps, however long its retention. */
 export const MAX_ORG_EVENTS = 10_000;
+
+/** Deleting old jobs: at most this many rows in one transaction, so that the jobs that run are not held up. */
+export const RETENTION = {
+  jobs: 100,
+  nodes: 1000,
+  /** Each may have 64 KiB of output. */
+  outputs: 100,
+  /** Between two rounds. */
+  pauseMs: 60_000,
+} as const;

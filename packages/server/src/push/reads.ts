@@ -150,6 +150,25 @@ export async function unfinishedJobs(read: Read): Promise<UnfinishedJob[]> {
   return unfinished;
 }
 
+/** Finished jobs whose end is longer ago, oldest first. */
+export async function jobsEndedBefore(read: Read, before: number, limit: number): Promise<string[]> {
+  const rows = await read
+    .selectFrom('jobs')
+    .select('id')
+    .where('phase', '=', 'finished')
+    .where('updated_at', '<', before)
+    .orderBy('updated_at')
+    .limit(limit)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** Jobs that are gone while something is left of them. */
+export async function deletedJobs(read: Read, limit: number): Promise<string[]> {
+  const rows = await read.selectFrom('deleted_jobs').select('job_id').orderBy('job_id').limit(limit).execute();
+  return rows.map((row) => row.job_id);
+}
+
 /** Stored pieces of one stream in order, from the one that holds byte `from` on. */
 export function readOutput(
   read: Read,
@@ -216,13 +235,17 @@ export async function outputEnds(
   return rows.map((row) => ({ ...row, end: Number(row.end), kept: Number(row.kept) }));
 }
 
-/** Nodes of a job that stand at one of these statuses, by name. */
+/**
+ * Nodes of a job that stand at one of these statuses, by name. None when the job was deleted: its nodes go little by
+ * little, and some of them must not be taken for all.
+ */
 export async function jobNodeNames(read: Read, jobId: string, statuses: readonly string[]): Promise<string[]> {
   const rows = await read
     .selectFrom('job_nodes')
+    .innerJoin('jobs', 'jobs.id', 'job_nodes.job_id')
     .select('node')
     .where('job_id', '=', jobId)
-    .where('status', 'in', statuses)
+    .where('job_nodes.status', 'in', statuses)
     .orderBy('node')
     .execute();
   return rows.map((row) => row.node);

@@ -230,6 +230,7 @@ export async function startPushServer(
     recorder,
     clock,
     logger,
+    metrics,
     config,
     incarnation: 'test',
     nodes,

@@ -6,7 +6,8 @@ import { FABRIC_LIMITS } from '../limits.js';
 import type { Address } from './address.js';
 import { attempt } from './attempt.js';
 import type { ConnectOptions, ListenOptions } from './options.js';
-import { SocketChannel } from './socket-channel.js';
+import { SocketStream } from './socket-stream.js';
+import { StreamChannel } from './stream-channel.js';
 
 /** @throws MusterError `fabric_unreachable` */
 export function connectTcp(address: Address, options: ConnectOptions, handlers: ChannelHandlers): Promise<Channel> {
@@ -19,7 +20,7 @@ export function connectTcp(address: Address, options: ConnectOptions, handlers: 
     socket.once('error', failed);
     socket.once(address.secure ? 'secureConnect' : 'connect', () => {
       socket.off('error', failed);
-      const channel = new SocketChannel(socket, clock);
+      const channel = new StreamChannel(new SocketStream(socket), clock);
       done(channel);
       setImmediate(() => channel.attach(handlers));
     });
@@ -46,6 +47,6 @@ export function createTcpServer(options: ListenOptions, accept: Accept): Server 
 }
 
 function take(socket: Socket, clock: Clock, accept: Accept): void {
-  const channel = new SocketChannel(socket, clock);
+  const channel = new StreamChannel(new SocketStream(socket), clock);
   channel.attach(accept(channel));
 }

@@ -8,8 +8,9 @@ import { FABRIC_LIMITS } from '../limits.js';
 import { type Address, formatAddress } from './address.js';
 import { attempt } from './attempt.js';
 import type { ConnectOptions, ListenOptions } from './options.js';
+import { StreamChannel } from './stream-channel.js';
 import { tlsOptions } from './tcp.js';
-import { SUBPROTOCOLS, WebSocketChannel } from './websocket-channel.js';
+import { SUBPROTOCOLS, WebSocketStream } from './websocket-stream.js';
 
 /** Takes requests to become a WebSocket, which any HTTP server may pass to it. */
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer, accept: Accept) => void;
@@ -29,7 +30,10 @@ export function webSocketUpgrade(options: Pick<ListenOptions, 'maxMessageBytes' 
   });
   return (request, socket, head, accept) =>
     server.handleUpgrade(request, socket, head, (webSocket) => {
-      const channel = new WebSocketChannel(webSocket, socket, clock, FABRIC_LIMITS.webSocketServerMessageBytes);
+      const channel = new StreamChannel(
+        new WebSocketStream(webSocket, socket, FABRIC_LIMITS.webSocketServerMessageBytes),
+        clock,
+      );
       channel.attach(accept(channel));
     });
 }
@@ -80,7 +84,10 @@ export function connectWebSocket(
     webSocket.once('open', () => {
       if (socket === null) throw new Error('a WebSocket opened without a connection');
       webSocket.off('error', failed);
-      const channel = new WebSocketChannel(webSocket, socket, clock, FABRIC_LIMITS.webSocketMessageBytes);
+      const channel = new StreamChannel(
+        new WebSocketStream(webSocket, socket, FABRIC_LIMITS.webSocketMessageBytes),
+        clock,
+      );
       done(channel);
       setImmediate(() => channel.attach(handlers));
     });

@@ -47,6 +47,8 @@ export class ThreadWriter implements SqliteWriter {
 
   async close(): Promise<void> {
     if (this.#lost === null) await this.#ask({ kind: 'close' });
+    // What is idle keeps no process alive, but its end is waited for.
+    this.#worker.ref();
     await this.#exited;
   }
 

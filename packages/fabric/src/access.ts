@@ -8,12 +8,21 @@ export interface TypeRules {
   readonly open: readonly string[];
 }
 
+/** Users have one space of names; clients, which are nodes and services, another. */
+export type PrincipalKind = 'user' | 'client';
+
+export function isPrincipalKind(value: unknown): value is PrincipalKind {
+  return value === 'user' || value === 'client';
+}
+
 /** What a login may do; relays get it from above and keep it as long as the connection lasts. */
 export interface EventAccess {
   /** Name of the organization: nobody sees events of another. */
   readonly org: string;
   /** `ORG/NAME`: the source of what it publishes. */
   readonly principal: string;
+  /** Tells a user from a client of the same name: each has its own durable subscriptions. */
+  readonly kind: PrincipalKind;
   /** May speak for others of its organization (`on-behalf`), whose own rights it has checked, and ask for logins. */
   readonly relay: boolean;
   readonly publish: TypeRules;

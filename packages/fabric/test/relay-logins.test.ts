@@ -9,6 +9,7 @@ import { FrameParser } from '../src/stomp/parser.js';
 const access: EventAccess = {
   org: 'default',
   principal: 'default/client',
+  kind: 'client',
   relay: false,
   publish: EVERY_TYPE,
   subscribe: EVERY_TYPE,
@@ -56,6 +57,7 @@ test.each([
   '[]',
   {},
   { access: { ...access, org: 1 } },
+  { access: { ...access, kind: 'node' } },
   { access: { ...access, publish: { granted: ['a'], restricted: [] } } },
   { access, expiresMs: 'soon' },
 ])('an answer that cannot be read (%j) refuses the login', async (body) => {

@@ -174,12 +174,13 @@ describe('durable subscriptions', () => {
     expect(after.frames).toEqual([]);
   });
 
-  test('it belongs to the client, not to the relay', async () => {
+  test('it belongs to the client, not to the relay, and to a user or a client of that name', async () => {
     const { root, leaf } = await tree(2);
+    root.authority.set('default/owner', { kind: 'user' });
     const client = await leaf.client('default/owner');
     await client.subscribe('1', "type = 'a'", durable);
-    expect((await root.cursors.list('default')).map(({ principal, name }) => [principal, name])).toEqual([
-      ['default/owner', 'd'],
+    expect((await root.cursors.list('default')).map(({ principal, kind, name }) => [principal, kind, name])).toEqual([
+      ['default/owner', 'user', 'd'],
     ]);
     await client.ask('UNSUBSCRIBE', [
       ['id', '1'],
@@ -232,7 +233,7 @@ describe('durable subscriptions', () => {
     const [client, other] = [await leaf.client(), await leaf.client()];
     await client.subscribe('1', '', durable);
     await other.subscribe('1');
-    await root.root.forget({ org: 'default', principal: 'default/client', name: 'd' });
+    await root.root.forget({ org: 'default', principal: 'default/client', kind: 'client', name: 'd' });
     expect(header(await client.error(), 'code')).toBe('event_durable_deleted');
     expect(await root.cursors.list('default')).toEqual([]);
     await publish(other, 'a');

@@ -1,4 +1,4 @@
-import type { Cursor } from '@muster/fabric';
+import type { Cursor, PrincipalKind } from '@muster/fabric';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { cursorsConformance } from '../../fabric/test/support/ports-conformance.js';
 import { type IsMember, StoredCursors } from '../src/events/cursors.js';
@@ -21,9 +21,10 @@ beforeAll(async () => {
 });
 afterAll(() => directory.close());
 
-const cursor = (org: string, name: string): Cursor => ({
+const cursor = (org: string, name: string, kind: PrincipalKind = 'user'): Cursor => ({
   org,
   principal: `${org}/${name}`,
+  kind,
   name: 'inbox',
   through: 1,
   acknowledged: [],
@@ -52,10 +53,26 @@ it('the cursors of who leaves an organization go, those elsewhere stay', async (
 });
 
 it('nothing is kept for who is not in the organization any more', async () => {
-  const kept = cursorsOf(directory, async (_, name) => name === 'staying');
-  await kept.save([cursor('default', 'removed'), cursor('default', 'staying')]);
+  const kept = cursorsOf(directory, async (_, kind, name) => kind === 'user' && name === 'staying');
+  await kept.save([cursor('default', 'removed'), cursor('default', 'staying'), cursor('default', 'staying', 'client')]);
   expect(await kept.load(cursor('default', 'removed'))).toBeNull();
   expect(await kept.load(cursor('default', 'staying'))).not.toBeNull();
+  expect(await kept.load(cursor('default', 'staying', 'client'))).toBeNull();
+});
+
+it('the cursors of a client stay when a user of its name goes, and the other way round', async () => {
+  const { organizations, principals } = directory.auth;
+  for (const leaves of ['user', 'member', 'service'] as const) {
+    const name = `both-${leaves}`;
+    await directory.addUser(name);
+    await directory.addClient('service', name);
+    await cursors.save([cursor('default', name), cursor('default', name, 'client')]);
+    if (leaves === 'user') await principals.removeUser(name, 'me');
+    else if (leaves === 'member') await organizations.removeMember(directory.organization, name, 'me');
+    else await principals.removeClient(directory.organization.id, 'service', name, 'me');
+    const left = (await cursors.list('default')).filter(({ principal }) => principal.endsWith(name));
+    expect(left.map(({ kind }) => kind)).toEqual([leaves === 'service' ? 'user' : 'client']);
+  }
 });
 
 it('nothing is kept for an organization that is gone', async () => {

@@ -95,6 +95,34 @@ describe('durable subscriptions', () => {
     expect((await events.api.get(DURABLE)).body).toEqual([]);
   });
 
+  it('of a user and of a client of the same name are two', async () => {
+    await events.create('/users', 'both', { organization: 'default' });
+    await events.create(`${ORG}/services`, 'both');
+    const path = `${ORG}/services/both/access_tokens`;
+    const { token } = (await events.api.post(path, {})).body as { token: string };
+    const [user, service] = [await as('both'), await events.connect('default/both', token)];
+    const durable = [
+      ['durable', 'inbox'],
+      ['ack', 'client'],
+    ] as const;
+    for (const client of [user, service]) await client.subscribe("type = 'both'", durable);
+    await user.publish('both');
+    for (const client of [user, service]) await client.event();
+    const kinds = async (client: Client) =>
+      ((await client.get(DURABLE)).body as { kind: string }[]).map(({ kind }) => kind);
+    expect(await kinds(events.api)).toEqual(['client', 'user']);
+    expect((await events.api.delete(`${DURABLE}/both/inbox`)).body).toMatchObject({
+      error: 'invalid kind: a user and a client have one: say which',
+    });
+    expect((await events.api.delete(`${DURABLE}/both/inbox?kind=client`)).status).toBe(204);
+    await service.error();
+    await user.publish('both');
+    await user.event();
+    expect((await events.api.delete(`${ORG}/services/both`)).status).toBe(204);
+    expect(await kinds(events.api)).toEqual(['user']);
+    expect((await events.api.delete(`${DURABLE}/both/inbox`)).status).toBe(204);
+  });
+
   it('go with who has them, also while they are followed', async () => {
     await events.create('/users', 'leaving', { organization: 'default' });
     const client = await as('leaving');

@@ -179,6 +179,8 @@ export interface Schema {
     org_id: string;
     /** `ORG/NAME` */
     principal: string;
+    /** A user and a client may have the same name. */
+    kind: 'user' | 'client';
     name: string;
     /** Everything up to this position was acknowledged or does not match. */
     through: number;

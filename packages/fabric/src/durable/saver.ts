@@ -109,6 +109,6 @@ export class CursorSaver {
 }
 
 /** Tells durable subscriptions apart. */
-export function keyOf({ org, principal, name }: CursorKey): string {
-  return `${org} ${principal} ${name}`;
+export function keyOf({ org, principal, kind, name }: CursorKey): string {
+  return `${org} ${principal} ${kind} ${name}`;
 }

@@ -67,7 +67,8 @@ export class RelayBroker implements Broker {
 
 function anybody(org: string, login: string): EventAccess {
   const name = login.slice(login.indexOf('/') + 1) || 'anonymous';
-  return { org, principal: `${org}/${name}`, relay: false, publish: EVERY_TYPE, subscribe: EVERY_TYPE };
+  const principal = `${org}/${name}`;
+  return { org, principal, kind: 'client', relay: false, publish: EVERY_TYPE, subscribe: EVERY_TYPE };
 }
 
 function unknownAbove(command: string, header: string): MusterError {

@@ -1,5 +1,5 @@
 import { MusterError } from '@muster/wire';
-import type { EventAccess, TypeRules } from '../access.js';
+import { type EventAccess, isPrincipalKind, type TypeRules } from '../access.js';
 import type { Login, Revoked } from '../root/ports.js';
 import { toldAbove } from './refusals.js';
 
@@ -37,6 +37,7 @@ function isAccess(value: unknown): value is EventAccess {
     isObject(value) &&
     typeof value.org === 'string' &&
     typeof value.principal === 'string' &&
+    isPrincipalKind(value.kind) &&
     typeof value.relay === 'boolean' &&
     isRules(value.publish) &&
     isRules(value.subscribe)

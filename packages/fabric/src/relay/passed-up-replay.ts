@@ -104,14 +104,19 @@ export class PassedUpReplay implements Replay {
   }
 
   #register(upstream: Upstream): void {
-    const { principal, durable, receipt } = this.#request;
+    const { principal, kind, durable, receipt } = this.#request;
     const first = !this.#begun;
     this.#begun = true;
     this.#id = this.#ports.register();
     const headers: Headers = [
       ['id', this.#id],
       ['destination', EVENTS_DESTINATION],
-      ...(this.#anonymous ? [] : [['on-behalf', principal] as const]),
+      ...(this.#anonymous
+        ? []
+        : ([
+            ['on-behalf', principal],
+            ['on-behalf-kind', kind],
+          ] as const)),
       ['selector', this.#selector],
       ...this.#place(first),
       // Acknowledged by position, whatever way the client has chosen. What is not durable is not acknowledged upstream.

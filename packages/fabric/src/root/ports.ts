@@ -1,4 +1,4 @@
-import type { EventAccess } from '../access.js';
+import type { EventAccess, PrincipalKind } from '../access.js';
 import type { LoggedEvent, NewEvent } from './event.js';
 
 /** What the root needs from whoever runs it. The conformance suite in `test/support` says the same as tests. */
@@ -90,7 +90,7 @@ export interface Cursors {
   save(cursors: readonly Cursor[]): Promise<void>;
   /** Whether there was one. */
   delete(key: CursorKey): Promise<boolean>;
-  /** Of one organization, ordered by principal and name. */
+  /** Of one organization, ordered by principal, kind and name. */
   list(org: string): Promise<readonly Cursor[]>;
 }
 
@@ -99,6 +99,7 @@ export interface CursorKey {
   readonly org: string;
   /** `ORG/NAME` */
   readonly principal: string;
+  readonly kind: PrincipalKind;
   /** As in the header `durable`. */
   readonly name: string;
 }

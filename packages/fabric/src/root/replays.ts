@@ -29,7 +29,8 @@ export class Replays {
 
   start(request: ReplayRequest): Replay {
     if (request.durable === null) return new PlainReplay(request, this.#ports);
-    const key = { org: request.org, principal: request.principal, name: request.durable };
+    const { org, principal, kind, durable: name } = request;
+    const key = { org, principal, kind, name };
     const text = keyOf(key);
     // The newest connection has it: of an older one nobody may have noticed that it is dead.
     this.#followed.get(text)?.cut(new MusterError('event_durable_taken', { name: key.name }));

@@ -1,6 +1,6 @@
 import type { Expression } from '@muster/selector';
 import type { MusterError } from '@muster/wire';
-import type { EventAccess } from '../access.js';
+import type { EventAccess, PrincipalKind } from '../access.js';
 import type { Delivery } from '../hub/delivery.js';
 import type { Hub } from '../hub/hub.js';
 import type { NewEvent } from '../root/event.js';
@@ -49,6 +49,7 @@ export interface ReplayRequest {
   readonly subscriber: Subscriber;
   /** `ORG/NAME`: the owner of a durable subscription. The session's own, or whom a relay speaks for. */
   readonly principal: string;
+  readonly kind: PrincipalKind;
   readonly org: string;
   /** Narrowed to what the session may follow. */
   readonly selector: Expression;

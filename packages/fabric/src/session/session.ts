@@ -27,6 +27,7 @@ const NOBODY: Login = {
   access: {
     org: '',
     principal: '',
+    kind: 'client',
     relay: false,
     publish: { granted: [], restricted: [], open: [] },
     subscribe: { granted: [], restricted: [], open: [] },

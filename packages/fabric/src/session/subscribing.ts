@@ -8,7 +8,16 @@ import { type Frame, header } from '../stomp/frame.js';
 import { allowedTypes, deniedTypes } from './narrow.js';
 import type { Replay, ReplayRequest } from './ports.js';
 import { checkOnBehalf } from './publishing.js';
-import { ackModeOf, checkPatient, durableOf, fromOf, needed, selectorOf, slowPolicyOf } from './subscribe-headers.js';
+import {
+  ackModeOf,
+  checkPatient,
+  durableOf,
+  fromOf,
+  needed,
+  onBehalfKindOf,
+  selectorOf,
+  slowPolicyOf,
+} from './subscribe-headers.js';
 import { Subscription, type SubscriptionPorts } from './subscription.js';
 import type { Transactions } from './transactions.js';
 
@@ -56,6 +65,7 @@ export class Subscribing {
     const onBehalf = header(frame, 'on-behalf');
     if (onBehalf !== undefined) checkOnBehalf('SUBSCRIBE', onBehalf, access.org, access.relay);
     const durable = durableOf(frame, mode);
+    const kind = onBehalf === undefined || durable === null ? access.kind : onBehalfKindOf(frame);
     const from = fromOf(frame);
     const receipt = header(frame, 'receipt') ?? null;
     if (from !== null || durable !== null) checkPatient(frame);
@@ -75,6 +85,7 @@ export class Subscribing {
       this.#ports.replay({
         subscriber: subscription,
         principal: onBehalf ?? access.principal,
+        kind,
         org: access.org,
         selector: asked,
         selectorText: header(frame, 'selector') ?? '',

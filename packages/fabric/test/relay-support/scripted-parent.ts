@@ -71,6 +71,7 @@ export class ScriptedParent {
     this.logins.set(login, {
       org,
       principal: login,
+      kind: 'client',
       relay: false,
       publish: EVERY_TYPE,
       subscribe: EVERY_TYPE,

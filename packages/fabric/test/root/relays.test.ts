@@ -66,7 +66,7 @@ describe('what relays may do', () => {
       ['durable', 'd'],
       ['ack', 'client'],
     ];
-    await relay.subscribe('up-1', '', [...headers, ['on-behalf', 'default/alice']]);
+    await relay.subscribe('up-1', '', [...headers, ['on-behalf', 'default/alice'], ['on-behalf-kind', 'client']]);
     await relay.ask('SEND', EVENT);
     const [message] = await relay.messages(1);
     await relay.ask('ACK', [['id', (message && header(message, 'ack')) ?? '']]);
@@ -77,6 +77,22 @@ describe('what relays may do', () => {
     expect(refusal && header(refusal, 'code')).toBe('event_durable_taken');
     await relay.barrier();
   });
+
+  test.each([[], [['on-behalf-kind', 'node']]])(
+    'it says whether it is for a user or a client, not %j',
+    async (...kind) => {
+      relay.send('SUBSCRIBE', [
+        ['id', 'up-1'],
+        ['destination', '/topic/events'],
+        ['durable', 'd'],
+        ['ack', 'client'],
+        ['on-behalf', 'default/alice'],
+        ...(kind as Headers),
+      ]);
+      const [refusal] = await relay.messages(1);
+      expect(refusal && header(refusal, 'message')).toContain("'on-behalf-kind'");
+    },
+  );
 
   test('it is told when a login that it may have asked for holds no longer', async () => {
     const [others] = await Promise.all([given.client('other/relay')]);

@@ -148,8 +148,8 @@ export class MemoryCursors implements Cursors {
   }
 }
 
-function textOf({ org, principal, name }: CursorKey): string {
-  return `${org} ${principal} ${name}`;
+function textOf({ org, principal, kind, name }: CursorKey): string {
+  return `${org} ${principal} ${kind} ${name}`;
 }
 
 /** Publishes what is due when it is told to. */
@@ -195,7 +195,15 @@ export class MemoryAuthority implements Authority {
     const [org, name] = login.split('/');
     if (passcode !== 'secret' || org === undefined || name === undefined) throw new MusterError('login_refused');
     const { expiresMs = null, ...rights } = this.#rights.get(login) ?? {};
-    const access = { org, principal: login, relay: false, publish: EVERY_TYPE, subscribe: EVERY_TYPE, ...rights };
+    const access = {
+      org,
+      principal: login,
+      kind: 'client' as const,
+      relay: false,
+      publish: EVERY_TYPE,
+      subscribe: EVERY_TYPE,
+      ...rights,
+    };
     return { access, expiresMs, stamp: this.stamp };
   }
 

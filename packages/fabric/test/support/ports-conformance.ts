@@ -191,6 +191,7 @@ export function cursorsConformance(
     const cursor = (org: string, of: string, more: Partial<Cursor> = {}): Cursor => ({
       org,
       principal: `${org}/alice`,
+      kind: 'user',
       name: of,
       through: 7,
       acknowledged: [9, 12],
@@ -218,19 +219,20 @@ export function cursorsConformance(
       expect(await cursors.list(org)).toEqual([later]);
     });
 
-    using('organization, principal and name tell cursors apart', async ({ cursors, org, otherOrg }) => {
+    using('organization, principal, kind and name tell cursors apart', async ({ cursors, org, otherOrg }) => {
       const all = [
-        cursor(org, 'a', { through: 1 }),
-        cursor(org, 'b', { through: 2 }),
-        cursor(org, 'a', { principal: `${org}/bob`, through: 3 }),
-        cursor(otherOrg, 'a', { through: 4 }),
+        cursor(org, 'a', { kind: 'client', through: 1 }),
+        cursor(org, 'a', { through: 2 }),
+        cursor(org, 'b', { through: 3 }),
+        cursor(org, 'a', { principal: `${org}/bob`, through: 4 }),
+        cursor(otherOrg, 'a', { through: 5 }),
       ];
       await cursors.save(all);
       for (const each of all) expect(await cursors.load(each)).toEqual(each);
-      expect((await cursors.list(org)).map(({ through }) => through)).toEqual([1, 2, 3]);
+      expect((await cursors.list(org)).map(({ through }) => through)).toEqual([1, 2, 3, 4]);
       expect(await cursors.delete(cursor(org, 'a'))).toBe(true);
-      expect((await cursors.list(org)).map(({ through }) => through)).toEqual([2, 3]);
-      expect((await cursors.list(otherOrg)).map(({ through }) => through)).toEqual([4]);
+      expect((await cursors.list(org)).map(({ through }) => through)).toEqual([1, 3, 4]);
+      expect((await cursors.list(otherOrg)).map(({ through }) => through)).toEqual([5]);
     });
   });
 }

@@ -34,6 +34,7 @@ export async function forgetName(trx: Trx, orgId: string | null, kind: 'user' | 
   let eventGrants = trx.deleteFrom('event_grants').where('kind', '=', kind).where('member', '=', name);
   let cursors = trx
     .deleteFrom('event_cursors')
+    .where('kind', '=', kind)
     .where('principal', 'in', (from) =>
       from.selectFrom('organizations').select(sql<string>`name || '/' || ${name}`.as('principal')),
     );

@@ -2,6 +2,11 @@ import type { KeyObject } from 'node:crypto';
 
 export type PrincipalType = 'user' | 'node' | 'service';
 
+/** The two spaces of names: a user and a client of an organization may have the same. */
+export function kindOf(type: PrincipalType): 'user' | 'client' {
+  return type === 'user' ? 'user' : 'client';
+}
+
 export interface Organization {
   /** 32 hex digits. */
   readonly id: string;

@@ -1,6 +1,6 @@
 import { EVERY_TYPE, type EventAccess, type TypeRules } from '@muster/fabric';
 import { allows, type EventAction, type EventGrant, type Groups, includes } from '../auth/permissions.js';
-import type { Identity, Organization, Permission } from '../auth/types.js';
+import { type Identity, kindOf, type Organization, type Permission } from '../auth/types.js';
 
 /** Types of what Muster itself tells: nobody else publishes them. */
 export const OWN_TYPES = ['auth.*', 'event.*', 'fabric.*', 'job.*', 'node.*', 'push.*', 'queue.*', 'task.*'] as const;
@@ -35,6 +35,7 @@ export function eventAccess(identity: Identity, organization: Organization, righ
   return {
     org: organization.name,
     principal: `${organization.name}/${identity.name}`,
+    kind: kindOf(identity.type),
     relay,
     // Its own name is one of those that a relay may speak for. So no grant to anybody costs a tree its connections.
     publish: relay ? OTHERS_TYPES : publishing(identity, rights),

@@ -1,26 +1,28 @@
-import type { Cursor, CursorKey, Cursors } from '@muster/fabric';
+import type { Cursor, CursorKey, Cursors, PrincipalKind } from '@muster/fabric';
 import { type Store, upsert } from '@muster/store';
 import type { OrganizationId } from './log.js';
 
-/** Is there anybody of that name in the organization? */
-export type IsMember = (orgId: string, name: string) => Promise<boolean>;
+/** Is there a user, or a client, of that name in the organization? */
+export type IsMember = (orgId: string, kind: PrincipalKind, name: string) => Promise<boolean>;
 
 const saveCursor = upsert(
   'event_cursors',
   {
     org_id: 'text',
     principal: 'text',
+    kind: 'text',
     name: 'text',
     through: 'integer',
     acknowledged: 'text',
     selector: 'text',
     saved_at: 'integer',
   },
-  ['org_id', 'principal', 'name'],
+  ['org_id', 'principal', 'kind', 'name'],
 );
 
 interface CursorRow {
   readonly principal: string;
+  readonly kind: PrincipalKind;
   readonly name: string;
   readonly through: number;
   readonly acknowledged: string;
@@ -29,8 +31,8 @@ interface CursorRow {
 }
 
 function cursorOf(org: string, row: CursorRow): Cursor {
-  const { principal, name, through, selector, saved_at: savedMs } = row;
-  return { org, principal, name, through, acknowledged: JSON.parse(row.acknowledged), selector, savedMs };
+  const { principal, kind, name, through, selector, saved_at: savedMs } = row;
+  return { org, principal, kind, name, through, acknowledged: JSON.parse(row.acknowledged), selector, savedMs };
 }
 
 /** How far durable subscriptions are, in the database. */
@@ -50,6 +52,7 @@ export class StoredCursors implements Cursors {
     if (orgId === undefined) return null;
     const row = await this.#of(orgId)
       .where('principal', '=', key.principal)
+      .where('kind', '=', key.kind)
       .where('name', '=', key.name)
       .executeTakeFirst();
     return row === undefined ? null : cursorOf(key.org, row);
@@ -58,7 +61,7 @@ export class StoredCursors implements Cursors {
   #of(orgId: string) {
     return this.#store.read
       .selectFrom('event_cursors')
-      .select(['principal', 'name', 'through', 'acknowledged', 'selector', 'saved_at'])
+      .select(['principal', 'kind', 'name', 'through', 'acknowledged', 'selector', 'saved_at'])
       .where('org_id', '=', orgId);
   }
 
@@ -68,10 +71,10 @@ export class StoredCursors implements Cursors {
    */
   async save(cursors: readonly Cursor[]): Promise<void> {
     const writes = await Promise.all(
-      cursors.map(async ({ org, principal, name, through, acknowledged, selector, savedMs }) => {
+      cursors.map(async ({ org, principal, kind, name, through, acknowledged, selector, savedMs }) => {
         const orgId = await this.#organizationId(org);
-        if (orgId === undefined || !(await this.#isMember(orgId, principal.slice(org.length + 1)))) return [];
-        const row = { org_id: orgId, principal, name, through, selector, saved_at: savedMs };
+        if (orgId === undefined || !(await this.#isMember(orgId, kind, principal.slice(org.length + 1)))) return [];
+        const row = { org_id: orgId, principal, kind, name, through, selector, saved_at: savedMs };
         return [saveCursor({ ...row, acknowledged: JSON.stringify(acknowledged) })];
       }),
     );
@@ -86,6 +89,7 @@ export class StoredCursors implements Cursors {
         .deleteFrom('event_cursors')
         .where('org_id', '=', orgId)
         .where('principal', '=', key.principal)
+        .where('kind', '=', key.kind)
         .where('name', '=', key.name)
         .executeTakeFirst(),
     );
@@ -95,7 +99,7 @@ export class StoredCursors implements Cursors {
   async list(org: string): Promise<readonly Cursor[]> {
     const orgId = await this.#organizationId(org);
     if (orgId === undefined) return [];
-    const rows = await this.#of(orgId).orderBy('principal').orderBy('name').execute();
+    const rows = await this.#of(orgId).orderBy('principal').orderBy('kind').orderBy('name').execute();
     return rows.map((row) => cursorOf(org, row));
   }
 }

@@ -5,7 +5,7 @@ import type { Clock } from '@muster/wire';
 import type { Logger } from 'pino';
 import type { RandomBytes } from '../auth/changes.js';
 import type { Auth } from '../auth/index.js';
-import type { Identity, Organization } from '../auth/types.js';
+import { type Identity, kindOf, type Organization } from '../auth/types.js';
 import { parseHostPort } from '../config/address.js';
 import type { ServerConfig } from '../config/schema.js';
 import type { Metrics } from '../http/metrics.js';
@@ -74,7 +74,8 @@ export function createEventFabric(deps: EventFabricDeps): EventFabric {
   const cursors = new StoredCursors(
     store,
     async (name) => (await organization(name))?.id,
-    async (orgId, name) => (await repository.candidates(orgId, name)).some(({ member }) => member),
+    async (orgId, kind, name) =>
+      (await repository.candidates(orgId, name)).some(({ member, type }) => member && kindOf(type) === kind),
   );
   const schedule = new EventSchedule({
     store,

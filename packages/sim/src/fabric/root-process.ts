@@ -173,7 +173,14 @@ export class RootProcess {
           if (passcode !== PASSCODE || organizationId(org) === undefined)
             return reject(new MusterError('login_refused'));
           const relay = RELAY.test(name);
-          const access = { org, principal: name, relay, publish: EVERY_TYPE, subscribe: EVERY_TYPE };
+          const access = {
+            org,
+            principal: name,
+            kind: 'client' as const,
+            relay,
+            publish: EVERY_TYPE,
+            subscribe: EVERY_TYPE,
+          };
           resolve({ access, expiresMs: null });
         });
       });

@@ -42,9 +42,9 @@ async function schedule(db: Kysely<unknown>, { text, integer, bytes, table }: Di
 
 async function subscriptions(db: Kysely<unknown>, { text, integer, keyed }: Dialect): Promise<void> {
   await sql`create table event_cursors (
-    org_id ${text} not null, principal ${text} not null, name ${text} not null, through ${integer} not null,
-    acknowledged ${text} not null, selector ${text} not null, saved_at ${integer} not null,
-    primary key (org_id, principal, name)
+    org_id ${text} not null, principal ${text} not null, kind ${text} not null, name ${text} not null,
+    through ${integer} not null, acknowledged ${text} not null, selector ${text} not null, saved_at ${integer} not null,
+    primary key (org_id, principal, kind, name)
   ) ${keyed}`.execute(db);
   await sql`create table event_grants (
     org_id ${text} not null, action ${text} not null, pattern ${text} not null,

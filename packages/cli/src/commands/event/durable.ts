@@ -1,9 +1,10 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { clientCommand, does, type Shell, subcommand } from '../../shell.js';
 import { timeText } from '../../summary.js';
 
 interface Durable {
   readonly principal: string;
+  readonly kind: 'user' | 'client';
   readonly name: string;
   readonly selector: string;
   readonly position: number;
@@ -26,8 +27,8 @@ export function addDurable(event: Command, shell: Shell): void {
     const all = await call.client.get<Durable[]>(call.client.inOrg('events', 'durable'));
     call.out.document(all);
     call.out.table(
-      ['Whose', 'Name', 'Position', 'Saved', 'Selector'],
-      all.map((one) => [one.principal, one.name, one.position, timeText(one.saved_at), one.selector]),
+      ['Whose', 'Kind', 'Name', 'Position', 'Saved', 'Selector'],
+      all.map((one) => [one.principal, one.kind, one.name, one.position, timeText(one.saved_at), one.selector]),
     );
   });
   const remove = clientCommand(durable, {
@@ -35,9 +36,17 @@ export function addDurable(event: Command, shell: Shell): void {
     summary: 'forget how far a durable subscription is',
     examples: ['muster event durable rm alice billing'],
   });
-  does<object>(remove, shell, async (call) => {
+  remove.addOption(
+    new Option('--kind <kind>', 'whose it is, when a user and a client (node or service) have the same name').choices([
+      'user',
+      'client',
+    ]),
+  );
+  does<{ readonly kind?: string }>(remove, shell, async (call) => {
     const [principal = '', name = ''] = call.args;
-    await call.client.delete(call.client.inOrg('events', 'durable', principal, name));
+    const { kind } = call.options;
+    const path = call.client.inOrg('events', 'durable', principal, name);
+    await call.client.delete(kind === undefined ? path : `${path}?kind=${kind}`);
     call.out.document({ principal, name, deleted: true });
     call.out.line(`deleted durable subscription ${name} of ${principal}`);
   });

@@ -1,9 +1,9 @@
-import type { Cursor, CursorKey, Cursors } from '@muster/fabric';
+import type { Cursor, CursorKey, Cursors, PrincipalKind } from '@muster/fabric';
 import { MusterError } from '@muster/wire';
 import { Type } from 'typebox';
 import { Nothing } from '../../auth/routes/schemas.js';
 import { time } from '../../auth/routes/views.js';
-import type { Identity, Organization } from '../../auth/types.js';
+import { type Identity, kindOf, type Organization } from '../../auth/types.js';
 import type { App } from '../../http/route.js';
 import * as schemas from './schemas.js';
 
@@ -17,8 +17,16 @@ export interface DurableRouteDeps {
   readonly administers: (caller: Identity, organization: Organization) => Promise<boolean>;
 }
 
-function answer({ org, principal, name, selector, through, savedMs }: Cursor) {
-  return { principal: principal.slice(org.length + 1), name, selector, position: through, saved_at: time(savedMs) };
+function answer({ org, principal, kind, name, selector, through, savedMs }: Cursor) {
+  const owner = { principal: principal.slice(org.length + 1), kind };
+  return { ...owner, name, selector, position: through, saved_at: time(savedMs) };
+}
+
+const KINDS: readonly PrincipalKind[] = ['user', 'client'];
+
+/** A user and a client may have the same name. */
+function isOwn(caller: Identity, principal: string, kind: PrincipalKind): boolean {
+  return principal === caller.name && kind === kindOf(caller.type);
 }
 
 /** Durable subscriptions: one's own, and for admins those of the organization. */
@@ -37,7 +45,9 @@ export function durableRoutes(app: App, { cursors, forget, administers }: Durabl
     },
     async ({ organization, caller }) => {
       const all = (await cursors.list(organization.name)).map(answer);
-      return (await administers(caller, organization)) ? all : all.filter((one) => one.principal === caller.name);
+      return (await administers(caller, organization))
+        ? all
+        : all.filter((one) => isOwn(caller, one.principal, one.kind));
     },
   );
 
@@ -49,16 +59,27 @@ export function durableRoutes(app: App, { cursors, forget, administers }: Durabl
         tags,
         operationId: 'deleteDurableSubscription',
         summary: 'Forget how far a durable subscription is: one’s own, for admins any',
-        description: 'A client that is following it is told so by an ERROR, `event_durable_deleted`.',
+        description:
+          'Whoever follows it is told so by an ERROR, `event_durable_deleted`. An admin says by `kind` which is meant ' +
+          'when a user and a client of that name have one each.',
         params: schemas.DurableParams,
+        querystring: schemas.DurableQuery,
         response: Nothing,
       },
     },
-    async ({ organization, caller, params }, reply) => {
+    async ({ organization, caller, params, query }, reply) => {
       const { principal, name } = params;
-      const mine = principal === caller.name || (await administers(caller, organization));
-      const key = { org: organization.name, principal: `${organization.name}/${principal}`, name };
-      if (!mine || !(await forget(key))) {
+      const all = await administers(caller, organization);
+      const found: CursorKey[] = [];
+      for (const kind of query.kind === undefined ? KINDS : [query.kind]) {
+        const key = { org: organization.name, principal: `${organization.name}/${principal}`, kind, name };
+        if ((all || isOwn(caller, principal, kind)) && (await cursors.load(key)) !== null) found.push(key);
+      }
+      if (found.length > 1) {
+        throw new MusterError('invalid_field', { field: 'kind', reason: 'a user and a client have one: say which' });
+      }
+      const [key] = found;
+      if (key === undefined || !(await forget(key))) {
         throw new MusterError('not_found', { kind: 'durable subscription', name: `${principal}/${name}` });
       }
       return reply.code(204).send(null);

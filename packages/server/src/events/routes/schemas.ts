@@ -52,8 +52,13 @@ export const ScheduledAnswer = Type.Object({
 });
 
 export const DurableParams = Type.Object({ org: segment(), principal: segment(), name: segment() });
+const Kind = Type.Union([Type.Literal('user'), Type.Literal('client')], {
+  description: 'What that is: a user, or a client, which is a node or a service',
+});
+export const DurableQuery = Type.Object({ kind: Type.Optional(Kind) }, { additionalProperties: false });
 export const DurableAnswer = Type.Object({
   principal: Type.String({ description: 'Whose it is' }),
+  kind: Kind,
   name: Type.String(),
   selector: Type.String(),
   position: Type.Integer({ description: 'All events up to here were acknowledged, or do not match' }),

@@ -173,9 +173,37 @@ describe('push', () => {
     });
   });
 
+  test('the beginning of an id is enough when no other job has it, with or without the digits that all ids have in common', async () => {
+    const { id } = await detached('--node', 'web1', '--capture', '--', 'hello');
+    await cluster.jobIs(id, 'complete');
+    // Its own digits are random: eight of them are its alone.
+    for (const digits of [id.slice(0, 20), id.slice(12, 20)]) {
+      expect(await cluster.json('push', 'status', digits)).toMatchObject({ id });
+      expect((await cluster.muster('push', 'output', digits, '--node', 'web1')).stdout).toBe('hello\n');
+    }
+    const again = await cluster.json<Job>(
+      'push',
+      'start',
+      '--from-job',
+      id.slice(12, 20),
+      '--job-status',
+      'succeeded',
+      '--',
+      'hello',
+    );
+    expect(again.nodes).toEqual({ succeeded: ['web1'] });
+    const common = await cluster.muster('push', 'abort', id.slice(0, 8));
+    expect(common.code).toBe(2);
+    expect(common.stderr).toMatch(
+      /could be any of these jobs:\n {2}[0-9a-f]{32} {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}\w+/,
+    );
+    expect((await cluster.muster('push', 'status', '3f2')).code).toBe(2);
+  });
+
   test('a job or node that does not exist: exit 4', async () => {
     expect((await cluster.muster('push', 'status', 'f'.repeat(32))).code).toBe(4);
     expect((await cluster.muster('push', 'abort', 'f'.repeat(32))).code).toBe(4);
+    expect((await cluster.muster('push', 'abort', 'f'.repeat(16))).code).toBe(4);
     expect((await cluster.muster('push', 'output', 'f'.repeat(32), '--node', 'web1')).code).toBe(4);
   });
 

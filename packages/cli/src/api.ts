@@ -22,6 +22,9 @@ export interface Job {
   readonly capture_output?: boolean;
 }
 
+/** A job as `GET …/jobs/lookup/DIGITS` shows it. */
+export type FoundJob = Pick<Job, 'id' | 'command' | 'status' | 'created_at'>;
+
 /** One node of a job, `GET …/jobs/ID/nodes`. */
 export interface JobNode {
   readonly node_name: string;

@@ -57,6 +57,11 @@ function entry(command: Command, heading: string): string {
     `${path} ${command.usage()}`,
     '```',
     '',
+    ...command
+      .createHelp()
+      .visibleArguments(command)
+      .filter(({ description }) => description !== '')
+      .flatMap((argument) => [`\`${argument.name()}\`: ${argument.description}.`, '']),
     ...(rows.length === 0 ? [] : ['| flag | what for | default |', '|---|---|---|', ...rows, '']),
     'Examples:',
     '',

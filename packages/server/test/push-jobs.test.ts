@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { jobId as numbered } from './support/push-rows.js';
+import { saveJob } from '../src/push/repository.js';
+import { jobRow, jobId as numbered } from './support/push-rows.js';
 import { type Persona, type PushServer, type Request, startPushServer } from './support/push-server.js';
 
 /** The acceptance list of sheet §9.5, by its ids, and Push Jobs §6.2-6.4. No node is connected unless a case says so. */
@@ -372,6 +373,63 @@ describe('sheet §7.7: reading jobs', () => {
     }
     expect((await asOther(`job_status_feed/${existing}`)).status).toBe(404);
     expect(await (await asOther('jobs')).json()).toEqual([]);
+  });
+});
+
+describe('jobs by the beginning of their id', () => {
+  const found = async (digits: string, as: Persona = 'admin user', org = 'default') => {
+    const response = await send({ path: `/organizations/${org}/pushy/jobs/lookup/${digits}`, as });
+    expect(response.status).toBe(200);
+    return ((await response.json()) as { id: string }[]).map(({ id }) => id);
+  };
+  const own = `3f2a${'0'.repeat(16)}`;
+  let id = '';
+  beforeAll(async () => {
+    const { org, test } = server;
+    id = org.id.slice(-12) + own;
+    const finished = { command: 'found', status: 'complete', phase: 'finished' };
+    await test.store.commit([saveJob(jobRow({ id, org_id: org.id, ...finished }))]);
+  });
+
+  it('are found by the whole id, by its beginning, and by what follows the digits of the organization', async () => {
+    for (const digits of [id, id.slice(0, 31), id.slice(0, 16), own, own.slice(0, 9)]) {
+      expect([digits, await found(digits)]).toEqual([digits, [id]]);
+    }
+    const response = await send({ path: `jobs/lookup/${id}` });
+    expect(await response.json()).toEqual([
+      { id, command: 'found', status: 'complete', created_at: 'Tue, 04 Sep 2012 23:01:02 GMT' },
+    ]);
+  });
+
+  it('are some of those that are meant, when several are', async () => {
+    const all = ((await (await send({ path: 'jobs' })).json()) as { id: string }[]).map((job) => job.id).sort();
+    expect(all.length).toBeGreaterThan(6);
+    // Here most ids differ in their last digits only.
+    for (const digits of [id.slice(0, 4), id.slice(0, 12), existing.slice(0, 13), existing.slice(12, 24)]) {
+      expect(await found(digits)).toEqual(all.slice(0, 6));
+    }
+  });
+
+  it('are none when no id begins so', async () => {
+    for (const digits of [`${id.slice(0, 12)}f`, 'f'.repeat(16), 'f'.repeat(32)])
+      expect(await found(digits)).toEqual([]);
+  });
+
+  it('are none in another organization', async () => {
+    for (const digits of [id, id.slice(0, 8), own]) expect(await found(digits, 'other admin', 'elsewhere')).toEqual([]);
+  });
+
+  it.each(['3f2', 'f'.repeat(33), '3F2A', '%25%25%25%25', '3f2g'])(
+    '%s is 400: no digits, or too few',
+    async (digits) => {
+      const response = await send({ path: `jobs/lookup/${digits}` });
+      expect(response.status).toBe(400);
+      expect((await json(response)).error).toContain('digits');
+    },
+  );
+
+  it('need the permission to read jobs', async () => {
+    expect((await send({ path: `jobs/lookup/${own}`, as: 'outside user' })).status).toBe(403);
   });
 });
 

@@ -7,6 +7,7 @@ import {
   type JobCursor,
   type JobFilter,
   jobNodeNames,
+  jobsBeginning,
   listJobNodes,
   listJobs,
   nodeStatuses,
@@ -51,6 +52,16 @@ describe('jobs', () => {
       jobRow({ id: jobId(1), created_at: 1000, status: 'complete', phase: 'finished' }),
     );
     expect(await findJob(test.store.read, OTHER_ORG, jobId(1))).toBeUndefined();
+  });
+
+  it('are found by the beginning of their id, within their organization only', async () => {
+    const found = async (beginning: string, limit = 10) =>
+      (await jobsBeginning(test.store.read, ORG, beginning, limit)).map(({ id }) => id);
+    expect(await found('0000')).toEqual(numbered(1, 2, 3, 4));
+    expect(await found('0000', 2)).toEqual(numbered(1, 2));
+    expect(await found(jobId(3))).toEqual(numbered(3));
+    expect(await found(jobId(5))).toEqual([]);
+    expect(await found('0001')).toEqual([]);
   });
 
   it('are listed newest first', async () => expect(await list({})).toEqual(numbered(3, 4, 2, 1)));

@@ -571,6 +571,12 @@ export const ERRORS = {
     message: 'cannot reach {url}: {reason}',
     fix: 'Check that the server runs and that MUSTER_URL is right.',
   },
+  ambiguous_job: {
+    status: 400,
+    exit: 2,
+    message: "'{digits}' could be any of these jobs:{jobs}",
+    fix: 'Type more digits; the first 12 are the same for all jobs of an organization and may be left out.',
+  },
   usage: { status: 400, exit: 2, message: '{reason}', fix: 'See --help.' },
   demo_failed: {
     status: 500,

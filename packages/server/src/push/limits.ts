@@ -23,6 +23,8 @@ export const MAX_PAGE = 10_000;
 export const MAX_PAGE_TEXT = 8_388_608;
 /** Jobs read at once for a page. */
 export const JOBS_AT_ONCE = 100;
+/** Jobs shown to somebody who typed the beginning of an id: enough to see that it is not unambiguous, and why. */
+export const JOBS_FOUND = 6;
 
 /** Events a feed reader may fall behind in memory; then it reads from the store again. */
 export const MAX_FEED_BACKLOG = 1000;

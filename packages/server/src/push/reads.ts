@@ -14,6 +14,27 @@ export function findJob(read: Read, orgId: string, jobId: string): Promise<JobRo
   return read.selectFrom('jobs').selectAll().where('id', '=', jobId).where('org_id', '=', orgId).executeTakeFirst();
 }
 
+/** Jobs of this organization whose id begins so, by id. */
+export function jobsBeginning(
+  read: Read,
+  orgId: string,
+  beginning: string,
+  limit: number,
+): Promise<Pick<JobRow, 'id' | 'command' | 'status' | 'created_at'>[]> {
+  return (
+    read
+      .selectFrom('jobs')
+      .select(['id', 'command', 'status', 'created_at'])
+      .where('org_id', '=', orgId)
+      .where('id', '>=', beginning)
+      // What follows the digits.
+      .where('id', '<', `${beginning}g`)
+      .orderBy('id')
+      .limit(limit)
+      .execute()
+  );
+}
+
 /** The position after a row of the list: its creation time and id. */
 export interface JobCursor {
   readonly createdAt: number;

@@ -3,11 +3,11 @@ import type { FastifyRequest } from 'fastify';
 import type { Identity, Organization } from '../auth/types.js';
 import { parseJson } from '../http/body.js';
 import type { App } from '../http/route.js';
-import { checkText } from './fields.js';
-import { isJobId } from './job-id.js';
-import { DEFAULT_PAGE, MAX_NODE_NAME_BYTES } from './limits.js';
+import { checkText, invalid } from './fields.js';
+import { idsBeginning, isJobId } from './job-id.js';
+import { DEFAULT_PAGE, JOBS_FOUND, MAX_NODE_NAME_BYTES } from './limits.js';
 import { cursorOf, nextLink, readCursor, readJobFilter, wordsOf } from './queries.js';
-import { findJob, listJobNodes, nodeStatuses, pageOfJobs, unfinishedNodeNames } from './reads.js';
+import { findJob, jobsBeginning, listJobNodes, nodeStatuses, pageOfJobs, unfinishedNodeNames } from './reads.js';
 import type { JobRow } from './repository.js';
 import { readJobRequest } from './request.js';
 import { readNodeStatuses, readTargetRequest } from './request-target.js';
@@ -15,7 +15,7 @@ import * as schemas from './schemas.js';
 import { type SubmissionDeps, submitJob } from './submission.js';
 import { chooseNodes, type TargetAccess } from './targets.js';
 import { jobUri } from './uri.js';
-import { type JobViewOptions, jobNode, listedJob, singleJob } from './view.js';
+import { foundJob, type JobViewOptions, jobNode, listedJob, singleJob } from './view.js';
 
 /** What push jobs need to know of permissions. */
 export interface PushAccess extends TargetAccess {
@@ -96,6 +96,28 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
       const last = rows.at(-1);
       if (more && last !== undefined) reply.header('link', nextLink(request.url, 'cursor', cursorOf(last)));
       return rows.map((row) => listedJob(row, { detail: query.detail === 'true' }));
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: `${JOBS}/lookup/:digits`,
+    config: { permission: 'push:read' },
+    schema: {
+      tags,
+      operationId: 'lookUpJob',
+      summary: 'Jobs whose id begins with these digits',
+      description:
+        'At least 4 digits. All ids of an organization begin with the same 12, which may be left out. At most ' +
+        `${JOBS_FOUND} jobs are shown, by id: one when the digits are unambiguous, none when there is no such job.`,
+      params: schemas.LookupParams,
+      response: { 200: schemas.LookupAnswer },
+    },
+    handler: async (request) => {
+      const { organization, params } = request;
+      const beginning = idsBeginning(organization.id, params.digits);
+      if (beginning === null) throw invalid('digits', 'must be 4 to 32 of 0-9 and a-f');
+      return (await jobsBeginning(read, organization.id, beginning, JOBS_FOUND)).map(foundJob);
     },
   });
 

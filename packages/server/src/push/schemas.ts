@@ -51,6 +51,7 @@ const strict = { additionalProperties: false };
 
 export const OrgParams = Type.Object({ org: Type.String() });
 export const JobParams = Type.Object({ org: Type.String(), id: Type.String() });
+export const LookupParams = Type.Object({ org: Type.String(), digits: Type.String() });
 export const OutputParams = Type.Object({
   org: Type.String(),
   id: Type.String(),
@@ -106,6 +107,9 @@ export const OutputQuery = Type.Object(
 /** Loose on purpose: answers are made by code that is tested against the sheet, and an unknown key must not vanish. */
 export const JobAnswer = Type.Object({}, { additionalProperties: true, description: 'A job (sheet §7.7)' });
 export const JobListAnswer = Type.Array(JobAnswer);
+export const LookupAnswer = Type.Array(
+  Type.Object({ id: Type.String(), command: Type.String(), status: Type.String(), created_at: Type.String() }),
+);
 export const JobNodesAnswer = Type.Array(Type.Object({}, { additionalProperties: true }));
 export const StartedAnswer = Type.Object({ id: Type.String(), uri: Type.String() });
 export const PreviewAnswer = Type.Object({

@@ -57,6 +57,16 @@ export function listedJob(row: JobRow, options: { readonly detail: boolean }): R
   return { ...plainJob(row, spec, false), ...(options.detail ? detail(row, spec) : {}) };
 }
 
+/** What tells a job from others. */
+export function foundJob({
+  id,
+  command,
+  status,
+  created_at,
+}: Pick<JobRow, 'id' | 'command' | 'status' | 'created_at'>) {
+  return { id, command, status, created_at: formatRfc1123(created_at) };
+}
+
 /** A single job with its nodes by status; statuses without nodes are absent. */
 export function singleJob(
   row: JobRow,

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import { moveJobEvents } from './002-job-events.js';
 import type { Dialect, Migration } from './types.js';
 
-/** The durable log of events, what future events, durable subscriptions and grants need, and an end for finished jobs. */
+/** The durable log of events, what future events, durable subscriptions and grants need, and how jobs are found and end. */
 export const events: Migration = {
   version: 2,
   name: 'events',
@@ -11,7 +11,7 @@ export const events: Migration = {
     await schedule(db, dialect);
     await subscriptions(db, dialect);
     await moveJobEvents(db);
-    await jobRetention(db, dialect);
+    await jobs(db, dialect);
   },
 };
 
@@ -53,7 +53,9 @@ async function subscriptions(db: Kysely<unknown>, { text, integer, keyed }: Dial
   ) ${keyed}`.execute(db);
 }
 
-async function jobRetention(db: Kysely<unknown>, { text, keyed }: Dialect): Promise<void> {
+async function jobs(db: Kysely<unknown>, { text, keyed }: Dialect): Promise<void> {
+  // Finds jobs by the beginning of their id.
+  await sql`create unique index jobs_lookup on jobs (org_id, id)`.execute(db);
   // With the time it also finds the jobs that ended long ago.
   await sql`drop index jobs_phase`.execute(db);
   await sql`create index jobs_phase on jobs (phase, updated_at)`.execute(db);

@@ -2,6 +2,7 @@ import { EXIT } from '@muster/wire';
 import type { Command } from 'commander';
 import { isFinal } from '../../api.js';
 import { clientCommand, does, type Shell } from '../../shell.js';
+import { jobId, takesJob } from './job-id.js';
 import { tellEnd } from './job-nodes.js';
 import { abortJob, watchJob } from './watching.js';
 
@@ -11,9 +12,10 @@ export function addAbort(push: Command, shell: Shell): void {
     summary: 'stop a job: nodes that started are killed, the others never start',
     examples: ['muster push abort JOB', 'muster push abort JOB --wait'],
   });
+  takesJob(command);
   command.option('--wait', 'until every node has stopped');
   does<{ readonly wait?: boolean }>(command, shell, async (call) => {
-    const [id = ''] = call.args;
+    const id = await jobId(call, call.args[0] ?? '');
     const job = await abortJob(call, id);
     if (call.options.wait !== true || isFinal(job)) {
       call.out.document(job);

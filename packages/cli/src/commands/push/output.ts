@@ -2,6 +2,7 @@ import { EXIT, MusterError } from '@muster/wire';
 import { type Command, Option } from 'commander';
 import { printable } from '../../printable.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
+import { jobId, takesJob } from './job-id.js';
 import { jobNode, jobNodes } from './job-nodes.js';
 import { type OutputInfo, readOutput, type StreamName } from './output-stream.js';
 
@@ -21,12 +22,13 @@ export function addOutput(push: Command, shell: Shell): void {
       'muster push output JOB --node web1 --stream stdout > web1.tar',
     ],
   });
+  takesJob(command);
   command
     .option('--node <name>', 'of this node; of all nodes when absent')
     .addOption(new Option('--stream <stream>', 'only this one').choices(['stdout', 'stderr']))
     .option('--follow', 'go on until the command has ended');
   does<OutputOptions>(command, shell, async (call) => {
-    const [id = ''] = call.args;
+    const id = await jobId(call, call.args[0] ?? '');
     if (call.out.json) return allAsJson(call, id);
     if (call.options.node !== undefined) return oneNode(call, id, call.options.node);
     return allNodes(call, id);

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { JobNodeStatus } from '../../api.js';
 import { type Call, clientCommand, collect, does, type Shell } from '../../shell.js';
 import { addJobFlags } from './job-flags.js';
+import { jobId, takesJob } from './job-id.js';
 import { type LaunchOptions, launch } from './launch.js';
 import { type JobOptions, jobRequest } from './request.js';
 import { readJob } from './watching.js';
@@ -32,6 +33,7 @@ export function addRerun(push: Command, shell: Shell): void {
       'muster push rerun JOB --status timed_out -- chef-client --once',
     ],
   });
+  takesJob(command);
   command
     .usage('[options] JOB [-- COMMAND...]')
     .option('--failed', RERUN_FLAGS.failed)
@@ -61,7 +63,7 @@ export async function rerun(
   }
   const words = call.words ?? operands;
   const statuses = rerunStatuses(call.options);
-  const earlier = await readJob(call, id);
+  const earlier = await readJob(call, await jobId(call, id));
   const chosen = {
     target: { from_job: { id: earlier.id, statuses } },
     words: words.length > 0 ? words : [earlier.command],

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { clientCommand, does, type Shell } from '../../shell.js';
 import { addJobFlags } from './job-flags.js';
+import { withJobId } from './job-id.js';
 import { type LaunchOptions, launch } from './launch.js';
 import { type JobOptions, jobRequest } from './request.js';
 import { RERUN_FLAGS, rerun } from './rerun.js';
@@ -41,7 +42,7 @@ export function addStart(push: Command, shell: Shell): void {
     async (call) => {
       const earlier = rerunOf(call.options);
       if (earlier !== null) return rerun(call, earlier, call.args);
-      const chosen = chooseTarget(call.args, call.words, call.options);
+      const chosen = await withJobId(call, chooseTarget(call.args, call.words, call.options));
       return launch(call, chosen.target, jobRequest(chosen, call.options, call.world.cwd));
     },
     { words: true },

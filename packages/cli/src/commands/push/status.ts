@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { printable } from '../../printable.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { nodeLine, summaryLines, timeText } from '../../summary.js';
+import { jobId, takesJob } from './job-id.js';
 import { jobNode, jobNodes, nodeTable } from './job-nodes.js';
 import { readJob } from './watching.js';
 
@@ -14,11 +15,17 @@ export function addStatus(push: Command, shell: Shell): void {
   const command = clientCommand(push, {
     usage: 'status <job>',
     summary: 'how a job stands, node by node, in the aggregate, or for one node',
-    examples: ['muster push status JOB', 'muster push status JOB --summary', 'muster push status JOB --node web1'],
+    examples: [
+      'muster push status JOB',
+      'muster push status 3f2a',
+      'muster push status JOB --summary',
+      'muster push status JOB --node web1',
+    ],
   });
+  takesJob(command);
   command.option('--summary', 'counts of nodes').option('--node <name>', 'one node, in one line');
   does<StatusOptions>(command, shell, async (call) => {
-    const [id = ''] = call.args;
+    const id = await jobId(call, call.args[0] ?? '');
     if (call.options.node !== undefined) return oneNode(call, id, call.options.node);
     if (call.options.summary === true) return summary(call, id);
     return wholeJob(call, id);

@@ -1,0 +1,47 @@
+import { MusterError } from '@muster/wire';
+import type { Command } from 'commander';
+import type { FoundJob } from '../../api.js';
+import { printable } from '../../printable.js';
+import type { Call } from '../../shell.js';
+import { timeText } from '../../summary.js';
+import type { Chosen } from './target.js';
+
+const MOST_SHOWN = 5;
+const COMMAND_CHARACTERS = 60;
+/** What may be the beginning of an id. Anything else is the whole id, or none, as the server will say. */
+const BEGINNING = /^[0-9a-f]{1,31}$/;
+
+/** Says in --help how the job may be named. */
+export function takesJob(command: Command): void {
+  const [job] = command.registeredArguments;
+  if (job !== undefined) job.description = 'id of the job, or at least 4 digits that only its id begins with';
+}
+
+/**
+ * The whole id of the job that somebody means.
+ * @throws MusterError `not_found`, `ambiguous_job`
+ */
+export async function jobId(call: Call<object>, typed: string): Promise<string> {
+  if (!BEGINNING.test(typed)) return typed;
+  const found = await call.client.get<FoundJob[]>(call.client.inOrg('pushy', 'jobs', 'lookup', typed));
+  const [job] = found;
+  if (job === undefined) throw new MusterError('not_found', { kind: 'job', name: typed });
+  if (found.length > 1) throw new MusterError('ambiguous_job', { digits: typed, jobs: candidates(found) });
+  return job.id;
+}
+
+/** The earlier job that the nodes are from, by its whole id. */
+export async function withJobId(call: Call<object>, chosen: Chosen): Promise<Chosen> {
+  if (!('from_job' in chosen.target)) return chosen;
+  const { id, statuses } = chosen.target.from_job;
+  return { ...chosen, target: { from_job: { id: await jobId(call, id), statuses } } };
+}
+
+function candidates(found: readonly FoundJob[]): string {
+  const lines = found.slice(0, MOST_SHOWN).map(({ id, command, created_at }) => {
+    const text = printable(command);
+    const shown = text.length > COMMAND_CHARACTERS ? `${text.slice(0, COMMAND_CHARACTERS - 1)}…` : text;
+    return `\n  ${printable(id)}  ${timeText(created_at)}  ${shown}`;
+  });
+  return lines.join('') + (found.length > MOST_SHOWN ? '\n  … and more' : '');
+}

@@ -1,10 +1,11 @@
-import { type LoggedEvent, newEvent, originOf, textOf } from '@muster/fabric';
+import { type LoggedEvent, newEvent, originOf } from '@muster/fabric';
 import type { ManualClock } from '@muster/wire';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemRandom } from '../src/auth/changes.js';
 import { EVENT_LIMITS } from '../src/events/limits.js';
 import { EventSchedule } from '../src/events/schedule.js';
 import { type Directory, openDirectory } from './support/directory.js';
+import { tailOf } from './support/event-log.js';
 
 const MOST = 5;
 const SECOND = 1000;
@@ -18,8 +19,7 @@ let announced: string[];
 let warnings: string[];
 
 function keep(events: readonly LoggedEvent[]): void {
-  const tails = events.map(({ bytes, start, end }) => textOf(bytes, start, end));
-  for (const tail of tails) (tail.includes('\nsource:muster\n') ? announced : published).push(tail);
+  for (const tail of events.map(tailOf)) (tail.includes('\nsource:muster\n') ? announced : published).push(tail);
 }
 
 async function load(most = MOST): Promise<void> {

@@ -1,4 +1,6 @@
 import type { TextAttributes } from '@muster/selector';
+import { type LoggedEvent, timeOf } from '../root/event.js';
+import { bytesOfTail, EVENTS_DESTINATION, restOf, type Tail } from '../root/stamp.js';
 import { bytesOf, textOf } from '../stomp/bytes.js';
 import { escapeHeader, unescapeHeader } from '../stomp/escape.js';
 import { EMPTY_BODY, type StompVersion } from '../stomp/frame.js';
@@ -8,52 +10,61 @@ import { tailFor } from '../stomp/message.js';
 let shown = 0;
 
 const LF = 10;
+const CR = 13;
 const COLON = 58;
 const BACKSLASH = 92;
-const R = 114;
 
 /** 1: the scan must look at it. */
 const SPECIAL = new Uint8Array(256).fill(1, 128);
 for (const byte of [LF, COLON, BACKSLASH]) SPECIAL[byte] = 1;
 
-/** What the root says of an event, before the publisher's own lines. */
-const OF_ROOT = new Set(['destination', 'message-id', 'org', 'source', 'time']);
-
 /**
- * An event on its way to those it is for: its tail where it lies, and its headers as selectors ask for them. There is
- * one of these for all events of a hub, shown one after the other; it is valid during the call it is given to, the
- * bytes until the next flush.
+ * An event on its way to those it is for: its tail, and its headers as selectors ask for them. There is one of these for
+ * all events of a hub, shown one after the other; it is valid during the call it is given to.
  *
- * Nothing of the tail is looked at before somebody asks, and what the root says of the event only if it is asked for.
+ * Nothing of the lines is looked at before somebody asks.
  */
-export class Delivery implements TextAttributes {
+export class Delivery implements TextAttributes, Tail {
   bytes: Uint8Array = EMPTY_BODY;
   start = 0;
   end = 0;
+  said: Uint8Array = EMPTY_BODY;
   /** Its `message-id`. */
   position = 0;
   /** No other event, of whatever delivery, has the same. */
   serial = 0;
-  #linesStart = 0;
-  readonly #own = new Lines();
-  readonly #ofRoot = new Lines();
-  #older: Tail | null = null;
+  /** Null: the root's lines are among the others. */
+  #logged: LoggedEvent | null = null;
+  readonly #lines = new Lines();
+  #older: OlderTail | null = null;
   /** What was asked for last: selectors that are alike ask for the same again and again. */
   #name: string | null = null;
   #value: string | undefined = undefined;
 
-  /** @param linesStart Where the publisher's own lines begin; `start` when that is not known. */
-  show(bytes: Uint8Array, start: number, end: number, position: number, linesStart = start): void {
+  /** An event of our own log. */
+  show(logged: LoggedEvent): void {
+    const { event, position, atMs } = logged;
+    this.#next(position);
+    this.#logged = logged;
+    this.said = event.origin.said(atMs);
+    if (event.tailEnd === undefined) this.#rest(restOf(event));
+    else {
+      this.bytes = event.bytes;
+      this.start = event.linesStart;
+      this.end = event.tailEnd;
+    }
+    this.#lines.are(event.bytes, event.linesStart, event.linesEnd);
+  }
+
+  /** One that comes from upstream. */
+  showTail(bytes: Uint8Array, start: number, end: number, position: number): void {
+    this.#next(position);
+    this.#logged = null;
+    this.said = EMPTY_BODY;
     this.bytes = bytes;
     this.start = start;
     this.end = end;
-    this.position = position;
-    this.serial = ++shown;
-    this.#linesStart = linesStart;
-    this.#own.scanned = false;
-    this.#ofRoot.scanned = false;
-    this.#older = null;
-    this.#name = null;
+    this.#lines.are(bytes, start, end);
   }
 
   /** Value of the first header of that name; selectors see all but the content-length. */
@@ -64,49 +75,64 @@ export class Delivery implements TextAttributes {
     return this.#value;
   }
 
-  #look(name: string): string | undefined {
-    if (name === 'content-length') return undefined;
-    return this.#linesStart > this.start && OF_ROOT.has(name) ? this.#rootLines.get(name) : this.#ownLines.get(name);
-  }
-
   /** The tail for clients of a version: mostly the same. */
   tail(version: StompVersion): Tail {
     if (version === '1.2') return this;
-    // 1.1 knows all escapes but one; 1.0 knows none, and the time has some.
-    if (version === '1.1' && !this.#rootLines.returns && !this.#ownLines.returns) return this;
     // Few clients are that old, and fewer of two ages.
     if (this.#older?.version === version) return this.#older;
-    const bytes = tailFor(this.bytes.subarray(this.start, this.end), version);
-    this.#older = { bytes, start: 0, end: bytes.length, version };
+    const bytes = tailFor(bytesOfTail(this), version);
+    this.#older = { position: this.position, said: EMPTY_BODY, bytes, start: 0, end: bytes.length, version };
     return this.#older;
   }
 
-  get #ownLines(): Lines {
-    if (!this.#own.scanned) this.#own.scan(this.bytes, this.#linesStart, this.end);
-    return this.#own;
+  #next(position: number): void {
+    this.position = position;
+    this.serial = ++shown;
+    this.#older = null;
+    this.#name = null;
   }
 
-  get #rootLines(): Lines {
-    if (!this.#ofRoot.scanned) this.#ofRoot.scan(this.bytes, this.start, this.#linesStart);
-    return this.#ofRoot;
+  #rest({ bytes, start, end }: Pick<Tail, 'bytes' | 'start' | 'end'>): void {
+    this.bytes = bytes;
+    this.start = start;
+    this.end = end;
+  }
+
+  #look(name: string): string | undefined {
+    if (name === 'content-length') return undefined;
+    const value = this.#lines.get(name);
+    return value === undefined && this.#logged !== null ? ofRoot(this.#logged, name) : value;
   }
 }
 
-export interface Tail {
-  readonly bytes: Uint8Array;
-  readonly start: number;
-  readonly end: number;
-  readonly version?: StompVersion;
+/** What only the root says of an event. */
+function ofRoot({ position, atMs, event }: LoggedEvent, name: string): string | undefined {
+  switch (name) {
+    case 'destination':
+      return EVENTS_DESTINATION;
+    case 'message-id':
+      return String(position);
+    case 'org':
+      return event.origin.org;
+    case 'source':
+      return event.origin.source;
+    case 'time':
+      return timeOf(atMs);
+    default:
+      return undefined;
+  }
+}
+
+interface OlderTail extends Tail {
+  readonly version: StompVersion;
 }
 
 /** Some header lines. */
 class Lines {
-  scanned = false;
-  /** There is an escaped CR. */
-  returns = false;
   #bytes: Uint8Array = EMPTY_BODY;
   #start = 0;
   #end = 0;
+  #scanned = false;
   /** Three for each: where it begins, its colon, its LF. */
   readonly #spans: number[] = [];
   #count = 0;
@@ -114,17 +140,35 @@ class Lines {
   #escaped = false;
   #text: string | null = null;
 
-  /** Up to the blank line, or `end`. */
-  scan(bytes: Uint8Array, start: number, end: number): void {
+  /** @param end Where they end, unless there is a blank line before. */
+  are(bytes: Uint8Array, start: number, end: number): void {
+    this.#bytes = bytes;
+    this.#start = start;
+    this.#end = end;
+    this.#scanned = false;
+    this.#text = null;
+  }
+
+  get(name: string): string | undefined {
+    if (!this.#scanned) this.#scan();
+    const plain = (this.#ascii && !this.#escaped) || isPlain(name);
+    const found = this.#find(plain ? name : asWritten(name));
+    if (found < 0) return undefined;
+    const from = (this.#spans[found + 1] as number) + 1;
+    const to = this.#spans[found + 2] as number;
+    return this.#escaped ? unescapeHeader(this.#read(from, to), '1.2') : this.#read(from, to);
+  }
+
+  #scan(): void {
+    const bytes = this.#bytes;
+    const end = this.#end;
     const spans = this.#spans;
     let count = 0;
-    let line = start;
+    let line = this.#start;
     let colon = -1;
-    this.scanned = true;
-    this.returns = false;
     this.#escaped = false;
     this.#ascii = true;
-    for (let at = start; at < end; at++) {
+    for (let at = line; at < end; at++) {
       const byte = bytes[at] as number;
       if (SPECIAL[byte] === 0) continue;
       if (byte === COLON) {
@@ -137,25 +181,12 @@ class Lines {
         count += 3;
         line = at + 1;
         colon = -1;
-      } else if (byte === BACKSLASH) {
-        this.#escaped = true;
-        if (bytes[at + 1] === R) this.returns = true;
-      } else this.#ascii = false;
+      } else if (byte === BACKSLASH) this.#escaped = true;
+      else this.#ascii = false;
     }
-    this.#bytes = bytes;
-    this.#start = start;
     this.#end = line;
     this.#count = count;
-    this.#text = null;
-  }
-
-  get(name: string): string | undefined {
-    const plain = (this.#ascii && !this.#escaped) || PLAIN.test(name);
-    const found = this.#find(plain ? name : asWritten(name));
-    if (found < 0) return undefined;
-    const from = (this.#spans[found + 1] as number) + 1;
-    const to = this.#spans[found + 2] as number;
-    return this.#escaped ? unescapeHeader(this.#read(from, to), '1.2') : this.#read(from, to);
+    this.#scanned = true;
   }
 
   /** One decoding of ASCII lines serves all of them: cheaper than one for each. */
@@ -181,8 +212,14 @@ class Lines {
   }
 }
 
-/** Names that are written as they are, as most are. */
-const PLAIN = /^[\w.$-]*$/;
+/** Whether the name is written as it is, as most are. */
+function isPlain(name: string): boolean {
+  for (let index = 0; index < name.length; index++) {
+    const code = name.charCodeAt(index);
+    if (code > 127 || code === COLON || code === BACKSLASH || code === LF || code === CR) return false;
+  }
+  return true;
+}
 
 /** A name as its bytes are found, one character each. */
 function asWritten(name: string): string {

@@ -1,5 +1,6 @@
 import { type Entry, type Expression, type Group, type IndexStats, SelectorIndex } from '@muster/selector';
 import type { FabricMetrics } from '../metrics.js';
+import type { LoggedEvent } from '../root/event.js';
 import type { Flush } from '../session/flush.js';
 import { Delivery } from './delivery.js';
 
@@ -40,19 +41,16 @@ export class Hub {
     this.#index.remove(place);
   }
 
-  /**
-   * Hands an event to everybody it is for (B-4), once for each of their subscriptions (B-10).
-   *
-   * @param bytes must stay as they are until the next flush.
-   * @param position Its `message-id`.
-   * @param linesStart Where the publisher's own lines begin; `start` when that is not known.
-   */
-  deliver(bytes: Uint8Array, start: number, end: number, position: number, linesStart = start): void {
-    this.#delivery.show(bytes, start, end, position, linesStart);
-    this.#metrics.matched += 1;
-    if (this.#metrics.matched % TIMED === 0) this.#matchTimed();
-    else this.#index.matchGroups(this.#delivery, this.#hand);
-    this.#flush.cut();
+  /** Hands an event to everybody it is for (B-4), once for each of their subscriptions (B-10). */
+  deliver(event: LoggedEvent): void {
+    this.#delivery.show(event);
+    this.#match();
+  }
+
+  /** The same of one that comes from upstream. @param position Its `message-id`. */
+  deliverTail(bytes: Uint8Array, start: number, end: number, position: number): void {
+    this.#delivery.showTail(bytes, start, end, position);
+    this.#match();
   }
 
   stats(): IndexStats {
@@ -64,6 +62,13 @@ export class Hub {
     this.#metrics.deliveries += subscribers.length;
     for (const receiver of subscribers) receiver.take(this.#delivery);
   };
+
+  #match(): void {
+    this.#metrics.matched += 1;
+    if (this.#metrics.matched % TIMED === 0) this.#matchTimed();
+    else this.#index.matchGroups(this.#delivery, this.#hand);
+    this.#flush.cut();
+  }
 
   /** The first visit comes after the last comparison. */
   #matchTimed(): void {

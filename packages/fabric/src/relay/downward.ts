@@ -33,7 +33,7 @@ export class Downward implements Omit<UpstreamHandlers, 'ready' | 'ended'> {
   /** B-4: compared with all subscriptions of all clients. */
   event(bytes: Uint8Array, start: number, end: number): void {
     this.#counted += 1;
-    this.#ports.hub.deliver(bytes, start, end, positionOf(bytes, start) ?? this.#counted);
+    this.#ports.hub.deliverTail(bytes, start, end, positionOf(bytes, start) ?? this.#counted);
   }
 
   message(subscription: string, raw: RawFrame): void {

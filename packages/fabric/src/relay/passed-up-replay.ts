@@ -75,7 +75,7 @@ export class PassedUpReplay implements Replay {
     const ack = raw.header('ack');
     if (ack !== undefined) this.#acks.set(position, ack);
     this.#last = Math.max(this.#last ?? 0, position);
-    this.#delivery.show(raw.bytes, raw.spans[3 * tail] as number, raw.end, position);
+    this.#delivery.showTail(raw.bytes, raw.spans[3 * tail] as number, raw.end, position);
     subscriber.deliver(this.#delivery, raw.header('redelivered') === 'true');
     // The others must not wait, and nothing is kept here: it is taken up again when the client has read what it has.
     if (durable === null && !subscriber.ready) this.#unregister(false, null);

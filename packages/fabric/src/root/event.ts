@@ -1,21 +1,46 @@
 import { MusterError } from '@muster/wire';
 import { bytesOf, copyOf } from '../stomp/bytes.js';
-import { concat, headerLines } from '../stomp/encode.js';
-import type { Headers } from '../stomp/frame.js';
+import { concat, headerLine, headerLines } from '../stomp/encode.js';
+import { EMPTY_BODY, type Headers } from '../stomp/frame.js';
 
-/** Who publishes. Made once for many events: what is written of it into each is kept here. */
-export interface Origin {
+/** Who publishes. Made once for many events. */
+export class Origin {
   /** Name of the organization. */
   readonly org: string;
   /** `ORG/NAME` */
   readonly source: string;
-  /** `org` and `source` as header lines. */
-  readonly lines: Uint8Array;
+  readonly #lines: string;
+  /** Most events are of the same time as the one before. */
+  #atMs = Number.NaN;
+  #said: Uint8Array = EMPTY_BODY;
+
+  constructor(org: string, source: string) {
+    this.org = org;
+    this.source = source;
+    this.#lines = headerLines([
+      ['org', org],
+      ['source', source],
+    ]);
+  }
+
+  /** What the root says of an event of that time after its position, up to the publisher's own lines. */
+  said(atMs: number): Uint8Array {
+    if (atMs !== this.#atMs) {
+      this.#atMs = atMs;
+      this.#said = bytesOf(`\n${this.#lines}${headerLine('time', timeOf(atMs))}`);
+    }
+    return this.#said;
+  }
+}
+
+/** Header `time`. */
+export function timeOf(atMs: number): string {
+  return new Date(atMs).toISOString();
 }
 
 /**
  * An event that was checked and has no position yet. Attributes and body are where they were received, so that
- * nothing is copied between parsing and stamping; make others with `newEvent`.
+ * nothing is copied between parsing and delivery; make others with `newEvent`.
  */
 export interface NewEvent {
   readonly origin: Origin;
@@ -40,33 +65,15 @@ export interface NewEvent {
 export interface LoggedEvent {
   /** Its `message-id`: greater than that of every event stored before it. */
   readonly position: number;
-  /** Name of the organization. */
-  readonly org: string;
   /** Its `time`, in milliseconds since the epoch. */
   readonly atMs: number;
-  /**
-   * Where its tail is: the bytes of its MESSAGE that are the same for every subscriber, from the line `destination`
-   * to the NUL. The buffer usually holds its neighbours, too.
-   */
-  readonly bytes: Uint8Array;
-  readonly start: number;
-  readonly end: number;
-  /** Where the publisher's own lines begin in it, if that is known. */
-  readonly linesStart?: number | undefined;
+  /** As it travels. */
+  readonly event: NewEvent;
 }
 
 /** @param source `ORG/NAME`, the organization's name first. */
 export function originOf(org: string, source: string): Origin {
-  return {
-    org,
-    source,
-    lines: bytesOf(
-      headerLines([
-        ['org', org],
-        ['source', source],
-      ]),
-    ),
-  };
+  return new Origin(org, source);
 }
 
 /**

@@ -126,7 +126,7 @@ export class Feed implements Receiver {
   #deliverRest(rest: Rest): void {
     for (; rest.next < rest.events.length; rest.next++) {
       const event = rest.events[rest.next] as LoggedEvent;
-      this.#delivery.show(event.bytes, event.start, event.end, event.position);
+      this.#delivery.show(event);
       if (!this.#wanted(event.position)) continue;
       if (!this.#canTake) return;
       this.#ports.metrics.replayed += 1;
@@ -168,7 +168,7 @@ export class Feed implements Receiver {
       return;
     }
     metrics.redelivered += 1;
-    this.#delivery.show(event.bytes, event.start, event.end, event.position);
+    this.#delivery.show(event);
     this.#hand(this.#delivery, true);
   }
 

@@ -48,7 +48,7 @@ export interface EventLog {
   /** Position of the newest event that the listeners were told of; 0 before the first. */
   last(): number;
   /**
-   * Stamps the events (`stamp`) and stores them. Resolves when they are durable, after the listeners were told.
+   * Gives the events positions and a time, and stores them. Resolves when they are durable, after the listeners were told.
    * All events of one call are in one commit, next to each other and in order. Rejects with `store_unavailable`:
    * nothing of them is stored, and nobody is told of them.
    */

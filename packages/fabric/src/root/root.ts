@@ -81,11 +81,8 @@ export function createRoot(options: RootOptions): Root {
 
   function deliver(events: readonly LoggedEvent[]): void {
     for (const event of events) {
-      const hub = hubs.get(event.org);
-      // A log need not make the tails of events that nobody waits for.
-      if (hub !== undefined && hub.size > 0) {
-        hub.deliver(event.bytes, event.start, event.end, event.position, event.linesStart);
-      }
+      const hub = hubs.get(event.event.origin.org);
+      if (hub !== undefined && hub.size > 0) hub.deliver(event);
       told = event.position;
     }
   }

@@ -1,91 +1,80 @@
 import { allocate, bytesOf } from '../stomp/bytes.js';
 import { copyInto } from '../stomp/copy.js';
-import { headerLine } from '../stomp/encode.js';
-import type { LoggedEvent, NewEvent, Origin } from './event.js';
+import { concat } from '../stomp/encode.js';
+import type { LoggedEvent, NewEvent } from './event.js';
 
 /** Where events are sent to and come from; there is no other. */
 export const EVENTS_DESTINATION = '/topic/events';
 
-const BEFORE_POSITION = bytesOf(`destination:${EVENTS_DESTINATION}\nmessage-id:`);
-const CONTENT_LENGTH = bytesOf('content-length:');
-const LF = 10;
+/** How every tail begins. */
+export const BEFORE_POSITION: Uint8Array = bytesOf(`destination:${EVENTS_DESTINATION}\nmessage-id:`);
 const ZERO = 48;
-/** Digits of the greatest safe integer. */
-const MOST_DIGITS = 16;
+const GREATEST_INT32 = 0x7fffffff;
 
 /**
- * Gives events their positions, `first` and those that follow, and their time: makes their tails, one after the other
- * in one buffer.
+ * The tail of an event: the bytes of its MESSAGE that are the same for every subscriber, from the line `destination` to
+ * the NUL. The root has never put it together before somebody wants it.
  */
-export function stamp(events: readonly NewEvent[], first: number, atMs: number): LoggedEvent[] {
-  const time = bytesOf(headerLine('time', new Date(atMs).toISOString()));
-  const bytes = allocate(events.reduce((size, event) => size + most(event, time.length), 0));
-  const stamped: LoggedEvent[] = [];
-  let at = 0;
-  let position = first;
-  // What the root says of an event differs from the one before in the position only, if they have the same origin.
-  let origin: Origin | null = null;
-  let digits = 0;
-  let said = 0;
-  let saidSize = 0;
-  for (const event of events) {
-    const start = at;
-    const needed = countDigits(position);
-    if (event.origin === origin && needed === digits) {
-      bytes.copyWithin(at, said, said + saidSize);
-      putNumber(bytes, at + BEFORE_POSITION.length, position, digits);
-      at += saidSize;
-    } else {
-      at = copyInto(bytes, at, BEFORE_POSITION, 0, BEFORE_POSITION.length);
-      at = putNumber(bytes, at, position, needed);
-      bytes[at++] = LF;
-      at = copyInto(bytes, at, event.origin.lines, 0, event.origin.lines.length);
-      at = copyInto(bytes, at, time, 0, time.length);
-      ({ origin } = event);
-      digits = needed;
-      said = start;
-      saidSize = at - start;
-    }
-    const linesStart = at;
-    at =
-      event.tailEnd === undefined
-        ? putRest(bytes, at, event)
-        : copyInto(bytes, at, event.bytes, event.linesStart, event.tailEnd);
-    stamped.push({ position, org: event.origin.org, atMs, bytes, start, end: at, linesStart });
-    position += 1;
-  }
-  return stamped;
+export interface Tail {
+  readonly position: number;
+  /** What the root says of the event after its position. Empty: it is among the bytes, with all before it. */
+  readonly said: Uint8Array;
+  /** The rest: the publisher's own lines, content-length, blank line, body and NUL. */
+  readonly bytes: Uint8Array;
+  readonly start: number;
+  readonly end: number;
 }
 
-function putRest(bytes: Uint8Array, from: number, event: NewEvent): number {
-  const bodySize = event.bodyEnd - event.bodyStart;
-  let at = copyInto(bytes, from, event.bytes, event.linesStart, event.linesEnd);
-  at = copyInto(bytes, at, CONTENT_LENGTH, 0, CONTENT_LENGTH.length);
-  at = putNumber(bytes, at, bodySize, countDigits(bodySize));
-  bytes[at++] = LF;
-  bytes[at++] = LF;
-  at = copyInto(bytes, at, event.bytes, event.bodyStart, event.bodyEnd);
-  bytes[at++] = 0;
-  return at;
+/** Bytes of a tail before the rest. */
+export function sizeOfOpening({ position, said }: Tail): number {
+  return said.length === 0 ? 0 : BEFORE_POSITION.length + countDigits(position) + said.length;
 }
 
-/** No tail is longer than this. */
-function most({ origin, linesStart, linesEnd, bodyStart, bodyEnd }: NewEvent, time: number): number {
-  const fixed = BEFORE_POSITION.length + CONTENT_LENGTH.length + 2 * MOST_DIGITS + 4;
-  return fixed + origin.lines.length + time + (linesEnd - linesStart) + (bodyEnd - bodyStart);
+/** @returns where the rest may go. */
+export function putOpening(into: Uint8Array, at: number, { position, said }: Tail): number {
+  if (said.length === 0) return at;
+  const digits = copyInto(into, at, BEFORE_POSITION, 0, BEFORE_POSITION.length);
+  return copyInto(into, putNumber(into, digits, position), said, 0, said.length);
 }
+
+/** In memory of its own. */
+export function bytesOfTail(tail: Tail): Uint8Array {
+  const { bytes, start, end } = tail;
+  const made = allocate(sizeOfOpening(tail) + end - start);
+  copyInto(made, putOpening(made, 0, tail), bytes, start, end);
+  return made;
+}
+
+/** The tail of an event that is in the log, in memory of its own. */
+export function stamp({ position, atMs, event }: LoggedEvent): Uint8Array {
+  return bytesOfTail({ position, said: event.origin.said(atMs), ...restOf(event) });
+}
+
+type Rest = Pick<Tail, 'bytes' | 'start' | 'end'>;
+
+/** Where it is as it was received, or else put together. */
+export function restOf({ bytes, linesStart, linesEnd, bodyStart, bodyEnd, tailEnd }: NewEvent): Rest {
+  if (tailEnd !== undefined) return { bytes, start: linesStart, end: tailEnd };
+  const between = bytesOf(`content-length:${bodyEnd - bodyStart}\n\n`);
+  const rest = concat([bytes.subarray(linesStart, linesEnd), between, bytes.subarray(bodyStart, bodyEnd), NUL]);
+  return { bytes: rest, start: 0, end: rest.length };
+}
+
+const NUL = Uint8Array.of(0);
 
 export function countDigits(number: number): number {
   let digits = 1;
-  for (let rest = number; rest >= 10; rest = Math.floor(rest / 10)) digits += 1;
+  for (let next = 10; number >= next; next *= 10) digits += 1;
   return digits;
 }
 
-function putNumber(into: Uint8Array, at: number, number: number, digits: number): number {
+/** Writes decimal digits. @returns where the next may go. */
+export function putNumber(into: Uint8Array, at: number, number: number): number {
+  const end = at + countDigits(number);
+  let place = end - 1;
   let rest = number;
-  for (let place = at + digits - 1; place >= at; place--) {
-    into[place] = ZERO + (rest % 10);
-    rest = Math.floor(rest / 10);
-  }
-  return at + digits;
+  for (; rest > GREATEST_INT32; rest = Math.floor(rest / 10)) into[place--] = ZERO + (rest % 10);
+  // Most numbers are small, and dividing them is a good deal cheaper.
+  for (let small = rest | 0; place >= at; small = (small / 10) | 0) into[place--] = ZERO + (small % 10);
+  return end;
 }

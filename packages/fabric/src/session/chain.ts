@@ -1,19 +1,16 @@
 import { allocate } from '../stomp/bytes.js';
 import { copyInto } from '../stomp/copy.js';
-import { EMPTY_BODY } from '../stomp/frame.js';
 
-/** What goes out: two pieces of memory, one after the other. */
+/** What goes out: one frame or several, in memory that may hold others. */
 export interface OutFrame {
-  readonly head: Uint8Array;
   readonly bytes: Uint8Array;
   readonly start: number;
   readonly end: number;
-  readonly size: number;
 }
 
-/** A frame that only one client gets. */
+/** A frame in memory of its own. */
 export function single(bytes: Uint8Array): OutFrame {
-  return { head: EMPTY_BODY, bytes, start: 0, end: bytes.length, size: bytes.length };
+  return { bytes, start: 0, end: bytes.length };
 }
 
 /**
@@ -33,7 +30,7 @@ export class Link {
   constructor(before: Link | null, frame: OutFrame | null) {
     this.#before = before;
     this.#frame = frame;
-    this.size = (before?.size ?? 0) + (frame?.size ?? 0);
+    this.size = (before?.size ?? 0) + (frame === null ? 0 : frame.end - frame.start);
   }
 
   /** The link after that frame. Frames are the same when they are the same object. */
@@ -63,12 +60,13 @@ export class Link {
   }
 
   #concatenated(): Uint8Array {
+    const only = this.#before?.size === 0 ? this.#frame : null;
+    // Memory of which not much else is in use may wait to be sent as it is.
+    if (only !== null && this.size > only.bytes.length / 2) return only.bytes.subarray(only.start, only.end);
     const bytes = allocate(this.size);
     for (let link: Link | null = this; link !== null; link = link.#before) {
       const frame = link.#frame;
-      if (frame === null) continue;
-      const at = copyInto(bytes, link.size - frame.size, frame.head, 0, frame.head.length);
-      copyInto(bytes, at, frame.bytes, frame.start, frame.end);
+      if (frame !== null) copyInto(bytes, link.size - (frame.end - frame.start), frame.bytes, frame.start, frame.end);
     }
     return bytes;
   }

@@ -1,3 +1,4 @@
+import { Block } from './block.js';
 import { Link } from './chain.js';
 
 /** Told when the turn is over. */
@@ -13,6 +14,8 @@ const CUT_BYTES = 256 * 1024;
  * with all others, so that they share bytes.
  */
 export class Flush {
+  /** Where MESSAGEs are put together. */
+  readonly block = new Block();
   readonly #defer: (work: () => void) => void;
   #start = new Link(null, null);
   #flushed: Flushed[] = [];
@@ -47,13 +50,14 @@ export class Flush {
     if (this.#full) this.flush();
   }
 
-  /** Everything now; afterwards no bytes of any event are needed any more. */
+  /** Everything now. */
   flush(): void {
     const flushed = this.#flushed;
     this.#flushed = [];
     this.#start = new Link(null, null);
     this.#full = false;
     for (const each of flushed) each.flush();
+    this.block.rest();
   }
 
   readonly #end = (): void => {

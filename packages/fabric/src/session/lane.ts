@@ -1,6 +1,5 @@
 import type { FabricMetrics } from '../metrics.js';
-import { allocate } from '../stomp/bytes.js';
-import { copyInto } from '../stomp/copy.js';
+import { copyOf } from '../stomp/bytes.js';
 import { type OutFrame, single } from './chain.js';
 import type { Outlet, Waiting } from './outlet.js';
 
@@ -40,7 +39,7 @@ export class Lane implements Waiting {
       }
       this.#outlet.wait(this);
     }
-    while (!this.#outlet.fits(frame.size)) {
+    while (!this.#outlet.fits(frame.end - frame.start)) {
       this.#metrics.dropped += 1;
       if (this.#policy === 'drop-newest') {
         this.#after += 1;
@@ -87,18 +86,17 @@ export class Lane implements Waiting {
     return this.#marker(after);
   }
 
-  /** The bytes of the event are not ours beyond the flush. */
+  /** In memory of its own: nobody knows for how long. */
   #push(frame: OutFrame): void {
-    const bytes = allocate(frame.size);
-    copyInto(bytes, copyInto(bytes, 0, frame.head, 0, frame.head.length), frame.bytes, frame.start, frame.end);
+    const bytes = copyOf(frame.bytes, frame.start, frame.end);
     this.#frames.push(single(bytes));
-    this.#outlet.held(frame.size);
+    this.#outlet.held(bytes.length);
   }
 
   #shift(): OutFrame | undefined {
     const frame = this.#frames[this.#first];
     if (frame === undefined) return undefined;
-    this.#outlet.held(-frame.size);
+    this.#outlet.held(frame.start - frame.end);
     this.#first += 1;
     if (this.#first * 2 > this.#frames.length) {
       this.#frames = this.#frames.slice(this.#first);

@@ -1,5 +1,6 @@
 import type { Channel } from '../channel.js';
 import type { FabricMetrics } from '../metrics.js';
+import type { Tail } from '../root/stamp.js';
 import { type Link, type OutFrame, single } from './chain.js';
 import type { Flush, Flushed } from './flush.js';
 
@@ -29,6 +30,8 @@ export class Outlet implements Flushed {
   readonly #waiting = new Set<Waiting>();
   /** The frames of this turn; null: none yet. */
   #link: Link | null = null;
+  /** After them, in the block: MESSAGEs that nobody else gets. It grows with each, as long as they are neighbours. */
+  #own: { readonly bytes: Uint8Array; readonly start: number; end: number } | null = null;
   /** Nothing is added any more. */
   #closed = false;
   /** Kept by those that wait. */
@@ -45,25 +48,34 @@ export class Outlet implements Flushed {
 
   /** Bytes that the system has not taken. */
   get bytes(): number {
-    return this.#channel.pending + (this.#link?.size ?? 0) + this.#heldBytes;
+    return this.#unsent + this.#heldBytes;
   }
 
   /** The client reads about as fast as it is written to. */
   get ready(): boolean {
     // Whoever can wait must not be what makes a client slow, however little may wait for it.
-    return !this.#closed && this.#channel.pending + (this.#link?.size ?? 0) < Math.min(READY_BYTES, this.#limit / 2);
+    return !this.#closed && this.#unsent < Math.min(READY_BYTES, this.#limit / 2);
   }
 
   add(frame: OutFrame): void {
     if (this.#closed) return;
-    let link = this.#link;
-    if (link === null) {
-      this.#flush.join(this);
-      link = this.#flush.start;
+    this.#join();
+    this.#link = this.#chain().next(frame);
+    this.#flush.grown(this.#link.size);
+  }
+
+  /** A MESSAGE that nobody else gets. @param head All before the tail. */
+  message(head: Uint8Array, tail: Tail): void {
+    if (this.#closed) return;
+    this.#join();
+    const { block } = this.#flush;
+    const start = block.put(head, tail);
+    if (this.#own !== null && this.#own.end === start && this.#own.bytes === block.bytes) this.#own.end = block.at;
+    else {
+      this.#link = this.#chain();
+      this.#own = { bytes: block.bytes, start, end: block.at };
     }
-    link = link.next(frame);
-    this.#link = link;
-    this.#flush.grown(link.size);
+    this.#flush.grown(this.#collected);
   }
 
   /** A frame of its own: a RECEIPT, a heart-beat. */
@@ -98,8 +110,8 @@ export class Outlet implements Flushed {
   }
 
   flush(): void {
-    const link = this.#link;
-    if (link === null) return;
+    if (this.#collected === 0) return;
+    const link = this.#chain();
     this.#link = null;
     if (this.#channel.pending + link.size > this.#limit) {
       this.#closed = true;
@@ -122,7 +134,29 @@ export class Outlet implements Flushed {
   close(): void {
     this.#closed = true;
     this.#link = null;
+    this.#own = null;
     this.#waiting.clear();
+  }
+
+  /** Bytes of this turn. */
+  get #collected(): number {
+    return (this.#link?.size ?? 0) + (this.#own === null ? 0 : this.#own.end - this.#own.start);
+  }
+
+  get #unsent(): number {
+    return this.#channel.pending + this.#collected;
+  }
+
+  #join(): void {
+    if (this.#link === null) this.#flush.join(this);
+  }
+
+  /** All frames of this turn. */
+  #chain(): Link {
+    const link = this.#link ?? this.#flush.start;
+    const own = this.#own;
+    this.#own = null;
+    return own === null ? link : link.next(own);
   }
 
   #write(bytes: Uint8Array): void {

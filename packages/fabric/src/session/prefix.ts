@@ -11,8 +11,8 @@ import type { Flush, Flushed } from './flush.js';
 export class Prefix implements Flushed {
   readonly id: string;
   readonly version: StompVersion;
+  readonly head: Uint8Array;
   readonly #flush: Flush;
-  readonly #head: Uint8Array;
   /** The latest, until the flush. */
   #frame: OutFrame | null = null;
   #serial = 0;
@@ -23,28 +23,26 @@ export class Prefix implements Flushed {
     this.id = id;
     this.version = version;
     this.#flush = flush;
-    this.#head = messagePrefix(id, undefined, version);
+    this.head = messagePrefix(id, undefined, version);
   }
 
   frame(delivery: Delivery): OutFrame {
     if (this.#serial === delivery.serial && this.#frame !== null) return this.#frame;
-    const frame = framed(this.#head, delivery, this.version);
-    if (this.users === 1) return frame;
+    const frame = this.framed(this.head, delivery);
     if (this.#frame === null) this.#flush.join(this);
     this.#frame = frame;
     this.#serial = delivery.serial;
     return frame;
   }
 
+  /** With another head, which nobody shares. */
+  framed(head: Uint8Array, delivery: Delivery): OutFrame {
+    return this.#flush.block.frame(head, delivery.tail(this.version));
+  }
+
   flush(): void {
     this.#frame = null;
   }
-}
-
-/** A MESSAGE of an event, with a head of its own. */
-export function framed(head: Uint8Array, delivery: Delivery, version: StompVersion): OutFrame {
-  const { bytes, start, end } = delivery.tail(version);
-  return { head, bytes, start, end, size: head.length + end - start };
 }
 
 /** The prefixes in use. */

@@ -11,7 +11,7 @@ import { type OutFrame, single } from './chain.js';
 import { Lane, type SlowPolicy } from './lane.js';
 import type { Outlet, Waiting } from './outlet.js';
 import type { AckMode, Replay, Subscriber } from './ports.js';
-import { framed, type Prefix, type Prefixes } from './prefix.js';
+import type { Prefix, Prefixes } from './prefix.js';
 
 const REDELIVERED = bytesOf('redelivered:true\n');
 
@@ -80,9 +80,9 @@ export class Subscription implements Receiver, Subscriber, Waiting {
   }
 
   take(delivery: Delivery): void {
-    const frame = this.mode === 'auto' ? this.#prefix.frame(delivery) : this.#own(delivery, false);
-    if (this.#lane === null) this.#ports.outlet.add(frame);
-    else this.#lane.offer(frame);
+    if (this.#lane === null) this.deliver(delivery, false);
+    else if (this.mode === 'auto') this.#lane.offer(this.#prefix.frame(delivery));
+    else this.#lane.offer(this.#prefix.framed(this.#head(delivery, false), delivery));
   }
 
   get ready(): boolean {
@@ -90,8 +90,10 @@ export class Subscription implements Receiver, Subscriber, Waiting {
   }
 
   deliver(delivery: Delivery, again: boolean): void {
-    const shared = this.mode === 'auto' && !again;
-    this.#ports.outlet.add(shared ? this.#prefix.frame(delivery) : this.#own(delivery, again));
+    const { outlet, version } = this.#ports;
+    const usual = this.mode === 'auto' && !again;
+    if (usual && this.#prefix.users > 1) outlet.add(this.#prefix.frame(delivery));
+    else outlet.message(usual ? this.#prefix.head : this.#head(delivery, again), delivery.tail(version));
   }
 
   missed(count: number, reason: string): void {
@@ -121,12 +123,12 @@ export class Subscription implements Receiver, Subscriber, Waiting {
   }
 
   /** With headers that differ from message to message. */
-  #own(delivery: Delivery, again: boolean): OutFrame {
+  #head(delivery: Delivery, again: boolean): Uint8Array {
     const { version } = this.#ports;
     this.#lastPosition = Math.max(this.#lastPosition, delivery.position);
     const ack = this.mode === 'auto' ? undefined : `${this.number}-${delivery.position}`;
     const head = messagePrefix(this.id, ack, version);
-    return framed(again ? concat([head, REDELIVERED]) : head, delivery, version);
+    return again ? concat([head, REDELIVERED]) : head;
   }
 
   #marker(dropped: number, reason: string): OutFrame {

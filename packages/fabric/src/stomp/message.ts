@@ -1,4 +1,4 @@
-import { bytesOf, textOf } from './bytes.js';
+import { bytesOf } from './bytes.js';
 import { concat, headerLine, headerLines } from './encode.js';
 import type { StompVersion } from './frame.js';
 import { FrameParser } from './parser.js';
@@ -32,7 +32,7 @@ export function tailOf(raw: RawFrame): Uint8Array {
 
 /** The tail for a client of an older version, whose escapes differ. Mostly there are none, and it is the same tail. */
 export function tailFor(tail: Uint8Array, version: StompVersion): Uint8Array {
-  if (version === '1.2' || !hasEscape(tail)) return tail;
+  if (version === '1.2' || !differs(tail, version)) return tail;
   let made = tail;
   const size = tail.length + MESSAGE.length;
   const limits = { headBytes: size, bodyBytes: size, headers: Math.ceil(size / SHORTEST_LINE), headerNameBytes: size };
@@ -47,12 +47,19 @@ export function tailFor(tail: Uint8Array, version: StompVersion): Uint8Array {
 }
 
 const MESSAGE = bytesOf('MESSAGE\n');
+const LF = 10;
 const BACKSLASH = 92;
+const LOWER_R = 114;
 /** `a:` and its line end. */
 const SHORTEST_LINE = 3;
 
-/** Whether there is a backslash before the blank line. */
-function hasEscape(tail: Uint8Array): boolean {
-  const found = tail.indexOf(BACKSLASH);
-  return found >= 0 && !textOf(tail, 0, found).includes('\n\n');
+/** Whether the head has an escape that the version does not know: 1.1 knows all but one. */
+function differs(tail: Uint8Array, version: StompVersion): boolean {
+  let end = tail.indexOf(LF);
+  while (end >= 0 && tail[end + 1] !== LF) end = tail.indexOf(LF, end + 1);
+  const head = end < 0 ? tail.length : end;
+  for (let at = tail.indexOf(BACKSLASH); at >= 0 && at < head; at = tail.indexOf(BACKSLASH, at + 2)) {
+    if (version === '1.0' || tail[at + 1] === LOWER_R) return true;
+  }
+  return false;
 }

@@ -1,8 +1,22 @@
-import { encodeFrame, FrameParser, frame, messageTail, newEvent, originOf, stamp } from '@muster/fabric';
+import {
+  encodeFrame,
+  FabricMetrics,
+  frame,
+  type Headers,
+  type LoggedEvent,
+  messageTail,
+  newEvent,
+  originOf,
+  stamp,
+} from '@muster/fabric';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Delivery } from '../../src/hub/delivery.js';
+import { bytesOfTail } from '../../src/root/stamp.js';
+import { Block } from '../../src/session/block.js';
 import { Link, single } from '../../src/session/chain.js';
+import { Flush } from '../../src/session/flush.js';
+import { Outlet } from '../../src/session/outlet.js';
 
 describe('frames that clients share', () => {
   test('whoever got the same frames is at the same link, and its bytes are those frames in order', () => {
@@ -36,18 +50,22 @@ describe('headers as selectors see them', () => {
         fc.array(fc.tuple(name, value), { maxLength: 8 }),
         fc.uint8Array({ maxLength: 20 }),
         (headers, body) => {
-          const [event] = stamp([newEvent(originOf('org', 'org/me'), headers, body)], 42, 0);
-          if (event === undefined) throw new Error('nothing stamped');
-          const delivery = new Delivery();
-          delivery.show(event.bytes, event.start, event.end, event.position);
+          const event = logged(headers, body, 42, 0);
+          const tail = stamp(event);
+          const own = new Delivery();
+          own.show(event);
+          const fromAbove = new Delivery();
+          fromAbove.showTail(tail, 0, tail.length, 42);
           const fixed = ['destination', 'message-id', 'org', 'source', 'time', 'content-length'];
-          for (const [asked] of headers) {
-            if (fixed.includes(asked)) continue;
-            expect(delivery.get(asked)).toBe(headers.find(([each]) => each === asked)?.[1]);
+          for (const delivery of [own, fromAbove]) {
+            for (const [asked] of headers) {
+              if (fixed.includes(asked)) continue;
+              expect(delivery.get(asked)).toBe(headers.find(([each]) => each === asked)?.[1]);
+            }
+            const said = fixed.map((asked) => delivery.get(asked));
+            expect(said).toEqual(['/topic/events', '42', 'org', 'org/me', '1970-01-01T00:00:00.000Z', undefined]);
+            expect(delivery.get('never there')).toBeUndefined();
           }
-          expect(delivery.get('message-id')).toBe('42');
-          expect(delivery.get('content-length')).toBeUndefined();
-          expect(delivery.get('never there')).toBeUndefined();
         },
       ),
     );
@@ -60,7 +78,7 @@ describe('headers as selectors see them', () => {
         fc.uint8Array(),
         fc.nat(2 ** 40),
         (headers, body, at) => {
-          const [event] = stamp([newEvent(originOf('org', 'org/me'), headers, body)], at, at);
+          const tail = stamp(logged(headers, body, at, at));
           const all: [string, string][] = [
             ['destination', '/topic/events'],
             ['message-id', String(at)],
@@ -72,8 +90,7 @@ describe('headers as selectors see them', () => {
           const lines = Buffer.from(encodeFrame(frame('MESSAGE', all)))
             .toString()
             .slice('MESSAGE\n'.length, -2);
-          const tail = Buffer.from(event?.bytes.subarray(event.start, event.end) ?? []);
-          expect(tail.equals(messageTail(lines, body))).toBe(true);
+          expect(Buffer.from(tail).equals(messageTail(lines, body))).toBe(true);
         },
       ),
     );
@@ -81,14 +98,9 @@ describe('headers as selectors see them', () => {
 
   test('for older clients a tail differs only where their escapes do', () => {
     const tails = (value: string) => {
-      const [event] = stamp([newEvent(originOf('org', 'org/me'), [['x', value]], Buffer.from('body'))], 1, 0);
-      if (event === undefined) throw new Error('nothing stamped');
       const delivery = new Delivery();
-      delivery.show(event.bytes, event.start, event.end, 1);
-      const text = (version: '1.0' | '1.1' | '1.2') => {
-        const { bytes, start, end } = delivery.tail(version);
-        return Buffer.from(bytes.subarray(start, end)).toString();
-      };
+      delivery.show(logged([['x', value]], Buffer.from('body'), 1, 0));
+      const text = (version: '1.0' | '1.1' | '1.2') => Buffer.from(bytesOfTail(delivery.tail(version))).toString();
       return { '1.2': text('1.2'), '1.1': text('1.1'), '1.0': text('1.0') };
     };
     const plain = tails('a:b\\');
@@ -100,24 +112,86 @@ describe('headers as selectors see them', () => {
     expect(cr['1.1']).toContain('\nx:a\rb\n');
   });
 
-  test('events stamped together lie one after the other', () => {
-    const events = ['a', 'b', 'c'].map((type) =>
-      newEvent(originOf('org', 'org/me'), [['type', type]], Buffer.from(type)),
-    );
-    const stamped = stamp(events, 7, 0);
-    expect(stamped.map(({ position }) => position)).toEqual([7, 8, 9]);
-    const bodies: string[] = [];
-    const parser = new FrameParser(
-      { headBytes: 1000, bodyBytes: 100, headers: 20, headerNameBytes: 100 },
-      {
-        frame: (raw) => {
-          bodies.push(Buffer.from(raw.body()).toString());
-        },
-      },
-    );
-    for (const { bytes, start, end } of stamped)
-      parser.push(Buffer.concat([Buffer.from('MESSAGE\n'), bytes.subarray(start, end)]));
-    expect(bodies).toEqual(['a', 'b', 'c']);
-    expect(stamped.slice(1).map(({ start }) => start)).toEqual(stamped.slice(0, -1).map(({ end }) => end));
+  test('an event is put together in the same way wherever its bytes lie', () => {
+    const origin = originOf('org', 'org/me');
+    const received = Buffer.from('SEND\ntype:a\ncontent-length:4\n\nbody\0SEND');
+    const where = { bytes: received, linesStart: 5, linesEnd: 12, bodyStart: 30, bodyEnd: 34 };
+    const together = stamp({ position: 7, atMs: 0, event: { origin, ...where, tailEnd: 35 } });
+    expect(Buffer.from(together).toString()).toMatch(/\ntype:a\ncontent-length:4\n\nbody\0$/);
+    expect(stamp({ position: 7, atMs: 0, event: { origin, ...where } })).toEqual(together);
   });
 });
+
+describe('MESSAGEs in a block', () => {
+  const heads = ['MESSAGE\nsubscription:0\n', `MESSAGE\nsubscription:${'s'.repeat(50)}\n`].map((text) =>
+    Buffer.from(text),
+  );
+  const origins = [originOf('org', 'org/me'), originOf('org', 'org/you')];
+  const message = fc.record({
+    client: fc.nat(1),
+    origin: fc.constantFrom(...origins),
+    atMs: fc.constantFrom(0, 1_000_000),
+    position: fc.oneof(fc.constantFrom(9, 10, 99, 100, 2 ** 31, 2 ** 40, Number.MAX_SAFE_INTEGER), fc.nat(200)),
+    size: fc.constantFrom(0, 10, 5000),
+  });
+
+  test('each is its head and its tail, and stays so while others are put there', () => {
+    fc.assert(
+      fc.property(fc.array(message, { maxLength: 150 }), (messages) => {
+        const block = new Block();
+        const made = messages.map(({ client, origin, atMs, position, size }) => {
+          const head = heads[client] ?? Buffer.alloc(0);
+          const event = { position, atMs, event: newEvent(origin, [['type', 't']], new Uint8Array(size).fill(65)) };
+          const delivery = new Delivery();
+          delivery.show(event);
+          return { frame: block.frame(head, delivery), wanted: Buffer.concat([head, stamp(event)]) };
+        });
+        for (const { frame, wanted } of made) {
+          expect(Buffer.from(frame.bytes.subarray(frame.start, frame.end)).equals(wanted)).toBe(true);
+        }
+      }),
+    );
+  });
+
+  test('every client is written its own and those it shares, in order', () => {
+    const step = fc.record({ client: fc.nat(2), kind: fc.constantFrom('own', 'shared', 'flush'), size: fc.nat(40) });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const flush = new Flush(() => undefined);
+        const clients = [0, 1, 2].map(() => {
+          const written: Buffer[] = [];
+          const channel = {
+            remote: '',
+            pending: 0,
+            write: (bytes: Uint8Array) => void written.push(Buffer.from(bytes)),
+          };
+          const rest = { pause() {}, resume() {}, end() {}, destroy() {} };
+          const hooks = { wrote() {}, slow: () => expect.fail('slow') };
+          const outlet = new Outlet({ ...channel, ...rest }, flush, new FabricMetrics(), 1 << 20, hooks);
+          return { outlet, written, wanted: [] as Buffer[] };
+        });
+        for (const [index, { client, kind, size }] of steps.entries()) {
+          const head = Buffer.from(`<${index}>`);
+          const text = Buffer.alloc(size, 65);
+          const tail = { position: 1, said: new Uint8Array(), bytes: text, start: 0, end: size };
+          const given = kind === 'own' ? clients.slice(client, client + 1) : clients.slice(client);
+          if (kind === 'flush') flush.flush();
+          else if (kind === 'own') for (const { outlet } of given) outlet.message(head, tail);
+          else {
+            const frame = flush.block.frame(head, tail);
+            for (const { outlet } of given) outlet.add(frame);
+          }
+          if (kind !== 'flush') for (const { wanted } of given) wanted.push(head, text);
+        }
+        flush.flush();
+        for (const { written, wanted } of clients) {
+          expect(Buffer.concat(written).toString()).toBe(Buffer.concat(wanted).toString());
+        }
+      }),
+    );
+  });
+});
+
+function logged(headers: Headers, body: Uint8Array, position: number, atMs: number): LoggedEvent {
+  return { position, atMs, event: newEvent(originOf('org', 'org/me'), headers, body) };
+}

@@ -36,6 +36,13 @@ describe('a tail for an older version', () => {
     expect(tailFor(tail, '1.1')).toBe(tail);
   });
 
+  it('is the same one when that version knows all of its escapes', () => {
+    const tail = messageTail('type:a\\cb\n', bytes('\\r'));
+    expect(tailFor(tail, '1.1')).toBe(tail);
+    const withCr = bytes('type:a\r\n\r\n\0');
+    expect(tailFor(withCr, '1.1')).toBe(withCr);
+  });
+
   it('is written anew with the escapes of that version', () => {
     const tail = messageTail('type:a\\cb\\rc\\nd\n', bytes('\0x\\'));
     expect(tailFor(tail, '1.2')).toBe(tail);

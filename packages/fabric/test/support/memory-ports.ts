@@ -41,15 +41,17 @@ export class MemoryLog implements EventLog {
 
   async append(events: readonly NewEvent[]): Promise<readonly LoggedEvent[]> {
     this.appends.push(events.length);
-    const stamped = stamp(events, this.#next, this.#clock.now());
+    const first = this.#next;
+    const atMs = this.#clock.now();
+    const logged = events.map((event, index) => ({ position: first + index, atMs, event }));
     this.#next += events.length;
     if (this.#held !== null) await new Promise<void>((resolve) => this.#held?.push(resolve));
     else await Promise.resolve();
     if (this.#failing) throw new MusterError('store_unavailable', { reason: 'the disk is full' });
-    this.#events.push(...stamped);
-    this.#last = stamped.at(-1)?.position ?? this.#last;
-    for (const listener of this.#listeners) listener(stamped);
-    return stamped;
+    this.#events.push(...logged);
+    this.#last = logged.at(-1)?.position ?? this.#last;
+    for (const listener of this.#listeners) listener(logged);
+    return logged;
   }
 
   onStored(listener: (events: readonly LoggedEvent[]) => void): () => void {
@@ -63,13 +65,13 @@ export class MemoryLog implements EventLog {
     const events: LoggedEvent[] = [];
     let bytes = 0;
     for (const event of this.#events) {
-      if (event.position <= after || event.org !== org) continue;
-      bytes += event.end - event.start;
+      if (event.position <= after || event.event.origin.org !== org) continue;
+      bytes += stamp(event).length;
       if (events.length > 0 && (events.length === limit.events || bytes > limit.bytes)) break;
       events.push(event);
     }
     const through = this.#events.some(
-      ({ position, org: of }) => of === org && position > (events.at(-1)?.position ?? after),
+      ({ position, event }) => event.origin.org === org && position > (events.at(-1)?.position ?? after),
     )
       ? (events.at(-1)?.position ?? after)
       : last;

@@ -5,7 +5,7 @@ import { positionBefore, readPage } from './log-reads.js';
 import type { Recordable } from './log-rows.js';
 import type { Recorder } from './recorder.js';
 import type { Retention } from './retention.js';
-import { tailsOf } from './stored-event.js';
+import { sizeOf, withinSize } from './stored-event.js';
 
 /** Id of the organization of this name; undefined when there is none (any more). */
 export type OrganizationId = (name: string) => Promise<string | undefined>;
@@ -64,7 +64,12 @@ export class StoredLog implements EventLog {
     const page = await readPage(store.read, { id, name: org }, { after, upTo }, limit);
     // As it is afterwards: what went while it was read is missing from the page, or may be.
     const { prunedThrough } = retention;
-    return { ...cut(tailsOf(page.events, maxSize), page.through, limit.bytes), prunedThrough };
+    const events = page.events.map(({ position, at: atMs, event }) => ({
+      position,
+      atMs,
+      event: withinSize(event, maxSize),
+    }));
+    return { ...cut(events, page.through, limit.bytes), prunedThrough };
   }
 
   async positionBefore(atMs: number): Promise<number> {
@@ -124,7 +129,7 @@ export class StoredLog implements EventLog {
 function cut(events: readonly LoggedEvent[], through: number, most: number): Pick<Page, 'events' | 'through'> {
   let bytes = 0;
   for (const [index, event] of events.entries()) {
-    bytes += event.end - event.start;
+    bytes += sizeOf(event.event);
     if (index > 0 && bytes > most) {
       return { events: events.slice(0, index), through: events[index - 1]?.position ?? through };
     }

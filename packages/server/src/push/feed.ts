@@ -37,7 +37,7 @@ export class PushFeeds implements FeedPort {
   }
 
   /** Most events of most jobs have nobody who reads them. */
-  #publish(orgId: string, jobId: string, { position, atMs: at, event }: StoredEvent): void {
+  #publish(orgId: string, jobId: string, { position, atMs: at, recorded: event }: StoredEvent): void {
     const shown = this.org.shows(feedEventName(event));
     if (!shown && !this.job.isRead(jobId)) return;
     const told = readFeedEvent({ position, at, event });

@@ -1,4 +1,4 @@
-import { type LoggedEvent, newEvent, originOf, textOf } from '@muster/fabric';
+import { type LoggedEvent, newEvent, originOf, stamp, textOf } from '@muster/fabric';
 import { readEvents, type Store } from '@muster/store';
 import type { Organization } from '../../src/auth/types.js';
 import type { Recordable } from '../../src/events/log-rows.js';
@@ -40,6 +40,9 @@ export async function loggedEvents(store: Store): Promise<(ShownEvent & { positi
     .sort((a, b) => a.position - b.position);
 }
 
-export const tailOf = ({ bytes, start, end }: LoggedEvent): string => textOf(bytes, start, end);
+export const tailOf = (event: LoggedEvent): string => {
+  const tail = stamp(event);
+  return textOf(tail, 0, tail.length);
+};
 
 export const typeOf = (event: LoggedEvent): string => /\ntype:(.*)\n/.exec(tailOf(event))?.[1] ?? '';

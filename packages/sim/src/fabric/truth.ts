@@ -1,4 +1,4 @@
-import { type LoggedEvent, textOf } from '@muster/fabric';
+import { type LoggedEvent, stamp, textOf } from '@muster/fabric';
 import type { Trace } from '../simulation/trace.js';
 import { Violation } from '../simulation/violation.js';
 import type { Org } from './plan.js';
@@ -78,13 +78,17 @@ export class Truth {
     for (const event of events) this.#add(event, nowMs, told);
   }
 
-  #add({ bytes, start, end, position, org, atMs: stampedMs }: LoggedEvent, atMs: number, told: boolean): void {
+  #add(event: LoggedEvent, atMs: number, told: boolean): void {
+    const { position, atMs: stampedMs } = event;
+    const { org } = event.event.origin;
     if (position <= this.#last) {
       if (told) this.#fail('positions grow', `${position} after ${this.#last}`);
       return;
     }
     this.#last = position;
-    const attributes = readAttributes(textOf(bytes, start, end));
+    const bytes = stamp(event);
+    const tail = textOf(bytes, 0, bytes.length);
+    const attributes = readAttributes(tail);
     const number = attributes.get('n');
     const id = number === undefined ? null : Number(number);
     const logged: Logged = { position, org: org as Org, attributes, id, atMs, stampedMs, told };

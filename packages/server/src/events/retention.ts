@@ -1,6 +1,7 @@
 import type { Schema, Store } from '@muster/store';
-import type { Clock, Timer } from '@muster/wire';
+import type { Clock } from '@muster/wire';
 import type { Transaction } from 'kysely';
+import { Upkeep } from '../upkeep.js';
 import { LOG_LIMITS } from './log-limits.js';
 import type { Recorder } from './recorder.js';
 
@@ -31,12 +32,12 @@ export class Retention {
   #counted = 0;
   #countedAt = 0;
   #prunedThrough = 0;
-  #timer: Timer | null = null;
-  #round: Promise<void> | null = null;
-  #stopped = false;
+  readonly #upkeep: Upkeep;
 
   constructor(deps: RetentionDeps) {
     this.#deps = deps;
+    const { clock, failed } = deps;
+    this.#upkeep = new Upkeep({ clock, pauseMs: LOG_LIMITS.pruneEveryMs, round: () => this.prune(), failed });
   }
 
   /** Position after which nothing was pruned. */
@@ -60,30 +61,22 @@ export class Retention {
   }
 
   start(): void {
-    this.#timer = this.#deps.clock.after(LOG_LIMITS.pruneEveryMs, () => {
-      this.#round = this.prune()
-        .catch(this.#deps.failed)
-        .then(() => {
-          if (!this.#stopped) this.start();
-        });
-    });
+    this.#upkeep.start();
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#timer?.cancel();
-    await this.#round;
+  stop(): Promise<void> {
+    return this.#upkeep.stop();
   }
 
   /** One round, in transactions of bounded size. @throws MusterError `store_unavailable` */
   async prune(): Promise<void> {
     const { clock, keepMs, maxBytes } = this.#deps;
     const oldest = clock.now() - keepMs;
-    while (!this.#stopped && (await this.#delete(oldest, Number.POSITIVE_INFINITY)).rows > 0);
+    while (!this.#upkeep.stopped && (await this.#delete(oldest, Number.POSITIVE_INFINITY)).rows > 0);
     if (this.size <= maxBytes) return;
     // Organizations that were deleted took their events with them.
     await this.#count();
-    while (!this.#stopped && this.size > maxBytes) {
+    while (!this.#upkeep.stopped && this.size > maxBytes) {
       const { rows } = await this.#delete(Number.MAX_SAFE_INTEGER, this.size - maxBytes);
       if (rows === 0) return;
     }

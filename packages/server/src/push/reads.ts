@@ -5,6 +5,7 @@ import { newestOfSubject } from '../events/log-reads.js';
 import { readFeedEvent } from './events.js';
 import { JOBS_AT_ONCE, MAX_PAGE_TEXT } from './limits.js';
 import type { JobNodeRow, JobOutputRow, JobRow } from './repository.js';
+import type { JobPhase } from './types.js';
 
 type Read = Kysely<Schema>;
 type Stream = JobOutputRow['stream'];
@@ -152,6 +153,9 @@ export interface UnfinishedJob {
   readonly nodes: readonly JobNodeRow[];
 }
 
+/** By name, so that the index finds them: all but `finished`. */
+const UNFINISHED = ['new', 'voting', 'running', 'aborting'] satisfies JobPhase[];
+
 /** What a starting server goes on with (Push Jobs §5.6), oldest first. */
 export async function unfinishedJobs(read: Read): Promise<UnfinishedJob[]> {
   const jobs = await read
@@ -159,7 +163,7 @@ export async function unfinishedJobs(read: Read): Promise<UnfinishedJob[]> {
     .innerJoin('organizations', 'organizations.id', 'jobs.org_id')
     .selectAll('jobs')
     .select('organizations.name as org_name')
-    .where('jobs.phase', '!=', 'finished')
+    .where('jobs.phase', 'in', UNFINISHED)
     .orderBy('jobs.created_at')
     .orderBy('jobs.id')
     .execute();

@@ -16,7 +16,7 @@ export const FABRIC_LIMITS = {
   /** Events between BEGIN and COMMIT, all transactions of a connection together. */
   transactionEvents: 1000,
   transactions: 16,
-  /** Not yet logged in, all together. */
+  /** Not yet logged in, all together; of one address half of them at most (`Shares`). */
   openingConnections: 1000,
   connections: 20_000,
   /** CONNECT must have come and been answered. */

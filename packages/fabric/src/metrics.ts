@@ -6,6 +6,8 @@ export class FabricMetrics {
   /** Connections taken, and those that logged in. */
   accepted = 0;
   opened = 0;
+  /** Connections refused because too many had not logged in: all together, or of their address. */
+  crowded = 0;
   loginsRefused = 0;
   /** Events that clients published, and those that were refused on the way to the log or upstream. */
   eventsIn = 0;

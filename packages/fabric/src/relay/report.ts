@@ -109,6 +109,7 @@ export class Report {
       bytes_in: metrics.bytesIn,
       bytes_out: metrics.bytesOut,
       accepted: metrics.accepted,
+      crowded: metrics.crowded,
       logins_refused: metrics.loginsRefused,
       protocol_errors: metrics.protocolErrors,
       selectors_refused: metrics.selectorsRefused,

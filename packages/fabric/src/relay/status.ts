@@ -50,6 +50,7 @@ export const COUNTERS = {
   bytes_in: 'Bytes from clients',
   bytes_out: 'Bytes to clients',
   accepted: 'Connections of clients taken',
+  crowded: 'Connections refused because too many had not logged in',
   logins_refused: 'Logins of clients that were refused',
   protocol_errors: 'Clients cut because of what they sent',
   selectors_refused: 'Selectors that could not be read',

@@ -4,6 +4,7 @@ import { FABRIC_LIMITS } from '../limits.js';
 import type { Revoked } from '../root/ports.js';
 import { errorFrame } from './answers.js';
 import type { SessionContext } from './context.js';
+import { Crowd } from './crowd.js';
 import { Session } from './session.js';
 import { StallWatch } from './stall-watch.js';
 
@@ -17,22 +18,25 @@ export class Sessions {
   readonly #context: SessionContext<Session>;
   readonly #all = new Set<Session>();
   readonly #open = new Set<Session>();
+  readonly #crowd: Crowd;
   readonly #stalls: StallWatch;
   #made = 0;
 
   constructor(ports: SessionsPorts) {
     const { clock, log, metrics, sendMs } = ports;
+    this.#crowd = new Crowd({ clock, log, metrics });
     this.#context = {
       ...ports,
       mayRead: (session) => this.#stalls.look() || !session.access.relay,
       opened: (session) => {
         this.#open.add(session);
+        this.#crowd.leave(session.remote);
         if (session.access.relay && session.sendMs !== null) this.#stalls.within(session.sendMs);
         metrics.opened += 1;
       },
       closed: (session) => {
         this.#all.delete(session);
-        this.#open.delete(session);
+        if (!this.#open.delete(session)) this.#crowd.leave(session.remote);
       },
     };
     this.#stalls = new StallWatch(clock, sendMs, (stalledMs) => {
@@ -46,7 +50,7 @@ export class Sessions {
   readonly accept = (channel: Channel): ChannelHandlers => {
     const { metrics } = this.#context;
     metrics.accepted += 1;
-    const refusal = this.#refusal();
+    const refusal = this.#refusal(channel.remote);
     if (refusal !== null) return refuse(channel, refusal);
     this.#made += 1;
     const session = new Session(this.#made, channel, this.#context);
@@ -87,11 +91,10 @@ export class Sessions {
     for (const session of [...this.#open]) if (session.access.relay) session.destroy();
   }
 
-  #refusal(): MusterError | null {
-    const { connections, openingConnections } = FABRIC_LIMITS;
-    if (this.#all.size >= connections) return new MusterError('too_busy', { what: 'connections', limit: connections });
-    if (this.#all.size - this.#open.size < openingConnections) return null;
-    return new MusterError('too_busy', { what: 'connections that have not logged in', limit: openingConnections });
+  #refusal(remote: string): MusterError | null {
+    const limit = FABRIC_LIMITS.connections;
+    if (this.#all.size >= limit) return new MusterError('too_busy', { what: 'connections', limit });
+    return this.#crowd.enter(remote);
   }
 }
 

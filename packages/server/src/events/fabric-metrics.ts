@@ -4,6 +4,7 @@ import type { Metrics } from '../http/metrics.js';
 /** Fields of the fabric's own counters, the series they become, and what they count. */
 const COUNTERS: readonly (readonly [keyof FabricMetrics & CounterField, name: string, help: string])[] = [
   ['accepted', 'connections', 'Connections taken'],
+  ['crowded', 'crowded', 'Connections refused because too many had not logged in'],
   ['eventsIn', 'published', 'Events that clients published'],
   ['eventsFailed', 'failed', 'Events of clients that could not be stored'],
   ['matched', 'matched', 'Events compared with subscriptions'],

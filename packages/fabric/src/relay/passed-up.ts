@@ -1,6 +1,7 @@
 import { type Clock, MusterError } from '@muster/wire';
 import { FABRIC_LIMITS } from '../limits.js';
 import type { Replay, ReplayRequest } from '../session/ports.js';
+import { Shares } from '../shares.js';
 import type { RawFrame } from '../stomp/raw-frame.js';
 import { PassedUpReplay } from './passed-up-replay.js';
 import type { Upstream } from './upstream.js';
@@ -16,6 +17,8 @@ const MOST = FABRIC_LIMITS.subscriptionsPerClient - 1;
 export class PassedUp {
   readonly #replays = new Set<PassedUpReplay>();
   readonly #byId = new Map<string, PassedUpReplay>();
+  /** By whose they are. */
+  readonly #shares = new Shares(MOST);
   readonly #anonymous: boolean;
   readonly #clock: Clock;
   #upstream: Upstream | null = null;
@@ -40,10 +43,7 @@ export class PassedUp {
 
   /** @throws MusterError `stomp_too_many`, `stomp_too_large` */
   add(request: ReplayRequest): Replay {
-    if (this.#replays.size >= MOST) {
-      const what = 'subscriptions with from or durable at this relay';
-      throw new MusterError('stomp_too_many', { command: 'SUBSCRIBE', what, limit: MOST });
-    }
+    const who = `${request.kind} ${request.principal}`;
     const replay: PassedUpReplay = new PassedUpReplay(request, this.#anonymous, this.#clock, {
       register: () => {
         this.#made += 1;
@@ -52,8 +52,11 @@ export class PassedUp {
         return id;
       },
       unregister: (id) => this.#byId.delete(id),
-      ended: () => this.#replays.delete(replay),
+      ended: () => {
+        if (this.#replays.delete(replay)) this.#shares.give(who);
+      },
     });
+    if (!this.#shares.take(who)) throw tooMany(request, this.#shares.held(who));
     this.#replays.add(replay);
     replay.use(this.#upstream);
     return replay;
@@ -72,4 +75,10 @@ export class PassedUp {
     replay.message(raw);
     return true;
   }
+}
+
+function tooMany({ principal }: ReplayRequest, held: number): MusterError {
+  const what = 'subscriptions with from or durable at this relay';
+  const details = held === 0 ? { what, limit: MOST } : { what: `${what} for '${principal}'`, limit: held };
+  return new MusterError('stomp_too_many', { command: 'SUBSCRIBE', ...details });
 }

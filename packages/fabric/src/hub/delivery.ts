@@ -5,6 +5,7 @@ import { bytesOf, textOf } from '../stomp/bytes.js';
 import { escapeHeader, unescapeHeader } from '../stomp/escape.js';
 import { EMPTY_BODY, type StompVersion } from '../stomp/frame.js';
 import { tailFor } from '../stomp/message.js';
+import type { RawFrame } from '../stomp/raw-frame.js';
 
 /** Events shown by all deliveries. */
 let shown = 0;
@@ -13,6 +14,10 @@ const LF = 10;
 const CR = 13;
 const COLON = 58;
 const BACKSLASH = 92;
+
+/** Numbers for each line. */
+const SPAN = 3;
+const USUAL_LINES = 32;
 
 /** 1: the scan must look at it. */
 const SPECIAL = new Uint8Array(256).fill(1, 128);
@@ -53,18 +58,21 @@ export class Delivery implements TextAttributes, Tail {
       this.start = event.linesStart;
       this.end = event.tailEnd;
     }
-    this.#lines.are(event.bytes, event.linesStart, event.linesEnd);
+    const { bytes, linesStart, linesEnd, spans, spansStart = 0, spansEnd = 0 } = event;
+    this.#lines.are(bytes, linesStart, linesEnd);
+    if (spans !== undefined) this.#lines.areAt(spans, spansStart, spansEnd, true, false);
   }
 
-  /** One that comes from upstream. */
-  showTail(bytes: Uint8Array, start: number, end: number, position: number): void {
+  /** One that comes from upstream. @param raw Its frame, if the tail is all of it but the first header. */
+  showTail(bytes: Uint8Array, start: number, end: number, position: number, raw: RawFrame | null = null): void {
     this.#next(position);
     this.#logged = null;
     this.said = EMPTY_BODY;
     this.bytes = bytes;
     this.start = start;
     this.end = end;
-    this.#lines.are(bytes, start, end);
+    this.#lines.are(bytes, start, raw?.headEnd ?? end);
+    if (raw !== null) this.#lines.areAt(raw.spans, SPAN, SPAN * raw.headerCount, raw.ascii, raw.escaped);
   }
 
   /** Value of the first header of that name; selectors see all but the content-length. */
@@ -132,10 +140,12 @@ class Lines {
   #bytes: Uint8Array = EMPTY_BODY;
   #start = 0;
   #end = 0;
-  #scanned = false;
-  /** Three for each: where it begins, its colon, its LF. */
-  readonly #spans: number[] = [];
-  #count = 0;
+  /** Where each of them is, from `#first` to `#last`: where it begins, its colon, where its value ends. */
+  #spans: Int32Array | null = null;
+  #first = 0;
+  #last = 0;
+  /** For those that nobody has found before. */
+  #found: Int32Array = new Int32Array(SPAN * USUAL_LINES);
   #ascii = true;
   #escaped = false;
   #text: string | null = null;
@@ -145,29 +155,38 @@ class Lines {
     this.#bytes = bytes;
     this.#start = start;
     this.#end = end;
-    this.#scanned = false;
+    this.#spans = null;
     this.#text = null;
   }
 
+  /** They were found before. */
+  areAt(spans: Int32Array, first: number, last: number, ascii: boolean, escaped: boolean): void {
+    this.#spans = spans;
+    this.#first = first;
+    this.#last = last;
+    this.#ascii = ascii;
+    this.#escaped = escaped;
+  }
+
   get(name: string): string | undefined {
-    if (!this.#scanned) this.#scan();
+    const spans = this.#spans ?? this.#scan();
     const plain = (this.#ascii && !this.#escaped) || isPlain(name);
-    const found = this.#find(plain ? name : asWritten(name));
+    const found = this.#find(spans, plain ? name : asWritten(name));
     if (found < 0) return undefined;
-    const from = (this.#spans[found + 1] as number) + 1;
-    const to = this.#spans[found + 2] as number;
+    const from = (spans[found + 1] as number) + 1;
+    const to = spans[found + 2] as number;
     return this.#escaped ? unescapeHeader(this.#read(from, to), '1.2') : this.#read(from, to);
   }
 
-  #scan(): void {
+  #scan(): Int32Array {
     const bytes = this.#bytes;
     const end = this.#end;
-    const spans = this.#spans;
+    let spans = this.#found;
     let count = 0;
     let line = this.#start;
     let colon = -1;
-    this.#escaped = false;
-    this.#ascii = true;
+    let escaped = false;
+    let ascii = true;
     for (let at = line; at < end; at++) {
       const byte = bytes[at] as number;
       if (SPECIAL[byte] === 0) continue;
@@ -175,18 +194,26 @@ class Lines {
         if (colon < 0) colon = at;
       } else if (byte === LF) {
         if (at === line) break;
+        if (count === spans.length) spans = this.#more();
         spans[count] = line;
         spans[count + 1] = colon;
         spans[count + 2] = at;
-        count += 3;
+        count += SPAN;
         line = at + 1;
         colon = -1;
-      } else if (byte === BACKSLASH) this.#escaped = true;
-      else this.#ascii = false;
+      } else if (byte === BACKSLASH) escaped = true;
+      else ascii = false;
     }
     this.#end = line;
-    this.#count = count;
-    this.#scanned = true;
+    this.areAt(spans, 0, count, ascii, escaped);
+    return spans;
+  }
+
+  #more(): Int32Array {
+    const more = new Int32Array(2 * this.#found.length);
+    more.set(this.#found);
+    this.#found = more;
+    return more;
   }
 
   /** One decoding of ASCII lines serves all of them: cheaper than one for each. */
@@ -197,11 +224,11 @@ class Lines {
   }
 
   /** @param name each character is a byte. */
-  #find(name: string): number {
+  #find(spans: Int32Array, name: string): number {
     const bytes = this.#bytes;
-    const spans = this.#spans;
+    const last = this.#last;
     const { length } = name;
-    for (let index = 0; index < this.#count; index += 3) {
+    for (let index = this.#first; index < last; index += SPAN) {
       const from = spans[index] as number;
       if ((spans[index + 1] as number) - from !== length) continue;
       let same = 0;

@@ -2,6 +2,7 @@ import { type Entry, type Expression, type Group, type IndexStats, SelectorIndex
 import type { FabricMetrics } from '../metrics.js';
 import type { LoggedEvent } from '../root/event.js';
 import type { Flush } from '../session/flush.js';
+import type { RawFrame } from '../stomp/raw-frame.js';
 import { Delivery } from './delivery.js';
 
 /** Takes the events that a subscription is for. */
@@ -47,9 +48,14 @@ export class Hub {
     this.#match();
   }
 
-  /** The same of one that comes from upstream. @param position Its `message-id`. */
-  deliverTail(bytes: Uint8Array, start: number, end: number, position: number): void {
-    this.#delivery.showTail(bytes, start, end, position);
+  /**
+   * The same of one that comes from upstream.
+   *
+   * @param position Its `message-id`.
+   * @param raw Its frame, if the tail is all of it but the first header.
+   */
+  deliverTail(bytes: Uint8Array, start: number, end: number, position: number, raw: RawFrame | null): void {
+    this.#delivery.showTail(bytes, start, end, position, raw);
     this.#match();
   }
 

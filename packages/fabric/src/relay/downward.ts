@@ -31,9 +31,9 @@ export class Downward implements Omit<UpstreamHandlers, 'ready' | 'ended'> {
   }
 
   /** B-4: compared with all subscriptions of all clients. */
-  event(bytes: Uint8Array, start: number, end: number): void {
+  event(bytes: Uint8Array, start: number, end: number, raw: RawFrame | null): void {
     this.#counted += 1;
-    this.#ports.hub.deliverTail(bytes, start, end, positionOf(bytes, start) ?? this.#counted);
+    this.#ports.hub.deliverTail(bytes, start, end, positionOf(bytes, start) ?? this.#counted, raw);
   }
 
   message(subscription: string, raw: RawFrame): void {

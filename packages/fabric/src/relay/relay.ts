@@ -168,7 +168,7 @@ class RunningRelay implements Relay {
       { clock, dial: (handlers) => transport.connect(url, options, handlers) },
       {
         ready: () => this.#happens({ type: 'ready' }),
-        event: (bytes, start, end) => downward.event(bytes, start, end),
+        event: (bytes, start, end, raw) => downward.event(bytes, start, end, raw),
         message: (subscription, raw) => downward.message(subscription, raw),
         refused: (subscription, error) => downward.refused(subscription, error),
         ignored: (command) => downward.ignored(command),

@@ -34,8 +34,12 @@ export type UpstreamEnd =
 export interface UpstreamHandlers {
   /** Logged in, and the match-all subscription is confirmed: from here on every event comes. */
   ready(): void;
-  /** An event: the tail of its MESSAGE. The bytes stay as they are. */
-  event(bytes: Uint8Array, start: number, end: number): void;
+  /**
+   * An event: the tail of its MESSAGE, valid during the call.
+   *
+   * @param raw Its frame, if the tail is all of it but the first header.
+   */
+  event(bytes: Uint8Array, start: number, end: number, raw: RawFrame | null): void;
   /** A MESSAGE of any other subscription. */
   message(subscription: string, raw: RawFrame): void;
   /** A subscription that was passed up has ended, for that reason. */
@@ -177,12 +181,12 @@ export class Upstream {
       return raw.header('subscription') === REFUSALS ? this.#declined(raw) : this.#handlers.ignored('MESSAGE');
     }
     const start = tailOfAll(raw);
-    if (start >= 0) return this.#handlers.event(raw.bytes, start, raw.end);
+    if (start >= 0) return this.#handlers.event(raw.bytes, start, raw.end, raw);
     const subscription = raw.header('subscription') ?? '';
     if (subscription === REFUSALS) return this.#declined(raw);
     if (subscription !== MATCH_ALL) return this.#handlers.message(subscription, raw);
     const tail = tailOf(raw);
-    this.#handlers.event(tail, 0, tail.length);
+    this.#handlers.event(tail, 0, tail.length, null);
   }
 
   /** One of our frames is not obeyed: the client that it was for is told. */

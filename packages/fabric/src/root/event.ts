@@ -59,6 +59,13 @@ export interface NewEvent {
    * a blank line, the body and a NUL. Most are received so.
    */
   readonly tailEnd?: number | undefined;
+  /**
+   * Where each of the lines is, if somebody has found out and all of them are ASCII without escapes: from `spansStart`
+   * to `spansEnd`, three for each line, as in `RawFrame`.
+   */
+  readonly spans?: Int32Array | undefined;
+  readonly spansStart?: number;
+  readonly spansEnd?: number;
 }
 
 /** An event with its place in the log. */

@@ -9,6 +9,7 @@ import { parseAt } from './from.js';
 import { PublishRights } from './narrow.js';
 import type { Publication, Publisher } from './ports.js';
 import { isType, isValue, SendScan } from './send-scan.js';
+import { Spans } from './spans.js';
 import type { Transactions } from './transactions.js';
 
 export interface PublishingPorts {
@@ -37,6 +38,7 @@ export class Publishing {
   readonly #others = new Map<string, Origin>();
   /** The received bytes being read. */
   #chunk: Uint8Array = EMPTY_BODY;
+  readonly #spans = new Spans();
 
   constructor(ports: PublishingPorts) {
     const { access } = ports.publisher;
@@ -93,6 +95,8 @@ export class Publishing {
     // What was received may be kept; the parser's memory is used again.
     const kept = raw.bytes === this.#chunk;
     const shift = kept ? 0 : raw.headStart;
+    const plain = raw.ascii && !raw.escaped;
+    if (plain) this.#spans.add(raw, scan.first, scan.attributes, shift);
     return {
       origin,
       bytes: kept ? raw.bytes : copyOf(raw.bytes, raw.headStart, raw.end),
@@ -101,6 +105,9 @@ export class Publishing {
       bodyStart: raw.bodyStart - shift,
       bodyEnd: raw.bodyEnd - shift,
       tailEnd: scan.isTail(raw) ? raw.end - shift : undefined,
+      spans: plain ? this.#spans.all : undefined,
+      spansStart: this.#spans.start,
+      spansEnd: this.#spans.end,
       publisher,
       atMs,
       receipt,

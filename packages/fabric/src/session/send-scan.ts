@@ -46,7 +46,8 @@ export class SendScan {
   linesEnd = 0;
   /** Bytes of these lines as they are forwarded, each with its LF. */
   linesSize = 0;
-  /** How many lines. */
+  /** The header of the first line, and how many lines. */
+  first = -1;
   attributes = 0;
   /** The lines are in one piece, as they are forwarded. */
   contiguous = true;
@@ -63,6 +64,7 @@ export class SendScan {
     this.linesStart = raw.headEnd;
     this.linesEnd = raw.headEnd;
     this.linesSize = 0;
+    this.first = -1;
     this.attributes = 0;
     this.contiguous = raw.rules !== 'trimmed' && !raw.crlf;
     for (let index = 0; index < raw.headerCount; index++) {
@@ -126,8 +128,10 @@ export class SendScan {
   #attribute(raw: RawFrame, index: number): void {
     const start = raw.spans[3 * index] as number;
     const end = (raw.spans[3 * index + 2] as number) + 1;
-    if (this.linesSize === 0) this.linesStart = start;
-    else if (start !== this.linesEnd) this.contiguous = false;
+    if (this.attributes === 0) {
+      this.first = index;
+      this.linesStart = start;
+    } else if (start !== this.linesEnd) this.contiguous = false;
     this.linesEnd = end;
     this.linesSize += raw.rules === 'trimmed' ? escapedLine(raw, index).length : end - start;
     this.attributes += 1;

@@ -1,6 +1,7 @@
 import {
   encodeFrame,
   FabricMetrics,
+  FrameParser,
   frame,
   type Headers,
   type LoggedEvent,
@@ -39,6 +40,8 @@ describe('frames that clients share', () => {
   });
 });
 
+const LIMITS = { headBytes: 10_000, bodyBytes: 1000, headers: 20, headerNameBytes: 1000 };
+
 describe('headers as selectors see them', () => {
   const text = fc.string({ unit: 'grapheme', maxLength: 12 });
   const name = text.filter((each) => each !== '' && !each.includes('\0'));
@@ -57,7 +60,14 @@ describe('headers as selectors see them', () => {
           const fromAbove = new Delivery();
           fromAbove.showTail(tail, 0, tail.length, 42);
           const fixed = ['destination', 'message-id', 'org', 'source', 'time', 'content-length'];
-          for (const delivery of [own, fromAbove]) {
+          const parsed = new Delivery();
+          const parser = new FrameParser(LIMITS, {
+            frame: (raw) => {
+              parsed.showTail(raw.bytes, raw.spans[3] as number, raw.end, 42, raw);
+              check(parsed);
+            },
+          });
+          const check = (delivery: Delivery) => {
             for (const [asked] of headers) {
               if (fixed.includes(asked)) continue;
               expect(delivery.get(asked)).toBe(headers.find(([each]) => each === asked)?.[1]);
@@ -65,7 +75,12 @@ describe('headers as selectors see them', () => {
             const said = fixed.map((asked) => delivery.get(asked));
             expect(said).toEqual(['/topic/events', '42', 'org', 'org/me', '1970-01-01T00:00:00.000Z', undefined]);
             expect(delivery.get('never there')).toBeUndefined();
-          }
+            expect(delivery.get('subscription')).toBe(headers.find(([each]) => each === 'subscription')?.[1]);
+          };
+          check(own);
+          check(fromAbove);
+          parser.push(Buffer.concat([Buffer.from('MESSAGE\nsubscription:all\n'), tail]));
+          expect(parsed.position).toBe(42);
         },
       ),
     );

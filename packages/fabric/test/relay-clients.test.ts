@@ -99,13 +99,32 @@ test('a passcode that cannot be read is asked for again at the next attempt', as
 
 test('events come down that are larger than those that this relay takes', async () => {
   const root = await realRoot({ eventBytes: 100_000 });
-  const relay = relayBelow(root.port);
+  const relay = relayBelow(root.port, { eventBytes: 4096 });
   const client = await relay.client();
   await client.subscribe('1');
   const body = 'x'.repeat(90_000);
   (await root.client()).publish('large', [], body);
   const [message] = await client.messages(1);
   expect(Buffer.from(message?.body ?? []).toString()).toBe(body);
+});
+
+test('a relay takes events as large as its root does, unless it is told otherwise, and says who has decided', async () => {
+  const root = await realRoot({ eventBytes: 100_000 });
+  const upper = relayBelow(root.port);
+  const lower = relayBelow(await upper.port());
+  const own = relayBelow(root.port, { own: true, login: 'default/client' });
+  const less = relayBelow(root.port, { eventBytes: 50_000 });
+  for (const relay of [upper, lower, own]) {
+    const client = await relay.client();
+    await client.ask('SEND', send('a'), 'x'.repeat(90_000));
+    client.publish('a', [], 'x'.repeat(100_001));
+    const said =
+      'the body of a SEND frame is beyond the limit of 100000 bytes (events.max_size of the server above this relay)';
+    expect(header(await client.error(), 'message')).toContain(said);
+  }
+  const client = await less.client();
+  client.publish('a', [], 'x'.repeat(50_001));
+  expect(header(await client.error(), 'message')).toContain('50000 bytes (--max-event of this relay)');
 });
 
 describe('what a client may do at a relay', () => {

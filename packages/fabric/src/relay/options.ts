@@ -36,7 +36,7 @@ export interface RelayOptions {
   /** One attempt to deliver a message upstream (F4). */
   readonly sendMs?: number;
   readonly heartBeatMs?: number;
-  /** Type, attributes and body of the largest event; as at the root. */
+  /** Type, attributes and body of the largest event; as upstream says, or 4096 when it does not. */
   readonly eventBytes?: number;
   /** Of unsent bytes per client (F5). */
   readonly outletBytes?: number;
@@ -62,7 +62,7 @@ export interface RelaySettings {
   readonly retryMs: number;
   readonly sendMs: number;
   readonly heartBeatMs: number;
-  readonly eventBytes: number;
+  readonly eventBytes: number | undefined;
   readonly outletBytes: number;
 }
 
@@ -106,7 +106,7 @@ export function checkRelayOptions(options: RelayOptions): RelaySettings {
     retryMs: options.retryMs ?? FABRIC_LIMITS.retryMs,
     sendMs,
     heartBeatMs: options.heartBeatMs ?? FABRIC_LIMITS.idleMs,
-    eventBytes: options.eventBytes ?? FABRIC_LIMITS.eventBytes,
+    eventBytes: options.eventBytes,
     outletBytes: options.outletBytes ?? FABRIC_LIMITS.outletBytes,
   };
 }

@@ -1,5 +1,7 @@
 import { Hub } from '../hub/hub.js';
+import { FABRIC_LIMITS } from '../limits.js';
 import { FabricMetrics } from '../metrics.js';
+import type { EventLimit } from '../session/context.js';
 import { Flush } from '../session/flush.js';
 import { Prefixes } from '../session/prefix.js';
 import { Sessions } from '../session/sessions.js';
@@ -37,7 +39,7 @@ export interface Parts {
 
 export function makeParts(settings: RelaySettings, ports: PartsPorts): Parts {
   const { clock, defer, log, sendFailed, serving, upstream } = ports;
-  const { anonymous, eventBytes, foreign, heartBeatMs, org, outletBytes, sendMs } = settings;
+  const { anonymous, foreign, heartBeatMs, org, outletBytes, sendMs } = settings;
   const metrics = new FabricMetrics();
   const flush = new Flush(defer);
   const hub = new Hub(flush, metrics);
@@ -52,7 +54,7 @@ export function makeParts(settings: RelaySettings, ports: PartsPorts): Parts {
     metrics,
     log,
     rules: { idleMs: heartBeatMs, anonymous },
-    eventBytes,
+    eventLimit: () => eventLimit(settings, upstream()),
     outletBytes,
     server: 'muster-relay',
     sendMs,
@@ -69,4 +71,13 @@ export function makeParts(settings: RelaySettings, ports: PartsPorts): Parts {
   const report = new Report({ clock, settings, metrics, hub, sessions, upward, passedUp, listeners });
   const downward = new Downward({ hub, sessions, logins, passedUp, log, ignored: () => report.ignored() });
   return { sessions, listeners, logins, passedUp, upward, downward, report };
+}
+
+/** The root decides, unless this relay is told to take less, or upstream does not say what the root has decided. */
+function eventLimit({ eventBytes }: RelaySettings, upstream: Upstream | null): EventLimit {
+  const above = upstream?.maxEventBytes ?? Number.POSITIVE_INFINITY;
+  if (eventBytes === undefined && above <= FABRIC_LIMITS.clientFrameBytes) {
+    return { bytes: above, setting: 'events.max_size of the server above this relay' };
+  }
+  return { bytes: eventBytes ?? FABRIC_LIMITS.eventBytes, setting: '--max-event of this relay' };
 }

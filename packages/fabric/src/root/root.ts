@@ -120,7 +120,7 @@ export function createRoot(options: RootOptions): Root {
     metrics,
     log,
     rules: { idleMs, anonymous: false },
-    eventBytes,
+    eventLimit: () => ({ bytes: eventBytes, setting: 'events.max_size' }),
     outletBytes,
     server,
     sendMs,

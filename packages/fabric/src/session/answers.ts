@@ -14,18 +14,16 @@ export interface Connected {
 }
 
 export function connectedFrame({ version, server, session, idleMs, access, eventBytes }: Connected): Uint8Array {
-  const headers: Headers = [
+  const headers: [string, string][] = [
     ['version', version],
     ['server', server],
     ['session', String(session)],
     ['heart-beat', `${idleMs},${idleMs}`],
   ];
-  // What a relay must know, so that it takes nothing from its clients that would be refused here.
-  const forRelays: Headers = [
-    ['relay', 'true'],
-    ['max-event', String(eventBytes)],
-  ];
-  return encodeFrame(frame('CONNECTED', access.relay ? [...headers, ...forRelays] : headers), version);
+  // What relays must know, those of agents too, so that they take nothing from their clients that would be refused here.
+  headers.push(['max-event', String(eventBytes)]);
+  if (access.relay) headers.push(['relay', 'true']);
+  return encodeFrame(frame('CONNECTED', headers), version);
 }
 
 /** @param scheduled Id of a future event; null: it is none. */

@@ -14,8 +14,8 @@ export interface SessionContext<Session> {
   readonly metrics: FabricMetrics;
   readonly log: FabricLog;
   readonly rules: SessionRules;
-  /** Of type, attributes and body of an event. */
-  readonly eventBytes: number;
+  /** Of those who log in now. */
+  eventLimit(): EventLimit;
   /** Of unsent bytes (F5). */
   readonly outletBytes: number;
   /** Header `server` of CONNECTED: `muster/0.1.0`. */
@@ -26,6 +26,14 @@ export interface SessionContext<Session> {
   opened(session: Session): void;
   /** The connection is over, whether it was logged in or not. Once. */
   closed(session: Session): void;
+}
+
+/** The largest event. */
+export interface EventLimit {
+  /** Of type, attributes and body. */
+  readonly bytes: number;
+  /** What people set it by, for the words of a refusal. */
+  readonly setting: string;
 }
 
 /** What the fabric logs with; pino fits. */

@@ -19,6 +19,8 @@ export interface OpenPorts {
   readonly channel: Channel;
   readonly outlet: Outlet;
   readonly login: Login;
+  /** Of type, attributes and body of an event. */
+  readonly eventBytes: number;
   readonly version: StompVersion;
   readonly heartBeat: Agreed;
   receipt(id: string, scheduled: string | null): void;
@@ -45,7 +47,7 @@ export class OpenSession {
 
   constructor(ports: OpenPorts) {
     const { channel, context, heartBeat, login, outlet, version } = ports;
-    const { broker, clock, eventBytes, metrics, prefixes } = context;
+    const { broker, clock, metrics, prefixes } = context;
     const { access, expiresMs } = login;
     const transactions = this.#transactions;
     const answer = (id: string, scheduled: string | null) => {
@@ -82,7 +84,7 @@ export class OpenSession {
     this.publishing = new Publishing({
       publisher: this.publisher,
       transactions,
-      eventBytes,
+      eventBytes: ports.eventBytes,
       publish: (publication) => {
         metrics.eventsIn += 1;
         this.publisher.published();

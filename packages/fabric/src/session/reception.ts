@@ -3,6 +3,7 @@ import { FABRIC_LIMITS } from '../limits.js';
 import { concat } from '../stomp/encode.js';
 import { EMPTY_BODY, type Frame } from '../stomp/frame.js';
 import { FrameParser, type ParserLimits } from '../stomp/parser.js';
+import type { EventLimit } from './context.js';
 
 /** Reads the first frame of a client, and keeps what it sends without waiting for the answer. */
 export class Reception {
@@ -51,4 +52,15 @@ export function parserLimits(eventBytes: number): ParserLimits {
     headers: FABRIC_LIMITS.headers,
     headerNameBytes: FABRIC_LIMITS.headerNameBytes,
   };
+}
+
+/** A body that is too large says what could be set otherwise: of no other limit can that be said. */
+export function namingSetting(error: unknown, { bytes, setting }: EventLimit): unknown {
+  if (!(error instanceof MusterError) || error.code !== 'stomp_too_large' || error.details.what !== 'body')
+    return error;
+  return new MusterError(
+    'stomp_too_large',
+    { ...error.details, limit: `${bytes} bytes (${setting})` },
+    { cause: error },
+  );
 }

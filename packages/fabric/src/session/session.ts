@@ -8,7 +8,7 @@ import { FrameParser } from '../stomp/parser.js';
 import type { RawFrame } from '../stomp/raw-frame.js';
 import { connectedFrame, errorFrame, receiptFrame } from './answers.js';
 import type { ClientPublisher } from './client-publisher.js';
-import type { SessionContext } from './context.js';
+import type { EventLimit, SessionContext } from './context.js';
 import {
   type HeartBeat,
   OPENING,
@@ -20,7 +20,7 @@ import {
 } from './machine.js';
 import { OpenSession } from './open-session.js';
 import { Outlet } from './outlet.js';
-import { parserLimits, Reception } from './reception.js';
+import { namingSetting, parserLimits, Reception } from './reception.js';
 import { refusalFrame } from './refusal.js';
 
 const NOBODY: Login = {
@@ -51,6 +51,7 @@ export class Session implements ChannelHandlers {
   #openingTimer: Timer | null;
   /** What there is once it is open: the parser and the publisher until the end, the rest until it wants to leave. */
   #parser: FrameParser | null = null;
+  #limit: EventLimit | null = null;
   #publisher: ClientPublisher | null = null;
   #open: OpenSession | null = null;
 
@@ -144,7 +145,8 @@ export class Session implements ChannelHandlers {
     try {
       read();
     } catch (error) {
-      this.#fail(error, this.#parser?.receipt ?? null);
+      const told = this.#limit === null ? error : namingSetting(error, this.#limit);
+      this.#fail(told, this.#parser?.receipt ?? null);
     }
   }
 
@@ -251,16 +253,20 @@ export class Session implements ChannelHandlers {
   }
 
   #opened(heartBeat: HeartBeat): void {
-    const { eventBytes, log, metrics, rules, server } = this.#context;
+    const { log, metrics, rules, server } = this.#context;
+    const limit = this.#context.eventLimit();
+    const { bytes: eventBytes } = limit;
     const { id, access } = this;
     const version = this.#version;
     this.#parser = new FrameParser(parserLimits(eventBytes), { frame: (raw) => this.#frame(raw) });
     this.#parser.version = version;
+    this.#limit = limit;
     this.#open = new OpenSession({
       context: this.#context,
       channel: this.#channel,
       outlet: this.#outlet,
       login: this.#login,
+      eventBytes,
       version,
       heartBeat,
       receipt: (receipt, scheduled) => this.#outlet.send(receiptFrame(receipt, scheduled, version)),

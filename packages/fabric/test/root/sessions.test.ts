@@ -15,13 +15,14 @@ afterEach(() => given.end());
 const EVENT = 'SEND\ndestination:/topic/events\ntype:a\n\n\0';
 
 describe('a session at the root', () => {
-  test('CONNECTED names version, server, session and heart-beats', async () => {
+  test('CONNECTED names version, server, session, heart-beats and the largest event', async () => {
     const connected = await given.raw().connect();
     expect(connected.headers).toEqual([
       ['version', '1.2'],
       ['server', 'muster/test'],
       ['session', '1'],
       ['heart-beat', '30000,30000'],
+      ['max-event', '4096'],
     ]);
   });
 

@@ -48,7 +48,10 @@ export function addRelay(program: Command, shell: Shell): void {
     .option('--retry <duration>', 'between two attempts to reach upstream, give or take half (default: 5s)')
     .option('--send-timeout <duration>', 'for upstream to confirm an event (default: 10s)')
     .option('--heart-beat <duration>', 'offered both ways; a peer is dead after two of them in silence (default: 30s)')
-    .option('--max-event <bytes>', 'largest event: type, attributes and body; as on the server (default: 4096)')
+    .option(
+      '--max-event <bytes>',
+      'largest event: type, attributes and body (default: as on the server, 4096 below another broker)',
+    )
     .option('--max-queued <bytes>', 'unsent bytes per client before it counts as slow (default: 8388608)')
     .option('--json', 'changes nothing: logs are JSON anyway')
     .addOption(

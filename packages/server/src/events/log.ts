@@ -19,20 +19,12 @@ export interface LogDeps {
   readonly maxSize: number;
 }
 
-interface Waiting {
-  readonly events: readonly NewEvent[];
-  resolve(events: readonly LoggedEvent[]): void;
-  reject(error: unknown): void;
-}
-
-/**
- * The durable log as the root of the fabric sees it.
- * Whatever is appended while a commit is under way goes into the next one.
- */
+/** The durable log as the root of the fabric sees it. */
 export class StoredLog implements EventLog {
   readonly #deps: LogDeps;
-  #waiting: Waiting[] = [];
-  #running: Promise<void> | null = null;
+  /** Settles when what was appended last has its turn, and when it is stored or refused. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #stored: Promise<unknown> = Promise.resolve();
 
   constructor(deps: LogDeps) {
     this.#deps = deps;
@@ -43,10 +35,12 @@ export class StoredLog implements EventLog {
   }
 
   append(events: readonly NewEvent[]): Promise<readonly LoggedEvent[]> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ events, resolve, reject });
-      this.#running ??= this.#run();
-    });
+    // Nobody overtakes others while their organizations are looked up.
+    const recordable = this.#turn.then(() => this.#recordable(events));
+    const stored = recordable.then((all) => this.#deps.recorder.append(all));
+    this.#turn = settled(recordable);
+    this.#stored = settled(stored);
+    return stored;
   }
 
   onStored(listener: (events: readonly LoggedEvent[]) => void): () => void {
@@ -78,51 +72,25 @@ export class StoredLog implements EventLog {
 
   /** Resolves when everything that was appended is stored. */
   async stop(): Promise<void> {
-    await this.#running;
+    await this.#stored;
   }
 
-  async #run(): Promise<void> {
-    do {
-      const parts = this.#waiting;
-      this.#waiting = [];
-      await this.#store(parts);
-    } while (this.#waiting.length > 0);
-    this.#running = null;
+  async #recordable(events: readonly NewEvent[]): Promise<Recordable[]> {
+    const ids = new Map<string, string>();
+    for (const { origin } of events) if (!ids.has(origin.org)) ids.set(origin.org, await this.#idOf(origin.org));
+    return events.map((event) => ({ orgId: ids.get(event.origin.org) ?? '', subject: null, event }));
   }
 
-  /** One commit for all of them. */
-  async #store(parts: readonly Waiting[]): Promise<void> {
-    const events: Recordable[] = [];
-    const accepted: { readonly part: Waiting; readonly start: number }[] = [];
-    for (const part of parts) {
-      const ids = await this.#idsOf(part.events).catch((error: unknown) => part.reject(error));
-      if (ids === undefined) continue;
-      const unknown = part.events.find(({ origin }) => ids.get(origin.org) === undefined);
-      if (unknown !== undefined) {
-        part.reject(new MusterError('organization_not_found', { organization: unknown.origin.org }));
-        continue;
-      }
-      accepted.push({ part, start: events.length });
-      for (const event of part.events) {
-        events.push({ orgId: ids.get(event.origin.org) as string, subject: null, event });
-      }
-    }
-    if (events.length === 0) return;
-    try {
-      const stored = await this.#deps.recorder.append(events);
-      for (const { part, start } of accepted) part.resolve(stored.slice(start, start + part.events.length));
-    } catch (error) {
-      for (const { part } of accepted) part.reject(error);
-    }
+  async #idOf(organization: string): Promise<string> {
+    const id = await this.#deps.organizationId(organization);
+    if (id === undefined) throw new MusterError('organization_not_found', { organization });
+    return id;
   }
+}
 
-  async #idsOf(events: readonly NewEvent[]): Promise<ReadonlyMap<string, string | undefined>> {
-    const ids = new Map<string, string | undefined>();
-    for (const { origin } of events) {
-      if (!ids.has(origin.org)) ids.set(origin.org, await this.#deps.organizationId(origin.org));
-    }
-    return ids;
-  }
+/** Either way. Whoever began it is told how it ended. */
+function settled(work: Promise<unknown>): Promise<unknown> {
+  return work.catch(() => undefined);
 }
 
 /** One at least. */

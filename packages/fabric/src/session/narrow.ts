@@ -1,5 +1,5 @@
 import { and, type Condition, type Expression, equal, or, startsWith } from '@muster/selector';
-import { allows, fits, type TypeRules } from '../access.js';
+import { allows, type TypeRules } from '../access.js';
 
 /** What events must be like for somebody to follow them; null: there are none. */
 export function allowedTypes(rules: TypeRules): Expression | null {
@@ -65,18 +65,14 @@ function namedTypes(node: Condition): readonly string[] | null {
 
 /** What may be published, remembered for the types that were asked for. */
 export class PublishRights {
-  /** Any type at all. */
-  readonly all: boolean;
   readonly #rules: TypeRules;
   readonly #known = new Map<string, boolean>();
 
   constructor(rules: TypeRules) {
     this.#rules = rules;
-    this.all = rules.restricted.length === 0 && rules.open.some((pattern) => fits(pattern, ''));
   }
 
   allow(type: string): boolean {
-    if (this.all) return true;
     let allowed = this.#known.get(type);
     if (allowed === undefined) {
       allowed = allows(this.#rules, type);

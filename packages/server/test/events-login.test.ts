@@ -4,28 +4,39 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { EventGrants } from '../src/events/grants.js';
 import { EVENT_LIMITS } from '../src/events/limits.js';
 import { EventAuthority } from '../src/events/login.js';
+import { StoredNonces } from '../src/events/stored-nonces.js';
 import { type Directory, openDirectory, otherKey } from './support/directory.js';
 import { sharedKey } from './support/personas.js';
 
 let directory: Directory;
 let authority: EventAuthority;
+let nonces: StoredNonces;
 let outcomes: string[];
 let revoked: Revoked[];
 
 beforeEach(async () => {
   directory = await openDirectory();
-  const { auth, clock } = directory;
   outcomes = [];
   revoked = [];
+  await start();
+});
+
+/** As a server does, also when it is started again. */
+async function start(): Promise<void> {
+  const { auth, clock, store } = directory;
+  nonces = new StoredNonces(store, clock);
+  await nonces.load();
   authority = new EventAuthority({
     repository: auth.repository,
     audit: auth.audit,
+    nonces,
     clock,
     log: { warn: () => undefined },
     observe: (outcome) => outcomes.push(outcome),
   });
   authority.onRevoked((one) => revoked.push(one));
-});
+}
+
 afterEach(async () => {
   authority.stop();
   await directory.close();
@@ -33,11 +44,11 @@ afterEach(async () => {
 
 const FROM = { remote: '192.0.2.1:5000' };
 const login = (name: string, passcode: string) => authority.login(name, passcode, FROM);
-const nonces = (function* () {
+const numbers = (function* () {
   for (let n = 1; ; n++) yield n.toString(16).padStart(32, '0');
 })();
 const signed = (name: string, key = sharedKey().privateKey, timestampMs = directory.clock.now()) =>
-  signLogin({ login: name, timestampMs, nonce: nonces.next().value }, key);
+  signLogin({ login: name, timestampMs, nonce: numbers.next().value }, key);
 
 /** A refusal comes when its time has passed. */
 async function refusal(attempt: Promise<Login>): Promise<MusterError> {
@@ -140,6 +151,40 @@ describe('a signed login', () => {
     await vi.waitFor(() => expect(directory.clock.pending).toBeGreaterThan(0));
     directory.clock.advance(EVENT_LIMITS.refusalMs);
     expect((await settled).map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  });
+
+  it.each([-LIMITS.loginSkewMs + 2000, 0, LIMITS.loginSkewMs - 1])(
+    'is good once also over a restart, when it was signed by a clock that is %d ms ahead',
+    async (aheadMs) => {
+      await directory.addClient('node', 'web1');
+      const clock = () => directory.clock.now() + aheadMs;
+      const passcode = signed('default/web1', undefined, clock());
+      await login('default/web1', passcode);
+      authority.stop();
+      directory.clock.advance(1000);
+      await start();
+      expect(await reason(login('default/web1', passcode))).toBe('repeated signature');
+      await login('default/web1', signed('default/web1', undefined, clock()));
+    },
+  );
+
+  it('is not let in before it is stored that it was used', async () => {
+    await directory.addClient('node', 'web1');
+    const passcode = signed('default/web1');
+    const commit = vi.spyOn(directory.store, 'commit').mockRejectedValueOnce(new Error('the disk is full'));
+    await expect(login('default/web1', passcode)).rejects.toThrow('the disk is full');
+    commit.mockRestore();
+    await login('default/web1', signed('default/web1'));
+  });
+
+  it('is deleted from the database once it is too old', async () => {
+    await directory.addClient('node', 'web1');
+    const stored = async () => (await directory.store.read.selectFrom('event_nonces').selectAll().execute()).length;
+    for (let n = 0; n < 3; n++) await login('default/web1', signed('default/web1'));
+    expect(await stored()).toBe(3);
+    directory.clock.advance(LIMITS.loginSkewMs);
+    await login('default/web1', signed('default/web1'));
+    expect(await stored()).toBe(1);
   });
 
   it('is still good once when it has been forgotten: it is too old by then', async () => {

@@ -189,6 +189,13 @@ export interface Schema {
     selector: string;
     saved_at: number;
   };
+  /** Signed logins that were made, each until it is too old to be accepted again. */
+  event_nonces: {
+    principal_id: string;
+    nonce: string;
+    /** In milliseconds since the epoch. */
+    ends: number;
+  };
   /** Event types that fit such a pattern are for those who hold the grant. */
   event_grants: {
     org_id: string;

@@ -22,6 +22,7 @@ import { durableRoutes } from './routes/durable.js';
 import { scheduledRoutes } from './routes/scheduled.js';
 import { whereRoutes } from './routes/where.js';
 import { EventSchedule } from './schedule.js';
+import { StoredNonces } from './stored-nonces.js';
 
 export interface EventFabricDeps {
   readonly store: Store;
@@ -64,9 +65,11 @@ export function createEventFabric(deps: EventFabricDeps): EventFabric {
   const { stomp, events: settings } = config;
   const organization = (name: string) => repository.organization(name);
   const logins = metrics.counter('muster_event_logins_total', 'Logins to the event fabric', ['outcome']);
+  const nonces = new StoredNonces(store, clock);
   const authority = new EventAuthority({
     repository,
     audit,
+    nonces,
     clock,
     log: logger,
     observe: (outcome) => logins.inc({ outcome }),
@@ -124,7 +127,7 @@ export function createEventFabric(deps: EventFabricDeps): EventFabric {
     },
     async listen() {
       const tls = readTls(config, 'stomp');
-      await schedule.load();
+      await Promise.all([schedule.load(), nonces.load()]);
       const url = `${tls === undefined ? 'stomp' : 'stomp+tls'}://${stomp.listen}`;
       const refused = (error: Error, remote: string) => logger.debug({ err: error, remote }, 'no STOMP connection');
       listener = await listenForChannels(

@@ -13,6 +13,8 @@ export const EVENT_LIMITS = {
   /** Nonces that are remembered until their logins are too old, of one principal and of all. */
   noncesPerPrincipal: 1000,
   nonces: 200_000,
+  /** Between two times that those which have ended are deleted. */
+  pruneNoncesMs: 60_000,
   /** Rows of one statement: both databases bound its parameters. */
   rows: 500,
   /** Between two attempts to read what a change has left of the logins, or to store what is due. */

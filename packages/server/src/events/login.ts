@@ -8,11 +8,12 @@ import type { Identity, Organization } from '../auth/types.js';
 import { eventAccess } from './access.js';
 import { type Credential, type Grounds, HeldLogins, rightsIn } from './held-logins.js';
 import { EVENT_LIMITS } from './limits.js';
-import { Nonces } from './nonces.js';
+import type { StoredNonces } from './stored-nonces.js';
 
 export interface EventAuthorityDeps {
   readonly repository: AuthRepository;
   readonly audit: Audit;
+  readonly nonces: StoredNonces;
   readonly clock: Clock;
   readonly log: { warn(detail: object, message: string): void };
   readonly observe: (outcome: 'accepted' | 'refused') => void;
@@ -55,7 +56,6 @@ const ATTEMPTS = 5;
 export class EventAuthority implements Authority {
   readonly #deps: EventAuthorityDeps;
   readonly #held: HeldLogins;
-  readonly #nonces = new Nonces({ perPrincipal: EVENT_LIMITS.noncesPerPrincipal, all: EVENT_LIMITS.nonces });
   #pending = 0;
 
   constructor(deps: EventAuthorityDeps) {
@@ -101,11 +101,19 @@ export class EventAuthority implements Authority {
     if (this.#pending >= limit) throw new MusterError('too_busy', { what: 'logins', limit });
     this.#pending++;
     try {
+      let used = false;
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
         const { changes } = this.#held;
         const verdict = await this.#verify(login, passcode);
+        if (verdict.refused === null && !used) {
+          const { grounds } = verdict;
+          if (!(await this.#use(grounds, passcode))) {
+            return { refused: 'repeated signature', organization: grounds.organization };
+          }
+          used = true;
+        }
         // What was read may be what a change has replaced.
-        if (changes === this.#held.changes) return this.#accept(verdict, passcode);
+        if (changes === this.#held.changes) return this.#accept(verdict);
       }
       throw new MusterError('too_busy', { what: 'changes of identities', limit: ATTEMPTS });
     } finally {
@@ -113,18 +121,17 @@ export class EventAuthority implements Authority {
     }
   }
 
-  /** A signature is used up here, when nothing can be in its way any more. */
-  #accept(verdict: Refused | Proven, passcode: string): Verdict {
+  /** A signature that is good is used up. False: it was before. */
+  async #use({ credential, identity }: Grounds, passcode: string): Promise<boolean> {
+    const signed = credential.kind === 'key' ? readLoginSignature(passcode) : null;
+    if (signed === null) return true;
+    return this.#deps.nonces.use(identity.principalId, signed.nonce, signed.timestampMs + LIMITS.loginSkewMs);
+  }
+
+  /** Nothing is waited for between this and what the session does: it must hear of every later change. */
+  #accept(verdict: Refused | Proven): Verdict {
     if (verdict.refused !== null) return verdict;
-    const { grounds, access } = verdict;
-    const signed = grounds.credential.kind === 'key' ? readLoginSignature(passcode) : null;
-    if (signed !== null) {
-      const ends = signed.timestampMs + LIMITS.loginSkewMs;
-      if (!this.#nonces.use(grounds.identity.principalId, signed.nonce, ends, this.#deps.clock.now())) {
-        return { refused: 'repeated signature', organization: grounds.organization };
-      }
-    }
-    return { ...verdict, stamp: this.#held.hold(grounds, access) };
+    return { ...verdict, stamp: this.#held.hold(verdict.grounds, verdict.access) };
   }
 
   async #verify(login: string, passcode: string): Promise<Refused | Proven> {

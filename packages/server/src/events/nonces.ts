@@ -9,8 +9,7 @@ const SWEEP_MS = 1000;
 
 /**
  * Nonces of signed logins, each until its login is too old to be accepted anyway. Only what was verified gets here, so
- * strangers cannot fill it. It ends with the process: a login that was made just before a restart could be repeated
- * once more by somebody who read it, as a signed request can (use TLS).
+ * strangers cannot fill it.
  */
 export class Nonces {
   readonly #limits: NonceLimits;
@@ -38,10 +37,16 @@ export class Nonces {
     if (own.size >= perPrincipal)
       throw new MusterError('too_busy', { what: 'logins of one name', limit: perPrincipal });
     if (this.#size >= all) throw new MusterError('too_busy', { what: 'signed logins', limit: all });
+    this.remember(principalId, nonce, endsMs);
+    return true;
+  }
+
+  /** It was used before. */
+  remember(principalId: string, nonce: string, endsMs: number): void {
+    const own = this.#seen.get(principalId) ?? new Map<string, number>();
     own.set(nonce, endsMs);
     this.#size++;
     this.#seen.set(principalId, own);
-    return true;
   }
 
   /** Once for every so many as are there, so that it costs little for each; when they are too many, once a second. */

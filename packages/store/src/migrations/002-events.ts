@@ -46,6 +46,10 @@ async function subscriptions(db: Kysely<unknown>, { text, integer, keyed }: Dial
     through ${integer} not null, acknowledged ${text} not null, selector ${text} not null, saved_at ${integer} not null,
     primary key (org_id, principal, kind, name)
   ) ${keyed}`.execute(db);
+  await sql`create table event_nonces (
+    principal_id ${text} not null, nonce ${text} not null, ends ${integer} not null, primary key (principal_id, nonce)
+  ) ${keyed}`.execute(db);
+  await sql`create index event_nonces_ends on event_nonces (ends)`.execute(db);
   await sql`create table event_grants (
     org_id ${text} not null, action ${text} not null, pattern ${text} not null,
     kind ${text} not null, member ${text} not null,

@@ -4,7 +4,7 @@ import type { Suite } from './suite.js';
 
 /** A database as version 1 left it. */
 const VERSION_1 = `
-  drop table event_log; drop table event_marks; drop table event_grants; drop table event_cursors;
+  drop table event_log; drop table event_marks; drop table event_grants; drop table event_cursors; drop table event_nonces;
   drop table scheduled_events; drop table deleted_jobs; drop index jobs_lookup; delete from schema_version where version = 2;
   create table job_events (job_id text not null, name text not null, data text not null, seq bigint not null,
     at bigint not null, primary key (job_id, seq));`;

@@ -20,8 +20,12 @@ export type RecordEvents = (events: readonly Recordable[]) => void;
 
 /** Events that were handed to the store together. */
 interface Ticket {
-  events: readonly StoredEvent[];
+  readonly first: number;
+  readonly at: number;
+  recorded: readonly Recordable[];
   bytes: number;
+  /** Made when they are told of. */
+  stored: readonly StoredEvent[];
   state: 'waiting' | 'stored' | 'lost';
 }
 
@@ -87,7 +91,7 @@ export class Recorder {
   async append(events: readonly Recordable[]): Promise<readonly StoredEvent[]> {
     const { ticket, parts } = this.#hand(events);
     await this.#settled(ticket, this.#deps.store.commit(together([], parts)));
-    return ticket.events;
+    return ticket.stored;
   }
 
   /**
@@ -98,7 +102,7 @@ export class Recorder {
     const first = this.#next;
     const at = this.#deps.clock.now();
     this.#next += most;
-    const ticket: Ticket = { events: [], bytes: 0, state: 'waiting' };
+    const ticket: Ticket = { first, at, recorded: [], bytes: 0, stored: [], state: 'waiting' };
     this.#tickets.push(ticket);
     const done = this.#deps.store.transact(async (trx) => {
       const recorded: Recordable[] = [];
@@ -106,7 +110,7 @@ export class Recorder {
       if (recorded.length > most) throw new Error(`${recorded.length} events in a transaction that announced ${most}`);
       const parts = partsOf(recorded, first, at);
       for (const row of eventRows(parts)) await trx.insertInto('event_log').values(row).execute();
-      ticket.events = storedEvents(recorded, first, at, this.#deps.maxSize);
+      ticket.recorded = recorded;
       ticket.bytes = sizeOf(parts);
       return result;
     });
@@ -139,8 +143,7 @@ export class Recorder {
     const first = this.#next;
     this.#next += events.length;
     const parts = partsOf(events, first, at);
-    const stored = storedEvents(events, first, at, this.#deps.maxSize);
-    const ticket: Ticket = { events: stored, bytes: sizeOf(parts), state: 'waiting' };
+    const ticket: Ticket = { first, at, recorded: events, bytes: sizeOf(parts), stored: [], state: 'waiting' };
     this.#tickets.push(ticket);
     return { ticket, parts };
   }
@@ -166,13 +169,14 @@ export class Recorder {
       const ticket = this.#tickets[this.#head];
       if (ticket === undefined || ticket.state === 'waiting') break;
       this.#head += 1;
-      const newest = ticket.events.at(-1);
-      if (ticket.state === 'lost' || newest === undefined) continue;
-      this.#last = newest.position;
+      const { first, at, recorded } = ticket;
+      if (ticket.state === 'lost' || recorded.length === 0) continue;
+      ticket.stored = storedEvents(recorded, first, at, this.#deps.maxSize);
+      this.#last = first + recorded.length - 1;
       this.#bytes += ticket.bytes;
       for (const listener of this.#listeners) {
         try {
-          listener(ticket.events);
+          listener(ticket.stored);
         } catch (error) {
           this.#deps.failed(error);
         }

@@ -15,6 +15,8 @@ const access: EventAccess = {
   subscribe: EVERY_TYPE,
 };
 
+const grounds = 'a key';
+
 let clock: ManualClock;
 let logins: Logins;
 let sent: Frame[];
@@ -24,7 +26,7 @@ beforeEach(() => {
   sent = [];
 });
 
-const ask = (login = 'default/client') => logins.ask(login, 'secret', (request) => sent.push(request));
+const ask = (login = 'default/client') => logins.ask({ login, passcode: 'secret' }, (request) => sent.push(request));
 
 /** What upstream says about a request; the last one when none is named. */
 function answer(body: unknown, request = header(sent.at(-1) ?? frame('SEND', []), 'request') ?? ''): boolean {
@@ -42,24 +44,25 @@ function answer(body: unknown, request = header(sent.at(-1) ?? frame('SEND', [])
 
 test('answers may come in any order', async () => {
   const [one, other] = [ask('default/one'), ask('default/other')];
-  expect(answer({ access: { ...access, principal: 'default/other' } }, '2')).toBe(true);
-  expect(answer({ access: { ...access, principal: 'default/one' } }, '1')).toBe(true);
+  expect(answer({ access: { ...access, principal: 'default/other' }, grounds }, '2')).toBe(true);
+  expect(answer({ access: { ...access, principal: 'default/one' }, grounds }, '1')).toBe(true);
   expect((await one).access.principal).toBe('default/one');
   expect((await other).access.principal).toBe('default/other');
 });
 
 test('an answer that nobody waits for is not taken', () => {
-  expect(answer({ access }, '7')).toBe(false);
+  expect(answer({ access, grounds }, '7')).toBe(false);
 });
 
 test.each([
   'no JSON',
   '[]',
   {},
-  { access: { ...access, org: 1 } },
-  { access: { ...access, kind: 'node' } },
-  { access: { ...access, publish: { granted: ['a'], restricted: [] } } },
-  { access, expiresMs: 'soon' },
+  { access },
+  { access: { ...access, org: 1 }, grounds },
+  { access: { ...access, kind: 'node' }, grounds },
+  { access: { ...access, publish: { granted: ['a'], restricted: [] } }, grounds },
+  { access, grounds, expiresMs: 'soon' },
 ])('an answer that cannot be read (%j) refuses the login', async (body) => {
   const asked = ask();
   answer(body);
@@ -83,7 +86,7 @@ test('a login that is not answered in time is refused, and its answer then not t
   const asked = ask();
   clock.advance(1000);
   await expect(asked).rejects.toThrow('no answer about a login within 1 s');
-  expect(answer({ access })).toBe(false);
+  expect(answer({ access, grounds })).toBe(false);
 });
 
 test('as many logins as the limit says may wait', async () => {
@@ -97,13 +100,13 @@ test('as many logins as the limit says may wait', async () => {
 test('what was withdrawn while the answer was on its way is not granted', async () => {
   const [one, other, later] = [ask(), ask(), ask()];
   logins.revoke({ org: 'default', principal: 'default/client', before: 6 });
-  answer({ access, stamp: 5 }, '1');
-  answer({ access: { ...access, principal: 'default/other' }, stamp: 5 }, '2');
-  answer({ access, stamp: 6 }, '3');
+  answer({ access, grounds, stamp: 5 }, '1');
+  answer({ access: { ...access, principal: 'default/other' }, grounds, stamp: 5 }, '2');
+  answer({ access, grounds, stamp: 6 }, '3');
   await expect(one).rejects.toMatchObject({ code: 'event_revoked' });
   expect((await other).access.principal).toBe('default/other');
   expect((await later).stamp).toBe(6);
   const next = ask();
-  answer({ access, stamp: 5 });
+  answer({ access, grounds, stamp: 5 });
   expect((await next).stamp).toBe(5);
 });

@@ -209,6 +209,66 @@ describe('a signed login', () => {
   });
 });
 
+describe('a login that was granted', () => {
+  const renew = (name: string, { grounds }: Login) => authority.renew(name, grounds);
+
+  it.each(['token', 'key'] as const)('by a %s is judged again without it, also by the next server', async (kind) => {
+    await directory.addUser('alice');
+    const { token } = await directory.token('alice');
+    const before = await login('default/alice', kind === 'token' ? token : signed('default/alice'));
+    authority.stop();
+    await start();
+    const { stamp: _, ...same } = before;
+    expect(await renew('default/alice', before)).toMatchObject(same);
+    expect(before.grounds).not.toContain(token);
+    // From now on it is told when it holds no longer.
+    await directory.auth.principals.removeUser('alice', 'me');
+    await vi.waitFor(() => expect(revoked).toMatchObject([{ principal: 'default/alice' }]));
+    await expect(renew('default/alice', before)).rejects.toMatchObject({ code: 'login_refused' });
+  });
+
+  it('is refused when its token is deleted or has expired, or its key is removed', async () => {
+    await directory.addUser('alice');
+    await directory.addClient('node', 'web1');
+    const { id, token } = await directory.token('alice');
+    const { token: short } = await directory.token('alice', null, 60);
+    const deleted = await login('default/alice', token);
+    const expired = await login('default/alice', short);
+    const web1 = await login('default/web1', signed('default/web1'));
+    const { principals, tokens } = directory.auth;
+    const orgId = directory.organization.id;
+    await tokens.removeUserToken(null, id, 'me');
+    directory.clock.advance(60_000);
+    const added = await principals.addKey(orgId, 'node', 'web1', otherKey.publicKey, 'me');
+    for (const { fingerprint } of (await principals.get(orgId, 'node', 'web1')).keys) {
+      if (fingerprint !== added.fingerprint) await principals.removeKey(orgId, 'node', 'web1', fingerprint, 'me');
+    }
+    for (const [name, before] of [
+      ['default/alice', deleted],
+      ['default/alice', expired],
+      ['default/web1', web1],
+      ['default/alice', web1],
+      ['default/alice', { ...web1, grounds: 'anything' }],
+    ] as const) {
+      await expect(renew(name, before)).rejects.toMatchObject({ code: 'login_refused' });
+    }
+  });
+
+  it('is told what it may do now', async () => {
+    await directory.addUser('alice');
+    const before = await login('default/alice', signed('default/alice'));
+    const members = { users: ['somebody'], clients: [], groups: [] };
+    await directory.auth.groups.put(directory.organization, 'event_writers', members, 'me');
+    expect((await renew('default/alice', before)).access.publish).not.toEqual(before.access.publish);
+  });
+
+  it('cannot be had with what it stands on', async () => {
+    await directory.addUser('alice');
+    const { grounds } = await login('default/alice', signed('default/alice'));
+    expect(await reason(login('default/alice', grounds))).toBe('unknown token');
+  });
+});
+
 describe('a refusal', () => {
   it.each([
     ['', 'not ORG/NAME'],

@@ -33,13 +33,20 @@ export class RelayBroker implements Broker {
 
   async login(login: string, passcode: string): Promise<Login> {
     const { org, anonymous, logins, upstream } = this.#parts;
-    if (anonymous) return { access: anybody(org, login), expiresMs: null };
+    if (anonymous) return { access: anybody(org, login), expiresMs: null, grounds: '' };
     const link = upstream();
     if (link === null) throw new MusterError('upstream_failed', { reason: 'it is not connected' });
-    const granted = await logins.ask(login, passcode, (request) => link.sendFrame(request));
+    const granted = await logins.ask({ login, passcode }, (request) => link.sendFrame(request));
     // Upstream sends us the events of our own organization only.
     if (granted.access.org !== org) throw new MusterError('login_refused');
     return granted;
+  }
+
+  async renew(login: string, grounds: string): Promise<Login> {
+    const { logins, upstream } = this.#parts;
+    const link = upstream();
+    if (link === null) throw new MusterError('upstream_failed', { reason: 'it is not connected' });
+    return logins.ask({ login, grounds }, (request) => link.sendFrame(request));
   }
 
   /** One for all: they are of one organization (B-4). */

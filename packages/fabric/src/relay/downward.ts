@@ -8,12 +8,14 @@ import { readRevoked } from './login-answers.js';
 import { LOGIN_ANSWERS, type Logins } from './logins.js';
 import type { PassedUp } from './passed-up.js';
 import { positionOf } from './position.js';
+import type { Renewal } from './renewal.js';
 import type { UpstreamHandlers } from './upstream.js';
 
 export interface DownwardPorts {
   readonly hub: Hub;
   readonly sessions: Sessions;
   readonly logins: Logins;
+  readonly renewal: Renewal | null;
   readonly passedUp: PassedUp;
   readonly log: RelayLog;
   /** A frame from upstream was dropped. */
@@ -40,6 +42,7 @@ export class Downward implements Omit<UpstreamHandlers, 'ready' | 'ended'> {
     const { logins, passedUp } = this.#ports;
     if (subscription === LOGIN_ANSWERS) {
       if (raw.header('revoked') !== undefined) return this.#revoked(raw);
+      if (raw.header('renew') !== undefined) return this.#ports.renewal?.start();
       if (logins.answer(raw)) return;
     } else if (passedUp.message(subscription, raw)) return;
     this.ignored('MESSAGE');

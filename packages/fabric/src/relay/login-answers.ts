@@ -5,10 +5,11 @@ import { toldAbove } from './refusals.js';
 
 /** What upstream answers about a login: what was granted, or why not. */
 export function readLogin(text: string): Login | MusterError {
-  const { access, expiresMs = null, stamp, error } = parsed(text);
+  const { access, expiresMs = null, grounds, stamp, error } = parsed(text);
   if (isObject(error)) return toldAbove(error.code, error.message, error.details);
-  if (isAccess(access) && (expiresMs === null || typeof expiresMs === 'number')) {
-    return { access, expiresMs, ...(typeof stamp === 'number' && { stamp }) };
+  const expires = expiresMs === null || typeof expiresMs === 'number';
+  if (isAccess(access) && expires && typeof grounds === 'string') {
+    return { access, expiresMs, grounds, ...(typeof stamp === 'number' && { stamp }) };
   }
   return new MusterError('upstream_failed', { reason: 'its answer about a login cannot be read' });
 }

@@ -13,6 +13,11 @@ export const LOGIN_ANSWERS = '/temp-queue/login';
 /** Withdrawals that pending logins are compared with. */
 const REMEMBERED = 100;
 
+/** With a passcode for somebody who comes, with grounds for somebody who is there. */
+export type LoginQuestion =
+  | { readonly login: string; readonly passcode: string }
+  | { readonly login: string; readonly grounds: string };
+
 interface Pending {
   readonly resolve: (login: Login) => void;
   readonly reject: (error: MusterError) => void;
@@ -38,12 +43,12 @@ export class Logins {
   }
 
   /** Rejects with what upstream says, `too_busy`, or `upstream_failed` when there is no answer. */
-  ask(login: string, passcode: string, send: (request: Frame) => void): Promise<Login> {
+  ask(question: LoginQuestion, send: (request: Frame) => void): Promise<Login> {
     const limit = FABRIC_LIMITS.pendingLogins;
     if (this.#pending.size >= limit) {
       return Promise.reject(new MusterError('too_busy', { what: 'logins', limit }));
     }
-    const body = bytesOf(JSON.stringify({ login, passcode }));
+    const body = bytesOf(JSON.stringify(question));
     // What upstream would not even read would cost all clients their connections.
     if (body.length > FABRIC_LIMITS.loginBytes) return Promise.reject(new MusterError('login_refused'));
     this.#asked += 1;

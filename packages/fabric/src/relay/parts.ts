@@ -11,6 +11,7 @@ import { Listeners, type ListenersPorts } from './listeners.js';
 import { Logins } from './logins.js';
 import type { RelaySettings } from './options.js';
 import { PassedUp } from './passed-up.js';
+import { Renewal } from './renewal.js';
 import { Report } from './report.js';
 import type { Upstream } from './upstream.js';
 import { Upward } from './upward.js';
@@ -32,6 +33,8 @@ export interface Parts {
   readonly listeners: Listeners;
   readonly logins: Logins;
   readonly passedUp: PassedUp;
+  /** Null: clients have no logins that upstream knows. */
+  readonly renewal: Renewal | null;
   readonly upward: Upward;
   readonly downward: Downward;
   readonly report: Report;
@@ -46,8 +49,9 @@ export function makeParts(settings: RelaySettings, ports: PartsPorts): Parts {
   const logins = new Logins(clock, sendMs);
   const passedUp = new PassedUp(anonymous, clock);
   const upward = new Upward(anonymous, { defer, failed: sendFailed });
+  const broker = new RelayBroker({ hub, upward, passedUp, logins, org, anonymous, foreign, upstream });
   const sessions = new Sessions({
-    broker: new RelayBroker({ hub, upward, passedUp, logins, org, anonymous, foreign, upstream }),
+    broker,
     clock,
     flush,
     prefixes: new Prefixes(flush),
@@ -69,8 +73,11 @@ export function makeParts(settings: RelaySettings, ports: PartsPorts): Parts {
     },
   });
   const report = new Report({ clock, settings, metrics, hub, sessions, upward, passedUp, listeners });
-  const downward = new Downward({ hub, sessions, logins, passedUp, log, ignored: () => report.ignored() });
-  return { sessions, listeners, logins, passedUp, upward, downward, report };
+  const renewal = anonymous
+    ? null
+    : new Renewal({ sessions: () => sessions.open, ask: (login, grounds) => broker.renew(login, grounds) });
+  const downward = new Downward({ hub, sessions, logins, renewal, passedUp, log, ignored: () => report.ignored() });
+  return { sessions, listeners, logins, passedUp, renewal, upward, downward, report };
 }
 
 /** The root decides, unless this relay is told to take less, or upstream does not say what the root has decided. */

@@ -127,7 +127,7 @@ class RunningRelay implements Relay {
 
   #run(effect: RelayEffect): void {
     const { clock, random } = this.#around;
-    const { listeners, passedUp, upward } = this.#parts;
+    const { listeners, passedUp, renewal, upward } = this.#parts;
     switch (effect.type) {
       case 'connect':
         this.#upstream = this.#connect();
@@ -145,6 +145,8 @@ class RunningRelay implements Relay {
         return this.#pause?.cancel();
       case 'use_upstream':
         upward.use(this.#upstream);
+        // Before what they have subscribed to goes on.
+        renewal?.start();
         return passedUp.use(this.#upstream);
       case 'listen':
         return listeners.open();
@@ -181,8 +183,9 @@ class RunningRelay implements Relay {
   }
 
   #detach(): void {
-    const { logins, passedUp, upward } = this.#parts;
+    const { logins, passedUp, renewal, upward } = this.#parts;
     this.#upstream = null;
+    renewal?.stop();
     upward.use(null);
     passedUp.use(null);
     logins.fail(new MusterError('upstream_failed', { reason: 'it is not connected' }));

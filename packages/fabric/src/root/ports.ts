@@ -17,6 +17,12 @@ export interface Authority {
    */
   login(login: string, passcode: string, context: { readonly remote: string }): Promise<Login>;
   /**
+   * Judges a login again that was granted before, maybe by an earlier process: what it may do now. Rejects with
+   * `login_refused` when it would not be let in any more.
+   * @param grounds as in the login that was granted; only relays, which are believed, bring them.
+   */
+  renew(login: string, grounds: string): Promise<Login>;
+  /**
    * Tells when what a login was granted may hold no longer: principal or membership removed, key or token withdrawn,
    * grants changed. The sessions are cut; who still may logs in again. Returns how to stop listening.
    */
@@ -27,6 +33,8 @@ export interface Login {
   readonly access: EventAccess;
   /** When the session ends, in milliseconds since the epoch; null: never. */
   readonly expiresMs: number | null;
+  /** What it stands on, such as a key or token: no secret, and understood by the authority alone. For `renew`. */
+  readonly grounds: string;
   /** Grows with the changes that rights depend on: revocations of earlier logins do not concern this one. */
   readonly stamp?: number;
 }

@@ -87,9 +87,9 @@ export function createRoot(options: RootOptions): Root {
     }
   }
 
-  async function login(name: string, passcode: string, remote: string): Promise<Login> {
+  async function judged(judging: Promise<Login>, remote: string): Promise<Login> {
     try {
-      return await ports.authority.login(name, passcode, { remote });
+      return await judging;
     } catch (error) {
       if (error instanceof MusterError) throw error;
       log.error({ err: error, remote }, 'a login could not be checked');
@@ -109,7 +109,8 @@ export function createRoot(options: RootOptions): Root {
   });
   const sessions = new Sessions({
     broker: {
-      login,
+      login: (login, passcode, remote) => judged(ports.authority.login(login, passcode, { remote }), remote),
+      renew: (login, grounds, remote) => judged(ports.authority.renew(login, grounds), remote),
       hub: ({ org }) => hubOf(org),
       publish: (publication) => append.publish(publication),
       replay: (request) => replays.start(request),

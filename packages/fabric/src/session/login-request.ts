@@ -16,6 +16,7 @@ export interface LoginPorts {
   readonly access: EventAccess;
   readonly version: StompVersion;
   login(login: string, passcode: string): Promise<Login>;
+  renew(login: string, grounds: string): Promise<Login>;
   send(bytes: Uint8Array): void;
 }
 
@@ -37,15 +38,14 @@ export class LoginRequests {
     const limit = FABRIC_LIMITS.pendingLogins;
     if (this.#pending >= limit)
       throw new MusterError('stomp_too_many', { command: 'SEND', what: 'logins at once', limit });
-    const { login, passcode } = credentials(textOf(raw.bytes, raw.bodyStart, raw.bodyEnd));
+    const { login, passcode, grounds } = credentials(textOf(raw.bytes, raw.bodyStart, raw.bodyEnd));
     // It carries the events of its own organization, and hears of no other when rights change.
     if (!login.startsWith(`${org}/`))
       return this.#answer(request, { error: described(new MusterError('login_refused')) });
     this.#pending += 1;
-    this.#ports
-      .login(login, passcode)
+    (passcode === null ? this.#ports.renew(login, grounds) : this.#ports.login(login, passcode))
       .then(
-        ({ access, expiresMs, stamp }) => this.#answer(request, { access, expiresMs, stamp }),
+        (granted) => this.#answer(request, granted),
         (error: unknown) => this.#answer(request, { error: described(error) }),
       )
       .finally(() => {
@@ -56,6 +56,11 @@ export class LoginRequests {
   /** Without being asked: what a login was granted holds no longer. Whoever is a relay asked for it, maybe. */
   revoked(revoked: Revoked): void {
     this.#send([['revoked', revoked.principal ?? revoked.org]], { revoked });
+  }
+
+  /** Without being asked: the relay may have missed what was revoked, and is to ask for its clients again. */
+  renew(): void {
+    this.#send([['renew', 'all']], {});
   }
 
   #answer(request: string, answer: object): void {
@@ -72,14 +77,22 @@ export class LoginRequests {
   }
 }
 
-function credentials(text: string): { login: string; passcode: string } {
-  const { login, passcode } = parsed(text);
-  if (typeof login === 'string' && typeof passcode === 'string') return { login, passcode };
-  const reason = 'has a body that is not {"login": TEXT, "passcode": TEXT}';
+/** With what somebody logs in, or has. */
+type Credentials =
+  | { readonly login: string; readonly passcode: string; readonly grounds: null }
+  | { readonly login: string; readonly passcode: null; readonly grounds: string };
+
+function credentials(text: string): Credentials {
+  const { login, passcode, grounds } = parsed(text);
+  if (typeof login === 'string') {
+    if (typeof passcode === 'string') return { login, passcode, grounds: null };
+    if (typeof grounds === 'string') return { login, passcode: null, grounds };
+  }
+  const reason = 'has a body that is not {"login": TEXT, "passcode": TEXT}, nor with "grounds" instead of "passcode"';
   throw new MusterError('stomp_invalid_frame', { command: 'SEND', reason });
 }
 
-function parsed(text: string): { login?: unknown; passcode?: unknown } {
+function parsed(text: string): { login?: unknown; passcode?: unknown; grounds?: unknown } {
   try {
     const found: unknown = JSON.parse(text);
     return typeof found === 'object' && found !== null ? found : {};

@@ -79,6 +79,7 @@ export class OpenSession {
       access,
       version,
       login: (name, passcode) => broker.login(name, passcode, channel.remote),
+      renew: (name, grounds) => broker.renew(name, grounds, channel.remote),
       send: (bytes) => outlet.send(bytes),
     });
     this.publishing = new Publishing({

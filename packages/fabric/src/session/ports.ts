@@ -10,6 +10,8 @@ import type { Login } from '../root/ports.js';
 export interface Broker {
   /** Rejects with a MusterError. `remote`: where the client is, or the relay that asks for its client. */
   login(login: string, passcode: string, remote: string): Promise<Login>;
+  /** Judges a login again that was granted before; as `login`. */
+  renew(login: string, grounds: string, remote: string): Promise<Login>;
   /** Where plain subscriptions of that login are kept. */
   hub(access: EventAccess): Hub;
   /**

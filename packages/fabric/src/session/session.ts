@@ -33,6 +33,7 @@ const NOBODY: Login = {
     subscribe: { granted: [], restricted: [], open: [] },
   },
   expiresMs: null,
+  grounds: '',
 };
 
 /** One client's connection: the shell of `machine.ts`. */
@@ -116,6 +117,22 @@ export class Session implements ChannelHandlers {
   revoked(revoked: Revoked): void {
     const { relay, org } = this.access;
     if (relay && org === revoked.org) this.#open?.logins.revoked(revoked);
+  }
+
+  /** What its login stands on. */
+  get grounds(): string {
+    return this.#login.grounds;
+  }
+
+  /** Its login was judged again: it goes on if it may do the same as before. */
+  renewed(login: Login): void {
+    if (JSON.stringify(login.access) === JSON.stringify(this.access)) this.#login = login;
+    else this.cut(new MusterError('event_revoked', { principal: this.access.principal }));
+  }
+
+  /** Tells a relay that it may have missed what was revoked. */
+  renewBelow(): void {
+    if (this.access.relay) this.#open?.logins.renew();
   }
 
   data(bytes: Uint8Array): void {

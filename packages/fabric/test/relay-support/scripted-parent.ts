@@ -188,8 +188,9 @@ export class ScriptedParent {
   }
 
   #login(got: Frame, answer: (command: string, headers: Headers, body: string) => void): void {
-    const { login, passcode } = JSON.parse(Buffer.from(got.body).toString()) as { login: string; passcode: string };
-    const access = passcode === 'secret' ? this.logins.get(login) : undefined;
+    const { login, passcode, grounds } = JSON.parse(Buffer.from(got.body).toString()) as Record<string, string>;
+    const proven = passcode === 'secret' || grounds === `grounds of ${login}`;
+    const access = proven ? this.logins.get(login ?? '') : undefined;
     const refusal = { error: { code: 'login_refused', message: 'login refused' } };
     answer(
       'MESSAGE',
@@ -197,7 +198,7 @@ export class ScriptedParent {
         ['subscription', header(got, 'reply-to') ?? ''],
         ['request', header(got, 'request') ?? ''],
       ],
-      JSON.stringify(access === undefined ? refusal : { access, expiresMs: null }),
+      JSON.stringify(access === undefined ? refusal : { access, expiresMs: null, grounds: `grounds of ${login}` }),
     );
   }
 

@@ -104,6 +104,25 @@ describe('what relays may do', () => {
     expect(others.frames).toEqual([]);
   });
 
+  test('it asks again about clients that are there, with what their logins stand on', async () => {
+    const ask = (request: string, name: string, grounds: string) =>
+      relay.send(
+        'SEND',
+        [
+          ['destination', '/muster/login'],
+          ['request', request],
+        ],
+        JSON.stringify({ login: name, grounds }),
+      );
+    ask('1', 'default/alice', 'grounds of default/alice');
+    ask('2', 'default/bob', 'grounds of default/alice');
+    ask('3', 'other/alice', 'grounds of other/alice');
+    const answers = new Map((await relay.messages(3)).map((each) => [header(each, 'request'), bodyOf(each)]));
+    expect(answers.get('1')).toMatchObject({ access: { principal: 'default/alice' }, grounds: expect.any(String) });
+    expect(answers.get('2')).toMatchObject({ error: { code: 'login_refused' } });
+    expect(answers.get('3')).toMatchObject({ error: { code: 'login_refused' } });
+  });
+
   test('an authority that fails is an internal error, and logged', async () => {
     given.authority.failing = new Error('out of memory');
     login('1', 'default/alice');

@@ -175,7 +175,7 @@ export class MemorySchedule implements Schedule {
   }
 }
 
-/** Lets everybody in whose passcode is `secret`, with the rights that were set for the name. */
+/** Lets everybody in whose passcode is `secret` and who is not banned, with the rights that were set for the name. */
 export class MemoryAuthority implements Authority {
   readonly #rights = new Map<string, Partial<EventAccess> & { readonly expiresMs?: number }>();
   readonly #listeners = new Set<(revoked: Revoked) => void>();
@@ -183,6 +183,7 @@ export class MemoryAuthority implements Authority {
   held: Promise<void> | null = null;
   failing: Error | null = null;
   logins = 0;
+  readonly banned = new Set<string>();
   /** Of the logins from now on. */
   stamp = 0;
 
@@ -195,7 +196,8 @@ export class MemoryAuthority implements Authority {
     await this.held;
     if (this.failing !== null) throw this.failing;
     const [org, name] = login.split('/');
-    if (passcode !== 'secret' || org === undefined || name === undefined) throw new MusterError('login_refused');
+    if (passcode !== 'secret' || this.banned.has(login) || org === undefined || name === undefined)
+      throw new MusterError('login_refused');
     const { expiresMs = null, ...rights } = this.#rights.get(login) ?? {};
     const access = {
       org,
@@ -206,7 +208,12 @@ export class MemoryAuthority implements Authority {
       subscribe: EVERY_TYPE,
       ...rights,
     };
-    return { access, expiresMs, stamp: this.stamp };
+    return { access, expiresMs, grounds: `grounds of ${login}`, stamp: this.stamp };
+  }
+
+  async renew(login: string, grounds: string): Promise<Login> {
+    if (grounds !== `grounds of ${login}`) throw new MusterError('login_refused');
+    return this.login(login, 'secret');
   }
 
   onRevoked(listener: (revoked: Revoked) => void): () => void {

@@ -32,12 +32,17 @@ export interface HeldLoginsDeps {
   readonly failed: (error: unknown) => void;
 }
 
-function keyOf({ organization, identity, credential }: Grounds): string {
-  const proof = credential.kind === 'token' ? credential.hash : hashOf(credential.pem);
-  return `${organization.id}\n${identity.principalId}\n${proof}`;
+function keyOf(grounds: Grounds): string {
+  return `${grounds.organization.id} ${groundsText(grounds)}`;
 }
 
-function hashOf(about: string | EventAccess): string {
+/** Of whom, and with what, for those who ask whether it still holds. Nobody can log in with it. */
+export function groundsText({ identity, credential }: Grounds): string {
+  const proof = credential.kind === 'token' ? credential.hash : hashOf(credential.pem);
+  return `${identity.principalId} ${credential.kind} ${proof}`;
+}
+
+export function hashOf(about: string | EventAccess): string {
   const text = typeof about === 'string' ? about : JSON.stringify(about);
   return createHash('sha256').update(text).digest('base64');
 }

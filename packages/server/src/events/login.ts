@@ -6,7 +6,7 @@ import { ORGANIZATION_NAME, PRINCIPAL_NAME } from '../auth/names.js';
 import type { AuthRepository, Candidate } from '../auth/repository.js';
 import type { Identity, Organization } from '../auth/types.js';
 import { eventAccess } from './access.js';
-import { type Credential, type Grounds, HeldLogins, rightsIn } from './held-logins.js';
+import { type Credential, type Grounds, groundsText, HeldLogins, hashOf, rightsIn } from './held-logins.js';
 import { EVENT_LIMITS } from './limits.js';
 import type { StoredNonces } from './stored-nonces.js';
 
@@ -78,11 +78,7 @@ export class EventAuthority implements Authority {
     const began = clock.now();
     const verdict = await this.#judge(login, passcode);
     observe(verdict.refused === null ? 'accepted' : 'refused');
-    if (verdict.refused === null) {
-      const { credential } = verdict.grounds;
-      const expiresMs = credential.kind === 'token' ? credential.expiresMs : null;
-      return { access: verdict.access, expiresMs, stamp: verdict.stamp };
-    }
+    if (verdict.refused === null) return granted(verdict);
     const { refused: reason, organization } = verdict;
     this.#deps.audit.denied('stranger', {
       orgId: organization?.id ?? null,
@@ -96,29 +92,39 @@ export class EventAuthority implements Authority {
     throw new MusterError('login_refused');
   }
 
+  /** @throws MusterError `login_refused`, `too_busy`. */
+  async renew(login: string, grounds: string): Promise<Login> {
+    const verdict = await this.#settled(() => this.#verify(login, (members) => this.#standing(grounds, members)));
+    if (verdict.refused !== null) throw new MusterError('login_refused');
+    return granted(verdict);
+  }
+
   async #judge(login: string, passcode: string): Promise<Verdict> {
     const limit = EVENT_LIMITS.pendingLogins;
     if (this.#pending >= limit) throw new MusterError('too_busy', { what: 'logins', limit });
     this.#pending++;
+    let used = false;
     try {
-      let used = false;
-      for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-        const { changes } = this.#held;
-        const verdict = await this.#verify(login, passcode);
-        if (verdict.refused === null && !used) {
-          const { grounds } = verdict;
-          if (!(await this.#use(grounds, passcode))) {
-            return { refused: 'repeated signature', organization: grounds.organization };
-          }
-          used = true;
-        }
-        // What was read may be what a change has replaced.
-        if (changes === this.#held.changes) return this.#accept(verdict);
-      }
-      throw new MusterError('too_busy', { what: 'changes of identities', limit: ATTEMPTS });
+      return await this.#settled(async () => {
+        const verdict = await this.#verify(login, (members) => this.#prove(login, passcode, members));
+        if (verdict.refused !== null || used) return verdict;
+        used = await this.#use(verdict.grounds, passcode);
+        return used ? verdict : { refused: 'repeated signature', organization: verdict.grounds.organization };
+      });
     } finally {
       this.#pending--;
     }
+  }
+
+  /** What was read may be what a change has replaced: then it is read again. */
+  async #settled(judge: () => Promise<Refused | Proven>): Promise<Verdict> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const { changes } = this.#held;
+      const verdict = await judge();
+      if (verdict.refused === 'repeated signature') return verdict;
+      if (changes === this.#held.changes) return this.#accept(verdict);
+    }
+    throw new MusterError('too_busy', { what: 'changes of identities', limit: ATTEMPTS });
   }
 
   /** A signature that is good is used up. False: it was before. */
@@ -134,14 +140,17 @@ export class EventAuthority implements Authority {
     return { ...verdict, stamp: this.#held.hold(verdict.grounds, verdict.access) };
   }
 
-  async #verify(login: string, passcode: string): Promise<Refused | Proven> {
+  async #verify(
+    login: string,
+    prove: (members: readonly Candidate[]) => Promise<Omit<Grounds, 'organization'> | Refusal>,
+  ): Promise<Refused | Proven> {
     const { repository } = this.#deps;
     const [, orgName = '', name = ''] = LOGIN.exec(login) ?? [];
     if (name === '') return { refused: 'not ORG/NAME', organization: null };
     const organization = await repository.organization(orgName);
     if (organization === undefined) return { refused: 'no such organization', organization: null };
     const members = (await repository.candidates(organization.id, name)).filter(({ member }) => member);
-    const proven = members.length === 0 ? 'not in the organization' : await this.#prove(login, passcode, members);
+    const proven = members.length === 0 ? 'not in the organization' : await prove(members);
     if (typeof proven === 'string') return { refused: proven, organization };
     const grounds = { organization, ...proven };
     return {
@@ -156,24 +165,43 @@ export class EventAuthority implements Authority {
     passcode: string,
     members: readonly Candidate[],
   ): Promise<Omit<Grounds, 'organization'> | Refusal> {
-    const { repository, clock } = this.#deps;
     const signed = readLoginSignature(passcode);
-    if (signed === null) {
-      const hash = secretHash(passcode);
-      const bearer = await repository.bearer(hash);
-      if (bearer === undefined) return 'unknown token';
-      if (bearer.expiresAt <= clock.now()) return 'token expired';
-      const owner = members.find(({ principalId }) => principalId === bearer.principalId);
-      if (owner === undefined) return 'token of somebody else';
-      return proven(owner, { kind: 'token', hash, expiresMs: bearer.expiresAt });
-    }
-    if (!isLoginTimely(signed, clock.now())) return 'untimely signature';
+    if (signed === null) return this.#borne(secretHash(passcode), members);
+    if (!isLoginTimely(signed, this.#deps.clock.now())) return 'untimely signature';
     for (const member of members) {
       const found = member.keys.find(({ key }) => verifyLogin(login, signed, key));
       if (found !== undefined) return proven(member, { kind: 'key', pem: found.pem });
     }
     return 'invalid signature';
   }
+
+  /** What was proven before. */
+  async #standing(grounds: string, members: readonly Candidate[]): Promise<Omit<Grounds, 'organization'> | Refusal> {
+    const [principalId, kind, proof = ''] = grounds.split(' ');
+    const same = members.filter((member) => member.principalId === principalId);
+    if (kind === 'token') return this.#borne(proof, same);
+    for (const member of same) {
+      const found = member.keys.find(({ pem }) => hashOf(pem) === proof);
+      if (found !== undefined) return proven(member, { kind: 'key', pem: found.pem });
+    }
+    return 'invalid signature';
+  }
+
+  async #borne(hash: string, members: readonly Candidate[]): Promise<Omit<Grounds, 'organization'> | Refusal> {
+    const { repository, clock } = this.#deps;
+    const bearer = await repository.bearer(hash);
+    if (bearer === undefined) return 'unknown token';
+    if (bearer.expiresAt <= clock.now()) return 'token expired';
+    const owner = members.find(({ principalId }) => principalId === bearer.principalId);
+    if (owner === undefined) return 'token of somebody else';
+    return proven(owner, { kind: 'token', hash, expiresMs: bearer.expiresAt });
+  }
+}
+
+function granted({ access, grounds, stamp }: Extract<Verdict, { refused: null }>): Login {
+  const { credential } = grounds;
+  const expiresMs = credential.kind === 'token' ? credential.expiresMs : null;
+  return { access, expiresMs, grounds: groundsText(grounds), stamp };
 }
 
 function proven({ principalId, type, name, serverAdmin }: Candidate, credential: Credential) {

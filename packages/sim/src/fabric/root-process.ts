@@ -181,12 +181,13 @@ export class RootProcess {
             publish: EVERY_TYPE,
             subscribe: EVERY_TYPE,
           };
-          resolve({ access, expiresMs: null });
+          resolve({ access, expiresMs: null, grounds: '' });
         });
       });
     return {
       authority: {
         login,
+        renew: (name) => login(name, PASSCODE),
         onRevoked: (listener) => {
           this.#revocations.add(listener);
           return () => this.#revocations.delete(listener);

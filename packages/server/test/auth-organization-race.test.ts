@@ -1,6 +1,10 @@
+import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createApp } from '../src/http/app.js';
+import { Metrics } from '../src/http/metrics.js';
+import { openDirectory } from './support/directory.js';
 import { sharedKey } from './support/personas.js';
-import type { Reply } from './support/signed-client.js';
+import { Client, type Reply } from './support/signed-client.js';
 import { startTestServer, type TestServer } from './support/test-server.js';
 
 let server: TestServer;
@@ -42,4 +46,37 @@ it('nothing is created in an organization that is gone', async () => {
     expect([201, 404], posted.text).toContain(posted.status);
     expect(deleted.status).toBe(204);
   }
+});
+
+it('who is denied because the organization goes just then is told that it is gone', async () => {
+  const directory = await openDirectory();
+  const { auth, clock } = directory;
+  await directory.addUser('alice');
+  const app = await createApp({
+    auth: {
+      ...auth,
+      authentication: {
+        bySignature: async (signed, content, realm) => {
+          await auth.organizations.remove(directory.organization, 'me');
+          return auth.authentication.bySignature(signed, content, realm);
+        },
+      } as typeof auth.authentication,
+    },
+    clock,
+    logger: pino({ level: 'silent' }),
+    metrics: new Metrics(),
+    status: () => {
+      throw new Error('not asked for');
+    },
+    version: '0',
+    bodyLimit: 1000,
+    routes: [(app) => void app.get('/organizations/:org/x', { config: { permission: 'push:read' } }, async () => 'x')],
+  });
+  const url = '/organizations/default/x';
+  const { privateKey } = sharedKey();
+  const headers = new Client('', { name: 'alice', privateKey }, clock).headers('GET', url);
+  const answer = await app.inject({ url, headers });
+  expect([answer.statusCode, answer.json()]).toEqual([404, { error: ["organization 'default' does not exist."] }]);
+  await app.close();
+  await directory.close();
 });

@@ -115,8 +115,22 @@ export class Gate {
     if (permission === 'enrol') return;
     // Start-up refuses such a route; should one appear later, nobody gets in.
     if (permission === undefined) throw new MusterError('forbidden', { name: 'anybody' });
+    try {
+      await this.#admitCaller(request, permission, organization);
+    } catch (error) {
+      // Who belonged to an organization that is deleted meanwhile belongs to it no more: the reason is that it is gone.
+      if (organization !== null) this.#deps.auth.organizations.assertPresent(organization);
+      throw error;
+    }
+  }
+
+  async #admitCaller(
+    request: FastifyRequest,
+    permission: Permission,
+    organization: Organization | null,
+  ): Promise<void> {
     const caller = await this.#authenticate(request, permission, organization);
-    passage.caller = caller;
+    passageOf(request).caller = caller;
     const subject = param(request, 'node') ?? param(request, 'name');
     if (await this.#deps.auth.authorize(caller, organization, permission, subject)) return;
     if (permission === 'node:self' && caller.type === 'node') throw new MusterError('node_name_mismatch');

@@ -289,14 +289,17 @@ function isSigned(request: IncomingMessage, path: string, key: string): boolean 
   }
 }
 
-/** The old socket lets go of its address a moment after it was closed. */
+const BIND_WITHIN_MS = 10_000;
+
+/** The old socket lets go of its address a moment after it was closed: later on a machine that is busy. */
 async function untilBound(router: Router, address: string): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt += 1) {
+  const end = Date.now() + BIND_WITHIN_MS;
+  for (;;) {
     try {
       return await router.bind(address);
-    } catch {
-      await new Promise((resolve) => setImmediate(resolve));
+    } catch (error) {
+      if (Date.now() > end) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 5));
     }
   }
-  await router.bind(address);
 }

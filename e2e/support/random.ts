@@ -1,3 +1,5 @@
+import { testSeed } from '../../scripts/test-seed.js';
+
 /** Random choices that a printed seed repeats. */
 export interface Random {
   readonly seed: number;
@@ -32,10 +34,9 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** MUSTER_FAULT_SEED repeats a run; the seed is printed, so that any run can be repeated. */
+/** The seed is printed, so that any run can be repeated. */
 export function randomOfThisRun(what: string): Random {
-  const given = process.env.MUSTER_FAULT_SEED;
-  const seed = given === undefined ? Math.floor(Math.random() * 2 ** 32) : Number(given);
-  console.log(`${what}: MUSTER_FAULT_SEED=${seed}`);
+  const seed = testSeed() ?? Math.floor(Math.random() * 2 ** 32);
+  console.log(`${what}: MUSTER_TEST_SEED=${seed}`);
   return seededRandom(seed);
 }

@@ -2,7 +2,7 @@ import { type Clock, ManualClock, systemClock } from '@muster/wire';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Frame, type Headers, header } from '../src/stomp/frame.js';
 import { realRoot, relayBelow, scriptedParent, small, stopAll, tree } from './relay-support/start.js';
-import { type RawClient, typesOf } from './support/raw-client.js';
+import { RawClient, typesOf } from './support/raw-client.js';
 
 afterEach(stopAll);
 
@@ -239,6 +239,23 @@ describe('durable subscriptions', () => {
     await publish(other, 'a');
     expect(typesOf(await other.messages(1))).toEqual(['a']);
     expect(leaf.status().drops.count).toBe(0);
+  });
+
+  test('one that is refused is told of once, and another one of its id goes on', async () => {
+    const { root, leaf } = await tree(1);
+    const client = new RawClient(await leaf.port());
+    await client.connect('default/client', { headers: [['refusals', 'message']] });
+    root.cursors.failing = true;
+    client.send('SUBSCRIBE', [['id', '1'], ['destination', '/topic/events'], ['receipt', 'a'], ...durable]);
+    const refusal = await client.next();
+    expect([header(refusal, 'code'), header(refusal, 'receipt-id')]).toEqual(['store_unavailable', 'a']);
+    root.cursors.failing = false;
+    await client.subscribe('1', '', durable);
+    await publish(await root.client(), 'one');
+    expect(typesOf(await client.messages(1))).toEqual(['one']);
+    expect(client.frames).toEqual([]);
+    expect(leaf.status().passed_up).toBe(1);
+    client.socket.destroy();
   });
 
   test('a client that leaves before its subscription has begun costs its relay nothing', async () => {

@@ -82,7 +82,7 @@ export class PassedUpReplay implements Replay {
   }
 
   refused(error: MusterError): void {
-    this.#id = null;
+    this.#over(this.#id);
     this.#request.subscriber.fail(error, null);
   }
 
@@ -107,9 +107,10 @@ export class PassedUpReplay implements Replay {
     const { principal, kind, durable, receipt } = this.#request;
     const first = !this.#begun;
     this.#begun = true;
-    this.#id = this.#ports.register();
+    const id = this.#ports.register();
+    this.#id = id;
     const headers: Headers = [
-      ['id', this.#id],
+      ['id', id],
       ['destination', EVENTS_DESTINATION],
       ...(this.#anonymous
         ? []
@@ -126,9 +127,16 @@ export class PassedUpReplay implements Replay {
             ['durable', durable],
             ['ack', 'client-individual'],
           ] as const)),
-      ['receipt', this.#expect(upstream, first ? receipt : null)],
+      ['receipt', this.#expect(upstream, first ? receipt : null, () => this.#over(id))],
     ];
     upstream.sendFrame(frame('SUBSCRIBE', headers));
+  }
+
+  /** Upstream has no subscription of that id any more. */
+  #over(id: string | null): void {
+    if (id === null) return;
+    this.#ports.unregister(id);
+    if (this.#id === id) this.#id = null;
   }
 
   #unregister(forget: boolean, receipt: string | null): void {
@@ -180,13 +188,19 @@ export class PassedUpReplay implements Replay {
     });
   }
 
-  /** Answers the id of a receipt; when it comes the client gets its own. */
-  #expect(upstream: Upstream, receipt: string | null): string {
+  /**
+   * Answers the id of a receipt; when it comes the client gets its own.
+   * @param refused Called before the client is told.
+   */
+  #expect(upstream: Upstream, receipt: string | null, refused = () => {}): string {
     const { subscriber } = this.#request;
     return upstream.expect({
       message: false,
       answered: () => receipt !== null && subscriber.receipt(receipt),
-      refused: (error) => subscriber.fail(error, receipt),
+      refused: (error) => {
+        refused();
+        subscriber.fail(error, receipt);
+      },
       // Without a receipt nobody waits: it is registered again, or comes again.
       failed: (error) => receipt !== null && subscriber.fail(error, receipt),
     });

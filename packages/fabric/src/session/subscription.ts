@@ -22,8 +22,8 @@ export interface SubscriptionPorts {
   readonly prefixes: Prefixes;
   readonly metrics: FabricMetrics;
   receipt(id: string): void;
-  /** @param id of the subscription that cannot go on. */
-  fail(error: MusterError, receipt: string | null, id: string): void;
+  /** @param id of the subscription that cannot go on; null: it has ended before. */
+  fail(error: MusterError, receipt: string | null, id: string | null): void;
 }
 
 /**
@@ -43,6 +43,7 @@ export class Subscription implements Receiver, Subscriber, Waiting {
   #replay: Replay | null = null;
   #lastPosition = 0;
   #markers = 0;
+  #ended = false;
 
   constructor(id: string, number: number, mode: AckMode, slow: SlowPolicy, ports: SubscriptionPorts) {
     this.id = id;
@@ -105,7 +106,9 @@ export class Subscription implements Receiver, Subscriber, Waiting {
   }
 
   fail(error: MusterError, receipt: string | null): void {
-    this.#ports.fail(error, receipt, this.id);
+    // Another one may have the id by now.
+    if (!this.#ended) this.#ports.fail(error, receipt, this.id);
+    else if (receipt !== null) this.#ports.fail(error, receipt, null);
   }
 
   pump(): void {
@@ -114,6 +117,7 @@ export class Subscription implements Receiver, Subscriber, Waiting {
 
   /** `forget`: what the broker keeps of a durable subscription, too; it sends the receipt then. */
   end(forget: boolean, receipt: string | null): void {
+    this.#ended = true;
     if (this.#place !== null) this.#hub?.remove(this.#place);
     this.#place = null;
     this.#lane?.close();

@@ -1,7 +1,7 @@
 import { FABRIC_LIMITS, type Frame, type Headers, header } from '@muster/fabric';
 import { ManualClock } from '@muster/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type RawClient, typesOf } from '../support/raw-client.js';
+import { RawClient, typesOf } from '../support/raw-client.js';
 import { RootFixture } from '../support/root-fixture.js';
 
 let given: RootFixture;
@@ -246,6 +246,38 @@ describe('a durable subscription', () => {
       await given.root.forget({ ...KEY, name: 'other' });
       expect(await given.cursors.list('default')).toEqual([]);
     }
+  });
+
+  test('that cannot be deleted now is no reason to end another one that has its id by then', async () => {
+    const client = new RawClient(given.port);
+    await client.connect('default/worker', { headers: [['refusals', 'message']] });
+    await client.subscribe('1', '', DURABLE);
+    await client.subscribe('2', '', [
+      ['durable', 'other'],
+      ['ack', 'client-individual'],
+    ]);
+    given.cursors.failing = true;
+    await publish('one');
+    for (const message of await client.messages(2)) client.send('ACK', [['id', header(message, 'ack') ?? '']]);
+    const unsubscribe: Headers = [
+      ['id', '1'],
+      ['durable', 'd'],
+      ['receipt', 'gone'],
+    ];
+    client.send('UNSUBSCRIBE', unsubscribe);
+    await client.subscribe('1');
+    await client.until(() => client.frames.length > 0);
+    const refusal = await client.next();
+    expect(['code', 'receipt-id', 'refused'].map((name) => header(refusal, name))).toEqual([
+      'store_unavailable',
+      'gone',
+      undefined,
+    ]);
+    given.cursors.failing = false;
+    await publish('two');
+    const subscriptions = (await client.messages(2)).map((message) => header(message, 'subscription'));
+    expect(subscriptions.sort()).toEqual(['1', '2']);
+    client.socket.destroy();
   });
 
   test('that nobody has cannot be deleted', async () => {

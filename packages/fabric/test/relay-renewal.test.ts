@@ -1,3 +1,4 @@
+import { ManualClock, MusterError } from '@muster/wire';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Frame, header } from '../src/stomp/frame.js';
 import type { ScriptedParent } from './relay-support/scripted-parent.js';
@@ -73,6 +74,35 @@ describe('after an outage of upstream', () => {
     await parent.until(() => renewals(parent).length === 350);
     for (const client of clients) await client.barrier();
     expect(renewals(parent)).toHaveLength(350);
+  });
+
+  test('whoever cannot be judged as there is too much to do is judged later', async () => {
+    const root = await realRoot();
+    const clock = new ManualClock();
+    const relay = relayBelow(root.port, { heartBeatMs: 0 }, { clock });
+    const [revoked, other] = [await relay.client('default/revoked'), await relay.client()];
+    const { authority } = root;
+    const renew = authority.renew.bind(authority);
+    let asked = 0;
+    authority.renew = async () => {
+      asked += 1;
+      throw new MusterError('too_busy', { what: 'logins', limit: 1 });
+    };
+    authority.banned.add('default/revoked');
+    authority.revoke({ org: 'default', principal: 'default/relay' });
+    await relay.until(({ upstream }) => upstream.state === 'degraded');
+    clock.advance(60);
+    await root.until(() => asked === 2);
+    for (const client of [revoked, other]) await client.barrier();
+    authority.renew = renew;
+    const { logins } = authority;
+    await root.until(() => {
+      clock.advance(1);
+      return authority.logins === logins + 2;
+    });
+    expect(header(await revoked.error(), 'code')).toBe('event_revoked');
+    await other.barrier();
+    expect(asked).toBe(2);
   });
 
   test('a withdrawal that comes later is for those who were judged again, whatever the root counted before', async () => {

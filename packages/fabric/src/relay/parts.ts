@@ -75,7 +75,7 @@ export function makeParts(settings: RelaySettings, ports: PartsPorts): Parts {
   const report = new Report({ clock, settings, metrics, hub, sessions, upward, passedUp, listeners });
   const renewal = anonymous
     ? null
-    : new Renewal({ sessions: () => sessions.open, ask: (login, grounds) => broker.renew(login, grounds) });
+    : new Renewal({ clock, sessions: () => sessions.open, ask: (login, grounds) => broker.renew(login, grounds) });
   const downward = new Downward({ hub, sessions, logins, renewal, passedUp, log, ignored: () => report.ignored() });
   return { sessions, listeners, logins, passedUp, renewal, upward, downward, report };
 }

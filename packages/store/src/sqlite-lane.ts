@@ -10,7 +10,7 @@ import { ThreadLost } from './sqlite-thread-writer.js';
 import { SqliteTransaction } from './sqlite-transaction.js';
 import type { SqliteWriter } from './sqlite-writer.js';
 import { sqliteText } from './statements.js';
-import type { Statement } from './types.js';
+import type { SqlValue, Statement } from './types.js';
 
 /** After these the same transaction may succeed: the disk, another process or the machine was at fault. */
 const PASSING = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|NOMEM|READONLY|PROTOCOL|INTERRUPT|CORRUPT|NOTADB)/;
@@ -90,14 +90,7 @@ export class SqliteLane implements Lane {
 
   #listed(statement: Statement, rows: Batch[number]['rows']): SqlBatch[number] {
     const { text, columns } = this.#prepare(statement);
-    // What `merge` has made is nobody else's; other bytes may be needed again, should this attempt fail.
-    const own = statement.merge !== undefined;
-    const values = rows.map((row) =>
-      columns.map((column) => {
-        const value = row[column] ?? null;
-        return value instanceof Uint8Array && !own ? new Uint8Array(value) : value;
-      }),
-    );
+    const values = rows.map((row) => columns.map((column) => alone(row[column] ?? null)));
     return { text, rows: values };
   }
 
@@ -109,4 +102,9 @@ export class SqliteLane implements Lane {
     }
     return prepared;
   }
+}
+
+/** Bytes without their neighbours, which would go to the thread with them. */
+function alone(value: SqlValue): SqlValue {
+  return value instanceof Uint8Array && value.byteLength < value.buffer.byteLength ? new Uint8Array(value) : value;
 }

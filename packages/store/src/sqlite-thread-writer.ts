@@ -1,4 +1,4 @@
-import { type Transferable, Worker } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
 import type { SqlBatch, SqlResult } from './sqlite-connection.js';
 import { errorOf, type Reply, type Request, type ThreadSettings } from './sqlite-messages.js';
 import type { SqliteWriter } from './sqlite-writer.js';
@@ -34,7 +34,7 @@ export class ThreadWriter implements SqliteWriter {
   }
 
   async write(batch: SqlBatch): Promise<void> {
-    await this.#ask({ kind: 'write', batch }, memoryOf(batch));
+    await this.#ask({ kind: 'write', batch });
   }
 
   async query(text: string, parameters: readonly unknown[]): Promise<SqlResult> {
@@ -52,10 +52,10 @@ export class ThreadWriter implements SqliteWriter {
     await this.#exited;
   }
 
-  #ask(request: Request, memory: readonly Transferable[] = []): Promise<SqlResult | undefined> {
+  #ask(request: Request): Promise<SqlResult | undefined> {
     return new Promise((resolve, reject) => {
       if (this.#lost !== null) return reject(this.#lost);
-      this.#worker.postMessage(request, memory);
+      this.#worker.postMessage(request);
       this.#waiting.push({ resolve, reject });
       if (this.#waiting.length === 1) this.#worker.ref();
     });
@@ -73,15 +73,4 @@ export class ThreadWriter implements SqliteWriter {
     this.#lost ??= new ThreadLost(`the thread that writes to the database has ended: ${cause.message}`, { cause });
     for (const { reject } of this.#waiting.splice(0)) reject(this.#lost);
   }
-}
-
-/** What need not be copied. */
-function memoryOf(batch: SqlBatch): Transferable[] {
-  const memory = new Set<ArrayBuffer>();
-  for (const { rows } of batch) {
-    for (const row of rows) {
-      for (const value of row) if (value instanceof Uint8Array) memory.add(value.buffer as ArrayBuffer);
-    }
-  }
-  return [...memory];
 }

@@ -2,7 +2,6 @@ import type { SqlBatch, SqliteConnection, SqlResult } from './sqlite-connection.
 
 /** A `SqliteConnection`, wherever it is. What is asked of it happens in that order, one after the other. */
 export interface SqliteWriter {
-  /** @param batch given away: its bytes may be gone afterwards. */
   write(batch: SqlBatch): Promise<void>;
   query(text: string, parameters: readonly unknown[]): Promise<SqlResult>;
   rollback(): Promise<void>;

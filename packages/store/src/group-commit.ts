@@ -100,7 +100,7 @@ export class GroupCommit {
   }
 
   async #close(): Promise<void> {
-    this.#closeBy = this.#options.clock.now() + this.#options.limits.closeMs;
+    this.#closeBy = this.#options.clock.monotonic() + this.#options.limits.closeMs;
     this.#pause.end();
     await this.#running;
     await this.#lane.close();
@@ -146,7 +146,7 @@ export class GroupCommit {
       await new Promise(setImmediate);
       if (!this.#health.ok) {
         if (this.#queue.length === 0 && this.#closing !== null) break;
-        if (this.#options.clock.now() >= this.#closeBy) {
+        if (this.#options.clock.monotonic() >= this.#closeBy) {
           this.#giveUp(this.#health.reason);
           break;
         }
@@ -231,11 +231,11 @@ export class GroupCommit {
     const batch = gather(group.map((part) => part.writes));
     if (batch.length === 0) return { kind: 'stored' };
     const id = ++this.#last;
-    const startedAt = this.#options.clock.now();
+    const startedAt = this.#options.clock.monotonic();
     const outcome = await this.#known(id, await this.#lane.write(id, batch));
     if (outcome.kind === 'stored') {
       const rows = batch.reduce((sum, statement) => sum + statement.rows.length, 0);
-      this.#options.observe({ parts: group.length, rows, durationMs: this.#options.clock.now() - startedAt });
+      this.#options.observe({ parts: group.length, rows, durationMs: this.#options.clock.monotonic() - startedAt });
     }
     return outcome;
   }
@@ -249,7 +249,7 @@ export class GroupCommit {
     while (outcome.kind === 'unknown') {
       this.#unwell(outcome.error);
       this.#interrupted(this.#queue.splice(0), outcome.error);
-      if (this.#options.clock.now() >= this.#closeBy) return { kind: 'failed', error: outcome.error };
+      if (this.#options.clock.monotonic() >= this.#closeBy) return { kind: 'failed', error: outcome.error };
       await this.#pause.wait(this.#closeBy);
       outcome = await this.#lane.outcome(id);
     }

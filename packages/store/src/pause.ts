@@ -14,9 +14,9 @@ export class Pause {
     this.#delay = limits.retryFirstMs;
   }
 
-  /** Waits for the next attempt, but not beyond `until`. */
+  /** Waits for the next attempt, but not beyond `until`, by the monotonic clock. */
   wait(until: number): Promise<void> {
-    const delay = Math.max(0, Math.min(this.#delay, until - this.#clock.now()));
+    const delay = Math.max(0, Math.min(this.#delay, until - this.#clock.monotonic()));
     this.#delay = Math.min(this.#delay * 2, this.#limits.retryMostMs);
     return new Promise((resolve) => {
       const timer = this.#clock.after(delay, () => {

@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { done, large, named } from './rows.js';
 import { passing, type Suite, until } from './suite.js';
 
+const YEAR = 31_536_000_000;
+
 export function outageSuite(suite: Suite): void {
   const { openStore, names, positions, targets } = suite;
   describe('an outage', () => {
@@ -86,6 +88,18 @@ export function outageSuite(suite: Suite): void {
       await expect(kept).rejects.toMatchObject({ code: 'store_unavailable' });
       await suite.harness.heal();
       expect(await positions(await openStore())).toEqual([]);
+    });
+
+    test('is not waited for longer while closing, though somebody sets the clock back', async () => {
+      const store = await openStore();
+      await suite.harness.fail(store);
+      const kept = store.persist([large(1)]);
+      kept.catch(() => undefined);
+      await until(() => !store.health().ok);
+      const closed = store.close();
+      suite.clock.set(-YEAR);
+      await passing(suite.clock, store, closed);
+      await expect(kept).rejects.toMatchObject({ code: 'store_unavailable' });
     });
 
     test('that ends while closing loses nothing', async () => {

@@ -1,18 +1,58 @@
 import { MusterError } from '@muster/wire';
 import { FABRIC_LIMITS } from '../limits.js';
-import { EVENTS_DESTINATION } from '../root/stamp.js';
+import type { Origin } from '../root/event.js';
+import { EVENTS_DESTINATION, restOf } from '../root/stamp.js';
 import type { Publication, Publisher } from '../session/ports.js';
 import { allocate, bytesOf } from '../stomp/bytes.js';
+import { copyInto } from '../stomp/copy.js';
 import { headerLine } from '../stomp/encode.js';
+import type { RawFrame } from '../stomp/raw-frame.js';
+import type { Answer } from './unanswered.js';
 import type { Upstream } from './upstream.js';
 
 /** What became of a publication: confirmed (with the id of a future event), or not published. */
 type Outcome = { readonly scheduled: string | null } | { readonly error: MusterError };
 
-interface Rising {
+/** An event on its way up: what upstream answers to it. */
+class Rising implements Answer {
+  readonly message = true;
   readonly publication: Publication;
-  outcome: Outcome | null;
+  /** Null: it is not known yet. */
+  outcome: Outcome | null = null;
+  readonly #settle: () => void;
+
+  constructor(publication: Publication, settle: () => void) {
+    this.publication = publication;
+    this.#settle = settle;
+  }
+
+  answered(receipt: RawFrame): void {
+    const scheduled = receipt.header('scheduled');
+    this.#end(scheduled === undefined ? CONFIRMED : { scheduled });
+  }
+
+  refused(error: MusterError): void {
+    this.#end({ error });
+  }
+
+  failed(error: MusterError): void {
+    this.#end({ error });
+  }
+
+  #end(outcome: Outcome): void {
+    this.outcome = outcome;
+    this.#settle();
+  }
 }
+
+const CONFIRMED: Outcome = { scheduled: null };
+
+/** How every SEND begins, up to the id of its receipt. */
+const SEND = bytesOf(`SEND\ndestination:${EVENTS_DESTINATION}\nreceipt:`);
+const LF = 10;
+const NOTHING = new Uint8Array(0);
+/** Bytes of a SEND that its event and its publisher's name do not account for: ids, times, lengths. */
+const MOST_BESIDES = SEND.length + 128;
 
 export interface UpwardPorts {
   /** Runs work after this turn of the loop: `setImmediate`. */
@@ -36,6 +76,7 @@ export class Upward {
   #first = 0;
   #bytes = 0;
   #confirmed = 0;
+  #named: { readonly origin: Origin | null; readonly line: Uint8Array } = { origin: null, line: NOTHING };
   readonly #held = new Set<Publisher>();
 
   /** @param anonymous Publishers are not named to upstream. */
@@ -60,7 +101,7 @@ export class Upward {
   }
 
   add(publication: Publication): void {
-    this.#next.push({ publication, outcome: null });
+    this.#next.push(new Rising(publication, this.#settle));
     this.#bytes += sizeOf(publication);
     if (this.#next.length === 1) this.#ports.defer(() => this.#send());
     const { publisher } = publication;
@@ -88,24 +129,12 @@ export class Upward {
   }
 
   #sendUp(upstream: Upstream, rising: readonly Rising[]): void {
-    const receipts = rising.map((one) =>
-      upstream.expect({
-        message: true,
-        answered: (receipt) => this.#answered(one, { scheduled: receipt.header('scheduled') ?? null }),
-        refused: (error) => this.#answered(one, { error }),
-        failed: (error) => this.#answered(one, { error }),
-      }),
-    );
+    const receipts = rising.map((one) => upstream.expect(one));
     upstream.send(this.#frames(rising, receipts));
   }
 
-  #answered(one: Rising, outcome: Outcome): void {
-    one.outcome = outcome;
-    this.#settle();
-  }
-
   /** Answers publishers, as far as all before them are answered. */
-  #settle(): void {
+  readonly #settle = (): void => {
     for (;;) {
       const rising = this.#sent[this.#first];
       if (rising === undefined || rising.outcome === null) break;
@@ -125,40 +154,43 @@ export class Upward {
     const held = [...this.#held];
     this.#held.clear();
     for (const publisher of held) publisher.release();
-  }
+  };
 
   /** SEND frames, in one piece; attributes and bodies are byte for byte what was received (D-4). */
   #frames(rising: readonly Rising[], receipts: readonly string[]): Uint8Array {
-    const heads = rising.map(({ publication }, index) => bytesOf(this.#head(publication, receipts[index] ?? '')));
-    const lengths = rising.map(({ publication: { bodyStart, bodyEnd } }) =>
-      bytesOf(`content-length:${bodyEnd - bodyStart}\n\n`),
-    );
-    let size = 0;
-    rising.forEach(({ publication }, index) => {
-      size += (heads[index]?.length ?? 0) + (lengths[index]?.length ?? 0) + sizeOf(publication) + 1;
-    });
-    const made = allocate(size);
+    let most = 0;
+    for (const { publication } of rising) {
+      most += MOST_BESIDES + this.#behalf(publication).length + sizeOf(publication);
+    }
+    const made = allocate(most);
     let at = 0;
-    const put = (bytes: Uint8Array | undefined) => {
-      if (bytes === undefined) return;
-      made.set(bytes, at);
-      at += bytes.length;
-    };
-    rising.forEach(({ publication: { bytes, linesStart, linesEnd, bodyStart, bodyEnd } }, index) => {
-      put(heads[index]);
-      put(bytes.subarray(linesStart, linesEnd));
-      put(lengths[index]);
-      put(bytes.subarray(bodyStart, bodyEnd));
-      made[at++] = 0;
+    rising.forEach(({ publication }, index) => {
+      const behalf = this.#behalf(publication);
+      const due = publication.atMs === null ? NOTHING : bytesOf(`at:${publication.atMs}\n`);
+      at = copyInto(made, at, SEND, 0, SEND.length);
+      at = putAscii(made, at, receipts[index] ?? '');
+      made[at++] = LF;
+      at = copyInto(made, at, behalf, 0, behalf.length);
+      at = copyInto(made, at, due, 0, due.length);
+      const { bytes, start, end } = restOf(publication);
+      at = copyInto(made, at, bytes, start, end);
     });
-    return made;
+    return made.subarray(0, at);
   }
 
-  #head({ atMs, origin }: Publication, receipt: string): string {
-    const behalf = this.#anonymous ? '' : headerLine('on-behalf', origin.source);
-    const due = atMs === null ? '' : `at:${atMs}\n`;
-    return `SEND\ndestination:${EVENTS_DESTINATION}\nreceipt:${receipt}\n${behalf}${due}`;
+  /** Header line that names the publisher to upstream. Most are the same as the one before. */
+  #behalf({ origin }: Publication): Uint8Array {
+    if (this.#anonymous) return NOTHING;
+    if (origin !== this.#named.origin) {
+      this.#named = { origin, line: bytesOf(headerLine('on-behalf', origin.source)) };
+    }
+    return this.#named.line;
   }
+}
+
+function putAscii(into: Uint8Array, at: number, text: string): number {
+  for (let index = 0; index < text.length; index++) into[at + index] = text.charCodeAt(index);
+  return at + text.length;
 }
 
 /** R-5: a relay that hung up has told its clients that this failed, so it may not be delivered any more. */

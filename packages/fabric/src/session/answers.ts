@@ -1,6 +1,8 @@
 import type { MusterError } from '@muster/wire';
 import type { EventAccess } from '../access.js';
-import { encodeFrame } from '../stomp/encode.js';
+import { bytesOf } from '../stomp/bytes.js';
+import { encodeFrame, headerLine } from '../stomp/encode.js';
+import { escapeHeader } from '../stomp/escape.js';
 import { frame, type Headers, type StompVersion } from '../stomp/frame.js';
 
 export interface Connected {
@@ -28,8 +30,9 @@ export function connectedFrame({ version, server, session, idleMs, access, event
 
 /** @param scheduled Id of a future event; null: it is none. */
 export function receiptFrame(id: string, scheduled: string | null, version: StompVersion): Uint8Array {
-  const headers: Headers = [['receipt-id', id]];
-  return encodeFrame(frame('RECEIPT', scheduled === null ? headers : [...headers, ['scheduled', scheduled]]), version);
+  const more = scheduled === null ? '' : headerLine('scheduled', scheduled, version);
+  // What was asked for in a header has no NUL.
+  return bytesOf(`RECEIPT\nreceipt-id:${escapeHeader(id, version)}\n${more}\n\0`);
 }
 
 /** The last frame of a connection: what was wrong, what to do, and a code for programs. */

@@ -8,12 +8,12 @@ import type { OutFrame } from './chain.js';
 const BLOCK_BYTES = 320 * 1024;
 
 /**
- * Memory in which MESSAGEs are put together, one after the other. What was written stays as it is: when there is no more
+ * Memory in which frames are put together, one after the other. What was written stays as it is: when there is no more
  * room, there is another block.
  */
 export class Block {
   bytes: Uint8Array = EMPTY_BODY;
-  /** Where the next MESSAGE begins, if it fits. */
+  /** Where the next one begins, if it fits. */
   at = 0;
   // The last MESSAGE here: the next one often begins with the same bytes, but for the digits of its position.
   #head: Uint8Array = EMPTY_BODY;
@@ -38,6 +38,13 @@ export class Block {
       this.#opening = opening;
     }
     this.at = copyInto(bytes, start + opening, tail.bytes, tail.start, tail.end);
+    return start;
+  }
+
+  /** A frame of another kind. @returns where it begins. */
+  putFrame(frame: Uint8Array): number {
+    const start = this.#reserve(frame.length);
+    this.at = copyInto(this.bytes, start, frame, 0, frame.length);
     return start;
   }
 

@@ -1,7 +1,7 @@
 import type { Channel } from '../channel.js';
 import type { FabricMetrics } from '../metrics.js';
 import type { Tail } from '../root/stamp.js';
-import { type Link, type OutFrame, single } from './chain.js';
+import type { Link, OutFrame } from './chain.js';
 import type { Flush, Flushed } from './flush.js';
 
 /** Not yet taken by the system: beyond that, whoever can wait does. */
@@ -30,7 +30,7 @@ export class Outlet implements Flushed {
   readonly #waiting = new Set<Waiting>();
   /** The frames of this turn; null: none yet. */
   #link: Link | null = null;
-  /** After them, in the block: MESSAGEs that nobody else gets. It grows with each, as long as they are neighbours. */
+  /** After them, in the block: frames that nobody else gets. It grows with each, as long as they are neighbours. */
   #own: { readonly bytes: Uint8Array; readonly start: number; end: number } | null = null;
   /** Nothing is added any more. */
   #closed = false;
@@ -67,20 +67,25 @@ export class Outlet implements Flushed {
   /** A MESSAGE that nobody else gets. @param head All before the tail. */
   message(head: Uint8Array, tail: Tail): void {
     if (this.#closed) return;
+    this.#put(this.#flush.block.put(head, tail));
+  }
+
+  /** A frame of its own: a RECEIPT, a heart-beat. */
+  send(bytes: Uint8Array): void {
+    if (this.#closed) return;
+    this.#put(this.#flush.block.putFrame(bytes));
+  }
+
+  /** What the block has from there on. */
+  #put(start: number): void {
     this.#join();
     const { block } = this.#flush;
-    const start = block.put(head, tail);
     if (this.#own !== null && this.#own.end === start && this.#own.bytes === block.bytes) this.#own.end = block.at;
     else {
       this.#link = this.#chain();
       this.#own = { bytes: block.bytes, start, end: block.at };
     }
     this.#flush.grown(this.#collected);
-  }
-
-  /** A frame of its own: a RECEIPT, a heart-beat. */
-  send(bytes: Uint8Array): void {
-    this.add(single(bytes));
   }
 
   /** Whether that many bytes may be kept for later. The caller keeps them, and tells with `held`. */

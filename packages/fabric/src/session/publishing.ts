@@ -36,6 +36,8 @@ export class Publishing {
   readonly #rights: PublishRights;
   readonly #origin: Origin;
   readonly #others = new Map<string, Origin>();
+  /** One of them whose name is ASCII without escapes, as on the wire. */
+  #latest: Origin | null = null;
   /** The received bytes being read. */
   #chunk: Uint8Array = EMPTY_BODY;
   readonly #spans = new Spans();
@@ -64,7 +66,7 @@ export class Publishing {
       throw new MusterError('stomp_destination', { command: 'SEND', destination });
     }
     this.#check(raw);
-    const origin = scan.onBehalf < 0 ? this.#origin : this.#other(raw.valueOf(scan.onBehalf));
+    const origin = scan.onBehalf < 0 ? this.#origin : this.#other(raw);
     const receipt = scan.receipt < 0 ? null : raw.valueOf(scan.receipt);
     const atMs = scan.at < 0 ? null : at(raw.valueOf(scan.at));
     if (scan.transaction >= 0) this.#hold(raw, origin, atMs, receipt);
@@ -131,8 +133,11 @@ export class Publishing {
   }
 
   /** Of whom a relay speaks for. */
-  #other(principal: string): Origin {
+  #other(raw: RawFrame): Origin {
+    // Most are of the same client as the one before.
+    if (this.#latest !== null && isValue(raw, scan.onBehalf, this.#latest.source)) return this.#latest;
     const { access } = this.#ports.publisher;
+    const principal = raw.valueOf(scan.onBehalf);
     checkOnBehalf('SEND', principal, access.org, access.relay);
     let origin = this.#others.get(principal);
     if (origin === undefined) {
@@ -140,6 +145,7 @@ export class Publishing {
       origin = originOf(access.org, principal);
       this.#others.set(principal, origin);
     }
+    this.#latest = raw.ascii && !raw.escaped ? origin : null;
     return origin;
   }
 }

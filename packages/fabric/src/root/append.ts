@@ -96,8 +96,8 @@ export class Append {
 
   async #store(batch: readonly Publication[]): Promise<void> {
     if (batch.every(({ atMs, publisher }) => atMs === null && !publisher.gone)) {
-      const appended = await outcome(this.#ports.events.append(batch));
-      for (const publication of batch) this.#answer(publication, appended, null);
+      const appended = await this.#append(batch);
+      for (const publication of batch) this.#answer(publication, appended(publication), null);
     } else await this.#storeMixed(batch);
   }
 
@@ -107,17 +107,30 @@ export class Append {
     const now = wanted.filter(({ atMs }) => atMs === null);
     const later = wanted.filter(({ atMs }) => atMs !== null);
     const [appended, ...scheduled] = await Promise.all([
-      now.length === 0 ? null : outcome(this.#ports.events.append(now)),
+      now.length === 0 ? null : this.#append(now),
       ...later.map((publication) => outcome(this.#ports.schedule.put(publication, publication.atMs ?? 0))),
     ]);
     let next = 0;
     for (const publication of wanted) {
-      if (publication.atMs === null) this.#answer(publication, appended, null);
+      if (publication.atMs === null) this.#answer(publication, appended?.(publication) ?? null, null);
       else {
         const put = scheduled[next++] ?? null;
         this.#answer(publication, put, put?.ok === true ? put.value : null);
       }
     }
+  }
+
+  /** In one commit, but for an organization that went meanwhile: events of the others are stored all the same. */
+  async #append(batch: readonly Publication[]): Promise<(publication: Publication) => Outcome<unknown>> {
+    const { events } = this.#ports;
+    const all = await outcome(events.append(batch));
+    const organizations = all.ok || !isGone(all.error) ? [] : [...new Set(batch.map(({ origin }) => origin.org))];
+    if (organizations.length < 2) return () => all;
+    const apart = new Map<string, Outcome<unknown>>();
+    for (const org of organizations) {
+      apart.set(org, await outcome(events.append(batch.filter(({ origin }) => origin.org === org))));
+    }
+    return ({ origin }) => apart.get(origin.org) ?? all;
   }
 
   #answer(publication: Publication, stored: Outcome<unknown> | null, scheduled: string | null): void {
@@ -138,6 +151,10 @@ export class Append {
     this.#ports.log.error({ err: error }, 'events could not be stored');
     return new MusterError('internal', {}, { cause: error });
   }
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof MusterError && error.code === 'organization_not_found';
 }
 
 type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: unknown };

@@ -57,8 +57,8 @@ export interface EventLog {
   last(): number;
   /**
    * Gives the events positions and a time, and stores them. Resolves when they are durable, after the listeners were told.
-   * All events of one call are in one commit, next to each other and in order. Rejects with `store_unavailable`:
-   * nothing of them is stored, and nobody is told of them.
+   * All events of one call are in one commit, next to each other and in order. Rejects with `store_unavailable`, or
+   * `organization_not_found` when one of theirs is gone: nothing of them is stored, and nobody is told of them.
    */
   append(events: readonly NewEvent[]): Promise<readonly LoggedEvent[]>;
   /**

@@ -1,5 +1,5 @@
 import { header } from '@muster/fabric';
-import { ManualClock } from '@muster/wire';
+import { ManualClock, MusterError } from '@muster/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { typesOf } from '../support/raw-client.js';
 import { RootFixture } from '../support/root-fixture.js';
@@ -134,6 +134,35 @@ describe('receipts', () => {
     expect(client.frames).toEqual([]);
     given.log.letGo();
     await answer;
+  });
+
+  test.each([
+    ['', []],
+    [' with a future one among them', [['at', '2050-01-01T00:00:00Z']] as const],
+  ])('an organization that is gone costs those of others nothing%s', async (_, more) => {
+    const { log } = given;
+    const append = log.append.bind(log);
+    log.append = async (events) => {
+      if (events.some(({ origin }) => origin.org === 'gone')) {
+        throw new MusterError('organization_not_found', { organization: 'gone' });
+      }
+      return append(events);
+    };
+    const [client, left] = [await given.client(), await given.client('gone/client')];
+    await client.subscribe('1');
+    log.hold();
+    client.publish('first');
+    await given.until(() => log.appends.length === 1);
+    // All of these are one append.
+    left.publish('b', [['receipt', 'b']]);
+    client.publish('later', more);
+    client.send('SEND', [EVENTS, ['type', 'a'], ['receipt', 'a']]);
+    await given.until(() => given.root.pending() === 3);
+    log.letGo();
+    const error = await left.error();
+    expect([header(error, 'code'), header(error, 'receipt-id')]).toEqual(['organization_not_found', 'b']);
+    await client.until(() => client.frames.some(({ command }) => command === 'RECEIPT'));
+    expect(typesOf(await client.messages(more.length > 0 ? 2 : 3)).at(-1)).toBe('a');
   });
 
   test('receipts of events come in the order of the events, future ones among them', async () => {

@@ -7,6 +7,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     pool: 'forks',
     maxWorkers: 2,
+    globalSetup: ['scripts/vitest-databases.ts'],
     setupFiles: ['scripts/vitest-seed.ts'],
   },
 });

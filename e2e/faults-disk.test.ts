@@ -17,7 +17,7 @@ let held: HeldCommand;
 
 beforeAll(async () => {
   cluster = await Cluster.start({
-    database: { url: undefined, drop: async () => undefined },
+    database: { url: undefined, release: async () => undefined },
     disk: async (dir) => {
       disk = await SmallDisk.mount(dir, DISK_MIB);
       return disk;

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { createTestDatabase, type TestDatabase } from '../../packages/server/test/support/database.js';
 import { ApiClient } from './api-client.js';
-import { type TestDatabase, testDatabase } from './database.js';
 import { freePorts } from './ports.js';
 import { PushyServer } from './pushy-server.js';
 import { type Exit, killMarked, MARKER, processesMarked, StartedProcess } from './started-process.js';
@@ -115,7 +115,7 @@ export class Cluster extends PushyServer {
     const dir = mkdtempSync(join(tmpdir(), 'muster-e2e-'));
     const marker = randomBytes(8).toString('hex');
     const ports = await freePorts(4);
-    const database = options.database ?? (await testDatabase());
+    const database = options.database ?? (await createTestDatabase());
     const data = join(dir, 'server');
     const disk = (await options.disk?.(data)) ?? { through: [], dir: data, seen: data };
     const cluster = new Cluster({ dir, marker, ports, database, disk }, options);
@@ -271,7 +271,7 @@ export class Cluster extends PushyServer {
   async stop(): Promise<void> {
     killMarked(this.marker, this.dir);
     await Promise.all([this.server.exited, ...[...this.agents.values()].map((agent) => agent.exited)]);
-    await this.#database.drop();
+    await this.#database.release();
     rmSync(this.dir, { recursive: true, force: true });
   }
 }

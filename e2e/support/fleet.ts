@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig, type RunningServer, startServer } from '@muster/server';
+import { createTestDatabase, type TestDatabase } from '../../packages/server/test/support/database.js';
 import { ApiClient } from './api-client.js';
 import { Chef2Node, type Chef2Options } from './chef2-client.js';
-import { type TestDatabase, testDatabase } from './database.js';
 import { expectDone, sharedKey } from './personas.js';
 import { freePorts } from './ports.js';
 import { PushyServer } from './pushy-server.js';
@@ -34,7 +34,7 @@ export class Fleet extends PushyServer {
   /** `flags` as on the command line, without the dashes. */
   static async start(flags: Readonly<Record<string, string>> = {}): Promise<Fleet> {
     const dir = mkdtempSync(join(tmpdir(), 'muster-fleet-'));
-    const database = await testDatabase();
+    const database = await createTestDatabase();
     const [http, heartbeat, command] = await freePorts(3);
     const fleet = new Fleet(dir, database, {
       'data-dir': dir,
@@ -120,7 +120,7 @@ export class Fleet extends PushyServer {
   async stop(): Promise<void> {
     this.stopNodes();
     await this.#server?.stop();
-    await this.#database.drop();
+    await this.#database.release();
     rmSync(this.dir, { recursive: true, force: true });
   }
 }

@@ -4,7 +4,7 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import pg from 'pg';
-import type { TestDatabase } from './database.js';
+import type { TestDatabase } from '../../packages/server/test/support/database.js';
 import { freePorts } from './ports.js';
 import { until } from './until.js';
 
@@ -109,7 +109,7 @@ export class PrivatePostgres implements TestDatabase {
     return ended.length;
   }
 
-  async drop(): Promise<void> {
+  async release(): Promise<void> {
     await this.stop('SIGQUIT');
     rmSync(this.#dir, { recursive: true, force: true });
   }

@@ -17,7 +17,6 @@ import {
   systemClock,
 } from '@muster/wire';
 import { Value } from 'typebox/value';
-import { afterAll } from 'vitest';
 import type { Identity, Organization } from '../src/auth/types.js';
 import { type ServerConfig, ServerConfigSchema } from '../src/config/schema.js';
 import type { Recorder } from '../src/events/recorder.js';
@@ -137,22 +136,11 @@ export interface TestData {
   readonly store: Store;
   /** The store of the next server process on the same data. */
   reopen(): Promise<TestData>;
-  /** Leaves it, emptied, to the next test. */
-  release(): Promise<void>;
-  /** Closes and deletes. */
-  drop(): Promise<void>;
+  close(): Promise<void>;
 }
-
-/** Databases of tests that are over. Making one takes longer than most tests, so the next test takes it. */
-const spare: TestData[] = [];
-afterAll(async () => {
-  for (const data of spare.splice(0)) await data.drop();
-});
 
 /** A database with one organization and nothing else: SQLite, or PostgreSQL when the suite runs on it. */
 export async function createTestData(): Promise<TestData> {
-  const used = spare.pop();
-  if (used !== undefined) return used;
   const directory = await mkdtemp(join(tmpdir(), 'muster-nodes-'));
   const database = await createTestDatabase();
   const data = await openTestData(directory, database);
@@ -171,25 +159,18 @@ async function openTestData(directory: string, database: TestDatabase): Promise<
     url === undefined ? { kind: 'sqlite', path: join(directory, 'muster.db') } : { kind: 'postgres', url },
     { clock: systemClock },
   );
-  const data: TestData = {
+  return {
     store,
     async reopen() {
       await store.close();
       return openTestData(directory, database);
     },
-    async release() {
-      await store.transact(async (trx) => {
-        for (const table of ['nodes', 'event_log'] as const) await trx.deleteFrom(table).execute();
-      });
-      spare.push(data);
-    },
-    async drop() {
+    async close() {
       await store.close();
-      await database.drop();
+      await database.release();
       await rm(directory, { recursive: true });
     },
   };
-  return data;
 }
 
 export async function startNodes(options: FixtureOptions = {}): Promise<Fixture> {
@@ -248,7 +229,7 @@ export async function startNodes(options: FixtureOptions = {}): Promise<Fixture>
     },
     async close() {
       await nodes.stop();
-      await data.release();
+      await data.close();
     },
   };
   return fixture;

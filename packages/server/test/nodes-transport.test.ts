@@ -34,7 +34,7 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const agent of agents.splice(0)) agent.close();
   await nodes.stop();
-  await data.release();
+  await data.close();
 });
 
 async function startNodes(listen: { command?: string; spec1?: boolean } = {}): Promise<Nodes> {

@@ -4,21 +4,55 @@ import pg from 'pg';
 export interface TestDatabase {
   /** Undefined: SQLite in the server's data directory. */
   readonly url: string | undefined;
-  drop(): Promise<void>;
+  /** Whoever used it is done. */
+  release(): Promise<void>;
 }
+
+/** Databases that nobody uses. Making one takes longer than most tests, so that the next test gets it, emptied. */
+const spare: string[] = [];
 
 /** A database of its own for each server under test, when MUSTER_TEST_DATABASE_URL names a PostgreSQL. */
 export async function createTestDatabase(): Promise<TestDatabase> {
-  const base = process.env.MUSTER_TEST_DATABASE_URL;
-  if (base === undefined) return { url: undefined, drop: async () => undefined };
-  const name = `muster_server_${randomBytes(6).toString('hex')}`;
-  await administer(base, `create database ${name}`);
-  const own = new URL(base);
-  own.pathname = name;
-  return { url: own.href, drop: () => administer(base, `drop database ${name} with (force)`) };
+  const server = process.env.MUSTER_TEST_DATABASE_URL;
+  if (server === undefined) return { url: undefined, release: async () => undefined };
+  const url = spare.pop() ?? (await create(server));
+  return {
+    url,
+    async release() {
+      await run(url, EMPTY);
+      spare.push(url);
+    },
+  };
 }
 
-async function administer(url: string, command: string): Promise<void> {
+async function create(server: string): Promise<string> {
+  const prefix = process.env.MUSTER_TEST_DATABASE_PREFIX;
+  if (prefix === undefined) throw new Error('scripts/vitest-databases.ts must run before the tests');
+  const name = prefix + randomBytes(6).toString('hex');
+  await run(server, `create database ${name}`);
+  const url = new URL(server);
+  url.pathname = name;
+  return url.href;
+}
+
+/** Everything but the schema, once the last session has ended: that of a server that was killed may still be storing. */
+const EMPTY = `
+  set statement_timeout = '30s';
+  do $$
+  declare
+    made text;
+  begin
+    while exists (select from pg_stat_activity
+        where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()) loop
+      perform pg_sleep(0.005), pg_stat_clear_snapshot();
+    end loop;
+    for made in select tablename from pg_tables where schemaname = 'public' and tablename <> 'schema_version' loop
+      execute format('delete from %I', made);
+    end loop;
+    perform setval(format('%I', sequencename)::regclass, 1, false) from pg_sequences where schemaname = 'public';
+  end $$`;
+
+async function run(url: string, command: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type CommitReport, open, type Store } from '@muster/store';
 import { ManualClock } from '@muster/wire';
-import pg from 'pg';
 import type { PushEvent, PushEventName } from '../../src/push/ports.js';
 import type { JobNodeRow, JobRow } from '../../src/push/repository.js';
 import type { JobSpec } from '../../src/push/types.js';
+import { createTestDatabase } from './database.js';
 
 /** Rows of push jobs, and a store to keep them in: PostgreSQL when MUSTER_TEST_DATABASE_URL is set, else SQLite. */
 
@@ -23,39 +23,21 @@ export interface TestStore {
 
 export async function openTestStore(observe: (report: CommitReport) => void = () => {}): Promise<TestStore> {
   const clock = new ManualClock();
-  const url = process.env.MUSTER_TEST_DATABASE_URL;
-  if (url === undefined) {
-    const directory = mkdtempSync(join(tmpdir(), 'muster-push-'));
-    const store = await open({ kind: 'sqlite', path: join(directory, 'muster.db') }, { clock, observe });
-    return {
-      store,
-      clock,
-      close: async () => {
-        await store.close();
-        rmSync(directory, { recursive: true });
-      },
-    };
-  }
-  const name = `muster_push_${process.pid}_${Date.now()}`;
-  await administer(url, `create database ${name}`);
-  const own = new URL(url);
-  own.pathname = name;
-  const store = await open({ kind: 'postgres', url: own.href }, { clock, observe });
+  const directory = mkdtempSync(join(tmpdir(), 'muster-push-'));
+  const { url, release } = await createTestDatabase();
+  const store = await open(
+    url === undefined ? { kind: 'sqlite', path: join(directory, 'muster.db') } : { kind: 'postgres', url },
+    { clock, observe },
+  );
   return {
     store,
     clock,
     close: async () => {
       await store.close();
-      await administer(url, `drop database ${name} with (force)`);
+      await release();
+      rmSync(directory, { recursive: true });
     },
   };
-}
-
-async function administer(url: string, command: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  await client.query(command);
-  await client.end();
 }
 
 export const SPEC: JobSpec = {

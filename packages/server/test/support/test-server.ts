@@ -48,7 +48,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   });
   const start = () => startServer(config, { checkAnswers: true, print: (line) => lines.push(line), ...rest });
   let running = await start().catch(async (error: unknown) => {
-    await database.drop();
+    await database.release();
     rmSync(dataDir, { recursive: true, force: true });
     throw error;
   });
@@ -76,7 +76,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     },
     async stop() {
       await running.stop();
-      await database.drop();
+      await database.release();
       rmSync(dataDir, { recursive: true, force: true });
     },
   };

@@ -13,6 +13,7 @@ let authority: EventAuthority;
 let nonces: StoredNonces;
 let outcomes: string[];
 let revoked: Revoked[];
+const failures: unknown[] = [];
 
 beforeEach(async () => {
   directory = await openDirectory();
@@ -24,7 +25,7 @@ beforeEach(async () => {
 /** As a server does, also when it is started again. */
 async function start(): Promise<void> {
   const { auth, clock, store } = directory;
-  nonces = new StoredNonces(store, clock);
+  nonces = new StoredNonces(store, clock, (error) => failures.push(error));
   await nonces.load();
   authority = new EventAuthority({
     repository: auth.repository,
@@ -39,7 +40,9 @@ async function start(): Promise<void> {
 
 afterEach(async () => {
   authority.stop();
+  await nonces.stop();
   await directory.close();
+  expect(failures.splice(0)).toEqual([]);
 });
 
 const FROM = { remote: '192.0.2.1:5000' };
@@ -181,10 +184,30 @@ describe('a signed login', () => {
     await directory.addClient('node', 'web1');
     const stored = async () => (await directory.store.read.selectFrom('event_nonces').selectAll().execute()).length;
     for (let n = 0; n < 3; n++) await login('default/web1', signed('default/web1'));
+    directory.clock.advance(LIMITS.loginSkewMs - 1);
+    await nonces.prune();
     expect(await stored()).toBe(3);
-    directory.clock.advance(LIMITS.loginSkewMs);
+    directory.clock.advance(1);
+    await nonces.prune();
+    expect(await stored()).toBe(0);
+  });
+
+  it('does not wait while old ones are deleted', async () => {
+    await directory.addClient('node', 'web1');
+    let fail = (_: Error) => {};
+    const deleting = vi.spyOn(directory.store, 'transact').mockImplementation(
+      () =>
+        new Promise((_, reject) => {
+          fail = reject;
+        }),
+    );
+    nonces.start();
+    directory.clock.advance(EVENT_LIMITS.pruneNoncesMs);
+    expect(deleting).toHaveBeenCalledTimes(1);
     await login('default/web1', signed('default/web1'));
-    expect(await stored()).toBe(1);
+    fail(new Error('the disk is full'));
+    await vi.waitFor(() => expect(failures.splice(0)).toEqual([new Error('the disk is full')]));
+    deleting.mockRestore();
   });
 
   it('is still good once when it has been forgotten: it is too old by then', async () => {

@@ -65,7 +65,9 @@ export function createEventFabric(deps: EventFabricDeps): EventFabric {
   const { stomp, events: settings } = config;
   const organization = (name: string) => repository.organization(name);
   const logins = metrics.counter('muster_event_logins_total', 'Logins to the event fabric', ['outcome']);
-  const nonces = new StoredNonces(store, clock);
+  const nonces = new StoredNonces(store, clock, (error) =>
+    logger.warn({ err: error }, 'nonces of old logins could not be deleted'),
+  );
   const authority = new EventAuthority({
     repository,
     audit,
@@ -136,13 +138,14 @@ export function createEventFabric(deps: EventFabricDeps): EventFabric {
         root.accept,
       );
       schedule.start();
+      nonces.start();
       return listener.url;
     },
     organizationRemoved: (orgId) => schedule.forget(orgId),
     async stop() {
       stopping = true;
       await listener?.close();
-      await schedule.stop();
+      await Promise.all([schedule.stop(), nonces.stop()]);
       try {
         await root.stop();
       } finally {

@@ -1,5 +1,6 @@
 import { type Store, upsert } from '@muster/store';
 import type { Clock } from '@muster/wire';
+import { Upkeep } from '../upkeep.js';
 import { EVENT_LIMITS } from './limits.js';
 import { Nonces } from './nonces.js';
 
@@ -16,12 +17,13 @@ export class StoredNonces {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #nonces = new Nonces({ perPrincipal: EVENT_LIMITS.noncesPerPrincipal, all: EVENT_LIMITS.nonces });
-  #prunedMs: number;
+  readonly #upkeep: Upkeep;
 
-  constructor(store: Store, clock: Clock) {
+  /** @param failed What is too old could not be deleted; it is tried again. */
+  constructor(store: Store, clock: Clock, failed: (error: unknown) => void) {
     this.#store = store;
     this.#clock = clock;
-    this.#prunedMs = clock.monotonic();
+    this.#upkeep = new Upkeep({ clock, pauseMs: EVENT_LIMITS.pruneNoncesMs, round: () => this.prune(), failed });
   }
 
   /** Reads what was used before this server started. Before anybody logs in. */
@@ -34,6 +36,15 @@ export class StoredNonces {
     for (const { principal_id: principalId, nonce, ends } of rows) this.#nonces.remember(principalId, nonce, ends);
   }
 
+  /** Deletes what is too old, from now on. */
+  start(): void {
+    this.#upkeep.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#upkeep.stop();
+  }
+
   /**
    * Resolves with true when it is stored that it is used, false when it was used before.
    * Rejects with `store_unavailable`, or `too_busy` when there are too many to remember.
@@ -42,17 +53,13 @@ export class StoredNonces {
     // Before anything is waited for: two may come at the same time.
     if (!this.#nonces.use(principalId, nonce, ends, this.#clock.now())) return false;
     await this.#store.commit([saveNonce({ principal_id: principalId, nonce, ends })]);
-    await this.#prune();
     return true;
   }
 
-  /** What has ended is of no use any more; some at a time. */
-  async #prune(): Promise<void> {
-    const nowMs = this.#clock.monotonic();
-    if (nowMs - this.#prunedMs < EVENT_LIMITS.pruneNoncesMs) return;
-    this.#prunedMs = nowMs;
+  /** What has ended is of no use any more; some at a time. @throws MusterError `store_unavailable` */
+  async prune(): Promise<void> {
     const ended = this.#clock.now();
-    for (let rows: number = EVENT_LIMITS.rows; rows === EVENT_LIMITS.rows; ) {
+    for (let rows: number = EVENT_LIMITS.rows; rows >= EVENT_LIMITS.rows && !this.#upkeep.stopped; ) {
       const deleted = await this.#store.transact((trx) =>
         trx
           .deleteFrom('event_nonces')

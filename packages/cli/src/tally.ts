@@ -22,6 +22,15 @@ const AFTER_RUN: Readonly<Record<string, JobNodeStatus>> = {
   aborted: 'aborted',
 };
 
+/** Of a job that goes on, in order. */
+const PHASES: readonly string[] = ['new', 'voting', 'running'];
+
+/** How far a node is; it never goes back. */
+function rank(status: JobNodeStatus): number {
+  if (hasEnded(status)) return 3;
+  return ['new', 'ready', 'running'].indexOf(status);
+}
+
 /**
  * Where the nodes of a job stand, followed through its event feed. Every event costs the same, so it serves ten nodes
  * and ten thousand.
@@ -67,14 +76,14 @@ export class Tally {
     const data = fields(event.data);
     switch (event.name) {
       case 'start':
-        this.#status = 'voting';
+        this.#reach('voting');
         if (typeof data.node_count === 'number') this.#total = data.node_count;
         return;
       case 'quorum_vote':
         this.#move(data.node, AFTER_VOTE[String(data.status)]);
         return;
       case 'quorum_succeeded':
-        this.#status = 'running';
+        this.#reach('running');
         return;
       case 'run_start':
         this.#move(data.node, 'running');
@@ -88,12 +97,17 @@ export class Tally {
     }
   }
 
+  /** A feed begins with what has been: it does not turn the job back. */
+  #reach(status: string): void {
+    const before = PHASES.indexOf(this.#status);
+    if (before >= 0 && before < PHASES.indexOf(status)) this.#status = status;
+  }
+
+  /** A finished node that goes down is mentioned again (sheet §6.2) but keeps its status. */
   #move(node: unknown, status: JobNodeStatus | undefined): void {
     if (typeof node !== 'string' || status === undefined) return;
     const before = this.#nodes.get(node);
-    // A finished node that goes down is mentioned again (sheet §6.2) but keeps its status.
-    if (before !== undefined && hasEnded(before)) return;
-    this.#set(node, status);
+    if (before === undefined || rank(status) > rank(before)) this.#set(node, status);
   }
 
   #set(node: string, status: JobNodeStatus): void {

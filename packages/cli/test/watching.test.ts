@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { run } from '../src/run.js';
 import { type Answer, type ApiServer, apiServer, json, type Received } from './support/api-server.js';
@@ -72,11 +73,15 @@ class ScriptedJob {
 
 async function watching(
   job: ScriptedJob,
-  options: { readonly terminal?: boolean; readonly argv?: readonly string[] } = {},
+  options: { readonly terminal?: boolean; readonly argv?: readonly string[]; readonly now?: () => number } = {},
 ): Promise<{ readonly world: TestWorld; readonly exit: Promise<number> }> {
   server = await apiServer(job.routes);
   const env = { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' };
-  const world = testWorld({ env, terminal: options.terminal === true });
+  const world = testWorld({
+    env,
+    terminal: options.terminal === true,
+    ...(options.now !== undefined && { now: options.now }),
+  });
   const exit = run(options.argv ?? ['push', 'watch', 'J'], world);
   await job.when(() => job.readers.length === 1);
   return { world, exit };
@@ -120,6 +125,27 @@ test('a broken stream is opened again after the last event, and no event is told
   expect(lines.map(({ id }) => id)).toEqual(['job-1', 'job-2', 'job-3']);
 });
 
+test('what the feed repeats of the past does not turn the status back', async () => {
+  const job = new ScriptedJob();
+  const { world, exit } = await watching(job);
+  job.send(0, 1, 'start', { node_count: 2 });
+  job.send(0, 2, 'quorum_vote', { node: 'a', status: 'success' });
+  job.send(0, 3, 'quorum_succeeded', {});
+  job.end('complete', { succeeded: ['a', 'b'] });
+  job.send(0, 4, 'job_complete', { status: 'complete' });
+  expect(await exit).toBe(0);
+  expect(world.err()).toBe('running: 0 of 2 nodes done\ncomplete: 2 of 2 nodes done\n');
+});
+
+test('the last line counts nodes that were never started, though no event tells of them', async () => {
+  const job = new ScriptedJob();
+  const { world, exit } = await watching(job);
+  job.end('quorum_failed', { was_ready: ['a'], nacked: ['b'] });
+  job.send(0, 1, 'job_complete', { status: 'quorum_failed' });
+  expect(await exit).toBe(1);
+  expect(world.err()).toBe('running: 0 of 2 nodes done\nquorum_failed: 2 of 2 nodes done\n');
+});
+
 test('sheet §7.10: a job that crashed ends without an event, and watching ends too', async () => {
   const job = new ScriptedJob();
   const { exit } = await watching(job);
@@ -130,14 +156,19 @@ test('sheet §7.10: a job that crashed ends without an event, and watching ends 
 
 test('Ctrl-C at a terminal asks; yes aborts, and watching goes on to the end', async () => {
   const job = new ScriptedJob();
-  const { world, exit } = await watching(job, { terminal: true });
+  let time = 0;
+  // Each look at the clock is a second later, so that the status is drawn each time.
+  const { world, exit } = await watching(job, { terminal: true, now: () => (time += 1000) });
   world.signal('SIGINT');
   expect(world.err()).toContain('Abort job J?');
   world.type('y\n');
   await job.when(() => job.aborted === 1);
+  while (!world.err().includes('aborting')) await nextTurn();
   job.end('aborted', { aborted: ['a', 'b'] });
   job.send(0, 7, 'job_complete', { status: 'aborted' });
   expect(await exit).toBe(1);
+  // In a line of its own, not behind the status.
+  expect(world.err()).toContain('\u001b[2Kaborting\n');
 });
 
 test('Ctrl-C at a terminal asks; no changes nothing', async () => {

@@ -51,11 +51,14 @@ export async function watchJob(
     for await (const event of events) {
       tally.apply(event);
       onEvent(event);
-      line.update();
       if (event.name === 'job_complete' || event.name === 'summary') break;
+      line.update();
     }
     if (leaving.signal.aborted) return { kind: 'left', exit: interrupts.exit };
-    return { kind: 'ended', job: await settled(call, id) };
+    const job = await settled(call, id);
+    // No event tells of nodes that were never started.
+    if (job.nodes !== undefined) tally.load(job);
+    return { kind: 'ended', job };
   } finally {
     interrupts.stop();
     line.done();
@@ -110,8 +113,10 @@ class Interrupts {
     if (!yes || this.#leaving.signal.aborted) return;
     try {
       await abortJob(this.#call, this.#id);
+      this.#line.clear();
       this.#call.out.note('aborting');
     } catch (error) {
+      this.#line.clear();
       this.#call.out.note(`could not abort: ${error instanceof Error ? error.message : String(error)}`);
     }
   }

@@ -95,7 +95,7 @@ export async function* followFeed(client: Client, path: string, options: FollowO
         reachedAt = options.now();
         yield event;
       }
-      if (!(await options.again())) return;
+      if (options.signal.aborted || !(await options.again())) return;
       reachedAt = options.now();
     } catch (error) {
       if (options.signal.aborted) return;
@@ -122,10 +122,20 @@ async function* readFeed(
   const headers = lastId === null ? {} : { 'last-event-id': lastId };
   const response = await client.send('GET', path, { accept: 'text/event-stream', headers, signal, endless: true });
   opened();
-  const parser = new EventParser();
-  const decoder = new TextDecoder();
-  for await (const chunk of response.body ?? []) {
-    yield* parser.push(decoder.decode(chunk, { stream: true }));
+  const reader = response.body?.getReader();
+  if (reader === undefined) return;
+  // Once fetch has answered it holds its signal weakly: after a garbage collection an abort no longer ends the body.
+  const leave = () => void reader.cancel().catch(() => {});
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    const parser = new EventParser();
+    const decoder = new TextDecoder();
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      yield* parser.push(decoder.decode(next.value, { stream: true }));
+    }
+    if (!signal.aborted) yield* parser.end();
+  } finally {
+    signal.removeEventListener('abort', leave);
+    leave();
   }
-  yield* parser.end();
 }

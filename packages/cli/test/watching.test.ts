@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, expect, test } from 'vitest';
 import { run } from '../src/run.js';
 import { type Answer, type ApiServer, apiServer, json, type Received } from './support/api-server.js';
@@ -7,6 +9,9 @@ import { type TestWorld, testWorld } from './support/world.js';
 
 const JOB = '/organizations/o/pushy/jobs/J';
 const FEED = '/organizations/o/pushy/job_status_feed/J';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 let server: ApiServer | undefined;
 afterEach(() => server?.close());
@@ -200,6 +205,19 @@ test('without a terminal Ctrl-C asks nothing and leaves the job running', async 
   expect(await exit).toBe(143);
   expect(world.err()).not.toContain('Abort job');
   expect(job.aborted).toBe(0);
+});
+
+test('leaving needs nothing of the feed, also after a garbage collection', async () => {
+  const job = new ScriptedJob();
+  const { world, exit } = await watching(job, { argv: ['push', 'watch', 'J', '--json'] });
+  job.send(0, 1, 'run_start', { node: 'a' });
+  while (!world.out().includes('job-1')) await nextTurn();
+  for (let round = 0; round < 3; round++) {
+    collectGarbage();
+    await nextTurn();
+  }
+  world.signal('SIGINT');
+  expect(await exit).toBe(130);
 });
 
 test('a feed that is refused is an error, not a reason to try for ever', async () => {

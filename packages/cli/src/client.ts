@@ -131,8 +131,13 @@ export class Client {
   }
 }
 
-/** A path of percent-encoded parts. */
+/**
+ * A path of percent-encoded parts. URLs drop empty parts, `.` and `..`, so that the request would be about something else.
+ * @throws MusterError `usage`
+ */
 export function pathOf(...parts: readonly string[]): string {
+  const wrong = parts.find((part) => /^\.{0,2}$/.test(part));
+  if (wrong !== undefined) throw new MusterError('usage', { reason: `'${wrong}' is not a name` });
   return parts.map((part) => `/${encodeURIComponent(part)}`).join('');
 }
 

@@ -40,6 +40,11 @@ test('requests are signed with Chef API signing 1.3 over path and body', async (
   expect(verifyRequest(signed, request, pair.publicKey)).toBe(true);
 });
 
+test.each(['', '.', '..'])('%j names nothing: a URL would drop it and mean something else', async (name) => {
+  const client = await clientOf({});
+  expect(() => client.inOrg('nodes', name)).toThrow(`'${name}' is not a name`);
+});
+
 test('with a token nothing is signed', async () => {
   const client = await clientOf({ 'GET /x': json({}) });
   await client.get('/x');

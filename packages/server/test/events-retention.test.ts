@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createEvents, type Events } from '../src/events/index.js';
 import { LOG_LIMITS } from '../src/events/log-limits.js';
 import { saveJob } from '../src/push/repository.js';
@@ -138,6 +138,26 @@ test('a reader learns what goes while it reads', async () => {
   meanwhile = () => events.retention.prune();
   const page = await events.log.read(0, ORG.name, { events: 10, bytes: 1000 });
   expect([page.prunedThrough, page.events.map(({ position }) => position)]).toEqual([1, [2]]);
+});
+
+test('readers are told of nothing that stayed, as it could not be deleted', async () => {
+  await tell('old');
+  given.clock.advance(DAY + 1);
+  const transact = vi.spyOn(given.store, 'transact').mockImplementationOnce((work) =>
+    given.store.transact(async (trx) => {
+      await work(trx);
+      throw new Error('the disk is full');
+    }),
+  );
+  await expect(events.retention.prune()).rejects.toThrow('the disk is full');
+  transact.mockRestore();
+  const page = await events.log.read(0, ORG.name, { events: 10, bytes: 1000 });
+  expect([page.events.length, page.prunedThrough]).toEqual([1, 0]);
+  await events.retention.prune();
+  expect(await events.log.read(0, ORG.name, { events: 10, bytes: 1000 })).toMatchObject({
+    events: [],
+    prunedThrough: 1,
+  });
 });
 
 test('positions go on after everything was pruned, and the server restarted', async () => {

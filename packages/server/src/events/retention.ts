@@ -85,7 +85,8 @@ export class Retention {
   /** The oldest rows whose events are all from before `before`, until so many bytes are gone. */
   async #delete(before: number, excess: number): Promise<Pruned> {
     const { store, recorder } = this.#deps;
-    const pruned = await store.transact(async (trx) => {
+    const known = this.#prunedThrough;
+    const deleting = store.transact(async (trx) => {
       const rows = await oldestRows(trx, before, Math.min(excess, LOG_LIMITS.pruneBytes));
       if (rows.length === 0) return { rows: 0, bytes: 0 };
       const firsts = rows.map(({ first }) => first);
@@ -100,6 +101,11 @@ export class Retention {
         .onConflict((conflict) => conflict.column('name').doUpdateSet({ position: through }))
         .execute();
       return { rows: rows.length, bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0) };
+    });
+    const pruned = await deleting.catch((error: unknown) => {
+      // Nothing is gone.
+      this.#prunedThrough = known;
+      throw error;
     });
     this.#counted -= pruned.bytes;
     return pruned;

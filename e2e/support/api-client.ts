@@ -1,3 +1,4 @@
+import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { type SigningVersion, signedHeaders } from './chef-signing.js';
 
@@ -29,11 +30,13 @@ export class ApiClient {
   readonly url: string;
   readonly persona: Persona;
   readonly org: string;
+  readonly #key: KeyObject;
 
   constructor(url: string, persona: Persona, org = 'default') {
     this.url = url;
     this.persona = persona;
     this.org = org;
+    this.#key = createPrivateKey(persona.privateKey);
   }
 
   as(persona: Persona): ApiClient {
@@ -54,7 +57,7 @@ export class ApiClient {
         path,
         body,
         userId: this.persona.name,
-        privateKey: this.persona.privateKey,
+        privateKey: this.#key,
         ...(options.version === undefined ? {} : { version: options.version }),
       }),
       ...options.headers,

@@ -1,4 +1,4 @@
-import { constants, createHash, createSign, privateEncrypt } from 'node:crypto';
+import { constants, createHash, createSign, type KeyObject, privateEncrypt } from 'node:crypto';
 
 /**
  * Chef API request signing, written from the reference sheet §1 alone, so that the product's own signing is tested
@@ -12,7 +12,7 @@ export interface UnsignedRequest {
   readonly path: string;
   readonly body: string | Uint8Array;
   readonly userId: string;
-  readonly privateKey: string;
+  readonly privateKey: string | KeyObject;
   readonly version?: SigningVersion;
   /** Milliseconds; now when absent. */
   readonly now?: number;

@@ -1,6 +1,9 @@
 /** Longest a test waits for a condition before it fails with what it was waiting for. */
 const PATIENCE_MS = 20_000;
-const LOOK_EVERY_MS = 20;
+/** Between two looks: often at first, for most conditions hold at once; then less, for looking costs what is looked at. */
+const FIRST_PAUSE_MS = 10;
+const LONGEST_PAUSE_MS = 50;
+const LONGER = 1.3;
 
 /**
  * Looks until `probe` gives something other than undefined, null or false, and returns that. A condition, never a
@@ -13,7 +16,7 @@ export async function until<T>(
 ): Promise<Exclude<T, undefined | null | false>> {
   const end = Date.now() + patienceMs;
   let seen: unknown;
-  for (;;) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * LONGER)) {
     try {
       const value = await probe();
       if (value !== undefined && value !== null && value !== false)
@@ -23,6 +26,6 @@ export async function until<T>(
       seen = error;
     }
     if (Date.now() > end) throw new Error(`waited ${patienceMs} ms for ${what}; last: ${String(seen)}`);
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

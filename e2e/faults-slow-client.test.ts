@@ -91,7 +91,10 @@ test(`${FEED_READERS} readers of a job's feed that do not read: the job and othe
   const request = getRequest(`pushy/job_status_feed/${id}`, 'text/event-stream');
   const clients = Array.from({ length: FEED_READERS }, () => new StalledClient(request));
   expect((await cluster.jobEnds(id)).nodes.succeeded?.length).toBe(NODES);
-  const events = (await feed.whole()).length;
+  const told = await feed.whole();
+  expect(told.at(-1)?.event).toBe('job_complete');
+  expect(told.map(({ id }) => id)).toEqual(told.map((_, index) => `job-${index + 1}`));
+  const events = told.length;
   expect(events).toBeGreaterThan(3 * NODES);
   const growth = peakMib(cluster.server.pid) - before;
   console.log(JSON.stringify({ readers: FEED_READERS, events, growth_mib: growth }));

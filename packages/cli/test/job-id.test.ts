@@ -63,6 +63,12 @@ test('a whole id is not looked up', async () => {
   expect(received.map(({ path }) => path).filter((path) => path.includes('lookup'))).toEqual([]);
 });
 
+test('fewer than four digits are not asked for', async () => {
+  const { code, world, received } = await push(['status', '3f2']);
+  expect([code, received]).toEqual([2, []]);
+  expect(world.err()).toContain("'3f2' is too short: type at least 4 digits of the id");
+});
+
 test('digits that no id begins with are not found', async () => {
   const { code, world } = await push(['abort', '3f2a'], []);
   expect([code, world.err()]).toEqual([

@@ -10,19 +10,26 @@ const MOST_SHOWN = 5;
 const COMMAND_CHARACTERS = 60;
 /** What may be the beginning of an id. Anything else is the whole id, or none, as the server will say. */
 const BEGINNING = /^[0-9a-f]{1,31}$/;
+const LEAST_DIGITS = 4;
 
 /** Says in --help how the job may be named. */
 export function takesJob(command: Command): void {
   const [job] = command.registeredArguments;
-  if (job !== undefined) job.description = 'id of the job, or at least 4 digits that only its id begins with';
+  if (job !== undefined)
+    job.description = `id of the job, or at least ${LEAST_DIGITS} digits that only its id begins with`;
 }
 
 /**
  * The whole id of the job that somebody means.
- * @throws MusterError `not_found`, `ambiguous_job`
+ * @throws MusterError `usage`, `not_found`, `ambiguous_job`
  */
 export async function jobId(call: Call<object>, typed: string): Promise<string> {
   if (!BEGINNING.test(typed)) return typed;
+  if (typed.length < LEAST_DIGITS) {
+    throw new MusterError('usage', {
+      reason: `'${typed}' is too short: type at least ${LEAST_DIGITS} digits of the id`,
+    });
+  }
   const found = await call.client.get<FoundJob[]>(call.client.inOrg('pushy', 'jobs', 'lookup', typed));
   const [job] = found;
   if (job === undefined) throw new MusterError('not_found', { kind: 'job', name: typed });

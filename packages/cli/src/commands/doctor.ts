@@ -72,7 +72,8 @@ async function attempt(name: string, work: () => Promise<string> | string): Prom
     return { name, result: 'ok', text: await work() };
   } catch (error) {
     if (!(error instanceof MusterError)) throw error;
-    return { name, result: 'failed', text: error.fix === '' ? error.message : `${error.message}. ${error.fix}` };
+    const what = error.message.replace(/\.$/, '');
+    return { name, result: 'failed', text: error.fix === '' ? what : `${what}. ${error.fix}` };
   }
 }
 

@@ -105,7 +105,7 @@ describe('muster relay', () => {
     [['--passcode', 'x', '--workers', '0'], '--workers must be a whole number from 1 to 64'],
     [['--passcode', 'x', '--retry', 'soon'], "'soon' is not a duration"],
     [['--passcode', 'x', '--status', '0.0.0.0:1'], 'keep to this machine, or give --insecure'],
-    [[], 'a relay logs in: give --login ORG/NAME and its passcode'],
+    [[], 'a relay logs in: give --login ORG/NAME, and --key FILE, --passcode-file FILE or MUSTER_TOKEN'],
   ])('%j is a mistake that is told', async (flags, message) => {
     const { code, err } = await muster(
       'relay',
@@ -177,6 +177,8 @@ describe('muster relay status', () => {
     await Promise.all([one.port(), other.port()]);
     const both = await muster('relay', 'status', '--json');
     expect(both.code).toBe(0);
+    const addresses = JSON.parse(both.out).map((each: { listen: string[] }) => each.listen.join(' '));
+    expect(addresses).toEqual([...addresses].sort());
     const pids = JSON.parse(both.out).map((each: { pid: number }) => each.pid);
     expect(pids.sort()).toEqual([one.child.pid, other.child.pid].sort());
     await ended(one.child, 'SIGKILL');
@@ -226,8 +228,10 @@ describe('muster relay status', () => {
   });
 
   test('a relay that cannot be reached ends it with exit code 5', async () => {
-    const { code } = await muster('relay', 'status', '--status', '127.0.0.1:1');
+    const { code, err } = await muster('relay', 'status', '--status', '127.0.0.1:1');
     expect(code).toBe(5);
+    expect(err).toContain('cannot ask the relay at 127.0.0.1:1: ');
+    expect(err).toContain('as its --status');
   });
 });
 

@@ -313,6 +313,12 @@ export const ERRORS = {
     message: 'no relay of this user runs here',
     fix: 'Start one with `muster relay`, ask as its user, or name it: `muster relay status --status HOST:PORT`.',
   },
+  relay_unreachable: {
+    status: 502,
+    exit: 5,
+    message: 'cannot ask the relay at {place}: {reason}',
+    fix: 'Name the address that the relay was given as its --status, not where its clients connect.',
+  },
   relay_stopping: { status: 503, exit: 5, message: 'the relay is stopping', fix: 'Connect again, or to another one.' },
   insecure_relay: {
     status: 500,

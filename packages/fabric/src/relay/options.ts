@@ -79,7 +79,8 @@ export function checkRelayOptions(options: RelayOptions): RelaySettings {
     throw new MusterError('usage', { reason: 'a relay listens somewhere: give --listen HOST:PORT' });
   for (const url of listen) checkListening(parseAddress(url), url, insecure, tls !== undefined);
   if (login === undefined || passcode === undefined) {
-    throw new MusterError('usage', { reason: 'a relay logs in: give --login ORG/NAME and its passcode' });
+    const reason = 'a relay logs in: give --login ORG/NAME, and --key FILE, --passcode-file FILE or MUSTER_TOKEN';
+    throw new MusterError('usage', { reason });
   }
   const [, org] = LOGIN.exec(login) ?? [];
   if (org === undefined && !foreign) {

@@ -5,13 +5,13 @@ import { MusterError } from '@muster/wire';
 const ANSWER_MS = 5000;
 const MOST_BYTES = 1024 * 1024;
 
-/** What a relay tells of itself. `place`: a URL, HOST:PORT, or the path of its socket. @throws `server_unreachable` */
+/** What a relay tells of itself. `place`: a URL, HOST:PORT, or the path of its socket. @throws `relay_unreachable` */
 export async function askRelay(place: string): Promise<RelayStatus> {
   try {
     return JSON.parse(await get(place)) as RelayStatus;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new MusterError('server_unreachable', { url: place, reason }, { cause: error });
+    throw new MusterError('relay_unreachable', { place, reason }, { cause: error });
   }
 }
 

@@ -37,6 +37,8 @@ async function here({ world }: Call<StatusFlags>): Promise<RelayStatus[]> {
       await forgetStatusSocket(socket);
     }
   }
+  const [byAddress, byPid] = [(relay: RelayStatus) => relay.listen.join(' '), (relay: RelayStatus) => relay.pid];
+  found.sort((one, other) => byAddress(one).localeCompare(byAddress(other)) || byPid(one) - byPid(other));
   if (found.length > 0) return found;
   throw new MusterError('relay_not_found');
 }

@@ -214,6 +214,12 @@ export const ERRORS = {
     message: 'no node matches {target}',
     fix: 'Preview targets with `muster node search QUERY`.',
   },
+  no_job_nodes_matched: {
+    status: 400,
+    exit: 4,
+    message: 'no node of job {job} is {statuses}',
+    fix: 'See how its nodes ended: `muster push status {job}`.',
+  },
   invalid_selector: {
     status: 400,
     exit: 2,

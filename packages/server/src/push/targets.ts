@@ -41,12 +41,17 @@ export async function chooseNodes(
 ): Promise<ChosenNodes> {
   const described = describeTarget(target);
   const names = await targetNames(deps, org, target);
-  if (names.length === 0) throw new MusterError('no_nodes_matched', { target: described });
+  if (names.length === 0) throw nothingChosen(target, described);
   if (names.length > deps.maxNodes) {
     throw invalid(target.kind, `${names.length} nodes match, and a job may have ${deps.maxNodes}`);
   }
   const denied = new Set(await deps.access.denied(caller, org, names));
   return { allowed: names.filter((name) => !denied.has(name)), denied: [...denied], target: described };
+}
+
+function nothingChosen(target: Target, described: string): MusterError {
+  if (target.kind !== 'from_job') return new MusterError('no_nodes_matched', { target: described });
+  return new MusterError('no_job_nodes_matched', { job: target.jobId, statuses: target.statuses.join(', ') });
 }
 
 async function targetNames(deps: TargetDeps, org: Organization, target: Target): Promise<readonly string[]> {

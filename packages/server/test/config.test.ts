@@ -171,12 +171,12 @@ describe('errors name the setting and what it may be', () => {
     [
       'a number out of range',
       { json: { heartbeat: { interval: 0 } } },
-      'heartbeat.interval in server.json: expected a number from 0.05 to 3600, got 0',
+      'heartbeat.interval in server.json: expected a number of seconds from 0.05 to 3600, got 0',
     ],
     [
       'text in a file where a number belongs',
       { json: { heartbeat: { interval: '15' } } },
-      "heartbeat.interval in server.json: expected a number from 0.05 to 3600, got '15'",
+      "heartbeat.interval in server.json: expected a number of seconds from 0.05 to 3600, got '15'",
     ],
     [
       'neither true nor false',

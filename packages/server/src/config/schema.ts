@@ -130,7 +130,7 @@ export const ServerConfigSchema = Type.Object(
       {
         allow: Type.Optional(
           Type.Array(Type.String(), {
-            description: 'Organization policy: only these commands may be started; all when absent (N16)',
+            description: 'Organization policy: only these commands may be started; all when absent',
           }),
         ),
       },

@@ -45,7 +45,7 @@ export function expected(schema: SettingSchema): string {
     case 'integer':
       return `an integer${range}`;
     case 'number':
-      return `a number${range}`;
+      return `a number${/\(seconds\)/.test(schema.description ?? '') ? ' of seconds' : ''}${range}`;
     case 'boolean':
       return 'true or false';
     case 'array':

@@ -18,7 +18,7 @@ test('a server that cannot go on ends with exit code 1 and says why', async () =
   const any = 'tcp://127.0.0.1:0';
   const listen = ['--http', '127.0.0.1:0', '--heartbeat', any, '--command', any, '--stomp', '127.0.0.1:0'];
   const serving = run(['server', '--data-dir', directory, '--log-level', 'silent', ...listen], world);
-  await until(() => world.out().includes('First start'));
+  await until(() => world.err().includes('First start'));
   const database = new Database(join(directory, 'muster.db'));
   database.exec(`create trigger fault before insert on nodes begin select raise(abort, 'no such luck'); end`);
   database.close();
@@ -27,5 +27,5 @@ test('a server that cannot go on ends with exit code 1 and says why', async () =
   const create = ['node', 'create', 'n1', '--key-out', join(directory, 'n1.pem'), '--config', config];
   expect(await run(create, testWorld())).toBe(0);
   expect(await serving).toBe(1);
-  expect(world.err()).toMatch(/^error: the server cannot go on: .+ \(no such luck\)\nfix: .+\n$/);
+  expect(world.err()).toMatch(/^error: the server cannot go on: .+ \(no such luck\)\nfix: .+\n$/m);
 });

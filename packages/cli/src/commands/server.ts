@@ -50,7 +50,7 @@ async function serve(call: Call<ServerFlags>): Promise<number> {
       resolve(null);
     });
   });
-  const server = await startServer(config, { print: (line) => call.world.stdout.write(`${line}\n`) });
+  const server = await startServer(config, { print: (line) => call.out.note(line) });
   const failure = await Promise.race([told, server.failed]);
   if (failure === null) {
     await server.stop();

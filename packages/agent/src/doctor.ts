@@ -164,7 +164,7 @@ async function checkSockets(
 }
 
 function explain(error: unknown): string {
-  if (error instanceof MusterError) return `${error.message}. ${error.fix}`;
+  if (error instanceof MusterError) return error.advice;
   return error instanceof Error ? error.message : String(error);
 }
 

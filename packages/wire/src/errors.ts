@@ -629,4 +629,10 @@ export class MusterError extends Error {
   get fix(): string {
     return fill(ERRORS[this.code].fix, this.details);
   }
+
+  /** What was wrong and what to do, where one text tells both. */
+  get advice(): string {
+    const what = this.message.replace(/\.$/, '');
+    return this.fix === '' ? what : `${what}. ${this.fix}`;
+  }
 }

@@ -72,8 +72,7 @@ async function attempt(name: string, work: () => Promise<string> | string): Prom
     return { name, result: 'ok', text: await work() };
   } catch (error) {
     if (!(error instanceof MusterError)) throw error;
-    const what = error.message.replace(/\.$/, '');
-    return { name, result: 'failed', text: error.fix === '' ? what : `${what}. ${error.fix}` };
+    return { name, result: 'failed', text: error.advice };
   }
 }
 

@@ -39,7 +39,7 @@ export function receiptFrame(id: string, scheduled: string | null, version: Stom
 export function errorFrame(error: MusterError, receipt: string | null, version: StompVersion): Uint8Array {
   const headers: Headers = [
     ['code', error.code],
-    ['message', `${error.message}. ${error.fix}`.replaceAll('\0', '\\0')],
+    ['message', error.advice.replaceAll('\0', '\\0')],
     ...(receipt === null ? [] : [['receipt-id', receipt] as const]),
   ];
   return encodeFrame(frame('ERROR', headers), version);

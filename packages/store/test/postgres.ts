@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Store } from '@muster/store';
 import pg from 'pg';
 import type { Harness } from './conformance/suite.js';
+import { NO_ROWS } from './no-rows.js';
 
 const SERVER = process.env.MUSTER_TEST_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 
@@ -31,7 +32,7 @@ let created: Promise<void> | undefined;
 const server = (text: string) => run(SERVER, text);
 
 /**
- * This file's own database, emptied for each test: making and dropping one takes a checkpoint. Its outage:
+ * A database of this file's own, emptied for each test: making and dropping one takes a checkpoint. Its outage:
  * nobody may connect.
  */
 export async function postgres(): Promise<PostgresHarness> {
@@ -40,7 +41,9 @@ export async function postgres(): Promise<PostgresHarness> {
   const address = new URL(SERVER);
   address.pathname = `/${name}`;
   const url = address.href;
-  const raw = (text: string) => run(url, text);
+  const untouched = () => run(url, 'drop schema public cascade; create schema public');
+  /** Its tables may be others. */
+  let altered = false;
   const terminate = () => server(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
   const heal = () => server(`alter database ${name} allow_connections true`);
   return {
@@ -52,14 +55,20 @@ export async function postgres(): Promise<PostgresHarness> {
       await terminate();
     },
     heal,
-    raw,
+    raw: (text) => {
+      altered = true;
+      return run(url, text);
+    },
+    untouched,
     async drop() {
       await heal();
-      await raw('drop schema public cascade; create schema public');
+      await (altered ? untouched() : run(url, NO_ROWS));
     },
   };
 }
 
 export async function dropDatabase(): Promise<void> {
-  if (created !== undefined) await server(`drop database if exists ${name} with (force)`);
+  if (created === undefined) return;
+  created = undefined;
+  await server(`drop database if exists ${name} with (force)`);
 }

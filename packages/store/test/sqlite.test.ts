@@ -39,6 +39,7 @@ async function sqlite(): Promise<Harness> {
     },
     heal: async () => raw('delete from ballast'),
     raw: async (text) => raw(text),
+    untouched: async () => undefined,
     drop: async () => rmSync(directory, { recursive: true, force: true }),
   };
 }

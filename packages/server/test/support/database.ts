@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { NO_ROWS } from '../../../store/test/no-rows.js';
 
 export interface TestDatabase {
   /** Undefined: SQLite in the server's data directory. */
@@ -19,7 +20,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return {
     url,
     async release() {
-      await run(url, EMPTY);
+      await run(url, DESERTED + NO_ROWS);
       spare.push(url);
     },
   };
@@ -35,22 +36,16 @@ async function create(server: string): Promise<string> {
   return url.href;
 }
 
-/** Everything but the schema, once the last session has ended: that of a server that was killed may still be storing. */
-const EMPTY = `
+/** The last session of others has ended: that of a server that was killed may still be storing. */
+const DESERTED = `
   set statement_timeout = '30s';
   do $$
-  declare
-    made text;
   begin
     while exists (select from pg_stat_activity
         where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()) loop
       perform pg_sleep(0.005), pg_stat_clear_snapshot();
     end loop;
-    for made in select tablename from pg_tables where schemaname = 'public' and tablename <> 'schema_version' loop
-      execute format('delete from %I', made);
-    end loop;
-    perform setval(format('%I', sequencename)::regclass, 1, false) from pg_sequences where schemaname = 'public';
-  end $$`;
+  end $$;`;
 
 async function run(url: string, command: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });

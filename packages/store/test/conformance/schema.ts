@@ -6,6 +6,7 @@ export function schemaSuite(suite: Suite): void {
   const { openStore, names } = suite;
   describe('schema', () => {
     test('an empty database gets every table', async () => {
+      await suite.harness.untouched();
       const store = await openStore();
       for (const table of ['nodes', 'jobs', 'job_nodes', 'job_outputs', 'event_log', 'audit'] as const) {
         expect(await store.read.selectFrom(table).selectAll().execute()).toEqual([]);

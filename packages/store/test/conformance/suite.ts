@@ -10,6 +10,8 @@ export interface Harness {
   heal(): Promise<void>;
   /** Runs SQL behind the store's back. */
   raw(text: string): Promise<void>;
+  /** From now on it is as if nobody had ever opened it. */
+  untouched(): Promise<void>;
   drop(): Promise<void>;
 }
 

@@ -93,7 +93,7 @@ export class GroupCommit {
     return this.#health;
   }
 
-  /** Tries for `limits.closeMs` to store what was handed in; what cannot be stored by then is rejected. */
+  /** Tries for `limits.closeMs`, if there is hope, to store what was handed in; what cannot be stored by then is rejected. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -249,6 +249,8 @@ export class GroupCommit {
     while (outcome.kind === 'unknown') {
       this.#unwell(outcome.error);
       this.#interrupted(this.#queue.splice(0), outcome.error);
+      // Nothing is gained by trying until the time is up.
+      if (outcome.forGood === true && this.#closing !== null) this.#closeBy = Number.NEGATIVE_INFINITY;
       if (this.#options.clock.monotonic() >= this.#closeBy) return { kind: 'failed', error: outcome.error };
       await this.#pause.wait(this.#closeBy);
       outcome = await this.#lane.outcome(id);

@@ -15,8 +15,11 @@ export type Outcome =
   | { readonly kind: 'refused'; readonly error: unknown }
   /** Disk full, locked, connection lost: later it may work. Nothing is stored. */
   | { readonly kind: 'failed'; readonly error: unknown }
-  /** The connection was lost while COMMIT was under way: ask `outcome` before doing anything else. */
-  | { readonly kind: 'unknown'; readonly error: unknown };
+  /**
+   * The connection was lost while COMMIT was under way: ask `outcome` before doing anything else. `forGood`: there will
+   * never be another answer, only the next process can see.
+   */
+  | { readonly kind: 'unknown'; readonly error: unknown; readonly forGood?: true };
 
 /**
  * The one way in which a process writes to its database: one transaction at a time. Nothing here throws.

@@ -66,7 +66,11 @@ export class SqliteLane implements Lane {
 
   /** Asked after a flush that failed: a local COMMIT that fails has failed. */
   async outcome(): Promise<Outcome> {
-    return { kind: 'unknown', error: this.#failure?.error ?? new Error('the outcome of every commit is known') };
+    return {
+      kind: 'unknown',
+      error: this.#failure?.error ?? new Error('the outcome of every commit is known'),
+      forGood: true,
+    };
   }
 
   async close(): Promise<void> {
@@ -82,7 +86,7 @@ export class SqliteLane implements Lane {
       if (error instanceof ThreadLost || (sqlite && error.code === NOT_FLUSHED)) {
         this.#failure = { error };
         this.#lost(error);
-        return { kind: 'unknown', error };
+        return { kind: 'unknown', error, forGood: true };
       }
       return { kind: sqlite && PASSING.test(error.code) ? 'failed' : 'refused', error };
     }

@@ -74,8 +74,8 @@ test('a flush that fails is not tried again, nothing is said to be stored or not
   });
   const writer: SqliteWriter = { write, query: write, rollback: write, close: write };
   const lane = new SqliteLane(writer, LIMITS, clock, (error) => void told.push(error));
-  expect(await lane.write(1, [])).toEqual({ kind: 'unknown', error: failure });
-  expect(await lane.outcome()).toEqual({ kind: 'unknown', error: failure });
+  expect(await lane.write(1, [])).toEqual({ kind: 'unknown', error: failure, forGood: true });
+  expect(await lane.outcome()).toEqual({ kind: 'unknown', error: failure, forGood: true });
   expect(told).toEqual([failure]);
   expect(write).toHaveBeenCalledTimes(1);
 });
@@ -120,8 +120,12 @@ describe('the thread that writes', () => {
     expect([answered, store.health().ok]).toEqual([false, false]);
     const later = passing(clock, store, store.commit([named('3', 'c')]));
     await expect(later).rejects.toMatchObject({ code: 'store_unavailable' });
-    await passing(clock, store, store.close());
+    const kept = store.persist([named('4', 'd')]);
+    kept.catch(() => undefined);
+    // No time passes: nobody will ever answer.
+    await store.close();
     await expect(commit).rejects.toMatchObject({ code: 'store_unavailable' });
+    await expect(kept).rejects.toMatchObject({ code: 'store_unavailable' });
   });
 
   test('takes bytes without changing those that are given, however they lie in memory', async () => {

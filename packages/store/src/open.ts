@@ -21,8 +21,11 @@ export async function open(location: StoreLocation, options: StoreOptions): Prom
   const commits = new GroupCommit(lane, { clock, limits, log, observe, refused });
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
-    await commits.close();
-    await read.destroy();
+    try {
+      await commits.close();
+    } finally {
+      await read.destroy();
+    }
   };
   return {
     kind: location.kind,

@@ -1,5 +1,6 @@
 import { ERRORS, type ErrorCode, MusterError, signRequest } from '@muster/wire';
-import { GET_RETRIES, MAX_ANSWER_BYTES, REQUEST_TIMEOUT_MS, RETRY_PAUSE_MS } from './limits.js';
+import { answerText } from './answer-body.js';
+import { GET_RETRIES, REQUEST_TIMEOUT_MS, RETRY_PAUSE_MS } from './limits.js';
 import type { Credentials, Settings } from './settings.js';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -159,12 +160,8 @@ function proof(credentials: Credentials, method: string, path: string, body: str
 }
 
 async function bodyText(response: Response, url: string): Promise<string> {
-  const length = Number(response.headers.get('content-length') ?? 0);
-  if (length > MAX_ANSWER_BYTES) {
-    throw new MusterError('server_unreachable', { url, reason: `the answer is larger than ${MAX_ANSWER_BYTES} bytes` });
-  }
   try {
-    return await response.text();
+    return await answerText(response);
   } catch (error) {
     throw new MusterError('server_unreachable', { url, reason: networkReason(error) }, { cause: error });
   }
@@ -186,7 +183,8 @@ async function refusal(response: Response, path: string): Promise<RefusedError> 
   const header = response.headers.get('x-muster-error');
   const known = Object.keys(ERRORS).find((code) => code === header) as ErrorCode | undefined;
   const code = known ?? BY_STATUS[response.status] ?? (response.status < 500 ? 'usage' : 'internal');
-  const text = errorText(await response.text().catch(() => '')) ?? `the server answered ${response.status} for ${path}`;
+  const text =
+    errorText(await answerText(response).catch(() => '')) ?? `the server answered ${response.status} for ${path}`;
   const fix = response.headers.get('x-muster-fix') ?? (known === undefined ? 'Is MUSTER_URL a Muster server?' : '');
   return new RefusedError(code, text, fix);
 }

@@ -14,6 +14,8 @@ const KEEP_DAYS = 90;
 let given: TestStore;
 let deleted = 0;
 const failures: unknown[] = [];
+/** Transactions of stores made by `storeWith`. */
+let underWay = 0;
 
 const TABLES = ['jobs', 'job_nodes', 'job_outputs', 'deleted_jobs'] as const;
 
@@ -90,7 +92,10 @@ function storeWith(before: () => Promise<void>): Store {
     read: store.read,
     transact: async (work) => {
       await before();
-      return store.transact(work);
+      underWay += 1;
+      return store.transact(work).finally(() => {
+        underWay -= 1;
+      });
     },
   };
 }
@@ -199,7 +204,8 @@ test('it is done again and again, and once more after it failed', async () => {
   await expect.poll(() => failures.splice(0)).toEqual([new Error('no')]);
   await expect
     .poll(async () => {
-      given.clock.advance(RETENTION.pauseMs);
+      // A transaction that lasts as long as the pause between rounds is given up.
+      if (underWay === 0) given.clock.advance(RETENTION.pauseMs);
       return rowsLeft();
     })
     .toBe(0);

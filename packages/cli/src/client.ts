@@ -1,5 +1,5 @@
 import { ERRORS, type ErrorCode, MusterError, signRequest } from '@muster/wire';
-import { answerText } from './answer-body.js';
+import { answerText } from './body.js';
 import { GET_RETRIES, REQUEST_TIMEOUT_MS, RETRY_PAUSE_MS } from './limits.js';
 import type { Credentials, Settings } from './settings.js';
 

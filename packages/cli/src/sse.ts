@@ -1,4 +1,5 @@
 import { MusterError } from '@muster/wire';
+import { bodyPieces } from './body.js';
 import type { Client } from './client.js';
 import { MAX_EVENT_CHARS, RECONNECT_MAX_MS, RECONNECT_MIN_MS, RECONNECT_PATIENCE_MS } from './limits.js';
 
@@ -122,20 +123,8 @@ async function* readFeed(
   const headers = lastId === null ? {} : { 'last-event-id': lastId };
   const response = await client.send('GET', path, { accept: 'text/event-stream', headers, signal, endless: true });
   opened();
-  const reader = response.body?.getReader();
-  if (reader === undefined) return;
-  // Once fetch has answered it holds its signal weakly: after a garbage collection an abort no longer ends the body.
-  const leave = () => void reader.cancel().catch(() => {});
-  signal.addEventListener('abort', leave, { once: true });
-  try {
-    const parser = new EventParser();
-    const decoder = new TextDecoder();
-    for (let next = await reader.read(); !next.done; next = await reader.read()) {
-      yield* parser.push(decoder.decode(next.value, { stream: true }));
-    }
-    if (!signal.aborted) yield* parser.end();
-  } finally {
-    signal.removeEventListener('abort', leave);
-    leave();
-  }
+  const parser = new EventParser();
+  const decoder = new TextDecoder();
+  for await (const piece of bodyPieces(response, signal)) yield* parser.push(decoder.decode(piece, { stream: true }));
+  if (!signal.aborted) yield* parser.end();
 }

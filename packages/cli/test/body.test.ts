@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { answerText } from '../src/answer-body.js';
+import { answerText } from '../src/body.js';
 
 const LIMITS = { bytes: 10, ms: 20 };
 

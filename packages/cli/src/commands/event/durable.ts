@@ -45,8 +45,7 @@ export function addDurable(event: Command, shell: Shell): void {
   does<{ readonly kind?: string }>(remove, shell, async (call) => {
     const [principal = '', name = ''] = call.args;
     const { kind } = call.options;
-    const path = call.client.inOrg('events', 'durable', principal, name);
-    await call.client.delete(kind === undefined ? path : `${path}?kind=${kind}`);
+    await call.client.delete(call.client.inOrg('events', 'durable', principal, name), { kind });
     call.out.document({ principal, name, deleted: true });
     call.out.line(`deleted durable subscription ${name} of ${principal}`);
   });

@@ -175,6 +175,9 @@ describe('muster relay status', () => {
   test('shows every relay of this user on this machine (A-4), and forgets those that were killed', async () => {
     const [one, other] = [relay(), relay()];
     await Promise.all([one.port(), other.port()]);
+    // Clients may be let in before status is served.
+    const shown = async () => JSON.parse((await muster('relay', 'status', '--json')).out).length;
+    await expect.poll(shown, { timeout: 10_000 }).toBe(2);
     const both = await muster('relay', 'status', '--json');
     expect(both.code).toBe(0);
     const addresses = JSON.parse(both.out).map((each: { listen: string[] }) => each.listen.join(' '));

@@ -43,17 +43,14 @@ export async function simulateTree(seed: number, options: TreeOptions = {}): Pro
   }
   return {
     seed,
-    violation: world.violation,
-    steps: world.steps,
     recoveredMs,
-    virtualMs: world.timeline.now - began,
     work: {
       events: world.truth.size,
       deliveries: followers(world).reduce((sum, { received }) => sum + received.size, 0),
     },
     outcomes: tally(world),
     faults: chaos.made,
-    tail: world.violation === null ? [] : world.trace.tail(),
+    ...world.ended(),
   };
 }
 

@@ -55,14 +55,11 @@ export async function simulate(seed: number, options: WorldOptions = {}): Promis
   }
   return {
     seed,
-    violation: world.violation,
-    steps: world.steps,
     recoveredMs,
-    virtualMs: world.timeline.now - began,
     work: { commands: world.commands.count },
     outcomes: tally(world),
     faults: chaos.made,
-    tail: world.violation === null ? [] : world.trace.tail(),
+    ...world.ended(),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Run } from './explore.js';
 import { Timeline } from './timeline.js';
 import { Trace } from './trace.js';
 import type { Violation } from './violation.js';
@@ -10,6 +11,7 @@ export abstract class Stage {
   readonly trace: Trace;
   violation: Violation | null = null;
   steps = 0;
+  readonly #began = this.timeline.now;
 
   /** @param print is given each line of the trace at once; null: only the last are kept. */
   constructor(print: ((line: string) => void) | null) {
@@ -36,6 +38,12 @@ export abstract class Stage {
     await new Promise(setImmediate);
     await new Promise(setImmediate);
     this.check();
+  }
+
+  /** What every run tells of itself in the end. */
+  ended(): Pick<Run, 'violation' | 'steps' | 'virtualMs' | 'tail'> {
+    const { violation, steps, timeline, trace } = this;
+    return { violation, steps, virtualMs: timeline.now - this.#began, tail: violation === null ? [] : trace.tail() };
   }
 
   /** Looks for broken rules, after each step. */

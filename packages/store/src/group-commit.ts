@@ -12,6 +12,8 @@ interface Part {
   readonly kind: 'commit' | 'persist';
   readonly writes: readonly Write[];
   readonly bytes: number;
+  /** Told before `resolve`, as soon as the part is durable. */
+  readonly stored: (() => void) | undefined;
   resolve(): void;
   reject(error: unknown): void;
 }
@@ -35,7 +37,8 @@ export interface GroupCommitOptions {
 
 /**
  * One queue in front of one write lane. Whatever is handed in while a transaction is being stored goes into the
- * next one, in order.
+ * next one, in order. Those who wait for a transaction are told while the next one is being stored: what they do then
+ * keeps nobody waiting.
  *
  * After an outage (`failed`) the batch's `commit` parts are rejected, its `persist` parts go back to the head of
  * the queue, and everything waits for the next attempt: 100 ms, doubling to 5 s. With nothing to store the
@@ -46,6 +49,8 @@ export class GroupCommit {
   readonly #options: GroupCommitOptions;
   readonly #pause: Pause;
   #queue: (Part | Transact)[] = [];
+  /** Durable; those who wait for them do not know yet. */
+  #untold: Part[] = [];
   #pendingRows = 0;
   #pendingBytes = 0;
   #health: StoreHealth = { ok: true };
@@ -61,12 +66,12 @@ export class GroupCommit {
     this.#pause = new Pause(options.clock, options.limits);
   }
 
-  commit(writes: readonly Write[]): Promise<void> {
+  commit(writes: readonly Write[], stored?: () => void): Promise<void> {
     const { pendingRows, pendingBytes } = this.#options.limits;
     if (this.#pendingRows >= pendingRows || this.#pendingBytes >= pendingBytes) {
       return Promise.reject(unavailable(`${this.#pendingRows} rows are waiting already`));
     }
-    return this.#part('commit', writes);
+    return this.#part('commit', writes, stored);
   }
 
   persist(writes: readonly Write[]): Promise<void> {
@@ -106,7 +111,7 @@ export class GroupCommit {
     await this.#lane.close();
   }
 
-  #part(kind: 'commit' | 'persist', writes: readonly Write[]): Promise<void> {
+  #part(kind: 'commit' | 'persist', writes: readonly Write[], stored?: () => void): Promise<void> {
     return new Promise((resolve, reject) => {
       const bytes = weigh(writes);
       this.#pendingRows += writes.length;
@@ -119,6 +124,7 @@ export class GroupCommit {
         kind,
         writes,
         bytes,
+        stored,
         resolve: () => {
           settled();
           resolve();
@@ -144,6 +150,7 @@ export class GroupCommit {
     for (;;) {
       // What is handed in during the same turn of the event loop shares a commit, and sockets are read between two.
       await new Promise(setImmediate);
+      if (this.#queue.length === 0 || !this.#health.ok) this.#tell();
       if (!this.#health.ok) {
         if (this.#queue.length === 0 && this.#closing !== null) break;
         if (this.#options.clock.monotonic() >= this.#closeBy) {
@@ -155,6 +162,10 @@ export class GroupCommit {
       await this.#step();
     }
     this.#running = null;
+  }
+
+  #tell(): void {
+    for (const part of this.#untold.splice(0)) part.resolve();
   }
 
   async #step(): Promise<void> {
@@ -172,6 +183,7 @@ export class GroupCommit {
 
   async #transact(entry: Transact): Promise<void> {
     const id = ++this.#last;
+    this.#tell();
     const outcome = await this.#known(id, await this.#lane.transact(id, entry.work));
     this.#judge(outcome);
     switch (outcome.kind) {
@@ -212,7 +224,8 @@ export class GroupCommit {
       this.#judge(outcome);
       switch (outcome.kind) {
         case 'stored':
-          for (const part of group) part.resolve();
+          for (const part of group) part.stored?.();
+          this.#untold.push(...group);
           break;
         case 'refused': {
           const only = group.length === 1 ? group[0] : undefined;
@@ -232,7 +245,9 @@ export class GroupCommit {
     if (batch.length === 0) return { kind: 'stored' };
     const id = ++this.#last;
     const startedAt = this.#options.clock.monotonic();
-    const outcome = await this.#known(id, await this.#lane.write(id, batch));
+    const writing = this.#lane.write(id, batch);
+    this.#tell();
+    const outcome = await this.#known(id, await writing);
     if (outcome.kind === 'stored') {
       const rows = batch.reduce((sum, statement) => sum + statement.rows.length, 0);
       this.#options.observe({ parts: group.length, rows, durationMs: this.#options.clock.monotonic() - startedAt });

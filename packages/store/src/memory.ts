@@ -46,7 +46,7 @@ export async function openMemory(clock: Clock): Promise<MemoryDatabase> {
       return {
         kind: 'sqlite',
         read,
-        commit: (writes) => commits.commit(writes),
+        commit: (writes, stored) => commits.commit(writes, stored),
         persist: (writes) => commits.persist(writes),
         transact: (work) => commits.transact(work),
         health: () => commits.health(),

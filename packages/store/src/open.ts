@@ -30,7 +30,7 @@ export async function open(location: StoreLocation, options: StoreOptions): Prom
   return {
     kind: location.kind,
     read,
-    commit: (writes) => commits.commit(writes),
+    commit: (writes, stored) => commits.commit(writes, stored),
     persist: (writes) => commits.persist(writes),
     transact: (work) => commits.transact(work),
     health: () => commits.health(),

@@ -47,8 +47,10 @@ export interface Store {
   /**
    * Stores `writes` in the next group commit or rejects with `store_unavailable`, in which case nothing of
    * them is stored. For requests that somebody waits for.
+   * @param stored Called as soon as they are durable, before the promise resolves. What it hands in is in the next group
+   * commit, which is under way while those who waited for this one are told.
    */
-  commit(writes: readonly Write[]): Promise<void>;
+  commit(writes: readonly Write[], stored?: () => void): Promise<void>;
   /**
    * Stores transitions that already happened in memory: retried with backoff, in order, until they are
    * durable. Rejects only when the store is closed first, or with the database's error when a write can never

@@ -19,7 +19,9 @@ export interface AppendPorts {
 
 /**
  * Brings what clients publish into the log: everything of a turn of the loop, and whatever came while the log was busy,
- * is one append, so that it is one commit, unless it is too much to be delivered at once. Keeps the order of each publisher, and the answers are in that order, too.
+ * is one append, so that it is one commit, unless it is too much to be delivered at once. The next append is handed in as
+ * soon as one is durable: it is stored while that one is delivered and answered. Keeps the order of each publisher, and
+ * the answers are in that order, too.
  */
 export class Append {
   readonly #ports: AppendPorts;
@@ -27,7 +29,12 @@ export class Append {
   #waitingBytes = 0;
   /** Memory that was counted last: many events lie in one piece. */
   #counted: Uint8Array | null = null;
+  /** What the log was given last is not durable yet, or something will be given to it after this turn. */
   #busy = false;
+  /** Settles when what the log was given last is answered. */
+  #answered: Promise<void> = Promise.resolve();
+  /** Appends that are not. */
+  #unanswered = 0;
   #idle: (() => void)[] = [];
   readonly #held = new Set<Publisher>();
 
@@ -54,7 +61,11 @@ export class Append {
 
   /** Resolves when everything published until now is stored or refused. */
   settle(): Promise<void> {
-    return this.#busy ? new Promise((resolve) => this.#idle.push(resolve)) : Promise.resolve();
+    return this.#isIdle ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  get #isIdle(): boolean {
+    return !this.#busy && this.#unanswered === 0;
   }
 
   #hold(publisher: Publisher): void {
@@ -69,11 +80,8 @@ export class Append {
       for (const publisher of this.#held) publisher.release();
       this.#held.clear();
     }
-    this.#store(batch).finally(() => {
-      if (this.#waiting.length > 0) return this.#ports.defer(this.#next);
-      this.#busy = false;
-      for (const idle of this.#idle.splice(0)) idle();
-    });
+    this.#unanswered += 1;
+    this.#answered = this.#store(batch, this.#answered);
   };
 
   #take(): readonly Publication[] {
@@ -94,15 +102,35 @@ export class Append {
     return batch;
   }
 
-  async #store(batch: readonly Publication[]): Promise<void> {
-    if (batch.every(({ atMs, publisher }) => atMs === null && !publisher.gone)) {
-      const appended = await this.#append(batch);
+  /** @param before Settles when all earlier ones are answered. */
+  async #store(batch: readonly Publication[], before: Promise<void>): Promise<void> {
+    let durable = false;
+    const stored = (): void => {
+      durable = true;
+      if (this.#waiting.length > 0) this.#next();
+      else this.#busy = false;
+    };
+    const isPlain = batch.every(({ atMs, publisher }) => atMs === null && !publisher.gone);
+    const answer = await (isPlain ? this.#storePlain(batch, stored) : this.#storeMixed(batch));
+    await before;
+    answer();
+    this.#unanswered -= 1;
+    if (!durable) {
+      if (this.#waiting.length > 0) this.#ports.defer(this.#next);
+      else this.#busy = false;
+    }
+    if (this.#isIdle) for (const idle of this.#idle.splice(0)) idle();
+  }
+
+  async #storePlain(batch: readonly Publication[], stored: () => void): Promise<() => void> {
+    const appended = await this.#append(batch, stored);
+    return () => {
       for (const publication of batch) this.#answer(publication, appended(publication), null);
-    } else await this.#storeMixed(batch);
+    };
   }
 
   /** Some are for later, or of those who have gone. */
-  async #storeMixed(batch: readonly Publication[]): Promise<void> {
+  async #storeMixed(batch: readonly Publication[]): Promise<() => void> {
     const wanted = batch.filter((publication) => !this.#givenUp(publication));
     const now = wanted.filter(({ atMs }) => atMs === null);
     const later = wanted.filter(({ atMs }) => atMs !== null);
@@ -110,20 +138,25 @@ export class Append {
       now.length === 0 ? null : this.#append(now),
       ...later.map((publication) => outcome(this.#ports.schedule.put(publication, publication.atMs ?? 0))),
     ]);
-    let next = 0;
-    for (const publication of wanted) {
-      if (publication.atMs === null) this.#answer(publication, appended?.(publication) ?? null, null);
-      else {
-        const put = scheduled[next++] ?? null;
-        this.#answer(publication, put, put?.ok === true ? put.value : null);
+    return () => {
+      let next = 0;
+      for (const publication of wanted) {
+        if (publication.atMs === null) this.#answer(publication, appended?.(publication) ?? null, null);
+        else {
+          const put = scheduled[next++] ?? null;
+          this.#answer(publication, put, put?.ok === true ? put.value : null);
+        }
       }
-    }
+    };
   }
 
   /** In one commit, but for an organization that went meanwhile: events of the others are stored all the same. */
-  async #append(batch: readonly Publication[]): Promise<(publication: Publication) => Outcome<unknown>> {
+  async #append(
+    batch: readonly Publication[],
+    stored?: () => void,
+  ): Promise<(publication: Publication) => Outcome<unknown>> {
     const { events } = this.#ports;
-    const all = await outcome(events.append(batch));
+    const all = await outcome(events.append(batch, stored));
     const organizations = all.ok || !isGone(all.error) ? [] : [...new Set(batch.map(({ origin }) => origin.org))];
     if (organizations.length < 2) return () => all;
     const apart = new Map<string, Outcome<unknown>>();

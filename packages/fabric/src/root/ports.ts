@@ -59,8 +59,10 @@ export interface EventLog {
    * Gives the events positions and a time, and stores them. Resolves when they are durable, after the listeners were told.
    * All events of one call are in one commit, next to each other and in order. Rejects with `store_unavailable`, or
    * `organization_not_found` when one of theirs is gone: nothing of them is stored, and nobody is told of them.
+   * @param stored May be called as soon as they are durable, before the listeners are told: what is appended then is
+   * stored while they are.
    */
-  append(events: readonly NewEvent[]): Promise<readonly LoggedEvent[]>;
+  append(events: readonly NewEvent[], stored?: () => void): Promise<readonly LoggedEvent[]>;
   /**
    * The listener is told of every event once it is durable, whoever appended it, strictly in order of position.
    * It must not throw. Returns how to stop listening.

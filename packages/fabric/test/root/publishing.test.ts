@@ -142,11 +142,11 @@ describe('receipts', () => {
   ])('an organization that is gone costs those of others nothing%s', async (_, more) => {
     const { log } = given;
     const append = log.append.bind(log);
-    log.append = async (events) => {
+    log.append = async (events, stored) => {
       if (events.some(({ origin }) => origin.org === 'gone')) {
         throw new MusterError('organization_not_found', { organization: 'gone' });
       }
-      return append(events);
+      return append(events, stored);
     };
     const [client, left] = [await given.client(), await given.client('gone/client')];
     await client.subscribe('1');
@@ -219,6 +219,42 @@ describe('a log that cannot store', () => {
     given.log.letGo();
     await client.ask('SEND', [EVENTS, ['type', 'last']]);
     expect(given.log.last()).toBe(100_002);
+  });
+
+  test('the next events are on their way into the log before anybody hears of those that are durable', async () => {
+    const client = await given.client();
+    const { log } = given;
+    const told: number[] = [];
+    const stop = log.onStored(() => told.push(log.appends.length));
+    log.hold();
+    client.publish('first');
+    await given.until(() => log.appends.length === 1);
+    client.publish('second');
+    await given.until(() => given.root.pending() === 1);
+    log.letGo();
+    await client.ask('SEND', [EVENTS, ['type', 'third']]);
+    stop();
+    expect(told[0]).toBe(2);
+    expect(log.appends).toEqual([1, 1, 1]);
+  });
+
+  test('a refusal does not overtake the receipts of what was published before', async () => {
+    const client = await given.client();
+    const { log } = given;
+    const append = log.append.bind(log);
+    // Refused at once, while the one before it is still to be told of.
+    log.append = async (events, stored) => {
+      if (log.appends.length === 1) throw new MusterError('store_unavailable', { reason: 'the disk is full' });
+      return append(events, stored);
+    };
+    log.hold();
+    client.publish('first', [['receipt', 'first']]);
+    await given.until(() => log.appends.length === 1);
+    client.publish('second', [['receipt', 'second']]);
+    await given.until(() => given.root.pending() === 1);
+    log.letGo();
+    await client.error();
+    expect(client.frames.map((each) => header(each, 'receipt-id'))).toEqual(['first', 'second']);
   });
 
   test('what has gathered is stored and delivered in pieces that a client can take, in order', async () => {

@@ -39,7 +39,7 @@ export class MemoryLog implements EventLog {
     return this.#last;
   }
 
-  async append(events: readonly NewEvent[]): Promise<readonly LoggedEvent[]> {
+  async append(events: readonly NewEvent[], stored?: () => void): Promise<readonly LoggedEvent[]> {
     this.appends.push(events.length);
     const first = this.#next;
     const atMs = this.#clock.now();
@@ -49,6 +49,8 @@ export class MemoryLog implements EventLog {
     else await Promise.resolve();
     if (this.#failing) throw new MusterError('store_unavailable', { reason: 'the disk is full' });
     this.#events.push(...logged);
+    stored?.();
+    await Promise.resolve();
     this.#last = logged.at(-1)?.position ?? this.#last;
     for (const listener of this.#listeners) listener(logged);
     return logged;

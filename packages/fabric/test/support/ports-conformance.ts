@@ -83,6 +83,20 @@ export function logConformance(name: string, open: () => Promise<LogUnderTest>):
       },
     );
 
+    using('what is appended as soon as an append is durable is told of after it', async ({ log, org }) => {
+      const told: string[] = [];
+      const stop = log.onStored((events) => told.push(...types(events).map(String)));
+      let next: Promise<unknown> = Promise.resolve();
+      const durable = (): void => {
+        told.push('durable');
+        next = log.append([event(org, 'b')]);
+      };
+      await log.append([event(org, 'a')], durable);
+      await next;
+      stop();
+      expect(told).toEqual(['durable', 'a', 'b']);
+    });
+
     using('a read gives the events of one organization after a position, oldest first', async (given) => {
       const { log, org, otherOrg } = given;
       const stored = await log.append([event(org, 'a'), event(otherOrg, 'x'), event(org, 'b'), event(org, 'c')]);

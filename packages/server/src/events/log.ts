@@ -22,9 +22,9 @@ export interface LogDeps {
 /** The durable log as the root of the fabric sees it. */
 export class StoredLog implements EventLog {
   readonly #deps: LogDeps;
-  /** Settles when what was appended last has its turn, and when it is stored or refused. */
+  /** Settles when what was appended last has its turn, and when it is told or refused. */
   #turn: Promise<unknown> = Promise.resolve();
-  #stored: Promise<unknown> = Promise.resolve();
+  #told: Promise<unknown> = Promise.resolve();
 
   constructor(deps: LogDeps) {
     this.#deps = deps;
@@ -34,13 +34,13 @@ export class StoredLog implements EventLog {
     return this.#deps.recorder.last;
   }
 
-  append(events: readonly NewEvent[]): Promise<readonly LoggedEvent[]> {
+  append(events: readonly NewEvent[], stored?: () => void): Promise<readonly LoggedEvent[]> {
     // Nobody overtakes others while their organizations are looked up.
     const recordable = this.#turn.then(() => this.#recordable(events));
-    const stored = recordable.then((all) => this.#deps.recorder.append(all));
+    const told = recordable.then((all) => this.#deps.recorder.append(all, stored));
     this.#turn = settled(recordable);
-    this.#stored = settled(stored);
-    return stored;
+    this.#told = settled(told);
+    return told;
   }
 
   onStored(listener: (events: readonly LoggedEvent[]) => void): () => void {
@@ -72,7 +72,7 @@ export class StoredLog implements EventLog {
 
   /** Resolves when everything that was appended is stored. */
   async stop(): Promise<void> {
-    await this.#stored;
+    await this.#told;
   }
 
   async #recordable(events: readonly NewEvent[]): Promise<Recordable[]> {

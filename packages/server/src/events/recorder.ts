@@ -87,10 +87,10 @@ export class Recorder {
     return this.#settled(ticket, store.commit(together(writes, parts)));
   }
 
-  /** Events and nothing else. Answers them as they are stored. */
-  async append(events: readonly Recordable[]): Promise<readonly StoredEvent[]> {
+  /** Events and nothing else. Answers them as they are stored. @param stored As in `Store.commit`. */
+  async append(events: readonly Recordable[], stored?: () => void): Promise<readonly StoredEvent[]> {
     const { ticket, parts } = this.#hand(events);
-    await this.#settled(ticket, this.#deps.store.commit(together([], parts)));
+    await this.#settled(ticket, this.#deps.store.commit(together([], parts), stored));
     return ticket.stored;
   }
 

@@ -21,6 +21,39 @@ export function groupCommitSuite(suite: Suite): void {
       expect(suite.reports.map((report) => report.parts)).toEqual([1, 3]);
     });
 
+    test('what is handed in as soon as a commit is durable is being stored before anybody else hears of it', async () => {
+      const store = await openStore();
+      const order: string[] = [];
+      const next: Promise<unknown>[] = [];
+      const handIn = (): void => {
+        order.push('durable');
+        const commit = store.commit([named('2', 'b')]).then(() => order.push('second told'));
+        next.push(commit);
+      };
+      await store.commit([named('1', 'a')], handIn).then(() => {
+        order.push(`first told, ${suite.reports.length} stored`);
+        next.push(store.commit([named('3', 'c')]));
+      });
+      await Promise.all(next);
+      expect(order).toEqual(['durable', 'first told, 1 stored', 'second told']);
+      // What is handed in when the first is told comes too late for the second.
+      expect(suite.reports.map((report) => report.parts)).toEqual([1, 1, 1]);
+      expect(await names(store)).toEqual(['a', 'b', 'c']);
+    });
+
+    test('nobody is told that a commit is durable which is not', async () => {
+      const store = await openStore();
+      const told: string[] = [];
+      const calls = [
+        store.commit([named('1', 'a')], () => told.push('a')),
+        store.commit([organization({ id: '2', name: 'b', created_at: 0.5 })], () => told.push('b')),
+        store.commit([named('3', 'c')], () => told.push('c')),
+      ];
+      const results = await Promise.allSettled(calls);
+      expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+      expect(told).toEqual(['a', 'c']);
+    });
+
     test('a batch ends at its limit of rows', async () => {
       const store = await openStore({ limits: { batchRows: 10 } });
       await Promise.all(Array.from({ length: 35 }, (_, index) => store.commit([named(`${index}`, `${index}`)])));

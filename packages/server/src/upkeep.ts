@@ -26,14 +26,25 @@ export class Upkeep {
   }
 
   start(): void {
-    const { clock, pauseMs, round, failed } = this.#deps;
-    this.#timer = clock.after(pauseMs, () => {
-      this.#round = round()
-        .catch(failed)
-        .then(() => {
-          if (!this.#stopped) this.start();
-        });
-    });
+    const { clock, pauseMs } = this.#deps;
+    this.#timer = clock.after(pauseMs, () => this.#run());
+  }
+
+  /** The next round need not wait for its time. Nothing when one is running, or before the start. */
+  hurry(): void {
+    if (this.#timer === null || this.#stopped) return;
+    this.#timer.cancel();
+    this.#run();
+  }
+
+  #run(): void {
+    const { round, failed } = this.#deps;
+    this.#timer = null;
+    this.#round = round()
+      .catch(failed)
+      .then(() => {
+        if (!this.#stopped) this.start();
+      });
   }
 
   /** No round begins any more; resolves when the one that runs has ended. */

@@ -109,6 +109,33 @@ test('beyond the size of the log its oldest events go', async () => {
   expect(events.retention.size).toBeLessThanOrEqual(1_048_576);
 });
 
+test('a log that grows too large is cut at once, and with some room', async () => {
+  events.start();
+  for (const type of ['a', 'b', 'c', 'd']) await tell(type, large);
+  await expect.poll(types).toEqual(['b', 'c', 'd']);
+  await events.stop();
+  events = await open();
+  events.start();
+  // Now it is just below its size.
+  await tell('small', { body: 'x'.repeat(150_000) });
+  await tell('e');
+  await expect.poll(types).toEqual(['c', 'd', 'small', 'e']);
+});
+
+test('what is too large and must stay is not looked at again with each event', async () => {
+  const running = jobId(1);
+  await given.store.commit([saveJob(jobRow({ id: running, phase: 'running' }))]);
+  const transact = vi.spyOn(given.store, 'transact');
+  events.start();
+  for (let index = 0; index < 4; index++) await tell('t', { subject: running, ...large });
+  await expect.poll(() => transact.mock.calls.length).toBe(2);
+  for (let index = 0; index < 100; index++) await tell('t', { subject: running });
+  expect(transact).toHaveBeenCalledTimes(2);
+  await tell('t', { subject: running, ...large });
+  await expect.poll(() => transact.mock.calls.length).toBe(4);
+  transact.mockRestore();
+});
+
 test('the size is known after a restart', async () => {
   for (const type of ['a', 'b', 'c']) await tell(type, large);
   await events.stop();

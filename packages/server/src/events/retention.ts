@@ -33,11 +33,14 @@ export class Retention {
   #countedAt = 0;
   #prunedThrough = 0;
   readonly #upkeep: Upkeep;
+  /** Before so much is recorded, the size calls for no other round. */
+  #lookAt = 0;
 
   constructor(deps: RetentionDeps) {
     this.#deps = deps;
-    const { clock, failed } = deps;
+    const { clock, recorder, failed } = deps;
     this.#upkeep = new Upkeep({ clock, pauseMs: LOG_LIMITS.pruneEveryMs, round: () => this.prune(), failed });
+    recorder.onStored(() => this.#look());
   }
 
   /** Position after which nothing was pruned. */
@@ -76,10 +79,16 @@ export class Retention {
     if (this.size <= maxBytes) return;
     // Organizations that were deleted took their events with them.
     await this.#count();
-    while (!this.#upkeep.stopped && this.size > maxBytes) {
-      const { rows } = await this.#delete(Number.MAX_SAFE_INTEGER, this.size - maxBytes);
-      if (rows === 0) return;
+    if (this.size <= maxBytes) return;
+    // With some room, so that the log may grow for a while: a transaction for each event that is too many costs too much.
+    let excess = this.size - maxBytes + this.#room;
+    while (!this.#upkeep.stopped && excess > 0) {
+      const { rows, bytes } = await this.#delete(Number.MAX_SAFE_INTEGER, excess);
+      if (rows === 0) break;
+      excess -= bytes;
     }
+    // What cannot be pruned is not looked for again with each event.
+    this.#lookAt = this.#deps.recorder.bytes + this.#room;
   }
 
   /** The oldest rows whose events are all from before `before`, until so many bytes are gone. */
@@ -109,6 +118,17 @@ export class Retention {
     });
     this.#counted -= pruned.bytes;
     return pruned;
+  }
+
+  /** Bytes between two rounds that the size calls for. */
+  get #room(): number {
+    return Math.min(LOG_LIMITS.pruneBytes, this.#deps.maxBytes / 8);
+  }
+
+  /** The size is kept to whatever the rate: a fast publisher fills a disk in less than a pause. */
+  #look(): void {
+    const { recorder, maxBytes } = this.#deps;
+    if (recorder.bytes >= this.#lookAt && this.size > maxBytes) this.#upkeep.hurry();
   }
 
   async #count(): Promise<void> {

@@ -18,6 +18,8 @@ const BACKSLASH = 92;
 /** Numbers for each line. */
 const SPAN = 3;
 const USUAL_LINES = 32;
+/** Names whose last value is kept. */
+const KNOWN_NAMES = 8;
 
 /** 1: the scan must look at it. */
 const SPECIAL = new Uint8Array(256).fill(1, 128);
@@ -149,6 +151,9 @@ class Lines {
   #ascii = true;
   #escaped = false;
   #text: string | null = null;
+  /** What some names had last: one publisher says the same again and again, and comparing is cheaper than decoding. */
+  readonly #known: { readonly name: string; value: string }[] = [];
+  #oldest = 0;
 
   /** @param end Where they end, unless there is a blank line before. */
   are(bytes: Uint8Array, start: number, end: number): void {
@@ -175,7 +180,32 @@ class Lines {
     if (found < 0) return undefined;
     const from = (spans[found + 1] as number) + 1;
     const to = spans[found + 2] as number;
-    return this.#escaped ? unescapeHeader(this.#read(from, to), '1.2') : this.#read(from, to);
+    if (this.#escaped) return unescapeHeader(this.#read(from, to), '1.2');
+    return this.#ascii ? this.#knownValue(name, from, to) : this.#read(from, to);
+  }
+
+  #knownValue(name: string, from: number, to: number): string {
+    const known = this.#knownOf(name);
+    if (!this.#isAt(known.value, from, to)) known.value = this.#read(from, to);
+    return known.value;
+  }
+
+  #knownOf(name: string): { readonly name: string; value: string } {
+    for (const known of this.#known) if (known.name === name) return known;
+    const known = { name, value: '' };
+    this.#known[this.#oldest] = known;
+    this.#oldest = (this.#oldest + 1) % KNOWN_NAMES;
+    return known;
+  }
+
+  /** @param text each character is a byte. */
+  #isAt(text: string, from: number, to: number): boolean {
+    const bytes = this.#bytes;
+    const { length } = text;
+    if (to - from !== length) return false;
+    let same = 0;
+    while (same < length && bytes[from + same] === text.charCodeAt(same)) same++;
+    return same === length;
   }
 
   #scan(): Int32Array {
@@ -225,15 +255,9 @@ class Lines {
 
   /** @param name each character is a byte. */
   #find(spans: Int32Array, name: string): number {
-    const bytes = this.#bytes;
     const last = this.#last;
-    const { length } = name;
     for (let index = this.#first; index < last; index += SPAN) {
-      const from = spans[index] as number;
-      if ((spans[index + 1] as number) - from !== length) continue;
-      let same = 0;
-      while (same < length && bytes[from + same] === name.charCodeAt(same)) same++;
-      if (same === length) return index;
+      if (this.#isAt(name, spans[index] as number, spans[index + 1] as number)) return index;
     }
     return -1;
   }

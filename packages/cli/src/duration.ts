@@ -1,26 +1,22 @@
-import { MusterError } from '@muster/wire';
+import { MusterError, parseDuration } from '@muster/wire';
 
-const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 const LONGEST_DAYS = 10 * 365;
 const LONGEST_SECONDS = LONGEST_DAYS * 86_400;
 
-/** Reads `90`, `90s`, `10m`, `1h`, `1h30m` or `30d` as seconds. */
-export function parseDuration(text: string): number {
-  const bad = () =>
-    new MusterError('usage', { reason: `'${text}' is not a duration; write it like 90, 90s, 10m, 1h or 30d` });
-  const trimmed = text.trim();
-  if (/^\d+(\.\d+)?$/.test(trimmed)) return bounded(Number(trimmed), text);
-  if (!/^(\d+(\.\d+)?[smhdw])+$/.test(trimmed)) throw bad();
-  let seconds = 0;
-  for (const [, amount = '0', unit = 's'] of trimmed.matchAll(/(\d+(?:\.\d+)?)([smhdw])/g)) {
-    seconds += Number(amount) * (UNIT_SECONDS[unit] ?? 1);
+/** Reads what was typed after `flag` as seconds. @throws MusterError `usage` */
+export function durationOf(flag: string, text: string): number {
+  const seconds = parseDuration(text);
+  if (seconds === null) {
+    const reason = `${flag}: '${text}' is not a duration; write it like 500ms, 90s, 10m, 1h or 30d`;
+    throw new MusterError('usage', { reason });
   }
-  return bounded(seconds, text);
+  if (seconds <= LONGEST_SECONDS) return seconds;
+  throw new MusterError('usage', { reason: `${flag}: '${text}' is too long: at most ${LONGEST_DAYS}d` });
 }
 
-function bounded(seconds: number, text: string): number {
-  if (seconds <= LONGEST_SECONDS) return seconds;
-  throw new MusterError('usage', { reason: `'${text}' is too long: at most ${LONGEST_DAYS}d` });
+/** Makes the argument of `flag` a duration. */
+export function duration(flag: string): (text: string) => number {
+  return (text) => durationOf(flag, text);
 }
 
 /** `7s`, `2m 05s`, `3h 04m`, `2d 03h`: two units at most. */

@@ -103,7 +103,10 @@ describe('muster relay', () => {
     [['--passcode', 'x', '--listen', '0.0.0.0:0'], 'refusing to listen on 0.0.0.0:0 without TLS'],
     [['--passcode', 'x', '--tls-cert', '/dev/null'], '--tls-cert and --tls-key go together'],
     [['--passcode', 'x', '--workers', '0'], '--workers must be a whole number from 1 to 64'],
-    [['--passcode', 'x', '--retry', 'soon'], "'soon' is not a duration"],
+    [['--passcode', 'x', '--retry', 'soon'], "--retry: 'soon' is not a duration"],
+    [['--passcode', 'x', '--retry', '0s'], "--retry: '0s' must be longer than nothing"],
+    [['--passcode', 'x', '--max-queued', '8M'], '--max-queued: expected a size from 1B to 1GiB (such as 64KiB, 10MB'],
+    [['--passcode', 'x', '--max-event', '2MiB'], '--max-event: expected a size from 1B to 1MiB'],
     [['--passcode', 'x', '--status', '0.0.0.0:1'], 'keep to this machine, or give --insecure'],
     [[], 'a relay logs in: give --login ORG/NAME, and --key FILE, --passcode-file FILE or MUSTER_TOKEN'],
   ])('%j is a mistake that is told', async (flags, message) => {

@@ -1,7 +1,7 @@
 import { MusterError } from '@muster/wire';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { pathOf } from '../client.js';
-import { parseDuration } from '../duration.js';
+import { duration } from '../duration.js';
 import { type Call, clientCommand, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
 
@@ -25,9 +25,7 @@ export function addToken(program: Command, shell: Shell): void {
     summary: 'make a token; it is shown once',
     examples: ['muster token create --uses 1 --ttl 1h', 'muster token create --uses 200 --ttl 1d --json'],
   });
-  create
-    .option('--uses <n>', 'how many agents may enrol with it', wholeNumber, 1)
-    .option('--ttl <duration>', 'how long it lasts', parseDuration, 3600);
+  create.option('--uses <n>', 'how many agents may enrol with it', wholeNumber, 1).addOption(ttlOption('1h'));
   does<{ readonly uses: number; readonly ttl: number }>(create, shell, async (call) => {
     const { uses, ttl } = call.options;
     const made = await call.client.post<EnrolToken>(call.client.inOrg('tokens'), { uses, ttl: Math.ceil(ttl) });
@@ -98,7 +96,7 @@ export function addAccessToken(program: Command, shell: Shell): void {
   create
     .option('--user <name>', 'the user it stands for; yourself when absent')
     .option('--service <name>', 'the service it stands for')
-    .option('--ttl <duration>', 'how long it lasts', parseDuration, 30 * 86_400);
+    .addOption(ttlOption('30d'));
   does<ServiceFlag & { readonly user?: string; readonly ttl: number }>(create, shell, async (call) => {
     const { user, service, ttl } = call.options;
     if (user !== undefined && service !== undefined) {
@@ -136,6 +134,11 @@ export function addAccessToken(program: Command, shell: Shell): void {
     call.out.document({ id, deleted: true });
     call.out.line(`deleted access token ${id}`);
   });
+}
+
+function ttlOption(fallback: string): Option {
+  const parse = duration('--ttl');
+  return new Option('--ttl <duration>', 'how long it lasts').argParser(parse).default(parse(fallback), fallback);
 }
 
 function wholeNumber(text: string): number {

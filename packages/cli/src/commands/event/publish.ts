@@ -1,7 +1,7 @@
 import type { Completion } from '@muster/fabric/client';
 import { EXIT, MusterError } from '@muster/wire';
 import type { Command } from 'commander';
-import { parseDuration } from '../../duration.js';
+import { durationOf } from '../../duration.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { eventLine, eventRecord } from './event-text.js';
 import { connectFabric, withFabric } from './fabric.js';
@@ -46,7 +46,7 @@ async function publish(call: Call<PublishFlags>): Promise<number> {
   if (options.wait === true && options.at !== undefined) {
     throw new MusterError('usage', { reason: 'give either --wait or --at: a future event is not waited for' });
   }
-  const timeoutMs = parseDuration(options.timeout) * 1000;
+  const timeoutMs = durationOf('--timeout', options.timeout) * 1000;
   const event = { type, ...(await eventOf(call)), ...(options.token !== undefined && { token: options.token }) };
   const at = options.at === undefined ? undefined : atOf(call, options.at);
   const client = await connectFabric(call, { reconnect: false });
@@ -73,6 +73,6 @@ function told({ out }: Call<object>, { error, message }: Completion): number {
 
 /** @throws MusterError `usage` */
 function atOf({ world }: Call<object>, text: string): string | number {
-  if (text.startsWith('+')) return Math.round(world.now() + parseDuration(text.slice(1)) * 1000);
+  if (text.startsWith('+')) return Math.round(world.now() + durationOf('--at', text.slice(1)) * 1000);
   return text;
 }

@@ -1,6 +1,6 @@
 import { MusterError } from '@muster/wire';
 import { type Command, Option } from 'commander';
-import { parseDuration } from '../../duration.js';
+import { duration } from '../../duration.js';
 import { parseShare } from '../../share.js';
 import { collect } from '../../shell.js';
 
@@ -16,10 +16,10 @@ export function addJobFlags(command: Command): Command {
     .option('--concurrency <share>', 'run on at most this many nodes at once: 10 or 25%', share('--concurrency'))
     .option('--start-rate <n>', 'start at most this many nodes per second', positive('--start-rate'))
     .option('--max-failures <share>', 'more failures than this start no more nodes: 2 or 5%', share('--max-failures'))
-    .option('--run-timeout <duration>', 'end the job after this long', parseDuration)
-    .option('--node-timeout <duration>', 'end the command on a node after this long', parseDuration)
-    .option('--voting-timeout <duration>', 'wait this long for nodes to commit', parseDuration)
-    .option('--ack-timeout <duration>', 'give up on a silent node after this long', parseDuration)
+    .option('--run-timeout <duration>', 'end the job after this long', duration('--run-timeout'))
+    .option('--node-timeout <duration>', 'end the command on a node after this long', duration('--node-timeout'))
+    .option('--voting-timeout <duration>', 'wait this long for nodes to commit', duration('--voting-timeout'))
+    .option('--ack-timeout <duration>', 'give up on a silent node after this long', duration('--ack-timeout'))
     .option('--user <name>', 'run as this user of the node')
     .option('--dir <path>', 'run in this directory of the node')
     .option('--env <name=value>', 'set a variable for the command; may be repeated', collect)

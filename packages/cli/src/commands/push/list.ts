@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Job } from '../../api.js';
-import { parseDuration } from '../../duration.js';
+import { duration } from '../../duration.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { timeText } from '../../summary.js';
 
@@ -28,7 +28,7 @@ export function addList(push: Command, shell: Shell): void {
     .option('--command <text>', 'only jobs that run exactly this')
     .option('--user <name>', 'only jobs this user started')
     .option('--node <name>', 'only jobs this node took part in')
-    .option('--since <duration>', 'only jobs started within this time', parseDuration)
+    .option('--since <duration>', 'only jobs started within this time', duration('--since'))
     .option('--limit <n>', 'at most this many', Number, 20);
   does<ListOptions>(command, shell, async (call) => {
     const jobs = await call.client.get<Job[]>(call.client.inOrg('pushy', 'jobs'), filters(call));

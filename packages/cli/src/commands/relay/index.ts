@@ -49,10 +49,10 @@ export function addRelay(program: Command, shell: Shell): void {
     .option('--send-timeout <duration>', 'for upstream to confirm an event (default: 10s)')
     .option('--heart-beat <duration>', 'offered both ways; a peer is dead after two of them in silence (default: 30s)')
     .option(
-      '--max-event <bytes>',
-      'largest event: type, attributes and body (default: as on the server, 4096 below another broker)',
+      '--max-event <size>',
+      'largest event: type, attributes and body (default: as on the server, 4KiB below another broker)',
     )
-    .option('--max-queued <bytes>', 'unsent bytes per client before it counts as slow (default: 8388608)')
+    .option('--max-queued <size>', 'unsent bytes per client before it counts as slow (default: 8MiB)')
     .option('--json', 'changes nothing: logs are JSON anyway')
     .addOption(
       new Option('--log-level <level>', 'least important line that is logged')

@@ -2,8 +2,8 @@ import { createPrivateKey, type KeyObject, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { RelayOptions, RelayRun } from '@muster/fabric/relay';
-import { MusterError, signLogin, systemClock } from '@muster/wire';
-import { parseDuration } from '../../duration.js';
+import { expectedQuantity, MusterError, parseSize, signLogin, systemClock } from '@muster/wire';
+import { durationOf } from '../../duration.js';
 import type { Call } from '../../shell.js';
 
 export interface RelayFlags {
@@ -58,8 +58,8 @@ export async function runRelay(call: Call<RelayFlags>): Promise<number> {
 function relayOptions({ options, world }: Call<RelayFlags>): RelayOptions {
   const text = (file: string | undefined) => (file === undefined ? undefined : readText(resolve(world.cwd, file)));
   const [cert, key, ca] = [text(options.tlsCert), text(options.tlsKey), text(options.ca)];
-  const eventBytes = wholeNumber('--max-event', options.maxEvent, MOST_EVENT_BYTES);
-  const outletBytes = wholeNumber('--max-queued', options.maxQueued, MOST_QUEUED_BYTES);
+  const eventBytes = bytes('--max-event', options.maxEvent, MOST_EVENT_BYTES);
+  const outletBytes = bytes('--max-queued', options.maxQueued, MOST_QUEUED_BYTES);
   if ((cert === undefined) !== (key === undefined)) {
     throw new MusterError('usage', { reason: '--tls-cert and --tls-key go together' });
   }
@@ -73,9 +73,9 @@ function relayOptions({ options, world }: Call<RelayFlags>): RelayOptions {
     ...(options.virtualHost !== undefined && { virtualHost: options.virtualHost }),
     ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
     ...(ca !== undefined && { ca }),
-    ...(options.retry !== undefined && { retryMs: milliseconds(options.retry) }),
-    ...(options.sendTimeout !== undefined && { sendMs: milliseconds(options.sendTimeout) }),
-    ...(options.heartBeat !== undefined && { heartBeatMs: milliseconds(options.heartBeat) }),
+    ...(options.retry !== undefined && { retryMs: milliseconds('--retry', options.retry) }),
+    ...(options.sendTimeout !== undefined && { sendMs: milliseconds('--send-timeout', options.sendTimeout) }),
+    ...(options.heartBeat !== undefined && { heartBeatMs: milliseconds('--heart-beat', options.heartBeat) }),
     ...(eventBytes !== undefined && { eventBytes }),
     ...(outletBytes !== undefined && { outletBytes }),
   };
@@ -120,10 +120,18 @@ function readText(path: string): string {
   }
 }
 
-function milliseconds(duration: string): number {
-  const seconds = parseDuration(duration);
-  if (seconds <= 0) throw new MusterError('usage', { reason: `'${duration}' must be longer than nothing` });
+function milliseconds(flag: string, text: string): number {
+  const seconds = durationOf(flag, text);
+  if (seconds <= 0) throw new MusterError('usage', { reason: `${flag}: '${text}' must be longer than nothing` });
   return seconds * 1000;
+}
+
+function bytes(flag: string, text: string | undefined, maximum: number): number | undefined {
+  if (text === undefined) return undefined;
+  const size = parseSize(text);
+  if (size !== null && size >= 1 && size <= maximum) return size;
+  const expected = expectedQuantity({ unit: 'bytes', minimum: 1, maximum });
+  throw new MusterError('usage', { reason: `${flag}: expected ${expected}, got '${text}'` });
 }
 
 function wholeNumber(flag: string, text: string | undefined, most: number): number | undefined {

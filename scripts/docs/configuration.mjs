@@ -1,5 +1,6 @@
 import { AgentConfigSchema } from '../../packages/agent/dist/index.js';
 import { describeConfig } from '../../packages/server/dist/index.js';
+import { quantityName, quantityText } from '../../packages/wire/dist/index.js';
 import { code, table } from './markdown.mjs';
 
 export function configurationPage() {
@@ -16,11 +17,23 @@ export function configurationPage() {
 
 Generated from the schemas by \`npm run docs\`.
 
+## Durations and sizes
+
+| type | with a unit | as a number |
+|---|---|---|
+| duration | \`500ms\`, \`30s\`, \`10m\`, \`2h\`, \`7d\`, \`2w\`; also \`1h30m\` | seconds: \`0.5\`, \`604800\` |
+| size | powers of 1024: \`64KiB\`, \`10MiB\`, \`1GiB\`, \`1TiB\`; powers of 1000: \`64kB\`, \`10MB\`, \`1GB\`, \`1TB\`; \`512B\` | bytes: \`65536\` |
+
+That holds for files, variables and flags alike, and for the flags of every other command. There is no space between number and unit, the
+number may be a fraction (\`1.5GiB\`), and upper and lower case matter. \`64K\`, \`10M\` and \`1G\` are refused, as they mean 1024 to some and
+1000 to others.
+
 ## Server
 
 One file (JSON or YAML, \`muster server --config FILE\`), overridden by \`MUSTER_*\` variables, overridden by flags. Keys with a
 dot are nested: \`http.listen\` is \`listen\` below \`http\`. Unknown keys, variables and flags are errors that name them.
-\`muster server --check-config\` prints the settings that would be used, and stops.
+\`muster server --check-config\` prints the settings that would be used, durations as seconds
+and sizes as bytes, and stops.
 
 \`\`\`yaml
 data_dir: /var/lib/muster
@@ -36,6 +49,11 @@ stomp:
   listen: 0.0.0.0:61613
   tls_cert: /etc/muster/cert.pem
   tls_key: /etc/muster/key.pem
+push:
+  keep: 30d
+events:
+  keep: 14d
+  max_bytes: 10GiB
 \`\`\`
 
 ${table(['key', 'variable', 'flag', 'type', 'default', 'what for'], server)}
@@ -97,12 +115,17 @@ count more than the file. For a server with a private certificate authority set 
 `;
 }
 
+function defaultText({ unit, default: value }) {
+  if (value === undefined) return '';
+  return unit === undefined ? JSON.stringify(value) : quantityText(unit, value);
+}
+
 function agentRows(properties, prefix = '') {
   return Object.entries(properties).flatMap(([name, schema]) => [
     [
       code(prefix + name),
-      schema.type ?? '',
-      code(schema.default === undefined ? '' : JSON.stringify(schema.default)),
+      schema.unit === undefined ? (schema.type ?? '') : quantityName(schema.unit),
+      code(defaultText(schema)),
       schema.description ?? '',
     ],
     ...(schema.properties === undefined ? [] : agentRows(schema.properties, `${prefix}${name}.`)),

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { MusterError } from '@muster/wire';
+import { expectedQuantity, MusterError, parseQuantity, type Quantity } from '@muster/wire';
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { parse } from 'yaml';
@@ -7,8 +7,13 @@ import { ALLOW_LIST_ENTRIES, COMMAND_WORDS, LABELS } from './limits.js';
 
 const strict = { additionalProperties: false } as const;
 const text = (description: string) => Type.String({ description, minLength: 1, maxLength: 4096 });
-const seconds = (description: string, fallback: number) =>
-  Type.Number({ description: `${description} (seconds)`, default: fallback, minimum: 0, maximum: 31_536_000 });
+
+const YEAR = 31_536_000;
+/** Seconds; in the file also text with a unit, such as `10s`. */
+const DURATIONS = {
+  grace: { unit: 'seconds', minimum: 0, maximum: YEAR },
+  file_dir_expiry: { unit: 'seconds', minimum: 0.1, maximum: YEAR },
+} as const satisfies Readonly<Record<string, Quantity>>;
 
 const CommandLine = Type.String({
   description: 'Split into words and run without a shell; `$1` is the first capture',
@@ -64,13 +69,16 @@ export const AgentConfigSchema = Type.Object(
         maxProperties: LABELS,
       },
     ),
-    grace: seconds('Between TERM and KILL when a command is stopped', 5),
+    grace: Type.Number({
+      description: 'Between TERM and KILL when a command is stopped',
+      default: 5,
+      ...DURATIONS.grace,
+    }),
     file_dir: Type.Optional(text('Where files of jobs are written; DATA_DIR/files when absent')),
     file_dir_expiry: Type.Number({
-      description: 'Files of jobs are removed once older than this, looked at this often (seconds)',
+      description: 'Files of jobs are removed once older than this, looked at this often',
       default: 86_400,
-      minimum: 0.1,
-      maximum: 31_536_000,
+      ...DURATIONS.file_dir_expiry,
     }),
     events: Type.Optional(
       Type.Object(
@@ -103,9 +111,28 @@ export type CommandEntry = Static<typeof CommandEntrySchema>;
 
 /** Checks a parsed file and fills defaults in. Throws `invalid_configuration` naming the key. */
 export function parseAgentConfig(input: unknown, file = 'agent configuration'): AgentConfig {
-  const value = Value.Default(AgentConfigSchema, input ?? {});
+  const value = Value.Default(AgentConfigSchema, withoutUnits(input ?? {}));
   if (Value.Check(AgentConfigSchema, value)) return value;
-  throw new MusterError('invalid_configuration', { reason: `${file}: ${complaint(value)}` });
+  throw new MusterError('invalid_configuration', { reason: `${file}: ${complaint(value, input)}` });
+}
+
+/** Text that is no duration stays, to be refused by the schema. */
+function withoutUnits(input: unknown): unknown {
+  if (!isMap(input)) return input;
+  const read = ([key, value]: [string, unknown]) => {
+    const quantity = quantityOf(key);
+    const converts = quantity !== undefined && typeof value === 'string';
+    return [key, converts ? (parseQuantity(quantity.unit, value) ?? value) : value];
+  };
+  return Object.fromEntries(Object.entries(input).map(read));
+}
+
+function quantityOf(key: string): Quantity | undefined {
+  return Object.hasOwn(DURATIONS, key) ? DURATIONS[key as keyof typeof DURATIONS] : undefined;
+}
+
+function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Reads and checks a configuration file. JSON is YAML. */
@@ -120,13 +147,26 @@ export async function loadAgentConfig(file: string): Promise<AgentConfig> {
   return parseAgentConfig(parsed, file);
 }
 
-function complaint(value: unknown): string {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'must be an object';
+/** `written`: the same before durations were read, as the author knows it. */
+function complaint(value: unknown, written: unknown): string {
+  if (!isMap(value) || !isMap(written)) return 'must be an object';
   const unknown = Object.keys(value).find((key) => !(key in AgentConfigSchema.properties));
   if (unknown !== undefined) {
     return `unknown key '${unknown}' (known: ${Object.keys(AgentConfigSchema.properties).join(', ')})`;
   }
   const [first] = Value.Errors(AgentConfigSchema, value);
   if (first === undefined) return 'invalid';
-  return `${first.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')} ${first.message}`;
+  const key = first.instancePath.slice(1);
+  const quantity = quantityOf(key);
+  if (quantity !== undefined) {
+    return `${key}: expected ${expectedQuantity(quantity)}, got ${shown(written[key])}`;
+  }
+  return `${key.replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')} ${first.message}`;
+}
+
+const SHOWN_LENGTH = 64;
+
+function shown(value: unknown): string {
+  if (typeof value === 'string') return `'${value.slice(0, SHOWN_LENGTH)}'`;
+  return typeof value === 'number' || value === null ? String(value) : `a value of type ${typeof value}`;
 }

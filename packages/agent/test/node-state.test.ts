@@ -225,6 +225,22 @@ describe('configuration file', () => {
     await expect(load('a: [')).rejects.toThrow(/configuration/);
     await expect(loadAgentConfig(join(place.dir, 'none'))).rejects.toThrow(/ENOENT/);
   });
+  it('durations may have a unit; numbers are seconds', async () => {
+    const config = await load('grace: 500ms\nfile_dir_expiry: 7d');
+    expect([config.grace, config.file_dir_expiry]).toEqual([0.5, 604_800]);
+    expect((await load('grace: 20')).grace).toBe(20);
+  });
+  it('a duration that cannot be is told with its key and what it may be', async () => {
+    const forms = '(such as 500ms, 30s, 10m, 2h or 7d, or a number of seconds)';
+    await expect(load('grace: soon')).rejects.toThrow(
+      `grace: expected a duration from 0s to 365d ${forms}, got 'soon'`,
+    );
+    await expect(load('file_dir_expiry: 50ms')).rejects.toThrow(
+      `file_dir_expiry: expected a duration from 100ms to 365d ${forms}, got '50ms'`,
+    );
+    await expect(load('grace: [5s]')).rejects.toThrow(`365d ${forms}, got a value of type object`);
+    await expect(load('grace: -1')).rejects.toThrow('got -1');
+  });
   it('has a limit on labels', () => {
     const labels = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`l${n}`, n]));
     expect(() => parseAgentConfig({ labels: labels(LABELS) })).not.toThrow();

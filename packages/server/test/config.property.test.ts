@@ -16,7 +16,19 @@ const leaf = fc.oneof(
   fc.string(),
   fc.integer(),
   fc.double(),
-  fc.constantFrom('0.0.0.0:80', 'tcp://*:0', 'true', '127.0.0.1:1', '[::]:9', 'postgres://a:b@c/d', '', '15'),
+  fc.constantFrom(
+    '0.0.0.0:80',
+    'tcp://*:0',
+    'true',
+    '127.0.0.1:1',
+    '[::]:9',
+    'postgres://a:b@c/d',
+    '',
+    '15',
+    '7d',
+    '5ms',
+    '1GiB',
+  ),
 );
 const paths = fc.constantFrom(...rows.map((row) => row.path), 'nothing', 'http.nothing', 'http', '__proto__.x');
 

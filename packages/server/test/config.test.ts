@@ -136,6 +136,40 @@ describe('text is converted by the type of the setting', () => {
   });
 });
 
+describe('durations and sizes may have a unit', () => {
+  const week = { events: { keep: 604_800, max_bytes: 67_108_864 } };
+
+  test.each<[string, Given]>([
+    ['JSON', { json: { events: { keep: '7d', max_bytes: '64MiB' } } }],
+    ['YAML', { yaml: 'events: { keep: 7d, max_bytes: 64MiB }' }],
+    ['the environment', { env: { MUSTER_EVENTS_KEEP: '7d', MUSTER_EVENTS_MAX_BYTES: '64MiB' } }],
+    ['flags', { flags: { eventsKeep: '7d', eventsMaxBytes: '64MiB' } }],
+  ])('in %s', (_source, given) => {
+    expect(load(given)).toMatchObject(week);
+  });
+
+  test('numbers are seconds and bytes, as text, too', () => {
+    expect(load({ json: week })).toMatchObject(week);
+    expect(load({ env: { MUSTER_EVENTS_KEEP: '604800', MUSTER_EVENTS_MAX_BYTES: '67108864' } })).toMatchObject(week);
+    expect(load({ json: { events: { keep: '604800' } } }).events.keep).toBe(604_800);
+  });
+
+  test('a heartbeat may be a part of a second, and what follows from it is computed from that', () => {
+    const config = load({ yaml: 'heartbeat: { interval: 250ms }' });
+    expect([config.heartbeat.interval, config.push.aborting_timeout]).toEqual([0.25, 6]);
+  });
+
+  test('every default that is shown is taken back as the same', () => {
+    const flags = Object.fromEntries(
+      describeConfig()
+        .filter(({ type }) => type === 'duration' || type === 'size')
+        .map(({ flag, default: shown }) => [flag, shown]),
+    );
+    expect(Object.keys(flags).length).toBeGreaterThan(15);
+    expect(load({ flags })).toEqual(load({}));
+  });
+});
+
 describe('errors name the setting and what it may be', () => {
   test.each<[string, Given, string]>([
     ['an unknown key', { json: { htpt: {} } }, 'unknown key htpt in server.json (did you mean http?)'],
@@ -166,17 +200,37 @@ describe('errors name the setting and what it may be', () => {
     [
       'a fraction for an integer',
       { flags: { pushMaxNodes: '1.5' } },
-      '--push-max-nodes: expected an integer from 1 to 2147483647, got 1.5',
+      "--push-max-nodes: expected an integer from 1 to 2147483647, got '1.5'",
     ],
     [
       'a number out of range',
       { json: { heartbeat: { interval: 0 } } },
-      'heartbeat.interval in server.json: expected a number of seconds from 0.05 to 3600, got 0',
+      'heartbeat.interval in server.json: expected a duration from 50ms to 1h (such as 500ms, 30s, 10m, 2h or 7d, or a number of seconds), got 0',
     ],
     [
       'text in a file where a number belongs',
-      { json: { heartbeat: { interval: '15' } } },
-      "heartbeat.interval in server.json: expected a number of seconds from 0.05 to 3600, got '15'",
+      { json: { push: { max_nodes: '15' } } },
+      "push.max_nodes in server.json: expected an integer from 1 to 2147483647, got '15'",
+    ],
+    [
+      'text that is no duration',
+      { yaml: 'heartbeat: { interval: soon }' },
+      "heartbeat.interval in server.yaml: expected a duration from 50ms to 1h (such as 500ms, 30s, 10m, 2h or 7d, or a number of seconds), got 'soon'",
+    ],
+    [
+      'a duration that is too short',
+      { flags: { heartbeatInterval: '20ms' } },
+      "--heartbeat-interval: expected a duration from 50ms to 1h (such as 500ms, 30s, 10m, 2h or 7d, or a number of seconds), got '20ms'",
+    ],
+    [
+      'a size that may mean this or that',
+      { env: { MUSTER_EVENTS_OUTLET_BYTES: '64K' } },
+      "MUSTER_EVENTS_OUTLET_BYTES: expected a size from 64KiB to 1TiB (such as 64KiB, 10MB or 1GiB, or a number of bytes), got '64K'",
+    ],
+    [
+      'a size that is too large',
+      { json: { events: { max_size: '1MiB' } } },
+      "events.max_size in server.json: expected a size from 256B to 256KiB (such as 64KiB, 10MB or 1GiB, or a number of bytes), got '1MiB'",
     ],
     [
       'neither true nor false',
@@ -313,11 +367,13 @@ describe('the description', () => {
     ['http.tls_key', 'MUSTER_HTTP_TLS_KEY', '--tls-key', 'string', undefined],
     ['http.insecure', 'MUSTER_HTTP_INSECURE', '--insecure-http', 'boolean', 'false'],
     ['heartbeat.listen', 'MUSTER_HEARTBEAT_LISTEN', '--heartbeat', 'string', 'tcp://127.0.0.1:10000'],
-    ['heartbeat.interval', 'MUSTER_HEARTBEAT_INTERVAL', '--heartbeat-interval', 'number', '15'],
+    ['heartbeat.interval', 'MUSTER_HEARTBEAT_INTERVAL', '--heartbeat-interval', 'duration', '15s'],
     ['command.listen', 'MUSTER_COMMAND_LISTEN', '--command', 'string', 'tcp://127.0.0.1:10001'],
     ['stomp.listen', 'MUSTER_STOMP_LISTEN', '--stomp', 'string', '127.0.0.1:61613'],
     ['stomp.insecure', 'MUSTER_STOMP_INSECURE', '--insecure-stomp', 'boolean', 'false'],
-    ['events.max_size', 'MUSTER_EVENTS_MAX_SIZE', '--events-max-size', 'integer', '4096'],
+    ['events.max_size', 'MUSTER_EVENTS_MAX_SIZE', '--events-max-size', 'size', '4KiB'],
+    ['events.keep', 'MUSTER_EVENTS_KEEP', '--events-keep', 'duration', '7d'],
+    ['events.max_bytes', 'MUSTER_EVENTS_MAX_BYTES', '--events-max-bytes', 'size', '1GiB'],
     ['push.max_nodes', 'MUSTER_PUSH_MAX_NODES', '--push-max-nodes', 'integer', '20000'],
     ['commands.allow', 'MUSTER_COMMANDS_ALLOW', '--commands-allow', 'list', undefined],
   ])('of %s', (path, env, flag, type, fallback) => {

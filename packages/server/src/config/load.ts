@@ -86,8 +86,8 @@ function schemaProblems(config: unknown, given: ReadonlyMap<string, Given>): str
     const path = GROUPS.has(segments[0] ?? '') ? segments.slice(0, 2).join('.') : (segments[0] ?? '');
     const schema = schemaOf(path);
     if (schema === undefined || problems.has(path)) continue;
-    const { value, origin } = given.get(path) ?? { value: undefined, origin: path };
-    problems.set(path, `${origin}: expected ${expected(schema)}, got ${display(path, value)}`);
+    const { written, origin } = given.get(path) ?? { written: undefined, origin: path };
+    problems.set(path, `${origin}: expected ${expected(schema)}, got ${display(path, written)}`);
   }
   return problems.size > 0 ? [...problems.values()] : ['the settings do not fit together'];
 }

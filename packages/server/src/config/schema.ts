@@ -2,12 +2,14 @@ import { type Static, Type } from 'typebox';
 
 const address = (description: string, fallback: string) => Type.String({ description, default: fallback });
 const YEAR = 31_536_000;
+const LARGEST_INTEGER = 2_147_483_647;
+const TIB = 1_099_511_627_776;
 const seconds = (description: string, fallback: number, minimum = 1, maximum = YEAR) =>
-  Type.Number({ description: `${description} (seconds)`, default: fallback, minimum, maximum });
+  Type.Number({ description, default: fallback, minimum, maximum, unit: 'seconds' });
 const count = (description: string, fallback: number, minimum = 1) =>
-  Type.Integer({ description, default: fallback, minimum, maximum: 2_147_483_647 });
-const bytes = (description: string, fallback: number, minimum: number) =>
-  Type.Integer({ description, default: fallback, minimum, maximum: 1_099_511_627_776 });
+  Type.Integer({ description, default: fallback, minimum, maximum: LARGEST_INTEGER });
+const bytes = (description: string, fallback: number, minimum: number, maximum = TIB) =>
+  Type.Integer({ description, default: fallback, minimum, maximum, unit: 'bytes' });
 const strict = { additionalProperties: false, default: {} } as const;
 
 /**
@@ -32,7 +34,7 @@ export const ServerConfigSchema = Type.Object(
         tls_cert: Type.Optional(Type.String({ description: 'PEM file; turns HTTPS on' })),
         tls_key: Type.Optional(Type.String({ description: 'PEM file of the private key' })),
         insecure: Type.Boolean({ description: 'Allow plain HTTP beyond loopback', default: false }),
-        body_limit: count('Largest request body in bytes', 1_000_000),
+        body_limit: bytes('Largest request body', 1_000_000, 1, LARGEST_INTEGER),
       },
       strict,
     ),
@@ -40,12 +42,7 @@ export const ServerConfigSchema = Type.Object(
       {
         listen: address('Address the server’s heartbeat is published on', 'tcp://127.0.0.1:10000'),
         advertise: Type.Optional(Type.String({ description: 'Address nodes are told, when it differs' })),
-        interval: Type.Number({
-          description: 'Between heartbeats, both ways (seconds)',
-          default: 15,
-          minimum: 0.05,
-          maximum: 3600,
-        }),
+        interval: seconds('Between heartbeats, both ways', 15, 0.05, 3600),
         offline_threshold: count('Missed intervals until the other end is down', 3),
         online_threshold: count('Intervals heard until it is up again', 2),
       },
@@ -55,15 +52,10 @@ export const ServerConfigSchema = Type.Object(
       {
         listen: address('Address of the command socket', 'tcp://127.0.0.1:10001'),
         advertise: Type.Optional(Type.String({ description: 'Address nodes are told, when it differs' })),
-        max_body_size: count('Largest message body accepted from a node, in bytes', 65_536),
+        max_body_size: bytes('Largest message body accepted from a node', 65_536, 1, LARGEST_INTEGER),
         max_skew: seconds('Clock difference accepted in messages', 300),
         admission: seconds('How long a CURVE key may connect after its configuration request', 60),
-        rehab_interval: Type.Number({
-          description: 'Between aborts to a node in rehab (seconds)',
-          default: 1,
-          minimum: 0.05,
-          maximum: 3600,
-        }),
+        rehab_interval: seconds('Between aborts to a node in rehab', 1, 0.05, 3600),
         config_lifetime: seconds('How long a node keeps its configuration', 3600),
       },
       strict,
@@ -84,7 +76,7 @@ export const ServerConfigSchema = Type.Object(
         run_timeout: seconds('Default run_timeout of a job', 3600, 0),
         voting_timeout: seconds('Default voting timeout', 60),
         aborting_timeout: Type.Optional(
-          seconds('How long an abort waits for nodes; default: node down detection plus 5', 50),
+          seconds('How long an abort waits for nodes; default: node down detection plus 5s', 50),
         ),
         keep: seconds(
           'How long finished jobs are kept, with their nodes and output; 0: for ever',
@@ -96,7 +88,12 @@ export const ServerConfigSchema = Type.Object(
         keepalive: seconds('Between keepalive comments on event feeds', 15),
         org_feed_history: seconds('How long the organization feed keeps events', 60),
         max_nodes: count('Most nodes in one job', 20_000),
-        output_limit: count('Most bytes kept per node and stream; the middle of more is dropped', 10_485_760),
+        output_limit: bytes(
+          'Most bytes kept per node and stream; the middle of more is dropped',
+          10_485_760,
+          1,
+          LARGEST_INTEGER,
+        ),
       },
       strict,
     ),
@@ -113,12 +110,7 @@ export const ServerConfigSchema = Type.Object(
     ),
     events: Type.Object(
       {
-        max_size: Type.Integer({
-          description: 'Largest event: type, attributes and body together, in bytes',
-          default: 4096,
-          minimum: 256,
-          maximum: 262_144,
-        }),
+        max_size: bytes('Largest event: type, attributes and body together', 4096, 256, 262_144),
         keep: seconds('How long events are kept for replay', 604_800),
         max_bytes: bytes('Most bytes of events kept for replay; the oldest go first', 1_073_741_824, 1_048_576),
         outlet_bytes: bytes('Unsent bytes of one client, beyond which it counts as slow', 8_388_608, 65_536),

@@ -1,3 +1,4 @@
+import { quantityName, quantityText, type Unit } from '@muster/wire';
 import { ServerConfigSchema } from './schema.js';
 
 /** The part of JSON Schema that the settings use. */
@@ -11,6 +12,8 @@ export interface SettingSchema {
   readonly properties?: Readonly<Record<string, SettingSchema>>;
   readonly minimum?: number;
   readonly maximum?: number;
+  /** A duration or a size, which may also be given as text with a unit. */
+  readonly unit?: Unit;
 }
 
 /** One setting and its three names. */
@@ -21,9 +24,9 @@ export interface Setting {
   readonly env: string;
   /** `--http` */
   readonly flag: string;
-  /** `string`, `integer`, `number`, `boolean`, `list`, or the values it may have: `debug|info`. */
+  /** `string`, `integer`, `duration`, `size`, `boolean`, `list`, or the values it may have: `debug|info`. */
   readonly type: string;
-  /** As text; undefined when there is none. */
+  /** As text: `7d`, `64KiB`; undefined when there is none. */
   readonly default: string | undefined;
   readonly description: string;
 }
@@ -43,8 +46,14 @@ const FLAGS: Readonly<Record<string, string>> = {
 const ROOT: SettingSchema = ServerConfigSchema;
 
 function typeOf(schema: SettingSchema): string {
+  if (schema.unit !== undefined) return quantityName(schema.unit);
   if (schema.anyOf !== undefined) return schema.anyOf.map((choice) => String(choice.const)).join('|');
   return schema.type === 'array' ? 'list' : (schema.type ?? 'string');
+}
+
+function defaultText({ unit, default: value }: SettingSchema): string | undefined {
+  if (value === undefined) return undefined;
+  return unit !== undefined && typeof value === 'number' ? quantityText(unit, value) : String(value);
 }
 
 function settingOf(path: string, schema: SettingSchema): Setting {
@@ -53,7 +62,7 @@ function settingOf(path: string, schema: SettingSchema): Setting {
     env: `MUSTER_${path.toUpperCase().replaceAll('.', '_')}`,
     flag: FLAGS[path] ?? `--${path.replaceAll(/[._]/g, '-')}`,
     type: typeOf(schema),
-    default: schema.default === undefined ? undefined : String(schema.default),
+    default: defaultText(schema),
     description: schema.description ?? '',
   };
 }

@@ -3,11 +3,14 @@ import { MusterError } from '@muster/wire';
 import { parse } from 'yaml';
 import { nearest, shown } from './nearest.js';
 import { GROUPS, SETTINGS, type Setting, schemaOf } from './settings.js';
-import { fromText } from './text.js';
+import { fromFile, fromText } from './text.js';
 
 /** A setting as somebody gave it. */
 export interface Given {
+  /** In the terms of the schema, as far as it can be: text with a unit is a number. */
   readonly value: unknown;
+  /** As it was written, for messages. */
+  readonly written: unknown;
   /** What to call it in a message: `http.listen in server.yaml`, `MUSTER_HTTP_LISTEN`, `--http`. */
   readonly origin: string;
 }
@@ -72,7 +75,10 @@ export function fromTree(tree: unknown, file: string): Source {
       } else if (child !== null && child !== undefined) {
         const group = prefix === '' ? GROUPS.get(key) : undefined;
         if (group !== undefined) walk(child, Object.keys(group.properties ?? {}), `${path}.`);
-        else given.set(path, { value: child, origin: `${path} in ${file}` });
+        else {
+          const value = fromFile(schemaOf(path) ?? {}, child);
+          given.set(path, { value, written: child, origin: `${path} in ${file}` });
+        }
       }
     }
   };
@@ -93,7 +99,7 @@ export function fromEnvironment(env: Readonly<Record<string, string | undefined>
       const known = SETTINGS.map((candidate) => candidate.env);
       problems.push(`unknown variable ${shown(name)}${suggest(name, known)}`);
     } else {
-      given.set(setting.path, { value: fromText(schemaOf(setting.path) ?? {}, text), origin: name });
+      given.set(setting.path, { value: fromText(schemaOf(setting.path) ?? {}, text), written: text, origin: name });
     }
   }
   return { given, problems };
@@ -120,7 +126,7 @@ export function fromFlags(flags: Readonly<Record<string, unknown>>): Source {
       const known = SETTINGS.map((candidate) => candidate.flag);
       problems.push(`unknown flag ${shown(flag)}${suggest(flag, known)}`);
     } else {
-      given.set(setting.path, { value: flagValue(setting, value), origin: flag });
+      given.set(setting.path, { value: flagValue(setting, value), written: value, origin: flag });
     }
   }
   return { given, problems };

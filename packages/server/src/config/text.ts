@@ -1,3 +1,4 @@
+import { expectedQuantity, parseQuantity } from '@muster/wire';
 import type { SettingSchema } from './settings.js';
 
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?$/i;
@@ -9,7 +10,8 @@ export function fromText(schema: SettingSchema, text: string): unknown {
   switch (schema.type) {
     case 'number':
     case 'integer':
-      return NUMBER.test(text.trim()) ? Number(text) : text;
+      if (NUMBER.test(text.trim())) return Number(text);
+      return schema.unit === undefined ? text : (parseQuantity(schema.unit, text) ?? text);
     case 'boolean': {
       const word = text.trim().toLowerCase();
       return YES.has(word) ? true : NO.has(word) ? false : text;
@@ -19,6 +21,11 @@ export function fromText(schema: SettingSchema, text: string): unknown {
     default:
       return text;
   }
+}
+
+/** A file says by itself what is a number; only a duration or a size may be text there, too. */
+export function fromFile(schema: SettingSchema, value: unknown): unknown {
+  return typeof value === 'string' && schema.unit !== undefined ? fromText(schema, value) : value;
 }
 
 /** `a, b`, or a JSON list when an element has a comma in it. */
@@ -39,13 +46,15 @@ function listOf(text: string): unknown {
 /** What a setting may be, in words. */
 export function expected(schema: SettingSchema): string {
   if (schema.anyOf !== undefined) return `one of ${schema.anyOf.map((choice) => String(choice.const)).join(', ')}`;
-  const range =
-    schema.minimum === undefined || schema.maximum === undefined ? '' : ` from ${schema.minimum} to ${schema.maximum}`;
+  const { minimum, maximum, unit } = schema;
+  const bounded = minimum !== undefined && maximum !== undefined;
+  if (unit !== undefined && bounded) return expectedQuantity({ unit, minimum, maximum });
+  const range = bounded ? ` from ${minimum} to ${maximum}` : '';
   switch (schema.type) {
     case 'integer':
       return `an integer${range}`;
     case 'number':
-      return `a number${/\(seconds\)/.test(schema.description ?? '') ? ' of seconds' : ''}${range}`;
+      return `a number${range}`;
     case 'boolean':
       return 'true or false';
     case 'array':

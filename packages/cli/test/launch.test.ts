@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { run } from '../src/run.js';
 import { type ApiServer, apiServer, json } from './support/api-server.js';
 import { testWorld } from './support/world.js';
@@ -19,7 +19,8 @@ async function start(argv: readonly string[], matching: number, answer?: string)
   const env = { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' };
   const world = testWorld({ env, terminal: answer !== undefined });
   if (answer !== undefined) world.type(answer);
-  const code = await run(['push', 'start', ...argv, '--detach', '--', 'x'], world);
+  const flags = argv.includes('--dry-run') ? argv : [...argv, '--detach'];
+  const code = await run(['push', 'start', ...flags, '--', 'x'], world);
   const posted = server.received.filter(({ method, path }) => method === 'POST' && path === JOBS);
   return { code, world, started: posted.length === 1 };
 }
@@ -46,6 +47,39 @@ test('at a terminal the question is asked, and yes starts', async () => {
 
 test('anything but yes starts nothing', async () => {
   expect(await start(['role:web'], 101, '\n')).toMatchObject({ code: 1, started: false });
+});
+
+describe('a quorum', () => {
+  test.each([
+    ['of nodes that match', ['role:web']],
+    ['of nodes that match, with --yes', ['role:web', '--yes']],
+    ['of nodes that are named, however often', ['--node', 'a', 'b', 'c', 'd', 'a']],
+    ['in a dry run', ['role:web', '--dry-run']],
+  ])('beyond the number %s starts nothing and says how many there are', async (_which, argv) => {
+    const { code, world, started } = await start([...argv, '--quorum', '9'], 4);
+    expect([code, started]).toEqual([2, false]);
+    expect(world.err()).toBe(
+      'error: nothing was started: 4 nodes were chosen, and a quorum of 9 cannot be reached\n' +
+        'fix: Give --quorum 4 or less, a share such as --quorum 80%, or leave it out: then all must commit. ' +
+        'Or choose more nodes.\n',
+    );
+  });
+
+  test.each(['4', '0', '0.8', '100%'])('of %s starts on four nodes', async (quorum) => {
+    expect(await start(['role:web', '--quorum', quorum], 4)).toMatchObject({ code: 0, started: true });
+  });
+
+  test('beyond the nodes is told before anybody is asked for a yes', async () => {
+    const { code, world, started } = await start(['role:web', '--quorum', '102'], 101, 'yes\n');
+    expect([code, started]).toEqual([2, false]);
+    expect(world.err()).not.toContain('Run ');
+  });
+
+  test('of one on one node is no mistake; of two is', async () => {
+    expect(await start(['role:web', '--quorum', '1'], 1)).toMatchObject({ code: 0, started: true });
+    await server?.close();
+    expect((await start(['role:web', '--quorum', '2'], 1)).world.err()).toContain('1 node was chosen, and');
+  });
 });
 
 test('--detach says the id and ends; --json prints the job', async () => {

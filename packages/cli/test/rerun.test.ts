@@ -23,6 +23,16 @@ async function posted(argv: readonly string[]): Promise<unknown> {
   return JSON.parse(request?.body ?? 'null');
 }
 
+test('a quorum above the number of nodes to run again is refused', async () => {
+  server = await apiServer({
+    [`GET ${JOBS}/${EARLIER}`]: json({ id: EARLIER, status: 'complete', command: 'chef-client', nodes: {} }),
+    [`POST ${JOBS}/preview`]: json({ count: 1, nodes: ['n'], restricted: [] }),
+  });
+  const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+  expect(await run(['push', 'rerun', EARLIER, '--quorum', '2', '--yes'], world)).toBe(2);
+  expect(world.err()).toContain('1 node was chosen, and a quorum of 2 cannot be reached');
+});
+
 test.each([
   ['push rerun JOB', ['rerun', EARLIER]],
   ['push start --rerun JOB', ['start', '--rerun', EARLIER]],

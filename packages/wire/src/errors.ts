@@ -589,6 +589,12 @@ export const ERRORS = {
     message: "'{digits}' could be any of these jobs:{jobs}",
     fix: 'Type more digits; the first 12 are the same for all jobs of an organization and may be left out.',
   },
+  quorum_unreachable: {
+    status: 400,
+    exit: 2,
+    message: 'nothing was started: {chosen}, and a quorum of {quorum} cannot be reached',
+    fix: 'Give --quorum {nodes} or less, a share such as --quorum 80%, or leave it out: then all must commit. Or choose more nodes.',
+  },
   usage: { status: 400, exit: 2, message: '{reason}', fix: 'See --help.' },
   demo_failed: {
     status: 500,

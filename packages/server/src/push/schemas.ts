@@ -31,7 +31,11 @@ export const JobBody = Type.Object(
     command: Type.String(),
     ...TARGET,
     run_timeout: Type.Optional(seconds('How long nodes may run, counted from the quorum')),
-    quorum: Type.Optional(share('Nodes that must be ready (rounded up); all when absent')),
+    quorum: Type.Optional(
+      share(
+        'Nodes that must be ready (rounded up; with more than there are the job ends quorum_failed), all when absent',
+      ),
+    ),
     user: Type.Optional(Type.String({ description: 'Run as this user' })),
     dir: Type.Optional(Type.String({ description: 'Run in this directory' })),
     env: Type.Optional(Type.Record(Type.String(), Type.String())),

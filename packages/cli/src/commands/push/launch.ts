@@ -24,8 +24,16 @@ interface Preview {
 
 /** From a request to a started job and, unless detached, to its end. */
 export async function launch(call: Call<LaunchOptions>, target: Target, body: JobRequest): Promise<number> {
-  if (call.options.dryRun === true) return showPreview(call, await preview(call, target));
-  if (!(await agreed(call, target, body.command))) return EXIT.failed;
+  if (call.options.dryRun === true) {
+    const shown = await preview(call, target);
+    checkQuorum(body.quorum, shown.count);
+    return showPreview(call, shown);
+  }
+  if (call.options.yes !== true || isCount(body.quorum)) {
+    const count = await nodeCount(call, target);
+    checkQuorum(body.quorum, count);
+    if (!(await agreed(call, count, body.command))) return EXIT.failed;
+  }
   const { id } = await call.client.post<{ id: string }>(call.client.inOrg('pushy', 'jobs'), body);
   call.out.line(`Starting job id ${id}`);
   if (call.options.detach === true) {
@@ -52,12 +60,29 @@ function showPreview(call: Call<object>, shown: Preview): number {
   return EXIT.ok;
 }
 
+async function nodeCount(call: Call<object>, target: Target): Promise<number> {
+  return 'nodes' in target ? new Set(target.nodes).size : (await preview(call, target)).count;
+}
+
+/**
+ * The API takes any count, as its clients know it (sheet §7.5: may exceed the number of nodes), and such a job ends
+ * `quorum_failed`. Who types it has mistyped it, and is told before any node is asked.
+ */
+function checkQuorum(quorum: unknown, nodes: number): void {
+  if (!isCount(quorum) || quorum <= nodes) return;
+  const chosen = nodes === 1 ? '1 node was chosen' : `${nodes} nodes were chosen`;
+  throw new MusterError('quorum_unreachable', { quorum, nodes, chosen });
+}
+
+/** Shares never ask for more than there is. */
+function isCount(quorum: unknown): quorum is number {
+  return typeof quorum === 'number' && quorum >= 1;
+}
+
 /** Many nodes need an explicit yes: `--yes`, or an answer at a terminal. */
-async function agreed(call: Call<LaunchOptions>, target: Target, command: string): Promise<boolean> {
-  if (call.options.yes === true) return true;
+async function agreed(call: Call<LaunchOptions>, count: number, command: string): Promise<boolean> {
   const limit = call.settings.confirmAbove;
-  const count = 'nodes' in target ? new Set(target.nodes).size : (await preview(call, target)).count;
-  if (count <= limit) return true;
+  if (call.options.yes === true || count <= limit) return true;
   if (isInteractive(call.world)) return confirm(call.world, `Run '${printable(command)}' on ${count} nodes?`);
   throw new MusterError('usage', { reason: `this would run on ${count} nodes; more than ${limit} need --yes` });
 }

@@ -224,8 +224,8 @@ export class GroupCommit {
       this.#judge(outcome);
       switch (outcome.kind) {
         case 'stored':
-          for (const part of group) part.stored?.();
           this.#untold.push(...group);
+          for (const part of group) this.#durable(part);
           break;
         case 'refused': {
           const only = group.length === 1 ? group[0] : undefined;
@@ -237,6 +237,15 @@ export class GroupCommit {
           this.#interrupted([group, ...groups].flat(), outcome.error);
           return;
       }
+    }
+  }
+
+  /** Whoever fails at what they do then keeps nobody else from being stored or told. */
+  #durable(part: Part): void {
+    try {
+      part.stored?.();
+    } catch (error) {
+      this.#options.log.error({ err: error }, 'somebody who was told that a commit is durable failed');
     }
   }
 

@@ -54,6 +54,24 @@ export function groupCommitSuite(suite: Suite): void {
       expect(told).toEqual(['a', 'c']);
     });
 
+    test('whoever fails when told that a commit is durable keeps nobody waiting', async () => {
+      const errors: object[] = [];
+      const store = await openStore({ log: { warn: () => {}, error: (detail) => errors.push(detail) } });
+      const error = new Error('defect');
+      const told: string[] = [];
+      const fails = () => {
+        throw error;
+      };
+      await Promise.all([
+        store.commit([named('1', 'a')], fails),
+        store.commit([named('2', 'b')], () => told.push('b')),
+      ]);
+      await store.commit([named('3', 'c')]);
+      expect(told).toEqual(['b']);
+      expect(errors).toEqual([{ err: error }]);
+      expect(await names(store)).toEqual(['a', 'b', 'c']);
+    });
+
     test('a batch ends at its limit of rows', async () => {
       const store = await openStore({ limits: { batchRows: 10 } });
       await Promise.all(Array.from({ length: 35 }, (_, index) => store.commit([named(`${index}`, `${index}`)])));

@@ -136,6 +136,18 @@ test('what is too large and must stay is not looked at again with each event', a
   transact.mockRestore();
 });
 
+test('a round that failed is not tried again with each event', async () => {
+  const transact = vi.spyOn(given.store, 'transact').mockRejectedValue(new Error('it took too long'));
+  events.start();
+  for (let index = 0; index < 4; index++) await tell('t', large);
+  await expect.poll(() => warnings.splice(0)).toEqual(['old events could not be deleted']);
+  for (let index = 0; index < 100; index++) await tell('t');
+  expect(transact).toHaveBeenCalledTimes(1);
+  transact.mockRestore();
+  await tell('t', large);
+  await expect.poll(async () => (await types()).length).toBeLessThan(105);
+});
+
 test('the size is known after a restart', async () => {
   for (const type of ['a', 'b', 'c']) await tell(type, large);
   await events.stop();

@@ -38,7 +38,11 @@ export class Retention {
 
   constructor(deps: RetentionDeps) {
     this.#deps = deps;
-    const { clock, recorder, failed } = deps;
+    const { clock, recorder } = deps;
+    const failed = (error: unknown): void => {
+      this.#rest();
+      deps.failed(error);
+    };
     this.#upkeep = new Upkeep({ clock, pauseMs: LOG_LIMITS.pruneEveryMs, round: () => this.prune(), failed });
     recorder.onStored(() => this.#look());
   }
@@ -87,8 +91,7 @@ export class Retention {
       if (rows === 0) break;
       excess -= bytes;
     }
-    // What cannot be pruned is not looked for again with each event.
-    this.#lookAt = this.#deps.recorder.bytes + this.#room;
+    this.#rest();
   }
 
   /** The oldest rows whose events are all from before `before`, until so many bytes are gone. */
@@ -118,6 +121,11 @@ export class Retention {
     });
     this.#counted -= pruned.bytes;
     return pruned;
+  }
+
+  /** What cannot be pruned is not tried again with each event. */
+  #rest(): void {
+    this.#lookAt = this.#deps.recorder.bytes + this.#room;
   }
 
   /** Bytes between two rounds that the size calls for. */

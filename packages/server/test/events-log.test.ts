@@ -172,4 +172,13 @@ describe('appending', () => {
     expect((await Promise.all(appended)).map((events) => events.length)).toEqual([40, 1]);
     expect(log.last()).toBe(41);
   });
+
+  test('stopping stores what waits, though what came after it was refused', async () => {
+    const { log } = given;
+    const appended = log.append([event('a')]);
+    const refused = log.append([event('b', 'gone')]).catch(({ code }) => code);
+    await log.stop();
+    expect(log.last()).toBe(1);
+    expect([(await appended).length, await refused]).toEqual([1, 'organization_not_found']);
+  });
 });

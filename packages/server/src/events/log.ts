@@ -22,7 +22,7 @@ export interface LogDeps {
 /** The durable log as the root of the fabric sees it. */
 export class StoredLog implements EventLog {
   readonly #deps: LogDeps;
-  /** Settles when what was appended last has its turn, and when it is told or refused. */
+  /** Settles when what was appended last has its turn, and when everything until then is told or refused. */
   #turn: Promise<unknown> = Promise.resolve();
   #told: Promise<unknown> = Promise.resolve();
 
@@ -39,7 +39,9 @@ export class StoredLog implements EventLog {
     const recordable = this.#turn.then(() => this.#recordable(events));
     const told = recordable.then((all) => this.#deps.recorder.append(all, stored));
     this.#turn = settled(recordable);
-    this.#told = settled(told);
+    // It may be refused while those before are still being stored.
+    const before = this.#told;
+    this.#told = settled(told).then(() => before);
     return told;
   }
 

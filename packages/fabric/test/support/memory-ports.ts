@@ -48,9 +48,9 @@ export class MemoryLog implements EventLog {
     if (this.#held !== null) await new Promise<void>((resolve) => this.#held?.push(resolve));
     else await Promise.resolve();
     if (this.#failing) throw new MusterError('store_unavailable', { reason: 'the disk is full' });
-    this.#events.push(...logged);
     stored?.();
     await Promise.resolve();
+    this.#events.push(...logged);
     this.#last = logged.at(-1)?.position ?? this.#last;
     for (const listener of this.#listeners) listener(logged);
     return logged;

@@ -97,6 +97,19 @@ export function logConformance(name: string, open: () => Promise<LogUnderTest>):
       expect(told).toEqual(['durable', 'a', 'b']);
     });
 
+    using(
+      'what is durable is not read before it is told of: whoever reads would get it twice',
+      async ({ log, org }) => {
+        const before = log.last();
+        let page: ReturnType<EventLog['read']> | undefined;
+        const [stored] = await log.append([event(org, 'a')], () => {
+          page = log.read(before, org, PLENTY);
+        });
+        expect(await page).toMatchObject({ events: [], through: before });
+        expect((await log.read(before, org, PLENTY)).through).toBe(stored?.position);
+      },
+    );
+
     using('a read gives the events of one organization after a position, oldest first', async (given) => {
       const { log, org, otherOrg } = given;
       const stored = await log.append([event(org, 'a'), event(otherOrg, 'x'), event(org, 'b'), event(org, 'c')]);

@@ -18,6 +18,7 @@ import { Block } from '../../src/session/block.js';
 import { Link, single } from '../../src/session/chain.js';
 import { Flush } from '../../src/session/flush.js';
 import { Outlet } from '../../src/session/outlet.js';
+import type { RawFrame } from '../../src/stomp/raw-frame.js';
 
 describe('frames that clients share', () => {
   test('whoever got the same frames is at the same link, and its bytes are those frames in order', () => {
@@ -83,6 +84,52 @@ describe('headers as selectors see them', () => {
           expect(parsed.position).toBe(42);
         },
       ),
+    );
+  });
+
+  test('of each event its own, whatever those before it had', () => {
+    const headersOf = (names: string[], values: string[]) =>
+      fc.array(fc.tuple(fc.constantFrom(...names), fc.constantFrom(...values)), { maxLength: 6 });
+    const plain = headersOf(['a', 'b', 'ab'], ['', 'x', 'y', 'xy']);
+    // The bytes of the one are the characters of the other.
+    const foreign = headersOf(['a', 'b', 'é'], ['x', 'é', 'Ã©']);
+    const escaped = headersOf(['a', 'b', 'a:b'], ['x', 'é', 'x:y', 'x\n']);
+    // More than those whose values are kept.
+    const names = ['a', 'b', 'ab', 'é', 'a:b', 'c', 'd', 'e', 'f', 'g', 'h'];
+    const event = fc.record({
+      headers: fc.oneof(plain, foreign, escaped),
+      asked: fc.array(fc.constantFrom(...names), { minLength: 5, maxLength: 20 }),
+      how: fc.constantFrom('ours', 'ours', 'received', 'received', 'from above', 'from above, parsed'),
+    });
+    fc.assert(
+      fc.property(fc.array(event, { minLength: 10, maxLength: 30 }), (events) => {
+        const delivery = new Delivery();
+        for (const { headers, asked, how } of events) {
+          const check = () => {
+            for (const name of asked) expect(delivery.get(name)).toBe(headers.find(([each]) => each === name)?.[1]);
+          };
+          const shown = logged(headers, new Uint8Array(), 42, 0);
+          if (how === 'ours') {
+            delivery.show(shown);
+            check();
+          } else if (how === 'received') {
+            read(encodeFrame(frame('SEND', headers)), (raw) => {
+              const lines = { bytes: raw.bytes, linesStart: raw.headStart, linesEnd: raw.headEnd };
+              const found = { spans: raw.spans, spansStart: 0, spansEnd: 3 * raw.headerCount };
+              const event = { ...shown.event, ...lines, ...(raw.ascii && !raw.escaped ? found : {}) };
+              delivery.show({ ...shown, event });
+              check();
+            });
+          } else {
+            const tail = stamp(shown);
+            read(Buffer.concat([Buffer.from('MESSAGE\nsubscription:all\n'), tail]), (raw) => {
+              const parsed = how === 'from above, parsed' ? raw : null;
+              delivery.showTail(raw.bytes, raw.spans[3] as number, raw.end, 42, parsed);
+              check();
+            });
+          }
+        }
+      }),
     );
   });
 
@@ -206,6 +253,14 @@ describe('MESSAGEs in a block', () => {
     );
   });
 });
+
+const memory = Buffer.alloc(4096);
+
+/** Reads one frame, where the one before it was. */
+function read(bytes: Uint8Array, show: (raw: RawFrame) => void): void {
+  memory.set(bytes);
+  new FrameParser(LIMITS, { frame: show }).push(memory.subarray(0, bytes.length));
+}
 
 function logged(headers: Headers, body: Uint8Array, position: number, atMs: number): LoggedEvent {
   return { position, atMs, event: newEvent(originOf('org', 'org/me'), headers, body) };

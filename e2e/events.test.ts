@@ -180,7 +180,7 @@ describe('a watch', () => {
   test.each([
     [['type = AND'], 2, '  type = AND\n         ^\nerror: SUBSCRIBE: invalid selector at character 7'],
     [['', '--count', '0'], 2, '--count must be a whole number'],
-    [['', '--from', 'yesterday'], 2, "header 'from'"],
+    [['', '--from', 'yesterday'], 2, '--from must be first, a position, '],
     [['', '--verify', 'missing.key'], 2, 'cannot read'],
     [['', '--fabric', 'http://localhost'], 2, 'invalid address'],
     [['', '--fabric', 'stomp://127.0.0.1:1'], 5, 'cannot connect to stomp://127.0.0.1:1'],
@@ -195,7 +195,7 @@ test.each([
   [['no type!'], 2, 'type'],
   [['x', '--attr', 'novalue'], 2, '--attr must be NAME=VALUE'],
   [['x', '--attr', 'source=me'], 2, 'this name has a meaning of its own'],
-  [['x', '--at', 'tomorrow'], 2, "header 'at'"],
+  [['x', '--at', 'tomorrow'], 2, '--at must be +10m, or a time'],
   [['x', '--at', '+1m', '--wait'], 2, 'give either --wait or --at'],
   [['x', '--body', '@large.txt'], 2, 'beyond the limit of 4096 bytes'],
   [['push.start'], 3, "may not publish events of type 'push.start'"],

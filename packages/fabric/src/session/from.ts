@@ -34,7 +34,8 @@ export function secondsAgo(ms: number): string {
   return `-${Math.min(Math.max(0, Math.ceil(ms / 1000)), MOST_SECONDS)}s`;
 }
 
-function parseTime(text: string): number | null {
+/** A time with its zone. Null: it is none. */
+export function parseTime(text: string): number | null {
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)$/.test(text)) return null;
   const atMs = Date.parse(text);
   return Number.isFinite(atMs) ? atMs : null;

@@ -1,6 +1,7 @@
 import { type Expression, parseSelector, SelectorError } from '@muster/selector';
 import { MusterError } from '@muster/wire';
 import { isPrincipalKind, type PrincipalKind } from '../access.js';
+import { isDurableName } from '../durable/name.js';
 import { FABRIC_LIMITS } from '../limits.js';
 import { bytesOf } from '../stomp/bytes.js';
 import { type Frame, header } from '../stomp/frame.js';
@@ -58,13 +59,11 @@ function oneOf<T extends string>(frame: Frame, name: string, choices: readonly T
   throw wrongValue(frame, name, `must be one of ${choices.join(', ')}`);
 }
 
-const DURABLE_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
-
 /** The name of a durable subscription, or null. */
 export function durableOf(frame: Frame, mode: AckMode): string | null {
   const name = header(frame, 'durable');
   if (name === undefined) return null;
-  if (!DURABLE_NAME.test(name)) throw wrongValue(frame, 'durable', 'must be 1 to 128 of A-Z a-z 0-9 _ . -');
+  if (!isDurableName(name)) throw wrongValue(frame, 'durable', 'must be 1 to 128 of A-Z a-z 0-9 _ . -');
   if (mode === 'auto') throw wrongValue(frame, 'durable', 'needs ack:client or ack:client-individual beside it');
   return name;
 }

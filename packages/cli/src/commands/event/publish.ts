@@ -5,6 +5,7 @@ import { durationOf } from '../../duration.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { eventLine, eventRecord } from './event-text.js';
 import { connectFabric, withFabric } from './fabric.js';
+import { atOf } from './flags.js';
 import { type EventFlags, eventOf, withEvent } from './new-event.js';
 
 interface PublishFlags extends EventFlags {
@@ -48,7 +49,7 @@ async function publish(call: Call<PublishFlags>): Promise<number> {
   }
   const timeoutMs = durationOf('--timeout', options.timeout) * 1000;
   const event = { type, ...(await eventOf(call)), ...(options.token !== undefined && { token: options.token }) };
-  const at = options.at === undefined ? undefined : atOf(call, options.at);
+  const at = options.at === undefined ? undefined : await atOf(options.at, call.world.now());
   const client = await connectFabric(call, { reconnect: false });
   try {
     if (options.wait === true) return told(call, await client.request(event, { timeoutMs }));
@@ -69,10 +70,4 @@ function told({ out }: Call<object>, { error, message }: Completion): number {
   out.document({ error, completion: eventRecord(message) });
   out.line(eventLine(message, out));
   return error >= 0 && error <= HIGHEST_EXIT ? error : HIGHEST_EXIT;
-}
-
-/** @throws MusterError `usage` */
-function atOf({ world }: Call<object>, text: string): string | number {
-  if (text.startsWith('+')) return Math.round(world.now() + durationOf('--at', text.slice(1)) * 1000);
-  return text;
 }

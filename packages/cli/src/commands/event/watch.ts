@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { eventLine, eventRecord } from './event-text.js';
 import { connectFabric, type FabricFlags, signatureKey, withFabric } from './fabric.js';
+import { checkDurable, checkFrom } from './flags.js';
 
 interface WatchFlags extends FabricFlags {
   readonly from?: string;
@@ -38,6 +39,8 @@ async function watch(call: Call<WatchFlags>): Promise<number> {
   const [selector = ''] = args;
   check(call, selector);
   const most = countOf(options.count);
+  if (options.from !== undefined) await checkFrom(options.from);
+  if (options.durable !== undefined) await checkDurable(options.durable);
   const verify = options.verify === undefined ? undefined : signatureKey(call, options.verify);
   const connection = new ConnectionNotes(call, options.from !== undefined || options.durable !== undefined);
   let client: Client | null = null;

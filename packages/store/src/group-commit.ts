@@ -54,6 +54,8 @@ export class GroupCommit {
   #pendingRows = 0;
   #pendingBytes = 0;
   #health: StoreHealth = { ok: true };
+  /** When the latest outage began, by the monotonic clock. */
+  #unwellMs = 0;
   /** Number of the last transaction tried. */
   #last = 0;
   #running: Promise<void> | null = null;
@@ -285,7 +287,8 @@ export class GroupCommit {
   #judge(outcome: Known): void {
     if (outcome.kind === 'failed') this.#unwell(outcome.error);
     else if (!this.#health.ok) {
-      this.#options.log.warn({ outage_ms: this.#options.clock.now() - this.#health.since }, 'the database is back');
+      const outageMs = Math.round(this.#options.clock.monotonic() - this.#unwellMs);
+      this.#options.log.warn({ outage_ms: outageMs }, 'the database is back');
       this.#health = { ok: true };
       this.#pause.reset();
     }
@@ -296,6 +299,7 @@ export class GroupCommit {
     if (this.#health.ok) {
       this.#options.log.warn({ err: error }, `the database takes no writes: ${reason}`);
       this.#health = { ok: false, reason, since: this.#options.clock.now() };
+      this.#unwellMs = this.#options.clock.monotonic();
     } else {
       this.#health = { ok: false, reason, since: this.#health.since };
     }

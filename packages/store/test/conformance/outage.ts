@@ -1,7 +1,7 @@
 import { MusterError } from '@muster/wire';
 import { describe, expect, test } from 'vitest';
 import { done, large, named } from './rows.js';
-import { passing, type Suite, until } from './suite.js';
+import { passing, type Suite, silent, until } from './suite.js';
 
 const YEAR = 31_536_000_000;
 
@@ -49,6 +49,21 @@ export function outageSuite(suite: Suite): void {
       await suite.harness.heal();
       await passing(suite.clock, store, kept);
       expect(store.health()).toEqual({ ok: true });
+    });
+
+    test('is said to have been as long as it was, though somebody set the clock back', async () => {
+      const told: object[] = [];
+      const store = await openStore({ log: { ...silent, warn: (detail) => void told.push(detail) } });
+      await suite.harness.fail(store);
+      await expect(store.commit([large(1)])).rejects.toThrow();
+      suite.clock.set(-YEAR);
+      const begun = suite.clock.monotonic();
+      await suite.harness.heal();
+      await until(() => {
+        if (!store.health().ok) suite.clock.advance(100);
+        return store.health().ok;
+      });
+      expect(told.at(-1)).toEqual({ outage_ms: suite.clock.monotonic() - begun });
     });
 
     test('is over without traffic', async () => {

@@ -7,7 +7,7 @@ import type { PushControllerService } from '../src/push/ports.js';
 import { findJobNode, outputExtent } from '../src/push/reads.js';
 import { saveJob, saveJobNode } from '../src/push/repository.js';
 import type { JobSpec } from '../src/push/types.js';
-import { type Fixture, nodesConfig, ORG, startNodes, type TestAgent } from './nodes-fixture.js';
+import { type Fixture, INTERVAL, nodesConfig, ORG, startNodes, type TestAgent } from './nodes-fixture.js';
 import { jobId, jobNodeRow, jobRow, SPEC } from './support/push-rows.js';
 
 /** Push jobs on the real nodes layer and a real store; agents are driven by hand. */
@@ -150,6 +150,60 @@ describe('recovery (Push Jobs §5.5.4, §5.6, N10)', () => {
     const result = { jobId: A, outcome: 'succeeded', exitCode: 0, signal: null, reason: null } as const;
     agent.send({ type: 'finished', ...result, output: null, bytes: null });
     expect(await standing(A)).toEqual(['succeeded', null]);
+  });
+});
+
+describe('the node timeout', () => {
+  /** Of the server, beyond that of an agent that ends the command itself. */
+  const GRACE_MS = 10_000;
+  const HOUR_MS = 3_600_000;
+
+  /** The nodes are heard meanwhile. */
+  function pass(ms: number, agents: readonly TestAgent[]): void {
+    for (let left = ms; left > 0; left -= INTERVAL) {
+      fixture.clock.advance(Math.min(left, INTERVAL));
+      for (const each of agents) each.beat(A);
+    }
+  }
+
+  test.each([
+    ['forward', HOUR_MS],
+    ['back', -HOUR_MS],
+  ])('is as long when the clock is set %s', async (_, setMs) => {
+    const other = await fixture.agent('web2');
+    for (const each of [agent, other]) await each.becomeIdle();
+    await start(A, { nodeTimeout: 5 }, ['web1', 'web2']);
+    for (const each of [agent, other]) each.send({ type: 'ack', jobId: A });
+    await fixture.stored();
+    agent.send({ type: 'started', jobId: A });
+    pass(4000, [agent, other]);
+    other.send({ type: 'started', jobId: A });
+    fixture.clock.set(setMs);
+    pass(1000 + GRACE_MS - 1, [agent, other]);
+    expect(await standing(A, 'web1')).toEqual(['running', null]);
+    pass(1, [agent, other]);
+    expect(await standing(A, 'web1')).toEqual(['timed_out', expect.any(String)]);
+    pass(3999, [other]);
+    expect(await standing(A, 'web2')).toEqual(['running', null]);
+    pass(1, [other]);
+    expect(await standing(A, 'web2')).toEqual(['timed_out', expect.any(String)]);
+  });
+
+  test('goes on over a restart, and is no longer than it was when the clock was set back meanwhile', async () => {
+    await agent.becomeIdle();
+    await start(A, { nodeTimeout: 60 });
+    agent.send({ type: 'ack', jobId: A });
+    await fixture.stored();
+    agent.send({ type: 'started', jobId: A });
+    await fixture.stored();
+    fixture.clock.set(-HOUR_MS);
+    await restart();
+    agent = await returns('web1');
+    agent.beat(A);
+    pass(60_000 + GRACE_MS - 1, [agent]);
+    expect(await standing(A)).toEqual(['running', null]);
+    pass(1, [agent]);
+    expect(await standing(A)).toEqual(['timed_out', expect.any(String)]);
   });
 });
 

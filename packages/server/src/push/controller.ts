@@ -119,7 +119,7 @@ class Controller implements PushControllerService {
       for (const name of job.unfinished) nodes.readopt(job.org.id, job.id, name);
       await this.#outputs.load(job.id);
       const now = clock.now();
-      job.graceUntil = now + graceMs;
+      job.resume(now, clock.monotonic(), graceMs);
       logger.info({ job: job.id, phase: job.state.phase }, 'push job taken up again');
       void this.#mailbox.turn(job, (turn) => {
         this.#takeBack(turn);

@@ -27,8 +27,13 @@ export class LiveJob {
   /** Number of the last event. */
   seq: number;
   #lastEventAt = 0;
-  /** Until then nodes are finding their way back to a server that was restarted, and their silence means nothing. */
-  graceUntil = 0;
+  /** When each node began to run, by the monotonic clock: how long it may run does not change when a clock is set. */
+  readonly runningSinceMs = new Map<string, number>();
+  /**
+   * Until then, by the monotonic clock, nodes are finding their way back to a server that was restarted, and their
+   * silence means nothing.
+   */
+  graceUntilMs = Number.NEGATIVE_INFINITY;
   deadlineTimer: Timer | null = null;
   wakeTimer: Timer | null = null;
   ackTimer: Timer | null = null;
@@ -76,6 +81,17 @@ export class LiveJob {
     if (to !== null) tally[to] += 1;
     this.tally = tally;
     if (to === 'ready') this.#readyQueue.push(name);
+  }
+
+  /** A server that was restarted takes it up again; how long its nodes have run by then, only stored times tell. */
+  resume(now: number, monotonicMs: number, graceMs: number): void {
+    this.graceUntilMs = monotonicMs + graceMs;
+    for (const name of this.unfinished) {
+      const node = this.nodes.get(name);
+      if (node?.status !== 'running') continue;
+      const ranMs = Math.max(0, now - (node.startedAt ?? this.updatedAt));
+      this.runningSinceMs.set(name, monotonicMs - ranMs);
+    }
   }
 
   /** Takes the next node that is still ready and waiting for its start. */

@@ -1,4 +1,3 @@
-import type { JobNode } from './job-node.js';
 import type { LiveJob } from './live-job.js';
 import { dialectOf, type Turn, type TurnDeps } from './turn.js';
 
@@ -43,8 +42,8 @@ export class JobTimers {
     const seconds = job.spec.ackTimeout;
     if (seconds === null || job.state.phase === 'finished') return;
     const { clock } = this.#deps;
-    const due = Math.max(job.createdAt + seconds * 1000, job.graceUntil);
-    job.ackTimer = clock.after(due - clock.now(), () => {
+    const delayMs = Math.max(job.createdAt + seconds * 1000 - clock.now(), job.graceUntilMs - clock.monotonic());
+    job.ackTimer = clock.after(delayMs, () => {
       this.#turn(job, (turn) => turn.stepUnfinished({ type: 'ack_timeout', seconds }));
     });
   }
@@ -57,15 +56,15 @@ export class JobTimers {
     let earliest = Number.POSITIVE_INFINITY;
     for (const name of job.unfinished) {
       const node = job.nodes.get(name);
-      if (node?.status === 'running') earliest = Math.min(earliest, this.#dueAt(job, name, node, seconds));
+      if (node?.status === 'running') earliest = Math.min(earliest, this.#dueMs(job, name, seconds));
     }
-    job.nodeTimer = clock.after(Math.max(earliest - clock.now(), NODE_TIMEOUT_SWEEP_MS), () => {
+    job.nodeTimer = clock.after(Math.max(earliest - clock.monotonic(), NODE_TIMEOUT_SWEEP_MS), () => {
       job.nodeTimer = null;
-      const now = clock.now();
+      const nowMs = clock.monotonic();
       this.#turn(job, (turn) => {
         for (const name of [...job.unfinished]) {
           const node = job.nodes.get(name);
-          if (node?.status !== 'running' || this.#dueAt(job, name, node, seconds) > now) continue;
+          if (node?.status !== 'running' || this.#dueMs(job, name, seconds) > nowMs) continue;
           turn.stepNode(name, { type: 'node_timeout', seconds });
         }
       });
@@ -73,8 +72,12 @@ export class JobTimers {
     });
   }
 
-  #dueAt(job: LiveJob, name: string, node: JobNode, seconds: number): number {
+  /** By the monotonic clock. */
+  #dueMs(job: LiveJob, name: string, seconds: number): number {
     const grace = dialectOf(this.#deps, job, name).repeatable ? NODE_TIMEOUT_GRACE_MS : 0;
-    return Math.max((node.startedAt ?? job.updatedAt) + seconds * 1000 + grace, job.graceUntil);
+    return Math.max(
+      (job.runningSinceMs.get(name) ?? this.#deps.clock.monotonic()) + seconds * 1000 + grace,
+      job.graceUntilMs,
+    );
   }
 }

@@ -86,7 +86,10 @@ export class Turn {
       if (node.status !== before.status && !effects.some(tellsStatus)) {
         this.events.push(jobNodeChanged(job, name, node));
       }
-      if (node.status === 'running' && before.status !== 'running') this.started = true;
+      if (node.status === 'running' && before.status !== 'running') {
+        this.started = true;
+        job.runningSinceMs.set(name, this.#deps.clock.monotonic());
+      }
       if (isFinal(node.status)) {
         this.ended.push(
           { jobId: job.id, node: name, stream: 'stdout' },

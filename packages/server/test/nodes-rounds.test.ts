@@ -27,6 +27,16 @@ test('after a stall one round says how late it is, and the others are not made u
   expect(late).toEqual([350, 0, 0]);
 });
 
+test('a clock that was set forward is told as a stall: by it everybody has been silent for as long', () => {
+  const clock = new ManualClock(0);
+  const late: number[] = [];
+  every(clock, 100, (lateMs) => late.push(lateMs));
+  clock.set(250);
+  clock.advance(100);
+  clock.advance(100);
+  expect(late).toEqual([250, 0]);
+});
+
 test('none comes after it was cancelled, also from within a round', () => {
   const clock = new ManualClock(0);
   let rounds = 0;

@@ -3,6 +3,10 @@ import type { Clock, Timer } from '@muster/wire';
 /**
  * Runs `round` every `periodMs`, without drift; `lateMs` tells how long after its time. Rounds missed by a stall are
  * not made up for.
+ *
+ * By the clock that people set, as what the rounds judge by is: when it was set forward, everything seems to have been
+ * silent for as long, and `lateMs` warns of that. So it does when the machine was suspended, which a monotonic clock
+ * does not notice.
  */
 export function every(clock: Clock, periodMs: number, round: (lateMs: number) => void): Timer {
   let due = clock.now() + periodMs;

@@ -169,6 +169,7 @@ describe('what a client may do at a relay', () => {
       'event_type',
     ],
     ['on-behalf, of no relay', [...send('a'), ['on-behalf', 'default/root']], 'stomp_relays_only'],
+    ['on-behalf-kind, of no relay', [...send('a'), ['on-behalf-kind', 'user']], 'stomp_relays_only'],
   ] as const)(
     'an event with %s ends here, with an ERROR, and upstream hears nothing of it',
     async (_, headers, code) => {
@@ -217,13 +218,14 @@ describe('what a client may do at a relay', () => {
     expect(typesOf(parent.published)).toEqual(['kept']);
   });
 
-  test('a future event goes up with its time, and its id comes down in the receipt', async () => {
+  test('a future event goes up with its time and whether it is of a user or a client, and its id comes down in the receipt', async () => {
     const { root, leaf } = await tree(2);
-    const client = await leaf.client();
+    root.authority.set('default/person', { kind: 'user' });
+    const client = await leaf.client('default/person');
     const receipt = await client.ask('SEND', [...send('later'), ['at', '4102444800000']]);
     const [scheduled] = root.schedule.events;
     expect(header(receipt, 'scheduled')).toBe(scheduled?.id);
-    expect(scheduled?.atMs).toBe(4_102_444_800_000);
+    expect(scheduled).toMatchObject({ atMs: 4_102_444_800_000, kind: 'user' });
   });
 
   test('who is withdrawn at the root is cut at every relay', async () => {

@@ -41,6 +41,25 @@ describe('future events', () => {
     expect(await list(events.api)).toEqual([]);
   });
 
+  it('of a user and of a client of the same name are each their own', async () => {
+    await events.create('/users', 'twin', { organization: 'default' });
+    await events.create(`${ORG}/services`, 'twin');
+    const at = inSeconds(3600);
+    const { token } = (await events.api.post(`${ORG}/services/twin/access_tokens`, {})).body as { token: string };
+    const service = await events.connect('default/twin', token);
+    const mine = await later('twin', 'mine', at);
+    const theirs = header(await service.publish('theirs', [['at', at]], 'x'), 'scheduled') ?? '';
+    // The key is that of both, and requests are then of the client.
+    const client = events.api.as({ name: 'twin', privateKey });
+    expect((await client.get(SCHEDULED)).body).toEqual([expect.objectContaining({ id: theirs, kind: 'client' })]);
+    expect((await client.delete(`${SCHEDULED}/${mine}`)).status).toBe(404);
+    expect((await events.api.get(SCHEDULED)).body).toEqual([
+      expect.objectContaining({ id: mine, kind: 'user' }),
+      expect.objectContaining({ id: theirs, kind: 'client' }),
+    ]);
+    for (const id of [mine, theirs]) expect((await events.api.delete(`${SCHEDULED}/${id}`)).status).toBe(204);
+  });
+
   it('are taken back by their owner or an admin, by nobody else', async () => {
     const id = await later('alice', 'mine', inSeconds(3600));
     expect((await events.api.as({ name: 'bob', privateKey }).delete(`${SCHEDULED}/${id}`)).status).toBe(404);

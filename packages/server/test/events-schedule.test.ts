@@ -1,9 +1,9 @@
-import { type LoggedEvent, newEvent, originOf } from '@muster/fabric';
+import { type LoggedEvent, newEvent, originOf, type PrincipalKind } from '@muster/fabric';
 import type { ManualClock } from '@muster/wire';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemRandom } from '../src/auth/changes.js';
 import { EVENT_LIMITS } from '../src/events/limits.js';
-import { EventSchedule } from '../src/events/schedule.js';
+import { type EventOwner, EventSchedule } from '../src/events/schedule.js';
 import { type Directory, openDirectory } from './support/directory.js';
 import { tailOf } from './support/event-log.js';
 
@@ -64,13 +64,15 @@ const event = (type: string, source = 'default/alice', body = '') =>
     ],
     Buffer.from(body),
   );
-const put = (type: string, inMs: number, source?: string) => schedule.put(event(type, source), clock.now() + inMs);
+const user = (atMs: number) => ({ atMs, kind: 'user' }) as const;
+const put = (type: string, inMs: number, source?: string, kind: PrincipalKind = 'user') =>
+  schedule.put(event(type, source), { atMs: clock.now() + inMs, kind });
 const types = () => published.map((tail) => /\ntype:(.*)\n/.exec(tail)?.[1]);
 const told = (expected: readonly string[]) => vi.waitFor(() => expect(types()).toEqual(expected));
 
 describe('a future event', () => {
   it('is published when it is due, not before, as any other event at that time', async () => {
-    await schedule.put(event('later', 'default/alice', 'body'), clock.now() + 10 * SECOND);
+    await schedule.put(event('later', 'default/alice', 'body'), user(clock.now() + 10 * SECOND));
     clock.advance(10 * SECOND - 1);
     await put('marker', 0);
     clock.advance(0);
@@ -129,7 +131,7 @@ describe('a future event', () => {
   });
 
   it('keeps the order of acceptance over a restart', async () => {
-    const due = clock.now() + SECOND;
+    const due = user(clock.now() + SECOND);
     await schedule.put(event('a'), due);
     await schedule.stop();
     await open();
@@ -139,7 +141,7 @@ describe('a future event', () => {
   });
 
   it('may be accepted before what was stored is published, and comes after it', async () => {
-    const due = clock.now() + SECOND;
+    const due = user(clock.now() + SECOND);
     await schedule.put(event('a'), due);
     await schedule.stop();
     await load();
@@ -231,6 +233,7 @@ describe('the list', () => {
         id: first,
         type: 'a',
         source: 'default/alice',
+        kind: 'user',
         at: clock.now() + SECOND,
         createdAt: clock.now(),
         attributes: [
@@ -243,22 +246,24 @@ describe('the list', () => {
     ]);
   });
 
-  it('may be of one source, of one organization, and no longer than asked for', async () => {
+  it('may be of one owner, of one organization, and no longer than asked for', async () => {
     const other = await directory.auth.organizations.create('other', 'me');
     await put('a', SECOND, 'default/alice');
     await put('b', SECOND, 'default/bob');
+    await put('b client', SECOND, 'default/bob', 'client');
     await put('c', SECOND, 'other/alice');
-    const listed = async (orgId: string, source: string | null, limit = 10) =>
-      (await schedule.list(orgId, source, limit)).map(({ type }) => type);
-    expect(await listed(directory.organization.id, null)).toEqual(['a', 'b']);
-    expect(await listed(directory.organization.id, 'default/bob')).toEqual(['b']);
+    const listed = async (orgId: string, whose: EventOwner | null, limit = 10) =>
+      (await schedule.list(orgId, whose, limit)).map(({ type }) => type);
+    expect(await listed(directory.organization.id, null)).toEqual(['a', 'b', 'b client']);
+    expect(await listed(directory.organization.id, { source: 'default/bob', kind: 'user' })).toEqual(['b']);
+    expect(await listed(directory.organization.id, { source: 'default/bob', kind: 'client' })).toEqual(['b client']);
     expect(await listed(other.id, null)).toEqual(['c']);
     expect(await listed(directory.organization.id, null, 1)).toEqual(['a']);
   });
 });
 
 describe('cancelling', () => {
-  const cancel = (id: string, whose: string | null = null) =>
+  const cancel = (id: string, whose: EventOwner | null = null) =>
     schedule.cancel(directory.organization, id, { whose, by: 'default/admin' });
 
   it('keeps it from being published', async () => {
@@ -273,7 +278,8 @@ describe('cancelling', () => {
     const other = await directory.auth.organizations.create('other', 'me');
     const id = await put('a', SECOND);
     const gone = { code: 'not_found' };
-    await expect(cancel(id, 'default/bob')).rejects.toMatchObject(gone);
+    await expect(cancel(id, { source: 'default/bob', kind: 'user' })).rejects.toMatchObject(gone);
+    await expect(cancel(id, { source: 'default/alice', kind: 'client' })).rejects.toMatchObject(gone);
     await expect(schedule.cancel(other, id, { whose: null, by: 'other/bob' })).rejects.toMatchObject(gone);
     clock.advance(SECOND);
     await told(['a']);

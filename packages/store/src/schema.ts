@@ -164,6 +164,8 @@ export interface Schema {
     org_id: string;
     /** `ORG/NAME` */
     source: string;
+    /** A user and a client may have the same name. */
+    kind: 'user' | 'client';
     type: string;
     /** When it is due. */
     at: number;

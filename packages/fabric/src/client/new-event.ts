@@ -11,6 +11,7 @@ const TYPE = /^[A-Za-z0-9_.-]{1,128}$/;
 const RESERVED = new Set([
   ...['type', 'token', 'signature', 'org', 'source', 'time', 'message-id', 'subscription', 'ack', 'position'],
   ...['redelivered', 'destination', 'receipt', 'transaction', 'content-length', 'content-type', 'at', 'on-behalf'],
+  'on-behalf-kind',
 ]);
 
 export interface EncodedEvent {

@@ -59,7 +59,7 @@ export class RelayBroker implements Broker {
     const size = sizeOf(publication);
     const limit = upstream()?.maxEventBytes ?? size;
     if (size > limit) publication.publisher.failed(publication, new MusterError('event_too_large', { size, limit }));
-    else if (foreign && publication.atMs !== null) {
+    else if (foreign && publication.due !== null) {
       publication.publisher.failed(publication, unknownAbove('SEND', 'at'));
     } else upward.add(publication);
   }

@@ -166,7 +166,7 @@ export class Upward {
     let at = 0;
     rising.forEach(({ publication }, index) => {
       const behalf = this.#behalf(publication);
-      const due = publication.atMs === null ? NOTHING : bytesOf(`at:${publication.atMs}\n`);
+      const due = this.#due(publication);
       at = copyInto(made, at, SEND, 0, SEND.length);
       at = putAscii(made, at, receipts[index] ?? '');
       made[at++] = LF;
@@ -176,6 +176,13 @@ export class Upward {
       at = copyInto(made, at, bytes, start, end);
     });
     return made.subarray(0, at);
+  }
+
+  /** Header lines of a future event. */
+  #due({ due }: Publication): Uint8Array {
+    if (due === null) return NOTHING;
+    const whose = this.#anonymous ? '' : `on-behalf-kind:${due.kind}\n`;
+    return bytesOf(`at:${due.atMs}\n${whose}`);
   }
 
   /** Header line that names the publisher to upstream. Most are the same as the one before. */

@@ -110,7 +110,7 @@ export class Append {
       if (this.#waiting.length > 0) this.#next();
       else this.#busy = false;
     };
-    const isPlain = batch.every(({ atMs, publisher }) => atMs === null && !publisher.gone);
+    const isPlain = batch.every(({ due, publisher }) => due === null && !publisher.gone);
     const answer = await (isPlain ? this.#storePlain(batch, stored) : this.#storeMixed(batch));
     await before;
     answer();
@@ -132,16 +132,18 @@ export class Append {
   /** Some are for later, or of those who have gone. */
   async #storeMixed(batch: readonly Publication[]): Promise<() => void> {
     const wanted = batch.filter((publication) => !this.#givenUp(publication));
-    const now = wanted.filter(({ atMs }) => atMs === null);
-    const later = wanted.filter(({ atMs }) => atMs !== null);
+    const now = wanted.filter(({ due }) => due === null);
+    const later = wanted.flatMap((publication) =>
+      publication.due === null ? [] : [{ publication, due: publication.due }],
+    );
     const [appended, ...scheduled] = await Promise.all([
       now.length === 0 ? null : this.#append(now),
-      ...later.map((publication) => outcome(this.#ports.schedule.put(publication, publication.atMs ?? 0))),
+      ...later.map(({ publication, due }) => outcome(this.#ports.schedule.put(publication, due))),
     ]);
     return () => {
       let next = 0;
       for (const publication of wanted) {
-        if (publication.atMs === null) this.#answer(publication, appended?.(publication) ?? null, null);
+        if (publication.due === null) this.#answer(publication, appended?.(publication) ?? null, null);
         else {
           const put = scheduled[next++] ?? null;
           this.#answer(publication, put, put?.ok === true ? put.value : null);

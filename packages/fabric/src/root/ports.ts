@@ -125,11 +125,19 @@ export interface Cursor extends CursorKey {
   readonly savedMs: number;
 }
 
+/** Of a future event. */
+export interface Due {
+  /** When it is to be published, in milliseconds since the epoch. */
+  readonly atMs: number;
+  /** Whose it is until then: of the user, or of the client, that its source names. */
+  readonly kind: PrincipalKind;
+}
+
 /** Future events. Firing them is up to the implementation: it appends them to the log. */
 export interface Schedule {
   /**
-   * Stores an event to be published at a time (ms since the epoch; past: at once). Resolves with its id when durable.
+   * Stores an event to be published at a time (past: at once). Resolves with its id when durable.
    * Rejects with `store_unavailable`, or `too_busy` when the organization has too many.
    */
-  put(event: NewEvent, atMs: number): Promise<string>;
+  put(event: NewEvent, due: Due): Promise<string>;
 }

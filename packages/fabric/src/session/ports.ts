@@ -4,7 +4,7 @@ import type { EventAccess, PrincipalKind } from '../access.js';
 import type { Delivery } from '../hub/delivery.js';
 import type { Hub } from '../hub/hub.js';
 import type { NewEvent } from '../root/event.js';
-import type { Login } from '../root/ports.js';
+import type { Due, Login } from '../root/ports.js';
 
 /** What sessions need of the root or the relay they belong to. */
 export interface Broker {
@@ -26,8 +26,8 @@ export interface Broker {
 /** An event on its way to the log: for the root the next step, for a relay upstream. */
 export interface Publication extends NewEvent {
   readonly publisher: Publisher;
-  /** When it is to be published, in milliseconds since the epoch; null: now. */
-  readonly atMs: number | null;
+  /** A future event; null: it is published now. */
+  readonly due: Due | null;
   /** Of its RECEIPT; null: none was asked for. */
   readonly receipt: string | null;
 }

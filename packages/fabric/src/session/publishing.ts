@@ -1,12 +1,14 @@
 import { MusterError } from '@muster/wire';
 import { FABRIC_LIMITS } from '../limits.js';
 import { newEventOf, type Origin, originOf } from '../root/event.js';
+import type { Due } from '../root/ports.js';
 import { EVENTS_DESTINATION } from '../root/stamp.js';
 import { copyOf } from '../stomp/bytes.js';
 import { EMPTY_BODY } from '../stomp/frame.js';
 import type { RawFrame } from '../stomp/raw-frame.js';
 import { parseAt } from './from.js';
 import { PublishRights } from './narrow.js';
+import { checkOnBehalf, onBehalfKind } from './on-behalf.js';
 import type { Publication, Publisher } from './ports.js';
 import { isType, isValue, SendScan } from './send-scan.js';
 import { Spans } from './spans.js';
@@ -68,13 +70,17 @@ export class Publishing {
     this.#check(raw);
     const origin = scan.onBehalf < 0 ? this.#origin : this.#other(raw);
     const receipt = scan.receipt < 0 ? null : raw.valueOf(scan.receipt);
-    const atMs = scan.at < 0 ? null : at(raw.valueOf(scan.at));
-    if (scan.transaction >= 0) this.#hold(raw, origin, atMs, receipt);
-    else this.#ports.publish(this.#publication(raw, origin, atMs, receipt));
+    const due = scan.at < 0 ? null : this.#due(raw);
+    if (scan.transaction >= 0) this.#hold(raw, origin, due, receipt);
+    else this.#ports.publish(this.#publication(raw, origin, due, receipt));
   }
 
   #check(raw: RawFrame): void {
     if (scan.reserved >= 0) throw new MusterError('event_reserved', { name: raw.nameOf(scan.reserved) });
+    const { relay } = this.#ports.publisher.access;
+    if (scan.onBehalfKind >= 0 && !relay) {
+      throw new MusterError('stomp_relays_only', { what: "the header 'on-behalf-kind' of SEND" });
+    }
     if (scan.type < 0) throw new MusterError('stomp_missing_header', { command: 'SEND', header: 'type' });
     // Most publish the same type again and again.
     const known = this.#type !== null && isValue(raw, scan.type, this.#type);
@@ -94,11 +100,11 @@ export class Publishing {
     this.#type = type;
   }
 
-  #publication(raw: RawFrame, origin: Origin, atMs: number | null, receipt: string | null): Publication {
+  #publication(raw: RawFrame, origin: Origin, due: Due | null, receipt: string | null): Publication {
     const { publisher } = this.#ports;
     if (!scan.contiguous) {
       const body = raw.bytes.subarray(raw.bodyStart, raw.bodyEnd);
-      return { ...newEventOf(origin, scan.lines(raw), body), publisher, atMs, receipt };
+      return { ...newEventOf(origin, scan.lines(raw), body), publisher, due, receipt };
     }
     // What was received may be kept; the parser's memory is used again.
     const kept = raw.bytes === this.#chunk;
@@ -117,17 +123,24 @@ export class Publishing {
       spansStart: this.#spans.start,
       spansEnd: this.#spans.end,
       publisher,
-      atMs,
+      due,
       receipt,
     };
   }
 
+  #due(raw: RawFrame): Due {
+    const atMs = at(raw.valueOf(scan.at));
+    if (scan.onBehalf < 0) return { atMs, kind: this.#ports.publisher.access.kind };
+    const kind = scan.onBehalfKind < 0 ? undefined : raw.valueOf(scan.onBehalfKind);
+    return { atMs, kind: onBehalfKind('SEND', kind) };
+  }
+
   /** In memory of its own, as nobody knows for how long. The RECEIPT says that it waits for COMMIT. */
-  #hold(raw: RawFrame, origin: Origin, atMs: number | null, receipt: string | null): void {
+  #hold(raw: RawFrame, origin: Origin, due: Due | null, receipt: string | null): void {
     const { publisher, transactions, publish } = this.#ports;
     const event = newEventOf(origin, scan.lines(raw), raw.bytes.subarray(raw.bodyStart, raw.bodyEnd));
     transactions.hold('SEND', raw.valueOf(scan.transaction), (committed) =>
-      publish({ ...event, publisher, atMs, receipt: committed }),
+      publish({ ...event, publisher, due, receipt: committed }),
     );
     if (receipt !== null) this.#ports.receipt(receipt);
   }
@@ -148,14 +161,6 @@ export class Publishing {
     this.#latest = raw.ascii && !raw.escaped ? origin : null;
     return origin;
   }
-}
-
-/** @throws MusterError unless a relay speaks for somebody of its own organization. */
-export function checkOnBehalf(command: string, principal: string, org: string, relay: boolean): void {
-  if (!relay) throw new MusterError('stomp_relays_only', { what: `the header 'on-behalf' of ${command}` });
-  if (principal.startsWith(`${org}/`) && principal.length > org.length + 1) return;
-  const reason = `must be ${org}/NAME: a relay speaks for its own organization`;
-  throw new MusterError('stomp_header_value', { command, header: 'on-behalf', reason });
 }
 
 function at(text: string): number {

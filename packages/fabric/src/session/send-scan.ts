@@ -7,12 +7,15 @@ import type { RawFrame } from '../stomp/raw-frame.js';
 import { invalidLine } from '../stomp/refusals.js';
 
 /** What a header of a SEND may be besides an attribute. `reserved`: only the root says it. */
-type Kind = 'type' | 'reserved' | 'destination' | 'receipt' | 'transaction' | 'content-length' | 'at' | 'on-behalf';
+type Kind = 'reserved' | (typeof OWN)[number];
+
+const OWN = [
+  ...(['type', 'destination', 'receipt', 'transaction', 'content-length', 'at'] as const),
+  ...(['on-behalf', 'on-behalf-kind'] as const),
+] as const;
 
 const KINDS = new Map<string, Kind>();
-for (const kind of ['type', 'destination', 'receipt', 'transaction', 'content-length', 'at', 'on-behalf'] as const) {
-  KINDS.set(kind, kind);
-}
+for (const kind of OWN) KINDS.set(kind, kind);
 for (const name of ['org', 'source', 'time', 'message-id', 'subscription', 'ack', 'position', 'redelivered']) {
   KINDS.set(name, 'reserved');
 }
@@ -39,6 +42,7 @@ export class SendScan {
   transaction = -1;
   at = -1;
   onBehalf = -1;
+  onBehalfKind = -1;
   reserved = -1;
   contentLength = -1;
   /** Where the lines of the attributes are in the frame's bytes, if `contiguous`. */
@@ -59,6 +63,7 @@ export class SendScan {
     this.transaction = -1;
     this.at = -1;
     this.onBehalf = -1;
+    this.onBehalfKind = -1;
     this.reserved = -1;
     this.contentLength = -1;
     this.linesStart = raw.headEnd;
@@ -116,6 +121,9 @@ export class SendScan {
         return;
       case 'on-behalf':
         if (this.onBehalf < 0) this.onBehalf = index;
+        return;
+      case 'on-behalf-kind':
+        if (this.onBehalfKind < 0) this.onBehalfKind = index;
         return;
       case 'content-length':
         if (this.contentLength < 0) this.contentLength = index;

@@ -1,6 +1,5 @@
 import { type Expression, parseSelector, SelectorError } from '@muster/selector';
 import { MusterError } from '@muster/wire';
-import { isPrincipalKind, type PrincipalKind } from '../access.js';
 import { isDurableName } from '../durable/name.js';
 import { FABRIC_LIMITS } from '../limits.js';
 import { bytesOf } from '../stomp/bytes.js';
@@ -31,14 +30,6 @@ export function needed(frame: Frame, name: string): string {
   const value = header(frame, name);
   if (value === undefined) throw new MusterError('stomp_missing_header', { command: frame.command, header: name });
   return value;
-}
-
-/** Of whom a relay speaks for: a user and a client may have the same name. @throws MusterError */
-export function onBehalfKindOf(frame: Frame): PrincipalKind {
-  const kind = needed(frame, 'on-behalf-kind');
-  if (isPrincipalKind(kind)) return kind;
-  const reason = 'must be user or client';
-  throw new MusterError('stomp_header_value', { command: frame.command, header: 'on-behalf-kind', reason });
 }
 
 const ACK_MODES: readonly AckMode[] = ['auto', 'client', 'client-individual'];

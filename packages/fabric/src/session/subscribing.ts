@@ -6,18 +6,9 @@ import { FABRIC_LIMITS } from '../limits.js';
 import { EVENTS_DESTINATION } from '../root/stamp.js';
 import { type Frame, header } from '../stomp/frame.js';
 import { allowedTypes, deniedTypes } from './narrow.js';
+import { checkOnBehalf, onBehalfKind } from './on-behalf.js';
 import type { Replay, ReplayRequest } from './ports.js';
-import { checkOnBehalf } from './publishing.js';
-import {
-  ackModeOf,
-  checkPatient,
-  durableOf,
-  fromOf,
-  needed,
-  onBehalfKindOf,
-  selectorOf,
-  slowPolicyOf,
-} from './subscribe-headers.js';
+import { ackModeOf, checkPatient, durableOf, fromOf, needed, selectorOf, slowPolicyOf } from './subscribe-headers.js';
 import { Subscription, type SubscriptionPorts } from './subscription.js';
 import type { Transactions } from './transactions.js';
 
@@ -65,7 +56,10 @@ export class Subscribing {
     const onBehalf = header(frame, 'on-behalf');
     if (onBehalf !== undefined) checkOnBehalf('SUBSCRIBE', onBehalf, access.org, access.relay);
     const durable = durableOf(frame, mode);
-    const kind = onBehalf === undefined || durable === null ? access.kind : onBehalfKindOf(frame);
+    const kind =
+      onBehalf === undefined || durable === null
+        ? access.kind
+        : onBehalfKind('SUBSCRIBE', header(frame, 'on-behalf-kind'));
     const from = fromOf(frame);
     const receipt = header(frame, 'receipt') ?? null;
     if (from !== null || durable !== null) checkPatient(frame);

@@ -87,6 +87,12 @@ const SENT: readonly [wrong: string, text: string, code: string, names: string, 
     'on-behalf',
   ],
   [
+    'SEND that says for whom of others',
+    'SEND\ndestination:/topic/events\ntype:a\non-behalf-kind:user\n\n\0',
+    'stomp_relays_only',
+    'on-behalf-kind',
+  ],
+  [
     'SEND of a type that is denied',
     'SEND\ndestination:/topic/events\ntype:temp.high\n\n\0',
     'event_publish_denied',

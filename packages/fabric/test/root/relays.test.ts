@@ -61,6 +61,18 @@ describe('what relays may do', () => {
     expect(messages.every((message) => header(message, 'on-behalf') === undefined)).toBe(true);
   });
 
+  test('its future events for them are of a user or a client, as it says', async () => {
+    const future: Headers = [...EVENT, ['at', '4102444800000'], ['on-behalf', 'default/alice']];
+    for (const kind of ['user', 'client']) await relay.ask('SEND', [...future, ['on-behalf-kind', kind]]);
+    expect(given.schedule.events).toMatchObject([
+      { event: { origin: { source: 'default/alice' } }, kind: 'user' },
+      { event: { origin: { source: 'default/alice' } }, kind: 'client' },
+    ]);
+    relay.send('SEND', future);
+    const [refusal] = await relay.messages(1);
+    expect(refusal && header(refusal, 'message')).toContain("'on-behalf-kind'");
+  });
+
   test('it follows durable subscriptions for them, which are theirs', async () => {
     const headers: Headers = [
       ['durable', 'd'],

@@ -3,6 +3,7 @@ import {
   type Cursor,
   type CursorKey,
   type Cursors,
+  type Due,
   EVERY_TYPE,
   type EventAccess,
   type EventLog,
@@ -159,15 +160,15 @@ function textOf({ org, principal, kind, name }: CursorKey): string {
 /** Publishes what is due when it is told to. */
 export class MemorySchedule implements Schedule {
   readonly #log: EventLog;
-  readonly events: { readonly id: string; readonly event: NewEvent; readonly atMs: number }[] = [];
+  readonly events: (Due & { readonly id: string; readonly event: NewEvent })[] = [];
 
   constructor(log: EventLog) {
     this.#log = log;
   }
 
-  async put(event: NewEvent, atMs: number): Promise<string> {
+  async put(event: NewEvent, due: Due): Promise<string> {
     const id = `s${this.events.length + 1}`;
-    this.events.push({ id, event, atMs });
+    this.events.push({ id, event, ...due });
     return id;
   }
 

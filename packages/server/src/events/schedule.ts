@@ -1,4 +1,4 @@
-import type { NewEvent, Schedule } from '@muster/fabric';
+import type { Due, NewEvent, PrincipalKind, Schedule } from '@muster/fabric';
 import type { Store } from '@muster/store';
 import { type Clock, MusterError, type Timer } from '@muster/wire';
 import type { RandomBytes, Trx } from '../auth/changes.js';
@@ -14,6 +14,13 @@ import {
   scheduledRow,
   scheduleWrite,
 } from './scheduled-rows.js';
+
+/** Of future events. A user and a client of the same name are two. */
+export interface EventOwner {
+  /** `ORG/NAME` */
+  readonly source: string;
+  readonly kind: PrincipalKind;
+}
 
 export interface EventScheduleDeps {
   readonly store: Store;
@@ -85,7 +92,7 @@ export class EventSchedule implements Schedule {
     return size;
   }
 
-  async put(event: NewEvent, atMs: number): Promise<string> {
+  async put(event: NewEvent, due: Due): Promise<string> {
     const { recorder, clock, random, most } = this.#deps;
     const id = Buffer.from(random(16)).toString('hex');
     const { org, source } = event.origin;
@@ -97,39 +104,40 @@ export class EventSchedule implements Schedule {
     const { id: orgId } = organization;
     if (this.#count(orgId) >= most) throw new MusterError('too_busy', { what: 'future events', limit: most });
     this.#add(orgId, 1);
-    const row = scheduledRow(event, { id, org_id: orgId, at: atMs, seq, created_at: clock.now() });
-    const about = { id, event: row.type, at: new Date(atMs).toISOString(), by: source };
+    const row = scheduledRow(event, due, { id, org_id: orgId, seq, created_at: clock.now() });
+    const about = { id, event: row.type, at: new Date(due.atMs).toISOString(), by: source };
     try {
       await recorder.commit([scheduleWrite(row)], [ownEvent('event.scheduled', organization, about, {})]);
     } catch (error) {
       this.#add(orgId, -1);
       throw error;
     }
-    this.#next = Math.min(this.#next, atMs);
+    this.#next = Math.min(this.#next, due.atMs);
     this.#arm();
     return id;
   }
 
-  /** In the order in which they will be published. `source`: only those of `ORG/NAME`. */
-  async list(orgId: string, source: string | null, limit: number): Promise<readonly ScheduledEvent[]> {
+  /** In the order in which they will be published. `whose`: only those of that owner. */
+  async list(orgId: string, whose: EventOwner | null, limit: number): Promise<readonly ScheduledEvent[]> {
     const all = this.#deps.store.read.selectFrom('scheduled_events').selectAll().where('org_id', '=', orgId);
-    const rows = source === null ? all : all.where('source', '=', source);
+    const rows = whose === null ? all : all.where('source', '=', whose.source).where('kind', '=', whose.kind);
     return (await rows.orderBy('at').orderBy('seq').limit(limit).execute()).map(scheduledEvent);
   }
 
   /**
-   * `whose`: only if it is of `ORG/NAME`; anybody's when null. `by`: who does it.
+   * `whose`: only if it is of that owner; anybody's when null. `by`: who does it.
    * @throws MusterError `not_found`, also when it was published just now.
    */
   async cancel(
     organization: Organization,
     id: string,
-    { whose, by }: { readonly whose: string | null; readonly by: string },
+    { whose, by }: { readonly whose: EventOwner | null; readonly by: string },
   ): Promise<ScheduledEvent> {
     const { id: orgId } = organization;
     const row = await this.#deps.recorder.transact(1, async (trx, record) => {
       const all = trx.deleteFrom('scheduled_events').where('org_id', '=', orgId).where('id', '=', id);
-      const deleted = await (whose === null ? all : all.where('source', '=', whose)).returningAll().executeTakeFirst();
+      const own = whose === null ? all : all.where('source', '=', whose.source).where('kind', '=', whose.kind);
+      const deleted = await own.returningAll().executeTakeFirst();
       if (deleted === undefined) throw new MusterError('not_found', { kind: 'future event', name: id });
       record([ownEvent('event.cancelled', organization, { id, event: deleted.type, by }, {})]);
       return deleted;

@@ -1,10 +1,12 @@
 import {
   bodyOf,
+  type Due,
   type Headers,
   linesOf,
   type NewEvent,
   newEventOf,
   originOf,
+  type PrincipalKind,
   textOf,
   unescapeHeader,
 } from '@muster/fabric';
@@ -19,6 +21,8 @@ export interface ScheduledEvent {
   readonly type: string;
   /** `ORG/NAME` */
   readonly source: string;
+  /** A user and a client may have the same name. */
+  readonly kind: PrincipalKind;
   /** When it is due; this and `createdAt` in milliseconds since the epoch. */
   readonly at: number;
   readonly createdAt: number;
@@ -32,6 +36,7 @@ export const scheduleWrite: (row: ScheduledRow) => Write = insert('scheduled_eve
   id: 'text',
   org_id: 'text',
   source: 'text',
+  kind: 'text',
   type: 'text',
   at: 'integer',
   seq: 'integer',
@@ -42,11 +47,12 @@ export const scheduleWrite: (row: ScheduledRow) => Write = insert('scheduled_eve
 
 export function scheduledRow(
   event: NewEvent,
-  about: Pick<ScheduledRow, 'id' | 'org_id' | 'at' | 'seq' | 'created_at'>,
+  { atMs, kind }: Due,
+  about: Pick<ScheduledRow, 'id' | 'org_id' | 'seq' | 'created_at'>,
 ): ScheduledRow {
   const lines = linesOf(event);
   const type = headersOf(lines).find(([name]) => name === 'type')?.[1] ?? '';
-  return { ...about, source: event.origin.source, type, lines, body: bodyOf(event) };
+  return { ...about, source: event.origin.source, kind, type, at: atMs, lines, body: bodyOf(event) };
 }
 
 /** What was scheduled, as it is published when it is due. */
@@ -54,8 +60,9 @@ export function eventOf({ source, lines, body }: ScheduledRow): NewEvent {
   return newEventOf(originOf(source.slice(0, source.indexOf('/')), source), lines, body);
 }
 
-export function scheduledEvent({ id, type, source, at, created_at, lines, body }: ScheduledRow): ScheduledEvent {
-  return { id, type, source, at, createdAt: created_at, attributes: headersOf(lines), size: body.length };
+export function scheduledEvent(row: ScheduledRow): ScheduledEvent {
+  const { id, type, source, kind, at, created_at: createdAt, lines, body } = row;
+  return { id, type, source, kind, at, createdAt, attributes: headersOf(lines), size: body.length };
 }
 
 function headersOf(lines: Uint8Array): Headers {

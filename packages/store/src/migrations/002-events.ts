@@ -32,8 +32,8 @@ async function log(db: Kysely<unknown>, { text, integer, bytes, table, keyed }: 
 
 async function schedule(db: Kysely<unknown>, { text, integer, bytes, table }: Dialect): Promise<void> {
   await sql`create table scheduled_events (
-    id ${text} primary key, org_id ${text} not null, source ${text} not null, type ${text} not null,
-    at ${integer} not null, seq ${integer} not null, created_at ${integer} not null,
+    id ${text} primary key, org_id ${text} not null, source ${text} not null, kind ${text} not null,
+    type ${text} not null, at ${integer} not null, seq ${integer} not null, created_at ${integer} not null,
     lines ${bytes} not null, body ${bytes} not null
   ) ${table}`.execute(db);
   await sql`create index scheduled_events_due on scheduled_events (at, seq)`.execute(db);

@@ -6,6 +6,7 @@ interface Scheduled {
   readonly id: string;
   readonly type: string;
   readonly source: string;
+  readonly kind: 'user' | 'client';
   readonly at: string;
   readonly attributes: readonly { readonly name: string; readonly value: string }[];
 }
@@ -26,8 +27,8 @@ export function addScheduled(event: Command, shell: Shell): void {
     const events = await call.client.get<Scheduled[]>(call.client.inOrg('events', 'scheduled'));
     call.out.document(events);
     call.out.table(
-      ['Due', 'Type', 'Attributes', 'Source', 'Id'],
-      events.map((one) => [timeText(one.at), one.type, attributesText(one), one.source, one.id]),
+      ['Due', 'Type', 'Attributes', 'Source', 'Kind', 'Id'],
+      events.map((one) => [timeText(one.at), one.type, attributesText(one), one.source, one.kind, one.id]),
     );
   });
   const cancel = clientCommand(scheduled, {

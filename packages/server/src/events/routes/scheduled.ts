@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Nothing } from '../../auth/routes/schemas.js';
 import { time } from '../../auth/routes/views.js';
-import type { Identity, Organization } from '../../auth/types.js';
+import { type Identity, kindOf, type Organization } from '../../auth/types.js';
 import type { App } from '../../http/route.js';
 import { EVENT_LIMITS } from '../limits.js';
 import type { EventSchedule } from '../schedule.js';
@@ -16,11 +16,12 @@ export interface ScheduledRouteDeps {
   readonly administers: (caller: Identity, organization: Organization) => Promise<boolean>;
 }
 
-function answer({ id, type, source, at, createdAt, attributes, size }: ScheduledEvent) {
+function answer({ id, type, source, kind, at, createdAt, attributes, size }: ScheduledEvent) {
   return {
     id,
     type,
     source,
+    kind,
     at: time(at),
     created_at: time(createdAt),
     attributes: attributes.map(([name, value]) => ({ name, value })),
@@ -32,7 +33,9 @@ function answer({ id, type, source, at, createdAt, attributes, size }: Scheduled
 export function scheduledRoutes(app: App, { schedule, administers }: ScheduledRouteDeps): void {
   const sourceOf = ({ name }: Identity, organization: Organization) => `${organization.name}/${name}`;
   const whose = async (caller: Identity, organization: Organization) =>
-    (await administers(caller, organization)) ? null : sourceOf(caller, organization);
+    (await administers(caller, organization))
+      ? null
+      : { source: sourceOf(caller, organization), kind: kindOf(caller.type) };
 
   app.get(
     '/organizations/:org/events/scheduled',

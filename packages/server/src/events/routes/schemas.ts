@@ -34,6 +34,10 @@ export const GrantAnswer = Type.Object({
   groups: Type.Array(Type.String()),
 });
 
+const Kind = Type.Union([Type.Literal('user'), Type.Literal('client')], {
+  description: 'What that is: a user, or a client, which is a node or a service',
+});
+
 export const ScheduledParams = Type.Object({ org: segment(), id: segment() });
 export const ScheduledQuery = Type.Object(
   { limit: Type.Optional(Type.Integer({ minimum: 1, maximum: EVENT_LIMITS.page, default: EVENT_LIMITS.page })) },
@@ -43,6 +47,7 @@ export const ScheduledAnswer = Type.Object({
   id: Type.String(),
   type: Type.String(),
   source: Type.String({ description: 'Whose event it is: ORG/NAME' }),
+  kind: Kind,
   at: Type.String({ description: 'When it is due, ISO 8601' }),
   created_at: Time,
   attributes: Type.Array(
@@ -52,9 +57,6 @@ export const ScheduledAnswer = Type.Object({
 });
 
 export const DurableParams = Type.Object({ org: segment(), principal: segment(), name: segment() });
-const Kind = Type.Union([Type.Literal('user'), Type.Literal('client')], {
-  description: 'What that is: a user, or a client, which is a node or a service',
-});
 export const DurableQuery = Type.Object({ kind: Type.Optional(Kind) }, { additionalProperties: false });
 export const DurableAnswer = Type.Object({
   principal: Type.String({ description: 'Whose it is' }),

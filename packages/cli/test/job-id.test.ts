@@ -63,6 +63,16 @@ test('a whole id is not looked up', async () => {
   expect(received.map(({ path }) => path).filter((path) => path.includes('lookup'))).toEqual([]);
 });
 
+test('abort hands over the digits when jobs may not be looked up: the server knows which may be meant', async () => {
+  server = await apiServer({
+    [`GET ${JOBS}/lookup/3f2a`]: json({ error: ['no'] }, 403),
+    [`PUT ${JOBS}/3f2a/abort`]: json({ ...JOB, status: 'running' }),
+  });
+  const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+  expect(await run(['push', 'abort', '3f2a'], world), world.err()).toBe(0);
+  expect(world.out()).toBe(`Aborting job ${ID}\n`);
+});
+
 test('fewer than four digits are not asked for', async () => {
   const { code, world, received } = await push(['status', '3f2']);
   expect([code, received]).toEqual([2, []]);

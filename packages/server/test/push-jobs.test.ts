@@ -431,6 +431,37 @@ describe('jobs by the beginning of their id', () => {
   it('need the permission to read jobs', async () => {
     expect((await send({ path: `jobs/lookup/${own}`, as: 'outside user' })).status).toBe(403);
   });
+
+  describe('to abort', () => {
+    const abort = (digits: string, as: Persona) => send({ method: 'PUT', path: `jobs/${digits}/abort`, as });
+    const readers = { users: [], clients: ['member-client'], groups: [] };
+    beforeAll(() => server.auth.groups.put(server.org, 'push_job_readers', readers, 'test'));
+    afterAll(() => server.auth.groups.remove(server.org, 'push_job_readers', 'test'));
+
+    it('need no permission to read, only to abort', async () => {
+      server.nodes.enter(server.org.id, 'BEGUN', 'run');
+      const begun = await server.start({ command: 'sleep 100', nodes: ['BEGUN'] });
+      expect((await send({ path: `jobs/lookup/${begun.slice(0, 31)}` })).status).toBe(403);
+      // Others that were made here differ in their last digits only.
+      for (const digits of [begun.slice(0, 13), begun.slice(0, 12)]) {
+        const refused = await abort(digits, 'admin user');
+        expect(refused.status).toBe(400);
+        expect((await json(refused)).error).toContain('several ids');
+      }
+      expect((await abort(begun.slice(12), 'member client')).status).toBe(403);
+      const aborted = await abort(begun.slice(12), 'admin user');
+      expect([aborted.status, (await json(aborted)).id]).toEqual([200, begun]);
+    });
+
+    it('are none of jobs that have ended, whose whole id must be known', async () => {
+      expect((await abort(own.slice(0, 8), 'admin user')).status).toBe(404);
+      expect((await abort(id, 'admin user')).status).toBe(200);
+    });
+
+    it('are none when no id begins so', async () => {
+      expect((await abort('ffff0000', 'admin user')).status).toBe(404);
+    });
+  });
 });
 
 describe('lists in pages', () => {

@@ -180,12 +180,14 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
       tags,
       operationId: 'abortJob',
       summary: 'Abort a job; harmless when it has finished',
+      description:
+        'A job that goes on may also be named by the beginning of its id, as in a lookup, when no other id begins so.',
       params: schemas.JobParams,
       response: { 200: schemas.JobAnswer },
     },
     handler: async (request) => {
       const { caller, organization, params } = request;
-      const job = await existingJob(deps, organization, params.id);
+      const job = await jobToAbort(deps, organization, params.id);
       await checkMayAbort(deps, caller, organization, job);
       const aborted = deps.audit.write({
         orgId: organization.id,
@@ -210,6 +212,20 @@ export async function existingJob(deps: Pick<JobRouteDeps, 'read'>, org: Organiz
   // What cannot be an id is not looked up: the databases differ in what text they take.
   const job = isJobId(id) ? await findJob(deps.read, org.id, id) : undefined;
   if (job === undefined) throw new MusterError('not_found', { kind: 'job', name: id.slice(0, 64) });
+  return job;
+}
+
+/**
+ * By its id, or by a beginning that no other id has. That finds only a job that goes on: who may abort jobs but not read
+ * them could look through the others by trying digits.
+ */
+async function jobToAbort(deps: Pick<JobRouteDeps, 'read'>, org: Organization, id: string): Promise<JobRow> {
+  const beginning = isJobId(id) ? null : idsBeginning(org.id, id);
+  if (beginning === null) return existingJob(deps, org, id);
+  const [found, another] = await jobsBeginning(deps.read, org.id, beginning, 2);
+  if (another !== undefined) throw invalid('id', 'is the beginning of several ids: give more digits');
+  const job = found === undefined ? undefined : await findJob(deps.read, org.id, found.id);
+  if (job === undefined || job.phase === 'finished') throw new MusterError('not_found', { kind: 'job', name: id });
   return job;
 }
 

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { done, named } from './conformance/rows.js';
 import { passing, silent, until } from './conformance/suite.js';
-import { cutter } from './cutter.js';
+import { type Cutter, cutter } from './cutter.js';
 import { dropDatabase, type PostgresHarness, postgres } from './postgres.js';
 
 afterAll(dropDatabase);
@@ -12,13 +12,18 @@ afterAll(dropDatabase);
 let harness: PostgresHarness;
 let clock: ManualClock;
 const opened: Store[] = [];
+const proxies: Cutter[] = [];
 beforeEach(async () => {
   harness = await postgres();
   clock = new ManualClock();
 });
 afterEach(async () => {
-  for (const store of opened.splice(0)) await passing(clock, store, store.close());
-  await harness.drop();
+  try {
+    await Promise.all(opened.splice(0).map((store) => passing(clock, store, store.close())));
+  } finally {
+    await Promise.all(proxies.splice(0).map((proxy) => proxy.close()));
+    await harness.drop();
+  }
 });
 
 const openAt = async (url: string, options: { exclusive?: boolean; exclusiveMs?: number } = {}): Promise<Store> => {
@@ -26,6 +31,11 @@ const openAt = async (url: string, options: { exclusive?: boolean; exclusiveMs?:
   const store = await open({ kind: 'postgres', url }, { clock, log: silent, exclusive, limits: { exclusiveMs } });
   opened.push(store);
   return store;
+};
+const openProxy = async (): Promise<Cutter> => {
+  const proxy = await cutter(harness.url);
+  proxies.push(proxy);
+  return proxy;
 };
 const targets = async (store: Store) =>
   (await store.read.selectFrom('audit').select('target').orderBy('id').execute()).map((row) => row.target);
@@ -64,18 +74,16 @@ test('connections terminated at any moment lose no transition and double none', 
 });
 
 test('a commit that was stored while its answer was lost is acknowledged, and stored once', async () => {
-  const proxy = await cutter(harness.url);
+  const proxy = await openProxy();
   const store = await openAt(proxy.url);
   proxy.cutAfter('commit');
   await passing(clock, store, Promise.all([store.commit([done('a')]), store.persist([done('b')])]));
   expect(proxy.cuts).toBe(1);
   expect(await targets(store)).toEqual(['a', 'b']);
-  await store.close();
-  await proxy.close();
 });
 
 test('a commit that was lost on its way is rejected and absent, the transitions beside it are stored once', async () => {
-  const proxy = await cutter(harness.url);
+  const proxy = await openProxy();
   const store = await openAt(proxy.url);
   proxy.cutBefore('commit');
   const lost = store.commit([done('a')]);
@@ -84,12 +92,10 @@ test('a commit that was lost on its way is rejected and absent, the transitions 
   await passing(clock, store, kept);
   expect(proxy.cuts).toBe(1);
   expect(await targets(store)).toEqual(['b']);
-  await store.close();
-  await proxy.close();
 });
 
 test('while a commit is in doubt, requests that came later are refused, not kept waiting', async () => {
-  const proxy = await cutter(harness.url);
+  const proxy = await openProxy();
   const store = await openAt(proxy.url);
   proxy.cutBefore('commit');
   const inDoubt = store.commit([done('a')]);
@@ -112,7 +118,7 @@ test('while a commit is in doubt, requests that came later are refused, not kept
 });
 
 test('a transact whose answer was lost answers what its callback returned', async () => {
-  const proxy = await cutter(harness.url);
+  const proxy = await openProxy();
   const store = await openAt(proxy.url);
   proxy.cutAfter('commit');
   const answer = store.transact(async (trx) => {
@@ -121,8 +127,6 @@ test('a transact whose answer was lost answers what its callback returned', asyn
   });
   expect(await passing(clock, store, answer)).toBe(42);
   expect(await store.read.selectFrom('groups').select('name').execute()).toEqual([{ name: 'g' }]);
-  await store.close();
-  await proxy.close();
 });
 
 test('a transact that swallowed an error of the database is not mistaken for stored', async () => {

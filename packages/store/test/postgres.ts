@@ -62,6 +62,8 @@ export async function postgres(): Promise<PostgresHarness> {
     untouched,
     async drop() {
       await heal();
+      // What a failed test has left open may hold locks.
+      await terminate();
       await (altered ? untouched() : run(url, NO_ROWS));
     },
   };

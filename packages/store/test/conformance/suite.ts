@@ -19,9 +19,16 @@ export interface Harness {
 export const wellFormed = (text: string): string =>
   Buffer.from(text, 'utf8').toString('utf8').replaceAll('\0', '\uFFFD');
 
+/** Less than a test or a hook may take: what waits says so itself, and does not go on beside the tests that follow. */
+const MOST_MS = 15_000;
+
 /** Waits for something to become true, not for time. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise(setImmediate);
+export async function until(condition: () => boolean, mostMs = MOST_MS): Promise<void> {
+  const begun = performance.now();
+  while (!condition()) {
+    if (performance.now() - begun > mostMs) throw new Error(`what is waited for has not come in ${mostMs} ms`);
+    await new Promise(setImmediate);
+  }
 }
 
 /** Moves time while the store waits out an outage, until the promise is settled. */
@@ -66,8 +73,11 @@ export function createSuite(make: () => Promise<Harness>): Suite {
   });
 
   afterEach(async () => {
-    for (const store of opened.splice(0)) await passing(clock, store, store.close());
-    await harness?.drop();
+    try {
+      await Promise.all(opened.splice(0).map((store) => passing(clock, store, store.close())));
+    } finally {
+      await harness?.drop();
+    }
   });
 
   const current = (): Harness => {

@@ -39,3 +39,11 @@ export function allows(rules: TypeRules, type: string): boolean {
   const some = (patterns: readonly string[]) => patterns.some((pattern) => fits(pattern, type));
   return some(rules.granted) || (some(rules.open) && !some(rules.restricted));
 }
+
+/** False: none of the types that begin so is allowed. */
+export function mayAllow({ granted, restricted, open }: TypeRules, prefix: string): boolean {
+  const isAbove = (pattern: string) => pattern.endsWith('*') && prefix.startsWith(pattern.slice(0, -1));
+  const reach = (patterns: readonly string[]) =>
+    patterns.some((pattern) => pattern.startsWith(prefix) || isAbove(pattern));
+  return reach(granted) || (reach(open) && !restricted.some(isAbove));
+}

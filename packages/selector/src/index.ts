@@ -6,5 +6,6 @@ export type { Entry, Group } from './index/group.js';
 export { type IndexStats, SelectorIndex } from './index/selector-index.js';
 export { LIMITS as SELECTOR_LIMITS } from './limits.js';
 export { type ParseOptions, parseSelector } from './parser.js';
+export { likePrefix } from './pattern.js';
 export { print } from './print.js';
 export { type TextAttributes, textAttribute } from './text.js';

@@ -31,6 +31,11 @@ export function likePattern(pattern: string, escapeCharacter: string | null): Pa
   return compilePattern(pattern, '%', '_', escapeCharacter);
 }
 
+/** How every text begins that is LIKE it. `whole`: it is that text alone. */
+export function likePrefix(pattern: string, escapeCharacter: string | null) {
+  return literalPrefix(likePattern(pattern, escapeCharacter));
+}
+
 export function globPattern(pattern: string): Pattern {
   return compilePattern(pattern, '*', '?', '\\');
 }

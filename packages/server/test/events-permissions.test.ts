@@ -46,6 +46,8 @@ describe('permissions', () => {
   it('changes of identity are told to admins alone', async () => {
     await expect((await as('alice')).subscribe("type = 'auth.group.set'")).rejects.toThrow(/auth\.group\.set/);
     await (await as('admin')).subscribe("type = 'auth.group.set'");
+    await expect((await as('alice')).subscribe("type LIKE 'auth.%' AND org = 'default'")).rejects.toThrow(/'auth\.\*'/);
+    await (await as('admin')).subscribe("type LIKE 'auth.%'");
   });
 
   it('what tells of nodes and push jobs is for those who may read them', async () => {

@@ -1,5 +1,5 @@
-import { and, type Condition, type Expression, equal, or, startsWith } from '@muster/selector';
-import { allows, type TypeRules } from '../access.js';
+import { and, type Condition, type Expression, equal, likePrefix, or, startsWith, type Value } from '@muster/selector';
+import { allows, mayAllow, type TypeRules } from '../access.js';
 
 /** What events must be like for somebody to follow them; null: there are none. */
 export function allowedTypes(rules: TypeRules): Expression | null {
@@ -11,12 +11,51 @@ export function allowedTypes(rules: TypeRules): Expression | null {
 }
 
 /**
- * The types that a selector asks for by name, so that who asks only for what is denied is told so, instead of hearing
- * nothing for ever. Null: it asks for others, too.
+ * The types that a selector asks for, when none of them may be followed: who asks only for what is denied is told so,
+ * instead of hearing nothing for ever. A beginning of types ends in `*`. Null: it may match others.
  */
-export function deniedTypes(selector: Expression, rules: TypeRules): readonly string[] | null {
-  const named = namedTypes(selector);
-  return named === null || named.some((type) => allows(rules, type)) ? null : named;
+export function deniedTypes(selector: Condition, rules: TypeRules): readonly string[] | null {
+  switch (selector.kind) {
+    case 'comparison': {
+      if (selector.operator !== '=') return null;
+      const sides = [selector.left, selector.right];
+      const literal = sides.find((side) => side.kind === 'literal');
+      return sides.some(isType) && typeof literal?.value === 'string' ? deniedOf([literal.value], rules) : null;
+    }
+    case 'in': {
+      if (selector.negated || !isType(selector.value)) return null;
+      return deniedOf(
+        selector.options.filter((option) => typeof option === 'string'),
+        rules,
+      );
+    }
+    case 'like': {
+      if (selector.negated || !isType(selector.value)) return null;
+      const { text, whole } = likePrefix(selector.pattern, selector.escape);
+      if (whole) return deniedOf([text], rules);
+      return mayAllow(rules, text) ? null : [`${text}*`];
+    }
+    case 'and':
+      for (const operand of selector.operands) {
+        const denied = deniedTypes(operand, rules);
+        if (denied !== null) return denied;
+      }
+      return null;
+    case 'or': {
+      const denied = selector.operands.map((operand) => deniedTypes(operand, rules));
+      return denied.every((types) => types !== null) ? denied.flat() : null;
+    }
+    default:
+      return null;
+  }
+}
+
+function deniedOf(types: readonly string[], rules: TypeRules): readonly string[] | null {
+  return types.some((type) => allows(rules, type)) ? null : types;
+}
+
+function isType(value: Value): boolean {
+  return value.kind === 'attribute' && value.name === 'type';
 }
 
 function fitting(patterns: readonly string[]): Expression {
@@ -32,35 +71,6 @@ function prefixed(prefix: string): Expression {
 
 function not(operand: Condition): Expression {
   return { kind: 'not', operand };
-}
-
-/** Null: it can match other types. */
-function namedTypes(node: Condition): readonly string[] | null {
-  switch (node.kind) {
-    case 'comparison': {
-      if (node.operator !== '=') return null;
-      const sides = [node.left, node.right];
-      const literal = sides.find((side) => side.kind === 'literal');
-      const named = sides.some((side) => side.kind === 'attribute' && side.name === 'type');
-      return named && typeof literal?.value === 'string' ? [literal.value] : null;
-    }
-    case 'in': {
-      if (node.negated || node.value.kind !== 'attribute' || node.value.name !== 'type') return null;
-      return node.options.filter((option) => typeof option === 'string');
-    }
-    case 'and':
-      for (const operand of node.operands) {
-        const named = namedTypes(operand);
-        if (named !== null) return named;
-      }
-      return null;
-    case 'or': {
-      const named = node.operands.map(namedTypes);
-      return named.every((types) => types !== null) ? named.flat() : null;
-    }
-    default:
-      return null;
-  }
 }
 
 /** What may be published, remembered for the types that were asked for. */

@@ -1,22 +1,22 @@
-import { allows, EVERY_TYPE, type TypeRules } from '@muster/fabric';
+import { allows, EVERY_TYPE, mayAllow, type TypeRules } from '@muster/fabric';
 import { compileText, parseSelector } from '@muster/selector';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseAt, parseFrom } from '../../src/session/from.js';
 import { allowedTypes, deniedTypes, PublishRights } from '../../src/session/narrow.js';
 
-describe('what somebody may follow', () => {
-  const type = fc.stringMatching(/^[a-c._]{1,3}$/);
-  const patterns = fc.array(
-    fc.oneof(
-      type,
-      type.map((prefix) => `${prefix}*`),
-      fc.constant('*'),
-    ),
-    { maxLength: 3 },
-  );
-  const rules: fc.Arbitrary<TypeRules> = fc.record({ granted: patterns, restricted: patterns, open: patterns });
+const type = fc.stringMatching(/^[a-c._]{1,3}$/);
+const patterns = fc.array(
+  fc.oneof(
+    type,
+    type.map((prefix) => `${prefix}*`),
+    fc.constant('*'),
+  ),
+  { maxLength: 3 },
+);
+const rules: fc.Arbitrary<TypeRules> = fc.record({ granted: patterns, restricted: patterns, open: patterns });
 
+describe('what somebody may follow', () => {
   test('narrowing lets exactly the allowed types through', () => {
     fc.assert(
       fc.property(rules, type, (given, asked) => {
@@ -49,12 +49,44 @@ describe('what somebody may follow', () => {
     ["type IN ('shut', 'closed')", ['shut', 'closed']],
     ["type = 'open.a' OR type = 'shut'", null],
     ["type = 'shut' OR n > 5", null],
-    ["type LIKE 'shut%'", null],
+    ["type LIKE 'shut%'", ['shut*']],
+    ["type LIKE 'shut' OR type LIKE 'shut.%.a'", ['shut', 'shut.*']],
+    ["type LIKE 's!%%' ESCAPE '!'", ['s%*']],
+    ["n > 5 AND type LIKE 'open.%' AND type = 'shut'", ['shut']],
+    ["type LIKE 'open.a%'", null],
+    ["type LIKE 'op%'", null],
+    ["type LIKE '%shut'", null],
+    ["type NOT LIKE 'shut%'", null],
+    ["word LIKE 'shut%'", null],
     ["type NOT IN ('shut')", null],
     ["NOT type = 'shut'", null],
     ['', null],
   ] as const)('%s asks for nothing but %s', ([text, types]) => {
     expect(denied(text)).toEqual(types);
+  });
+});
+
+describe('types that begin so', () => {
+  test.for([
+    [{ granted: [], restricted: ['auth.*', 'node.up'], open: ['*'] }, 'auth.', false],
+    [{ granted: [], restricted: ['auth.*', 'node.up'], open: ['*'] }, 'auth.key.', false],
+    [{ granted: [], restricted: ['auth.*', 'node.up'], open: ['*'] }, 'au', true],
+    [{ granted: [], restricted: ['auth.*', 'node.up'], open: ['*'] }, 'node.up', true],
+    [{ granted: ['auth.key.*'], restricted: ['auth.*'], open: ['*'] }, 'auth.', true],
+    [{ granted: ['auth.key.*'], restricted: ['auth.*'], open: ['*'] }, 'auth.key.add', true],
+    [{ granted: ['auth.key.*'], restricted: ['auth.*'], open: ['*'] }, 'auth.user.', false],
+    [{ granted: ['a'], restricted: [], open: [] }, '', true],
+    [{ granted: [], restricted: [], open: [] }, '', false],
+  ] as const)('under %j, %s: may be allowed: %s', ([rules, prefix, expected]) => {
+    expect(mayAllow(rules, prefix)).toBe(expected);
+  });
+
+  test('are all denied where none may be allowed', () => {
+    fc.assert(
+      fc.property(rules, type, fc.constantFrom('', 'a', 'b.', '_c'), (given, prefix, rest) => {
+        if (allows(given, prefix + rest)) expect(mayAllow(given, prefix)).toBe(true);
+      }),
+    );
   });
 });
 

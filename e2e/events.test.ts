@@ -205,6 +205,42 @@ test.each([
   expect([refused.code, refused.stderr]).toEqual([code, expect.stringContaining(said)]);
 });
 
+describe('who may not follow everything', () => {
+  beforeAll(() => muster('service', 'create', 'stranger', '--key-out', 'stranger.pem'));
+
+  const watchAs = (...args: string[]) => {
+    const settings = { MUSTER_URL: tree.cluster.url, MUSTER_USER: 'stranger', MUSTER_KEY: 'stranger.pem' };
+    const process = tree.cluster.launch('the watch', ['event', 'watch', ...args], {
+      MUSTER_CONFIG: undefined,
+      ...settings,
+    });
+    watching.push(process);
+    return process;
+  };
+  const NOTE = 'events of types that you may not follow are not shown';
+
+  test.each([
+    ['at the server', () => []],
+    ['at the end of the tree', atLeaf],
+  ])('is told so, unless nothing is missing: %s', async (_, where) => {
+    const [some, all] = [
+      watchAs('celsius > 80', ...where()),
+      watchAs("type = 'temp.high'", '--count', '1', ...where()),
+    ];
+    await some.logged(new RegExp(NOTE));
+    await all.logged(/watching /);
+    await muster('event', 'publish', 'temp.high');
+    expect((await all.exited).code).toBe(0);
+    expect(all.stderr).not.toContain(NOTE);
+  });
+
+  test('is refused what they may not follow at all', async () => {
+    const refused = watchAs("type LIKE 'auth.%'");
+    expect((await refused.exited).code).toBe(3);
+    expect(refused.stderr).toContain("'default/stranger' may not follow events of type 'auth.*'");
+  });
+});
+
 test('a program logs in with a token, too', async () => {
   const env = { MUSTER_URL: tree.cluster.url, MUSTER_TOKEN: tree.token };
   const launch = (more: object) =>

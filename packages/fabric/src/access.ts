@@ -42,8 +42,20 @@ export function allows(rules: TypeRules, type: string): boolean {
 
 /** False: none of the types that begin so is allowed. */
 export function mayAllow({ granted, restricted, open }: TypeRules, prefix: string): boolean {
-  const isAbove = (pattern: string) => pattern.endsWith('*') && prefix.startsWith(pattern.slice(0, -1));
-  const reach = (patterns: readonly string[]) =>
-    patterns.some((pattern) => pattern.startsWith(prefix) || isAbove(pattern));
-  return reach(granted) || (reach(open) && !restricted.some(isAbove));
+  return reach(granted, prefix) || (reach(open, prefix) && !cover(restricted, prefix));
+}
+
+/** True: all types that begin so are allowed. */
+export function allowsAll({ granted, restricted, open }: TypeRules, prefix: string): boolean {
+  return cover(granted, prefix) || (cover(open, prefix) && !reach(restricted, prefix));
+}
+
+/** Does one of the patterns fit every type that begins so? */
+function cover(patterns: readonly string[], prefix: string): boolean {
+  return patterns.some((pattern) => pattern.endsWith('*') && prefix.startsWith(pattern.slice(0, -1)));
+}
+
+/** May one of them fit a type that begins so? */
+function reach(patterns: readonly string[], prefix: string): boolean {
+  return cover(patterns, prefix) || patterns.some((pattern) => pattern.startsWith(prefix));
 }

@@ -33,6 +33,29 @@ describe('permissions', () => {
     await events.api.delete(`${ORG}/events/access/subscribe/secret`);
   });
 
+  it.each([
+    ['live', []],
+    ['replayed', [['from', 'first']]],
+    [
+      'durable',
+      [
+        ['durable', 'd'],
+        ['ack', 'client'],
+      ],
+    ],
+  ] as const)('who subscribes is told when some of it is not for them: %s', async (_, more) => {
+    const receipt = async (user: string, selector: string) =>
+      (await as(user)).ask('SUBSCRIBE', [
+        ['id', '1'],
+        ['destination', '/topic/events'],
+        ['selector', selector],
+        ...more,
+      ]);
+    expect(header(await receipt('alice', 'celsius > 80'), 'narrowed')).toBe('true');
+    expect(header(await receipt('alice', "type LIKE 'temp.%'"), 'narrowed')).toBeUndefined();
+    expect(header(await receipt('admin', 'celsius > 80'), 'narrowed')).toBeUndefined();
+  });
+
   it('replays are narrowed, too', async () => {
     await (await as('alice')).publish('private');
     await (await as('alice')).publish('public');

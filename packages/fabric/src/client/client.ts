@@ -173,8 +173,8 @@ export class Client {
 
   #send(subscription: LiveSubscription): void {
     this.#link.connection?.send('SUBSCRIBE', subscription.subscribe(), undefined, {
-      answered: () => {
-        subscription.taken();
+      answered: (headers) => {
+        subscription.taken(headers);
         this.#balance();
       },
       // The connection ends, too; it is not tried again with the next one.

@@ -2,7 +2,7 @@ import type { Clock } from '@muster/wire/clock';
 import { MusterError } from '@muster/wire/errors';
 import { FABRIC_LIMITS } from '../limits.js';
 import { secondsAgo, stillAgo } from '../session/from.js';
-import type { Headers } from '../stomp/frame.js';
+import { type Headers, header } from '../stomp/frame.js';
 import type { RawFrame } from '../stomp/raw-frame.js';
 import { type Acknowledge, EventMessage } from './event-message.js';
 import { EventQueue, type Next } from './event-queue.js';
@@ -17,6 +17,8 @@ export interface Subscription extends AsyncIterableIterator<EventMessage, undefi
   readonly id: string;
   /** The server has taken it, for the first time. Rejects with what it has against it, as the iteration does. */
   readonly ready: Promise<void>;
+  /** Events may match that are not delivered, as the login may not follow their types. Known when it is ready. */
+  readonly narrowed: boolean;
   /** Events that were not delivered for the want of a valid signature. */
   readonly refused: number;
   /**
@@ -67,6 +69,7 @@ export class LiveSubscription implements Subscription {
   #sent = false;
   #last: number | null = null;
   #refused = 0;
+  #narrowed = false;
   /** No more events come. */
   #finished = false;
   /** None is delivered. */
@@ -97,6 +100,10 @@ export class LiveSubscription implements Subscription {
     this.ready.catch(() => {});
   }
 
+  get narrowed(): boolean {
+    return this.#narrowed;
+  }
+
   get refused(): number {
     return this.#refused;
   }
@@ -123,7 +130,9 @@ export class LiveSubscription implements Subscription {
     return headers.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
   }
 
-  taken(): void {
+  /** With the headers of the RECEIPT. */
+  taken(headers: Headers): void {
+    this.#narrowed = header({ headers }, 'narrowed') === 'true';
     this.#taken();
   }
 

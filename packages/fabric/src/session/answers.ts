@@ -1,7 +1,7 @@
 import type { MusterError } from '@muster/wire';
 import type { EventAccess } from '../access.js';
 import { bytesOf } from '../stomp/bytes.js';
-import { encodeFrame, headerLine } from '../stomp/encode.js';
+import { encodeFrame, headerLines } from '../stomp/encode.js';
 import { escapeHeader } from '../stomp/escape.js';
 import { frame, type Headers, type StompVersion } from '../stomp/frame.js';
 
@@ -28,11 +28,11 @@ export function connectedFrame({ version, server, session, idleMs, access, event
   return encodeFrame(frame('CONNECTED', headers), version);
 }
 
-/** @param scheduled Id of a future event; null: it is none. */
-export function receiptFrame(id: string, scheduled: string | null, version: StompVersion): Uint8Array {
-  const more = scheduled === null ? '' : headerLine('scheduled', scheduled, version);
+/** @param more Further headers: most have none. */
+export function receiptFrame(id: string, more: Headers, version: StompVersion): Uint8Array {
+  const lines = more.length === 0 ? '' : headerLines(more, version);
   // What was asked for in a header has no NUL.
-  return bytesOf(`RECEIPT\nreceipt-id:${escapeHeader(id, version)}\n${more}\n\0`);
+  return bytesOf(`RECEIPT\nreceipt-id:${escapeHeader(id, version)}\n${lines}\n\0`);
 }
 
 /** The last frame of a connection: what was wrong, what to do, and a code for programs. */

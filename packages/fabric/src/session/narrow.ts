@@ -1,5 +1,16 @@
-import { and, type Condition, type Expression, equal, likePrefix, or, startsWith, type Value } from '@muster/selector';
-import { allows, mayAllow, type TypeRules } from '../access.js';
+import {
+  and,
+  type Comparison,
+  type Condition,
+  type Expression,
+  equal,
+  type In,
+  likePrefix,
+  or,
+  startsWith,
+  type Value,
+} from '@muster/selector';
+import { allows, allowsAll, mayAllow, type TypeRules } from '../access.js';
 
 /** What events must be like for somebody to follow them; null: there are none. */
 export function allowedTypes(rules: TypeRules): Expression | null {
@@ -16,23 +27,15 @@ export function allowedTypes(rules: TypeRules): Expression | null {
  */
 export function deniedTypes(selector: Condition, rules: TypeRules): readonly string[] | null {
   switch (selector.kind) {
-    case 'comparison': {
-      if (selector.operator !== '=') return null;
-      const sides = [selector.left, selector.right];
-      const literal = sides.find((side) => side.kind === 'literal');
-      return sides.some(isType) && typeof literal?.value === 'string' ? deniedOf([literal.value], rules) : null;
-    }
+    case 'comparison':
     case 'in': {
-      if (selector.negated || !isType(selector.value)) return null;
-      return deniedOf(
-        selector.options.filter((option) => typeof option === 'string'),
-        rules,
-      );
+      const types = namedTypes(selector);
+      return types === null || types.some((type) => allows(rules, type)) ? null : types;
     }
     case 'like': {
       if (selector.negated || !isType(selector.value)) return null;
       const { text, whole } = likePrefix(selector.pattern, selector.escape);
-      if (whole) return deniedOf([text], rules);
+      if (whole) return allows(rules, text) ? null : [text];
       return mayAllow(rules, text) ? null : [`${text}*`];
     }
     case 'and':
@@ -50,8 +53,38 @@ export function deniedTypes(selector: Condition, rules: TypeRules): readonly str
   }
 }
 
-function deniedOf(types: readonly string[], rules: TypeRules): readonly string[] | null {
-  return types.some((type) => allows(rules, type)) ? null : types;
+/** Whether events of denied types may match it, too: then not all of what was asked for is delivered. */
+export function isNarrowed(selector: Condition, rules: TypeRules): boolean {
+  switch (selector.kind) {
+    case 'comparison':
+    case 'in': {
+      const types = namedTypes(selector);
+      return types === null ? !allowsAll(rules, '') : types.some((type) => !allows(rules, type));
+    }
+    case 'like': {
+      if (selector.negated || !isType(selector.value)) return !allowsAll(rules, '');
+      const { text, whole } = likePrefix(selector.pattern, selector.escape);
+      return whole ? !allows(rules, text) : !allowsAll(rules, text);
+    }
+    case 'and':
+      return selector.operands.every((operand) => isNarrowed(operand, rules));
+    case 'or':
+      return selector.operands.some((operand) => isNarrowed(operand, rules));
+    default:
+      return !allowsAll(rules, '');
+  }
+}
+
+/** Null: it can match any type. */
+function namedTypes(node: Comparison | In): readonly string[] | null {
+  if (node.kind === 'in') {
+    if (node.negated || !isType(node.value)) return null;
+    return node.options.filter((option) => typeof option === 'string');
+  }
+  if (node.operator !== '=') return null;
+  const sides = [node.left, node.right];
+  const literal = sides.find((side) => side.kind === 'literal');
+  return sides.some(isType) && typeof literal?.value === 'string' ? [literal.value] : null;
 }
 
 function isType(value: Value): boolean {

@@ -2,7 +2,7 @@ import type { MusterError, Timer } from '@muster/wire';
 import type { Channel } from '../channel.js';
 import { FABRIC_LIMITS } from '../limits.js';
 import type { Login } from '../root/ports.js';
-import { type Frame, header, type StompVersion } from '../stomp/frame.js';
+import { type Frame, type Headers, header, type StompVersion } from '../stomp/frame.js';
 import { ClientPublisher } from './client-publisher.js';
 import type { SessionContext } from './context.js';
 import { HeartBeat } from './heart-beat.js';
@@ -14,6 +14,9 @@ import { needed } from './subscribe-headers.js';
 import { Subscribing } from './subscribing.js';
 import { Transactions } from './transactions.js';
 
+const NOTHING: Headers = [];
+const NARROWED: Headers = [['narrowed', 'true']];
+
 export interface OpenPorts {
   readonly context: Omit<SessionContext<unknown>, 'mayRead' | 'opened' | 'closed'>;
   readonly channel: Channel;
@@ -23,7 +26,8 @@ export interface OpenPorts {
   readonly eventBytes: number;
   readonly version: StompVersion;
   readonly heartBeat: Agreed;
-  receipt(id: string, scheduled: string | null): void;
+  /** @param more What it says besides. */
+  receipt(id: string, more: Headers): void;
   /** An event could not be stored, or a subscription cannot go on: its id. */
   refused(error: MusterError, receipt: string | null, subscription: string | null): void;
   /** Everything published is stored or refused. */
@@ -50,10 +54,10 @@ export class OpenSession {
     const { broker, clock, metrics, prefixes } = context;
     const { access, expiresMs } = login;
     const transactions = this.#transactions;
-    const answer = (id: string, scheduled: string | null) => {
-      if (transactions.done(id)) ports.receipt(id, scheduled);
+    const answer = (id: string, more: Headers) => {
+      if (transactions.done(id)) ports.receipt(id, more);
     };
-    const receipt = (id: string) => answer(id, null);
+    const receipt = (id: string, narrowed = false) => answer(id, narrowed ? NARROWED : NOTHING);
     this.#receipt = receipt;
     this.heartBeat = new HeartBeat(
       { clock, write: (bytes) => outlet.send(bytes), silent: ports.silent },
@@ -68,7 +72,7 @@ export class OpenSession {
         this.heartBeat.resume();
         channel.resume();
       },
-      receipt: answer,
+      receipt: (id, scheduled) => answer(id, scheduled === null ? NOTHING : [['scheduled', scheduled]]),
       refused: (error, id) => {
         metrics.eventsFailed += 1;
         if (id === null || transactions.failed(id)) ports.refused(error, id, null);

@@ -236,7 +236,7 @@ export class Session implements ChannelHandlers {
         if (this.#publisher?.isSettled !== false) this.#step({ type: 'settled' });
         return;
       case 'receipt':
-        return this.#outlet.send(receiptFrame(effect.id, null, this.#version));
+        return this.#outlet.send(receiptFrame(effect.id, [], this.#version));
       case 'error':
         return this.#outlet.last(errorFrame(effect.error, effect.receipt, this.#version));
       case 'release':
@@ -286,7 +286,7 @@ export class Session implements ChannelHandlers {
       eventBytes,
       version,
       heartBeat,
-      receipt: (receipt, scheduled) => this.#outlet.send(receiptFrame(receipt, scheduled, version)),
+      receipt: (receipt, more) => this.#outlet.send(receiptFrame(receipt, more, version)),
       refused: (error, receipt, subscription) => this.#refuse(error, receipt, subscription),
       settled: () => this.#step({ type: 'settled' }),
       silent: () => {

@@ -5,7 +5,7 @@ import type { Hub } from '../hub/hub.js';
 import { FABRIC_LIMITS } from '../limits.js';
 import { EVENTS_DESTINATION } from '../root/stamp.js';
 import { type Frame, header } from '../stomp/frame.js';
-import { allowedTypes, deniedTypes } from './narrow.js';
+import { allowedTypes, deniedTypes, isNarrowed } from './narrow.js';
 import { checkOnBehalf, onBehalfKind } from './on-behalf.js';
 import type { Replay, ReplayRequest } from './ports.js';
 import { ackModeOf, checkPatient, durableOf, fromOf, needed, selectorOf, slowPolicyOf } from './subscribe-headers.js';
@@ -52,7 +52,7 @@ export class Subscribing {
     }
     const mode = ackModeOf(frame);
     const slow = slowPolicyOf(frame);
-    const asked = this.#selector(frame);
+    const { selector, narrowed } = this.#selector(frame);
     const onBehalf = header(frame, 'on-behalf');
     if (onBehalf !== undefined) checkOnBehalf('SUBSCRIBE', onBehalf, access.org, access.relay);
     const durable = durableOf(frame, mode);
@@ -66,13 +66,14 @@ export class Subscribing {
 
     this.#made += 1;
     const subscription = new Subscription(id, this.#made, mode, slow, this.#ports);
+    if (narrowed) subscription.narrowedReceipt = receipt;
     this.#subscriptions.set(id, subscription);
     this.#byNumber.set(subscription.number, subscription);
     metrics.subscribed += 1;
     if (from === null && durable === null) {
       const { hub } = this.#ports;
-      subscription.live(hub, hub.add(asked, subscription));
-      if (receipt !== null) this.#ports.receipt(receipt);
+      subscription.live(hub, hub.add(selector, subscription));
+      if (receipt !== null) subscription.receipt(receipt);
       return;
     }
     subscription.replayed(
@@ -81,7 +82,7 @@ export class Subscribing {
         principal: onBehalf ?? access.principal,
         kind,
         org: access.org,
-        selector: asked,
+        selector,
         selectorText: header(frame, 'selector') ?? '',
         from,
         fromText: header(frame, 'from') ?? null,
@@ -133,12 +134,15 @@ export class Subscribing {
   }
 
   /** Narrowed to what this login may follow: matching then asks nothing more. */
-  #selector(frame: Frame): Expression {
+  /** What is asked for and may be followed; `narrowed`: that may be less. */
+  #selector(frame: Frame): { readonly selector: Expression; readonly narrowed: boolean } {
     const { access, metrics } = this.#ports;
     try {
       const asked = selectorOf(frame);
       const denied = deniedTypes(asked, access.subscribe);
-      if (this.#allowed !== null && denied === null) return and(this.#allowed, asked);
+      if (this.#allowed !== null && denied === null) {
+        return { selector: and(this.#allowed, asked), narrowed: isNarrowed(asked, access.subscribe) };
+      }
       const type = (denied ?? ['*']).map((name) => `'${name}'`).join(', ');
       throw new MusterError('event_subscribe_denied', { principal: access.principal, type });
     } catch (error) {

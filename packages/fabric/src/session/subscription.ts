@@ -21,7 +21,8 @@ export interface SubscriptionPorts {
   readonly outlet: Outlet;
   readonly prefixes: Prefixes;
   readonly metrics: FabricMetrics;
-  receipt(id: string): void;
+  /** @param narrowed Of a SUBSCRIBE: see `narrowedReceipt`. */
+  receipt(id: string, narrowed?: boolean): void;
   /** @param id of the subscription that cannot go on; null: it has ended before. */
   fail(error: MusterError, receipt: string | null, id: string | null): void;
 }
@@ -44,6 +45,8 @@ export class Subscription implements Receiver, Subscriber, Waiting {
   #lastPosition = 0;
   #markers = 0;
   #ended = false;
+  /** Of its SUBSCRIBE, when not all that matches will be delivered, and the RECEIPT says so. */
+  narrowedReceipt: string | null = null;
 
   constructor(id: string, number: number, mode: AckMode, slow: SlowPolicy, ports: SubscriptionPorts) {
     this.id = id;
@@ -102,7 +105,9 @@ export class Subscription implements Receiver, Subscriber, Waiting {
   }
 
   receipt(id: string): void {
-    this.#ports.receipt(id);
+    const narrowed = id === this.narrowedReceipt;
+    if (narrowed) this.narrowedReceipt = null;
+    this.#ports.receipt(id, narrowed);
   }
 
   fail(error: MusterError, receipt: string | null): void {

@@ -1,4 +1,4 @@
-import { FABRIC_LIMITS, type Headers } from '@muster/fabric';
+import { FABRIC_LIMITS, type Headers, header } from '@muster/fabric';
 import type { Subscription } from '@muster/fabric/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { take, World } from './support.js';
@@ -41,6 +41,23 @@ describe('a subscription', () => {
     await client.subscribe({ selector: '' }).ready;
     await client.subscribe().ready;
     expect(world.server.peer.values('SUBSCRIBE', 'selector')).toEqual([undefined, undefined]);
+  });
+
+  it('knows whether some of what it asks for is not for its login', async () => {
+    world.server.answer = (peer, got) => {
+      const narrowed = got.command === 'SUBSCRIBE' && header(got, 'selector') === undefined;
+      if (narrowed) {
+        peer.send('RECEIPT', [
+          ['receipt-id', header(got, 'receipt') ?? ''],
+          ['narrowed', 'true'],
+        ]);
+      }
+      return narrowed;
+    };
+    const client = await world.connected();
+    const [all, some] = [client.subscribe(), client.subscribe({ selector: "type = 'a'" })];
+    await Promise.all([all.ready, some.ready]);
+    expect([all.narrowed, some.narrowed]).toEqual([true, false]);
   });
 
   it('gives events as they were published', async () => {

@@ -1,9 +1,9 @@
-import { allows, EVERY_TYPE, mayAllow, type TypeRules } from '@muster/fabric';
+import { allows, allowsAll, EVERY_TYPE, mayAllow, type TypeRules } from '@muster/fabric';
 import { compileText, parseSelector } from '@muster/selector';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseAt, parseFrom } from '../../src/session/from.js';
-import { allowedTypes, deniedTypes, PublishRights } from '../../src/session/narrow.js';
+import { allowedTypes, deniedTypes, isNarrowed, PublishRights } from '../../src/session/narrow.js';
 
 const type = fc.stringMatching(/^[a-c._]{1,3}$/);
 const patterns = fc.array(
@@ -66,6 +66,42 @@ describe('what somebody may follow', () => {
   });
 });
 
+describe('a selector is narrowed', () => {
+  const narrowed = (text: string) =>
+    isNarrowed(parseSelector(text, { sugar: false }), {
+      granted: ['auth.mine'],
+      restricted: ['auth.*', 'pay'],
+      open: ['*'],
+    });
+
+  test.for([
+    '',
+    'n > 5',
+    "type IN ('open', 'pay')",
+    "type LIKE 'a%'",
+    "type LIKE 'pay%'",
+    "type NOT LIKE 'auth.%'",
+    "type <> 'pay'",
+    "type = 'open' OR n > 5",
+    "n > 5 AND type LIKE 'auth.m%'",
+  ])('when it may match what is denied: %s', (text) => {
+    expect(narrowed(text)).toBe(true);
+  });
+
+  test.for([
+    "type = 'open'",
+    "n > 5 AND type IN ('open', 'auth.mine')",
+    "type LIKE 'auth.mine'",
+    "type LIKE 'push.%' OR type = 'auth.mine'",
+  ])('not when all that it may match is allowed: %s', (text) => {
+    expect(narrowed(text)).toBe(false);
+  });
+
+  test('never for who may follow everything', () => {
+    expect(isNarrowed(parseSelector('', { sugar: false }), EVERY_TYPE)).toBe(false);
+  });
+});
+
 describe('types that begin so', () => {
   test.for([
     [{ granted: [], restricted: ['auth.*', 'node.up'], open: ['*'] }, 'auth.', false],
@@ -81,10 +117,11 @@ describe('types that begin so', () => {
     expect(mayAllow(rules, prefix)).toBe(expected);
   });
 
-  test('are all denied where none may be allowed', () => {
+  test('are all denied where none may be allowed, and all allowed where they are said to be', () => {
     fc.assert(
       fc.property(rules, type, fc.constantFrom('', 'a', 'b.', '_c'), (given, prefix, rest) => {
         if (allows(given, prefix + rest)) expect(mayAllow(given, prefix)).toBe(true);
+        else expect(allowsAll(given, prefix)).toBe(false);
       }),
     );
   });

@@ -89,7 +89,7 @@ class Somebody implements Publisher {
     this.access = { org, principal: `${org}/p`, kind: 'client', relay, publish: rights, subscribe: rights };
   }
   settled(publication: Publication, scheduled: string | null): void {
-    expect(scheduled === null).toBe(publication.atMs === null);
+    expect(scheduled === null).toBe(publication.due === null);
     this.#answered(publication, 'settled');
   }
   failed(publication: Publication): void {
@@ -145,7 +145,8 @@ test('every publisher gets one true answer for each event, in order', async () =
               new Uint8Array(),
             );
             const bytes = new Uint8Array(memory, 0, size);
-            const publication: Publication = { ...event, bytes, publisher, atMs: later ? 1 : null, receipt: null };
+            const due = later ? { atMs: 1, kind: publisher.access.kind } : null;
+            const publication: Publication = { ...event, bytes, publisher, due, receipt: null };
             publisher.published.push(publication);
             append.publish(publication);
             publisher.gone = leaves;
@@ -170,7 +171,7 @@ test('every publisher gets one true answer for each event, in order', async () =
           expect(holds).toBe(0);
           expect(answers.size).toBe(published.length);
           for (const publication of published) {
-            const isStored = publication.atMs === null ? log.stored.has(publication) : put.includes(publication);
+            const isStored = publication.due === null ? log.stored.has(publication) : put.includes(publication);
             expect(answers.get(publication)).toBe(isStored ? 'settled' : 'failed');
           }
           const order = log.order.filter((event) => published.includes(event as Publication));

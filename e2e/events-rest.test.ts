@@ -65,7 +65,7 @@ describe('future events', () => {
   test('are listed for people, and taken back', async () => {
     const id = await later('temp.high', inMs(3_600_000));
     const shown = await cluster.muster('event', 'scheduled', 'list');
-    expect(shown.stdout).toMatch(new RegExp(`temp\\.high +celsius=81 +default/admin +${id}`));
+    expect(shown.stdout).toMatch(new RegExp(`temp\\.high +celsius=81 +default/admin +user +${id}`));
     const cancelled = await cluster.muster('event', 'scheduled', 'cancel', id);
     expect([cancelled.code, cancelled.stdout]).toEqual([0, `cancelled future event ${id}\n`]);
     expect(await scheduled()).toEqual([]);

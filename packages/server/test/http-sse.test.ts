@@ -101,6 +101,17 @@ describe('an event stream', () => {
     expect(await closings(fixture.metrics, 'finished')).toBe(1);
   });
 
+  it('breaks off when what it shows fails: its reader cannot take what came for all there was', async () => {
+    const fixture = await serve();
+    const response = await read(fixture);
+    const stream = await fixture.stream;
+    stream.send({ event: 'start', id: 'job-1', data: {} });
+    stream.fail();
+    await expect(response.text()).rejects.toThrow('terminated');
+    expect(stream.closed).toBe(true);
+    expect(await closings(fixture.metrics, 'failed')).toBe(1);
+  });
+
   it('notices that its reader left', async () => {
     const fixture = await serve();
     const abort = new AbortController();

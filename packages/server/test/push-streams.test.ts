@@ -200,6 +200,28 @@ describe('SSE: the feed of a job', () => {
     expect(await server.events(id, { 'last-event-id': 'job-4' })).toEqual(full.slice(4));
   });
 
+  it('breaks off when the log cannot be read, and says nothing of an end', async () => {
+    const id = await server.start({ ...JOB, nodes: ['DONKEY'] });
+    await server.events(id);
+    await server.test.store.transact(async (trx) => {
+      const [first] = await trx
+        .selectFrom('event_log')
+        .select('first')
+        .where('subject', '=', id)
+        .orderBy('first')
+        .execute();
+      if (first === undefined) throw new Error('the job has no events');
+      await trx
+        .updateTable('event_log')
+        .set({ frames: Buffer.of(0) })
+        .where('first', '=', first.first)
+        .execute();
+    });
+    const response = await server.send({ path: `job_status_feed/${id}` });
+    expect(response.status).toBe(200);
+    await expect(response.text()).rejects.toThrow('terminated');
+  });
+
   it('SSE-26: options are shown at the start, the file never', async () => {
     const options = { dir: '/tmp', env: { A: '1' }, file: 'raw:x' };
     const id = await server.start({ ...JOB, nodes: ['DOWN'], user: 'bob', ...options });

@@ -12,7 +12,7 @@ export interface ServerSentEvent {
 }
 
 /** Why a stream ended; the label of `muster_event_streams_closed_total`. */
-export type StreamEnd = 'finished' | 'reader_left' | 'reader_slow' | 'shutdown';
+export type StreamEnd = 'finished' | 'failed' | 'reader_left' | 'reader_slow' | 'shutdown';
 
 /** One reader's stream of events (sheet §7.10). */
 export interface EventStream {
@@ -21,6 +21,8 @@ export interface EventStream {
   send(event: ServerSentEvent): boolean;
   /** Ends the stream after what was sent. */
   end(): void;
+  /** More was to come and cannot: the connection breaks, so that nobody takes what was sent for all there was. */
+  fail(): void;
   /** Called once, however the stream ends; at once when it already has. */
   onClose(listener: (end: StreamEnd) => void): void;
 }
@@ -84,7 +86,7 @@ export class EventStreams {
       this.#open.delete(stream);
       leave();
       this.#closed.inc({ cause: end });
-      if (end === 'reader_slow') response.destroy();
+      if (end === 'reader_slow' || end === 'failed') response.destroy();
       else if (!response.writableEnded) response.end();
       for (const listener of listeners) listener(end);
     };
@@ -109,6 +111,7 @@ export class EventStreams {
       send: (event: ServerSentEvent) =>
         write(`event: ${event.event}\nid: ${event.id}\ndata: ${JSON.stringify(event.data)}\n\n`),
       end: () => close('finished'),
+      fail: () => close('failed'),
       onClose: (listener: (end: StreamEnd) => void) => {
         if (ended === undefined) listeners.push(listener);
         else listener(ended);

@@ -109,9 +109,13 @@ function pump(
       }
     }
   };
-  run()
-    .catch((error: unknown) => deps.logger.error({ err: error }, 'an event feed failed'))
-    .finally(() => stream.end());
+  run().then(
+    () => stream.end(),
+    (error: unknown) => {
+      deps.logger.error({ err: error }, 'an event feed failed');
+      stream.fail();
+    },
+  );
 }
 
 /** Captured output (sheet §7.8), also while the command runs. */

@@ -72,7 +72,7 @@ function decode(text: string): unknown {
 
 export interface FollowOptions {
   readonly signal: AbortSignal;
-  /** Asked after a stream ended or broke: whether to open it again. */
+  /** Asked after a stream ended: whether more can happen. */
   readonly again: () => Promise<boolean>;
   /** Told when the server cannot be reached, and with null when it can again. */
   readonly onTrouble: (reason: string | null) => void;
@@ -82,12 +82,14 @@ export interface FollowOptions {
 
 /**
  * The events of a feed, opened again after a break with Last-Event-ID, so that none is missed and none repeated.
- * Ends when `again` says so, when `signal` aborts, or after RECONNECT_PATIENCE_MS without the server.
+ * Ends when `signal` aborts, after RECONNECT_PATIENCE_MS without the server, or when nothing more can happen: then the
+ * feed is read once more, for a stream that ended too early (its server was stopped) did not tell what came last.
  */
 export async function* followFeed(client: Client, path: string, options: FollowOptions): AsyncGenerator<FeedEvent> {
   let lastId: string | null = null;
   let wait = RECONNECT_MIN_MS;
   let reachedAt = options.now();
+  let last = false;
   while (!options.signal.aborted) {
     try {
       for await (const event of readFeed(client, path, lastId, options.signal, () => options.onTrouble(null))) {
@@ -96,7 +98,8 @@ export async function* followFeed(client: Client, path: string, options: FollowO
         reachedAt = options.now();
         yield event;
       }
-      if (options.signal.aborted || !(await options.again())) return;
+      if (options.signal.aborted || last) return;
+      last = !(await options.again());
       reachedAt = options.now();
     } catch (error) {
       if (options.signal.aborted) return;

@@ -130,6 +130,21 @@ test('a broken stream is opened again after the last event, and no event is told
   expect(lines.map(({ id }) => id)).toEqual(['job-1', 'job-2', 'job-3']);
 });
 
+test('a stream that ended before the job is read on, also when the job has ended meanwhile', async () => {
+  const job = new ScriptedJob();
+  const { world, exit } = await watching(job, { argv: ['push', 'watch', 'J', '--json'] });
+  job.send(0, 1, 'run_start', { node: 'a' });
+  job.end('complete', { succeeded: ['a', 'b'] });
+  job.readers[0]?.response.end();
+  await job.when(() => job.readers.length === 2);
+  expect(job.readers[1]?.request.headers['last-event-id']).toBe('job-1');
+  job.send(1, 2, 'run_complete', { node: 'a', status: 'success' });
+  job.send(1, 3, 'job_complete', { status: 'complete' });
+  expect(await exit).toBe(0);
+  const ids = [...world.out().matchAll(/"id":"(job-\d+)"/g)].map(([, id]) => id);
+  expect(ids).toEqual(['job-1', 'job-2', 'job-3']);
+});
+
 test('what the feed repeats of the past does not turn the status back', async () => {
   const job = new ScriptedJob();
   const { world, exit } = await watching(job);
@@ -156,6 +171,9 @@ test('sheet §7.10: a job that crashed ends without an event, and watching ends 
   const { exit } = await watching(job);
   job.end('crashed', { crashed: ['a', 'b'] });
   job.readers[0]?.response.end();
+  // It is read once more, and tells nothing.
+  await job.when(() => job.readers.length === 2);
+  job.readers[1]?.response.end();
   expect(await exit).toBe(1);
 });
 

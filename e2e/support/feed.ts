@@ -15,7 +15,7 @@ export interface Feed {
   /** Comment lines, without the colon. */
   readonly comments: readonly string[];
   readonly ended: boolean;
-  /** All events once the server has ended the stream. */
+  /** All events once the server has ended the stream; fails when the connection broke before. */
   whole(patienceMs?: number): Promise<readonly FeedEvent[]>;
   /** The first `count` events, as soon as they are there. */
   first(count: number): Promise<readonly FeedEvent[]>;
@@ -36,6 +36,7 @@ export function openFeed(api: ApiClient, rest: string, options: { lastEventId?: 
       let pending = '';
       let fields: Record<string, string> = {};
       let ended = false;
+      let broken: Error | undefined;
       const flush = (): void => {
         if (fields.event !== undefined) {
           events.push({ event: fields.event, id: fields.id ?? '', data: JSON.parse(fields.data ?? '{}') });
@@ -54,14 +55,15 @@ export function openFeed(api: ApiClient, rest: string, options: { lastEventId?: 
         pending = lines.pop() ?? '';
         lines.forEach(line);
       });
-      const end = (): void => {
-        if (ended) return;
+      incoming.on('end', () => {
         if (pending !== '') line(pending);
         flush();
         ended = true;
-      };
-      incoming.on('end', end);
-      incoming.on('error', end);
+      });
+      incoming.on('error', (error) => {
+        broken = error;
+        ended = true;
+      });
       resolve({
         status: incoming.statusCode ?? 0,
         contentType: incoming.headers['content-type'] ?? '',
@@ -72,7 +74,8 @@ export function openFeed(api: ApiClient, rest: string, options: { lastEventId?: 
         },
         async whole(patienceMs) {
           await until('the feed to end', () => ended, patienceMs);
-          return events;
+          if (broken === undefined) return events;
+          throw new Error(`the feed broke off after ${events.length} events`, { cause: broken });
         },
         async first(count) {
           await until(`${count} events`, () => events.length >= count);

@@ -338,6 +338,12 @@ export const ERRORS = {
     message: 'cannot connect to {url}: {reason}',
     fix: 'Check that a server or relay listens there, and whether it expects TLS (stomp+tls://, wss://).',
   },
+  fabric_passcode: {
+    status: 503,
+    exit: 5,
+    message: 'no passcode for {url}: {reason}',
+    fix: 'The function that is the option `passcode` failed; let it try again by itself where that may help.',
+  },
   fabric_not_connected: {
     status: 503,
     exit: 5,

@@ -3,6 +3,7 @@ import { MusterError } from '@muster/wire/errors';
 import type { Headers } from '../stomp/frame.js';
 import { header } from '../stomp/frame.js';
 import type { RawFrame } from '../stomp/raw-frame.js';
+import { checkOptions } from './check-options.js';
 import type { Connection } from './connection.js';
 import type { Acknowledge, EventMessage } from './event-message.js';
 import { Link } from './link.js';
@@ -32,8 +33,9 @@ export class Client {
   /** Events that are being signed: those after them wait, so that all go out in order. */
   #signing: Promise<unknown> | null = null;
 
-  /** @throws MusterError `invalid_field` for an address that is none. */
+  /** @throws MusterError `invalid_field` for options that are none. */
   constructor(options: ClientOptions, dial: Dial) {
+    checkOptions(options);
     this.#clock = options.clock ?? systemClock;
     this.#link = new Link(options, dial, {
       found: () => {

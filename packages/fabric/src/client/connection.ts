@@ -8,6 +8,7 @@ import { frame, type Headers } from '../stomp/frame.js';
 import { FrameParser } from '../stomp/parser.js';
 import type { RawFrame } from '../stomp/raw-frame.js';
 import type { ConnectOptions } from '../transport/options.js';
+import { checkPasscode } from './check-options.js';
 import { type Answer, Receipts } from './receipts.js';
 import { isFinal, serverError } from './server-error.js';
 import type { Dial } from './types.js';
@@ -144,10 +145,8 @@ export class Connection {
 
   async #open(): Promise<void> {
     const { url, dial, clock, timeoutMs, tls, login, passcode, host, heartBeatMs } = this.#options;
-    const secret = await passcode();
-    if (/[\n\r\0]/.test(`${login}${secret}${host}`)) {
-      throw new MusterError('invalid_field', { field: 'login or passcode', reason: 'it has a line end or a NUL' });
-    }
+    const secret = await made(passcode, url);
+    checkPasscode(secret);
     const channel = await dial(
       url,
       { clock, timeoutMs, signal: this.#attempt.signal, ...(tls !== undefined && { tls }) },
@@ -241,6 +240,16 @@ export class Connection {
     const tell = this.#phase !== 'leaving';
     this.destroy(error.message);
     if (tell) this.#handlers.ended(error, final);
+  }
+}
+
+/** @throws MusterError `fabric_passcode` */
+async function made(passcode: ConnectionOptions['passcode'], url: string): Promise<unknown> {
+  try {
+    return await passcode();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new MusterError('fabric_passcode', { url, reason }, { cause: error });
   }
 }
 

@@ -34,15 +34,13 @@ export class Link {
   #retryMs: number | null = null;
   #closing: Promise<void> | null = null;
 
-  /** @throws MusterError `invalid_field` for an address that is none. */
+  /** The options are checked. */
   constructor(options: ClientOptions, dial: Dial, handlers: LinkHandlers) {
     this.#options = options;
     this.#dial = options.dial ?? dial;
     this.#clock = options.clock ?? systemClock;
     this.#handlers = handlers;
     this.#urls = typeof options.url === 'string' ? [options.url] : options.url;
-    for (const url of this.#urls) parseAddress(url);
-    if (this.#urls.length === 0) throw new MusterError('invalid_field', { field: 'url', reason: 'there is none' });
     this.ready = new Promise((resolve, reject) => {
       this.#found = resolve;
       this.#failed = reject;
@@ -141,10 +139,15 @@ export class Link {
       {
         connected: () => this.#happen({ type: 'connected' }),
         message: (raw) => this.#handlers.message(raw),
-        ended: (error, final) => this.#happen({ type: 'failed', error, final }),
+        ended: (error, final) => this.#happen({ type: 'failed', error, final: final || this.#cannotLogIn(error) }),
       },
     );
     this.#tell({ state: 'connecting', url, after });
+  }
+
+  /** A function for passcodes that fails at the start is a mistake, and later on an outage of where it gets them from. */
+  #cannotLogIn({ code }: MusterError): boolean {
+    return code === 'fabric_passcode' && this.#state.kind === 'connecting' && !this.#state.found;
   }
 
   #pauseMs(attempt: number): number {

@@ -9,7 +9,10 @@ export interface ClientOptions {
   readonly url: string | readonly string[];
   /** `ORG/NAME` */
   readonly login: string;
-  /** An access token; or a function that makes one for each attempt, as a signed login is good once. */
+  /**
+   * An access token; or a function that makes one for each attempt, as a signed login is good once. If it throws or
+   * rejects before the first connection, the client ends (`fabric_passcode`); later it is asked again with the next attempt.
+   */
   readonly passcode: string | (() => string | Promise<string>);
   /** Header `host` of CONNECT, for brokers with virtual hosts. Default: the host of the URL. */
   readonly host?: string;

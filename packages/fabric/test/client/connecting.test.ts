@@ -1,4 +1,5 @@
 import { FABRIC_LIMITS } from '@muster/fabric';
+import { type ClientOptions, connect } from '@muster/fabric/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { until, World } from './support.js';
 
@@ -135,10 +136,85 @@ describe('connecting', () => {
     await second.end();
   });
 
-  it('with what can be no address or login is refused', async () => {
-    expect(() => world.connect({ url: 'http://localhost' })).toThrow('invalid address');
-    expect(() => world.connect({ url: [] })).toThrow('there is none');
-    await expect(world.connect({ passcode: 'a\nreceipt:1' }).ready()).rejects.toThrow('a line end or a NUL');
+  it.each([
+    ['nothing', undefined, 'invalid options: expected an object, got undefined'],
+    ['no url', {}, 'invalid url: expected an address such as stomp://HOST:PORT, or a list of them, got undefined'],
+    ['a url of another kind', { url: 'http://localhost' }, 'invalid address http://localhost: expected stomp://'],
+    ['a number as url', { url: 61_613 }, 'invalid url: expected an address'],
+    ['an empty list of urls', { url: [] }, 'invalid url: there is none'],
+    ['no login', { login: undefined }, 'invalid login: expected ORG/NAME, got undefined'],
+    ['an empty login', { login: '' }, 'invalid login: expected ORG/NAME, got an empty text'],
+    [
+      'no passcode',
+      { passcode: undefined },
+      'invalid passcode: expected a text, or a function that makes one, got undef',
+    ],
+    ['a passcode with a line end', { passcode: 'a\nreceipt:1' }, 'invalid passcode: expected a text'],
+    ['a login with a NUL', { login: 'a\0' }, 'invalid login: expected a text without line ends and NULs'],
+    ['a heart-beat below 0', { heartBeatMs: -1 }, 'invalid heartBeatMs: expected a whole number from 0 to 604800000'],
+    ['half a retry', { retries: 0.5 }, 'invalid retries: expected a whole number from 0 on, or Infinity'],
+    ['no time at all', { timeoutMs: 0 }, 'invalid timeoutMs: expected a number from 1 to 604800000 (milliseconds)'],
+    ['more than timers take', { timeoutMs: 604_800_001 }, 'invalid timeoutMs'],
+    ['a pause that is text', { reconnect: { minMs: '5s' } }, 'invalid reconnect.minMs: expected a number from 0 to'],
+    ['a pause that is no number', { reconnect: { maxMs: Number.NaN } }, 'invalid reconnect.maxMs'],
+    ['more jitter than all', { reconnect: { jitter: 2 } }, 'invalid reconnect.jitter: expected a number from 0 to 1'],
+    ['reconnect: true', { reconnect: true }, 'invalid reconnect: expected false or an object, got a boolean'],
+    ['TLS that is text', { tls: { verify: 'no' } }, 'invalid tls.verify: expected true or false'],
+    ['a listener that is none', { onStatus: 'log' }, 'invalid onStatus: expected a function'],
+    ['what there is not', { retryMs: 5000 }, 'invalid retryMs: there is no such field; there are url, login, passcode'],
+  ])('with %s is refused at once', (_, wrong: object | undefined, message) => {
+    const good = { url: world.server.url, login: 'acme/ada', passcode: 'secret' };
+    const options = wrong === undefined || Object.keys(wrong).length === 0 ? wrong : { ...good, ...wrong };
+    expect(() => connect(options as unknown as ClientOptions)).toThrow(
+      expect.objectContaining({ code: 'invalid_field', message: expect.stringContaining(message) }),
+    );
+  });
+
+  it('takes the limits of its options', async () => {
+    const MOST_MS = 604_800_000;
+    await world.connected({
+      heartBeatMs: MOST_MS,
+      timeoutMs: MOST_MS,
+      retries: Number.POSITIVE_INFINITY,
+      reconnect: { minMs: 0, maxMs: MOST_MS, jitter: 1 },
+    });
+  });
+
+  it('ends with why there is no passcode, when the function for it fails at the start', async () => {
+    const passcode = () => Promise.reject(new Error('the vault is sealed'));
+    const client = world.connect({ passcode });
+    const subscription = client.subscribe();
+    await expect(client.ready()).rejects.toMatchObject({
+      code: 'fabric_passcode',
+      message: `no passcode for ${world.server.url}: the vault is sealed`,
+    });
+    await expect(subscription.ready).rejects.toMatchObject({ code: 'fabric_passcode' });
+    expect(world.states).toEqual(['connecting', 'closed']);
+  });
+
+  it('ends with what the function for passcodes has made, when it is none', async () => {
+    const client = world.connect({ passcode: (() => undefined) as unknown as () => string });
+    await expect(client.ready()).rejects.toThrow('invalid passcode: expected a text without line ends and NULs');
+    await expect(world.connect({ passcode: () => 'a\nreceipt:1' }).ready()).rejects.toThrow('invalid passcode');
+    expect(world.server.peers.flatMap((peer) => peer.of('CONNECT'))).toEqual([]);
+  });
+
+  it('asks for a passcode again when the function for it fails later on, and tells of it', async () => {
+    let calls = 0;
+    await world.connected({
+      passcode: () => {
+        calls += 1;
+        if (calls === 2) throw new Error('the vault is sealed');
+        return 'secret';
+      },
+    });
+    world.server.peer.channel.destroy();
+    for (const pause of [1, 2]) {
+      await world.whenPaused(pause);
+      world.clock.advance(10_000);
+    }
+    await world.whenTold('connected', 2);
+    expect(world.told.at(-2)).toMatchObject({ state: 'connecting', after: { code: 'fabric_passcode' } });
   });
 });
 

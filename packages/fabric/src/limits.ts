@@ -59,11 +59,10 @@ export const FABRIC_LIMITS = {
   clientFrameBytes: 1024 * 1024,
   /** Longest pause of a client between two attempts to connect. */
   retryMaxMs: 30_000,
-  /**
-   * Longest pause or wait that a program may set: a week. Timers cannot wait for more than 24 days, and some waits are
-   * twice as long as what is set.
-   */
+  /** Longest pause, interval or attempt that a program may set: a week. */
   clientMostMs: 604_800_000,
+  /** Longest wait for a completion: ten years, as on the command line. */
+  completionMs: 315_360_000_000,
   /** A client waits that long for an answer of a server that lives. */
   answerMs: 30_000,
   /** Pause between two attempts to reach upstream; each is made longer or shorter by up to half (L-1). */

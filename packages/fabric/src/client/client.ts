@@ -1,13 +1,15 @@
 import { type Clock, systemClock, type Timer } from '@muster/wire/clock';
 import { MusterError } from '@muster/wire/errors';
+import { FABRIC_LIMITS } from '../limits.js';
 import type { Headers } from '../stomp/frame.js';
 import { header } from '../stomp/frame.js';
 import type { RawFrame } from '../stomp/raw-frame.js';
+import { checkFields, numberWithin, type Rules, unfit } from './check.js';
 import { checkOptions } from './check-options.js';
 import type { Connection } from './connection.js';
 import type { Acknowledge, EventMessage } from './event-message.js';
 import { Link } from './link.js';
-import { type EncodedEvent, encodeEvent } from './new-event.js';
+import { attributePairs, checkEvent, type EncodedEvent, encodeEvent } from './new-event.js';
 import { type Again, LiveSubscription, type Subscription } from './subscription.js';
 import type {
   ClientOptions,
@@ -17,8 +19,11 @@ import type {
   NewEventOptions,
   PublishOptions,
   Receipt,
+  RequestOptions,
   SubscribeOptions,
 } from './types.js';
+
+const REQUEST: Rules<RequestOptions> = { timeoutMs: numberWithin(0, FABRIC_LIMITS.completionMs, ' (milliseconds)') };
 
 /** A client of the event fabric, made with `connect`. Stays connected until it is closed. */
 export class Client {
@@ -102,7 +107,11 @@ export class Client {
    * Publishes a command and waits for its completion.
    * @throws MusterError `fabric_no_completion`, and as `publish`
    */
-  async request(event: NewEventOptions, { timeoutMs }: { readonly timeoutMs: number }): Promise<Completion> {
+  async request(event: NewEventOptions, options: RequestOptions): Promise<Completion> {
+    checkFields<RequestOptions>('options', options, REQUEST);
+    const { timeoutMs } = options;
+    if (timeoutMs === undefined) throw unfit('timeoutMs', REQUEST.timeoutMs, timeoutMs);
+    checkEvent(event);
     this.#open();
     const token = event.token ?? globalThis.crypto.randomUUID();
     const selector = `type = 'complete' AND token = '${token.replaceAll("'", "''")}'`;
@@ -144,7 +153,8 @@ export class Client {
   ): Promise<Receipt> {
     const token = command.get('token');
     if (token === undefined) throw new MusterError('invalid_field', { field: 'command', reason: 'it has no token' });
-    const attributes = [['error', String(error)] as const, ...(more.attributes ?? [])];
+    if (!Number.isSafeInteger(error)) throw unfit('error', { expected: 'a whole number, 0 when it succeeded' }, error);
+    const attributes = [['error', error] as const, ...attributePairs(more.attributes ?? [])];
     return this.publish({ ...more, type: 'complete', token, attributes });
   }
 

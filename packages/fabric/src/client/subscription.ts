@@ -4,6 +4,7 @@ import { FABRIC_LIMITS } from '../limits.js';
 import { secondsAgo, stillAgo } from '../session/from.js';
 import { type Headers, header } from '../stomp/frame.js';
 import type { RawFrame } from '../stomp/raw-frame.js';
+import { checkFields, FUNCTION, integerFrom, KEY, NAME, oneOf, type Rules } from './check.js';
 import { type Acknowledge, EventMessage } from './event-message.js';
 import { EventQueue, type Next } from './event-queue.js';
 import { verifier } from './signature.js';
@@ -54,6 +55,23 @@ const DONE: IteratorResult<never, undefined> = { done: true, value: undefined };
 /** Clocks do not run equally fast. */
 const MARGIN_MS = 5000;
 
+const OPTIONS: Rules<SubscribeOptions> = {
+  selector: {
+    fits: (value) => typeof value === 'string' && !value.includes('\0'),
+    expected: "a text without NUL, such as type = 'a'",
+  },
+  from: {
+    fits: (value) => NAME.fits(value) || integerFrom(0).fits(value),
+    expected: 'first, a position, a time such as 2026-11-20T12:00:00Z, or how long ago such as -1h',
+  },
+  durable: NAME,
+  ack: oneOf('auto', 'client', 'client-individual'),
+  slow: oneOf('disconnect', 'drop-newest', 'drop-oldest'),
+  verify: KEY,
+  onRefused: FUNCTION,
+  keep: integerFrom(1),
+};
+
 export class LiveSubscription implements Subscription {
   readonly id: string;
   readonly ready: Promise<void>;
@@ -77,13 +95,7 @@ export class LiveSubscription implements Subscription {
 
   /** @throws MusterError `invalid_field` */
   constructor(id: string, options: SubscribeOptions, again: Again, ports: SubscriptionPorts) {
-    for (const [field, value] of Object.entries({
-      selector: options.selector,
-      from: options.from,
-      durable: options.durable,
-    })) {
-      if (String(value).includes('\0')) throw new MusterError('invalid_field', { field, reason: 'it has a NUL' });
-    }
+    checkFields<SubscribeOptions>('options', options, OPTIONS);
     this.id = id;
     this.durable = options.durable ?? null;
     this.#options = options;

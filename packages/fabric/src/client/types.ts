@@ -78,12 +78,22 @@ export interface SubscribeOptions {
   readonly keep?: number;
 }
 
+/** Numbers and Booleans are sent as their text. */
+export type AttributeValue = string | number | boolean;
+
+/** In this order on the wire. An object gives each name once, and names that are whole numbers first. */
+export type Attributes =
+  | readonly (readonly [name: string, value: AttributeValue])[]
+  | Readonly<Record<string, AttributeValue>>;
+
 export interface NewEventOptions {
   /** `[A-Za-z0-9_.-]{1,128}` */
   readonly type: string;
-  /** In this order on the wire. */
-  readonly attributes?: readonly (readonly [name: string, value: string])[];
+  readonly attributes?: Attributes;
+  /** Text is sent as UTF-8. */
   readonly body?: Uint8Array | string;
+  /** Of the body, as `application/json`; no attribute, and not signed. */
+  readonly contentType?: string;
   /** Attribute `token`, which completions repeat. */
   readonly token?: string;
   /** Key to sign with: adds the attribute `signature`. */
@@ -93,6 +103,11 @@ export interface NewEventOptions {
 export interface PublishOptions extends NewEventOptions {
   /** When to publish it: a time (ISO, with its zone) or milliseconds since the epoch. Default: now. */
   readonly at?: string | number;
+}
+
+export interface RequestOptions {
+  /** For the completion to come. */
+  readonly timeoutMs: number;
 }
 
 /** The server has stored the event. */

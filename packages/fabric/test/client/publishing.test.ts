@@ -1,4 +1,5 @@
 import { header } from '@muster/fabric';
+import type { PublishOptions, RequestOptions } from '@muster/fabric/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { take, World } from './support.js';
 
@@ -84,6 +85,98 @@ describe('publishing', () => {
     }
     await client.publish({ type: 'good' });
     expect(world.server.peer.values('SEND', 'type')).toEqual(['good']);
+  });
+
+  it.each([
+    [undefined, 'invalid event: expected an object, got undefined'],
+    [{}, 'invalid type: expected a text of 1 to 128 of A-Z a-z 0-9 _ . -, got undefined'],
+    [{ type: 7 }, 'invalid type: expected a text of 1 to 128 of A-Z a-z 0-9 _ . -, got the number 7'],
+    [
+      { type: 'a', attributes: 'b=c' },
+      "invalid attributes: expected a list such as [['host', 'db1']] or an object such",
+    ],
+    [
+      { type: 'a', attributes: ['b'] },
+      "invalid attributes[0]: expected a name and a value such as ['host', 'db1'], got",
+    ],
+    [
+      {
+        type: 'a',
+        attributes: [
+          ['b', 'c'],
+          [1, 2],
+        ],
+      },
+      'invalid attributes[1]: expected a name without NUL, got the number',
+    ],
+    [
+      { type: 'a', attributes: { b: undefined } },
+      'invalid attribute "b": expected a text without NUL, a number, true or',
+    ],
+    [
+      { type: 'a', attributes: { b: {} } },
+      'invalid attribute "b": expected a text without NUL, a number, true or false',
+    ],
+    [
+      { type: 'a', attributes: [['b', Number.NaN]] },
+      'invalid attribute "b": expected a text without NUL, a number, true',
+    ],
+    [{ type: 'a', attributes: { source: 'me' } }, 'invalid attribute "source": this name has a meaning of its own'],
+    [
+      { type: 'a', body: { a: 1 } },
+      'invalid body: expected text or bytes (Uint8Array); JSON.stringify makes text of any',
+    ],
+    [{ type: 'a', body: null }, 'invalid body: expected text or bytes'],
+    [{ type: 'a', token: 5 }, 'invalid token: expected a text without NUL, got the number 5'],
+    [{ type: 'a', sign: '' }, 'invalid sign: expected a key: text or bytes (Uint8Array), not empty, got an empty text'],
+    [
+      { type: 'a', at: new Date(0) },
+      'invalid at: expected a time such as 2026-11-20T12:00:00Z, or milliseconds since 19',
+    ],
+    [{ type: 'a', at: -1 }, 'invalid at: expected a time'],
+    [{ type: 'a', contentType: 1 }, 'invalid contentType: expected a text without NUL'],
+    [{ type: 'a', attrs: [] }, 'invalid attrs: there is no such field; there are type, attributes, body, contentType'],
+  ])('of %j is refused with the field that is wrong', async (event, message) => {
+    const client = await world.connected();
+    const wrong = event as unknown as PublishOptions;
+    const expected = { code: 'invalid_field', message: expect.stringContaining(message) };
+    await expect(client.publish(wrong)).rejects.toMatchObject(expected);
+    await expect(client.publishNow(wrong)).rejects.toMatchObject(expected);
+    await expect(client.request(wrong, { timeoutMs: 1000 })).rejects.toMatchObject(expected);
+    expect(world.server.peer.of('SEND')).toEqual([]);
+  });
+
+  it('takes attributes as an object, too, and numbers and Booleans as values', async () => {
+    const client = await world.connected();
+    await client.publish({ type: 'a', attributes: { host: 'db1', celsius: 81.5, up: false } });
+    await client.publish({
+      type: 'a',
+      attributes: [
+        ['n', -1e21],
+        ['up', true],
+      ],
+    });
+    expect(world.server.peer.of('SEND').map(({ headers }) => headers.slice(2, -1))).toEqual([
+      [
+        ['host', 'db1'],
+        ['celsius', '81.5'],
+        ['up', 'false'],
+      ],
+      [
+        ['n', '-1e+21'],
+        ['up', 'true'],
+      ],
+    ]);
+  });
+
+  it('tells the type of the body, which is not signed', async () => {
+    const client = await world.connected();
+    const json = { type: 'a', body: '{}', sign: 'key' };
+    await client.publish(json);
+    await client.publish({ ...json, contentType: 'application/json' });
+    const signatures = world.server.peer.values('SEND', 'signature');
+    expect(signatures[0]).toBe(signatures[1]);
+    expect(world.server.peer.values('SEND', 'content-type')).toEqual([undefined, 'application/json']);
   });
 
   it('that the server refuses rejects with what it says, and what it did not come to is uncertain', async () => {
@@ -214,6 +307,40 @@ describe('a command and its completion', () => {
     await expect(client.request({ type: 'go' }, { timeoutMs: 1000 })).rejects.toMatchObject({
       code: 'fabric_not_connected',
     });
+  });
+
+  it.each([
+    [undefined, 'invalid options: expected an object, got undefined'],
+    [{}, 'invalid timeoutMs: expected a number from 0 to 315360000000 (milliseconds), got undefined'],
+    [{ timeoutMs: Number.NaN }, 'invalid timeoutMs: expected a number from 0'],
+    [{ timeout: 1000 }, 'invalid timeout: there is no such field; there are timeoutMs'],
+  ])('is not waited for with %j', async (options, message) => {
+    const client = await world.connected();
+    await expect(client.request({ type: 'go' }, options as unknown as RequestOptions)).rejects.toMatchObject({
+      code: 'invalid_field',
+      message: expect.stringContaining(message),
+    });
+    expect(world.server.peer.of('SUBSCRIBE')).toEqual([]);
+  });
+
+  it('needs a whole number in the completion', async () => {
+    const client = await world.connected();
+    const subscription = client.subscribe();
+    await subscription.ready;
+    world.server.peer.event('1', 1, [
+      ['type', 'go'],
+      ['token', 't'],
+    ]);
+    const [event] = await take(subscription, 1);
+    if (event === undefined) throw new Error('no event');
+    await expect(client.complete(event, 0.5)).rejects.toThrow('invalid error: expected a whole number, 0 when');
+    await client.complete(event, 0, { attributes: { took: 7 } });
+    expect(world.server.peer.of('SEND')[0]?.headers.slice(1, 5)).toEqual([
+      ['type', 'complete'],
+      ['error', '0'],
+      ['took', '7'],
+      ['token', 't'],
+    ]);
   });
 
   it('needs a token in the command', async () => {

@@ -1,5 +1,5 @@
 import { FABRIC_LIMITS, type Headers, header } from '@muster/fabric';
-import type { Subscription } from '@muster/fabric/client';
+import type { SubscribeOptions, Subscription } from '@muster/fabric/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { take, World } from './support.js';
 
@@ -134,9 +134,25 @@ describe('a subscription', () => {
     expect(world.server.peer.of('UNSUBSCRIBE')).toEqual([]);
   });
 
-  it('with a NUL cannot be sent', async () => {
+  it.each([
+    [null, 'invalid options: expected an object, got null'],
+    [{ selector: 'a\0' }, 'invalid selector: expected a text without NUL'],
+    [{ from: -1 }, 'invalid from: expected first, a position, a time'],
+    [{ from: new Date(0) }, 'invalid from: expected first, a position, a time'],
+    [{ durable: '' }, 'invalid durable: expected a text that is not empty and has no NUL, got an empty text'],
+    [{ ack: true }, 'invalid ack: expected one of auto, client, client-individual, got a boolean'],
+    [{ slow: 'drop' }, 'invalid slow: expected one of disconnect, drop-newest, drop-oldest'],
+    [{ verify: new Uint8Array(0) }, 'invalid verify: expected a key'],
+    [{ onRefused: {} }, 'invalid onRefused: expected a function, got an object'],
+    [{ keep: 0 }, 'invalid keep: expected a whole number from 1 on, got the number 0'],
+    [{ filter: 'a' }, 'invalid filter: there is no such field; there are selector, from, durable'],
+  ])('with %j is refused at once', async (options, message) => {
     const client = await world.connected();
-    expect(() => client.subscribe({ selector: 'a\0' })).toThrow('invalid selector');
+    expect(() => client.subscribe(options as unknown as SubscribeOptions)).toThrow(
+      expect.objectContaining({ code: 'invalid_field', message: expect.stringContaining(message) }),
+    );
+    await client.publish({ type: 'a' });
+    expect(world.server.peer.of('SUBSCRIBE')).toEqual([]);
   });
 
   it('is told where events are missing, without that being a position', async () => {

@@ -28,7 +28,7 @@ async function complete(call: Call<CompleteFlags>): Promise<void> {
   if (!/^-?\d{1,9}$/.test(error)) {
     throw new MusterError('usage', { reason: `--error must be a whole number, got '${error}'` });
   }
-  const { attributes = [], ...event } = await eventOf(call);
+  const { attributes, ...event } = await eventOf(call);
   const client = await connectFabric(call, { reconnect: false });
   try {
     await client.publish({ ...event, type: 'complete', token, attributes: [['error', error], ...attributes] });

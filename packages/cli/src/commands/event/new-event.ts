@@ -20,8 +20,12 @@ export function withEvent(command: Command): Command {
     .option('--sign <file>', 'sign it with the key in this file');
 }
 
+export interface FlaggedEvent extends Omit<NewEventOptions, 'type'> {
+  readonly attributes: readonly (readonly [name: string, value: string])[];
+}
+
 /** What the flags say about an event. @throws MusterError `usage` */
-export async function eventOf(call: Call<EventFlags>): Promise<Omit<NewEventOptions, 'type'>> {
+export async function eventOf(call: Call<EventFlags>): Promise<FlaggedEvent> {
   const { attr = [], body, sign } = call.options;
   return {
     attributes: attr.map(attributeOf),

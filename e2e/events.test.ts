@@ -116,6 +116,17 @@ describe('what was missed', () => {
     expect(await ended(first)).toMatchObject([{ attributes: { n: '1' } }]);
     expect(await ended(await watch(...durable))).toMatchObject([{ attributes: { n: '2' } }]);
   });
+
+  test('by two durable watches of one name comes to the later one; the one before ends and says why', async () => {
+    const durable = ["type = 'one.reader'", '--durable', 'one-reader', '--count', '1', '--json'];
+    const before = await watch(...durable);
+    const after = await watch(...durable, ...atLeaf());
+    expect((await before.exited).code).toBe(5);
+    expect(before.stderr).toContain("the durable subscription 'one-reader' was taken over by another connection");
+    expect(before.stderr).toContain('Let one connection at a time follow it, or give each a name of its own.');
+    await muster('event', 'publish', 'one.reader');
+    expect(await ended(after)).toMatchObject([{ type: 'one.reader' }]);
+  });
 });
 
 describe('a future event', () => {

@@ -50,7 +50,7 @@ export class Client {
       message: (raw) => this.#message(raw),
       lost: (error) => {
         for (const subscription of [...this.#subscriptions.values()]) {
-          if (wasDeleted(subscription, error)) {
+          if (isOver(subscription, error)) {
             this.#remove(subscription);
             subscription.finish(error);
           } else subscription.interrupted();
@@ -280,7 +280,11 @@ export class Client {
   }
 }
 
-/** Somebody has deleted a durable subscription at the server: to send it again would bring it back. */
-function wasDeleted({ durable }: LiveSubscription, { code, details }: MusterError): boolean {
-  return code === 'event_durable_deleted' && durable !== null && details.name === durable;
+/**
+ * Whether this is the durable subscription that the server has ended: deleted, so that to send it again would bring it
+ * back; or taken over, so that to send it again would take it from whoever has it now.
+ */
+function isOver({ durable }: LiveSubscription, { code, details }: MusterError): boolean {
+  const ended = code === 'event_durable_deleted' || code === 'event_durable_taken';
+  return ended && durable !== null && details.name === durable;
 }

@@ -149,6 +149,22 @@ describe('the client library and the root', () => {
     expect(await root.cursors.list('default')).toEqual([]);
   });
 
+  it('leave a durable subscription to whoever comes later, and do not take it back; the others go on', async () => {
+    const options = { durable: 'mine', ack: 'client', selector: "type = 'n'" } as const;
+    const [before, after] = [await connected(), await connected()];
+    const lost = before.subscribe(options);
+    const other = before.subscribe({ selector: "type = 'n'", from: 'first' });
+    await Promise.all([lost.ready, other.ready]);
+    const taking = after.subscribe(options);
+    await taking.ready;
+    await expect(lost.next()).rejects.toMatchObject({ code: 'event_durable_taken', details: { name: 'mine' } });
+    expect((await lost.next()).done).toBe(true);
+    await root.until(() => before.status.state === 'connected');
+    await before.publish({ type: 'n', body: '1' });
+    expect((await take(other, 1)).map((event) => event.text())).toEqual(['1']);
+    expect((await take(taking, 1)).map((event) => event.text())).toEqual(['1']);
+  });
+
   it('verify signatures end to end', async () => {
     const client = await connected();
     const subscription = client.subscribe({ verify: 'key' });

@@ -33,6 +33,7 @@ const CLIENT: Rules<ClientOptions> = {
   },
   reconnect: { fits: (value) => value === false || OBJECT.fits(value), expected: 'false or an object' },
   onStatus: FUNCTION,
+  onUnpublished: FUNCTION,
   timeoutMs: numberWithin(1, MOST_MS, ' (milliseconds)'),
   tls: OBJECT,
   clock: OBJECT,

@@ -10,6 +10,7 @@ import type { Connection } from './connection.js';
 import type { Acknowledge, EventMessage } from './event-message.js';
 import { Link } from './link.js';
 import { attributePairs, checkEvent, type EncodedEvent, encodeEvent } from './new-event.js';
+import { isPassing } from './server-error.js';
 import { type Again, LiveSubscription, type Subscription } from './subscription.js';
 import type {
   ClientOptions,
@@ -32,6 +33,7 @@ export class Client {
   readonly #subscriptions = new Map<string, LiveSubscription>();
   /** Those with enough to read. */
   readonly #full = new Set<LiveSubscription>();
+  readonly #onUnpublished: ClientOptions['onUnpublished'];
   #subscribed = 0;
   /** Requests that wait for their completions. */
   #requests = 0;
@@ -42,12 +44,14 @@ export class Client {
   constructor(options: ClientOptions, dial: Dial) {
     checkOptions(options);
     this.#clock = options.clock ?? systemClock;
+    this.#onUnpublished = options.onUnpublished;
     this.#link = new Link(options, dial, {
       found: () => {
         for (const subscription of this.#subscriptions.values()) this.#send(subscription);
         this.#balance();
       },
-      message: (raw) => this.#message(raw),
+      message: (id, raw) => this.#message(id, raw),
+      refused: (error, id) => (id === null ? this.#unpublished(error) : this.#ended(error, id)),
       lost: (error) => {
         for (const subscription of [...this.#subscriptions.values()]) {
           if (isOver(subscription, error)) {
@@ -92,8 +96,8 @@ export class Client {
   }
 
   /**
-   * Without a receipt: nothing tells whether it arrived, and what the server has against it ends the connection.
-   * Resolves when more may be sent. @throws MusterError `invalid_field`, `fabric_not_connected`
+   * Without a receipt: nothing tells whether it arrived. What the server has against it hears `onUnpublished`; without
+   * that, it ends the connection. Resolves when more may be sent. @throws MusterError `invalid_field`, `fabric_not_connected`
    */
   async publishNow(event: PublishOptions): Promise<void> {
     await this.#inOrder(event, async ({ headers, body }) => {
@@ -189,7 +193,7 @@ export class Client {
         subscription.taken(headers);
         this.#balance();
       },
-      // The connection ends, too; it is not tried again with the next one.
+      // It is not tried again; nor with the next connection, where this one ends for it.
       refused: (error) => {
         this.#remove(subscription);
         subscription.finish(error);
@@ -213,8 +217,24 @@ export class Client {
     this.#balance();
   }
 
-  #message(raw: RawFrame): void {
-    const subscription = this.#subscriptions.get(raw.header('subscription') ?? '');
+  /** An event without a receipt. False: the connection is to end for it, so that it does not pass unnoticed. */
+  #unpublished(error: MusterError): boolean {
+    this.#onUnpublished?.(error);
+    return this.#onUnpublished !== undefined;
+  }
+
+  /** The server has ended a subscription. False: it is taken up again with the next connection. */
+  #ended(error: MusterError, id: string): boolean {
+    const subscription = this.#subscriptions.get(id);
+    if (subscription === undefined) return true;
+    if (isPassing(error) && !isOver(subscription, error)) return false;
+    this.#remove(subscription);
+    subscription.finish(error);
+    return true;
+  }
+
+  #message(id: string, raw: RawFrame): void {
+    const subscription = this.#subscriptions.get(id);
     // Just ended, and the server did not know yet (L-3).
     if (subscription === undefined) return;
     try {

@@ -3,6 +3,7 @@ import { MusterError } from '@muster/wire/errors';
 import type { Channel } from '../channel.js';
 import { FABRIC_LIMITS } from '../limits.js';
 import { HeartBeat } from '../session/heart-beat.js';
+import { REFUSALS } from '../session/refusal.js';
 import { encodeFrame } from '../stomp/encode.js';
 import { frame, type Headers } from '../stomp/frame.js';
 import { FrameParser } from '../stomp/parser.js';
@@ -10,7 +11,7 @@ import type { RawFrame } from '../stomp/raw-frame.js';
 import type { ConnectOptions } from '../transport/options.js';
 import { checkPasscode } from './check-options.js';
 import { type Answer, Receipts } from './receipts.js';
-import { isFinal, serverError } from './server-error.js';
+import { isFinal, refusalError, serverError } from './server-error.js';
 import type { Dial } from './types.js';
 
 export interface ConnectionOptions {
@@ -27,7 +28,12 @@ export interface ConnectionOptions {
 
 export interface ConnectionHandlers {
   connected(): void;
-  message(raw: RawFrame): void;
+  message(subscription: string, raw: RawFrame): void;
+  /**
+   * A frame was not obeyed whose answer nobody awaits; or that subscription has ended. False: the connection is to end,
+   * as with servers that know no refusals.
+   */
+  refused(error: MusterError, subscription: string | null): boolean;
   /** Once; not after `destroy`. `final`: another attempt would fail as well. */
   ended(error: MusterError, final: boolean): void;
 }
@@ -164,6 +170,8 @@ export class Connection {
       ['login', login],
       ['passcode', secret],
       ['heart-beat', `${heartBeatMs},${heartBeatMs}`],
+      // One mistake must not disturb all subscriptions. Servers that do not know it end the connection, as is usual.
+      ['refusals', 'message'],
     ]);
   }
 
@@ -186,8 +194,7 @@ export class Connection {
   #frame(raw: RawFrame): void {
     switch (raw.command) {
       case 'MESSAGE':
-        if (this.#phase === 'connected') this.#handlers.message(raw);
-        return;
+        return this.#message(raw);
       case 'RECEIPT':
         return this.#receipts.answered(raw.headers());
       case 'CONNECTED':
@@ -197,6 +204,21 @@ export class Connection {
       default:
         throw new MusterError('stomp_invalid_frame', { command: raw.command, reason: 'is for servers only' });
     }
+  }
+
+  #message(raw: RawFrame): void {
+    const subscription = raw.header('subscription') ?? '';
+    if (subscription === REFUSALS) return this.#declined(raw);
+    if (this.#phase === 'connected') this.#handlers.message(subscription, raw);
+  }
+
+  /** A frame of ours is not obeyed, and the connection goes on. */
+  #declined(raw: RawFrame): void {
+    const error = refusalError(raw);
+    const ended = raw.header('refused') ?? null;
+    this.#receipts.refused(raw.headers(), error);
+    if (this.#phase !== 'connected' || (ended === null && raw.header('receipt-id') !== undefined)) return;
+    if (!this.#handlers.refused(error, ended)) this.#fail(error, false);
   }
 
   #connected(raw: RawFrame): void {

@@ -10,7 +10,9 @@ import type { ClientOptions, ClientStatus, Dial } from './types.js';
 export interface LinkHandlers {
   /** Connected (again): subscriptions are to be sent. */
   found(): void;
-  message(raw: RawFrame): void;
+  message(subscription: string, raw: RawFrame): void;
+  /** As of `ConnectionHandlers`. */
+  refused(error: MusterError, subscription: string | null): boolean;
   lost(error: MusterError): void;
   /** The end. Null: by `close`. */
   finished(error: MusterError | null): void;
@@ -138,7 +140,8 @@ export class Link {
       },
       {
         connected: () => this.#happen({ type: 'connected' }),
-        message: (raw) => this.#handlers.message(raw),
+        message: (subscription, raw) => this.#handlers.message(subscription, raw),
+        refused: (error, subscription) => this.#handlers.refused(error, subscription),
         ended: (error, final) => this.#happen({ type: 'failed', error, final: final || this.#cannotLogIn(error) }),
       },
     );

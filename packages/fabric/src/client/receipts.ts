@@ -5,7 +5,7 @@ import { type Headers, header } from '../stomp/frame.js';
 /** Exactly one of these is called. */
 export interface Answer {
   answered(headers: Headers): void;
-  /** By an ERROR that names this very frame. */
+  /** By an ERROR, or a refusal, that names this very frame. */
   refused(error: MusterError): void;
   /** The connection ended before there was an answer. */
   lost(reason: string): void;
@@ -17,7 +17,7 @@ export class Receipts extends Awaited<Answer> {
     this.#of(headers)?.answered(headers);
   }
 
-  /** Of an ERROR. */
+  /** Of an ERROR or a refusal. */
   refused(headers: Headers, error: MusterError): void {
     this.#of(headers)?.refused(error);
   }

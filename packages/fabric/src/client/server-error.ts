@@ -1,5 +1,7 @@
 import { ERRORS, type ErrorCode, EXIT, MusterError } from '@muster/wire/errors';
 import { type Headers, header } from '../stomp/frame.js';
+import type { RawFrame } from '../stomp/raw-frame.js';
+import { readRefusal } from '../told-error.js';
 
 /** Longer texts are not taken apart. */
 const MOST = 8192;
@@ -10,6 +12,18 @@ export function serverError(headers: Headers): MusterError {
   const code = header({ headers }, 'code') ?? '';
   if (!Object.hasOwn(ERRORS, code)) return new MusterError('fabric_refused', { reason: text });
   return known(code as ErrorCode, text);
+}
+
+/** What the server has against a frame, when the connection goes on. */
+export function refusalError(raw: RawFrame): MusterError {
+  return (
+    readRefusal(raw) ?? new MusterError('fabric_refused', { reason: raw.header('message') ?? 'it gave no reason' })
+  );
+}
+
+/** Whether it fails now and may be taken later: a subscription is tried again then. */
+export function isPassing({ exit }: MusterError): boolean {
+  return exit === EXIT.unavailable;
 }
 
 /**

@@ -24,6 +24,8 @@ export interface ClientOptions {
   readonly reconnect?: false | Reconnect;
   /** Hears of every change, in order. */
   readonly onStatus?: (status: ClientStatus) => void;
+  /** Hears why an event of `publishNow` was not published. Without it, that ends the connection, so that it is noticed. */
+  readonly onUnpublished?: (error: MusterError) => void;
   /** For one attempt to be logged in. Default: `FABRIC_LIMITS.connectMs`. */
   readonly timeoutMs?: number;
   /** Whom to trust; browsers decide that themselves. */

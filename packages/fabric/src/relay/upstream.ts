@@ -10,7 +10,7 @@ import { FrameParser } from '../stomp/parser.js';
 import type { RawFrame } from '../stomp/raw-frame.js';
 import { connectFrame, type GreetingOptions, readConnected } from './greeting.js';
 import { MATCH_ALL, subscribeToAll, tailOfAll } from './match-all.js';
-import { readRefusal } from './refusals.js';
+import { refusalAbove } from './refusals.js';
 import { type Answer, Unanswered } from './unanswered.js';
 
 export interface UpstreamOptions extends GreetingOptions {
@@ -191,7 +191,7 @@ export class Upstream {
 
   /** One of our frames is not obeyed: the client that it was for is told. */
   #declined(raw: RawFrame): void {
-    const error = readRefusal(raw);
+    const error = refusalAbove(raw);
     const receipt = raw.header('receipt-id');
     const subscription = raw.header('refused');
     if (receipt !== undefined && this.#unanswered.refuse(receipt, error)) return;

@@ -19,6 +19,7 @@ describe('connecting', () => {
       login: 'acme/ada',
       passcode: 'secret',
       'heart-beat': '20000,20000',
+      refusals: 'message',
     });
     expect(world.states).toEqual(['connecting', 'connected']);
   });

@@ -176,6 +176,81 @@ describe('a subscription', () => {
   });
 });
 
+describe('a subscription that the server ends while the connection goes on', () => {
+  const refuse = (code: string, more: Headers = []) =>
+    world.server.peer.send(
+      'MESSAGE',
+      [['subscription', '/temp-queue/refused'], ['refused', '1'], ['code', code], ['message', 'no more'], ...more],
+      '{"name":"mine"}',
+    );
+
+  it.each([
+    ['event_durable_taken', "the durable subscription 'mine' was taken over by another connection"],
+    ['event_durable_deleted', "the durable subscription 'mine' was deleted"],
+    ['of_a_newer_server', 'refused by the server: no more'],
+  ])('for %s tells the program, after what has come; the others go on', async (code, message) => {
+    const client = await world.connected();
+    const ended = client.subscribe({ durable: 'mine', ack: 'client' });
+    const other = client.subscribe();
+    await Promise.all([ended.ready, other.ready]);
+    world.server.peer.event('1', 1);
+    refuse(code);
+    world.server.peer.event('2', 2);
+    expect(await positions(ended, 1)).toEqual([1]);
+    await expect(ended.next()).rejects.toThrow(message);
+    await ended.unsubscribe();
+    expect(await positions(other, 1)).toEqual([2]);
+    await world.reconnect();
+    await world.server.got('SUBSCRIBE', 1);
+    expect(world.server.peer.values('SUBSCRIBE', 'id')).toEqual(['2']);
+  });
+
+  it('for what passes is taken up again where it was, with the next connection', async () => {
+    const client = await world.connected();
+    const subscription = client.subscribe({ from: 'first' });
+    await subscription.ready;
+    world.server.peer.event('1', 7);
+    refuse('store_unavailable');
+    await world.whenTold('lost');
+    world.clock.advance(5000);
+    await world.whenTold('connected', 2);
+    await world.server.got('SUBSCRIBE', 1);
+    expect(world.server.peer.values('SUBSCRIBE', 'from')).toEqual(['7']);
+    world.server.peer.event('1', 8);
+    expect(await positions(subscription, 2)).toEqual([7, 8]);
+  });
+
+  it('and has ended here already is nothing new', async () => {
+    const client = await world.connected();
+    await client.subscribe().unsubscribe();
+    refuse('store_unavailable');
+    await client.publish({ type: 'a' });
+    expect(client.status.state).toBe('connected');
+  });
+
+  it('is told why an acknowledgement is refused', async () => {
+    const client = await world.connected();
+    const subscription = client.subscribe({ ack: 'client' });
+    await subscription.ready;
+    world.server.peer.event('1', 1, [
+      ['type', 'a'],
+      ['ack', 'x'],
+    ]);
+    const [event] = await take(subscription, 1);
+    world.server.habits.receipts = false;
+    const acknowledged = event?.ack();
+    await world.server.got('ACK', 1);
+    const [receipt = ''] = world.server.peer.values('ACK', 'receipt');
+    world.server.peer.send('MESSAGE', [
+      ['subscription', '/temp-queue/refused'],
+      ['receipt-id', receipt],
+      ['code', 'store_unavailable'],
+    ]);
+    await expect(acknowledged).rejects.toMatchObject({ code: 'store_unavailable' });
+    expect(client.status.state).toBe('connected');
+  });
+});
+
 describe('after a lost connection', () => {
   it('L-1, R-2: every live subscription is made again, and goes on', async () => {
     const client = await world.connected();

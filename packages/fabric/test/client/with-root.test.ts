@@ -75,8 +75,42 @@ describe('the client library and the root', () => {
       () => null,
       (reason: unknown) => reason,
     );
-    expect(error).toMatchObject({ code: 'event_selector', details: { position: expect.any(String) } });
-    await root.until(() => client.status.state === 'connected');
+    expect(error).toMatchObject({ code: 'event_selector', details: { position: expect.any(Number) } });
+    expect(client.status.state).toBe('connected');
+  });
+
+  it('fail only what the server refuses: the rest of the connection goes on', async () => {
+    const told: string[] = [];
+    const unpublished: string[] = [];
+    root.authority.set('default/narrow', { publish: { granted: ['n'], restricted: [], open: [] } });
+    const client = await connected({
+      login: 'default/narrow',
+      onStatus: ({ state }) => told.push(state),
+      onUnpublished: ({ code }) => unpublished.push(code),
+    });
+    const good = client.subscribe({ selector: "type = 'n'" });
+    const bad = client.subscribe({ selector: 'type =' });
+    await good.ready;
+    await expect(bad.ready).rejects.toMatchObject({ code: 'event_selector' });
+    const before = client.publish({ type: 'n', body: 'before' });
+    await expect(client.publish({ type: 'door.open' })).rejects.toMatchObject({ code: 'event_publish_denied' });
+    await client.publishNow({ type: 'door.open' });
+    await client.publish({ type: 'n', body: 'after' });
+    await before;
+    expect((await take(good, 2)).map((event) => event.text())).toEqual(['before', 'after']);
+    expect(unpublished).toEqual(['event_publish_denied']);
+    expect(told).toEqual(['connecting', 'connected']);
+  });
+
+  it('end the connection for an event without a receipt that is refused, when nobody listens for that', async () => {
+    root.authority.set('default/narrow', { publish: { granted: ['n'], restricted: [], open: [] } });
+    const told: (string | undefined)[] = [];
+    const client = await connected({
+      login: 'default/narrow',
+      onStatus: (status) => told.push(status.state === 'lost' ? status.error.code : undefined),
+    });
+    await client.publishNow({ type: 'door.open' });
+    await root.until(() => told.includes('event_publish_denied') && client.status.state === 'connected');
   });
 
   it('answer commands', async () => {
@@ -159,7 +193,7 @@ describe('the client library and the root', () => {
     await taking.ready;
     await expect(lost.next()).rejects.toMatchObject({ code: 'event_durable_taken', details: { name: 'mine' } });
     expect((await lost.next()).done).toBe(true);
-    await root.until(() => before.status.state === 'connected');
+    expect(before.status.state).toBe('connected');
     await before.publish({ type: 'n', body: '1' });
     expect((await take(other, 1)).map((event) => event.text())).toEqual(['1']);
     expect((await take(taking, 1)).map((event) => event.text())).toEqual(['1']);
@@ -189,7 +223,7 @@ describe('the client library and the root', () => {
     await root.until(() => client.status.state === 'connected');
     await expect(client.publish({ type: 'a', body: new Uint8Array(4096) })).rejects.toMatchObject({
       code: 'event_too_large',
-      details: { limit: '4096' },
+      details: { limit: 4096 },
     });
   });
 });

@@ -380,6 +380,13 @@ export const ERRORS = {
     message: 'no completion came within {seconds} s',
     fix: 'The command was published and may still be carried out. Wait longer, or look for events with its token.',
   },
+  fabric_insecure_page: {
+    status: 400,
+    exit: 2,
+    message:
+      'events can be neither signed nor verified here: browsers allow it only to pages from https:// or localhost',
+    fix: 'Serve the page over https://, or leave out `sign` and `verify`.',
+  },
   fabric_closed: { status: 500, exit: 1, message: 'the client is closed', fix: 'Make a new one with `connect`.' },
   // STOMP frames
   stomp_not_stomp: {

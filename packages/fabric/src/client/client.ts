@@ -24,6 +24,7 @@ import type {
   SubscribeOptions,
 } from './types.js';
 
+const TOKEN_BYTES = 16;
 const REQUEST: Rules<RequestOptions> = { timeoutMs: numberWithin(0, FABRIC_LIMITS.completionMs, ' (milliseconds)') };
 
 /** A client of the event fabric, made with `connect`. Stays connected until it is closed. */
@@ -117,7 +118,7 @@ export class Client {
     if (timeoutMs === undefined) throw unfit('timeoutMs', REQUEST.timeoutMs, timeoutMs);
     checkEvent(event);
     this.#open();
-    const token = event.token ?? globalThis.crypto.randomUUID();
+    const token = event.token ?? randomToken();
     const selector = `type = 'complete' AND token = '${token.replaceAll("'", "''")}'`;
     // What comes while there is no connection is asked for afterwards: no other completion has this token.
     const waiting = this.#subscribe({ selector }, 'since');
@@ -298,6 +299,12 @@ export class Client {
     if (connection === null) return;
     connection.reads(this.#full.size === 0 || connection.awaited > 0 || this.#requests > 0);
   }
+}
+
+/** `randomUUID` is kept from pages that came over plain HTTP; this is not. */
+function randomToken(): string {
+  const bytes = globalThis.crypto.getRandomValues(new Uint8Array(TOKEN_BYTES));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 /**

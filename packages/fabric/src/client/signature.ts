@@ -1,3 +1,4 @@
+import { MusterError } from '@muster/wire/errors';
 import { bytesOf } from '../stomp/bytes.js';
 import { concat, headerLine } from '../stomp/encode.js';
 import type { Headers } from '../stomp/frame.js';
@@ -14,22 +15,25 @@ const HEX = /^(?:[0-9a-f]{2}){32}$/;
 
 export type SignatureKey = string | Uint8Array;
 
-/** Value of the attribute `signature`. @param key Text is taken as its UTF-8. */
+/**
+ * Value of the attribute `signature`. @param key Text is taken as its UTF-8.
+ * @throws MusterError `fabric_insecure_page`
+ */
 export async function signEvent(attributes: Headers, body: Uint8Array, key: SignatureKey): Promise<string> {
-  const { subtle } = globalThis.crypto;
+  const subtle = webCrypto();
   const imported = await subtle.importKey('raw', plain(key), ALGORITHM, false, ['sign']);
   const mac = new Uint8Array(await subtle.sign(ALGORITHM, imported, covered(attributes, body)));
   return PREFIX + Array.from(mac, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** False for whatever is not exactly one valid signature. */
-export function verifyEvent(attributes: Headers, body: Uint8Array, key: SignatureKey): Promise<boolean> {
+/** False for whatever is not exactly one valid signature. @throws MusterError `fabric_insecure_page` */
+export async function verifyEvent(attributes: Headers, body: Uint8Array, key: SignatureKey): Promise<boolean> {
   return verifier(key)(attributes, body);
 }
 
-/** For many events and one key. */
+/** For many events and one key. @throws MusterError `fabric_insecure_page` */
 export function verifier(key: SignatureKey): (attributes: Headers, body: Uint8Array) => Promise<boolean> {
-  const { subtle } = globalThis.crypto;
+  const subtle = webCrypto();
   let imported: ReturnType<typeof subtle.importKey> | null = null;
   return async (attributes, body) => {
     const signatures = attributes.filter(([name]) => name === NAME);
@@ -40,6 +44,13 @@ export function verifier(key: SignatureKey): (attributes: Headers, body: Uint8Ar
     imported ??= subtle.importKey('raw', plain(key), ALGORITHM, false, ['verify']);
     return subtle.verify(ALGORITHM, await imported, mac, covered(attributes, body));
   };
+}
+
+/** Browsers keep it from pages that came unprotected over a network. */
+function webCrypto(): typeof globalThis.crypto.subtle {
+  const { subtle } = globalThis.crypto as Partial<typeof globalThis.crypto>;
+  if (subtle === undefined) throw new MusterError('fabric_insecure_page');
+  return subtle;
 }
 
 function covered(attributes: Headers, body: Uint8Array): Uint8Array<ArrayBuffer> {

@@ -2,7 +2,12 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Client, connect as Connect } from '@muster/fabric/client';
+import type {
+  Client,
+  connect as Connect,
+  signEvent as SignEvent,
+  verifyEvent as VerifyEvent,
+} from '@muster/fabric/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 
@@ -37,6 +42,8 @@ describe('the client for browsers', () => {
 describe('in a browser', () => {
   const { Buffer: ofNode } = globalThis;
   let connect: typeof Connect;
+  let signEvent: typeof SignEvent;
+  let verifyEvent: typeof VerifyEvent;
   let url = '';
   let close: () => Promise<void>;
   let drop: () => void;
@@ -45,7 +52,7 @@ describe('in a browser', () => {
   beforeAll(async () => {
     // There is no Buffer when the library is loaded, and the WebSocket is the browser's.
     Object.assign(globalThis, { Buffer: undefined });
-    ({ connect } = await import(BROWSER_ENTRY));
+    ({ connect, signEvent, verifyEvent } = await import(BROWSER_ENTRY));
     Object.assign(globalThis, { Buffer: ofNode, WebSocket });
     const { FakeServer } = await import('./support.js');
     const server = await new FakeServer('ws://127.0.0.1:0/events').listen();
@@ -104,6 +111,40 @@ describe('in a browser', () => {
     drop();
     await again;
     expect(states).toEqual(['connecting', 'connected', 'lost', 'connecting', 'connected']);
+  });
+
+  describe('with a page that came over plain HTTP', () => {
+    const ofNodeToo = globalThis.crypto;
+    beforeAll(() => {
+      const getRandomValues = (bytes: Uint8Array) => ofNodeToo.getRandomValues(bytes);
+      Object.defineProperty(globalThis, 'crypto', { value: { getRandomValues }, configurable: true });
+    });
+    afterAll(() => {
+      Object.defineProperty(globalThis, 'crypto', { value: ofNodeToo, configurable: true });
+    });
+
+    it('commands are asked and completed', async () => {
+      const client = connected();
+      const commands = client.subscribe({ selector: "type = 'reboot'" });
+      await commands.ready;
+      const answering = (async () => {
+        const { value } = await commands.next();
+        if (value !== undefined) await client.complete(value, 3);
+      })();
+      const { error, message } = await client.request({ type: 'reboot' }, { timeoutMs: 60_000 });
+      await answering;
+      expect([error, message.get('token')]).toEqual([3, expect.stringMatching(/^[0-9a-f]{32}$/)]);
+    });
+
+    it('signatures say where browsers offer them', async () => {
+      const client = connected();
+      await client.ready();
+      const refused = { code: 'fabric_insecure_page', message: expect.stringContaining('https:// or localhost') };
+      await expect(client.publish({ type: 'a', sign: 'key' })).rejects.toMatchObject(refused);
+      expect(() => client.subscribe({ verify: 'key' })).toThrow(expect.objectContaining(refused));
+      await expect(signEvent([], new Uint8Array(0), 'key')).rejects.toMatchObject(refused);
+      await expect(verifyEvent([], new Uint8Array(0), 'key')).rejects.toMatchObject(refused);
+    });
   });
 
   it('only WebSockets can be reached, and TLS is the browser’s business', async () => {

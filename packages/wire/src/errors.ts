@@ -348,7 +348,7 @@ export const ERRORS = {
     status: 503,
     exit: 5,
     message: 'not connected: nothing was sent',
-    fix: 'Wait until the client is connected, then try again; nothing is kept for later.',
+    fix: 'Wait until the client is connected (`await client.ready()`), then try again; nothing is kept for later.',
   },
   fabric_lost: {
     status: 503,

@@ -72,7 +72,10 @@ export class Client {
     return this.#link.status;
   }
 
-  /** Connected for the first time. Rejects with why that will never be: refused, out of retries, or closed. */
+  /**
+   * Connected: at once while it is, else with the next connection. Rejects with why there will be none: refused, out of
+   * retries, or closed.
+   */
   ready(): Promise<void> {
     return this.#link.ready;
   }

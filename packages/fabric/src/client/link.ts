@@ -5,6 +5,7 @@ import type { RawFrame } from '../stomp/raw-frame.js';
 import { parseAddress } from '../transport/address.js';
 import { Connection } from './connection.js';
 import { begin, type LinkEffect, type LinkEvent, type LinkState, type LinkStep, step } from './machine.js';
+import { Ready } from './ready.js';
 import type { ClientOptions, ClientStatus, Dial } from './types.js';
 
 export interface LinkHandlers {
@@ -25,9 +26,8 @@ export class Link {
   readonly #urls: readonly string[];
   readonly #clock: Clock;
   readonly #handlers: LinkHandlers;
-  readonly ready: Promise<void>;
-  #found: () => void = () => {};
-  #failed: (error: MusterError) => void = () => {};
+  /** For the connection: the present one, or else the next. */
+  #ready = new Ready();
   #state: LinkState;
   #status: ClientStatus;
   #connection: Connection | null = null;
@@ -43,16 +43,14 @@ export class Link {
     this.#clock = options.clock ?? systemClock;
     this.#handlers = handlers;
     this.#urls = typeof options.url === 'string' ? [options.url] : options.url;
-    this.ready = new Promise((resolve, reject) => {
-      this.#found = resolve;
-      this.#failed = reject;
-    });
-    // Whoever does not ask hears it from `onStatus`.
-    this.ready.catch(() => {});
     const first = begin();
     this.#state = first.state;
     this.#status = { state: 'connecting', url: this.#urls[0] ?? '', after: null };
     this.#carryOut(first);
+  }
+
+  get ready(): Promise<void> {
+    return this.#ready.promise;
   }
 
   get status(): ClientStatus {
@@ -105,15 +103,18 @@ export class Link {
         return this.#connection?.destroy();
       case 'found':
         this.#handlers.found();
-        this.#found();
+        this.#ready.resolve();
         return this.#tell({ state: 'connected', url: this.#url });
       case 'lost':
+        this.#ready = new Ready();
         this.#handlers.lost(effect.error);
         this.#retryMs = effect.again ? this.#pauseMs(0) : null;
         return this.#tell({ state: 'lost', error: effect.error, retryMs: this.#retryMs });
       case 'finish':
         this.#handlers.finished(effect.error);
-        this.#failed(effect.error ?? new MusterError('fabric_closed'));
+        // Settled, if it was closed while connected: from now on it says that there is none.
+        if (this.#ready.settled) this.#ready = new Ready();
+        this.#ready.reject(effect.error ?? new MusterError('fabric_closed'));
         return this.#tell({ state: 'closed', error: effect.error });
     }
   }

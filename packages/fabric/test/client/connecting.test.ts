@@ -232,6 +232,33 @@ describe('a connection that is lost', () => {
     expect(world.states).toEqual(['connecting', 'connected', 'lost', 'connecting', 'connected']);
   });
 
+  it('can be waited for: `ready` is for the present connection, or else for the next', async () => {
+    const client = await world.connected();
+    await client.ready();
+    world.server.peer.channel.destroy();
+    await world.whenTold('lost');
+    await expect(client.publish({ type: 'a' })).rejects.toThrow('not connected: nothing was sent');
+    let found = false;
+    const again = client.ready().then(() => {
+      found = true;
+    });
+    await new Promise(setImmediate);
+    expect(found).toBe(false);
+    world.clock.advance(5000);
+    await again;
+    await client.publish({ type: 'a' });
+  });
+
+  it('and not made again ends all waiting for it', async () => {
+    const client = await world.connected();
+    world.server.peer.channel.destroy();
+    await world.whenTold('lost');
+    const again = client.ready();
+    await client.close();
+    await expect(again).rejects.toMatchObject({ code: 'fabric_closed' });
+    await expect(client.ready()).rejects.toMatchObject({ code: 'fabric_closed' });
+  });
+
   it('is not made again all at once by many: the pauses differ', async () => {
     const pauses: (number | null)[] = [];
     for (const random of [0, 0.25, 0.75]) {
@@ -268,6 +295,7 @@ describe('a connection that is lost', () => {
     await world.whenTold('closed');
     expect(world.told.slice(2)).toMatchObject([{ state: 'lost', retryMs: null }, { state: 'closed' }]);
     await expect(subscription.next()).rejects.toMatchObject({ code: 'fabric_lost' });
+    await expect(client.ready()).rejects.toMatchObject({ code: 'fabric_lost' });
     expect(world.clock.pending).toBe(0);
   });
 
@@ -345,6 +373,7 @@ describe('closing', () => {
     await Promise.all([client.close(), client.close()]);
     expect(world.states.filter((state) => state === 'closed')).toHaveLength(1);
     await expect(client.publish({ type: 'a' })).rejects.toMatchObject({ code: 'fabric_closed' });
+    await expect(client.ready()).rejects.toMatchObject({ code: 'fabric_closed' });
     expect(() => client.subscribe()).toThrow('the client is closed');
     expect((await subscription.next()).done).toBe(true);
   });

@@ -79,7 +79,7 @@ const listens = () => statSync(socket, { throwIfNoEntry: false })?.isSocket() ==
 
 async function program(): Promise<Client> {
   await root.until(listens);
-  const client = connect({ url: `stomp+unix:${socket}`, login: 'local', passcode: '' });
+  const client = connect({ url: `unix:${socket}` });
   clients.push(client);
   await client.ready();
   return client;

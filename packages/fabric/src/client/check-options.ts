@@ -56,9 +56,9 @@ export function checkOptions(options: ClientOptions): void {
   if (url === undefined) throw unfit('url', URL, url);
   const urls = typeof url === 'string' ? [url] : url;
   if (urls.length === 0) throw invalid('url', 'there is none');
-  for (const each of urls) parseAddress(each);
-  if (login === undefined || login === '') throw unfit('login', { expected: 'ORG/NAME' }, login);
-  if (passcode === undefined) throw unfit('passcode', PASSCODE, passcode);
+  const remote = urls.map((each) => parseAddress(each)).some(({ scheme }) => scheme !== 'stomp+unix');
+  if (remote && (login === undefined || login === '')) throw unfit('login', { expected: 'ORG/NAME' }, login);
+  if (remote && passcode === undefined) throw unfit('passcode', PASSCODE, passcode);
   if (reconnect !== undefined && reconnect !== false) checkFields('reconnect', reconnect, RECONNECT, 'reconnect.');
   if (tls !== undefined) checkFields('tls', tls, TLS, 'tls.');
 }

@@ -124,7 +124,8 @@ export class Link {
   }
 
   #attempt(after: MusterError | null): void {
-    const { login, passcode, tls, host, timeoutMs, heartBeatMs } = this.#options;
+    // At the socket of an agent any login will do.
+    const { login = 'local', passcode = '', tls, host, timeoutMs, heartBeatMs } = this.#options;
     this.#attempts += 1;
     const url = this.#url;
     this.#connection = new Connection(

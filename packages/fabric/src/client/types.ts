@@ -5,15 +5,19 @@ import type { ConnectOptions } from '../transport/options.js';
 import type { EventMessage } from './event-message.js';
 
 export interface ClientOptions {
-  /** `stomp://`, `stomp+tls://`, `ws://`, `wss://`; in browsers the last two. Of several the next is tried each time. */
+  /**
+   * `stomp://`, `stomp+tls://`, `ws://`, `wss://`, and `unix:/PATH` of an agent; in browsers `ws://` and `wss://`. Of
+   * several the next is tried each time.
+   */
   readonly url: string | readonly string[];
-  /** `ORG/NAME` */
-  readonly login: string;
+  /** `ORG/NAME`. Needed, but for the socket of an agent, which takes anybody. */
+  readonly login?: string;
   /**
    * An access token; or a function that makes one for each attempt, as a signed login is good once. If it throws or
    * rejects before the first connection, the client ends (`fabric_passcode`); later it is asked again with the next attempt.
+   * Needed, but for the socket of an agent.
    */
-  readonly passcode: string | (() => string | Promise<string>);
+  readonly passcode?: string | (() => string | Promise<string>);
   /** Header `host` of CONNECT, for brokers with virtual hosts. Default: the host of the URL. */
   readonly host?: string;
   /** Heart-beats offered both ways; 0: none. Default: `FABRIC_LIMITS.idleMs`. */

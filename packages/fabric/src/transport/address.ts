@@ -21,7 +21,8 @@ const DEFAULT_PORTS: Readonly<Record<Exclude<Scheme, 'stomp+unix'>, number>> = {
 };
 const SHAPE =
   /^([a-z+]+):\/\/(?:\[([0-9A-Fa-f:.]{2,45})\]|([A-Za-z0-9._*-]{1,253}))(?::(\d{1,5}))?(\/[\x21-\x7e]{0,1024})?$/;
-const UNIX = /^stomp\+unix:(\/[^\0]{1,106})$/;
+/** `unix:` alone is what the command line takes. */
+const UNIX = /^(?:stomp\+)?unix:(\/[^\0]{1,106})$/;
 const MOST = 65_535;
 
 /** @throws MusterError `invalid_field`: what is wrong with it */
@@ -34,7 +35,7 @@ export function parseAddress(url: string): Address {
   if (scheme === undefined || host === undefined) {
     throw invalid(
       url,
-      'expected stomp://HOST:PORT, stomp+tls://HOST:PORT, ws://HOST:PORT/PATH, wss://HOST:PORT/PATH or stomp+unix:/PATH',
+      'expected stomp://HOST:PORT, stomp+tls://HOST:PORT, ws://HOST:PORT/PATH, wss://HOST:PORT/PATH or unix:/PATH',
     );
   }
   const web = scheme === 'ws' || scheme === 'wss';

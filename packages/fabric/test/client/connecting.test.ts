@@ -143,6 +143,7 @@ describe('connecting', () => {
     ['a url of another kind', { url: 'http://localhost' }, 'invalid address http://localhost: expected stomp://'],
     ['a number as url', { url: 61_613 }, 'invalid url: expected an address'],
     ['an empty list of urls', { url: [] }, 'invalid url: there is none'],
+    ['no login for one of several urls', { url: ['unix:/run/a.sock', 'ws://a'], login: undefined }, 'invalid login'],
     ['no login', { login: undefined }, 'invalid login: expected ORG/NAME, got undefined'],
     ['an empty login', { login: '' }, 'invalid login: expected ORG/NAME, got an empty text'],
     [

@@ -27,11 +27,15 @@ describe('a Unix socket', () => {
     const url = 'stomp+unix:/run/muster/events.sock';
     expect(parseAddress(url)).toMatchObject({ scheme: 'stomp+unix', path: '/run/muster/events.sock', secure: false });
     expect(formatAddress(parseAddress(url))).toBe(url);
+    expect(parseAddress('unix:/run/muster/events.sock')).toEqual(parseAddress(url));
   });
 
-  it.each(['stomp+unix:relative.sock', 'stomp+unix:', `stomp+unix:/${'x'.repeat(108)}`])('is not at %s', (url) => {
-    expect(() => parseAddress(url)).toThrow(/^invalid address/);
-  });
+  it.each(['stomp+unix:relative.sock', 'unix:relative.sock', 'stomp+unix:', `stomp+unix:/${'x'.repeat(108)}`])(
+    'is not at %s',
+    (url) => {
+      expect(() => parseAddress(url)).toThrow(/^invalid address/);
+    },
+  );
 
   it('carries bytes both ways', async () => {
     const { url } = await world.listen(`stomp+unix:${path}`, (channel) => ({

@@ -42,7 +42,7 @@ function placeAndLogin(call: Call<FabricFlags>): Pick<ClientOptions, 'url' | 'lo
   const [, path] = /^(?:stomp\+)?unix:(.+)$/.exec(fabric ?? '') ?? [];
   // The agent speaks as its node, whoever may open its socket.
   if (path !== undefined) {
-    return { url: `stomp+unix:${resolve(call.world.cwd, path)}`, login: 'local', passcode: '' };
+    return { url: `unix:${resolve(call.world.cwd, path)}` };
   }
   const { settings } = call;
   const url = fabric ?? settings.url.replace(/^http/, 'ws') + WEBSOCKET_PATH;

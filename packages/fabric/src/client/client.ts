@@ -4,7 +4,7 @@ import { FABRIC_LIMITS } from '../limits.js';
 import type { Headers } from '../stomp/frame.js';
 import { header } from '../stomp/frame.js';
 import type { RawFrame } from '../stomp/raw-frame.js';
-import { checkFields, numberWithin, type Rules, unfit } from './check.js';
+import { checkFields, invalid, numberWithin, type Rules, unfit } from './check.js';
 import { checkOptions } from './check-options.js';
 import type { Connection } from './connection.js';
 import type { Acknowledge, EventMessage } from './event-message.js';
@@ -120,6 +120,8 @@ export class Client {
     const { timeoutMs } = options;
     if (timeoutMs === undefined) throw unfit('timeoutMs', REQUEST.timeoutMs, timeoutMs);
     checkEvent(event);
+    if ('at' in event && event.at !== undefined)
+      throw invalid('at', 'the completion of a future event is not waited for');
     this.#open();
     const token = event.token ?? randomToken();
     const selector = `type = 'complete' AND token = '${token.replaceAll("'", "''")}'`;

@@ -323,6 +323,13 @@ describe('a command and its completion', () => {
     expect(world.server.peer.of('SUBSCRIBE')).toEqual([]);
   });
 
+  it('is not planned for the future', async () => {
+    const client = await world.connected();
+    const later = { type: 'go', at: '2026-12-01T00:00:00Z' };
+    await expect(client.request(later, { timeoutMs: 1000 })).rejects.toThrow('invalid at: the completion of a future');
+    expect(world.server.peer.of('SUBSCRIBE')).toEqual([]);
+  });
+
   it('needs a whole number in the completion', async () => {
     const client = await world.connected();
     const subscription = client.subscribe();

@@ -1,7 +1,8 @@
 import { FABRIC_LIMITS } from '../limits.js';
+import { parseAt } from '../session/from.js';
 import { bytesOf } from '../stomp/bytes.js';
 import { EMPTY_BODY, type Headers } from '../stomp/frame.js';
-import { checkFields, integerFrom, invalid, KEY, type Rule, type Rules, unfit } from './check.js';
+import { checkFields, invalid, KEY, type Rule, type Rules, unfit } from './check.js';
 import { signEvent } from './signature.js';
 import type { Attributes, PublishOptions } from './types.js';
 
@@ -45,8 +46,8 @@ const EVENT: Rules<PublishOptions> = {
   token: TEXT_WITHOUT_NUL,
   sign: KEY,
   at: {
-    fits: (value) => TEXT_WITHOUT_NUL.fits(value) || integerFrom(0).fits(value),
-    expected: 'a time such as 2026-11-20T12:00:00Z, or milliseconds since 1970',
+    fits: (value) => ['string', 'number'].includes(typeof value) && parseAt(String(value)) !== null,
+    expected: 'a time with its zone such as 2026-11-20T12:00:00Z, or milliseconds since 1970',
   },
 };
 

@@ -1,10 +1,11 @@
 import type { Clock } from '@muster/wire/clock';
 import { MusterError } from '@muster/wire/errors';
+import { isDurableName } from '../durable/name.js';
 import { FABRIC_LIMITS } from '../limits.js';
-import { secondsAgo, stillAgo } from '../session/from.js';
+import { parseFrom, secondsAgo, stillAgo } from '../session/from.js';
 import { type Headers, header } from '../stomp/frame.js';
 import type { RawFrame } from '../stomp/raw-frame.js';
-import { checkFields, FUNCTION, integerFrom, KEY, NAME, oneOf, type Rules } from './check.js';
+import { checkFields, FUNCTION, integerFrom, KEY, oneOf, type Rules } from './check.js';
 import { type Acknowledge, EventMessage } from './event-message.js';
 import { EventQueue, type Next } from './event-queue.js';
 import { verifier } from './signature.js';
@@ -61,10 +62,13 @@ const OPTIONS: Rules<SubscribeOptions> = {
     expected: "a text without NUL, such as type = 'a'",
   },
   from: {
-    fits: (value) => NAME.fits(value) || integerFrom(0).fits(value),
-    expected: 'first, a position, a time such as 2026-11-20T12:00:00Z, or how long ago such as -1h',
+    fits: (value) => ['string', 'number'].includes(typeof value) && parseFrom(String(value)) !== null,
+    expected: 'first, a position, a time with its zone such as 2026-11-20T12:00:00Z, or how long ago such as -1h',
   },
-  durable: NAME,
+  durable: {
+    fits: (value) => typeof value === 'string' && isDurableName(value),
+    expected: '1 to 128 of A-Z a-z 0-9 _ . -',
+  },
   ack: oneOf('auto', 'client', 'client-individual'),
   slow: oneOf('disconnect', 'drop-newest', 'drop-oldest'),
   verify: KEY,

@@ -131,8 +131,9 @@ describe('publishing', () => {
     [{ type: 'a', sign: '' }, 'invalid sign: expected a key: text or bytes (Uint8Array), not empty, got an empty text'],
     [
       { type: 'a', at: new Date(0) },
-      'invalid at: expected a time such as 2026-11-20T12:00:00Z, or milliseconds since 19',
+      'invalid at: expected a time with its zone such as 2026-11-20T12:00:00Z, or millis',
     ],
+    [{ type: 'a', at: 'tomorrow' }, 'invalid at: expected a time'],
     [{ type: 'a', at: -1 }, 'invalid at: expected a time'],
     [{ type: 'a', contentType: 1 }, 'invalid contentType: expected a text without NUL'],
     [{ type: 'a', attrs: [] }, 'invalid attrs: there is no such field; there are type, attributes, body, contentType'],

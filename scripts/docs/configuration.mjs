@@ -33,7 +33,8 @@ number may be a fraction (\`1.5GiB\`), and upper and lower case matter. \`64K\`,
 One file (JSON or YAML, \`muster server --config FILE\`), overridden by \`MUSTER_*\` variables, overridden by flags. Keys with a
 dot are nested: \`http.listen\` is \`listen\` below \`http\`. Unknown keys, variables and flags are errors that name them.
 \`muster server --check-config\` prints the settings that would be used, durations as seconds
-and sizes as bytes, and stops.
+and sizes as bytes, and stops. It reads certificates and their keys, too, refuses those that cannot be used, and warns of a certificate that
+has expired.
 
 \`\`\`yaml
 data_dir: /var/lib/muster

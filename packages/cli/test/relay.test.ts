@@ -102,6 +102,7 @@ describe('muster relay', () => {
     [['--passcode-file', 'missing'], 'cannot read'],
     [['--passcode', 'x', '--listen', '0.0.0.0:0'], 'refusing to listen on 0.0.0.0:0 without TLS'],
     [['--passcode', 'x', '--tls-cert', '/dev/null'], '--tls-cert and --tls-key go together'],
+    [['--passcode', 'x', '--tls-cert', '/dev/null', '--tls-key', '/dev/null'], '--tls-cert: /dev/null holds no PEM'],
     [['--passcode', 'x', '--workers', '0'], '--workers must be a whole number from 1 to 64'],
     [['--passcode', 'x', '--retry', 'soon'], "--retry: 'soon' is not a duration"],
     [['--passcode', 'x', '--retry', '0s'], "--retry: '0s' must be longer than nothing"],

@@ -19,4 +19,5 @@ export { PushFeeds } from './push/feed.js';
 export type { PushControllerService, PushLog, StartJob } from './push/ports.js';
 export type * from './push/types.js';
 export { type RunningServer, type ServerOptions, startServer } from './server.js';
+export { expiredCertificates } from './tls.js';
 export { VERSION } from './version.js';

@@ -1,29 +1,7 @@
-import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { MusterError } from '@muster/wire';
 import { parseHostPort } from './config/address.js';
-import type { ServerConfig } from './config/schema.js';
 import type { App } from './http/route.js';
-
-export interface Tls {
-  readonly cert: string;
-  readonly key: string;
-}
-
-/** @throws MusterError `invalid_configuration` when a file cannot be read. */
-export function readTls(config: ServerConfig, listener: 'http' | 'stomp'): Tls | undefined {
-  const { tls_cert: cert, tls_key: key } = config[listener];
-  if (cert === undefined || key === undefined) return undefined;
-  const read = (setting: string, path: string): string => {
-    try {
-      return readFileSync(path, 'utf8');
-    } catch (cause) {
-      const reason = `${setting}: ${cause instanceof Error ? cause.message : 'unreadable'}`;
-      throw new MusterError('invalid_configuration', { reason }, { cause });
-    }
-  };
-  return { cert: read(`${listener}.tls_cert`, cert), key: read(`${listener}.tls_key`, key) };
-}
 
 /** Where a caller on this host reaches a server that listens everywhere. */
 const ANYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1', '*': '127.0.0.1' };

@@ -17,12 +17,13 @@ import { HTTP_LIMITS } from './http/limits.js';
 import { Metrics } from './http/metrics.js';
 import type { App } from './http/route.js';
 import { EventStreams } from './http/sse.js';
-import { listen, readTls } from './listen.js';
+import { listen } from './listen.js';
 import { createLogger } from './logging.js';
 import { createNodes, type Nodes } from './nodes/index.js';
 import { searchNodes } from './nodes/search.js';
 import type { Transport } from './nodes/transport.js';
 import { createPush, type Push } from './push/index.js';
+import { expiredCertificates, readTls } from './tls.js';
 import { VERSION } from './version.js';
 
 export interface ServerOptions {
@@ -82,14 +83,16 @@ class Teardown {
 
 /**
  * Starts the whole server and resolves when it listens.
- * @throws MusterError `data_dir_in_use`, `database_in_use`, `schema_too_new`, `address_in_use`, `invalid_configuration`.
+ * @throws MusterError `data_dir_in_use`, `database_in_use`, `schema_too_new`, `address_in_use`, `invalid_configuration`,
+ * `invalid_certificate`.
  */
 export async function startServer(config: ServerConfig, options: ServerOptions = {}): Promise<RunningServer> {
   const teardown = new Teardown();
   try {
     return await start(config, options, teardown);
   } catch (error) {
-    await teardown.run();
+    // What was opened by halves may not close cleanly either; why it failed is what the reader needs.
+    await teardown.run().catch(() => undefined);
     throw error;
   }
 }
@@ -97,6 +100,8 @@ export async function startServer(config: ServerConfig, options: ServerOptions =
 async function start(config: ServerConfig, options: ServerOptions, teardown: Teardown): Promise<RunningServer> {
   const { clock = systemClock, random = systemRandom, print = printLine } = options;
   const logger = options.logger ?? createLogger(config.log_level);
+  // All listeners, before anything is opened.
+  for (const warning of expiredCertificates(config, clock.now())) logger.warn(warning);
   const tls = readTls(config, 'http');
   const lock = lockDirectory(config.data_dir);
   teardown.add(() => lock.release());
@@ -117,6 +122,8 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
   const composed: Composed = { clock, random, logger, metrics, store, incarnation, fail };
   const { auth, events, fabric, nodes, push, streams } = await compose(config, options, composed);
   teardown.add(() => events.stop());
+  // Here for a start that fails before anybody could connect; of a server that ran, it is stopped before HTTP is.
+  teardown.add(() => fabric.stop());
   const first = await bootstrap(auth, store, async () => (await adminKeys(config.data_dir)).publicKey);
 
   events.start();
@@ -232,6 +239,8 @@ async function compose(
   options: ServerOptions,
   { clock, random, logger, metrics, store, incarnation, fail }: Composed,
 ): Promise<Layers> {
+  // First: it may fail, and what follows is running once it is made.
+  const keys = await serverKeys(config.data_dir);
   const organizationId = async (name: string) => (await auth.repository.organization(name))?.id;
   const events = createEvents({ store, clock, logger, config, organizationId });
   await events.load();
@@ -279,7 +288,7 @@ async function compose(
     config,
     serverName,
     incarnation,
-    serverKeys: await serverKeys(config.data_dir),
+    serverKeys: keys,
     removeIdentity: (org, name, by) => auth.principals.forgetNode(org.id, name, by.name),
     failed: (error) => fail('the command socket failed', error),
     ...(options.transport && { transport: options.transport }),

@@ -233,6 +233,12 @@ export const ERRORS = {
     message: 'configuration: {reason}',
     fix: 'See docs/reference/configuration.md.',
   },
+  invalid_certificate: {
+    status: 500,
+    exit: 2,
+    message: 'configuration: {setting}: {path} {reason}',
+    fix: 'Give PEM files that {user} can read: a certificate, its chain behind it, and the private key it was made for.',
+  },
   insecure_listen: {
     status: 500,
     exit: 2,

@@ -1,3 +1,4 @@
+export * from './certificate.js';
 export * from './clock.js';
 export { checkSizes } from './dialects/checks.js';
 export { INVALID_JOB_ID } from './dialects/chef2-messages.js';

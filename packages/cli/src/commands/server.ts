@@ -22,7 +22,10 @@ export async function addServer(program: Command, shell: Shell, withFlags: boole
   });
   command
     .option('--config <file>', 'settings of the server, JSON or YAML')
-    .option('--check-config', 'print the settings that would be used, as JSON, and stop')
+    .option(
+      '--check-config',
+      'check settings and certificates, print the settings that would be used, as JSON, and stop',
+    )
     .option('--json', 'changes nothing: logs and settings are JSON anyway');
   if (withFlags) {
     const { describeConfig } = await import('@muster/server');
@@ -36,10 +39,11 @@ export async function addServer(program: Command, shell: Shell, withFlags: boole
 }
 
 async function serve(call: Call<ServerFlags>): Promise<number> {
-  const { loadConfig, redactConfig, startServer } = await import('@muster/server');
+  const { expiredCertificates, loadConfig, redactConfig, startServer } = await import('@muster/server');
   const { config: file, checkConfig, json: _, ...flags } = call.options;
   const config = loadConfig({ file, env: call.world.env, flags });
   if (checkConfig === true) {
+    for (const warning of expiredCertificates(config, call.world.now())) call.out.note(`warning: ${warning}`);
     call.world.stdout.write(`${JSON.stringify(redactConfig(config), null, 2)}\n`);
     return EXIT.ok;
   }

@@ -11,7 +11,7 @@ import type { ServerConfig } from '../config/schema.js';
 import type { Metrics } from '../http/metrics.js';
 import type { App } from '../http/route.js';
 import { serveWebSockets } from '../http/upgrade.js';
-import { readTls } from '../listen.js';
+import { readTls } from '../tls.js';
 import { StoredCursors } from './cursors.js';
 import { fabricMetrics } from './fabric-metrics.js';
 import { EventGrants } from './grants.js';
@@ -47,7 +47,7 @@ export interface EventFabric {
   attach(server: Server): void;
   /**
    * Takes connections, and publishes what is due from now on; returns the URL.
-   * @throws MusterError `address_in_use`, `invalid_configuration` for a certificate that cannot be read.
+   * @throws MusterError `address_in_use`, `invalid_certificate`.
    */
   listen(): Promise<string>;
   /** An organization was deleted. */
@@ -103,7 +103,16 @@ export function createEventFabric(deps: EventFabricDeps): EventFabric {
   fabricMetrics(metrics, root, { scheduled: () => schedule.size, position: () => events.log.last() });
   const administers = (caller: Identity, org: Organization) => auth.authorize(caller, org, 'org:admin');
   let listener: Listener | null = null;
-  let stopping = false;
+  let stopped: Promise<void> | null = null;
+  const stop = async (): Promise<void> => {
+    await listener?.close();
+    await Promise.all([schedule.stop(), nonces.stop()]);
+    try {
+      await root.stop();
+    } finally {
+      authority.stop();
+    }
+  };
 
   return {
     routes(app) {
@@ -123,7 +132,7 @@ export function createEventFabric(deps: EventFabricDeps): EventFabric {
       const upgrade = webSocketUpgrade({ clock });
       serveWebSockets(server, WEBSOCKET_PATH, (request, socket, head) => {
         // This server still answers what it was asked before, when nobody is let in here any more.
-        if (stopping) socket.destroy();
+        if (stopped !== null) socket.destroy();
         else upgrade(request, socket, head, root.accept);
       });
     },
@@ -142,15 +151,9 @@ export function createEventFabric(deps: EventFabricDeps): EventFabric {
       return listener.url;
     },
     organizationRemoved: (orgId) => schedule.forget(orgId),
-    async stop() {
-      stopping = true;
-      await listener?.close();
-      await Promise.all([schedule.stop(), nonces.stop()]);
-      try {
-        await root.stop();
-      } finally {
-        authority.stop();
-      }
+    stop() {
+      stopped ??= stop();
+      return stopped;
     },
   };
 }

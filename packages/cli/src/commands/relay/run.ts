@@ -1,8 +1,17 @@
 import { createPrivateKey, type KeyObject, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import type { RelayOptions, RelayRun } from '@muster/fabric/relay';
-import { expectedQuantity, MusterError, parseSize, signLogin, systemClock } from '@muster/wire';
+import {
+  type CertificatePair,
+  certificateProblem,
+  expectedQuantity,
+  MusterError,
+  parseSize,
+  signLogin,
+  systemClock,
+} from '@muster/wire';
 import { durationOf } from '../../duration.js';
 import type { Call } from '../../shell.js';
 
@@ -63,6 +72,7 @@ function relayOptions({ options, world }: Call<RelayFlags>): RelayOptions {
   if ((cert === undefined) !== (key === undefined)) {
     throw new MusterError('usage', { reason: '--tls-cert and --tls-key go together' });
   }
+  if (cert !== undefined && key !== undefined) checkCertificate(options, { cert, key });
   return {
     upstream: options.upstream,
     listen: options.listen ?? ['127.0.0.1:61613'],
@@ -79,6 +89,13 @@ function relayOptions({ options, world }: Call<RelayFlags>): RelayOptions {
     ...(eventBytes !== undefined && { eventBytes }),
     ...(outletBytes !== undefined && { outletBytes }),
   };
+}
+
+function checkCertificate({ tlsCert, tlsKey }: RelayFlags, pair: CertificatePair): void {
+  const problem = certificateProblem(pair);
+  if (problem === null) return;
+  const [setting, path = ''] = problem.in === 'cert' ? ['--tls-cert', tlsCert] : ['--tls-key', tlsKey];
+  throw new MusterError('invalid_certificate', { setting, path, reason: problem.reason, user: userInfo().username });
 }
 
 /** Of the flags one at most; then MUSTER_TOKEN. Undefined: there is none. */

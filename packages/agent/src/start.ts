@@ -1,7 +1,6 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
-import { type Clock, MusterError } from '@muster/wire';
+import { type Clock, dataDirError, MusterError, makeDataDir } from '@muster/wire';
 import type { Logger } from 'pino';
 import { bootDaemon } from './boot.js';
 import { enrol } from './enrol.js';
@@ -37,18 +36,20 @@ export interface RunningAgent {
 /**
  * Starts an agent. Resolves when it is set up on this machine; the server is reached by and by, and again for ever.
  * With an enrolment token it first enrols, which waits for the server.
- * Throws `invalid_configuration`, `agent_running`, `enrolment_refused`.
+ * Throws `invalid_configuration`, `data_dir_unusable`, `agent_running`, `enrolment_refused`.
  */
 export async function startAgent(options: AgentOptions, around: AgentSurroundings): Promise<RunningAgent> {
   const settings = await loadSettings(options);
-  await mkdir(settings.dataDir, { recursive: true, mode: 0o711 });
-  const lock = await takePidFile(join(settings.dataDir, 'agent.pid'));
+  makeDataDir(settings.dataDir, 0o711);
+  const lock = await takePidFile(join(settings.dataDir, 'agent.pid')).catch((error: unknown) => {
+    throw dataDirError(settings.dataDir, error);
+  });
   if (lock === null) throw new MusterError('agent_running', { path: settings.dataDir });
   try {
     return await startLocked(options, settings, lock, around);
   } catch (error) {
     await lock.release();
-    throw error;
+    throw dataDirError(settings.dataDir, error);
   }
 }
 

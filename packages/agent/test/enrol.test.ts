@@ -63,6 +63,14 @@ describe('starting', () => {
     await expect(startAgent({ ...options(), server: 'ftp://x' }, around)).rejects.toThrow(/http/);
     await expect(startAgent(options(), around)).rejects.toThrow(/key/);
   });
+  it('with a file where its data directory should be is refused by the name of the setting', async () => {
+    const dataDir = join(place.dir, 'file');
+    await writeFile(dataDir, '');
+    const starting = startAgent({ ...options(), dataDir }, around);
+    await expect(starting).rejects.toThrow(
+      /^configuration: data_dir \(--data-dir\): .+ cannot use .+file: it is not a/,
+    );
+  });
 });
 
 describe('doctor', () => {

@@ -50,6 +50,16 @@ test.each(['server.pem', 'admin.pem'])('a server that cannot start ends: %s is n
   expect(code).toBe(2);
 });
 
+test('a data directory that is a file is refused by the name of the setting', async () => {
+  const path = join(directory, 'file');
+  writeFileSync(path, '');
+  const world = testWorld();
+  expect(await run(['server', '--data-dir', path, '--log-level', 'silent', ...listen], world)).toBe(2);
+  expect(world.err()).toMatch(
+    /^error: configuration: data_dir .+: it is not a directory\nfix: Make it a directory that/,
+  );
+});
+
 test('--check-config refuses a key that does not belong to the certificate, and warns of one that has expired', async () => {
   const [cert, key] = [join(directory, 'cert.pem'), join(directory, 'key.pem')];
   const check = async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { lockDirectory, open, type Store } from '@muster/store';
-import { type Clock, MusterError, systemClock } from '@muster/wire';
+import { type Clock, dataDirError, MusterError, systemClock } from '@muster/wire';
 import type { Logger } from 'pino';
 import { bootstrap, FIRST } from './auth/bootstrap.js';
 import { type RandomBytes, systemRandom } from './auth/changes.js';
@@ -83,7 +83,7 @@ class Teardown {
 
 /**
  * Starts the whole server and resolves when it listens.
- * @throws MusterError `data_dir_in_use`, `database_in_use`, `schema_too_new`, `address_in_use`, `invalid_configuration`,
+ * @throws MusterError `data_dir_in_use`, `data_dir_unusable`, `database_in_use`, `schema_too_new`, `address_in_use`, `invalid_configuration`,
  * `invalid_certificate`.
  */
 export async function startServer(config: ServerConfig, options: ServerOptions = {}): Promise<RunningServer> {
@@ -93,7 +93,7 @@ export async function startServer(config: ServerConfig, options: ServerOptions =
   } catch (error) {
     // What was opened by halves may not close cleanly either; why it failed is what the reader needs.
     await teardown.run().catch(() => undefined);
-    throw error;
+    throw dataDirError(config.data_dir, error);
   }
 }
 

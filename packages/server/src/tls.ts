@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { userInfo } from 'node:os';
-import { type CertificatePair, certificateEnd, certificateProblem, MusterError } from '@muster/wire';
+import { type CertificatePair, certificateEnd, certificateProblem, MusterError, processUser } from '@muster/wire';
 import type { ServerConfig } from './config/schema.js';
 import { SETTINGS } from './config/settings.js';
 
@@ -14,7 +13,7 @@ export function readTls(config: ServerConfig, listener: TlsListener): Certificat
   const paths = { cert, key };
   const refuse = (which: keyof CertificatePair, reason: string, cause?: unknown): never => {
     const setting = nameOf(`${listener}.tls_${which}`);
-    const details = { setting, path: paths[which], reason, user: userInfo().username };
+    const details = { setting, path: paths[which], reason, user: processUser() };
     throw new MusterError('invalid_certificate', details, { cause });
   };
   const read = (which: keyof CertificatePair): string => {

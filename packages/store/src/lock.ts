@@ -1,6 +1,5 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { MusterError } from '@muster/wire';
+import { MusterError, makeDataDir } from '@muster/wire';
 import Database from 'better-sqlite3';
 import { createPrivate } from './private-file.js';
 
@@ -13,10 +12,10 @@ export interface DirectoryLock {
  * lock is the operating system's, held through an open SQLite transaction: it ends with the process, however
  * the process ends.
  *
- * @throws MusterError `data_dir_in_use`
+ * @throws MusterError `data_dir_in_use`, `data_dir_unusable`
  */
 export function lockDirectory(path: string): DirectoryLock {
-  mkdirSync(path, { recursive: true, mode: 0o700 });
+  makeDataDir(path, 0o700);
   const file = join(path, 'lock.db');
   createPrivate(file);
   const db = new Database(file, { timeout: 0 });

@@ -237,7 +237,7 @@ export const ERRORS = {
     status: 500,
     exit: 2,
     message: 'configuration: {setting}: {path} {reason}',
-    fix: 'Give PEM files that {user} can read: a certificate, its chain behind it, and the private key it was made for.',
+    fix: 'Give PEM files that the user {user} can read: a certificate, its chain behind it, and the private key it was made for.',
   },
   insecure_listen: {
     status: 500,
@@ -250,6 +250,12 @@ export const ERRORS = {
     exit: 2,
     message: 'refusing to speak STOMP on {address} without TLS',
     fix: 'Give --stomp-tls-cert and --stomp-tls-key, or accept plain STOMP with --insecure-stomp.',
+  },
+  data_dir_unusable: {
+    status: 500,
+    exit: 2,
+    message: 'configuration: data_dir (--data-dir): the user {user} cannot use {path}: {reason}',
+    fix: 'Make it a directory that the user {user} may write to, on a disk with space, or choose another --data-dir.',
   },
   data_dir_in_use: {
     status: 500,

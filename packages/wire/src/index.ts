@@ -1,5 +1,6 @@
 export * from './certificate.js';
 export * from './clock.js';
+export * from './data-dir.js';
 export { checkSizes } from './dialects/checks.js';
 export { INVALID_JOB_ID } from './dialects/chef2-messages.js';
 export * from './dialects/index.js';
@@ -15,6 +16,7 @@ export * from './limits.js';
 export * from './message-signing.js';
 export * from './messages.js';
 export * from './node-configuration.js';
+export * from './process-user.js';
 export * from './quantity.js';
 export * from './request-signing.js';
 export * from './server-heartbeat.js';

@@ -1,6 +1,5 @@
 import { createPrivateKey, type KeyObject, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import type { RelayOptions, RelayRun } from '@muster/fabric/relay';
 import {
@@ -9,6 +8,7 @@ import {
   expectedQuantity,
   MusterError,
   parseSize,
+  processUser,
   signLogin,
   systemClock,
 } from '@muster/wire';
@@ -95,7 +95,7 @@ function checkCertificate({ tlsCert, tlsKey }: RelayFlags, pair: CertificatePair
   const problem = certificateProblem(pair);
   if (problem === null) return;
   const [setting, path = ''] = problem.in === 'cert' ? ['--tls-cert', tlsCert] : ['--tls-key', tlsKey];
-  throw new MusterError('invalid_certificate', { setting, path, reason: problem.reason, user: userInfo().username });
+  throw new MusterError('invalid_certificate', { setting, path, reason: problem.reason, user: processUser() });
 }
 
 /** Of the flags one at most; then MUSTER_TOKEN. Undefined: there is none. */

@@ -1,0 +1,66 @@
+import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
+import { dirname, resolve, sep } from 'node:path';
+import { MusterError } from './errors.js';
+import { processUser } from './process-user.js';
+
+/**
+ * Makes a data directory, with those above it, unless it is there, and sees to it that this process may write to it.
+ * Step by step: where the system makes no directories but says that the parent is missing, as below /proc, Node's own
+ * `recursive` tries again for ever.
+ *
+ * @throws MusterError `data_dir_unusable`
+ */
+export function makeDataDir(path: string, mode: number): void {
+  try {
+    make(resolve(path), mode);
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw unusable(path, error);
+  }
+}
+
+function make(path: string, mode: number): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isDirectory() === true) return;
+  if (found !== undefined) throw new Error('it is not a directory');
+  const parent = dirname(path);
+  if (parent !== path) make(parent, mode);
+  try {
+    mkdirSync(path, { mode });
+  } catch (error) {
+    // Somebody else may have made it meanwhile.
+    if (codeOf(error) !== 'EEXIST') throw error;
+  }
+}
+
+/** What the system said about a file in a data directory, as `data_dir_unusable`; other errors as they are. */
+export function dataDirError(path: string, error: unknown): unknown {
+  // A database says so in its own words.
+  const failure = error instanceof MusterError && error.code === 'store_unavailable' ? error.cause : error;
+  const file = failure instanceof Error && 'path' in failure ? failure.path : undefined;
+  if (typeof file !== 'string' || !UNUSABLE.has(codeOf(failure))) return error;
+  const directory = resolve(path);
+  const inside = resolve(file) === directory || resolve(file).startsWith(`${directory}${sep}`);
+  return inside ? unusable(path, failure) : error;
+}
+
+/** The system's codes for what an operator can mend. */
+const UNUSABLE: ReadonlySet<unknown> = new Set([
+  'EACCES',
+  'EPERM',
+  'EROFS',
+  'ENOENT',
+  'ENOTDIR',
+  'EISDIR',
+  'ENOSPC',
+  'EDQUOT',
+]);
+
+function unusable(path: string, cause: unknown): MusterError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new MusterError('data_dir_unusable', { path, user: processUser(), reason }, { cause });
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}

@@ -8,7 +8,7 @@ import type { Store, StoreLocation, StoreOptions } from './types.js';
 /**
  * Opens the database, brings its schema up to date and starts the write lane.
  *
- * @throws MusterError `schema_too_new`, `database_in_use`, `store_unavailable`
+ * @throws MusterError `schema_too_new`, `database_in_use`, `database_unusable`
  */
 export async function open(location: StoreLocation, options: StoreOptions): Promise<Store> {
   const limits = { ...LIMITS, ...options.limits };

@@ -7,6 +7,7 @@ import { PostgresLane } from './postgres-lane.js';
 import { NUMBERS } from './postgres-session.js';
 import type { Schema } from './schema.js';
 import type { StoreLog } from './types.js';
+import { unusablePostgres } from './unusable.js';
 
 export interface PostgresOptions {
   readonly limits: Limits;
@@ -48,7 +49,7 @@ function readers(url: string, { limits, log }: PostgresOptions): PostgresPool {
   };
 }
 
-/** Opens and migrates the database at `url`. */
+/** Opens and migrates the database at `url`. @throws MusterError `database_unusable` and as `PostgresLane.open` */
 export async function openPostgres(
   url: string,
   options: PostgresOptions,
@@ -59,6 +60,6 @@ export async function openPostgres(
     const lane = await PostgresLane.open({ url, name, exclusive, limits, clock });
     return { lane, read: new Kysely<Schema>({ dialect: new PostgresDialect({ pool: readers(url, options) }) }) };
   } catch (error) {
-    throw unavailable(error);
+    throw error instanceof MusterError ? error : unusablePostgres(url, error);
   }
 }

@@ -10,6 +10,7 @@ import type { Schema } from './schema.js';
 import { connect } from './sqlite-connection.js';
 import { SqliteLane } from './sqlite-lane.js';
 import { ThreadWriter } from './sqlite-thread-writer.js';
+import { unusableFile } from './unusable.js';
 
 export async function migrated(db: Database.Database, now: number): Promise<void> {
   const kysely = new Kysely<unknown>({ dialect: new SqliteDialect({ database: db }) });
@@ -42,8 +43,6 @@ export async function openSqlite(
     const read = new Kysely<Schema>({ dialect: new SqliteDialect({ database: reader }) });
     return { lane: new SqliteLane(writer, limits, clock, lost), read };
   } catch (error) {
-    if (error instanceof MusterError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new MusterError('store_unavailable', { reason: `${path}: ${reason}` }, { cause: error });
+    throw error instanceof MusterError ? error : unusableFile(path, error);
   }
 }

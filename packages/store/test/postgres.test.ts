@@ -166,6 +166,31 @@ test('two servers that start on an empty database migrate it once', async () => 
   await Promise.all(stores.map((store, index) => store.commit([named(`${index}`, `${index}`)])));
 });
 
-test('a database that cannot be reached is refused at once', async () => {
-  await expect(openAt('postgres://127.0.0.1:1/none')).rejects.toMatchObject({ code: 'store_unavailable' });
+test('a database that cannot be reached is refused at once, with its place and without the password', async () => {
+  const refused = await openAt('postgres://me:secret@127.0.0.1:1/none').catch((error: unknown) => error);
+  expect(refused).toMatchObject({
+    code: 'database_unusable',
+    message: "cannot open the database 'none' at 127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1",
+    fix: 'Check that PostgreSQL runs and takes connections, and host and port in database_url (--database-url).',
+  });
+});
+
+test('a database that is missing is refused with how to make it', async () => {
+  const url = new URL(harness.url);
+  url.pathname = '/muster_missing';
+  await expect(openAt(url.href)).rejects.toMatchObject({
+    message: expect.stringMatching(
+      /^cannot open the database 'muster_missing' at .+:\d+: database "muster_missing" does/,
+    ),
+    fix: 'Create it (createdb muster_missing), or correct the name in database_url (--database-url).',
+  });
+});
+
+test('a user who may not log in is refused with what to check', async () => {
+  const url = new URL(harness.url);
+  url.username = 'muster_nobody';
+  await expect(openAt(url.href)).rejects.toMatchObject({
+    code: 'database_unusable',
+    fix: expect.stringMatching(/^Check the user muster_nobody and its password in database_url/),
+  });
 });

@@ -161,7 +161,7 @@ test('SQLite is busy while another process writes, and goes on after it', async 
 test('a file that is no database is refused', async () => {
   const missing = join(path(), 'nowhere', 'muster.db');
   await expect(open({ kind: 'sqlite', path: missing }, { clock: new ManualClock() })).rejects.toMatchObject({
-    code: 'store_unavailable',
+    code: 'database_unusable',
   });
 });
 

@@ -35,8 +35,8 @@ function make(path: string, mode: number): void {
 
 /** What the system said about a file in a data directory, as `data_dir_unusable`; other errors as they are. */
 export function dataDirError(path: string, error: unknown): unknown {
-  // A database says so in its own words.
-  const failure = error instanceof MusterError && error.code === 'store_unavailable' ? error.cause : error;
+  // The store told its database.
+  const failure = error instanceof MusterError && error.code === 'database_unusable' ? error.cause : error;
   const file = failure instanceof Error && 'path' in failure ? failure.path : undefined;
   if (typeof file !== 'string' || !UNUSABLE.has(codeOf(failure))) return error;
   const directory = resolve(path);

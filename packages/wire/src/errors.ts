@@ -263,6 +263,12 @@ export const ERRORS = {
     message: 'another muster server is running on {path}',
     fix: 'Stop it first, or choose another --data-dir.',
   },
+  database_unusable: {
+    status: 500,
+    exit: 5,
+    message: 'cannot open the database {database}: {reason}',
+    fix: '{hint}',
+  },
   database_in_use: {
     status: 500,
     exit: 5,
@@ -288,6 +294,12 @@ export const ERRORS = {
     fix: 'See the server log, then start it again: it goes on from what is stored. Please report it if it comes back.',
   },
   // agent
+  not_enrolled: {
+    status: 500,
+    exit: 2,
+    message: 'this node has not enrolled: there is no key at {path}',
+    fix: 'Make a token with `muster token create` and start the agent once with --enroll TOKEN, or name an existing key with --key.',
+  },
   configuration_refused: {
     status: 500,
     exit: 3,

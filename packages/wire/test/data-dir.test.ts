@@ -45,7 +45,7 @@ describe('what the system says about a file', () => {
   it('in the data directory is told of the setting, also when the database says it', () => {
     const error = failure(() => openSync(join(place, 'none', 'key.pem'), 'r'));
     expect(dataDirError(place, error)).toMatchObject({ code: 'data_dir_unusable', details: { path: place } });
-    const stored = new MusterError('store_unavailable', { reason: 'x' }, { cause: error });
+    const stored = new MusterError('database_unusable', { reason: 'x' }, { cause: error });
     expect(dataDirError(place, stored)).toMatchObject({ code: 'data_dir_unusable', cause: error });
   });
 

@@ -174,6 +174,6 @@ function paragraph(settings: AgentSettings | null, checks: readonly DoctorCheck[
   if (wrong.length === 0) {
     return `${who} can do everything an agent needs: its configuration and key are good, the server knows it, the command channel connects and the server’s heartbeat is heard. If it is still not available, ask the server: muster node why ${settings?.name ?? 'NAME'}.`;
   }
-  const said = wrong.map(({ name, detail }) => `${name}: ${detail}`).join('; ');
+  const said = wrong.map(({ name, detail }) => `${name}: ${detail.replace(/\.$/, '')}`).join('; ');
   return `${who} is not available as it is. ${said}.`;
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { MusterError } from '@muster/wire';
 import { type AgentConfig, loadAgentConfig, parseAgentConfig } from './config.js';
 import type { NodeIdentity } from './configuration-request.js';
+import { readIfThere } from './durable.js';
 import { ownKeyFile } from './enrol.js';
 
 /** How an agent is started. What is given here counts more than the configuration file. */
@@ -55,9 +56,13 @@ export async function loadSettings(options: AgentOptions): Promise<AgentSettings
   };
 }
 
-/** The identity that signs. Throws `invalid_configuration` when the key cannot be read. */
+/** The identity that signs. Throws `not_enrolled`, or `invalid_configuration` when the key cannot be read. */
 export async function loadIdentity(settings: AgentSettings): Promise<NodeIdentity> {
-  const { server, org, name, ca, keyFile } = settings;
+  const { server, org, name, ca, keyFile, dataDir } = settings;
+  // A key that was named is expected to be there.
+  if (keyFile === ownKeyFile(dataDir) && (await readIfThere(keyFile)) === null) {
+    throw new MusterError('not_enrolled', { path: keyFile });
+  }
   const pem = await readText(keyFile, 'key');
   try {
     return { server, org, name, ca, key: createPrivateKey(pem) };

@@ -61,7 +61,14 @@ describe('starting', () => {
   it('without a server, without a key, or with a bad URL is refused with what to do', async () => {
     await expect(startAgent({ dataDir: place.dir }, around)).rejects.toThrow(/--server/);
     await expect(startAgent({ ...options(), server: 'ftp://x' }, around)).rejects.toThrow(/http/);
-    await expect(startAgent(options(), around)).rejects.toThrow(/key/);
+    await expect(startAgent({ ...options(), key: '/none.pem' }, around)).rejects.toThrow(/key: ENOENT/);
+  });
+  it('for the first time without a token says how to enrol', async () => {
+    const path = join(place.dir, 'client.pem');
+    await expect(startAgent(options(), around)).rejects.toMatchObject({
+      message: `this node has not enrolled: there is no key at ${path}`,
+      fix: expect.stringMatching(/`muster token create` .+ --enroll TOKEN/),
+    });
   });
   it('with a file where its data directory should be is refused by the name of the setting', async () => {
     const dataDir = join(place.dir, 'file');
@@ -93,7 +100,7 @@ describe('doctor', () => {
   it('names a missing key', async () => {
     expect(await doctor(options(), systemClock)).toMatchObject({
       ok: false,
-      paragraph: expect.stringContaining('key'),
+      paragraph: expect.stringMatching(/ key: this node has not enrolled: .+ with --key\.$/),
     });
   });
   it('names a key that others can read, an unreachable server, a clock that is wrong', async () => {

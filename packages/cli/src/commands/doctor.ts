@@ -46,14 +46,17 @@ async function* examine(call: Call<object>): AsyncGenerator<Check> {
   if (settings.result === 'failed') return;
 
   let serverTime: number | null = null;
+  let stores = true;
   const server = await attempt('server', async () => {
     const response = await call.client.send('GET', '/_status');
     serverTime = Date.parse(response.headers.get('date') ?? '');
-    const { status } = (await response.json()) as { status?: string };
+    const { status, store } = (await response.json()) as { status?: string; store?: { ok?: boolean } };
+    stores = store?.ok !== false;
     return `answers: ${status}`;
   });
   yield server;
   if (server.result === 'failed') return;
+  yield database(stores);
   if (serverTime !== null && Number.isFinite(serverTime)) yield clock(call.world.now() - serverTime);
 
   let nodes: readonly NodeState[] = [];
@@ -74,6 +77,14 @@ async function attempt(name: string, work: () => Promise<string> | string): Prom
     if (!(error instanceof MusterError)) throw error;
     return { name, result: 'failed', text: error.advice };
   }
+}
+
+function database(stores: boolean): Check {
+  if (stores) return { name: 'database', result: 'ok', text: 'stores what it is given' };
+  const text =
+    'stores nothing now, so no job starts and no event is taken; on the server check the space on the disk of data_dir, ' +
+    'or PostgreSQL, and see its log. It goes on by itself once that is mended';
+  return { name: 'database', result: 'failed', text };
 }
 
 function clock(skewMs: number): Check {

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cluster } from './support/cluster.js';
@@ -60,4 +60,14 @@ test('an agent whose node was removed is refused', async () => {
   expect((await cluster.api.get('pushy/node_states/early')).status).toBe(404);
   cluster.agent('early').signal('SIGUSR1');
   await cluster.agent('early').logged(/401|Failed to authenticate/);
+});
+
+test('started with a token it enrols again, with a new key', async () => {
+  const key = join(cluster.agentDir('early'), 'client.pem');
+  const old = readFileSync(key, 'utf8');
+  await cluster.agent('early').kill('SIGTERM');
+  cluster.launchAgent('early', await cluster.enrolToken(1));
+  await cluster.available('early');
+  expect(readFileSync(key, 'utf8')).not.toBe(old);
+  expect(readFileSync(`${key}.old`, 'utf8')).toBe(old);
 });

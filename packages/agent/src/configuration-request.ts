@@ -24,7 +24,7 @@ export interface ConfigurationAnswer {
 
 /**
  * The signed configuration request (Push Jobs §3.2, sheet §2). Throws `server_unreachable`, or
- * `configuration_refused` with the server's own words.
+ * `configuration_refused` with the server's own words, and its code in the details.
  */
 export async function requestConfiguration(
   identity: NodeIdentity,
@@ -50,7 +50,12 @@ export async function requestConfiguration(
     ca: identity.ca,
   });
   if (answer.status !== 200) {
-    throw new MusterError('configuration_refused', { status: answer.status, reason: errorText(answer) });
+    const { status, code } = answer;
+    throw new MusterError('configuration_refused', {
+      status,
+      reason: errorText(answer),
+      ...(code !== null && { code }),
+    });
   }
   let json: unknown;
   try {

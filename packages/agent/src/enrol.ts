@@ -1,11 +1,12 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { generateKeyPair, MusterError, normalizePublicKey } from '@muster/wire';
+import { type Clock, generateKeyPair, MusterError, normalizePublicKey } from '@muster/wire';
 import type { Logger } from 'pino';
-import { organizationUrl } from './configuration-request.js';
+import { organizationUrl, requestConfiguration } from './configuration-request.js';
 import { readIfThere, writeDurably } from './durable.js';
 import { errorText, http } from './http.js';
+import { zeromqSockets } from './sockets.js';
 
 export interface Enrolment {
   readonly server: URL;
@@ -16,6 +17,11 @@ export interface Enrolment {
   readonly ca: string | null;
 }
 
+export interface EnrolSurroundings {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
 /** The node's private key inside its data directory. */
 export function ownKeyFile(dataDir: string): string {
   return join(dataDir, 'client.pem');
@@ -23,35 +29,90 @@ export function ownKeyFile(dataDir: string): string {
 
 /**
  * Registers this node with a key of its own making. The key is on disk before the request leaves, and the server takes
- * the same key for the same name again, so an attempt that broke off anywhere may be repeated.
+ * the same key for the same name again, so an attempt that broke off anywhere may be repeated. A node that has enrolled
+ * keeps its key, unless the server says that it knows no such node: then it was removed, and enrols with a new one.
  * Throws `server_unreachable`, or `enrolment_refused` with the server's own words.
  */
-export async function enrol(enrolment: Enrolment, logger: Logger): Promise<void> {
-  const { dataDir, org, name, token } = enrolment;
+export async function enrol(enrolment: Enrolment, around: EnrolSurroundings): Promise<void> {
+  const { dataDir, org, name } = enrolment;
+  const { logger } = around;
   const keyFile = ownKeyFile(dataDir);
-  const done = join(dataDir, 'enrolled');
-  const existing = await readIfThere(keyFile);
   await mkdir(dataDir, { recursive: true, mode: 0o711 });
-  const privateKey = existing ?? (await generateKeyPair()).privateKey;
-  if (existing === null) await writeDurably(keyFile, privateKey);
-  const publicKey = createPublicKey(createPrivateKey(privateKey)).export({ type: 'spki', format: 'pem' }).toString();
-  // Which key, for whom: a key that was replaced since, or another name, has not enrolled.
-  const mark = `${org} ${name} ${normalizePublicKey(publicKey).fingerprint}\n`;
-  if ((await readIfThere(done)) === mark) {
+  const privateKey = await keyIn(keyFile);
+  const done = join(dataDir, 'enrolled');
+  if ((await readIfThere(done)) !== markOf(enrolment, privateKey)) {
+    await register(enrolment, privateKey);
+    await writeDurably(done, markOf(enrolment, privateKey));
+    logger.info({ org, node: name, key: keyFile }, 'enrolled');
+    return;
+  }
+  const next = `${keyFile}.next`;
+  const standing = await askStanding(enrolment, privateKey, around);
+  // Another key is registered: our next one, when the answer to it was lost or a crash came after it.
+  const again = standing === 'removed' || (standing === 'other key' && (await readIfThere(next)) !== null);
+  if (!again) {
     logger.info({ key: keyFile }, 'already enrolled; the enrolment token is ignored');
     return;
   }
+  const old = `${keyFile}.old`;
+  const nextKey = await keyIn(next);
+  await register(enrolment, nextKey);
+  // In this order: whatever breaks off, the next start finds a key that the server knows, or registers it again.
+  await writeDurably(old, privateKey);
+  await rename(next, keyFile);
+  await writeDurably(done, markOf(enrolment, nextKey));
+  logger.warn(
+    { org, node: name, key: keyFile, old },
+    'the server did not know this node; enrolled again with a new key',
+  );
+}
 
+/** The key in this file, which is made when it is missing. */
+async function keyIn(file: string): Promise<string> {
+  const existing = await readIfThere(file);
+  if (existing !== null) return existing;
+  const { privateKey } = await generateKeyPair();
+  await writeDurably(file, privateKey);
+  return privateKey;
+}
+
+/** Which key has enrolled, for whom: a key that was replaced since, or another name, has not. */
+function markOf({ org, name }: Enrolment, privateKey: string): string {
+  return `${org} ${name} ${normalizePublicKey(publicHalf(privateKey)).fingerprint}\n`;
+}
+
+function publicHalf(privateKey: string): string {
+  return createPublicKey(createPrivateKey(privateKey)).export({ type: 'spki', format: 'pem' }).toString();
+}
+
+async function register({ server, org, name, token, ca }: Enrolment, privateKey: string): Promise<void> {
   const answer = await http({
-    url: organizationUrl(enrolment.server, org, 'enroll'),
+    url: organizationUrl(server, org, 'enroll'),
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json' },
-    body: JSON.stringify({ token, name, public_key: publicKey }),
-    ca: enrolment.ca,
+    body: JSON.stringify({ token, name, public_key: publicHalf(privateKey) }),
+    ca,
   });
-  if (answer.status !== 200 && answer.status !== 201) {
-    throw new MusterError('enrolment_refused', { status: answer.status, reason: errorText(answer) });
+  if (answer.status === 200 || answer.status === 201) return;
+  throw new MusterError('enrolment_refused', { status: answer.status, reason: errorText(answer) });
+}
+
+/**
+ * What the server has of this node. Only its own words count: a refusal without its code comes from something before
+ * it, and one because of the clock says nothing about the key.
+ */
+async function askStanding(
+  { server, org, name, ca }: Enrolment,
+  privateKey: string,
+  { clock }: EnrolSurroundings,
+): Promise<'known' | 'removed' | 'other key' | 'unclear'> {
+  const identity = { server, org, name, ca, key: createPrivateKey(privateKey) };
+  try {
+    await requestConfiguration(identity, zeromqSockets.curveKeys().publicKey, clock.now());
+    return 'known';
+  } catch (error) {
+    const code = error instanceof MusterError && error.code === 'configuration_refused' ? error.details.code : null;
+    if (code === 'unknown_principal') return 'removed';
+    return code === 'invalid_signature' ? 'other key' : 'unclear';
   }
-  await writeDurably(done, mark);
-  logger.info({ org, node: name, key: keyFile }, 'enrolled');
 }

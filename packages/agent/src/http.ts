@@ -15,6 +15,8 @@ export interface HttpRequest {
 export interface HttpAnswer {
   readonly status: number;
   readonly body: string;
+  /** The server's own code of an error; null when it sent none, or when something before it answered. */
+  readonly code: string | null;
   /** The server's clock, from the Date header; null when it sent none. Milliseconds. */
   readonly date: number | null;
 }
@@ -36,7 +38,13 @@ export function http(request: HttpRequest): Promise<HttpAnswer> {
       answer.on('error', (error) => reject(unreachable(error)));
       answer.on('end', () => {
         const date = Date.parse(answer.headers.date ?? '');
-        resolve({ status: answer.statusCode ?? 0, body: text, date: Number.isNaN(date) ? null : date });
+        const { 'x-muster-error': code } = answer.headers;
+        resolve({
+          status: answer.statusCode ?? 0,
+          body: text,
+          code: typeof code === 'string' ? code : null,
+          date: Number.isNaN(date) ? null : date,
+        });
       });
     });
     call.on('error', (error) => reject(unreachable(error)));

@@ -17,7 +17,7 @@ export interface AgentOptions {
   readonly name?: string;
   /** Private key file; DATA_DIR/client.pem when absent. */
   readonly key?: string;
-  /** Enrolment token; ignored once enrolled. */
+  /** Enrolment token; ignored while the server knows the node. */
   readonly enroll?: string;
   readonly dataDir?: string;
   /** Configuration file, read again by `reload`. */

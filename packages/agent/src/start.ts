@@ -115,12 +115,13 @@ async function enrolPatiently(
   options: AgentOptions,
   token: string,
   settings: AgentSettings,
-  { clock, logger, random }: AgentSurroundings,
+  around: AgentSurroundings,
 ): Promise<void> {
+  const { clock, logger, random } = around;
   const { server, org, name, dataDir, ca } = settings;
   for (let pause = RETRY_FIRST_MS; ; pause = Math.min(pause * 2, RETRY_LONGEST_MS)) {
     try {
-      return await enrol({ server, org, name, token, dataDir, ca }, logger);
+      return await enrol({ server, org, name, token, dataDir, ca }, around);
     } catch (error) {
       const unreachable = error instanceof MusterError && error.code === 'server_unreachable';
       if (!unreachable || options.signal?.aborted) throw error;

@@ -1,15 +1,19 @@
 import { createPublicKey } from 'node:crypto';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { doctor, startAgent } from '@muster/agent';
 import { generateKeyPair, ManualClock, systemClock } from '@muster/wire';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { scratch, silent } from './support/agent.js';
 import { FakeServer } from './support/fake-server.js';
 
 let server: FakeServer;
+let otherKey: string;
 let place: Awaited<ReturnType<typeof scratch>>;
 
+beforeAll(async () => {
+  otherKey = (await generateKeyPair()).publicKey;
+});
 beforeEach(async () => {
   place = await scratch();
   server = await FakeServer.start();
@@ -46,6 +50,57 @@ describe('enrolment', () => {
     const agent = await startAgent({ ...options(), enroll: 'good' }, around);
     expect(server.nodeKey).toBe(first);
     await agent.stop();
+  });
+  it('removed by an admin it enrols again with a new key, and keeps the old one aside', async () => {
+    await (await startAgent({ ...options(), enroll: 'token' }, around)).stop();
+    const old = await readFile(join(place.dir, 'client.pem'), 'utf8');
+    server.removed = true;
+    const agent = await startAgent({ ...options(), enroll: 'other' }, around);
+    const from = server.received.length;
+    await server.message('ready', () => true, from);
+    expect(await readFile(join(place.dir, 'client.pem'), 'utf8')).not.toBe(old);
+    expect(server.nodeKey).toBe(await publicKey());
+    expect(await readFile(join(place.dir, 'client.pem.old'), 'utf8')).toBe(old);
+    expect((await stat(join(place.dir, 'client.pem'))).mode & 0o777).toBe(0o600);
+    await agent.stop();
+    await (await startAgent({ ...options(), enroll: 'other' }, around)).stop();
+    expect(enrolments()).toBe(2);
+  });
+  it('a lost answer to enrolling again is asked for again, with the same new key', async () => {
+    await (await startAgent({ ...options(), enroll: 'token' }, around)).stop();
+    server.removed = true;
+    server.loseEnrolment = true;
+    const stop = new AbortController();
+    stop.abort();
+    const broken = startAgent({ ...options(), enroll: 'other', signal: stop.signal }, around);
+    await expect(broken).rejects.toMatchObject({ code: 'server_unreachable' });
+    const registered = server.nodeKey;
+    const agent = await startAgent({ ...options(), enroll: 'other' }, around);
+    expect(await publicKey()).toBe(registered);
+    expect(server.nodeKey).toBe(registered);
+    await agent.stop();
+  });
+  it.each([
+    ['refused for another key', () => (server.nodeKey = otherKey)],
+    ['refused by something before the server', () => (server.refuse = { status: 401, error: 'who are you?' })],
+    ['not answered', () => server.stop()],
+  ])('a key that is %s is not given up', async (_, happens) => {
+    await (await startAgent({ ...options(), enroll: 'token' }, around)).stop();
+    const before = await readdir(place.dir);
+    const key = await publicKey();
+    await happens();
+    await (await startAgent({ ...options(), enroll: 'other' }, around)).stop();
+    expect(await publicKey()).toBe(key);
+    expect(await readdir(place.dir)).toEqual(before);
+    expect(enrolments()).toBe(1);
+  });
+  it('a refusal to enrol it again leaves its key in place', async () => {
+    await (await startAgent({ ...options(), enroll: 'token' }, around)).stop();
+    const key = await publicKey();
+    server.removed = true;
+    server.refuseEnrolment = { status: 401, error: 'the token is unknown, used up or expired' };
+    await expect(startAgent({ ...options(), enroll: 'bad' }, around)).rejects.toThrow(/token is unknown/);
+    expect(await publicKey()).toBe(key);
   });
   it('an unreachable server is waited for, until told to stop', async () => {
     const stop = new AbortController();

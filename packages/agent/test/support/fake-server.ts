@@ -7,6 +7,7 @@ import {
   claimedSender,
   Dropped,
   dialects,
+  type ErrorCode,
   encodeServerHeartbeat,
   encryptSessionKey,
   generateKeyPair,
@@ -39,6 +40,12 @@ export class FakeServer {
   incarnation: string = randomUUID();
   /** Answers configuration requests and enrolments with this instead. */
   refuse: { status: number; error: string } | null = null;
+  /** The same, of enrolments only. */
+  refuseEnrolment: { status: number; error: string } | null = null;
+  /** Loses the answer to the next enrolment, which is carried out. */
+  loseEnrolment = false;
+  /** Knows no such node, until it enrols. */
+  removed = false;
   /** Acknowledges output. */
   storing = true;
   /** Says welcome to a new connection. */
@@ -170,8 +177,11 @@ export class FakeServer {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const pieces: Buffer[] = [];
     for await (const piece of request) pieces.push(piece as Buffer);
-    const reply = (status: number, body: unknown) => {
-      response.writeHead(status, { 'content-type': 'application/json' });
+    const reply = (status: number, body: unknown, code?: ErrorCode) => {
+      response.writeHead(status, {
+        'content-type': 'application/json',
+        ...(code !== undefined && { 'x-muster-error': code }),
+      });
       response.end(JSON.stringify(body));
     };
     const path = request.url ?? '';
@@ -180,12 +190,20 @@ export class FakeServer {
     if (path === '/_status') return reply(200, { status: "it's alive" });
     if (this.refuse !== null) return reply(this.refuse.status, { error: [this.refuse.error] });
     if (path.endsWith('/enroll')) {
+      const { refuseEnrolment: refused } = this;
+      if (refused !== null) return reply(refused.status, { error: [refused.error] });
       this.nodeKey = (JSON.parse(Buffer.concat(pieces).toString()) as { public_key: string }).public_key;
+      this.removed = false;
+      if (this.loseEnrolment) {
+        this.loseEnrolment = false;
+        return void response.destroy();
+      }
       return reply(201, {});
     }
     const trusted = this.nodeKey;
+    if (this.removed) return reply(401, { error: ["Failed to authenticate as 'node1'."] }, 'unknown_principal');
     if (trusted === null || !isSigned(request, path, trusted)) {
-      return reply(401, { error: ["Invalid signature for user or client 'node1'"] });
+      return reply(401, { error: ["Invalid signature for user or client 'node1'"] }, 'invalid_signature');
     }
     this.#admitted.add(new URL(path, this.url).searchParams.get('ccpk') ?? '');
     this.#session = { key: newSessionKey(), sent: 0, received: 0 };

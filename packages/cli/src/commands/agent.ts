@@ -58,7 +58,7 @@ function withAgentFlags(command: Command): Command {
     .option('--org <name>', 'organization (default: default)')
     .option('--name <name>', 'name of this node (default: the host name)')
     .option('--key <file>', 'private key (default: client.pem in the data directory)')
-    .option('--enroll <token>', 'enrolment token: make a key and register it; ignored once enrolled')
+    .option('--enroll <token>', 'enrolment token: make a key and register it; ignored while the server knows this node')
     .option('--data-dir <dir>', 'where key, incarnation and job files live (default: ./muster-agent)')
     .option('--config <file>', 'commands it accepts, labels and the settings above, JSON or YAML')
     .option('--json', 'JSON instead of text');

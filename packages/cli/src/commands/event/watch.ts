@@ -1,8 +1,8 @@
 import type { Client, ClientStatus, EventMessage, Subscription } from '@muster/fabric/client';
-import { parseSelector, SelectorError } from '@muster/selector';
 import { EXIT, MusterError } from '@muster/wire';
 import type { Command } from 'commander';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
+import { checkSelector } from './check-selector.js';
 import { eventLine, eventRecord } from './event-text.js';
 import { connectFabric, type FabricFlags, signatureKey, withFabric } from './fabric.js';
 import { checkDurable, checkFrom } from './flags.js';
@@ -37,7 +37,7 @@ export function addWatch(event: Command, shell: Shell): void {
 async function watch(call: Call<WatchFlags>): Promise<number> {
   const { options, args, world } = call;
   const [selector = ''] = args;
-  check(call, selector);
+  checkSelector(call.out, selector);
   const most = countOf(options.count);
   if (options.from !== undefined) await checkFrom(options.from);
   if (options.durable !== undefined) await checkDurable(options.durable);
@@ -99,18 +99,6 @@ function refused({ out }: Call<object>, { id, type, source }: EventMessage): voi
 function dropped({ out }: Call<object>, marker: EventMessage): void {
   const count = marker.get('dropped') ?? 'some';
   out.note(`${count} events are missing here: ${marker.get('reason') ?? 'they were not read fast enough'}`);
-}
-
-/** Before anything is connected, and with a mark where it is wrong. @throws MusterError `event_selector` */
-function check({ out }: Call<object>, selector: string): void {
-  try {
-    parseSelector(selector, { sugar: false });
-  } catch (error) {
-    if (!(error instanceof SelectorError)) throw error;
-    const { position, reason, hint } = error;
-    if (!/[^\x20-\x7e]/.test(selector)) out.note(`  ${selector}\n  ${' '.repeat(position)}^`);
-    throw new MusterError('event_selector', { position, reason, hint }, { cause: error });
-  }
 }
 
 function countOf(text: string | undefined): number {

@@ -61,6 +61,22 @@ describe('a relay whose clients speak as its own login', () => {
     server.socket.destroy();
   });
 
+  test.each([undefined, 'first'])('knows names in double quotes, as the root does (from: %s)', async (from) => {
+    const client = local();
+    await client.ready();
+    const selector = `"my-attr" = 'a"b' AND "message-id" > 0 AND 'x' = ("or")`;
+    const events = client.subscribe({ selector, ...(from !== undefined && { from }) });
+    await events.ready;
+    await client.publish({ type: 'early', attributes: [['my-attr', 'a']] });
+    const attributes = [
+      ['my-attr', 'a"b'],
+      ['or', 'x'],
+      ['n', '2'],
+    ] as const;
+    await client.publish({ type: 'early', attributes });
+    expect((await next(events))?.get('n')).toBe('2');
+  });
+
   test('passes up what begins in the past', async () => {
     const client = local();
     await client.ready();

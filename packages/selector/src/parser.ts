@@ -133,7 +133,16 @@ class Parser {
   }
 
   #compare(left: Part, operator: Comparator): Part {
+    const { start } = this.#at.peek();
     const right = this.#operand();
+    if (left.node.kind === 'attribute' && right.node.kind === 'attribute' && this.#at.text[start] === '"') {
+      const { name } = right.node;
+      throw new SelectorError(
+        start,
+        'text stands in single quotes',
+        `Write '${name.replaceAll("'", "''")}', or ${this.#at.text.slice(start, this.#at.position)} in parentheses for the attribute.`,
+      );
+    }
     const values = [this.#value(left), this.#value(right)] as const;
     const text = values.find((value) => value.kind === 'literal' && typeof value.value !== 'number');
     if (text !== undefined && operator !== '=' && operator !== '<>') {

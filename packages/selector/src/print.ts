@@ -1,4 +1,5 @@
-import type { Bound, Condition, Expression, Scalar, Value } from './expression.js';
+import type { Bound, Comparison, Condition, Expression, Scalar, Value } from './expression.js';
+import { isPlainName } from './scanner.js';
 
 /** The text of a selector; parsing it (with sugar, if it has sugar nodes) gives the same tree. */
 export function print(expression: Expression): string {
@@ -12,7 +13,7 @@ function condition(node: Condition): string {
     case 'literal':
       return scalar(node.value);
     case 'attribute':
-      return node.name;
+      return name(node.name);
     case 'not':
       return `NOT ${inner(node.operand)}`;
     case 'and':
@@ -20,7 +21,7 @@ function condition(node: Condition): string {
     case 'or':
       return node.operands.map(inner).join(' OR ');
     case 'comparison':
-      return `${value(node.left)} ${node.operator} ${value(node.right)}`;
+      return `${value(node.left)} ${node.operator} ${right(node)}`;
     case 'between':
       return `${value(node.value)}${not(node)} BETWEEN ${value(node.low)} AND ${value(node.high)}`;
     case 'in':
@@ -56,12 +57,22 @@ function value(node: Value): string {
     case 'literal':
       return scalar(node.value);
     case 'attribute':
-      return node.name;
+      return name(node.name);
     case 'negate':
       return `-(${value(node.operand)})`;
     case 'arithmetic':
       return `(${value(node.left)} ${node.operator} ${value(node.right)})`;
   }
+}
+
+/** Beside an attribute, what stands in double quotes is taken for text by mistake, unless it is in parentheses. */
+function right(of: Comparison): string {
+  const text = value(of.right);
+  return of.left.kind === 'attribute' && text.startsWith('"') ? `(${text})` : text;
+}
+
+function name(of: string): string {
+  return isPlainName(of) ? of : `"${of.replaceAll('"', '""')}"`;
 }
 
 function scalar(of: Scalar): string {

@@ -25,7 +25,7 @@ interface Span {
 
 export type Token = Span &
   (
-    | { readonly kind: 'identifier'; readonly name: string }
+    | { readonly kind: 'identifier'; readonly name: string; readonly quoted: boolean }
     | { readonly kind: 'keyword'; readonly keyword: Keyword }
     | { readonly kind: 'string'; readonly value: string }
     | { readonly kind: 'number'; readonly value: number }
@@ -90,6 +90,7 @@ export function scan(text: string, position: number): Token {
   const first = text.charCodeAt(start);
   if (start >= text.length) return { kind: 'end', start: text.length, end: text.length };
   if (first === QUOTE) return scanString(text, start);
+  if (first === DOUBLE_QUOTE) return scanQuotedName(text, start);
   if (isLetter(first)) return scanWord(text, start);
   const number = isDigit(first) || first === POINT ? endOf(NUMBER, text, start) : -1;
   if (number >= 0) return scanNumber(text, start, number);
@@ -102,6 +103,7 @@ export function scan(text: string, position: number): Token {
 }
 
 const QUOTE = 39;
+const DOUBLE_QUOTE = 34;
 const POINT = 46;
 
 /** A letter, `_` or `$`. */
@@ -148,22 +150,43 @@ function scanWord(text: string, start: number): Token {
   const keyword = word.length <= LONGEST_KEYWORD ? word.toUpperCase() : word;
   return KEYWORDS.has(keyword)
     ? { kind: 'keyword', keyword: keyword as Keyword, start, end }
-    : { kind: 'identifier', name: word, start, end };
+    : { kind: 'identifier', name: word, quoted: false, start, end };
+}
+
+/** Whether a name is an identifier as it stands, without quotes. */
+export function isPlainName(name: string): boolean {
+  return endOf(IDENTIFIER, name, 0) === name.length && !isKeyword(name);
+}
+
+/** A delimited identifier of SQL-92: it names what an identifier cannot, as `"my-attr"`. */
+function scanQuotedName(text: string, start: number): Token {
+  const { value: name, end } = scanQuotedBy('"', text, start, 'name');
+  if (name === '') throw new SelectorError(start, 'the name is empty', 'Write the name of an attribute: "my-attr".');
+  // In search terms it escapes, in SQL it does not: where both are understood, the same text would end in two places.
+  if (name.includes('\\')) {
+    throw new SelectorError(start, 'the name has a backslash', 'Attributes with one cannot be selected by.');
+  }
+  return { kind: 'identifier', name, quoted: true, start, end };
+}
+
+export function scanString(text: string, start: number): Token & { kind: 'string' } {
+  return { kind: 'string', ...scanQuotedBy("'", text, start, 'string'), start };
 }
 
 /** From one quote to the next; two quotes are one inside. */
-export function scanString(text: string, start: number): Token & { kind: 'string' } {
+function scanQuotedBy(quote: string, text: string, start: number, what: string): { value: string; end: number } {
   let value = '';
   let from = start + 1;
   for (;;) {
-    const quote = text.indexOf("'", from);
-    if (quote < 0) {
-      throw new SelectorError(start, 'the string is not closed', "End it with '; write '' for a quote inside.");
+    const found = text.indexOf(quote, from);
+    if (found < 0) {
+      const hint = `End it with ${quote}; write ${quote}${quote} for a quote inside.`;
+      throw new SelectorError(start, `the ${what} is not closed`, hint);
     }
-    value += text.slice(from, quote);
-    if (text[quote + 1] !== "'") return { kind: 'string', value, start, end: quote + 1 };
-    value += "'";
-    from = quote + 2;
+    value += text.slice(from, found);
+    if (text[found + 1] !== quote) return { value, end: found + 1 };
+    value += quote;
+    from = found + 2;
   }
 }
 
@@ -192,7 +215,6 @@ const HINTS: readonly (readonly [start: string, hint: string])[] = [
   ['!', "Write 'NOT'."],
   ['&&', "Write 'AND'."],
   ['||', "Write 'OR'."],
-  ['"', "Put text in single quotes: name = 'web'."],
   [':', "Write role = 'web'; a term such as role:web stands only where a condition starts, in node search."],
   ['[', 'Write cpus BETWEEN 8 AND 16, or in node search cpus:[8 TO 16].'],
 ];

@@ -34,7 +34,7 @@ export function scanTerm(text: string, position: number): Term | null {
   if (field !== null) return { ...scanField(text, start, field), start };
   if (text[start] === '"') {
     const { value, end } = scanQuoted(text, start);
-    return { node: match(NAME, value), start, end };
+    return endsTerm(text, end) ? { node: match(NAME, value), start, end } : null;
   }
   const word = at(BARE_WORD, text, start);
   if (word === null || isKeyword(word) || !endsTerm(text, start + word.length)) return null;

@@ -16,7 +16,7 @@ const errors = [...section('Errors').matchAll(/^(\S.*?) {2,}(character .+)$/gm)]
 ]);
 
 it('there are examples', () => {
-  expect([examples.length, errors.length]).toEqual([9, 3]);
+  expect([examples.length, errors.length]).toEqual([10, 3]);
 });
 
 it.each(examples)('the example %s is a selector', (selector) => {

@@ -3,7 +3,10 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 
 /** Few names and values, so that events hit; of every kind of condition that is indexed, and some that are not. */
-const name = fc.constantFrom('a', 'b', 'c', 'd', 'e');
+const names = ['a', 'b', 'c', 'd', 'my-attr'];
+const name = fc.constantFrom('a', 'b', 'c', 'd', '"my-attr"');
+/** As the right side of a comparison. */
+const right = name.map((each) => `(${each})`);
 const text = fc.constantFrom('x', 'xy', 'xyz', 'y', '8', '8.0', '80', '-1', '*', '');
 const number = fc.constantFrom('8', '8.0', '80', '-1', '0', '9.5');
 const literal = fc.oneof(
@@ -38,12 +41,12 @@ const condition = fc.oneof(
   },
   { weight: 1, arbitrary: fc.tuple(name, not).map(([a, no]) => `${a} IS ${no}NULL`) },
   { weight: 1, arbitrary: fc.tuple(name, name).map(([a, b]) => `${a} + 1 >= ${b}`) },
-  { weight: 1, arbitrary: fc.tuple(name, fc.constantFrom('=', '<>'), name).map((words) => words.join(' ')) },
+  { weight: 1, arbitrary: fc.tuple(name, fc.constantFrom('=', '<>'), right).map((words) => words.join(' ')) },
   { weight: 1, arbitrary: fc.constantFrom('a', 'TRUE', 'FALSE', 'b = TRUE', 'c IN (FALSE)') },
   {
     weight: 2,
     arbitrary: fc
-      .tuple(name, fc.constantFrom('x', 'x*', '8', '*', '?y*', '[8 TO 80]', '[xa TO *]', '>8'))
+      .tuple(fc.constantFrom(...names), fc.constantFrom('x', 'x*', '8', '*', '?y*', '[8 TO 80]', '[xa TO *]', '>8'))
       .map((words) => words.join(':')),
   },
 );
@@ -64,7 +67,7 @@ const selector = fc.oneof(
   },
 );
 
-const event = fc.dictionary(name, text).map((attributes) => new Map(Object.entries(attributes)));
+const event = fc.dictionary(fc.constantFrom(...names), text).map((attributes) => new Map(Object.entries(attributes)));
 
 /** A selector to add, or which of the entries to remove. */
 const step = fc.oneof(

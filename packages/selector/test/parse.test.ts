@@ -73,6 +73,29 @@ describe('literals and identifiers', () => {
     expect(sql(`${name} = 1`)).toMatchObject({ left: { kind: 'attribute', name } });
   });
 
+  it.each([
+    ['"my-attr"', 'my-attr'],
+    ['"a ""b"" c"', 'a "b" c'],
+    ['"and"', 'and'],
+    ['"1st"', '1st'],
+    ['"role"', 'role'],
+    ['"h\u00e9:\u{1f600}"', 'h\u00e9:\u{1f600}'],
+    [`"it's"`, "it's"],
+  ])('%s is an identifier in double quotes', (text, name) => {
+    const attribute = { kind: 'attribute', name };
+    for (const parse of [sql, sugar]) {
+      expect(parse(`${text} = 'x'`)).toMatchObject({ left: attribute });
+      expect(parse(`a = 1 AND (${text} + 1) > 2`)).toMatchObject({ operands: [{}, { left: { left: attribute } }] });
+      expect(parse(`1 = ${text}`)).toMatchObject({ right: attribute });
+      expect(parse(`b = (${text})`)).toMatchObject({ right: attribute });
+    }
+    expect(sql(`NOT ${text}`)).toEqual({ kind: 'not', operand: attribute });
+  });
+
+  it('a name that needs no quotes is printed without', () => {
+    expect(shape('"role" = 1 AND "Not" = 1 AND "a.b" IS NULL')).toBe('role = 1 AND "Not" = 1 AND a.b IS NULL');
+  });
+
   it('keywords are read in any case, identifiers keep theirs', () => {
     expect(sql("A is Not nUll aNd b Like 'x'")).toEqual(sql("A IS NOT NULL AND b LIKE 'x'"));
     expect(sql('Role = 1')).not.toEqual(sql('role = 1'));
@@ -160,6 +183,10 @@ describe('sugar', () => {
     "web1 LIKE 'x'",
     "x = 1 AND a NOT IN ('b')",
     '5 > 3',
+    '"my-attr" = 1',
+    '("a-b") IS NOT NULL',
+    '("a-b" - 1) = 2',
+    '"a-b" LIKE \'x"y\'',
     'x BETWEEN a-b AND (a-c)',
   ])('%s stays SQL', (text) => {
     expect(sugar(text)).toEqual(sql(text));
@@ -183,7 +210,13 @@ describe('errors say where and what to do', () => {
     ["role != 'web'", 5, /unexpected '!='/, /'<>'/],
     ['a = 1 && b = 2', 6, /unexpected '&&'/, /'AND'/],
     ['a = 1 || b = 2', 6, /unexpected '\|\|'/, /'OR'/],
-    ['role = "web"', 7, /unexpected '"'/, /single quotes/],
+    ['role = "web"', 7, /text stands in single quotes/, /'web', or "web" in parentheses/],
+    ['role <> "it\'s"', 8, /text stands in single quotes/, /'it''s'/],
+    ['role LIKE "web%"', 10, /expected a string/, /single quotes/],
+    ['role IN ("web")', 9, /expected a value/, /'web'/],
+    ['"my-attr = 1', 0, /the name is not closed/, /End it with "; write ""/],
+    ['a = 1 AND "" = 1', 10, /the name is empty/, /"my-attr"/],
+    ['"a\\b" = 1', 0, /the name has a backslash/, /cannot be selected by/],
     ["role = 'web", 7, /not closed/, /End it with '/],
     ["role = 'web''", 7, /not closed/, /''/],
     ['a = 1 b = 2', 6, /unexpected 'b'/, /AND or OR missing before 'b'/],

@@ -12,7 +12,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 const KEYWORDS = new Set('and or not between like escape in is null true false'.split(' '));
-const attributeName = fc.stringMatching(/^[A-Za-z_$][\w$.]{0,8}$/).filter((name) => !KEYWORDS.has(name.toLowerCase()));
+const plainName = fc.stringMatching(/^[A-Za-z_$][\w$.]{0,8}$/).filter((name) => !KEYWORDS.has(name.toLowerCase()));
+/** Such as need double quotes. */
+const anyName = fc.oneof(
+  fc.constantFrom(...KEYWORDS),
+  fc.string({ minLength: 1, maxLength: 8, unit: fc.constantFrom(...'ab-"\'* ():1\n\u00e9\u{1f600}') }),
+);
+const attributeName = fc.oneof(plainName, anyName);
 const text = fc.string({ maxLength: 12, unit: fc.constantFrom(...'ab%_*?\'"\\ ():é\u{1f600}') });
 const number = fc.double({ noDefaultInfinity: true, noNaN: true }).map((value) => (value === 0 ? 0 : value));
 const scalar: fc.Arbitrary<Scalar> = fc.oneof(text, number, fc.boolean());
@@ -133,6 +139,8 @@ const words = fc
           "'x'",
           "'",
           '"y"',
+          '"b-c"',
+          '"z""',
           '"',
           '8',
           '1.5',

@@ -59,6 +59,18 @@ export function durableOf(frame: Frame, mode: AckMode): string | null {
   return name;
 }
 
+/**
+ * Whether UNSUBSCRIBE asks for what is kept of a durable subscription to be deleted, by its name.
+ * @throws MusterError `stomp_header_value`: that is the name of another, which the client may not have meant to lose
+ */
+export function isForgotten(frame: Frame, { id, durable }: { id: string; durable: string | null }): boolean {
+  const name = header(frame, 'durable');
+  if (name === undefined) return false;
+  if (name === durable) return true;
+  const is = durable === null ? 'is not durable' : `is the durable one '${durable}'`;
+  throw wrongValue(frame, 'durable', `does not name the subscription '${id}', which ${is}`);
+}
+
 export function fromOf(frame: Frame): From | null {
   const text = header(frame, 'from');
   if (text === undefined) return null;

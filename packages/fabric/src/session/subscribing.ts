@@ -8,7 +8,16 @@ import { type Frame, header } from '../stomp/frame.js';
 import { allowedTypes, deniedTypes, isNarrowed } from './narrow.js';
 import { checkOnBehalf, onBehalfKind } from './on-behalf.js';
 import type { Replay, ReplayRequest } from './ports.js';
-import { ackModeOf, checkPatient, durableOf, fromOf, needed, selectorOf, slowPolicyOf } from './subscribe-headers.js';
+import {
+  ackModeOf,
+  checkPatient,
+  durableOf,
+  fromOf,
+  isForgotten,
+  needed,
+  selectorOf,
+  slowPolicyOf,
+} from './subscribe-headers.js';
 import { Subscription, type SubscriptionPorts } from './subscription.js';
 import type { Transactions } from './transactions.js';
 
@@ -90,6 +99,7 @@ export class Subscribing {
         ack: mode,
         receipt,
       }),
+      durable,
     );
   }
 
@@ -97,10 +107,10 @@ export class Subscribing {
     const id = header(frame, 'id') ?? needed(frame, this.#ports.version === '1.0' ? 'destination' : 'id');
     const subscription = this.#subscriptions.get(id);
     if (subscription === undefined) throw new MusterError('stomp_subscription_missing', { command: 'UNSUBSCRIBE', id });
+    const forget = isForgotten(frame, subscription);
     this.#subscriptions.delete(id);
     this.#byNumber.delete(subscription.number);
     const receipt = header(frame, 'receipt') ?? null;
-    const forget = subscription.replay !== null && header(frame, 'durable') !== undefined;
     subscription.end(forget, forget ? receipt : null);
     if (receipt !== null && !forget) this.#ports.receipt(receipt);
   }

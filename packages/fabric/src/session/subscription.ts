@@ -42,6 +42,7 @@ export class Subscription implements Receiver, Subscriber, Waiting {
   #hub: Hub | null = null;
   #place: Place | null = null;
   #replay: Replay | null = null;
+  #durable: string | null = null;
   #lastPosition = 0;
   #markers = 0;
   #ended = false;
@@ -68,14 +69,20 @@ export class Subscription implements Receiver, Subscriber, Waiting {
     this.#place = place;
   }
 
-  replayed(replay: Replay): void {
+  replayed(replay: Replay, durable: string | null): void {
     this.#replay = replay;
+    this.#durable = durable;
     this.#ports.outlet.wait(this);
   }
 
   /** Null for a plain subscription. */
   get replay(): Replay | null {
     return this.#replay;
+  }
+
+  /** Under which name the broker keeps it; null: it ends with the session. */
+  get durable(): string | null {
+    return this.#durable;
   }
 
   /** Whether a message of that position was delivered, as far as is known: plain subscriptions do not keep what waits. */

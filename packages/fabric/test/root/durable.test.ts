@@ -198,6 +198,28 @@ describe('a durable subscription', () => {
     expect(await given.cursors.list('default')).toEqual([]);
   });
 
+  test.each([
+    ['another', "which is the durable one 'd'"],
+    ['', "which is the durable one 'd'"],
+  ])('is not forgotten by UNSUBSCRIBE that names %j, nor ended', async (name, why) => {
+    const client = await given.client('default/worker', { headers: [['refusals', 'message']] });
+    await client.subscribe('1', '', DURABLE);
+    client.send('UNSUBSCRIBE', [
+      ['id', '1'],
+      ['durable', name],
+      ['receipt', 'r'],
+    ]);
+    const [refused] = await client.messages(1);
+    expect(Object.fromEntries(refused?.headers ?? [])).toMatchObject({
+      code: 'stomp_header_value',
+      'receipt-id': 'r',
+      message: expect.stringContaining(why),
+    });
+    expect(await given.cursors.list('default')).toHaveLength(1);
+    await publish('x');
+    expect(typesOf(await client.messages(1))).toEqual(['x']);
+  });
+
   test('what is asked again while it is forgotten begins anew', async () => {
     const client = await follower([...DURABLE, ['from', 'first']]);
     await publish('a');

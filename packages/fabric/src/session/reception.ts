@@ -25,8 +25,19 @@ export class Reception {
 
   /** @throws MusterError `stomp_*` */
   read(bytes: Uint8Array): void {
-    const taken = this.#over ? 0 : this.#parser.push(bytes);
+    const taken = this.#over ? 0 : this.#push(bytes);
     if (taken < bytes.length) this.#keep(bytes.subarray(taken));
+  }
+
+  /** Of any other frame than CONNECT the limits do not matter: it has no place here, however small. */
+  #push(bytes: Uint8Array): number {
+    try {
+      return this.#parser.push(bytes);
+    } catch (error) {
+      const command = error instanceof MusterError && !this.#over ? error.details.command : undefined;
+      if (command === undefined || command === 'CONNECT' || command === 'STOMP') throw error;
+      throw new MusterError('stomp_not_connected', { command }, { cause: error });
+    }
   }
 
   /** What came after the first frame. */

@@ -191,6 +191,12 @@ const SENT: readonly [wrong: string, text: string, code: string, names: string, 
     'default/nothing',
   ],
   ['UNSUBSCRIBE of what is not subscribed', 'UNSUBSCRIBE\nid:9\n\n\0', 'stomp_subscription_missing', "'9'"],
+  [
+    'UNSUBSCRIBE that names a durable subscription where there is none',
+    'SUBSCRIBE\nid:9\ndestination:/topic/events\nfrom:first\n\n\0UNSUBSCRIBE\nid:9\ndurable:d\n\n\0',
+    'stomp_header_value',
+    'is not durable',
+  ],
   ['UNSUBSCRIBE without id', 'UNSUBSCRIBE\n\n\0', 'stomp_missing_header', "'id'"],
   // acknowledgements and transactions
   ['ACK without id', 'ACK\n\n\0', 'stomp_missing_header', "'id'"],
@@ -241,6 +247,14 @@ describe('whatever is wrong is answered with an ERROR that names it, and disturb
   /** Before anybody is logged in. */
   const CONNECTS: readonly [wrong: string, text: string, code: string, names: string][] = [
     ['another frame first', 'SEND\ndestination:/topic/events\ntype:a\n\n\0', 'stomp_not_connected', 'SEND'],
+    [
+      'another frame with a body first',
+      'SEND\ndestination:/topic/events\ntype:a\n\nbody\0',
+      'stomp_not_connected',
+      'SEND',
+    ],
+    ['another large frame first', `SEND\nx:${'y'.repeat(9000)}\n\n\0`, 'stomp_not_connected', 'SEND'],
+    ['a CONNECT with a body', 'CONNECT\naccept-version:1.2\n\nbody\0', 'stomp_invalid_frame', 'body'],
     ['HTTP', 'GET / HTTP/1.1\r\n\r\n', 'stomp_not_stomp', 'GET'],
     [
       'no version in common',

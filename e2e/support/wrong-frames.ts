@@ -19,8 +19,8 @@ export const SECRET = 'secret.door';
 
 export const WRONG_FRAMES: readonly WrongFrame[] = [
   // malformed frames
-  { wrong: 'no STOMP', text: '\x16\x03\x01\x02', code: 'stomp_not_stomp', names: 'TLS' },
-  { wrong: 'a command that does not exist', text: 'SHOUT\n\n\0', code: 'stomp_not_stomp', names: 'SHOUT' },
+  { wrong: 'no STOMP', text: '\x16\x03\x01\x02', code: 'stomp_unknown_command', names: '\\u0016' },
+  { wrong: 'a command that does not exist', text: 'SHOUT\n\n\0', code: 'stomp_unknown_command', names: 'SHOUT' },
   { wrong: 'a header without colon', text: 'SEND\nhere\n\n\0', code: 'stomp_invalid_header', names: 'here' },
   { wrong: 'an undefined escape', text: 'SEND\nx:\\t\n\n\0', code: 'stomp_invalid_escape', names: '\\\\t' },
   { wrong: 'text that is not UTF-8', text: 'SEND\nx:\xff\n\n\0', code: 'stomp_invalid_frame', names: 'UTF-8' },

@@ -2,6 +2,7 @@ export * from './access.js';
 export type { Accept, Channel, ChannelHandlers, Listener } from './channel.js';
 export { FABRIC_LIMITS } from './limits.js';
 export { FabricMetrics, Samples } from './metrics.js';
+export { isOwnType, OWN_TYPES } from './own-types.js';
 export {
   bodyOf,
   type LoggedEvent,

@@ -1,9 +1,9 @@
-import { allows, fits } from '@muster/fabric';
+import { allows, fits, OWN_TYPES } from '@muster/fabric';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EventAction, EventGrant, Groups, Members } from '../src/auth/permissions.js';
 import type { Identity } from '../src/auth/types.js';
-import { eventAccess, fitsOwnType, OWN_TYPES } from '../src/events/access.js';
+import { eventAccess, fitsOwnType } from '../src/events/access.js';
 
 const ORGANIZATION = { id: 'o1', name: 'default' };
 const person = (name: string, serverAdmin = false): Identity => ({

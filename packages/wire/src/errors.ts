@@ -182,7 +182,7 @@ export const ERRORS = {
     status: 400,
     exit: 2,
     message: 'invalid key supplied',
-    fix: 'Remove the key that is not listed in /docs.',
+    fix: "Remove '{key}': see /docs for what there is.",
   },
   duplicate_env: {
     status: 400,
@@ -368,6 +368,12 @@ export const ERRORS = {
     message: 'no passcode for {url}: {reason}',
     fix: 'The function that is the option `passcode` failed; let it try again by itself where that may help.',
   },
+  fabric_socket_unreachable: {
+    status: 503,
+    exit: 5,
+    message: 'cannot connect to {url}: {reason}',
+    fix: 'Check the path, that the agent (events.socket) or relay runs whose socket it is, and that you are of the group that may open it (events.group).',
+  },
   fabric_not_connected: {
     status: 503,
     exit: 5,
@@ -418,6 +424,12 @@ export const ERRORS = {
     exit: 2,
     message: 'this is not STOMP: expected a command such as CONNECT, got {found}',
     fix: 'Speak STOMP 1.2, 1.1 or 1.0 here (docs/reference/fabric-protocol.md); check that both ends agree on TLS.',
+  },
+  stomp_unknown_command: {
+    status: 400,
+    exit: 2,
+    message: 'there is no command of STOMP that begins with {found}',
+    fix: 'Clients send SEND, SUBSCRIBE, UNSUBSCRIBE, ACK, NACK, BEGIN, COMMIT, ABORT and DISCONNECT, each ended by a NUL. Give a body that has NULs a content-length.',
   },
   stomp_invalid_frame: {
     status: 400,
@@ -549,7 +561,7 @@ export const ERRORS = {
   event_type: {
     status: 400,
     exit: 2,
-    message: "SEND: header 'type' must be 1 to 128 of the characters A-Z a-z 0-9 _ . -, not {type}",
+    message: "SEND: header 'type' must be 1 to 128 of the characters A-Z a-z 0-9 _ . -, not '{type}'",
     fix: 'Name the event by such a type.',
   },
   event_too_large: {
@@ -562,13 +574,13 @@ export const ERRORS = {
     status: 403,
     exit: 3,
     message: "'{principal}' may not publish events of type '{type}'",
-    fix: 'Ask an admin for it: `muster event access grant publish {type}`. Nobody publishes what Muster itself tells, such as push.* and node.*.',
+    fix: '{hint}',
   },
   event_subscribe_denied: {
     status: 403,
     exit: 3,
     message: "'{principal}' may not follow events of type {type}",
-    fix: 'Ask an admin for it: `muster event access grant subscribe TYPE`.',
+    fix: "Ask an admin for it: `muster event access grant subscribe '{pattern}'`.",
   },
   event_selector: {
     status: 400,

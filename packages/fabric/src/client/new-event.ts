@@ -96,7 +96,7 @@ function checkAttribute(name: string, value: unknown): void {
   if (name === '' || bytesOf(name).length > FABRIC_LIMITS.headerNameBytes) {
     throw invalid(shown, `a name has 1 to ${FABRIC_LIMITS.headerNameBytes} bytes`);
   }
-  if (RESERVED.has(name)) throw invalid(shown, 'this name has a meaning of its own');
+  if (RESERVED.has(name)) throw invalid(shown, `a name of the protocol, as are ${[...RESERVED].join(', ')}`);
   if (!VALUE.fits(value)) throw unfit(shown, VALUE, value);
 }
 

@@ -1,5 +1,6 @@
 import { MusterError } from '@muster/wire';
 import { FABRIC_LIMITS } from '../limits.js';
+import { isOwnType, OWN_TYPES } from '../own-types.js';
 import { newEventOf, type Origin, originOf } from '../root/event.js';
 import type { Due } from '../root/ports.js';
 import { EVENTS_DESTINATION } from '../root/stamp.js';
@@ -84,8 +85,7 @@ export class Publishing {
     if (scan.type < 0) throw new MusterError('stomp_missing_header', { command: 'SEND', header: 'type' });
     // Most publish the same type again and again.
     const known = this.#type !== null && isValue(raw, scan.type, this.#type);
-    if (!known && !isType(raw, scan.type))
-      throw new MusterError('event_type', { type: JSON.stringify(raw.valueOf(scan.type)) });
+    if (!known && !isType(raw, scan.type)) throw new MusterError('event_type', { type: raw.valueOf(scan.type) });
     if (scan.attributes > FABRIC_LIMITS.attributes) {
       const limit = `${FABRIC_LIMITS.attributes} attributes`;
       throw new MusterError('stomp_too_large', { command: 'SEND', what: 'number of attributes', limit });
@@ -95,8 +95,7 @@ export class Publishing {
     if (size > limit) throw new MusterError('event_too_large', { size, limit });
     if (known) return;
     const type = raw.valueOf(scan.type);
-    if (!this.#rights.allow(type))
-      throw new MusterError('event_publish_denied', { principal: this.#origin.source, type });
+    if (!this.#rights.allow(type)) throw publishDenied(this.#origin.source, type);
     this.#type = type;
   }
 
@@ -168,4 +167,11 @@ function at(text: string): number {
   if (atMs !== null) return atMs;
   const reason = 'must be a time with its zone, such as 2026-11-20T12:00:00Z, or milliseconds since 1970';
   throw new MusterError('stomp_header_value', { command: 'SEND', header: 'at', reason });
+}
+
+function publishDenied(principal: string, type: string): MusterError {
+  const hint = isOwnType(type)
+    ? `Choose another type: nobody publishes what Muster itself tells (${OWN_TYPES.join(', ')}).`
+    : `Ask an admin for it: \`muster event access grant publish '${type}'\`.`;
+  return new MusterError('event_publish_denied', { principal, type, hint });
 }

@@ -65,13 +65,14 @@ export function parserLimits(eventBytes: number): ParserLimits {
   };
 }
 
-/** A body that is too large says what could be set otherwise: of no other limit can that be said. */
-export function namingSetting(error: unknown, { bytes, setting }: EventLimit): unknown {
-  if (!(error instanceof MusterError) || error.code !== 'stomp_too_large' || error.details.what !== 'body')
-    return error;
-  return new MusterError(
-    'stomp_too_large',
-    { ...error.details, limit: `${bytes} bytes (${setting})` },
-    { cause: error },
-  );
+/** What could not be read, in words for whoever has logged in. */
+export function inOpenSession(error: unknown, limit: EventLimit): unknown {
+  if (!(error instanceof MusterError)) return error;
+  const { code, details } = error;
+  // It has spoken STOMP before, so that neither another protocol nor TLS can be what is wrong.
+  if (code === 'stomp_not_stomp') return new MusterError('stomp_unknown_command', details, { cause: error });
+  // Of no other limit can be said what could be set otherwise.
+  if (code !== 'stomp_too_large' || details.what !== 'body') return error;
+  const named = `${limit.bytes} bytes (${limit.setting})`;
+  return new MusterError(code, { ...details, limit: named }, { cause: error });
 }

@@ -25,7 +25,7 @@ export function refusalFrame(
     ...(receipt === null ? [] : [['receipt-id', receipt] as const]),
     ...(subscription === null ? [] : [['refused', subscription] as const]),
     ['code', error.code],
-    ['message', error.message],
+    ['message', error.advice.replaceAll('\0', '\\0')],
   ];
   return encodeFrame(frame('MESSAGE', headers, bytesOf(JSON.stringify(error.details))), version);
 }

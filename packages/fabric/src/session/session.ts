@@ -20,7 +20,7 @@ import {
 } from './machine.js';
 import { OpenSession } from './open-session.js';
 import { Outlet } from './outlet.js';
-import { namingSetting, parserLimits, Reception } from './reception.js';
+import { inOpenSession, parserLimits, Reception } from './reception.js';
 import { refusalFrame } from './refusal.js';
 
 const NOBODY: Login = {
@@ -162,7 +162,7 @@ export class Session implements ChannelHandlers {
     try {
       read();
     } catch (error) {
-      const told = this.#limit === null ? error : namingSetting(error, this.#limit);
+      const told = this.#limit === null ? error : inOpenSession(error, this.#limit);
       this.#fail(told, this.#parser?.receipt ?? null);
     }
   }

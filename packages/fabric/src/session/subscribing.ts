@@ -153,8 +153,9 @@ export class Subscribing {
       if (this.#allowed !== null && denied === null) {
         return { selector: and(this.#allowed, asked), narrowed: isNarrowed(asked, access.subscribe) };
       }
-      const type = (denied ?? ['*']).map((name) => `'${name}'`).join(', ');
-      throw new MusterError('event_subscribe_denied', { principal: access.principal, type });
+      const types = denied ?? ['*'];
+      const type = types.map((name) => `'${name}'`).join(', ');
+      throw new MusterError('event_subscribe_denied', { principal: access.principal, type, pattern: types[0] ?? '*' });
     } catch (error) {
       metrics.selectorsRefused += 1;
       throw error;

@@ -9,7 +9,7 @@ import { reasonOf } from './socket.js';
 /** Begins to connect; answers what ends it. */
 type Begin = (done: (channel: Channel) => void, failed: (error: unknown) => void) => () => void;
 
-/** One attempt to connect, bounded by the timeout and the signal. @throws MusterError `fabric_unreachable` */
+/** One attempt to connect, bounded by the timeout and the signal. @throws MusterError `fabric_unreachable`, `fabric_socket_unreachable` */
 export function attempt(address: Address, options: ConnectOptions, begin: Begin): Promise<Channel> {
   const { clock = systemClock, timeoutMs = FABRIC_LIMITS.connectMs, signal } = options;
   return new Promise((resolve, reject) => {
@@ -21,7 +21,8 @@ export function attempt(address: Address, options: ConnectOptions, begin: Begin)
     const fail = (cause: unknown) => {
       settle();
       const details = { url: formatAddress(address), reason: reasonOf(cause) };
-      reject(new MusterError('fabric_unreachable', details, { cause }));
+      const code = address.scheme === 'stomp+unix' ? 'fabric_socket_unreachable' : 'fabric_unreachable';
+      reject(new MusterError(code, details, { cause }));
     };
     const cut = (reason: string) => {
       fail(new Error(reason));

@@ -6,7 +6,7 @@ import { connectWebSocket } from './websocket.js';
 
 /**
  * One attempt to connect to `stomp://`, `stomp+tls://`, `ws://`, `wss://` or `stomp+unix:`. The handlers hear nothing before it is resolved.
- * @throws MusterError `invalid_field`, `fabric_unreachable`
+ * @throws MusterError `invalid_field`, `fabric_unreachable`, `fabric_socket_unreachable`
  */
 export async function connectChannel(
   url: string,

@@ -48,6 +48,13 @@ describe('whoever asks for refusals as messages', () => {
     await client.barrier();
   });
 
+  test('is told what was wrong and what to do, and the details as they are', async () => {
+    client.send('SEND', [...EVENTS, ['type', 'a "b"']]);
+    const [message] = await client.messages(1);
+    expect(message && header(message, 'message')).toMatch(/not 'a "b"'. Name the event by such a type.$/);
+    expect(JSON.parse(Buffer.from(message?.body ?? []).toString())).toEqual({ type: 'a "b"' });
+  });
+
   test('is told of an event that could not be stored', async () => {
     given.log.fail(true);
     client.send('SEND', [...EVENTS, ['type', 'temp.high'], ['receipt', 'x']]);
@@ -62,7 +69,7 @@ describe('whoever asks for refusals as messages', () => {
 
   test('still hears by ERROR what ends the connection: what cannot be read', async () => {
     client.write('SHOUT\n\n\0');
-    expect(header(await client.error(), 'code')).toBe('stomp_not_stomp');
+    expect(header(await client.error(), 'code')).toBe('stomp_unknown_command');
   });
 
   test('hears nothing else than what it may: any other value is refused', async () => {

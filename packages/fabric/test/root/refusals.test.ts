@@ -27,8 +27,8 @@ beforeEach(() => {
 /** What is wrong, what is sent after CONNECTED, code of the ERROR, and what its message must name. */
 const SENT: readonly [wrong: string, text: string, code: string, names: string, login?: string][] = [
   // frames
-  ['a command that does not exist', 'SHOUT\n\n\0', 'stomp_not_stomp', 'SHOUT'],
-  ['garbage', '\x16\x03\x01\x02', 'stomp_not_stomp', 'TLS'],
+  ['a command that does not exist', 'SHOUT\n\n\0', 'stomp_unknown_command', 'SHOUT'],
+  ['garbage', '\x16\x03\x01\x02', 'stomp_unknown_command', '\\u0016'],
   ['a header without colon', 'SEND\ndestination\n\n\0', 'stomp_invalid_header', 'destination'],
   ['a header without name', 'SEND\n:x\n\n\0', 'stomp_invalid_header', 'no name'],
   ['an undefined escape', 'SEND\ndestination:\\t\n\n\0', 'stomp_invalid_escape', '\\\\t'],
@@ -58,7 +58,12 @@ const SENT: readonly [wrong: string, text: string, code: string, names: string, 
   ['SEND to elsewhere', 'SEND\ndestination:/queue/x\ntype:a\n\n\0', 'stomp_destination', '/queue/x'],
   ['SEND without type', 'SEND\ndestination:/topic/events\n\n\0', 'stomp_missing_header', "'type'"],
   ['SEND with an empty type', 'SEND\ndestination:/topic/events\ntype:\n\n\0', 'event_type', "'type'"],
-  ['SEND with a type of other characters', 'SEND\ndestination:/topic/events\ntype:a b\n\n\0', 'event_type', '"a b"'],
+  [
+    'SEND with a type of other characters',
+    'SEND\ndestination:/topic/events\ntype:a b\n\n\0',
+    'event_type',
+    "not 'a b'",
+  ],
   ['SEND with too long a type', `SEND\ndestination:/topic/events\ntype:${'t'.repeat(129)}\n\n\0`, 'event_type', '128'],
   ...['org', 'source', 'time', 'message-id', 'subscription', 'ack', 'position', 'redelivered'].map(
     (name): [string, string, string, string] => [
@@ -96,7 +101,14 @@ const SENT: readonly [wrong: string, text: string, code: string, names: string, 
     'SEND of a type that is denied',
     'SEND\ndestination:/topic/events\ntype:temp.high\n\n\0',
     'event_publish_denied',
-    'temp.high',
+    "`muster event access grant publish 'temp.high'`",
+    'default/narrow',
+  ],
+  [
+    'SEND of a type that nobody may publish',
+    'SEND\ndestination:/topic/events\ntype:push.start\n\n\0',
+    'event_publish_denied',
+    'Choose another type: nobody publishes what Muster itself tells (auth.*, event.*,',
     'default/narrow',
   ],
   [
@@ -180,7 +192,7 @@ const SENT: readonly [wrong: string, text: string, code: string, names: string, 
     'SUBSCRIBE to types that are denied',
     "SUBSCRIBE\nid:9\ndestination:/topic/events\nselector:type IN ('secret.a', 'other') AND x = 1\n\n\0",
     'event_subscribe_denied',
-    "'secret.a'",
+    "type 'secret.a', 'other'. Ask an admin for it: `muster event access grant subscribe 'secret.a'`",
     'default/narrow',
   ],
   [

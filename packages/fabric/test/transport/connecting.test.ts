@@ -23,6 +23,15 @@ async function silentPort(): Promise<number> {
 
 const quiet = () => new End().handlers;
 
+it('connecting to a Unix socket that is not there advises about sockets, not about TLS', async () => {
+  const attempt = world.connect('stomp+unix:/nowhere/events.sock');
+  await expect(attempt).rejects.toMatchObject({
+    code: 'fabric_socket_unreachable',
+    message: expect.stringContaining('ENOENT'),
+    fix: expect.stringContaining('events.socket'),
+  });
+});
+
 describe.each(SCHEMES)('connecting to %s', (scheme) => {
   it('where nobody listens fails with the address and the reason', async () => {
     const { url, close } = await world.listen(`${scheme}://127.0.0.1:0`, quiet);

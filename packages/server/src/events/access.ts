@@ -1,9 +1,6 @@
-import { EVERY_TYPE, type EventAccess, type TypeRules } from '@muster/fabric';
+import { EVERY_TYPE, type EventAccess, OWN_TYPES, type TypeRules } from '@muster/fabric';
 import { allows, type EventAction, type EventGrant, type Groups, includes } from '../auth/permissions.js';
 import { type Identity, kindOf, type Organization, type Permission } from '../auth/types.js';
-
-/** Types of what Muster itself tells: nobody else publishes them. */
-export const OWN_TYPES = ['auth.*', 'event.*', 'fabric.*', 'job.*', 'node.*', 'push.*', 'queue.*', 'task.*'] as const;
 
 /** Of a relay, which speaks for all. */
 const OTHERS_TYPES: TypeRules = { granted: [], restricted: OWN_TYPES, open: ['*'] };

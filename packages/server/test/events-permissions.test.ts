@@ -12,6 +12,11 @@ describe('permissions', () => {
     await expect((await as('admin')).publish('push.start')).rejects.toThrow(/push\.start/);
   });
 
+  it('an action that is none is refused with those that there are', async () => {
+    const { status, body } = await events.api.put(`${ORG}/events/access/read/temp.*`, {});
+    expect([status, body]).toEqual([400, { error: 'invalid action: must be one of publish, subscribe' }]);
+  });
+
   it('a type that is restricted is published by its holders alone', async () => {
     await events.api.put(`${ORG}/events/access/publish/temp.*`, { clients: ['web1'] });
     await (await signed('default/web1')).publish('temp.low');

@@ -135,6 +135,9 @@ describe('sheet §7.5: refusals, row by row', () => {
     expect(message({ ...GOOD, capture_output })).toBe(BAD_CAPTURE),
   );
 
+  it('row 7: what is advised names the key', () => {
+    expect(refusal({ ...GOOD, foo: 1 }).fix).toBe("Remove 'foo': see /docs for what there is.");
+  });
   it.each([null, '', 'bar', 0])('row 7, JOBS-68: foo is %j', (foo) => expect(message({ ...GOOD, foo })).toBe(BAD_KEY));
 
   it('row 8, JOBS-63: nodes is empty', () => expect(message({ ...GOOD, nodes: [] })).toBe(NO_NODES));
@@ -272,6 +275,9 @@ describe('our own keys', () => {
     const preview = (body: unknown) => readTargetRequest(body, JSON.stringify(body), 100);
     expect(preview({ search: 'a' })).toEqual({ kind: 'search', query: 'a' });
     expect(() => preview({ search: 'a', command: 'x' })).toThrow(BAD_KEY);
+    expect(() => preview({ command: 'x', search: 'a' })).toThrow(
+      expect.objectContaining({ details: { key: 'command' } }),
+    );
     expect(() => preview({ nodes: [] })).toThrow(NO_NODES);
     expect(() => preview({})).toThrow(NO_NODES);
   });

@@ -41,10 +41,21 @@ function explain(findings: readonly Finding[], part: string): MusterError {
         reason: 'it is missing',
       });
     case 'anyOf':
-      return new MusterError('invalid_field', { field: at || part, reason: 'it is none of what is accepted' });
+      return new MusterError('invalid_field', { field: at || part, reason: choices(findings, finding.instancePath) });
     default:
       return new MusterError('invalid_field', { field: at || part, reason: finding.message });
   }
+}
+
+/** What is accepted in that place, as far as it is a list of values or types. */
+function choices(findings: readonly Finding[], place: string): string {
+  const accepted = findings.flatMap(({ instancePath, keyword, params }) => {
+    if (instancePath !== place) return [];
+    const { allowedValue, type } = params as { readonly allowedValue?: unknown; readonly type?: unknown };
+    if (keyword === 'const') return [String(allowedValue)];
+    return keyword === 'type' ? [`a ${String(type)}`] : [];
+  });
+  return accepted.length === 0 ? 'it is none of what is accepted' : `must be one of ${accepted.join(', ')}`;
 }
 
 /**

@@ -7,6 +7,11 @@ export function invalid(field: string, reason: string): MusterError {
   return new MusterError('invalid_field', { field: field.slice(0, 80), reason });
 }
 
+/** A key that a body may not have: deployed clients compare the message, so that the advice names it. */
+export function invalidKey(key: string): MusterError {
+  return new MusterError('invalid_key', { key: key.slice(0, 80) });
+}
+
 /** NUL ends strings for the operating system and PostgreSQL alike; unpaired surrogates are not text. */
 export function checkText(field: string, value: string, maxBytes: number): void {
   if (value.includes('\0') || /\p{Surrogate}/u.test(value)) throw invalid(field, 'must be text without NUL');

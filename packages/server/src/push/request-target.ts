@@ -1,6 +1,6 @@
 import { MusterError } from '@muster/wire';
 import { findDuplicateKey } from './duplicate-keys.js';
-import { type Body, checkText, has, invalid, isObject, isStringList } from './fields.js';
+import { type Body, checkText, has, invalid, invalidKey, isObject, isStringList } from './fields.js';
 import { isJobId } from './job-id.js';
 import { MAX_GROUP_NAME_LENGTH, MAX_NODE_NAME_BYTES, MAX_SEARCH_LENGTH } from './limits.js';
 import type { JobNodeStatus } from './types.js';
@@ -47,7 +47,8 @@ export function readTarget(body: Body, maxNodes: number): Target {
 export function readTargetRequest(body: unknown, text: string, maxNodes: number): Target {
   if (!isObject(body)) throw new MusterError('invalid_job');
   checkTargetTypes(body);
-  if (Object.keys(body).length > 1) throw new MusterError('invalid_key');
+  const other = Object.keys(body).find((key) => !TARGET_KEYS.some((way) => way === key));
+  if (other !== undefined) throw invalidKey(other);
   checkNodesGiven(body);
   const duplicate = findDuplicateKey(text);
   if (duplicate !== null) throw invalid(duplicate.key, 'given twice');

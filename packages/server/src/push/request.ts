@@ -1,6 +1,6 @@
 import { type CommandOptions, MusterError } from '@muster/wire';
 import { findDuplicateKey } from './duplicate-keys.js';
-import { type Body, checkText, has, invalid, isNumber, isObject, isStringMap } from './fields.js';
+import { type Body, checkText, has, invalid, invalidKey, isNumber, isObject, isStringMap } from './fields.js';
 import {
   MAX_COMMAND_BYTES,
   MAX_DIR_BYTES,
@@ -64,7 +64,8 @@ export function readJobRequest(body: unknown, text: string, limits: { readonly m
   if (has(body, 'capture_output') && typeof body.capture_output !== 'boolean') {
     throw new MusterError('invalid_capture_output');
   }
-  if (Object.keys(body).some((key) => !KEYS.has(key))) throw new MusterError('invalid_key');
+  const unknown = Object.keys(body).find((key) => !KEYS.has(key));
+  if (unknown !== undefined) throw invalidKey(unknown);
   checkNodesGiven(body);
   const duplicate = findDuplicateKey(text);
   if (duplicate?.inside === 'env') throw new MusterError('duplicate_env');

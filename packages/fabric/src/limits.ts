@@ -45,6 +45,8 @@ export const FABRIC_LIMITS = {
   webSocketMessageBytes: 64 * 1024,
   /** One message from a WebSocket server: it puts many frames into one. */
   webSocketServerMessageBytes: 1024 * 1024,
+  /** Of the types that a login may follow, as CONNECTED tells them. */
+  followBytes: 32 * 1024,
   /** Of a login that a relay asks about, as JSON: any root takes frames of that size. */
   loginBytes: 4096,
   /** Logins that wait for an answer from upstream. */

@@ -113,14 +113,14 @@ describe('a relay whose clients speak as its own login', () => {
     expect(relay.status().drops).toMatchObject({ count: 0 });
   });
 
-  test('tells the program alone that its subscription in the past is refused', async () => {
+  test.each(['now', 'first'])('tells the program alone that its subscription (from %s) is refused', async (from) => {
     root.authority.set('default/web3', { subscribe: { granted: ['temp.*'], restricted: [], open: [] } });
     const third = `stomp+unix:${join(dir, 'third.sock')}`;
     const relay = relayBelow(root.port, { listen: [third], login: 'default/web3', own: true });
     await relay.relay.serving;
     const client = connect({ url: third, login: 'anybody', passcode: '' });
     clients.push(client);
-    const events = client.subscribe({ selector: "type = 'door.open'", from: 'first' });
+    const events = client.subscribe({ selector: "type = 'door.open'", ...(from !== 'now' && { from }) });
     await expect(events.ready).rejects.toMatchObject({ code: 'event_subscribe_denied' });
     expect(relay.status().upstream.connects).toBe(1);
   });

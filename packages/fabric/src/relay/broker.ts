@@ -1,5 +1,5 @@
 import { MusterError } from '@muster/wire';
-import { EVERY_TYPE, type EventAccess } from '../access.js';
+import { EVERY_TYPE, type EventAccess, type TypeRules } from '../access.js';
 import type { Hub } from '../hub/hub.js';
 import type { Login } from '../root/ports.js';
 import type { Broker, Publication, Replay, ReplayRequest } from '../session/ports.js';
@@ -33,8 +33,8 @@ export class RelayBroker implements Broker {
 
   async login(login: string, passcode: string): Promise<Login> {
     const { org, anonymous, logins, upstream } = this.#parts;
-    if (anonymous) return { access: anybody(org, login), expiresMs: null, grounds: '' };
     const link = upstream();
+    if (anonymous) return { access: anybody(org, login, link?.follow ?? EVERY_TYPE), expiresMs: null, grounds: '' };
     if (link === null) throw new MusterError('upstream_failed', { reason: 'it is not connected' });
     const granted = await logins.ask({ login, passcode }, (request) => link.sendFrame(request));
     // Upstream sends us the events of our own organization only.
@@ -72,10 +72,11 @@ export class RelayBroker implements Broker {
   }
 }
 
-function anybody(org: string, login: string): EventAccess {
+/** Upstream delivers nothing else than what may be followed; told here, who asks for that alone is refused. */
+function anybody(org: string, login: string, follow: TypeRules): EventAccess {
   const name = login.slice(login.indexOf('/') + 1) || 'anonymous';
   const principal = `${org}/${name}`;
-  return { org, principal, kind: 'client', relay: false, publish: EVERY_TYPE, subscribe: EVERY_TYPE };
+  return { org, principal, kind: 'client', relay: false, publish: EVERY_TYPE, subscribe: follow };
 }
 
 function unknownAbove(command: string, header: string): MusterError {

@@ -1,7 +1,9 @@
+import type { TypeRules } from '../access.js';
 import { FABRIC_LIMITS } from '../limits.js';
 import type { HeartBeatTimes } from '../session/heart-beat.js';
 import { type Frame, frame } from '../stomp/frame.js';
 import type { RawFrame } from '../stomp/raw-frame.js';
+import { readRules } from './login-answers.js';
 
 export interface GreetingOptions {
   /** Header `host` of CONNECT; brokers with virtual hosts look at it. */
@@ -24,6 +26,8 @@ export interface Greeted {
   readonly heartBeat: HeartBeatTimes;
   /** Largest event that it takes, as far as it says. */
   readonly maxEventBytes: number;
+  /** What this login may follow, as far as it says. */
+  readonly follow: TypeRules | null;
 }
 
 /** What only Muster understands. */
@@ -35,7 +39,8 @@ const extensions = (sendMs: number) =>
     ['send-timeout', String(sendMs)],
   ] as const;
 
-export function connectFrame({ foreign, heartBeatMs, host, login, passcode, sendMs }: GreetingOptions): Frame {
+export function connectFrame(options: GreetingOptions): Frame {
+  const { foreign, heartBeatMs, host, login, passcode, relay, sendMs } = options;
   return frame('CONNECT', [
     ['accept-version', '1.2'],
     ['host', host],
@@ -43,6 +48,8 @@ export function connectFrame({ foreign, heartBeatMs, host, login, passcode, send
     ['passcode', passcode()],
     ['heart-beat', `${heartBeatMs},${heartBeatMs}`],
     ...(foreign ? [] : extensions(sendMs)),
+    // Clients of a relay are told so at their own logins; here they speak as this login, and are told at once, too.
+    ...(foreign || relay ? [] : [['rights', 'follow'] as const]),
   ]);
 }
 
@@ -56,5 +63,6 @@ export function readConnected(raw: RawFrame, { heartBeatMs, login, relay }: Gree
   return {
     heartBeat: { sendMs: both(wanted), patienceMs: FABRIC_LIMITS.missedIntervals * both(theirs) },
     maxEventBytes: Number(raw.header('max-event') ?? Number.POSITIVE_INFINITY),
+    follow: readRules(raw.header('follow') ?? ''),
   };
 }

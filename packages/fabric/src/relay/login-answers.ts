@@ -23,6 +23,12 @@ export function readRevoked(text: string): Revoked | null {
   return { org, principal, ...(typeof before === 'number' && { before }) };
 }
 
+/** What a login may follow, as CONNECTED tells it. Null: it does not say. */
+export function readRules(text: string): TypeRules | null {
+  const rules: unknown = parsed(text);
+  return isRules(rules) ? rules : null;
+}
+
 function parsed(text: string): Record<string, unknown> {
   try {
     const found: unknown = JSON.parse(text);

@@ -1,4 +1,5 @@
 import { type Clock, ERRORS, EXIT, MusterError, type Timer } from '@muster/wire';
+import type { TypeRules } from '../access.js';
 import type { Channel, ChannelHandlers } from '../channel.js';
 import { FABRIC_LIMITS } from '../limits.js';
 import { HeartBeat } from '../session/heart-beat.js';
@@ -75,6 +76,8 @@ export class Upstream {
   #phase: 'opening' | 'ready' | 'ended' = 'opening';
   /** Largest event that it takes, as far as it said. */
   #maxEventBytes = Number.POSITIVE_INFINITY;
+  /** What our login may follow, as far as it said. */
+  #follow: TypeRules | null = null;
 
   constructor(options: UpstreamOptions, { clock, dial }: UpstreamPorts, handlers: UpstreamHandlers) {
     const { sendMs } = options;
@@ -113,6 +116,10 @@ export class Upstream {
 
   get maxEventBytes(): number {
     return this.#maxEventBytes;
+  }
+
+  get follow(): TypeRules | null {
+    return this.#follow;
   }
 
   /** Answers the id of a receipt, to be asked for in what is sent next. */
@@ -204,6 +211,7 @@ export class Upstream {
     const greeted = readConnected(raw, this.#options);
     if (typeof greeted === 'string') return this.#end(greeted, true);
     this.#maxEventBytes = greeted.maxEventBytes;
+    this.#follow = greeted.follow;
     this.#heartBeat = new HeartBeat(
       {
         clock: this.#clock,

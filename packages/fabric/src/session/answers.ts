@@ -1,5 +1,6 @@
 import type { MusterError } from '@muster/wire';
-import type { EventAccess } from '../access.js';
+import type { EventAccess, TypeRules } from '../access.js';
+import { FABRIC_LIMITS } from '../limits.js';
 import { bytesOf } from '../stomp/bytes.js';
 import { encodeFrame, headerLines } from '../stomp/encode.js';
 import { escapeHeader } from '../stomp/escape.js';
@@ -13,9 +14,19 @@ export interface Connected {
   readonly idleMs: number;
   readonly access: EventAccess;
   readonly eventBytes: number;
+  /** What it may follow, if it asked. */
+  readonly follow: TypeRules | null;
 }
 
-export function connectedFrame({ version, server, session, idleMs, access, eventBytes }: Connected): Uint8Array {
+export function connectedFrame({
+  version,
+  server,
+  session,
+  idleMs,
+  access,
+  eventBytes,
+  follow,
+}: Connected): Uint8Array {
   const headers: [string, string][] = [
     ['version', version],
     ['server', server],
@@ -25,6 +36,9 @@ export function connectedFrame({ version, server, session, idleMs, access, event
   // What relays must know, those of agents too, so that they take nothing from their clients that would be refused here.
   headers.push(['max-event', String(eventBytes)]);
   if (access.relay) headers.push(['relay', 'true']);
+  const rules = follow === null ? '' : JSON.stringify(follow);
+  // Of so many grants it is not told: then it learns from silence.
+  if (rules !== '' && rules.length <= FABRIC_LIMITS.followBytes) headers.push(['follow', rules]);
   return encodeFrame(frame('CONNECTED', headers), version);
 }
 

@@ -61,6 +61,8 @@ export type SessionEffect =
       readonly refusedBy: RefusedBy;
       /** What it says of `send-timeout`: until then it waits for the answer to an event. */
       readonly sendMs: number | null;
+      /** It wants to be told which types it may follow. */
+      readonly asksRights: boolean;
       readonly login: string;
       readonly passcode: string;
     }
@@ -163,6 +165,11 @@ function connect(frame: Frame, rules: SessionRules): SessionStep {
     const reason = `must be a number of milliseconds, at least ${FABRIC_LIMITS.leastSendMs}`;
     return refuse(new MusterError('stomp_header_value', { command: name, header: 'send-timeout', reason }));
   }
+  const rights = lookup(frame, 'rights');
+  if (rights !== null && rights !== 'follow') {
+    const reason = 'must be follow';
+    return refuse(new MusterError('stomp_header_value', { command: name, header: 'rights', reason }));
+  }
   const login = lookup(frame, 'login');
   const passcode = lookup(frame, 'passcode');
   for (const [header, value] of [
@@ -175,7 +182,15 @@ function connect(frame: Frame, rules: SessionRules): SessionStep {
   }
   return to(
     { kind: 'checking', version, heartBeat },
-    { type: 'check', version, refusedBy, sendMs, login: login ?? '', passcode: passcode ?? '' },
+    {
+      type: 'check',
+      version,
+      refusedBy,
+      sendMs,
+      asksRights: rights !== null,
+      login: login ?? '',
+      passcode: passcode ?? '',
+    },
   );
 }
 

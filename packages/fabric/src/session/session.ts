@@ -48,6 +48,7 @@ export class Session implements ChannelHandlers {
   #version: StompVersion = '1.2';
   #sendMs: number | null = null;
   #refusedBy: RefusedBy = 'error';
+  #asksRights = false;
   #login: Login = NOBODY;
   #openingTimer: Timer | null;
   /** What there is once it is open: the parser and the publisher until the end, the rest until it wants to leave. */
@@ -227,6 +228,7 @@ export class Session implements ChannelHandlers {
         this.#version = effect.version;
         this.#refusedBy = effect.refusedBy;
         this.#sendMs = effect.sendMs;
+        this.#asksRights = effect.asksRights;
         return this.#check(effect.login, effect.passcode);
       case 'open':
         return this.#opened(effect.heartBeat);
@@ -297,7 +299,10 @@ export class Session implements ChannelHandlers {
       expired: () => this.cut(new MusterError('event_login_expired', { principal: access.principal })),
     });
     this.#publisher = this.#open.publisher;
-    this.#outlet.send(connectedFrame({ version, server, session: id, idleMs: rules.idleMs, access, eventBytes }));
+    const follow = this.#asksRights ? access.subscribe : null;
+    this.#outlet.send(
+      connectedFrame({ version, server, session: id, idleMs: rules.idleMs, access, eventBytes, follow }),
+    );
     this.#context.opened(this);
     this.#channel.resume();
     const early = this.#reception?.early;

@@ -283,6 +283,12 @@ describe('whatever is wrong is answered with an ERROR that names it, and disturb
       "'heart-beat'",
     ],
     [
+      'rights that are none',
+      'CONNECT\naccept-version:1.2\nlogin:a/b\npasscode:secret\nrights:all\n\n\0',
+      'stomp_header_value',
+      'must be follow',
+    ],
+    [
       'the wrong passcode',
       'CONNECT\naccept-version:1.2\nlogin:default/a\npasscode:wrong\n\n\0',
       'login_refused',

@@ -26,6 +26,18 @@ describe('a session at the root', () => {
     ]);
   });
 
+  test('CONNECTED tells who asks what it may follow, up to 32 KiB', async () => {
+    const overhead = JSON.stringify({ granted: [], restricted: ['x.*'], open: ['*'] }).length + '""'.length;
+    const follow = (length: number) => ({ granted: ['g'.repeat(length)], restricted: ['x.*'], open: ['*'] });
+    const told = async (length: number) => {
+      given.authority.set('default/narrow', { subscribe: follow(length) });
+      return header(await given.raw().connect('default/narrow', { headers: [['rights', 'follow']] }), 'follow');
+    };
+    expect(JSON.parse((await told(1)) ?? '')).toEqual(follow(1));
+    expect(await told(32 * 1024 - overhead)).toHaveLength(32 * 1024);
+    expect(await told(32 * 1024 - overhead + 1)).toBeUndefined();
+  });
+
   test('frames that are sent without waiting for CONNECTED are taken in order', async () => {
     const client = given.raw();
     client.write(

@@ -131,7 +131,7 @@ describe('the life of a session', () => {
   test('where nobody logs in, login and passcode may be left out', () => {
     const next = step(OPENING, sent('CONNECT', LOGIN.slice(0, 1)), { ...RULES, anonymous: true });
     expect(next.effects).toEqual([
-      { type: 'check', version: '1.2', refusedBy: 'error', sendMs: null, login: '', passcode: '' },
+      { type: 'check', version: '1.2', refusedBy: 'error', sendMs: null, asksRights: false, login: '', passcode: '' },
     ]);
   });
 });

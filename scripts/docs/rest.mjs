@@ -46,7 +46,8 @@ ${description.info.description}
 
 Permissions are explained in [permissions.md](permissions.md), the two event feeds in [push-events.md](push-events.md), errors in
 [errors.md](errors.md). Besides the answers listed, every route may answer 400 (malformed request), 401 (not authenticated), 403 (not
-allowed), 404 (no such thing), 405 (with \`Allow\`), 406 and 413.
+allowed), 404 (no such thing), 405 (with \`Allow\`) and 406; what changes something also 409 (it exists already,
+or something is under way with it), 413 (the body is too large) and 415 (it is not JSON). A query parameter that is not listed is refused.
 
 ${groups.map(([tag, operations]) => group(tag, operations)).join('\n')}
 `;
@@ -60,7 +61,7 @@ function entry(operation) {
   const { method, path, summary = '', description = '', parameters = [] } = operation;
   const permission = operation['x-permission'];
   const body = operation.requestBody?.content?.['application/json']?.schema;
-  const success = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'));
+  const success = Object.entries(operation.responses).filter(([status]) => /^(101|2\d\d)$/.test(status));
   const parts = [
     `### ${method.toUpperCase()} ${path}`,
     '',

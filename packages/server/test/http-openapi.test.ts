@@ -75,6 +75,14 @@ describe('/openapi.json', () => {
     expect(JSON.stringify(description)).not.toContain('"nullable"');
   });
 
+  it('says what else an operation may answer', () => {
+    const answers = (path: string, method: string) =>
+      Object.keys(description.paths[path]?.[method]?.responses as Json).map(Number);
+    expect(answers('/openapi.json', 'get')).toContain(200);
+    expect(answers('/organizations', 'post')).toEqual(expect.arrayContaining([409, 413, 415]));
+    expect(answers('/organizations/{org}/nodes', 'get')).not.toContain(409);
+  });
+
   it('names operations uniquely', () => {
     const ids = operations().flatMap(({ operation }) => operation.operationId ?? []);
     expect(new Set(ids).size).toBe(ids.length);

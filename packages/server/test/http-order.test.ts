@@ -145,6 +145,26 @@ describe('permission, Accept, existence, content type', () => {
   });
 });
 
+describe('query parameters that there are not are refused', () => {
+  it.each(['nodes?bogus=1', 'groups?bogus=1', 'nodes/n1?bogus=1', 'pushy/node_states?bogus=1', 'pushy/jobs?bogus=1'])(
+    '%s',
+    async (path) => {
+      const answer = await server.api.get(`/organizations/default/${path}`);
+      expect([answer.status, answer.body]).toEqual([400, { error: 'invalid bogus: there is no such field' }]);
+    },
+  );
+
+  it('but not where probes and browsers ask', async () => {
+    expect((await server.api.as(null).get('/_status?probe=1')).status).toBe(200);
+  });
+});
+
+it('the path of WebSockets answers who does not ask for one', async () => {
+  const answer = await server.api.as(null).get('/stomp');
+  expect([answer.status, answer.body]).toEqual([426, { error: '/stomp is a WebSocket' }]);
+  expect(answer.headers.get('upgrade')).toBe('websocket');
+});
+
 describe('strict bodies name the field', () => {
   const put = (body: unknown) => server.api.put('/organizations/default/groups/some', body);
 

@@ -94,6 +94,12 @@ export const ERRORS = {
   },
   // general HTTP
   route_not_found: { status: 404, exit: 4, message: 'no such route: {path}', fix: 'See /docs for the routes.' },
+  upgrade_required: {
+    status: 426,
+    exit: 2,
+    message: '{path} is a WebSocket',
+    fix: 'Connect to it as ws:// or wss://, with a subprotocol of STOMP: v12.stomp.',
+  },
   method_not_allowed: { status: 405, exit: 2, message: '{method} is not allowed here', fix: 'Use one of: {allow}.' },
   not_acceptable: { status: 406, exit: 2, message: 'this route answers {type}', fix: 'Send `Accept: {type}`.' },
   unsupported_media_type: {

@@ -20,7 +20,7 @@ import { EventAuthority } from './login.js';
 import { accessRoutes } from './routes/access.js';
 import { durableRoutes } from './routes/durable.js';
 import { scheduledRoutes } from './routes/scheduled.js';
-import { whereRoutes } from './routes/where.js';
+import { webSocketRoute, whereRoutes } from './routes/where.js';
 import { EventSchedule } from './schedule.js';
 import { StoredNonces } from './stored-nonces.js';
 
@@ -116,6 +116,7 @@ export function createEventFabric(deps: EventFabricDeps): EventFabric {
 
   return {
     routes(app) {
+      webSocketRoute(app, WEBSOCKET_PATH);
       whereRoutes(app, (base) => ({
         stomp: advertised(listener?.url ?? '', deps),
         websocket: `${base.replace(/^http/, 'ws')}${WEBSOCKET_PATH}`,

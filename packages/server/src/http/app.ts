@@ -10,6 +10,7 @@ import { HTTP_LIMITS } from './limits.js';
 import { watchMethods } from './methods.js';
 import type { Metrics } from './metrics.js';
 import { describeRoutes } from './openapi.js';
+import { refuseQueries } from './query.js';
 import type { App } from './route.js';
 import { type ServerStatus, statusRoutes } from './status.js';
 import { checkingSerializer, plainSerializer, validatorCompiler } from './validation.js';
@@ -83,6 +84,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   });
   observeDurations(app, metrics);
   gate.guard(app);
+  refuseQueries(app);
   const answerOtherMethods = watchMethods(app);
   await describeRoutes(app, deps.version);
   statusRoutes(app, deps.status, metrics);

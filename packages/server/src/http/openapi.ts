@@ -1,5 +1,6 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
+import { Type } from 'typebox';
 import type { App, RoutePermission } from './route.js';
 
 const DESCRIPTION = `Runs work on fleets of machines.
@@ -27,6 +28,13 @@ function refusals(permission: RoutePermission): Readonly<Record<string, string>>
       return { ...common, '401': 'Not authenticated', '403': 'Not allowed', '404': 'No such thing' };
   }
 }
+
+/** What changes something may meet what is there already, and bring a body. */
+const OF_CHANGES = {
+  '409': 'It exists already, or something is under way with it',
+  '413': 'The body is too large',
+  '415': 'The body is not JSON',
+};
 
 /** Our own name on the page, instead of the framework's. */
 const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 150 40" width="150" height="40">
@@ -64,7 +72,9 @@ export async function describeRoutes(app: App, version: string): Promise<void> {
       const permission = route.config?.permission ?? 'public';
       const given: unknown = schema?.response;
       const response: Record<string, unknown> = { ...(typeof given === 'object' ? given : {}) };
-      for (const [status, description] of Object.entries(refusals(permission))) {
+      const reads = route.method === 'GET' || route.method === 'HEAD';
+      const refused = reads ? refusals(permission) : { ...refusals(permission), ...OF_CHANGES };
+      for (const [status, description] of Object.entries<string>(refused)) {
         response[status] ??= errorAnswer(description);
       }
       const open = permission === 'public' || permission === 'enrol';
@@ -83,9 +93,14 @@ export async function describeRoutes(app: App, version: string): Promise<void> {
     '/openapi.json',
     {
       config: { permission: 'public' },
-      schema: { operationId: 'getOpenApi', summary: 'This description, OpenAPI 3.1', tags: ['status'] },
+      schema: {
+        operationId: 'getOpenApi',
+        summary: 'This description, OpenAPI 3.1',
+        tags: ['status'],
+        response: { 200: Type.Object({ openapi: Type.String() }, { description: 'An OpenAPI 3.1 document' }) },
+      },
     },
-    async () => app.swagger(),
+    async () => app.swagger() as { openapi: string },
   );
   await app.register(async (scope) => {
     scope.addHook('onRoute', (route) => {

@@ -26,10 +26,12 @@ export interface NodeRouteDeps {
 const ORG = { org: Type.String({ maxLength: 255 }) };
 const OrgParams = Type.Object(ORG);
 const NodeParams = Type.Object({ ...ORG, node: Type.String({ minLength: 1, maxLength: 255 }) });
+const strict = { additionalProperties: false } as const;
 const Page = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: NODE_LIMITS.maxPage })),
   after: Type.Optional(Type.String({ maxLength: 255, description: 'Only nodes whose names come after this one' })),
 };
+/** Open: deployed clients may send more. */
 const ConfigQuery = Type.Object({
   ccpk: Type.Optional(Type.String({ description: 'CURVE public key of the caller, Z85' })),
   version: Type.Optional(Type.String({ maxLength: 32, description: '`3.0` for Muster agents' })),
@@ -88,7 +90,7 @@ function stateRoutes(app: App, nodes: NodeRouteDeps): void {
         tags: ['nodes'],
         summary: 'Status of every known node',
         params: OrgParams,
-        querystring: Type.Object(Page),
+        querystring: Type.Object(Page, strict),
         response: { 200: Type.Array(NodeState) },
       },
     },
@@ -120,10 +122,13 @@ function inventoryRoutes(app: App, nodes: NodeRouteDeps): void {
         tags: ['nodes'],
         summary: 'Nodes that match a search, with facts and labels',
         params: OrgParams,
-        querystring: Type.Object({
-          ...Page,
-          q: Type.Optional(Type.String({ maxLength: NODE_LIMITS.query, description: 'Selector or `role:web`' })),
-        }),
+        querystring: Type.Object(
+          {
+            ...Page,
+            q: Type.Optional(Type.String({ maxLength: NODE_LIMITS.query, description: 'Selector or `role:web`' })),
+          },
+          strict,
+        ),
         response: { 200: Type.Object({ total: Type.Integer(), nodes: Type.Array(NodeDetail) }) },
       },
     },
@@ -171,7 +176,10 @@ function inventoryRoutes(app: App, nodes: NodeRouteDeps): void {
         tags: ['nodes'],
         summary: 'Delete a node and its keys',
         params: NodeParams,
-        querystring: Type.Object({ force: Type.Optional(Type.Boolean({ description: 'Also while a job owns it' })) }),
+        querystring: Type.Object(
+          { force: Type.Optional(Type.Boolean({ description: 'Also while a job owns it' })) },
+          strict,
+        ),
         response: { 204: Type.Null() },
       },
     },

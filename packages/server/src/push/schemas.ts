@@ -84,10 +84,10 @@ export const ListQuery = Type.Object(
   strict,
 );
 
-export const JobQuery = Type.Object({
-  include_file: flag('show the file itself'),
-  detail: flag('show every field'),
-});
+export const JobQuery = Type.Object(
+  { include_file: flag('show the file itself'), detail: flag('show every field') },
+  strict,
+);
 
 export const JobNodesQuery = Type.Object(
   { status: words('Job-node statuses'), limit, after: Type.Optional(Type.String({ description: 'Name of a node' })) },

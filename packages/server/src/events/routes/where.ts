@@ -1,3 +1,5 @@
+import { MusterError } from '@muster/wire';
+import { Type } from 'typebox';
 import { baseUrl } from '../../http/base-url.js';
 import type { App } from '../../http/route.js';
 import * as schemas from './schemas.js';
@@ -9,6 +11,29 @@ export interface Whereabouts {
   readonly destination: string;
   readonly position: number;
   readonly max_size: number;
+}
+
+/** What does not ask to become a WebSocket comes here; the others never do. */
+export function webSocketRoute(app: App, path: string): void {
+  app.get(
+    path,
+    {
+      config: { permission: 'public', accept: '*/*' },
+      schema: {
+        tags: ['events'],
+        operationId: 'getEventsWebSocket',
+        summary: 'STOMP over a WebSocket',
+        response: {
+          101: Type.Null({ description: 'It is a WebSocket from now on' }),
+          426: Type.Object({ error: Type.String() }, { description: 'The request does not ask for a WebSocket' }),
+        },
+      },
+    },
+    async (_request, reply) => {
+      reply.header('upgrade', 'websocket').header('connection', 'upgrade');
+      throw new MusterError('upgrade_required', { path });
+    },
+  );
 }
 
 /** Where to connect. `base` is the server as the caller has reached it: `http://HOST:PORT`. */

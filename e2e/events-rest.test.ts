@@ -80,6 +80,7 @@ describe('event access', () => {
       ...['--client', 'db1', '--user', 'alice', '--group', 'oncall'],
     );
     expect([granted.code, granted.stdout]).toEqual([0, 'publish temp.*: only alice, db1, group oncall\n']);
+    expect(granted.stderr).toContain("warning: there is no user 'alice' in this organization yet\n");
     await cluster.json('event', 'access', 'grant', 'publish', 'temp.*', '--client', 'db2');
     await cluster.json('event', 'access', 'revoke', 'publish', 'temp.*', '--user', 'alice');
     expect(await cluster.json('event', 'access', 'list')).toEqual([

@@ -182,7 +182,21 @@ describe('groups', () => {
   it('are replaced as a whole and keep nothing twice', async () => {
     await api.put(`${ORG}/groups/ops`, { users: ['a', 'a', 'b'], clients: ['n1'], groups: ['oncall'] });
     const second = await api.put(`${ORG}/groups/ops`, { users: ['c'] });
-    expect(second.body).toEqual({ name: 'ops', users: ['c'], clients: [], groups: [] });
+    expect(second.body).toMatchObject({ name: 'ops', users: ['c'], clients: [], groups: [] });
+  });
+
+  it('take names that nobody has, and say which (sheet §7.3)', async () => {
+    await api.put(`${ORG}/groups/crew`, {});
+    const members = {
+      users: ['nobody', 'admin', 'outside-user'],
+      clients: ['quiet', 'admin'],
+      groups: ['crew', 'none', 'pushy_job_readers'],
+    };
+    const unknown = { users: ['nobody', 'outside-user'], clients: ['admin'], groups: ['none', 'push_job_readers'] };
+    expect((await api.put(`${ORG}/groups/ops`, members)).body).toMatchObject({ unknown });
+    const grant = await api.put(`${ORG}/events/access/publish/temp.*`, members);
+    expect(grant.body).toMatchObject({ unknown });
+    await api.delete(`${ORG}/events/access/publish/temp.*`);
   });
 
   it('N14: the deployed spelling names the same group', async () => {

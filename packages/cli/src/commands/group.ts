@@ -1,6 +1,7 @@
 import { MusterError } from '@muster/wire';
 import type { Command } from 'commander';
 import { type Call, clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
+import { type Unknown, warnOfUnknown } from './unknown-names.js';
 
 interface Members {
   readonly users: readonly string[];
@@ -107,13 +108,12 @@ function addChange(group: Command, shell: Shell, { change, ...text }: Change): v
     const [name = ''] = call.args;
     const { user = [], client = [], group: nested = [] } = call.options;
     const wanted = await change(call, name, { users: user, clients: client, groups: nested });
-    tell(
-      call,
-      await call.client.put<Group>(
-        call.client.inOrg('groups', name),
-        each((kind) => [...new Set(wanted[kind])]),
-      ),
+    const stored = await call.client.put<Group & Unknown>(
+      call.client.inOrg('groups', name),
+      each((kind) => [...new Set(wanted[kind])]),
     );
+    warnOfUnknown(call.out, stored);
+    tell(call, stored);
   });
 }
 

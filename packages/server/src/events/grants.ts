@@ -4,6 +4,7 @@ import { inPieces, listed, type MemberLists, memberRows } from '../auth/groups.j
 import type { EventAction, EventGrant } from '../auth/permissions.js';
 import type { AuthRepository } from '../auth/repository.js';
 import type { Organization } from '../auth/types.js';
+import { unknownNames } from '../auth/unknown-names.js';
 import { fitsOwnType } from './access.js';
 import { EVENT_LIMITS } from './limits.js';
 
@@ -91,6 +92,11 @@ export class EventGrants {
     const stored = (await this.list(orgId)).find((one) => one.action === action && one.pattern === pattern);
     // Somebody else was quicker to take it away again.
     return stored ?? { action, pattern, ...holders };
+  }
+
+  /** Those of the holders whose names nobody has. */
+  unknown({ id }: Organization, holders: MemberLists): Promise<MemberLists> {
+    return unknownNames(this.#repository, id, holders);
   }
 
   /** Opens the types again. @throws MusterError `not_found`. */

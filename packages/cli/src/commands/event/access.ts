@@ -1,6 +1,7 @@
 import { MusterError } from '@muster/wire';
 import type { Command } from 'commander';
 import { type Call, clientCommand, collect, does, type Shell, subcommand } from '../../shell.js';
+import { type Unknown, warnOfUnknown } from '../unknown-names.js';
 
 interface Names {
   readonly users: readonly string[];
@@ -125,8 +126,10 @@ function pathOf(call: Call<object>): string {
   return call.client.inOrg('events', 'access', action, pattern);
 }
 
-function put(call: Call<object>, names: Names): Promise<Restriction> {
-  return call.client.put<Restriction>(pathOf(call), names);
+async function put(call: Call<object>, names: Names): Promise<Restriction> {
+  const stored = await call.client.put<Restriction & Unknown>(pathOf(call), names);
+  warnOfUnknown(call.out, stored);
+  return stored;
 }
 
 function tell(call: Call<object>, restriction: Restriction): void {

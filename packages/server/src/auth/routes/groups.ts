@@ -5,6 +5,7 @@ import type { App } from '../../http/route.js';
 import type { MemberLists } from '../groups.js';
 import type { Auth } from '../index.js';
 import type { NodeGroupView } from '../node-groups.js';
+import { unknownNames } from '../unknown-names.js';
 import * as schemas from './schemas.js';
 
 const tags = ['groups'];
@@ -61,12 +62,14 @@ export function groupRoutes(app: App, auth: Auth): void {
         summary: 'Create a group or replace its members',
         params: schemas.OrgNameParams,
         body: schemas.MembersBody,
-        response: { 200: schemas.GroupAnswer },
+        response: { 200: schemas.StoredGroupAnswer },
       },
     },
     async ({ organization, params, body, caller }) => {
       checkName(params.name);
-      return groupAnswer(await auth.groups.put(organization, params.name, members(body), caller.name));
+      const stored = await auth.groups.put(organization, params.name, members(body), caller.name);
+      const unknown = await unknownNames(auth.repository, organization.id, stored);
+      return { ...groupAnswer(stored), unknown: membersAnswer(unknown) };
     },
   );
 
@@ -90,7 +93,11 @@ export function groupRoutes(app: App, auth: Auth): void {
 }
 
 function groupAnswer({ name, users, clients, groups }: { readonly name: string } & MemberLists) {
-  return { name, users: [...users], clients: [...clients], groups: [...groups] };
+  return { name, ...membersAnswer({ users, clients, groups }) };
+}
+
+function membersAnswer({ users, clients, groups }: MemberLists) {
+  return { users: [...users], clients: [...clients], groups: [...groups] };
 }
 
 function nodeGroupAnswer({ name, nodes, query, execute }: NodeGroupView) {

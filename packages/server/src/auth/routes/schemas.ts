@@ -43,6 +43,11 @@ const MembersAnswer = {
   groups: Type.Array(Type.String()),
 };
 export const GroupAnswer = Type.Object({ name: Type.String(), ...MembersAnswer });
+/** Of what was stored. */
+export const Unknown = {
+  unknown: Type.Object(MembersAnswer, { description: 'Names that nobody in the organization has yet' }),
+};
+export const StoredGroupAnswer = Type.Object({ name: Type.String(), ...MembersAnswer, ...Unknown });
 
 export const NodeGroupBody = Type.Object(
   {

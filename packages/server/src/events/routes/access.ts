@@ -40,7 +40,7 @@ export function accessRoutes(app: App, grants: EventGrants): void {
         summary: 'Restrict event types to these; with an empty body to nobody',
         params: schemas.GrantParams,
         body: schemas.GrantBody,
-        response: { 200: schemas.GrantAnswer },
+        response: { 200: schemas.StoredGrantAnswer },
       },
     },
     async ({ organization, params, body, caller }) => {
@@ -50,7 +50,12 @@ export function accessRoutes(app: App, grants: EventGrants): void {
         throw new MusterError('invalid_field', { field: 'pattern', reason });
       }
       const { users = [], clients = [], groups = [] } = body;
-      return answer(await grants.put(organization, { action, pattern }, { users, clients, groups }, caller.name));
+      const stored = await grants.put(organization, { action, pattern }, { users, clients, groups }, caller.name);
+      const unknown = await grants.unknown(organization, stored);
+      return {
+        ...answer(stored),
+        unknown: { users: [...unknown.users], clients: [...unknown.clients], groups: [...unknown.groups] },
+      };
     },
   );
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { MembersBody } from '../../auth/routes/schemas.js';
+import { MembersBody, Unknown } from '../../auth/routes/schemas.js';
 import { EVENT_LIMITS } from '../limits.js';
 
 /** Shapes of requests and answers about events. */
@@ -26,13 +26,15 @@ const Action = Type.Union([Type.Literal('publish'), Type.Literal('subscribe')]);
 export const GrantParams = Type.Object({ org: segment(), action: Action, pattern: segment() });
 export const GrantPattern = Pattern;
 export const GrantBody = MembersBody;
-export const GrantAnswer = Type.Object({
+const Grant = {
   action: Action,
   pattern: Pattern,
   users: Type.Array(Type.String()),
   clients: Type.Array(Type.String()),
   groups: Type.Array(Type.String()),
-});
+};
+export const GrantAnswer = Type.Object(Grant);
+export const StoredGrantAnswer = Type.Object({ ...Grant, ...Unknown });
 
 const Kind = Type.Union([Type.Literal('user'), Type.Literal('client')], {
   description: 'What that is: a user, or a client, which is a node or a service',

@@ -125,6 +125,17 @@ describe('a relay whose clients speak as its own login', () => {
     expect(relay.status().upstream.connects).toBe(1);
   });
 
+  test('tells a program that events of some types are not for it', async () => {
+    root.authority.set('default/web5', { subscribe: { granted: [], restricted: ['door.*'], open: ['*'] } });
+    const relay = relayBelow(root.port, { listen: [`${url}5`], login: 'default/web5', own: true });
+    await relay.relay.serving;
+    const client = connect({ url: `${url}5`, login: 'anybody', passcode: '' });
+    clients.push(client);
+    const [all, some] = [client.subscribe(), client.subscribe({ selector: "type LIKE 'temp.%'" })];
+    await Promise.all([all.ready, some.ready]);
+    expect([all.narrowed, some.narrowed]).toEqual([true, false]);
+  });
+
   test('ends at once, and says why, when its login may follow nothing', async () => {
     root.authority.set('default/web4', { subscribe: { granted: [], restricted: [], open: [] } });
     const relay = relayBelow(root.port, { listen: [`${url}4`], login: 'default/web4', own: true });

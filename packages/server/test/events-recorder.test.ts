@@ -125,6 +125,29 @@ test('a transaction cannot tell more than it announced', async () => {
   expect(await logged()).toEqual([]);
 });
 
+test('a transaction gives back the positions that it does not use, unless later ones are given already', async () => {
+  const change = (type: string) => recorder.transact(1000, async (_trx, record) => record([something(type)]));
+  await change('a');
+  await recorder.commit([], [something('b')]);
+  await recorder.transact(1000, async () => undefined);
+  await Promise.all([change('c'), recorder.commit([], [something('d')])]);
+  const [first = 0] = positions();
+  expect(types()).toEqual(['a', 'b', 'c', 'd']);
+  expect(positions()).toEqual([first, first + 1, first + 2, first + 1002]);
+});
+
+test('a transaction that fails gives none back: it may be in the log all the same', async () => {
+  await recorder.commit([], [something('a')]);
+  const lost = recorder.transact(1000, async (_trx, record) => {
+    record([something('lost')]);
+    throw new Error('no');
+  });
+  await expect(lost).rejects.toThrow('no');
+  await recorder.commit([], [something('b')]);
+  const [first = 0] = positions();
+  expect(positions()).toEqual([first, first + 1001]);
+});
+
 test('positions go on after a restart', async () => {
   await recorder.commit([], [something('a'), something('b')]);
   const before = recorder.last;

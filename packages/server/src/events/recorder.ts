@@ -114,7 +114,12 @@ export class Recorder {
       ticket.bytes = sizeOf(parts);
       return result;
     });
-    return this.#settled(ticket, done);
+    const kept = done.then((result) => {
+      // Positions that are not used look like missing events. After a failure nobody knows whether they are in the log.
+      if (this.#next === first + most) this.#next = first + ticket.recorded.length;
+      return result;
+    });
+    return this.#settled(ticket, kept);
   }
 
   /** The listener is told of events once they are durable, in the order of their positions. Returns how to stop. */

@@ -121,7 +121,10 @@ describe('publishing', () => {
       { type: 'a', attributes: [['b', Number.NaN]] },
       'invalid attribute "b": expected a text without NUL, a number, true',
     ],
-    [{ type: 'a', attributes: { source: 'me' } }, 'invalid attribute "source": this name has a meaning of its own'],
+    [
+      { type: 'a', attributes: { source: 'me' } },
+      'invalid attribute "source": a name of the protocol, as are type, token',
+    ],
     [
       { type: 'a', body: { a: 1 } },
       'invalid body: expected text or bytes (Uint8Array); JSON.stringify makes text of any',

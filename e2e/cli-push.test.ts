@@ -9,6 +9,7 @@ import { until } from './support/until.js';
 /** `muster push`, as a person or a script runs it, on real processes. */
 let cluster: Cluster;
 let held: HeldCommand;
+let stubborn: HeldCommand;
 
 const COMMANDS = {
   hello: 'echo hello',
@@ -19,8 +20,13 @@ const COMMANDS = {
 beforeAll(async () => {
   cluster = await Cluster.start();
   held = new HeldCommand(cluster.dir, 'held');
+  stubborn = new HeldCommand(cluster.dir, 'stubborn', { stubborn: true });
   await cluster.startAgents({
-    web1: { commands: { ...COMMANDS, held: held.entry }, labels: { role: 'web', env: 'prod' } },
+    web1: {
+      commands: { ...COMMANDS, held: held.entry, stubborn: stubborn.entry },
+      labels: { role: 'web', env: 'prod' },
+      grace: 1,
+    },
     web2: { commands: { ...COMMANDS, held: held.entry }, labels: { role: 'web', env: 'test' } },
     db1: { commands: { fail: 'false' }, labels: { role: 'db', env: 'prod' } },
   });
@@ -161,6 +167,15 @@ describe('push', () => {
     expect(aborted).toMatchObject({ status: 'aborted', nodes: { aborted: ['web1'] } });
     expect((await cluster.muster('push', 'abort', id)).code).toBe(0);
     await cluster.available('web1');
+  });
+
+  test('abort --wait returns when a command that ignores TERM is gone and its node takes jobs again', async () => {
+    const { id } = await detached('--node', 'web1', '--', 'stubborn');
+    await until('the command to run', async () => stubborn.runs.length === 1);
+    const aborted = await cluster.muster('push', 'abort', id, '--wait');
+    expect(aborted).toMatchObject({ code: 0, stderr: expect.stringContaining('has stopped: web1') });
+    expect(await cluster.json('node', 'show', 'web1')).toMatchObject({ availability: 'available', state: 'ready' });
+    expect((await cluster.muster('push', 'rerun', id, '--failed', '--', 'hello')).code).toBe(0);
   });
 
   test('rerun takes the nodes that failed or were missing', async () => {

@@ -80,6 +80,16 @@ export function hasEnded(status: JobNodeStatus): boolean {
   return NODE_ENDS[status];
 }
 
+/**
+ * The job is over for such a node, but its command perhaps is not: it was told to stop, or was lost sight of. A node that
+ * was ready may just have been started.
+ */
+const PERHAPS_RUNNING: ReadonlySet<JobNodeStatus> = new Set(['aborted', 'was_ready', 'timed_out', 'crashed']);
+
+export function mayStillRun(status: JobNodeStatus): boolean {
+  return PERHAPS_RUNNING.has(status);
+}
+
 /** How many nodes of the job have each status. */
 function countsOf(job: Pick<Job, 'nodes'>): Map<JobNodeStatus, number> {
   const counts = new Map<JobNodeStatus, number>();

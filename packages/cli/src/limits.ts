@@ -36,3 +36,9 @@ export const MAX_FILE_BYTES = 1024 * 1024;
 
 /** Most bytes of a file sent with a job (sheet §0.3). */
 export const MAX_JOB_FILE_BYTES = 100_000;
+
+/** Between looks at the nodes that still kill the command of an aborted job. */
+export const STOPPING_LOOK_MS = 500;
+
+/** How long an abort waits for them; an agent kills for good after its `grace`. */
+export const STOPPING_PATIENCE_MS = 5 * 60_000;

@@ -1,9 +1,10 @@
 import { EXIT, MusterError } from '@muster/wire';
 import type { Command } from 'commander';
-import { isFinal } from '../../api.js';
+import { isFinal, type Job } from '../../api.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { jobId, takesJob } from './job-id.js';
 import { tellEnd } from './job-nodes.js';
+import { nodesStopped } from './stopping.js';
 import { abortJob, watchJob } from './watching.js';
 
 export function addAbort(push: Command, shell: Shell): void {
@@ -13,20 +14,23 @@ export function addAbort(push: Command, shell: Shell): void {
     examples: ['muster push abort JOB', 'muster push abort JOB --wait'],
   });
   takesJob(command);
-  command.option('--wait', 'until every node has stopped');
+  command.option('--wait', 'until no node runs its command any more; at most 5 minutes after the job has ended');
   does<{ readonly wait?: boolean }>(command, shell, async (call) => {
-    const job = await abortJob(call, await jobToAbort(call, call.args[0] ?? ''));
-    const { id } = job;
-    if (call.options.wait !== true || isFinal(job)) {
-      call.out.document(job);
-      call.out.line(isFinal(job) ? `Job ${id} ${call.out.status(job.status)}` : `Aborting job ${id}`);
+    const asked = await abortJob(call, await jobToAbort(call, call.args[0] ?? ''));
+    if (call.options.wait !== true) {
+      call.out.document(asked);
+      tellStatus(call, asked);
       return EXIT.ok;
     }
-    const watched = await watchJob(call, id);
-    if (watched.kind === 'left') return watched.exit;
-    call.out.document(watched.job);
-    await tellEnd(call, watched.job);
-    return EXIT.ok;
+    const watched = isFinal(asked) ? null : await watchJob(call, asked.id);
+    if (watched?.kind === 'left') return watched.exit;
+    const job = watched?.job ?? asked;
+    const stopped = await nodesStopped(call, job);
+    call.out.document(job);
+    // Of a job that was over before there is nothing new to tell.
+    if (watched === null) tellStatus(call, job);
+    else await tellEnd(call, job);
+    return stopped ? EXIT.ok : EXIT.failed;
   });
 }
 
@@ -38,4 +42,8 @@ async function jobToAbort(call: Call<object>, typed: string): Promise<string> {
     if (error instanceof MusterError && error.code === 'forbidden') return typed;
     throw error;
   }
+}
+
+function tellStatus(call: Call<object>, job: Job): void {
+  call.out.line(isFinal(job) ? `Job ${job.id} ${call.out.status(job.status)}` : `Aborting job ${job.id}`);
 }

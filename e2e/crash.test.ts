@@ -139,6 +139,8 @@ describe('an agent', () => {
     held.release();
     expect((await cluster.jobIs(id, 'complete')).nodes).toEqual({ crashed: ['a'], succeeded: ['b'] });
     cluster.launchAgent('a');
+    await cluster.agent('a').logged(/what is left of it is killed before the agent goes on/);
+    await cluster.agent('a').logged(/nothing of this job runs any more/);
     await cluster.available('a');
     expect(await lastEnd('a')).toBe('crash');
   });

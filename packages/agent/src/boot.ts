@@ -41,13 +41,20 @@ async function killLeftovers(
 ): Promise<void> {
   if (past.interrupted === null) return;
   const { jobId, run } = past.interrupted;
-  logger.warn({ job: jobId }, 'the agent crashed while this job was running; what is left of it is killed');
-  const deadline = clock.now() + LEFTOVER_WAIT_MS;
+  const { grace } = settings.config;
+  logger.warn(
+    { job: jobId, grace },
+    'the agent crashed while this job was running; what is left of it is killed before the agent goes on',
+  );
+  const since = clock.monotonic();
+  const waited = () => clock.monotonic() - since;
   const gone = await host.processes.killRun(
     { leader: null, marker: run },
     clock,
-    settings.config.grace * 1000,
-    () => clock.now() > deadline,
+    grace * 1000,
+    () => waited() > LEFTOVER_WAIT_MS,
   );
-  if (!gone) logger.error({ job: jobId }, 'processes of this job cannot be killed');
+  const seconds = Math.round(waited() / 100) / 10;
+  if (gone) logger.info({ job: jobId, seconds }, 'nothing of this job runs any more');
+  else logger.error({ job: jobId, seconds }, 'processes of this job cannot be killed');
 }

@@ -92,13 +92,13 @@ export async function killRun(
   graceMs: number,
   giveUp: () => boolean = () => false,
 ): Promise<boolean> {
-  // Counted, not read from the clock: that may be set back meanwhile.
-  let waitedMs = 0;
   const termed = new Set<number>();
   let members = await membersOf(run);
+  // A look at all processes may take longer than the pause between two of them: it counts.
+  const since = clock.monotonic();
   while (members.size > 0) {
     if (giveUp()) return false;
-    const hard = waitedMs >= graceMs;
+    const hard = clock.monotonic() - since >= graceMs;
     for (const pid of members) {
       if (hard) signal(pid, 'SIGKILL');
       else if (!termed.has(pid)) signal(pid, 'SIGTERM');
@@ -107,7 +107,6 @@ export async function killRun(
       termed.add(pid);
     }
     await new Promise<void>((resolve) => clock.after(KILL_POLL_MS, resolve));
-    waitedMs += KILL_POLL_MS;
     members = await membersOf(run, members);
   }
   return true;

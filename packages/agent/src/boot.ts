@@ -52,7 +52,7 @@ async function killLeftovers(
     { leader: null, marker: run },
     clock,
     grace * 1000,
-    () => waited() > LEFTOVER_WAIT_MS,
+    () => waited() > grace * 1000 + LEFTOVER_WAIT_MS,
   );
   const seconds = Math.round(waited() / 100) / 10;
   if (gone) logger.info({ job: jobId, seconds }, 'nothing of this job runs any more');

@@ -34,7 +34,7 @@ export const PIPE_GRACE_MS = 1_000;
 
 /** Between looks at the process table while a command is being killed. */
 export const KILL_POLL_MS = 50;
-/** How long start-up waits for what a crash left running. */
+/** How long start-up waits, beyond the grace, for what a crash left running. */
 export const LEFTOVER_WAIT_MS = 15_000;
 
 /** One HTTP request to the server (sheet §2.6). */

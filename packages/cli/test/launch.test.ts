@@ -25,6 +25,19 @@ async function start(argv: readonly string[], matching: number, answer?: string)
   return { code, world, started: posted.length === 1 };
 }
 
+test.each([
+  [['web2', 'web3'], '1 node would run it, 2 would not (permission denied):', '  web2  (permission denied)\n'],
+  [[], '3 nodes would run it:', '  web2\n'],
+])('a dry run counts nodes that are denied apart: %j', async (restricted, counts, line) => {
+  server = await apiServer({
+    [`POST ${JOBS}/preview`]: json({ count: 3, nodes: ['web1', 'web2', 'web3'], restricted }),
+  });
+  const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+  expect(await run(['push', 'start', 'role:web', '--dry-run', '--', 'x'], world)).toBe(0);
+  expect(world.out().split('\n')[0]).toBe(counts);
+  expect(world.out()).toContain(line);
+});
+
 test('a hundred nodes are started without a question', async () => {
   expect(await start(['role:web'], 100)).toMatchObject({ code: 0, started: true });
 });

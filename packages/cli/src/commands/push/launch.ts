@@ -55,7 +55,9 @@ function preview(call: Call<object>, target: Target): Promise<Preview> {
 function showPreview(call: Call<object>, shown: Preview): number {
   call.out.document(shown);
   const restricted = new Set(shown.restricted ?? []);
-  call.out.line(`${shown.count} ${shown.count === 1 ? 'node' : 'nodes'} would run it:`);
+  const allowed = shown.count - restricted.size;
+  const denied = restricted.size === 0 ? '' : `, ${restricted.size} would not (permission denied)`;
+  call.out.line(`${allowed} ${allowed === 1 ? 'node' : 'nodes'} would run it${denied}:`);
   for (const name of shown.nodes) call.out.line(`  ${name}${restricted.has(name) ? '  (permission denied)' : ''}`);
   return EXIT.ok;
 }

@@ -1,7 +1,7 @@
 import { type Cell, tableLines } from './table.js';
 import type { World } from './world.js';
 
-type Colour = 'green' | 'red' | 'yellow' | 'cyan' | 'dim' | 'bold';
+export type Colour = 'green' | 'red' | 'yellow' | 'cyan' | 'dim' | 'bold';
 const CODES: Readonly<Record<Colour, number>> = { green: 32, red: 31, yellow: 33, cyan: 36, dim: 2, bold: 1 };
 
 /** What a status looks like to a person in a hurry. */
@@ -28,6 +28,13 @@ const STATUS_COLOURS: Readonly<Record<string, Colour>> = {
   was_ready: 'yellow',
   warning: 'yellow',
 };
+
+export interface TableLook {
+  /** Of the status, row by row. */
+  readonly colours?: readonly Colour[];
+  /** The last column is cut to what a terminal can show; a file or a pipe gets it whole. */
+  readonly fit?: boolean;
+}
 
 /**
  * Everything a command says. Results go to stdout, remarks to stderr, so that pipes carry results only. With
@@ -66,11 +73,27 @@ export class Output {
     this.#world.stderr.write(`${text}\n`);
   }
 
-  /** `statusColumn` is painted by the meaning of its words. */
-  table(headings: readonly string[], rows: readonly (readonly Cell[])[], statusColumn = -1): void {
+  /** `statusColumn` is painted by the meaning of its words, or as `look` says. */
+  table(
+    headings: readonly string[],
+    rows: readonly (readonly Cell[])[],
+    statusColumn = -1,
+    look: TableLook = {},
+  ): void {
     if (this.json) return;
-    const paint = (text: string, column: number) => (column === statusColumn ? this.status(text) : text);
-    for (const line of tableLines(headings, rows, paint)) this.line(line);
+    const paint = (text: string, column: number, row: number) => {
+      if (column !== statusColumn) return text;
+      const colour = look.colours?.[row];
+      return colour === undefined ? this.status(text) : this.paint(text, colour);
+    };
+    const { isTTY, columns } = this.#world.stdout;
+    const width = look.fit === true && isTTY === true ? columns : undefined;
+    for (const line of tableLines(headings, rows, paint, width)) this.line(line);
+  }
+
+  /** Whether a person reads it, on a screen. */
+  get onTerminal(): boolean {
+    return this.#world.stdout.isTTY === true && !this.json;
   }
 
   /** A status word in its colour. */

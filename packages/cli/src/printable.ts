@@ -12,6 +12,12 @@ export function printable(text: string): string {
   return safe;
 }
 
+/** At most `most` characters of a text, the last an ellipsis when something is left out. */
+export function shortened(text: string, most: number): string {
+  // Never half of a character.
+  return text.length <= most ? text : `${text.slice(0, Math.max(0, most - 1)).replace(/[\ud800-\udbff]$/, '')}…`;
+}
+
 function escapeOf(character: string, code: number): string {
   if (character === '\n') return '\\n';
   if (character === '\t') return ' ';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Output } from '../src/output.js';
-import { printable } from '../src/printable.js';
+import { printable, shortened } from '../src/printable.js';
 import { tableLines } from '../src/table.js';
 import { testWorld } from './support/world.js';
 
@@ -13,6 +13,18 @@ test('columns are as wide as their widest cell, and lines end without blanks', (
     ],
   );
   expect(lines).toEqual(['Node name         Status', 'foo               failed', 'a-long-node-name  -']);
+});
+
+test('the last column is cut to the width, but for its first characters', () => {
+  const row = ['web1', 'a'.repeat(30)];
+  expect(tableLines(['Node', 'Reason'], [row], undefined, 26)[1]).toBe(`web1  ${'a'.repeat(19)}…`);
+  expect(tableLines(['Node', 'Reason'], [row], undefined, 36)[1]).toBe(`web1  ${'a'.repeat(30)}`);
+  expect(tableLines(['Node', 'Reason'], [row], undefined, 5)[1]).toBe(`web1  ${'a'.repeat(9)}…`);
+});
+
+test('a text is never cut within a character', () => {
+  expect(shortened('ab😀', 4)).toBe('ab😀');
+  expect(shortened('ab😀d', 4)).toBe('ab…');
 });
 
 test('control characters of a node cannot reach the terminal', () => {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { shortened } from '../printable.js';
 import { clientCommand, does, type Shell } from '../shell.js';
 import { timeText } from '../summary.js';
 
@@ -9,7 +10,11 @@ interface AuditEntry {
   readonly action: string;
   readonly target: string;
   readonly outcome: 'done' | 'denied';
+  /** What more is told of it, such as the command of a job. */
+  readonly detail: Readonly<Record<string, string | number | boolean | null>>;
 }
+
+const DETAIL_CHARACTERS = 80;
 
 interface AuditOptions {
   readonly actor?: string;
@@ -22,7 +27,7 @@ interface AuditOptions {
 export function addAudit(program: Command, shell: Shell): void {
   const command = clientCommand(program, {
     usage: 'audit',
-    summary: 'who did what: changes of identity, jobs started and aborted, denials',
+    summary: 'who did what: changes of identity, jobs started (with their command) and aborted, denials',
     examples: ['muster audit', 'muster audit --actor alice --action push.start --limit 500', 'muster audit --json'],
   });
   command
@@ -37,9 +42,26 @@ export function addAudit(program: Command, shell: Shell): void {
     const entries = await call.client.get<AuditEntry[]>(call.client.inOrg('audit'), query);
     call.out.document(entries);
     call.out.table(
-      ['Id', 'Time', 'Actor', 'Action', 'Target', 'Outcome'],
-      entries.map((one) => [one.id, timeText(one.at), one.actor, one.action, one.target, one.outcome]),
+      ['Id', 'Time', 'Actor', 'Action', 'Target', 'Outcome', 'Detail'],
+      entries.map((one) => [
+        one.id,
+        timeText(one.at),
+        one.actor,
+        one.action,
+        one.target,
+        one.outcome,
+        shortened(detailText(one.detail), DETAIL_CHARACTERS),
+      ]),
       5,
+      { fit: true },
     );
   });
+}
+
+/** The command of a job as it is; of everything else each name with its value. */
+function detailText(detail: AuditEntry['detail']): string {
+  if (typeof detail.command === 'string') return detail.command;
+  return Object.entries(detail)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ');
 }

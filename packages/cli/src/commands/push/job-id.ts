@@ -1,7 +1,7 @@
 import { MusterError } from '@muster/wire';
 import type { Command } from 'commander';
 import type { FoundJob } from '../../api.js';
-import { printable } from '../../printable.js';
+import { printable, shortened } from '../../printable.js';
 import type { Call } from '../../shell.js';
 import { timeText } from '../../summary.js';
 import type { Chosen } from './target.js';
@@ -46,8 +46,7 @@ export async function withJobId(call: Call<object>, chosen: Chosen): Promise<Cho
 
 function candidates(found: readonly FoundJob[]): string {
   const lines = found.slice(0, MOST_SHOWN).map(({ id, command, created_at }) => {
-    const text = printable(command);
-    const shown = text.length > COMMAND_CHARACTERS ? `${text.slice(0, COMMAND_CHARACTERS - 1)}…` : text;
+    const shown = shortened(printable(command), COMMAND_CHARACTERS);
     return `\n  ${printable(id)}  ${timeText(created_at)}  ${shown}`;
   });
   return lines.join('') + (found.length > MOST_SHOWN ? '\n  … and more' : '');

@@ -14,6 +14,8 @@ export interface Job {
   readonly updated_at: string;
   /** Job-node status to node names; statuses without nodes are absent. */
   readonly nodes?: Readonly<Partial<Record<JobNodeStatus, readonly string[]>>>;
+  /** How many nodes have each status; statuses without nodes are absent. */
+  readonly counts?: Readonly<Partial<Record<JobNodeStatus, number>>>;
   readonly quorum?: number;
   readonly node_count?: number;
   readonly created_by?: string;

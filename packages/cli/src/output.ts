@@ -31,7 +31,7 @@ const STATUS_COLOURS: Readonly<Record<string, Colour>> = {
 
 export interface TableLook {
   /** Of the status, row by row. */
-  readonly colours?: readonly Colour[];
+  readonly colours?: readonly (Colour | undefined)[];
   /** The last column is cut to what a terminal can show; a file or a pipe gets it whole. */
   readonly fit?: boolean;
 }

@@ -353,6 +353,7 @@ describe('sheet §7.7: reading jobs', () => {
   });
 
   it('detail shows who started it, its quorum and its counts', async () => {
+    server.clock.advance(1000);
     const job = await server.finish(
       await server.start({ ...JOB, nodes: ['A', 'B', 'C'], quorum: '50%' }),
       '?detail=true',
@@ -364,6 +365,10 @@ describe('sheet §7.7: reading jobs', () => {
       counts: { unavailable: 3 },
       aborting: false,
     });
+    const list = async (query: string) => (await send({ path: `jobs?limit=1${query}` })).json();
+    expect(await list('&detail=true')).toMatchObject([{ id: job.id, created_by: 'admin', counts: { unavailable: 3 } }]);
+    const [plain] = (await list('')) as unknown[];
+    expect(plain).not.toHaveProperty('counts');
   });
 
   it('a job of another organization does not exist', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MAX_PAGE_TEXT } from '../src/push/limits.js';
+import { JOBS_AT_ONCE, MAX_PAGE_TEXT } from '../src/push/limits.js';
 import { followedOutput, storedOutput, summarizeOutput } from '../src/push/output.js';
 import type { StoredOutput } from '../src/push/ports.js';
 import {
@@ -10,6 +10,7 @@ import {
   jobsBeginning,
   listJobNodes,
   listJobs,
+  nodeCounts,
   nodeStatuses,
   outputExtent,
   pageOfJobs,
@@ -89,6 +90,18 @@ describe('jobs', () => {
       after = { createdAt: row.created_at, id: row.id };
     }
     expect(seen).toEqual(numbered(3, 4, 2, 1));
+  });
+
+  it('are counted by the status of their nodes, also more of them than one query takes', async () => {
+    const strangers = Array.from({ length: JOBS_AT_ONCE }, (_, index) => jobId(1000 + index));
+    const counts = await nodeCounts(test.store.read, [jobId(1), ...strangers, jobId(2), jobId(3)]);
+    expect(counts).toEqual(
+      new Map([
+        [jobId(1), { succeeded: 1, failed: 2, crashed: 1 }],
+        [jobId(3), { new: 1 }],
+      ]),
+    );
+    expect(await nodeCounts(test.store.read, [])).toEqual(new Map());
   });
 
   it('of great size come in shorter pages', async () => {

@@ -27,7 +27,7 @@ describe('sheet §7.7: the job object', () => {
     const row = jobRow({}, { options, capture: true });
     const shown = { user: 'bob', dir: '/tmp', env: {}, capture_output: true, file_specified: true };
     expect(singleJob(row, [], PLAIN)).toMatchObject(shown);
-    const listed = listedJob(row, { detail: false });
+    const listed = listedJob(row, null);
     expect(listed).toMatchObject(shown);
     expect(listed).not.toHaveProperty('nodes');
     expect(listed).not.toHaveProperty('file');

@@ -147,6 +147,29 @@ export function nodeStatuses(read: Read, jobId: string): Promise<{ node: string;
   return read.selectFrom('job_nodes').select(['node', 'status']).where('job_id', '=', jobId).orderBy('node').execute();
 }
 
+/** Job-node status to how many nodes of the job have it; statuses without nodes are absent. */
+export type NodeCounts = Readonly<Record<string, number>>;
+
+/** Counts for jobs of a list, in one query for every `JOBS_AT_ONCE`; a job without nodes is absent. */
+export async function nodeCounts(read: Read, jobIds: readonly string[]): Promise<ReadonlyMap<string, NodeCounts>> {
+  const counts = new Map<string, Record<string, number>>();
+  for (let from = 0; from < jobIds.length; from += JOBS_AT_ONCE) {
+    const rows = await read
+      .selectFrom('job_nodes')
+      .select((eb) => ['job_id', 'status', eb.fn.countAll<number>().as('nodes')])
+      .where('job_id', 'in', jobIds.slice(from, from + JOBS_AT_ONCE))
+      .groupBy(['job_id', 'status'])
+      .orderBy('status')
+      .execute();
+    for (const { job_id, status, nodes } of rows) {
+      const ofJob = counts.get(job_id) ?? {};
+      ofJob[status] = Number(nodes);
+      counts.set(job_id, ofJob);
+    }
+  }
+  return counts;
+}
+
 export interface UnfinishedJob {
   readonly org: Organization;
   readonly job: JobRow;

@@ -7,7 +7,15 @@ import { checkText, invalid } from './fields.js';
 import { idsBeginning, isJobId } from './job-id.js';
 import { DEFAULT_PAGE, JOBS_FOUND, MAX_NODE_NAME_BYTES } from './limits.js';
 import { cursorOf, nextLink, readCursor, readJobFilter, wordsOf } from './queries.js';
-import { findJob, jobsBeginning, listJobNodes, nodeStatuses, pageOfJobs, unfinishedNodeNames } from './reads.js';
+import {
+  findJob,
+  jobsBeginning,
+  listJobNodes,
+  nodeCounts,
+  nodeStatuses,
+  pageOfJobs,
+  unfinishedNodeNames,
+} from './reads.js';
 import type { JobRow } from './repository.js';
 import { readJobRequest } from './request.js';
 import { readNodeStatuses, readTargetRequest } from './request-target.js';
@@ -95,7 +103,10 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
       const { rows, more } = await pageOfJobs(read, organization.id, readJobFilter(query), page);
       const last = rows.at(-1);
       if (more && last !== undefined) reply.header('link', nextLink(request.url, 'cursor', cursorOf(last)));
-      return rows.map((row) => listedJob(row, { detail: query.detail === 'true' }));
+      if (query.detail !== 'true') return rows.map((row) => listedJob(row, null));
+      const ids = rows.map(({ id }) => id);
+      const counts = await nodeCounts(read, ids);
+      return rows.map((row) => listedJob(row, counts.get(row.id) ?? {}));
     },
   });
 

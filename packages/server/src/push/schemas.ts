@@ -79,7 +79,7 @@ export const ListQuery = Type.Object(
     created_before: time,
     limit,
     cursor: Type.Optional(Type.String({ description: 'From the Link header of the page before' })),
-    detail: flag('show every field'),
+    detail: flag('show every field: also who started a job (created_by) and its nodes by status (counts)'),
   },
   strict,
 );

@@ -1,4 +1,5 @@
 import { formatRfc1123 } from '@muster/wire';
+import type { NodeCounts } from './reads.js';
 import type { JobNodeRow, JobRow } from './repository.js';
 import type { JobSpec } from './types.js';
 
@@ -51,10 +52,10 @@ function detail(row: JobRow, spec: JobSpec): Record<string, unknown> {
   };
 }
 
-/** An element of the list. */
-export function listedJob(row: JobRow, options: { readonly detail: boolean }): Record<string, unknown> {
+/** An element of the list; in detail when the counts of its nodes are given. */
+export function listedJob(row: JobRow, counts: NodeCounts | null): Record<string, unknown> {
   const spec = readSpec(row);
-  return { ...plainJob(row, spec, false), ...(options.detail ? detail(row, spec) : {}) };
+  return { ...plainJob(row, spec, false), ...(counts === null ? {} : { ...detail(row, spec), counts }) };
 }
 
 /** What tells a job from others. */

@@ -11,6 +11,10 @@ const COMMAND_CHARACTERS = 60;
 /** What may be the beginning of an id. Anything else is the whole id, or none, as the server will say. */
 const BEGINNING = /^[0-9a-f]{1,31}$/;
 const LEAST_DIGITS = 4;
+/** The same in all ids of an organization; the server lets them be left out. */
+const COMMON_DIGITS = 12;
+/** Random ones: among a million jobs one in a million shares them with another. */
+const SHOWN_DIGITS = 10;
 
 /** Says in --help how the job may be named. */
 export function takesJob(command: Command): void {
@@ -35,6 +39,14 @@ export async function jobId(call: Call<object>, typed: string): Promise<string> 
   if (job === undefined) throw new MusterError('not_found', { kind: 'job', name: typed });
   if (found.length > 1) throw new MusterError('ambiguous_job', { digits: typed, jobs: candidates(found) });
   return job.id;
+}
+
+/**
+ * An id as a list shows it: on a terminal ten digits, without those that all ids of the organization begin with. They
+ * name the job wherever one is asked for. Elsewhere whole, for programs that use it otherwise.
+ */
+export function shownId(call: Call<object>, id: string): string {
+  return call.out.onTerminal && /^[0-9a-f]{32}$/.test(id) ? id.slice(COMMON_DIGITS, COMMON_DIGITS + SHOWN_DIGITS) : id;
 }
 
 /** The earlier job that the nodes are from, by its whole id. */

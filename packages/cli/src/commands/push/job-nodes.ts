@@ -3,6 +3,7 @@ import type { Job, JobNode } from '../../api.js';
 import { PAGE_SIZE } from '../../limits.js';
 import type { Call } from '../../shell.js';
 import { summaryLines, timeText } from '../../summary.js';
+import { statusText } from './outcome.js';
 
 const MOST_PROBLEMS_SHOWN = 20;
 
@@ -47,7 +48,7 @@ export async function tellEnd(call: Call<object>, job: Job): Promise<void> {
   if (call.out.json) return;
   const nodes = await jobNodes(call, job.id);
   const why = job.reason === undefined || job.reason === null ? '' : `: ${job.reason}`;
-  call.out.line(`Job ${job.id} ${call.out.status(job.status)}${why}`);
+  call.out.line(`Job ${job.id} ${statusText(call, job)}${why}`);
   for (const line of summaryLines(nodes)) call.out.line(line);
   const problems = nodes.filter((node) => node.status !== 'succeeded');
   if (problems.length === 0) return;

@@ -3,6 +3,8 @@ import type { Job } from '../../api.js';
 import { duration } from '../../duration.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { timeText } from '../../summary.js';
+import { shownId } from './job-id.js';
+import { countsText, outcomeColour } from './outcome.js';
 
 interface ListOptions {
   readonly status?: string;
@@ -16,7 +18,7 @@ interface ListOptions {
 export function addList(push: Command, shell: Shell): void {
   const command = clientCommand(push, {
     usage: 'list',
-    summary: 'jobs, newest first',
+    summary: 'jobs, newest first, with how many nodes ended well',
     examples: [
       'muster push list',
       'muster push list --status running',
@@ -34,9 +36,17 @@ export function addList(push: Command, shell: Shell): void {
     const jobs = await call.client.get<Job[]>(call.client.inOrg('pushy', 'jobs'), filters(call));
     call.out.document(jobs);
     call.out.table(
-      ['Job', 'Status', 'Started', 'Command'],
-      jobs.map((job) => [job.id, job.status, timeText(job.created_at), job.command]),
+      ['Job', 'Status', 'Nodes', 'User', 'Started', 'Command'],
+      jobs.map((job) => [
+        shownId(call, job.id),
+        job.status,
+        countsText(job.counts ?? {}),
+        job.created_by,
+        timeText(job.created_at),
+        job.command,
+      ]),
       1,
+      { colours: jobs.map(outcomeColour), fit: true },
     );
   });
 }

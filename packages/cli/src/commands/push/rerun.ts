@@ -1,10 +1,10 @@
 import { MusterError } from '@muster/wire';
 import type { Command } from 'commander';
-import type { JobNodeStatus } from '../../api.js';
 import { type Call, clientCommand, collect, does, type Shell } from '../../shell.js';
 import { addJobFlags } from './job-flags.js';
 import { jobId, takesJob } from './job-id.js';
 import { type LaunchOptions, launch } from './launch.js';
+import { FAILED, MISSING } from './outcome.js';
 import { type JobOptions, jobRequest } from './request.js';
 import { readJob } from './watching.js';
 
@@ -14,9 +14,6 @@ export interface RerunChoice {
   readonly missing?: boolean;
   readonly status?: readonly string[];
 }
-
-const FAILED: readonly JobNodeStatus[] = ['failed', 'crashed', 'timed_out', 'aborted'];
-const MISSING: readonly JobNodeStatus[] = ['nacked', 'unavailable', 'was_ready'];
 
 export const RERUN_FLAGS = {
   failed: 'nodes that failed, crashed, timed out or were aborted',

@@ -4,6 +4,7 @@ import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { nodeLine, summaryLines, timeText } from '../../summary.js';
 import { jobId, takesJob } from './job-id.js';
 import { jobNode, jobNodes, nodeTable } from './job-nodes.js';
+import { statusText } from './outcome.js';
 import { readJob } from './watching.js';
 
 interface StatusOptions {
@@ -56,7 +57,7 @@ async function wholeJob(call: Call<object>, id: string): Promise<void> {
   const why = job.reason === undefined || job.reason === null ? '' : `  (${printable(job.reason)})`;
   call.out.line(`Job      ${job.id}`);
   call.out.line(`Command  ${printable(job.command)}`);
-  call.out.line(`Status   ${call.out.status(standing)} since ${timeText(job.updated_at)}${why}`);
+  call.out.line(`Status   ${statusText(call, job, standing)} since ${timeText(job.updated_at)}${why}`);
   if (job.created_by !== undefined) {
     call.out.line(`Started  ${timeText(job.created_at)} by ${printable(job.created_by)}`);
   }

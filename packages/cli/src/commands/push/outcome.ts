@@ -1,0 +1,50 @@
+import type { Job, JobNodeStatus } from '../../api.js';
+import type { Colour } from '../../output.js';
+import type { Call } from '../../shell.js';
+
+/** Started, but did not succeed. */
+export const FAILED: readonly JobNodeStatus[] = ['failed', 'crashed', 'timed_out', 'aborted'];
+/** Never started. */
+export const MISSING: readonly JobNodeStatus[] = ['nacked', 'unavailable', 'was_ready'];
+
+type Counts = NonNullable<Job['counts']>;
+
+/** In one cell: `0 ok, 6 failed`. What there is none of is left out, but for what went well. */
+export function countsText(counts: Counts): string {
+  const { waiting, running, ok, failed, missing } = sums(counts);
+  const unfinished = waiting + running > 0;
+  const parts = [
+    ...(waiting > 0 ? [`${waiting} waiting`] : []),
+    ...(running > 0 ? [`${running} running`] : []),
+    ...(ok > 0 || !unfinished ? [`${ok} ok`] : []),
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(missing > 0 ? [`${missing} missing`] : []),
+  ];
+  return parts.join(', ');
+}
+
+/** *Complete* says nothing about success: how its nodes ended does. Other statuses speak for themselves. */
+export function outcomeColour(job: Pick<Job, 'status' | 'counts'>): Colour | undefined {
+  if (job.status !== 'complete' || job.counts === undefined) return undefined;
+  const { ok, failed, missing } = sums(job.counts);
+  if (failed > 0) return 'red';
+  return missing > 0 || ok === 0 ? 'yellow' : 'green';
+}
+
+/** The status of a job in the colour of its outcome. */
+export function statusText(call: Call<object>, job: Job, text: string = job.status): string {
+  const colour = outcomeColour(job);
+  return colour === undefined ? call.out.status(text) : call.out.paint(text, colour);
+}
+
+function sums(counts: Counts) {
+  const sum = (statuses: readonly JobNodeStatus[]) =>
+    statuses.reduce((total, status) => total + (counts[status] ?? 0), 0);
+  return {
+    waiting: sum(['new', 'ready']),
+    running: sum(['running']),
+    ok: sum(['succeeded']),
+    failed: sum(FAILED),
+    missing: sum(MISSING),
+  };
+}

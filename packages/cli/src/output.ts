@@ -1,3 +1,4 @@
+import { printableLines } from './printable.js';
 import { type Cell, tableLines } from './table.js';
 import type { World } from './world.js';
 
@@ -104,6 +105,17 @@ export class Output {
 
   paint(text: string, colour: Colour): string {
     return this.#colour ? `\u001b[${CODES[colour]}m${text}\u001b[0m` : text;
+  }
+
+  /**
+   * For what a remote command wrote: to a terminal, which would obey its control characters, they are shown
+   * (`printable`); anywhere else every byte arrives as it is.
+   */
+  foreign(to: 'stdout' | 'stderr' = 'stdout'): (data: Uint8Array) => Promise<void> {
+    if (this.#world[to].isTTY !== true) return (data) => this.raw(data, to);
+    // A character may come in two pieces.
+    const decoder = new TextDecoder();
+    return (data) => this.raw(Buffer.from(printableLines(decoder.decode(data, { stream: true }))), to);
   }
 
   /** Bytes as they are, never running ahead of a slow reader. */

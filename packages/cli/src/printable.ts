@@ -18,6 +18,11 @@ export function shortened(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, Math.max(0, most - 1)).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
+/** The same for text of several lines, which stay lines. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n');
+}
+
 function escapeOf(character: string, code: number): string {
   if (character === '\n') return '\\n';
   if (character === '\t') return ' ';

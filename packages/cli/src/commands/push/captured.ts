@@ -1,5 +1,5 @@
 import type { Job } from '../../api.js';
-import { printable } from '../../printable.js';
+import { printable, printableLines } from '../../printable.js';
 import type { Call } from '../../shell.js';
 import { readOutput, type StreamName } from './output-stream.js';
 
@@ -39,7 +39,7 @@ export async function showCaptured(call: Call<object>, job: Job): Promise<void> 
       if (output === null || output.text === '') continue;
       call.out.line();
       call.out.line(call.out.paint(`==> ${printable(node)}${stream === 'stderr' ? ' (stderr)' : ''} <==`, 'bold'));
-      for (const line of output.text.trimEnd().split('\n')) call.out.line(printable(line));
+      call.out.line(printableLines(output.text.trimEnd()));
       if (output.cut) call.out.line(`… cut; all of it: muster push output ${job.id} --node ${node}`);
     }
   }

@@ -15,7 +15,8 @@ interface OutputOptions {
 export function addOutput(push: Command, shell: Shell): void {
   const command = clientCommand(push, {
     usage: 'output <job>',
-    summary: 'what the command wrote, byte for byte; stderr goes to stderr',
+    summary:
+      'what the command wrote; stderr goes to stderr. Byte for byte, but a terminal gets control characters as \\xNN',
     examples: [
       'muster push output JOB',
       'muster push output JOB --node web1 --follow',
@@ -45,7 +46,7 @@ async function oneNode(call: Call<OutputOptions>, id: string, node: string): Pro
     streams(call).map(async (stream) => {
       // A single stream asked for by name goes where it can be redirected.
       const to = call.options.stream === undefined ? stream : 'stdout';
-      const info = await readOutput(call, id, node, stream, { follow, onData: (data) => call.out.raw(data, to) });
+      const info = await readOutput(call, id, node, stream, { follow, onData: call.out.foreign(to) });
       tellDropped(call, node, stream, info);
       return info;
     }),
@@ -61,12 +62,13 @@ async function allNodes(call: Call<OutputOptions>, id: string): Promise<number> 
   for (const { node_name: node } of await jobNodes(call, id)) {
     for (const stream of streams(call)) {
       let headed = false;
+      const write = call.out.foreign();
       const info = await readOutput(call, id, node, stream, {
         follow: call.options.follow === true,
         onData: async (data) => {
           if (!headed) call.out.line(`==> ${printable(node)} ${stream} <==`);
           headed = true;
-          await call.out.raw(data);
+          await write(data);
         },
       });
       any ||= info !== null;

@@ -42,3 +42,6 @@ export const STOPPING_LOOK_MS = 500;
 
 /** How long an abort waits for them; an agent kills for good after its `grace`. */
 export const STOPPING_PATIENCE_MS = 5 * 60_000;
+
+/** Streams of output that one command follows at once; a server lets one principal follow 500. */
+export const MOST_FOLLOWED = 200;

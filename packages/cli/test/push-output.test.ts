@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
+import { MOST_FOLLOWED } from '../src/limits.js';
 import { run } from '../src/run.js';
 import { type Answer, type ApiServer, apiServer, json } from './support/api-server.js';
 import { testWorld } from './support/world.js';
@@ -81,4 +82,69 @@ test('a character that comes in two pieces is one', async () => {
   rest?.end(second);
   expect(await code).toBe(0);
   expect(world.out()).toBe('é\n');
+});
+
+test('--follow shows lines of all nodes as they come, each with its node in front', async () => {
+  const open = new Map<string, ServerResponse>();
+  const held =
+    (name: string): Answer =>
+    (_, response) => {
+      response.flushHeaders();
+      open.set(name, response);
+    };
+  const streams = { 'web1/stdout': held('web1'), 'web2/stdout': held('web2'), 'web2/stderr': held('web2 err') };
+  const { world, code } = await output(streams, ['web1', 'web2'], ['--follow'], { terminal: false });
+  const shows = (text: string) => expect.poll(world.out).toBe(text);
+  await expect.poll(() => open.size).toBe(3);
+  open.get('web2')?.write('two\nha');
+  await shows('web2: two\n');
+  open.get('web1')?.write('one\u001b[2J\n\n');
+  await shows('web2: two\nweb1: one\u001b[2J\nweb1: \n');
+  open.get('web2 err')?.end('bad\n');
+  open.get('web2')?.end('lf');
+  await shows('web2: two\nweb1: one\u001b[2J\nweb1: \nweb2: half\n');
+  open.get('web1')?.end();
+  expect(await code, world.err()).toBe(0);
+  expect(world.err()).toBe('web2: bad\n');
+  expect(server?.received.filter(({ query }) => query.get('follow') === 'true')).toHaveLength(4);
+});
+
+test('so many streams are followed at once, and the others when these end', async () => {
+  const nodes = Array.from({ length: MOST_FOLLOWED + 1 }, (_, index) => `n${index}`);
+  const open: ServerResponse[] = [];
+  const held: Answer = (_, response) => {
+    response.flushHeaders();
+    open.push(response);
+  };
+  const streams = Object.fromEntries(nodes.map((node) => [`${node}/stdout`, held]));
+  const { world, code } = await output(streams, nodes, ['--follow', '--stream', 'stdout'], { terminal: false });
+  await expect.poll(() => open.length).toBe(MOST_FOLLOWED);
+  expect(world.err()).toContain(`${MOST_FOLLOWED} of ${MOST_FOLLOWED + 1} streams`);
+  open[0]?.end('x\n');
+  await expect.poll(() => open.length).toBe(MOST_FOLLOWED + 1);
+  for (const response of open.slice(1)) response.end();
+  expect(await code).toBe(0);
+  expect(world.out()).toMatch(/^n\d+: x\n$/);
+});
+
+test('when one stream fails the others are left', async () => {
+  let left = false;
+  const held: Answer = (_, response) => {
+    response.flushHeaders();
+    response.on('close', () => {
+      left = true;
+    });
+  };
+  const streams = { 'web1/stdout': held, 'web2/stdout': json({ error: 'no' }, 403) };
+  const { code } = await output(streams, ['web1', 'web2'], ['--follow', '--stream', 'stdout'], { terminal: false });
+  expect(await code).not.toBe(0);
+  await expect.poll(() => left).toBe(true);
+});
+
+test('a line without an end comes in pieces', async () => {
+  const { world, code } = await output({ 'web1/stdout': bytes('x'.repeat(65_536), 'yz') }, ['web1'], ['--follow'], {
+    terminal: false,
+  });
+  expect(await code).toBe(0);
+  expect(world.out()).toBe(`web1: ${'x'.repeat(65_536)}\nweb1: yz\n`);
 });

@@ -20,13 +20,18 @@ export async function readOutput(
   id: string,
   node: string,
   stream: StreamName,
-  options: { readonly follow: boolean; readonly onData: (data: Uint8Array) => Promise<void> | void },
+  options: {
+    readonly follow: boolean;
+    readonly onData: (data: Uint8Array) => Promise<void> | void;
+    readonly signal?: AbortSignal;
+  },
 ): Promise<OutputInfo | null> {
   const path = call.client.inOrg('pushy', 'jobs', id, 'output', node, stream);
   try {
     const response = await call.client.send('GET', path, {
       accept: 'application/octet-stream',
       endless: true,
+      ...(options.signal !== undefined && { signal: options.signal }),
       ...(options.follow ? { query: { follow: true } } : {}),
     });
     for await (const chunk of response.body ?? []) await options.onData(chunk);

@@ -2,6 +2,7 @@ import { EXIT, MusterError } from '@muster/wire';
 import { type Command, Option } from 'commander';
 import { printable } from '../../printable.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
+import { type FollowedStream, followNodes } from './follow-nodes.js';
 import { jobId, takesJob } from './job-id.js';
 import { jobNode, jobNodes } from './job-nodes.js';
 import { type OutputInfo, readOutput, type StreamName } from './output-stream.js';
@@ -19,6 +20,7 @@ export function addOutput(push: Command, shell: Shell): void {
       'what the command wrote; stderr goes to stderr. Byte for byte, but a terminal gets control characters as \\xNN',
     examples: [
       'muster push output JOB',
+      'muster push output JOB --follow',
       'muster push output JOB --node web1 --follow',
       'muster push output JOB --node web1 --stream stdout > web1.tar',
     ],
@@ -27,7 +29,7 @@ export function addOutput(push: Command, shell: Shell): void {
   command
     .option('--node <name>', 'of this node; of all nodes when absent')
     .addOption(new Option('--stream <stream>', 'only this one').choices(['stdout', 'stderr']))
-    .option('--follow', 'go on until the command has ended');
+    .option('--follow', 'go on until the command has ended; of all nodes, lines as they come with their node in front');
   does<OutputOptions>(command, shell, async (call) => {
     const id = await jobId(call, call.args[0] ?? '');
     if (call.out.json) return allAsJson(call, id);
@@ -59,24 +61,34 @@ async function oneNode(call: Call<OutputOptions>, id: string, node: string): Pro
 
 async function allNodes(call: Call<OutputOptions>, id: string): Promise<number> {
   let any = false;
-  for (const { node_name: node } of await jobNodes(call, id)) {
-    for (const stream of streams(call)) {
-      let headed = false;
-      const write = call.out.foreign();
-      const info = await readOutput(call, id, node, stream, {
-        follow: call.options.follow === true,
-        onData: async (data) => {
-          if (!headed) call.out.line(`==> ${printable(node)} ${stream} <==`);
-          headed = true;
-          await write(data);
-        },
-      });
-      any ||= info !== null;
-      tellDropped(call, node, stream, info);
-    }
-  }
+  const nodes = (await jobNodes(call, id)).map(({ node_name }) => node_name);
+  const all = nodes.flatMap((node) => streams(call).map((stream) => ({ node, stream })));
+  const ended = ({ node, stream }: FollowedStream, info: OutputInfo | null): void => {
+    any ||= info !== null;
+    tellDropped(call, node, stream, info);
+  };
+  if (call.options.follow === true) await followNodes(call, id, all, ended);
+  else for (const each of all) ended(each, await oneAfterAnother(call, id, each));
   if (!any) call.out.note('no output is stored for this job; it is kept with `push start --capture`');
   return EXIT.ok;
+}
+
+/** What there is of one stream, below a heading. */
+function oneAfterAnother(
+  call: Call<OutputOptions>,
+  id: string,
+  { node, stream }: FollowedStream,
+): Promise<OutputInfo | null> {
+  let headed = false;
+  const write = call.out.foreign();
+  return readOutput(call, id, node, stream, {
+    follow: false,
+    onData: async (data) => {
+      if (!headed) call.out.line(`==> ${printable(node)} ${stream} <==`);
+      headed = true;
+      await write(data);
+    },
+  });
 }
 
 /** One JSON line per node and stream; bytes that are not UTF-8 as base64. */

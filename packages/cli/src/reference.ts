@@ -34,7 +34,13 @@ export async function commandReference(): Promise<string> {
 function groupSection(command: Command): string {
   const children = visible(command);
   const own = children.length === 0 ? entry(command, '##') : `## ${pathOfCommand(command)}\n\n${sentence(command)}\n`;
-  return [own, ...children.map((child) => entry(child, '###'))].join('\n');
+  return [own, ...children.flatMap(leaves).map((leaf) => entry(leaf, '###'))].join('\n');
+}
+
+/** What can be run below a command: a group in a group, as `event durable`, does nothing by itself. */
+function leaves(command: Command): Command[] {
+  const children = visible(command);
+  return children.length === 0 ? [command] : children.flatMap(leaves);
 }
 
 function entry(command: Command, heading: string): string {

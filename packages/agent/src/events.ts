@@ -70,7 +70,11 @@ export async function startLocalEvents(
   function watch(): void {
     void relay.failed.then((error) => {
       if (stopped) return;
-      logger.error({ err: error }, 'no events for programs on this node; trying again in a while');
+      // Its message says all; a stack would only tell where it was noticed.
+      logger.error(
+        { code: error.code, reason: error.message },
+        'no events for programs on this node; trying again in a while',
+      );
       pause = clock.after(RETRY_LONGEST_MS * (0.5 + random() / 2), () => {
         relay = start();
         watch();

@@ -24,14 +24,14 @@ let dir: string;
 let socket: string;
 let local: LocalEvents | null = null;
 let known = true;
-const errors: string[] = [];
+const errors: object[] = [];
 const clients: Client[] = [];
 
 const logger = {
   debug() {},
   info() {},
   warn() {},
-  error: (...[, message]: [object, string?]) => void errors.push(message ?? ''),
+  error: (...[details]: [object, string?]) => void errors.push(details),
 };
 /** The pause after a refusal, with `random` as below, is over at once. */
 const hasty: Clock = { ...systemClock, after: (ms, run) => systemClock.after(ms === 45_000 ? 1 : ms, run) };
@@ -141,6 +141,14 @@ describe('the socket for programs on a node', () => {
     expect(listens()).toBe(false);
     known = true;
     await (await program()).publish({ type: 'temp.high' });
+  });
+
+  test('is refused in a line that says why, without a stack', async () => {
+    known = false;
+    await start({ socket, upstream: upstream() });
+    await root.until(() => errors.length > 0);
+    const reason = expect.stringMatching(/^upstream stomp:.+ does not take this relay: ./);
+    expect(errors[0]).toEqual({ code: 'upstream_refused', reason });
   });
 
   test('is gone when the agent stops', async () => {

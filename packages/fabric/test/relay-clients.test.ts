@@ -264,6 +264,35 @@ describe('clients that do not read', () => {
   });
 });
 
+test.each(['drop-newest', 'drop-oldest'])(
+  'R-10: one that wants %s and reads nothing during an outage is told that nobody knows how many are missing',
+  async (slow) => {
+    const { parent, relay } = await small({ outletBytes: 64 * 1024 });
+    const client = await relay.client();
+    await client.subscribe('1', '', [['slow', slow]]);
+    client.socket.pause();
+    const flood = async () => {
+      const until = relay.status().totals.events_dropped + 100;
+      while (relay.status().totals.events_dropped < until) {
+        parent.publish('a', [], 'x'.repeat(4000));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    await flood();
+    await parent.die();
+    await relay.until(({ upstream }) => upstream.state === 'degraded');
+    await parent.listen();
+    await relay.until(({ upstream }) => upstream.state === 'serving');
+    // So that even the newest that are kept are from after the outage.
+    await flood();
+    client.socket.resume();
+    await client.until(() => client.frames.some((message) => header(message, 'type') === 'fabric.dropped'));
+    const [marker] = client.frames.filter((message) => header(message, 'type') === 'fabric.dropped');
+    expect(marker?.headers.slice(-1)).toEqual([['reason', 'a relay had lost its upstream']]);
+    expect(marker?.headers.map(([name]) => name)).not.toContain('dropped');
+  },
+);
+
 describe('anonymous', () => {
   test('whoever connects may publish and follow everything, and nobody is named to upstream', async () => {
     const { parent, relay } = await small({ anonymous: true, login: 'guest' });

@@ -176,9 +176,63 @@ describe('upstream is lost', () => {
     await parent.listen();
     await inState(relay, 'serving');
     parent.publish('kept.2');
-    const messages = await client.messages(2);
-    expect(typesOf(messages)).toEqual(['kept.2', 'kept.2']);
+    const messages = await client.messages(4);
+    expect(typesOf(messages)).toEqual(['fabric.dropped', 'fabric.dropped', 'kept.2', 'kept.2']);
     expect(relay.status()).toMatchObject({ clients: 1, drops: { count: 0 } });
+  });
+
+  test.each([[], [['slow', 'drop-oldest']], [['slow', 'drop-newest']]] as Headers[])(
+    'R-10: once upstream is back every subscription is told that events may be missing, and how many nobody knows: %j',
+    async (...slow) => {
+      const { parent, relay } = await small();
+      const client = await relay.client();
+      await client.subscribe('1', "type = 'b'", slow);
+      await parent.die();
+      await inState(relay, 'degraded');
+      await client.barrier();
+      expect(client.frames).toEqual([]);
+      await parent.listen();
+      await inState(relay, 'serving');
+      parent.publish('b');
+      const [marker] = await client.messages(2);
+      expect(marker?.headers).toEqual([
+        ['subscription', '1'],
+        ['destination', '/topic/events'],
+        ['message-id', 'dropped-1-1'],
+        ['type', 'fabric.dropped'],
+        ['reason', 'a relay had lost its upstream'],
+      ]);
+    },
+  );
+
+  test('R-10: clients of relays further down are told, too, and nobody takes it for an event', async () => {
+    const { parent, relay: upper } = await small();
+    const middle = relayBelow(await upper.url());
+    const lowest = relayBelow(await middle.url());
+    const [everything, some] = [await lowest.client(), await lowest.client()];
+    await everything.subscribe('1');
+    await some.subscribe('2', "type = 'b'");
+    await parent.die();
+    await inState(upper, 'degraded');
+    await parent.listen();
+    await inState(upper, 'serving');
+    parent.publish('b');
+    for (const client of [everything, some]) {
+      expect(typesOf(await client.messages(2))).toEqual(['fabric.dropped', 'b']);
+    }
+    expect(everything.frames).toEqual([]);
+    expect(lowest.status().upstream.connects).toBe(1);
+  });
+
+  test('R-10: a marker that a publisher makes up is an event like any other', async () => {
+    const { parent, relay } = await small();
+    const [client, other] = [await relay.client(), await relay.client()];
+    await client.subscribe('1', "type = 'fabric.dropped'");
+    await other.subscribe('2', "type = 'b'");
+    parent.publish('fabric.dropped', [['message-id', 'dropped-1-1']]);
+    parent.publish('b');
+    expect(typesOf(await client.messages(1))).toEqual(['fabric.dropped']);
+    expect(typesOf(await other.messages(1))).toEqual(['b']);
   });
 
   test('R-10: in between no new clients are taken, as nobody can say who they are', async () => {

@@ -64,8 +64,8 @@ export class EventMessage {
   }
 
   /**
-   * Not an event but a note from the server that some are missing here: as many as `get('dropped')` says. Nobody can
-   * publish such a one: every event has a source.
+   * Not an event but a note from the server that some are missing here: as many as `get('dropped')` says, or, where it
+   * says nothing, nobody knows how many, perhaps none. Nobody can publish such a one: every event has a source.
    */
   get isMarker(): boolean {
     return this.type === 'fabric.dropped' && this.source === '';

@@ -7,7 +7,7 @@ import type { RelayLog } from './logging.js';
 import { readRevoked } from './login-answers.js';
 import { LOGIN_ANSWERS, type Logins } from './logins.js';
 import type { PassedUp } from './passed-up.js';
-import { positionOf } from './position.js';
+import { isMarker, positionOf } from './position.js';
 import type { Renewal } from './renewal.js';
 import type { UpstreamHandlers } from './upstream.js';
 
@@ -34,8 +34,11 @@ export class Downward implements Omit<UpstreamHandlers, 'ready' | 'ended'> {
 
   /** B-4: compared with all subscriptions of all clients. */
   event(bytes: Uint8Array, start: number, end: number, raw: RawFrame | null): void {
+    const position = positionOf(bytes, start);
+    // Upstream itself was cut off from the root.
+    if (position === null && isMarker(bytes, start)) return this.#ports.sessions.gap();
     this.#counted += 1;
-    this.#ports.hub.deliverTail(bytes, start, end, positionOf(bytes, start) ?? this.#counted, raw);
+    this.#ports.hub.deliverTail(bytes, start, end, position ?? this.#counted, raw);
   }
 
   message(subscription: string, raw: RawFrame): void {

@@ -48,6 +48,8 @@ export type RelayEffect =
   | { readonly type: 'close_listeners' }
   /** What clients publish and ask for goes up this connection; what they asked for before is registered again. */
   | { readonly type: 'use_upstream' }
+  /** Clients stayed through an outage: they learn that events may be missing, as nothing is sent afterwards. */
+  | { readonly type: 'tell_gap' }
   | { readonly type: 'cut_clients'; readonly cause: CutCause; readonly reason: string }
   | { readonly type: 'fail'; readonly cause: FailCause; readonly reason: string };
 
@@ -66,6 +68,7 @@ const endPause: RelayEffect = { type: 'end_pause' };
 const listen: RelayEffect = { type: 'listen' };
 const closeListeners: RelayEffect = { type: 'close_listeners' };
 const useUpstream: RelayEffect = { type: 'use_upstream' };
+const tellGap: RelayEffect = { type: 'tell_gap' };
 const cutClients = (cause: CutCause, reason: string): RelayEffect => ({ type: 'cut_clients', cause, reason });
 const fail = (cause: FailCause, reason: string): RelayEffect => ({ type: 'fail', cause, reason });
 
@@ -115,8 +118,8 @@ export function step(state: RelayState, event: RelayEvent): RelayStep {
 
     case 'degraded':
       switch (event.type) {
-        case 'ready': // registered again
-          return state.probe === 'attempt' ? to(SERVING, useUpstream, listen) : stay;
+        case 'ready': // registered again; R-10: what was published meanwhile is lost
+          return state.probe === 'attempt' ? to(SERVING, useUpstream, tellGap, listen) : stay;
         case 'unreachable': // goes on, with its clients
         case 'refused':
           return state.probe === 'attempt' ? to(degraded('pause'), pause) : stay;

@@ -2,6 +2,7 @@ import { EVENTS_DESTINATION } from '../root/stamp.js';
 import { bytesOf } from '../stomp/bytes.js';
 
 const BEFORE = bytesOf(`destination:${EVENTS_DESTINATION}\nmessage-id:`);
+const MARKER = bytesOf(`destination:${EVENTS_DESTINATION}\nmessage-id:dropped-`);
 const LF = 10;
 const ZERO = 48;
 /** Digits of the greatest safe integer. */
@@ -12,7 +13,7 @@ const MOST_DIGITS = 16;
  * anything. Null for those of other brokers.
  */
 export function positionOf(bytes: Uint8Array, start: number): number | null {
-  for (let index = 0; index < BEFORE.length; index++) if (bytes[start + index] !== BEFORE[index]) return null;
+  if (!startsWith(bytes, start, BEFORE)) return null;
   let position = 0;
   const first = start + BEFORE.length;
   for (let at = first; at < first + MOST_DIGITS; at++) {
@@ -23,4 +24,14 @@ export function positionOf(bytes: Uint8Array, start: number): number | null {
     position = position * 10 + digit;
   }
   return null;
+}
+
+/** Whether it is no event but a note that some may be missing. The broker makes the `message-id`, so nobody can publish one. */
+export function isMarker(bytes: Uint8Array, start: number): boolean {
+  return startsWith(bytes, start, MARKER);
+}
+
+function startsWith(bytes: Uint8Array, start: number, expected: Uint8Array): boolean {
+  for (let index = 0; index < expected.length; index++) if (bytes[start + index] !== expected[index]) return false;
+  return true;
 }

@@ -127,7 +127,7 @@ class RunningRelay implements Relay {
 
   #run(effect: RelayEffect): void {
     const { clock, random } = this.#around;
-    const { listeners, passedUp, renewal, upward } = this.#parts;
+    const { listeners, passedUp, renewal, sessions, upward } = this.#parts;
     switch (effect.type) {
       case 'connect':
         this.#upstream = this.#connect();
@@ -148,6 +148,8 @@ class RunningRelay implements Relay {
         // Before what they have subscribed to goes on.
         renewal?.start();
         return passedUp.use(this.#upstream);
+      case 'tell_gap':
+        return sessions.gap();
       case 'listen':
         return listeners.open();
       case 'close_listeners':

@@ -17,13 +17,15 @@ export class Lane implements Waiting {
   readonly #outlet: Outlet;
   readonly #metrics: FabricMetrics;
   readonly #marker: (dropped: number) => OutFrame;
+  /** Markers of which nobody knows how many are missing there. */
+  readonly #unknown = new WeakSet<OutFrame>();
   #frames: OutFrame[] = [];
   #first = 0;
-  /** Dropped before the first frame, and after the last. */
+  /** Dropped before the first frame, and after the last; infinite when nobody knows how many. */
   #before = 0;
   #after = 0;
 
-  /** @param marker The MESSAGE that says how many events are missing. */
+  /** @param marker The MESSAGE that says how many events are missing; infinite: nobody knows. */
   constructor(policy: SlowPolicy, outlet: Outlet, metrics: FabricMetrics, marker: (dropped: number) => OutFrame) {
     this.#policy = policy;
     this.#outlet = outlet;
@@ -46,11 +48,25 @@ export class Lane implements Waiting {
         return;
       }
       this.#before += 1;
-      if (this.#shift() === undefined) return;
+      const oldest = this.#shift();
+      if (oldest === undefined) return;
+      if (this.#unknown.has(oldest)) this.#before = Number.POSITIVE_INFINITY;
     }
-    if (this.#after > 0) this.#push(this.#marker(this.#after));
+    if (this.#after > 0) {
+      const marker = this.#push(this.#marker(this.#after));
+      if (this.#after === Number.POSITIVE_INFINITY) this.#unknown.add(marker);
+    }
     this.#after = 0;
     this.#push(frame);
+  }
+
+  /** Events may be missing here, and not because the client is slow. */
+  gap(): void {
+    if (this.#empty) {
+      if (this.#outlet.ready) return this.#outlet.add(this.#marker(Number.POSITIVE_INFINITY));
+      this.#outlet.wait(this);
+    }
+    this.#after = Number.POSITIVE_INFINITY;
   }
 
   pump(): void {
@@ -87,10 +103,12 @@ export class Lane implements Waiting {
   }
 
   /** In memory of its own: nobody knows for how long. */
-  #push(frame: OutFrame): void {
+  #push(frame: OutFrame): OutFrame {
     const bytes = copyOf(frame.bytes, frame.start, frame.end);
-    this.#frames.push(single(bytes));
+    const kept = single(bytes);
+    this.#frames.push(kept);
     this.#outlet.held(bytes.length);
+    return kept;
   }
 
   #shift(): OutFrame | undefined {

@@ -136,6 +136,11 @@ export class Session implements ChannelHandlers {
     if (this.access.relay) this.#open?.logins.renew();
   }
 
+  /** Tells its subscriptions that events may be missing here. */
+  gap(): void {
+    this.#open?.subscribing.gap();
+  }
+
   data(bytes: Uint8Array): void {
     this.#context.metrics.bytesIn += bytes.length;
     if (!this.#context.mayRead(this)) return;

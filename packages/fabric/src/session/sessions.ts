@@ -82,6 +82,11 @@ export class Sessions {
     }
   }
 
+  /** Tells everybody that events may be missing here, because they did not reach this process; relays tell their clients. */
+  gap(): void {
+    for (const session of this.#open) session.gap();
+  }
+
   /** Stops watching the clock; the sessions are not touched. */
   stop(): void {
     this.#stalls.stop();

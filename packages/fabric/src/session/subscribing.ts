@@ -124,6 +124,11 @@ export class Subscribing {
     subscription.end(false, null);
   }
 
+  /** Tells all that live on what comes that some of it may not have come. */
+  gap(): void {
+    for (const subscription of this.#subscriptions.values()) subscription.gap();
+  }
+
   /** ACK and NACK. */
   acknowledge(frame: Frame): void {
     const { transactions } = this.#ports;

@@ -13,6 +13,8 @@ import type { Outlet, Waiting } from './outlet.js';
 import type { AckMode, Replay, Subscriber } from './ports.js';
 import type { Prefix, Prefixes } from './prefix.js';
 
+/** Why events may be missing below a relay that is back (R-10). */
+const LOST_UPSTREAM = 'a relay had lost its upstream';
 const REDELIVERED = bytesOf('redelivered:true\n');
 
 /** Of the session that a subscription belongs to. */
@@ -59,7 +61,9 @@ export class Subscription implements Receiver, Subscriber, Waiting {
       slow === 'disconnect'
         ? null
         : new Lane(slow, ports.outlet, ports.metrics, (dropped) =>
-            this.#marker(dropped, 'the client reads too slowly'),
+            dropped === Number.POSITIVE_INFINITY
+              ? this.#marker(null, LOST_UPSTREAM)
+              : this.#marker(dropped, 'the client reads too slowly'),
           );
   }
 
@@ -111,6 +115,13 @@ export class Subscription implements Receiver, Subscriber, Waiting {
     this.#ports.outlet.add(this.#marker(count, reason));
   }
 
+  /** R-10: of an outage above nothing comes afterwards, but what is replayed, which goes on where it was. */
+  gap(): void {
+    if (this.#replay !== null) return;
+    if (this.#lane === null) this.#ports.outlet.add(this.#marker(null, LOST_UPSTREAM));
+    else this.#lane.gap();
+  }
+
   receipt(id: string): void {
     const narrowed = id === this.narrowedReceipt;
     if (narrowed) this.narrowedReceipt = null;
@@ -147,7 +158,8 @@ export class Subscription implements Receiver, Subscriber, Waiting {
     return again ? concat([head, REDELIVERED]) : head;
   }
 
-  #marker(dropped: number, reason: string): OutFrame {
+  /** @param dropped Null: nobody knows how many, perhaps none. */
+  #marker(dropped: number | null, reason: string): OutFrame {
     const { version } = this.#ports;
     this.#markers += 1;
     const made = frame('MESSAGE', [
@@ -155,7 +167,7 @@ export class Subscription implements Receiver, Subscriber, Waiting {
       ['destination', EVENTS_DESTINATION],
       ['message-id', `dropped-${this.number}-${this.#markers}`],
       ['type', 'fabric.dropped'],
-      ['dropped', String(dropped)],
+      ...(dropped === null ? [] : [['dropped', String(dropped)] as const]),
       ['reason', reason],
     ]);
     return single(encodeFrame(made, version));

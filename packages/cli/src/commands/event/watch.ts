@@ -97,8 +97,9 @@ function refused({ out }: Call<object>, { id, type, source }: EventMessage): voi
 }
 
 function dropped({ out }: Call<object>, marker: EventMessage): void {
-  const count = marker.get('dropped') ?? 'some';
-  out.note(`${count} events are missing here: ${marker.get('reason') ?? 'they were not read fast enough'}`);
+  const count = marker.get('dropped');
+  const missing = count === undefined ? 'events may be missing here' : `${count} events are missing here`;
+  out.note(`${missing}: ${marker.get('reason') ?? 'they were not read fast enough'}`);
 }
 
 function countOf(text: string | undefined): number {

@@ -100,12 +100,13 @@ function routeNotFound(request: FastifyRequest): MusterError {
 
 type ErrorParameters = [Parameters<typeof sendError>[1], Parameters<typeof sendError>[2]];
 
-const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** Seconds. Few, as there is a series of each for every route. */
+const BUCKETS = [0.01, 0.05, 0.25, 1, 5];
 
 function observeDurations(app: App, metrics: Metrics): void {
   const durations = metrics.histogram(
     'muster_http_request_duration_seconds',
-    'Requests by route and status; event streams until they end',
+    'Requests by route and class of status (2xx); event streams until they end',
     BUCKETS,
     ['method', 'route', 'status'],
   );
@@ -115,7 +116,8 @@ function observeDurations(app: App, metrics: Metrics): void {
   app.addHook('onResponse', async (request, reply) => {
     const { method } = request;
     const route = request.routeOptions.url ?? 'none';
-    durations.observe({ method, route, status: reply.statusCode }, reply.elapsedTime / 1000);
+    const status = `${Math.floor(reply.statusCode / 100)}xx`;
+    durations.observe({ method, route, status }, reply.elapsedTime / 1000);
     request.log.debug({ method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');
   });
 }

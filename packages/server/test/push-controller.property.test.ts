@@ -136,6 +136,7 @@ class World implements Pick<Store, 'commit' | 'persist'> {
       },
       nodes: registry,
       feed: { ended: () => undefined },
+      counts: { jobEnded: () => undefined, jobNodeEnded: () => undefined },
       config,
       incarnation: 'server',
     });

@@ -47,6 +47,7 @@ function push({ registry }: Pick<Nodes, 'registry'>, store: Store, recorder: Rec
     nodes: registry,
     recorder,
     feed: { ended: () => undefined },
+    counts: { jobEnded: () => undefined, jobNodeEnded: () => undefined },
     config: nodesConfig(),
     incarnation: 'server-1',
   });

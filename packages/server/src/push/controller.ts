@@ -73,6 +73,7 @@ class Controller implements PushControllerService {
       this.#jobs.delete(job.id);
       throw error;
     }
+    for (const status of first.endedNodes) this.#deps.counts.jobNodeEnded(status);
     if (!this.#jobs.has(job.id)) return;
 
     void this.#mailbox.turn(job, (turn) => {
@@ -96,6 +97,10 @@ class Controller implements PushControllerService {
 
   isLive(jobId: string): boolean {
     return this.#jobs.has(jobId) || this.#lingering.has(jobId);
+  }
+
+  unfinished(): Iterable<LiveJob> {
+    return this.#jobs.values();
   }
 
   liveJobs(): readonly string[] {

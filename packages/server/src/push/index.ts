@@ -9,7 +9,8 @@ import type { EventStreams } from '../http/sse.js';
 import type { NodeRegistry } from '../nodes/types.js';
 import { createPushController } from './controller.js';
 import { PushFeeds } from './feed.js';
-import type { PushController, PushLog } from './ports.js';
+import { createPushMetrics } from './metrics.js';
+import type { PushController, PushControllerService, PushLog } from './ports.js';
 import { JobRetention } from './retention.js';
 import { jobRoutes, type PushAccess } from './routes.js';
 import { feedRoutes, outputRoutes } from './stream-routes.js';
@@ -49,7 +50,7 @@ export function createPush(deps: PushDeps): Push {
   const { store, recorder, clock, logger, config, nodes, audit, access } = deps;
   const retentionSeconds = config.push.org_feed_history;
   const feeds = new PushFeeds({ read: store.read, recorder, clock, retentionSeconds });
-  const controller = createPushController({
+  const controller: PushControllerService = createPushController({
     store,
     recorder,
     clock,
@@ -57,6 +58,7 @@ export function createPush(deps: PushDeps): Push {
     nodes,
     config,
     feed: feeds,
+    counts: createPushMetrics(deps.metrics, () => controller.unfinished()),
     incarnation: deps.incarnation,
   });
   const deletedJobs = deps.metrics.counter('muster_push_jobs_deleted_total', 'Finished jobs deleted for their age');

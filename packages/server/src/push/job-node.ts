@@ -1,6 +1,12 @@
 import type { AgentState, CommandResult } from '@muster/wire';
 import type { Tally } from './machine.js';
-import type { FinalJobStatus, JobNodeStatus, JobPhase } from './types.js';
+import {
+  FINAL_JOB_NODE_STATUSES,
+  type FinalJobNodeStatus,
+  type FinalJobStatus,
+  type JobNodeStatus,
+  type JobPhase,
+} from './types.js';
 
 /**
  * One node inside one job (Push Jobs §5.3.3-5.3.7, sheet §6.2). Final statuses never change; a node leaves the job
@@ -101,18 +107,9 @@ export interface JobNodeContext {
   readonly repeatable: boolean;
 }
 
-const FINAL: ReadonlySet<JobNodeStatus> = new Set([
-  'succeeded',
-  'failed',
-  'aborted',
-  'crashed',
-  'nacked',
-  'unavailable',
-  'was_ready',
-  'timed_out',
-]);
+const FINAL: ReadonlySet<JobNodeStatus> = new Set(FINAL_JOB_NODE_STATUSES);
 
-export function isFinal(status: JobNodeStatus): boolean {
+export function isFinal(status: JobNodeStatus): status is FinalJobNodeStatus {
   return FINAL.has(status);
 }
 

@@ -4,7 +4,7 @@ import type { PushControllerDeps, StoredOutput } from './ports.js';
 import { JobTimers } from './timers.js';
 import { Turn, type TurnDeps } from './turn.js';
 
-export interface MailboxDeps extends TurnDeps, Pick<PushControllerDeps, 'recorder' | 'logger' | 'feed'> {
+export interface MailboxDeps extends TurnDeps, Pick<PushControllerDeps, 'recorder' | 'logger' | 'feed' | 'counts'> {
   /** The job has reached its end in memory. */
   readonly finished: (job: LiveJob) => void;
   /** A node's end is stored: nothing is added to its output any more. */
@@ -50,16 +50,17 @@ export class Mailbox {
     if (turn.wakeAt !== null) this.timers.armWake(job, turn.wakeAt);
     if (turn.started) this.timers.armNodeTimeout(job);
     if (job.state.phase !== phaseBefore) this.timers.armDeadline(job);
-    if (job.state.phase === 'finished') this.#deps.finished(job);
-    return this.#flush(turn);
+    const finished = job.state.phase === 'finished';
+    if (finished) this.#deps.finished(job);
+    return this.#flush(turn, finished && phaseBefore !== 'finished');
   }
 
   /**
    * Transitions go to the store before any node is handed on, so that the lane's order keeps a node's next owner
    * from being stored before its end in this job. Messages leave when the commit is durable, and readers hear of the events.
    */
-  #flush(turn: Turn): Promise<boolean> {
-    const { recorder, clock, nodes, logger } = this.#deps;
+  #flush(turn: Turn, finished: boolean): Promise<boolean> {
+    const { counts, recorder, clock, nodes, logger } = this.#deps;
     const { job, writes, events } = turn;
     // Also what is only repeated (N12) waits for the decision behind it: an earlier turn may still be on its way.
     const durable =
@@ -68,6 +69,8 @@ export class Mailbox {
     for (const { name, to, reason } of turn.releases) nodes.release(job.org.id, job.id, name, to, reason);
     return durable.then(
       () => {
+        for (const status of turn.endedNodes) counts.jobNodeEnded(status);
+        if (finished) counts.jobEnded(job.state.status, Math.max(0, job.updatedAt - job.createdAt));
         if (!this.#stopped) this.#leave(turn);
         return true;
       },

@@ -4,7 +4,8 @@ import type { Organization } from '../auth/types.js';
 import type { ServerConfig } from '../config/schema.js';
 import type { Recorder } from '../events/recorder.js';
 import type { NodeRegistry } from '../nodes/types.js';
-import type { JobSpec } from './types.js';
+import type { LiveJob } from './live-job.js';
+import type { FinalJobNodeStatus, JobSpec, JobStatus } from './types.js';
 
 /** Names of job events (sheet §7.10). */
 export type PushEventName =
@@ -69,6 +70,12 @@ export interface PushController {
   onOutput(listener: (output: StoredOutput) => void): () => void;
 }
 
+/** What the controller counts for whoever watches the server: called when it is stored. */
+export interface PushCounts {
+  jobEnded(status: JobStatus, durationMs: number): void;
+  jobNodeEnded(status: FinalJobNodeStatus): void;
+}
+
 export interface PushLog {
   info(details: object, message: string): void;
   warn(details: object, message: string): void;
@@ -83,6 +90,7 @@ export interface PushControllerDeps {
   readonly logger: PushLog;
   readonly nodes: NodeRegistry;
   readonly feed: FeedPort;
+  readonly counts: PushCounts;
   readonly config: ServerConfig;
   /** Incarnation of this server process, written into the rows. */
   readonly incarnation: string;
@@ -91,5 +99,7 @@ export interface PushControllerDeps {
 /** The controller with its life cycle; `start` loads unfinished jobs (Push Jobs §5.6) before routes are served. */
 export interface PushControllerService extends PushController {
   load(): Promise<void>;
+  /** Those that this server carries out now. */
+  unfinished(): Iterable<Pick<LiveJob, 'state' | 'tally'>>;
   stop(): Promise<void>;
 }

@@ -10,7 +10,7 @@ import type { OutputKeeper } from './output-keeper.js';
 import type { PushControllerDeps, PushEventName, StoredOutput } from './ports.js';
 import { saveJob, saveJobNode } from './repository.js';
 import { jobNodeRow, jobRow } from './snapshot.js';
-import type { FinalJobStatus } from './types.js';
+import type { FinalJobNodeStatus, FinalJobStatus } from './types.js';
 
 export interface TurnDeps extends Pick<PushControllerDeps, 'clock' | 'nodes' | 'config' | 'incarnation'> {
   readonly outputs: Pick<OutputKeeper, 'totals'>;
@@ -36,6 +36,8 @@ export class Turn {
   readonly releases: Release[] = [];
   readonly events: Recordable[] = [];
   readonly ended: StoredOutput[] = [];
+  /** How nodes ended in this turn, each once. */
+  readonly endedNodes: FinalJobNodeStatus[] = [];
   /** When the start rate allows the next start; null when nobody waits for it. */
   wakeAt: number | null = null;
   /** Some node began to run. */
@@ -91,6 +93,7 @@ export class Turn {
         job.runningSinceMs.set(name, this.#deps.clock.monotonic());
       }
       if (isFinal(node.status)) {
+        if (!isFinal(before.status)) this.endedNodes.push(node.status);
         this.ended.push(
           { jobId: job.id, node: name, stream: 'stdout' },
           { jobId: job.id, node: name, stream: 'stderr' },

@@ -14,7 +14,8 @@ export type JobStatus =
   | 'aborted'
   | 'crashed';
 
-export type FinalJobStatus = 'complete' | 'quorum_failed' | 'timed_out' | 'aborted' | 'crashed';
+export const FINAL_JOB_STATUSES = ['complete', 'quorum_failed', 'timed_out', 'aborted', 'crashed'] as const;
+export type FinalJobStatus = (typeof FINAL_JOB_STATUSES)[number];
 
 /** The machine's states: the statuses, plus `aborting`, which REST shows as the status it came from with `aborting: true`. */
 export type JobPhase = 'new' | 'voting' | 'running' | 'aborting' | 'finished';
@@ -38,6 +39,18 @@ export type JobNodeStatus =
   /** Committed, but never started. */
   | 'was_ready'
   | 'timed_out';
+
+export const FINAL_JOB_NODE_STATUSES = [
+  'succeeded',
+  'failed',
+  'aborted',
+  'crashed',
+  'nacked',
+  'unavailable',
+  'was_ready',
+  'timed_out',
+] as const satisfies readonly JobNodeStatus[];
+export type FinalJobNodeStatus = (typeof FINAL_JOB_NODE_STATUSES)[number];
 
 /** A number of nodes, or a share of them. `percent` is 0 to 100. */
 export type Share = { readonly count: number } | { readonly percent: number };

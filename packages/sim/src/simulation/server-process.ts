@@ -107,6 +107,7 @@ export class ServerProcess {
       logger: log,
       nodes: this.nodes.registry,
       feed: this.#feeds,
+      counts: { jobEnded: () => undefined, jobNodeEnded: () => undefined },
       config,
       incarnation,
     });

@@ -138,7 +138,11 @@ export class Client {
       const answer = async () => {
         await waiting.ready;
         await this.publish({ ...event, token });
-        return waiting.next();
+        for (;;) {
+          const next = await waiting.next();
+          // A note that events may be missing is no completion, which may still come.
+          if (next.value?.isMarker !== true) return next;
+        }
       };
       const { value: message } = await Promise.race([answer(), late]);
       if (message === undefined) throw new MusterError('fabric_closed');

@@ -268,6 +268,25 @@ describe('a command and its completion', () => {
     expect((await waiting).error).toBe(0);
   });
 
+  it('is waited for also when events may be missing', async () => {
+    const client = await world.connected();
+    const waiting = client.request({ type: 'go', token: 't' }, { timeoutMs: 1000 });
+    await world.server.got('SEND', 1);
+    world.server.peer.send('MESSAGE', [
+      ['subscription', '1'],
+      ['destination', '/topic/events'],
+      ['message-id', 'dropped-1-1'],
+      ['type', 'fabric.dropped'],
+      ['reason', 'a relay had lost its upstream'],
+    ]);
+    world.server.peer.event('1', 9, [
+      ['type', 'complete'],
+      ['token', 't'],
+      ['error', '0'],
+    ]);
+    expect((await waiting).error).toBe(0);
+  });
+
   it('is given up after a while, and leaves nothing behind', async () => {
     const client = await world.connected();
     const waiting = client.request({ type: 'go' }, { timeoutMs: 90_000 });

@@ -35,7 +35,7 @@ describe('after an outage of upstream', () => {
     expect(header(await revoked.error(), 'code')).toBe('event_revoked');
     await parent.until(() => renewals(parent).length === 2);
     parent.publish('after');
-    expect(typesOf(await other.messages(1))).toEqual(['after']);
+    expect(typesOf(await other.messages(2))).toEqual(['fabric.dropped', 'after']);
     expect(relay.status().drops.count).toBe(0);
   });
 
@@ -58,7 +58,7 @@ describe('after an outage of upstream', () => {
     await outage(parent, upper, () => parent.logins.delete('default/revoked'));
     expect(header(await revoked.error(), 'code')).toBe('event_revoked');
     parent.publish('after');
-    expect(typesOf(await other.messages(1))).toEqual(['after']);
+    expect(typesOf(await other.messages(2))).toEqual(['fabric.dropped', 'after']);
     expect(lower.status().upstream.connects).toBe(1);
   });
 

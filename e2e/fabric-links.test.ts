@@ -99,6 +99,7 @@ test('20: a loss that nobody tells is noticed by missing heart-beats: on both en
   await events.ready;
   above.restart();
   await relay.reaches('to be connected again', ({ upstream }) => upstream.connects === 2);
+  expect((await events.next()).value?.isMarker).toBe(true);
   await until(
     'the server to have noticed',
     async () => (await metric(tree.cluster.url, 'muster_event_silent_total')) > 0,

@@ -77,7 +77,7 @@ describe('T-1 to T-5: where a relay may stand', () => {
     relayBelow(parent.url, { listen: [`127.0.0.1:${port}`] });
     await leaf.until(({ upstream }) => upstream.state === 'serving');
     parent.publish('a');
-    expect(typesOf(await client.messages(1))).toEqual(['a']);
+    expect(typesOf(await client.messages(2))).toEqual(['fabric.dropped', 'a']);
   });
 });
 

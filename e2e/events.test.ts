@@ -206,7 +206,7 @@ describe('a watch', () => {
 test.each([
   [['no type!'], 2, 'type'],
   [['x', '--attr', 'novalue'], 2, '--attr must be NAME=VALUE'],
-  [['x', '--attr', 'source=me'], 2, 'this name has a meaning of its own'],
+  [['x', '--attr', 'source=me'], 2, 'a name of the protocol'],
   [['x', '--at', 'tomorrow'], 2, '--at must be +10m, or a time'],
   [['x', '--at', '+1m', '--wait'], 2, 'give either --wait or --at'],
   [['x', '--body', '@large.txt'], 2, 'beyond the limit of 4096 bytes'],

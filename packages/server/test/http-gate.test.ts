@@ -34,6 +34,7 @@ describe('the gate', () => {
       'GET /metrics',
       'GET /openapi.json',
       'GET /pushy/_status',
+      'GET /stomp',
       'POST /organizations/{org}/enroll',
     ]);
   });

@@ -1,7 +1,7 @@
-import { createPrivateKey, createPublicKey } from 'node:crypto';
-import { mkdir, rename } from 'node:fs/promises';
+import { createPrivateKey } from 'node:crypto';
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock, generateKeyPair, MusterError, normalizePublicKey } from '@muster/wire';
+import { type Clock, generateKeyPair, MusterError, normalizePublicKey, publicHalf } from '@muster/wire';
 import type { Logger } from 'pino';
 import { organizationUrl, requestConfiguration } from './configuration-request.js';
 import { readIfThere, writeDurably } from './durable.js';
@@ -37,7 +37,6 @@ export async function enrol(enrolment: Enrolment, around: EnrolSurroundings): Pr
   const { dataDir, org, name } = enrolment;
   const { logger } = around;
   const keyFile = ownKeyFile(dataDir);
-  await mkdir(dataDir, { recursive: true, mode: 0o711 });
   const privateKey = await keyIn(keyFile);
   const done = join(dataDir, 'enrolled');
   if ((await readIfThere(done)) !== markOf(enrolment, privateKey)) {
@@ -79,10 +78,6 @@ async function keyIn(file: string): Promise<string> {
 /** Which key has enrolled, for whom: a key that was replaced since, or another name, has not. */
 function markOf({ org, name }: Enrolment, privateKey: string): string {
   return `${org} ${name} ${normalizePublicKey(publicHalf(privateKey)).fingerprint}\n`;
-}
-
-function publicHalf(privateKey: string): string {
-  return createPublicKey(createPrivateKey(privateKey)).export({ type: 'spki', format: 'pem' }).toString();
 }
 
 async function register({ server, org, name, token, ca }: Enrolment, privateKey: string): Promise<void> {

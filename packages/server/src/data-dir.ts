@@ -1,7 +1,6 @@
-import { createPublicKey } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { generateKeyPair, type KeyPair, MusterError } from '@muster/wire';
+import { generateKeyPair, type KeyPair, MusterError, publicHalf } from '@muster/wire';
 import { stringify } from 'yaml';
 
 /** Keys and the CLI's settings: readable by the owner only. */
@@ -18,16 +17,16 @@ function writePrivate(path: string, text: string): void {
 async function keyFile(path: string): Promise<KeyPair> {
   if (existsSync(path)) {
     const privateKey = readFileSync(path, 'utf8');
-    return { privateKey, publicKey: publicHalf(privateKey, path) };
+    return { privateKey, publicKey: publicHalfOf(privateKey, path) };
   }
   const pair = await generateKeyPair();
   writePrivate(path, pair.privateKey);
   return pair;
 }
 
-function publicHalf(privateKey: string, path: string): string {
+function publicHalfOf(privateKey: string, path: string): string {
   try {
-    return createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString();
+    return publicHalf(privateKey);
   } catch (cause) {
     const reason = `${path} is not a private key; restore it, or move it away and a new one is made`;
     throw new MusterError('invalid_configuration', { reason }, { cause });

@@ -1,4 +1,10 @@
-import { createHash, createPublicKey, generateKeyPair as generate, type KeyObject } from 'node:crypto';
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPair as generate,
+  type KeyObject,
+} from 'node:crypto';
 import { promisify } from 'node:util';
 import { MusterError } from './errors.js';
 import { LIMITS } from './limits.js';
@@ -22,6 +28,11 @@ export async function generateKeyPair(): Promise<KeyPair> {
     publicKeyEncoding: { type: 'spki', format: 'pem' },
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   });
+}
+
+/** The public half of a private key, PEM, SPKI. Throws what the cryptography says of anything else. */
+export function publicHalf(privateKey: string): string {
+  return createPublicKey(createPrivateKey(privateKey)).export({ type: 'spki', format: 'pem' }).toString();
 }
 
 export interface PublicKey {

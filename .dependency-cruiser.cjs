@@ -1,10 +1,52 @@
-/** The layers of the architecture: a layer imports only layers below it. */
-const layer = (name, from, notTo) => ({
-  name,
+/** Lowest first. A package imports only packages before it. */
+const LAYERS = [
+  'base',
+  'selector',
+  'signing',
+  'wire',
+  'store',
+  'fabric',
+  'platform',
+  'nodes',
+  'push',
+  'agent',
+  'server',
+  'cli',
+  'sim',
+];
+
+/** The folders of the platform, lowest first. */
+const PLATFORM = ['schema', 'upkeep', 'metrics', 'config', 'log', 'auth', 'http', 'feeds', 'directory', 'events'];
+
+/** The folders of the event fabric, lowest first. */
+const FABRIC = [
+  'stomp', // the codec
+  'event', // what is published, and who may publish and follow it
+  'transport', // connections
+  'protocol', // what both ends of a connection must agree on, beyond STOMP
+  'outbound', // what waits for a client to read it
+  'hub', // whom an event is for
+  'session', // one connected client, of a root or a relay
+  'root', // the broker with the log
+  'relay', // a broker without one, below another
+  'client', // the library for programs
+];
+
+/** A rule for each folder: it may not import those after it. Imports of types count. */
+const ordered = (name, root, folders, end) =>
+  folders.slice(0, -1).map((folder, index) => ({
+    name: `${name}-${folder}`,
+    severity: 'error',
+    comment: `${folder} may not import ${folders.slice(index + 1).join(', ')}`,
+    from: { path: `${root}/${folder}${end}` },
+    to: { path: `${root}/(${folders.slice(index + 1).join('|')})${end}` },
+  }));
+
+const apart = (folder, allowed) => ({
+  name: `sim-${folder}`,
   severity: 'error',
-  comment: `${from} may not import ${notTo}`,
-  from: { path: from },
-  to: { path: notTo },
+  from: { path: `^packages/sim/src/${folder}/` },
+  to: { path: `^packages/sim/src/(?!(${allowed})/)` },
 });
 
 module.exports = {
@@ -23,40 +65,72 @@ module.exports = {
       from: { path: '^packages/[^/]+/src' },
       to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'npm-dev'] },
     },
-    layer('selector-is-lowest', '^packages/selector/src', '^packages/(?!selector/)'),
-    layer('wire', '^packages/wire/src', '^packages/(?!(wire|selector)/)'),
-    layer('store', '^packages/store/src', '^packages/(?!(store|wire|selector)/)'),
-    layer('fabric', '^packages/fabric/src', '^packages/(?!(fabric|wire|selector)/)'),
-    layer('agent', '^packages/agent/src', '^packages/(?!(agent|fabric|wire|selector)/)'),
-    layer('server', '^packages/server/src', '^packages/(?!(server|fabric|store|wire|selector)/)'),
-    layer('cli', '^packages/cli/src', '^packages/(sim)/'),
-    layer('config-below-auth', '^packages/server/src/config', '^packages/server/src/(auth|events|http|nodes|push)/'),
-    layer('auth-below-http', '^packages/server/src/auth/(?!routes)', '^packages/server/src/(http|nodes|push)/'),
-    layer('http-below-domains', '^packages/server/src/http', '^packages/server/src/(events|nodes|push)/'),
-    layer('events-below-domains', '^packages/server/src/events', '^packages/server/src/(nodes|push)/'),
-    layer('nodes-below-push', '^packages/server/src/nodes', '^packages/server/src/push/'),
+    ...ordered('layers', '^packages', LAYERS, '/(src|dist)/'),
+    ...ordered('platform', '^packages/platform/src', PLATFORM, '/'),
+    ...ordered('fabric', '^packages/fabric/src', FABRIC, '/'),
+    {
+      name: 'fabric-limits-log-and-metrics-know-nothing',
+      severity: 'error',
+      from: { path: '^packages/fabric/src/(limits|log|metrics)\\.ts$' },
+      to: { path: '^packages/fabric/src/' },
+    },
+    {
+      name: 'fabric-relay-is-no-root',
+      severity: 'error',
+      comment: 'a relay keeps no events',
+      from: { path: '^packages/fabric/src/relay/' },
+      to: { path: '^packages/fabric/src/root/' },
+    },
+    {
+      name: 'fabric-client-is-no-broker',
+      severity: 'error',
+      comment: 'programs and browsers load it',
+      from: { path: '^packages/fabric/src/client/' },
+      to: { path: '^packages/fabric/src/(outbound|hub|session|root|relay)/' },
+    },
+    {
+      name: 'fabric-stands-on-base-and-selector',
+      severity: 'error',
+      comment: 'a program that only publishes and follows events installs no ZeroMQ and no database',
+      from: { path: '^packages/fabric/src/' },
+      to: { path: '^packages/(?!(base|selector|fabric)/)' },
+    },
+    {
+      name: 'agents-know-no-server',
+      severity: 'error',
+      comment: 'what runs on nodes shares only the wire and the fabric with the server',
+      from: { path: '^packages/agent/src' },
+      to: { path: '^packages/(store|platform|nodes|push)/' },
+    },
+    // The simulator's kernel knows no scenario, and no scenario another; the load generator stands alone.
+    apart('kernel', 'kernel'),
+    apart('push', 'kernel|push'),
+    apart('fabric', 'kernel|fabric'),
+    apart('store', 'kernel|store'),
+    apart('load', 'load'),
     {
       name: 'machines-are-pure',
       severity: 'error',
       comment: 'a machine knows no clock, store, socket or randomness: only types and other pure code',
-      from: { path: '(machine|/job-node-[^/]+)\\.ts$' },
+      from: { path: '(machine|/job-node-[^/.]+)\\.ts$' },
       to: {
-        pathNot: '(types|machine|/job-node-[^/]+|messages|limits|shares?)\\.ts$|/wire/(src|dist)/',
+        pathNot: '(types|errors|machine|/job-node-[^/]+|messages|limits|shares?)\\.ts$|/(base|wire)/(src|dist)/',
         dependencyTypesNot: ['type-only'],
       },
     },
     {
       name: 'routes-have-no-machines',
       severity: 'error',
-      from: { path: '/routes\\.ts$' },
+      from: { path: '/routes(\\.ts$|/)' },
       to: { path: 'machine\\.ts$' },
     },
   ],
   options: {
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.base.json' },
-    doNotFollow: { path: 'node_modules' },
-    exclude: { path: '/(dist|node_modules/(?!@muster))/' },
+    // Other packages are seen as what they export: an arrow to their `dist`, which is not followed.
+    doNotFollow: { path: '(node_modules|/dist/)' },
+    exclude: { path: '/node_modules/(?!@muster)' },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['types', 'import', 'default'] },
   },
 };

@@ -19,11 +19,13 @@ export async function startAgents(server, count) {
   const issued = await call(server, 'POST', `/organizations/${ORG}/tokens`, { uses: count, ttl: 3600 });
   if (!issued.ok) throw new Error(`a token: ${issued.status} ${await issued.text()}`);
   const { token } = await issued.json();
+  const tokenFile = join(dir, 'token');
+  writeFileSync(tokenFile, token, { mode: 0o600 });
   const names = Array.from({ length: count }, (_, n) => `agent-${String(n).padStart(3, '0')}`);
   const children = names.map((name) => {
     const data = join(dir, name);
     mkdirSync(data, { mode: 0o700 });
-    const args = ['agent', '--server', server.url, '--org', ORG, '--name', name, '--enroll', token];
+    const args = ['agent', '--server', server.url, '--org', ORG, '--name', name, '--enroll-file', tokenFile];
     args.push('--data-dir', data, '--config', config);
     return spawn(process.execPath, [MUSTER, ...args], { stdio: ['ignore', 'ignore', 'ignore'] });
   });

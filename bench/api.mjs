@@ -1,4 +1,4 @@
-import { signRequest } from '@muster/wire';
+import { signRequest } from '@muster/signing';
 import { until } from './server.mjs';
 
 export const ORG = 'default';
@@ -14,6 +14,7 @@ export function call({ url, admin }, method, path, content, accept = 'applicatio
     timestamp: Date.now(),
     privateKey: admin.privateKey,
     version: '1.3',
+    signQuery: true,
   });
   return fetch(new URL(path, url), {
     method,
@@ -47,9 +48,30 @@ export function availableNodes(server) {
   return metric(server, 'muster_nodes', { status: 'up', owner: 'idle' });
 }
 
-/** Waits until all are available. */
-export function allAvailable(server, nodes) {
-  return until(`${nodes} available nodes`, async () => (await availableNodes(server)) === nodes);
+/** Longest time without one more node: a slow machine needs more in all. */
+const STALLED_MS = 120_000;
+
+/** Waits until all are available, for as long as more of them come. */
+export async function allAvailable(server, nodes) {
+  let most = -1;
+  for (;;) {
+    const before = most;
+    try {
+      await until(
+        `more than ${before} available nodes`,
+        async () => {
+          most = await availableNodes(server);
+          return most > before || most === nodes;
+        },
+        STALLED_MS,
+      );
+    } catch {
+      throw new Error(
+        `${Math.max(most, 0)} of ${nodes} nodes are available, and no more came in ${STALLED_MS / 1000} s`,
+      );
+    }
+    if (most === nodes) return;
+  }
 }
 
 /** Milliseconds from POST until the organization's feed tells that the job is complete, which is when it is stored. */

@@ -14,6 +14,10 @@ const TARGET_RATIO = 1;
 /** Of events on the way to all subscribers together: more, and the slowest of them may be cut. */
 const WINDOW_BYTES = 60_000_000;
 
+/** How a load generator says that a server has cut one of its connections. */
+const CUT = /slow|closed|ECONNRESET|EPIPE/i;
+const MOST_HALVED = 5;
+
 /** The relay is where publisher and subscribers are: events go up to the root, which stores them, and come down again. */
 export async function* run({ rounds, seconds, databaseUrl, profile }) {
   const fabric = await startFabric({ databaseUrl, profile });
@@ -41,10 +45,25 @@ export async function* run({ rounds, seconds, databaseUrl, profile }) {
   }
 }
 
-/** Publisher and subscribers are in one process, so that no more is on the way than servers keep for slow clients. */
+/**
+ * Publisher and subscribers are in one process, so that no more is on the way than servers keep for slow clients. Where
+ * one is cut all the same, as on a machine that stands still now and then, it is done again with half as much on the way.
+ */
 export async function fan(options) {
-  const { name, port, credentials, size, seconds, pids } = options;
-  const { fanout = FANOUT, selector = '', attributes = {}, window = Math.floor(WINDOW_BYTES / size) } = options;
+  let { window = Math.floor(WINDOW_BYTES / options.size) } = options;
+  for (let halved = 0; ; halved += 1) {
+    try {
+      return { ...(await fanOnce({ ...options, window })), halved };
+    } catch (error) {
+      if (!CUT.test(error.message) || halved === MOST_HALVED) throw error;
+      window = Math.ceil(window / 2);
+      console.error(`${error.message.replace(/\s+/g, ' ')}: once more, with ${window} deliveries on the way`);
+    }
+  }
+}
+
+async function fanOnce({ name, port, credentials, size, seconds, pids, window, ...options }) {
+  const { fanout = FANOUT, selector = '', attributes = {} } = options;
   const load = startLoad();
   try {
     await load.tell('prepare', {
@@ -79,6 +98,7 @@ export function figure(name, rounds, peers, details, targetRatio = TARGET_RATIO)
     ...details,
     samples,
     cores: rounds.map(({ cores }) => cores),
+    ...(rounds.some(({ halved }) => halved > 0) && { window_halved: rounds.map(({ halved }) => halved) }),
     ...(peer === null ? {} : { peer_samples: peerSamples, peer_cores: peers.map(({ cores }) => cores) }),
   };
 }

@@ -6,6 +6,9 @@ import { protocols } from './fabric-wire.mjs';
 
 /** Connections that are being opened: servers bound those that have not logged in. */
 const AT_A_TIME = 100;
+/** What a server says that has no time to log somebody in. */
+const BUSY = /stomp_opening_timeout|too_busy/;
+const ATTEMPTS = 8;
 const BEAT_MS = 20_000;
 const PATIENCE_MS = 60_000;
 
@@ -59,24 +62,20 @@ const commands = {
     const protocol = protocols[name];
     const events = groups.map(({ attributes, fanout }) => ({ ...protocol.event(attributes, size), fanout }));
     const bodySizes = events.map(({ bodySize }) => bodySize);
-    readers = clients.map(
-      ({ lanes, watch }) => new Reader(protocol, bodySizes, lanes, progress, watchers[watch] ?? null),
-    );
-    let next = 0;
-    const opener = async () => {
-      while (next < clients.length) {
-        const index = next++;
-        await readers[index].open(clients[index].port, credentials);
-      }
-    };
-    await Promise.all(Array.from({ length: AT_A_TIME }, opener));
+    const reader = ({ lanes, watch }) => new Reader(protocol, bodySizes, lanes, progress, watchers[watch] ?? null);
+    readers = clients.map(reader);
+    await openAll(clients, async (client, index) => {
+      // Of an attempt before there may be a failed connection.
+      if (readers[index].failure !== null) readers[index] = reader(client);
+      await readers[index].open(client.port, credentials);
+    });
     if (credentials.heartBeatMs > 0) {
       setInterval(() => {
         for (const { socket } of readers) socket.write('\n');
       }, BEAT_MS).unref();
     }
     if (publish === undefined) return;
-    publisher = new Publisher(protocol, events, progress);
+    publisher = new Publisher(protocol, events, readers, progress);
     await publisher.open(publish, credentials);
     for (const { socket } of readers) socket.on('data', () => publisher.advance());
   },
@@ -145,11 +144,31 @@ const commands = {
   },
 };
 
+/** A server that is too busy does not log all in in time: those are opened again, with fewer at a time. */
+async function openAll(clients, open) {
+  const waiting = clients.map((client, index) => ({ client, index, attempts: 0 }));
+  let atATime = AT_A_TIME;
+  const opener = async (_, number) => {
+    while (waiting.length > 0 && number < atATime) {
+      const next = waiting.shift();
+      try {
+        await open(next.client, next.index);
+      } catch (error) {
+        next.attempts += 1;
+        if (!BUSY.test(error.message) || next.attempts === ATTEMPTS) throw error;
+        waiting.push(next);
+        atATime = Math.ceil(atATime / 2);
+      }
+    }
+  };
+  while (waiting.length > 0) await Promise.all(Array.from({ length: AT_A_TIME }, opener));
+}
+
 process.on('message', async ({ id, command, options }) => {
   try {
     process.send({ id, result: await commands[command](options) });
   } catch (error) {
-    process.send({ id, error: error.stack });
+    process.send({ id, error: error.message });
   }
 });
 process.on('disconnect', () => process.exit());

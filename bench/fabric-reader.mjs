@@ -82,9 +82,10 @@ export class Connection {
 /** One client with a subscription for each lane; checks that each of its events comes once and in order. */
 export class Reader {
   count = 0;
+  /** Subscriptions that get the same event, at most. */
+  copies;
   #connection;
   #protocol;
-  #bodySize;
   /** Of each lane: its group, and the number of its last event. */
   #lanes;
 
@@ -95,6 +96,9 @@ export class Reader {
   constructor(protocol, bodySizes, lanes, progress, seen) {
     this.#protocol = protocol;
     this.#lanes = lanes.map(({ selector, group }) => ({ selector, group, bodySize: bodySizes[group], last: 0 }));
+    const copies = new Map();
+    for (const { group } of lanes) copies.set(group, (copies.get(group) ?? 0) + 1);
+    this.copies = Math.max(...copies.values());
     this.#connection = new Connection(protocol, (bytes, start, end, now) => {
       const lane = this.#lanes[protocol.laneOf(bytes, start)];
       const body = end - protocol.trailer - lane.bodySize;
@@ -119,6 +123,13 @@ export class Reader {
     await this.#connection.open(port, credentials);
     const selectors = this.#lanes.map(({ selector }) => selector);
     await this.#connection.ask(this.#protocol.subscribe(selectors), this.#protocol.subscribed);
+  }
+
+  /** Events that were published for it and are not here. @param published number of the last event of each group */
+  pending(published) {
+    let pending = 0;
+    for (const { group, last } of this.#lanes) pending += published[group] - last;
+    return pending;
   }
 
   /** Whether the last event of each lane is here. */

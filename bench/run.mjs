@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
  * `npm run bench -- FIGURE [options]`: one script per figure, one JSON line per figure:
- * {"figure","value","unit","target","floor","ratio",…}. Progress goes to stderr.
+ * {"figure","value","unit","target","floor","ratio",…}. Progress goes to stderr. A figure that could not be measured is
+ * {"figure","error"}, and the exit code is 1.
  */
 import { parseArgs } from 'node:util';
 import * as agentMemory from './agent-memory.mjs';
@@ -68,7 +69,18 @@ if (values.list) {
     databaseUrl: values['database-url'],
     profile: values.profile,
   };
-  for await (const line of run(options)) console.log(JSON.stringify(line));
+  try {
+    for await (const line of run(options)) report(line);
+  } catch (error) {
+    console.error(error.stack);
+    report({ figure: positionals[0], error: error.message.replace(/\s+/g, ' ') });
+  }
+}
+
+/** A figure; or with `error`, why there is none. */
+function report(line) {
+  console.log(JSON.stringify(line));
+  if (line.error !== undefined) process.exitCode = 1;
 }
 
 function whole(name, fallback) {

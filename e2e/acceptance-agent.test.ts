@@ -1,8 +1,9 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Cluster } from './support/cluster.js';
 import { HeldCommand } from './support/held-command.js';
-import { StartedProcess } from './support/started-process.js';
+import { MARKER, StartedProcess } from './support/started-process.js';
 import { until } from './support/until.js';
 
 /** The cases of the acceptance list (reference sheet §9.8) that are about the agent program, with our agent. */
@@ -17,7 +18,9 @@ beforeAll(async () => {
       commands: {
         held: held.entry,
         'chef-client': { command_line: 'echo true', lock: join(cluster.dir, 'chef-client-running.pid') },
-        options: { shell: 'id -un; id -run; pwd; echo "$E1 $E2"' },
+        options: { shell: 'id -un; id -run; pwd; echo "$E1 $E2"', allow_env: ['E*'] },
+        env: 'env',
+        bash: ['bash', '-c', 'echo fixed'],
         'job-id': { shell: 'printf %s "$CHEF_PUSH_JOB_ID $CHEF_PUSH_NODE_NAME"' },
         file: { shell: 'cat "$CHEF_PUSH_JOB_FILE"' },
         'file-path': { shell: 'printf %s "$CHEF_PUSH_JOB_FILE"' },
@@ -63,6 +66,36 @@ test('the lock of chef-client is free: the job runs and frees it again', async (
 test('E2E-23 user, directory and environment', async () => {
   const job = { command: 'options', user: 'daemon', dir: '/tmp', env: { E1: 'one', E2: 'two' } };
   expect(await output(job)).toBe('daemon\ndaemon\n/tmp\none two\n');
+});
+
+test('a command gets an environment that was built for it, and nothing of what the agent was started with', async () => {
+  const names = (await output({ command: 'env' }))
+    .trim()
+    .split('\n')
+    .map((line) => line.split('=')[0] ?? '');
+  expect(Object.keys(cluster.environment)).toEqual(expect.arrayContaining(['MUSTER_CONFIG', 'NO_COLOR']));
+  const known =
+    /^(PATH|TZ|LANG|LANGUAGE|LC_[A-Z]+|HOME|USER|LOGNAME|SHELL|MUSTER_(NODE_NAME|JOB_ID|RUN)|CHEF_PUSH_(NODE_NAME|JOB_ID))$/;
+  expect(names.filter((name) => !known.test(name))).toEqual([MARKER]);
+});
+
+test('a job that sets a variable which the node does not allow is refused, and told which and where it is allowed', async () => {
+  const proof = join(cluster.dir, 'proof');
+  writeFileSync(`${proof}.sh`, `touch ${proof}\n`);
+  const { id } = await run({ command: 'bash', env: { BASH_ENV: `${proof}.sh` } }, 'quorum_failed');
+  const [node] = (await cluster.api.get(`pushy/jobs/${id}/nodes`)).json as { reason: string }[];
+  expect(node?.reason).toMatch(/'BASH_ENV'.+allow_env.+agent\.yaml/);
+  expect(existsSync(proof)).toBe(false);
+});
+
+test('the enrolment token is seen neither among the arguments nor in the environment of the agent', async () => {
+  const token = readFileSync(join(cluster.agentDir('DONKEY'), 'token'), 'utf8');
+  const { pid } = cluster.agent('DONKEY');
+  for (const file of ['cmdline', 'environ']) {
+    const text = readFileSync(`/proc/${pid}/${file}`, 'utf8');
+    expect(text.length).toBeGreaterThan(0);
+    expect(text).not.toContain(token);
+  }
 });
 
 test('E2E-24 a user that does not exist', async () => {

@@ -12,7 +12,7 @@ let held: HeldCommand;
 let stubborn: HeldCommand;
 
 const COMMANDS = {
-  hello: 'echo hello',
+  hello: { command_line: 'echo hello', allow_env: ['A'] },
   fail: { shell: 'echo broken >&2; exit 3' },
   bytes: { shell: "printf '\\377\\376\\000'" },
 };

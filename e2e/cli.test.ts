@@ -44,7 +44,7 @@ describe('first start', () => {
 
 describe('settings', () => {
   test('without any, commands say what is missing and exit with the usage code', async () => {
-    const run = cluster.launch('muster', ['node', 'list'], { MUSTER_CONFIG: undefined });
+    const run = cluster.launch('muster', ['node', 'list'], { MUSTER_CONFIG: undefined, HOME: cluster.dir });
     expect((await run.exited).code).toBe(2);
     expect(run.stderr).toMatch(/MUSTER_URL|MUSTER_CONFIG/);
   });
@@ -197,7 +197,7 @@ describe('node', () => {
     expect(existsSync(keyFile)).toBe(true);
     const why = await cluster.json<{ explanation: string }>('node', 'why', 'legacy');
     expect(why.explanation).toMatch(/never/);
-    await cluster.json('node', 'rm', 'legacy');
+    await cluster.json('node', 'rm', 'legacy', '--yes');
     expect((await cluster.muster('node', 'show', 'legacy')).code).toBe(4);
   });
 

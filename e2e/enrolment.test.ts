@@ -50,13 +50,13 @@ test('a name that is taken is refused to another key', async () => {
 
 test('removed by an admin, the name is free again', async () => {
   await cluster.down('first');
-  await cluster.json('node', 'rm', 'first');
+  await cluster.json('node', 'rm', 'first', '--yes');
   cluster.launchAgent('first', await cluster.enrolToken(1));
   await cluster.available('first');
 });
 
 test('an agent whose node was removed is refused', async () => {
-  await cluster.json('node', 'rm', 'early', '--force');
+  await cluster.json('node', 'rm', 'early', '--yes', '--force');
   expect((await cluster.api.get('pushy/node_states/early')).status).toBe(404);
   cluster.agent('early').signal('SIGUSR1');
   await cluster.agent('early').logged(/401|Failed to authenticate/);

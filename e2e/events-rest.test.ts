@@ -1,6 +1,6 @@
 import { header } from '@muster/fabric';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { EventClient } from '../packages/server/test/support/event-client.js';
+import { EventClient } from '../packages/platform/test/support/event-client.js';
 import { Cluster } from './support/cluster.js';
 import { until } from './support/until.js';
 

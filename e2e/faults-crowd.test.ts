@@ -1,8 +1,10 @@
 import { type SimulatedNodes, startSimulatedNodes } from '@muster/sim';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { SIGNED_QUERY } from './support/api-client.js';
 import { Cluster } from './support/cluster.js';
 import type { NodeState } from './support/pushy-server.js';
 import { SilentNetwork } from './support/silent-network.js';
+import { neverHarmed } from './support/unharmed.js';
 import { until } from './support/until.js';
 
 /** Many nodes, each on a CURVE connection of its own, lose the server at once and come back at once; `npm run faults` takes 1,000. */
@@ -28,6 +30,7 @@ beforeAll(async () => {
   const { url, org, persona } = cluster.api;
   nodes = await startSimulatedNodes({ server: url, org, count: NODES, admin: persona });
 }, 240_000);
+neverHarmed(() => cluster);
 afterAll(async () => {
   await nodes.stop();
   await cluster.stop();
@@ -38,7 +41,7 @@ const available = (state: NodeState): boolean => state.availability === 'availab
 
 /** Why nodes are not part of a job: how many for each reason. */
 async function reasons(id: string): Promise<string> {
-  const reply = await cluster.api.get(`pushy/jobs/${id}/nodes?limit=10000`);
+  const reply = await cluster.api.get(`pushy/jobs/${id}/nodes?limit=10000`, SIGNED_QUERY);
   const counts = new Map<string, number>();
   for (const { status, reason } of reply.json as { status: string; reason: string | null }[]) {
     const what = `${status}: ${reason}`;

@@ -3,6 +3,7 @@ import { Cluster } from './support/cluster.js';
 import { HeldCommand } from './support/held-command.js';
 import { JobLoad } from './support/job-load.js';
 import { SmallDisk } from './support/small-disk.js';
+import { neverHarmed } from './support/unharmed.js';
 import { until } from './support/until.js';
 
 /** The file system of the server's data directory fills up while jobs run, with SQLite in it. */
@@ -27,6 +28,7 @@ beforeAll(async () => {
   const commands = { held: held.entry, quick: 'true' };
   await cluster.startAgents(Object.fromEntries(NAMES.map((name) => [name, { commands, grace: 1 }])));
 });
+neverHarmed(() => cluster);
 afterAll(async () => {
   await cluster.stop();
   await disk.unmount();

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { Cluster } from './support/cluster.js';
 import { HeldCommand } from './support/held-command.js';
+import { neverHarmed } from './support/unharmed.js';
 import { until } from './support/until.js';
 
 /** A process stands still (SIGSTOP: a paused virtual machine, a machine that swaps itself to death) and goes on (SIGCONT). */
@@ -30,6 +31,7 @@ beforeEach(async () => {
 afterEach(() => {
   for (const agent of cluster.agents.values()) agent.signal('SIGCONT');
 });
+neverHarmed(() => cluster);
 afterAll(() => cluster.stop());
 
 test('an agent frozen while it runs a job is crashed once it is missed, the others succeed; thawed, its command is killed and it takes jobs again', async () => {

@@ -5,6 +5,7 @@ import { Cluster } from './support/cluster.js';
 import { HeldCommand } from './support/held-command.js';
 import { hostileNode, hostilePeer, malformedMessages, metric } from './support/hostile.js';
 import { forgetPeak, peakMib, residentMib } from './support/memory.js';
+import { neverHarmed } from './support/unharmed.js';
 
 /** An admitted node that sends nothing but garbage. MUSTER_FAULT_SECONDS=60 for a long one. */
 const PER_SECOND = 1_000;
@@ -23,6 +24,7 @@ beforeAll(async () => {
   const commands = { held: held.entry, quick: 'true' };
   await cluster.startAgents(Object.fromEntries(NAMES.map((name) => [name, { commands }])));
 });
+neverHarmed(() => cluster);
 afterAll(() => cluster.stop());
 
 const dropped = (): Promise<number> => metric(cluster.url, 'muster_messages_dropped_total');

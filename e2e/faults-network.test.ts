@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { Cluster } from './support/cluster.js';
 import { HeldCommand } from './support/held-command.js';
 import { SilentNetwork } from './support/silent-network.js';
+import { neverHarmed } from './support/unharmed.js';
 import { until } from './support/until.js';
 
 /** Packets between agents and server are dropped without a word, in both directions, and pass again later. */
@@ -34,6 +35,7 @@ beforeEach(async () => {
   held.reset();
   await cluster.available(...NAMES);
 });
+neverHarmed(() => cluster);
 afterAll(async () => {
   await cluster.stop();
   for (const part of network) await part.close();

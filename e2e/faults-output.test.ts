@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cluster } from './support/cluster.js';
 import { forgetPeak, peakMib, residentMib } from './support/memory.js';
+import { neverHarmed } from './support/unharmed.js';
 
 /** Ten commands write far more than is kept, all at once. MUSTER_FAULT_OUTPUT_MIB=1024 for 1 GiB each. */
 const MIB = 1_048_576;
@@ -21,6 +22,7 @@ beforeAll(async () => {
   const commands = { '/write (\\d+)/': 'head -c $1 /dev/zero', quick: 'true' };
   await cluster.startAgents(Object.fromEntries(NAMES.map((name) => [name, { commands }])));
 });
+neverHarmed(() => cluster);
 afterAll(() => cluster.stop());
 
 test(

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cluster } from './support/cluster.js';
 import { isFinished, type JobView } from './support/pushy-server.js';
 import { randomOfThisRun } from './support/random.js';
+import { neverHarmed } from './support/unharmed.js';
 import { until } from './support/until.js';
 
 /**
@@ -32,6 +33,7 @@ beforeAll(async () => {
   const commands = { '/work ([0-9.]+)/': { shell } };
   await cluster.startAgents(Object.fromEntries(NAMES.map((name) => [name, { commands, grace: 1 }])));
 });
+neverHarmed(() => cluster);
 afterAll(() => cluster.stop());
 
 /** How often each node ran each job: `NODE JOB` -> times. */

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cluster } from './support/cluster.js';
 import { type FeedEvent, openFeed } from './support/feed.js';
 import { forgetPeak, peakMib, residentMib } from './support/memory.js';
+import { neverHarmed } from './support/unharmed.js';
 import { until } from './support/until.js';
 
 /** Clients that ask and do not read, or begin to ask and do not go on. */
@@ -28,6 +29,7 @@ beforeAll(async () => {
   nodes = await startSimulatedNodes({ server: url, org, count: NODES, admin: persona });
   await cluster.nodesAre(NODES + 1, 'available', ({ availability }) => availability === 'available');
 }, 120_000);
+neverHarmed(() => cluster);
 afterAll(async () => {
   await nodes.stop();
   await cluster.stop();

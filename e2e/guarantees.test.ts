@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -50,4 +50,11 @@ describe.each(['docs/guarantees.md', 'docs/security.md'])('%s', (document) => {
     expect(rows.length).toBeGreaterThan(10);
     expect(rows.filter((row) => row.match(REFERENCE) === null)).toEqual([]);
   });
+});
+
+test('every test of faults also checks that the server neither ends by itself nor answers 500', () => {
+  const files = readdirSync(join(ROOT, 'e2e')).filter((name) => name.startsWith('faults-'));
+  expect(files.length).toBeGreaterThan(5);
+  const unguarded = files.filter((name) => !readFileSync(join(ROOT, 'e2e', name), 'utf8').includes('neverHarmed('));
+  expect(unguarded).toEqual([]);
 });

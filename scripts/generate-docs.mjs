@@ -3,7 +3,7 @@
  * A test runs it with --check, so that a page cannot fall behind the code it describes.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { commandReference } from '../packages/cli/dist/index.js';
+import { commandReference } from '@muster/cli';
 import { configurationPage } from './docs/configuration.mjs';
 import { errorsPage } from './docs/errors.mjs';
 import { eventsPage } from './docs/events.mjs';

@@ -38,6 +38,11 @@ if ! /usr/bin/perl -MNet::Stomp -e 1 2>/dev/null; then
   printf 'skipped: e2e/fabric-peer-perl.test.ts (no libnet-stomp-perl)\n'
   without+=(--exclude 'e2e/fabric-peer-perl.test.ts')
 fi
+# Examples of the guides, which take JSON apart with jq.
+if ! command -v jq >/dev/null; then
+  printf 'skipped: e2e/docs.test.ts (no jq)\n'
+  without+=(--exclude 'e2e/docs.test.ts')
+fi
 vitest run --exclude 'packages/store/test/postgres*.test.ts' --exclude 'e2e/faults-postgres.test.ts' "${without[@]}"
 
 if node scripts/postgres-answers.mjs "$postgres"; then
@@ -49,14 +54,14 @@ if node scripts/postgres-answers.mjs "$postgres"; then
     without=(--exclude 'e2e/faults-postgres.test.ts')
   fi
   # The same whatever the database is: wires, command line, agents, other people's clients.
-  for same in acceptance-agent acceptance-filedir cli cli-push demo enrolment events 'fabric-peer-*' fabric-input fabric-links \
+  for same in acceptance-agent acceptance-filedir cli cli-push demo docs enrolment events 'fabric-peer-*' fabric-input fabric-links \
     fabric-outages fabric-routing fabric-rules faults-disk faults-frozen faults-garbage faults-network faults-reinstalled \
     faults-slow-client guarantees; do
     without+=(--exclude "e2e/$same.test.ts")
   done
   # Of the others, every test that opens a database, itself or by what it imports.
   MUSTER_TEST_DATABASE_URL="$postgres" vitest related --run --passWithNoTests=false \
-    packages/server/test/support/database.ts packages/store/test/postgres.ts "${without[@]}"
+    packages/platform/test/support/database.ts packages/store/test/postgres.ts "${without[@]}"
 else
   # Said last but one on purpose: nobody should take half of the tests for all of them.
   printf '\nskipped: tests on PostgreSQL (no server answers at %s; set MUSTER_TEST_DATABASE_URL)\n' "${postgres##*@}"

@@ -20,7 +20,12 @@ export interface CallOptions {
   readonly accept?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly version?: SigningVersion;
+  /** With version 1.3, as what is not Chef's own does it. */
+  readonly signQuery?: boolean;
 }
+
+/** For queries that no deployed client knows. */
+export const SIGNED_QUERY: CallOptions = { version: '1.3', signQuery: true };
 
 /** Longest a test waits for one answer. */
 const ANSWER_TIMEOUT_MS = 20_000;
@@ -59,6 +64,7 @@ export class ApiClient {
         userId: this.persona.name,
         privateKey: this.#key,
         ...(options.version === undefined ? {} : { version: options.version }),
+        ...(options.signQuery === undefined ? {} : { signQuery: options.signQuery }),
       }),
       ...options.headers,
     };

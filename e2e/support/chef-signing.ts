@@ -8,12 +8,14 @@ export type SigningVersion = '1.0' | '1.1' | '1.3';
 
 export interface UnsignedRequest {
   readonly method: string;
-  /** With its query string, which is not signed. */
+  /** With its query string, which Chef's clients do not sign. */
   readonly path: string;
   readonly body: string | Uint8Array;
   readonly userId: string;
   readonly privateKey: string | KeyObject;
   readonly version?: SigningVersion;
+  /** Signs the query as well (docs/reference/rest.md); with version 1.3. */
+  readonly signQuery?: boolean;
   /** Milliseconds; now when absent. */
   readonly now?: number;
 }
@@ -41,6 +43,8 @@ export function signedHeaders(request: UnsignedRequest): Record<string, string> 
   };
   const path = canonicalPath(request.path);
   const method = request.method.toUpperCase();
+  const queryHash = request.signQuery === true ? digest('sha256', request.path.split('?')[1] ?? '') : undefined;
+  if (queryHash !== undefined) headers['X-Muster-Query-Hash'] = queryHash;
   let signature: string;
   if (version === '1.3') {
     const text = [
@@ -51,6 +55,7 @@ export function signedHeaders(request: UnsignedRequest): Record<string, string> 
       `X-Ops-Timestamp:${timestamp}`,
       `X-Ops-UserId:${request.userId}`,
       'X-Ops-Server-API-Version:0',
+      ...(queryHash === undefined ? [] : [`X-Muster-Query-Hash:${queryHash}`]),
     ].join('\n');
     signature = createSign('sha256').update(text).sign(request.privateKey, 'base64');
   } else {

@@ -3,11 +3,11 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createTestDatabase, type TestDatabase } from '../../packages/server/test/support/database.js';
+import { createTestDatabase, type TestDatabase } from '../../packages/platform/test/support/database.js';
 import { ApiClient } from './api-client.js';
 import { freePorts } from './ports.js';
 import { PushyServer } from './pushy-server.js';
-import { type Exit, killMarked, MARKER, processesMarked, StartedProcess } from './started-process.js';
+import { type Exit, killMarked, MARKER, parentOf, processesMarked, StartedProcess } from './started-process.js';
 import { until } from './until.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -24,6 +24,7 @@ export interface AgentConfig {
   readonly commands?: Readonly<Record<string, unknown>>;
   readonly allow_any?: boolean;
   readonly labels?: Readonly<Record<string, string | number | boolean>>;
+  readonly environment?: Readonly<Record<string, string>>;
   readonly [key: string]: unknown;
 }
 
@@ -73,6 +74,9 @@ export class Cluster extends PushyServer {
   readonly ports: readonly number[];
   readonly agents = new Map<string, StartedProcess>();
   server: StartedProcess;
+  /** Every process of the server so far, and those that were told to end. */
+  readonly #servers: StartedProcess[] = [];
+  readonly #told = new Set<StartedProcess>();
   /** Marks every process of this cluster. */
   readonly marker: string;
   readonly #database: TestDatabase;
@@ -177,7 +181,20 @@ export class Cluster extends PushyServer {
   // --- the server
 
   async killServer(signal: NodeJS.Signals = 'SIGKILL'): Promise<Exit> {
+    this.#told.add(this.server);
     return this.server.kill(signal);
+  }
+
+  /** What must never be seen of the server, whatever happens around it: that it ends by itself, and an answer 500. */
+  harm(): readonly string[] {
+    return this.#servers.flatMap((server) => {
+      const { exit, log } = server;
+      const ended = exit !== null && !this.#told.has(server);
+      return [
+        ...(ended ? [`the server ended by itself (${exit.code ?? exit.signal}): ${log.slice(-4000)}`] : []),
+        ...log.split('\n').filter((line) => line.includes('"msg":"request failed"')),
+      ];
+    });
   }
 
   /** Starts the server again on the same data directory and ports. */
@@ -195,7 +212,9 @@ export class Cluster extends PushyServer {
     mkdirSync(this.dataDir, { recursive: true });
     const { MUSTER_CONFIG: _, ...env } = this.environment;
     const [program = process.execPath, ...args] = [...this.#through, process.execPath, MUSTER, ...this.#serverArgs];
-    return new StartedProcess('the server', program, args, { cwd: this.dir, env });
+    const server = new StartedProcess('the server', program, args, { cwd: this.dir, env });
+    this.#servers.push(server);
+    return server;
   }
 
   async #serving(): Promise<void> {
@@ -221,16 +240,20 @@ export class Cluster extends PushyServer {
   configureAgent(name: string, config: AgentConfig): string {
     mkdirSync(this.agentDir(name), { recursive: true });
     const file = join(this.agentDir(name), 'agent.json');
-    writeFileSync(file, JSON.stringify(config));
+    // Commands get the mark of their cluster from the node's owner alone.
+    const environment = { [MARKER]: this.marker, ...config.environment };
+    writeFileSync(file, JSON.stringify({ ...config, environment }));
     return file;
   }
 
   /** Starts an agent, enrolling it when a token is given, and waits for nothing. */
   launchAgent(name: string, token?: string): StartedProcess {
     const dir = this.agentDir(name);
+    const tokenFile = join(dir, 'token');
+    if (token !== undefined) writeFileSync(tokenFile, token, { mode: 0o600 });
     const agent = this.launch(`agent ${name}`, [
       ...['agent', '--server', this.#agentUrl, '--org', 'default', '--name', name],
-      ...(token === undefined ? ['--key', join(dir, 'client.pem')] : ['--enroll', token]),
+      ...(token === undefined ? ['--key', join(dir, 'client.pem')] : ['--enroll-file', tokenFile]),
       ...['--data-dir', dir, '--config', join(dir, 'agent.json')],
     ]);
     this.agents.set(name, agent);
@@ -264,11 +287,13 @@ export class Cluster extends PushyServer {
   /** Commands of agents that are still running. */
   commands(): number[] {
     const own = new Set([this.server.pid, ...[...this.agents.values()].map((agent) => agent.pid)]);
-    return processesMarked(this.marker, this.dir).filter((pid) => !own.has(pid));
+    // What the server starts itself, such as the check of its database, is no command.
+    return processesMarked(this.marker, this.dir).filter((pid) => !own.has(pid) && parentOf(pid) !== this.server.pid);
   }
 
   /** Kills everything that was started, commands included, and removes the scratch directory and database. */
   async stop(): Promise<void> {
+    this.#told.add(this.server);
     killMarked(this.marker, this.dir);
     await Promise.all([this.server.exited, ...[...this.agents.values()].map((agent) => agent.exited)]);
     await this.#database.release();

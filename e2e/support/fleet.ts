@@ -1,8 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig, type RunningServer, startServer } from '@muster/server';
-import { createTestDatabase, type TestDatabase } from '../../packages/server/test/support/database.js';
+import { loadConfig } from '@muster/platform/config';
+import { type RunningServer, startServer } from '@muster/server';
+import { createTestDatabase, type TestDatabase } from '../../packages/platform/test/support/database.js';
 import { ApiClient } from './api-client.js';
 import { Chef2Node, type Chef2Options } from './chef2-client.js';
 import { expectDone, sharedKey } from './personas.js';

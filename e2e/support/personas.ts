@@ -71,7 +71,7 @@ export async function withReadersAndWriters<T>(admin: ApiClient, nested: boolean
   for (const name of names) {
     if (nested) expectDone(await admin.put(`groups/${name}_inner`, members));
     const content = nested ? { users: [], clients: [], groups: [`${name}_inner`] } : members;
-    expectDone(await admin.put(`groups/${name}`, content));
+    expectDone(await admin.put(`groups/${name}`, { ...content, exclusive: true }));
   }
   try {
     return await work();

@@ -1,10 +1,10 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import pg from 'pg';
-import type { TestDatabase } from '../../packages/server/test/support/database.js';
+import type { TestDatabase } from '../../packages/platform/test/support/database.js';
 import { freePorts } from './ports.js';
 import { until } from './until.js';
 
@@ -30,6 +30,14 @@ function owner(): { readonly uid?: number; readonly gid?: number } {
   return { uid: id('-u'), gid: id('-g') };
 }
 
+/** Processes that PostgreSQL has started: those that serve clients, or all. */
+function sessionsOf(server: number, what: 'everything' | 'sessions'): number[] {
+  const children = readFileSync(`/proc/${server}/task/${server}/children`, 'utf8').trim().split(' ').map(Number);
+  // Those of clients say from where they are connected.
+  const serves = (pid: number) => /127\.0\.0\.1\(/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
+  return what === 'everything' ? children : children.filter(serves);
+}
+
 /** A PostgreSQL server of one test file's own, which may be broken without disturbing anybody else. */
 export class PrivatePostgres implements TestDatabase {
   readonly url: string;
@@ -38,6 +46,7 @@ export class PrivatePostgres implements TestDatabase {
   readonly #bin: string;
   readonly #owner = owner();
   #server: ChildProcess | null = null;
+  #frozen: number[] = [];
 
   private constructor(dir: string, port: number) {
     this.#dir = dir;
@@ -90,6 +99,20 @@ export class PrivatePostgres implements TestDatabase {
     await gone;
   }
 
+  /**
+   * Nothing of it goes on, as in a paused virtual machine: connections stay, new ones are taken up by the kernel, and
+   * nobody answers. `sessions`: only those that serve clients now; new ones are served.
+   */
+  freeze(what: 'everything' | 'sessions'): void {
+    const pid = this.#server?.pid ?? 0;
+    this.#frozen = [...(what === 'everything' ? [pid] : []), ...sessionsOf(pid, what)];
+    for (const process_ of this.#frozen) process.kill(process_, 'SIGSTOP');
+  }
+
+  thaw(): void {
+    for (const pid of this.#frozen.splice(0)) process.kill(pid, 'SIGCONT');
+  }
+
   async query(text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
     const client = new pg.Client({ connectionString: this.url });
     client.on('error', () => undefined);
@@ -110,6 +133,7 @@ export class PrivatePostgres implements TestDatabase {
   }
 
   async release(): Promise<void> {
+    this.thaw();
     await this.stop('SIGQUIT');
     rmSync(this.#dir, { recursive: true, force: true });
   }

@@ -1,4 +1,4 @@
-import type { ApiClient } from './api-client.js';
+import { type ApiClient, SIGNED_QUERY } from './api-client.js';
 import { until } from './until.js';
 
 export interface NodeState {
@@ -33,7 +33,7 @@ export abstract class PushyServer {
   }
 
   async nodeStates(): Promise<readonly NodeState[]> {
-    return (await this.api.get('pushy/node_states?limit=20000')).json as NodeState[];
+    return (await this.api.get('pushy/node_states?limit=20000', SIGNED_QUERY)).json as NodeState[];
   }
 
   /** Waits until this many nodes are as wanted. */

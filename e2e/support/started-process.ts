@@ -98,6 +98,15 @@ export function processesMarked(marker: string, mention?: string): number[] {
     });
 }
 
+/** Null: it is gone. */
+export function parentOf(pid: number): number | null {
+  try {
+    return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+  } catch {
+    return null;
+  }
+}
+
 /** Kills whatever still carries the marker, by process id. */
 export function killMarked(marker: string, mention?: string): void {
   for (const pid of processesMarked(marker, mention)) {

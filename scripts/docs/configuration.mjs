@@ -1,6 +1,6 @@
-import { AgentConfigSchema } from '../../packages/agent/dist/index.js';
-import { describeConfig } from '../../packages/server/dist/index.js';
-import { quantityName, quantityText } from '../../packages/wire/dist/index.js';
+import { AgentConfigSchema } from '@muster/agent';
+import { quantityName, quantityText } from '@muster/base';
+import { describeConfig } from '@muster/platform/config';
 import { code, table } from './markdown.mjs';
 
 export function configurationPage() {
@@ -72,6 +72,8 @@ commands:
   chef-client: chef-client --once          # split into words, run without a shell
   disk: { shell: "df -h / | tail -1" }     # run by /bin/sh -c
   /restart (nginx|redis)/: systemctl restart $1
+allow_env: [DEPLOY_*, COLOR]               # what jobs may set; nothing else
+environment: { HTTPS_PROXY: http://proxy:3128 }   # given to every command
 labels:
   role: web
   env: prod
@@ -95,7 +97,7 @@ ${table(
 )}
 
 Keys are exact commands, or patterns between slashes; exact keys win. Any of the object forms may have \`match\`, a pattern of
-its own. Built in on every agent: \`sleep N\`, \`dummy_job PFAIL DURATION\`, \`facts\` (alias \`ohai\`).
+its own, and \`allow_env\`: further variables that jobs may set for this command. Built in on every agent: \`sleep N\`, \`dummy_job PFAIL DURATION\`, \`facts\` (alias \`ohai\`).
 
 ## CLI
 

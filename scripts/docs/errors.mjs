@@ -1,8 +1,9 @@
-import { ERRORS } from '../../packages/wire/dist/index.js';
+import { declaredErrors } from '@muster/base';
+import '@muster/cli';
 import { code, table } from './markdown.mjs';
 
 export function errorsPage() {
-  const rows = Object.entries(ERRORS).map(([name, { status, exit, message, fix }]) => [
+  const rows = [...declaredErrors()].map(([name, { status, exit, message, fix }]) => [
     code(name),
     status,
     exit,
@@ -11,7 +12,7 @@ export function errorsPage() {
   ]);
   return `# Errors
 
-Generated from the error table (\`packages/wire/src/errors.ts\`) by \`npm run docs\`.
+Generated from the errors that each layer declares (\`src/errors.ts\` in each package) by \`npm run docs\`.
 
 Over HTTP an error is \`{"error": text}\` or \`{"error": [text]}\`, as deployed Push Jobs clients expect it; the response
 header \`X-Muster-Error\` has the code and \`X-Muster-Fix\` says what to do. The CLI prints \`error: …\` and \`fix: …\` and exits

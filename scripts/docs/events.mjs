@@ -1,4 +1,5 @@
-import { AUTH_ACTIONS, AUTH_EVENT_SCHEMA, EVENT_SCHEMAS } from '../../packages/server/dist/index.js';
+import { AUTH_ACTIONS } from '@muster/platform/auth';
+import { AUTH_EVENT_SCHEMA, EVENT_SCHEMAS } from '@muster/platform/log';
 import { code, table } from './markdown.mjs';
 
 const GROUPS = [
@@ -15,7 +16,7 @@ const GROUPS = [
 export function eventsPage() {
   return `# Events
 
-Generated from the event schemas (\`packages/server/src/events/schemas.ts\`) by \`npm run docs\`.
+Generated from the event schemas (\`packages/platform/src/log/schemas.ts\`) by \`npm run docs\`.
 
 Everything that changes in Muster is an event: stored in the transaction that stores the change, and published once that
 is durable. Whoever may read the same over REST may follow it, and what else programs publish, over

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig, startServer } from '../../packages/server/dist/index.js';
+import { loadConfig } from '@muster/platform/config';
+import { startServer } from '@muster/server';
 import { code, table } from './markdown.mjs';
 
 /** Fetched from a server that is started for it, so that the page says what is really served. */

@@ -1,9 +1,10 @@
-import type { Clock } from '@muster/wire';
-import type { NodeIdentity } from './configuration-request.js';
-import { Daemon } from './daemon.js';
+import type { Clock } from '@muster/base';
+import { Daemon, pushNote } from './daemon.js';
+import type { NotedRun } from './execution/run-note.js';
 import type { Host } from './host.js';
-import { Journal, type LookBack } from './incarnation.js';
+import { Journal } from './incarnation.js';
 import { LEFTOVER_WAIT_MS } from './limits.js';
+import type { NodeIdentity } from './link/configuration-request.js';
 import type { AgentLog } from './logging.js';
 import type { AgentSettings } from './settings.js';
 
@@ -27,20 +28,19 @@ export async function bootDaemon(
     { node: settings.name, org: settings.org, incarnation: past.incarnation, start: past.start },
     'agent starts',
   );
-  await killLeftovers(past, settings, around);
+  const interrupted = await pushNote(settings, around.host).read();
+  if (interrupted !== null) await killLeftovers(interrupted, settings, around);
   const daemon = new Daemon({ settings, identity, journal, past, ...around });
-  daemon.start();
+  daemon.start(interrupted);
   return daemon;
 }
 
 /** What a crash left running would run beside the next command. */
 async function killLeftovers(
-  past: LookBack,
+  { subject: jobId, run }: NotedRun,
   settings: AgentSettings,
   { clock, logger, host }: BootSurroundings,
 ): Promise<void> {
-  if (past.interrupted === null) return;
-  const { jobId, run } = past.interrupted;
   const { grace } = settings.config;
   logger.warn(
     { job: jobId, grace },

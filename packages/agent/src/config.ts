@@ -1,18 +1,30 @@
 import { readFile } from 'node:fs/promises';
-import { expectedQuantity, MusterError, parseQuantity, type Quantity } from '@muster/wire';
+import { expectedQuantity, parseQuantity, type Quantity } from '@muster/base';
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { parse } from 'yaml';
-import { ALLOW_LIST_ENTRIES, COMMAND_WORDS, LABELS } from './limits.js';
+import { MusterError } from './errors.js';
+import {
+  ALLOW_LIST_ENTRIES,
+  COMMAND_WORDS,
+  ENV_VARIABLES,
+  LABELS,
+  RUN_CPU_LEAST,
+  RUN_CPU_MOST,
+  RUN_MEMORY_LEAST,
+  RUN_MEMORY_MOST,
+  RUN_PIDS_MOST,
+} from './limits.js';
 
 const strict = { additionalProperties: false } as const;
 const text = (description: string) => Type.String({ description, minLength: 1, maxLength: 4096 });
 
 const YEAR = 31_536_000;
-/** Seconds; in the file also text with a unit, such as `10s`. */
-const DURATIONS = {
+/** Seconds and bytes; in the file also text with a unit, such as `10s` or `1GiB`. */
+const QUANTITIES = {
   grace: { unit: 'seconds', minimum: 0, maximum: YEAR },
   file_dir_expiry: { unit: 'seconds', minimum: 0.1, maximum: YEAR },
+  'limits.memory': { unit: 'bytes', minimum: RUN_MEMORY_LEAST, maximum: RUN_MEMORY_MOST },
 } as const satisfies Readonly<Record<string, Quantity>>;
 
 const CommandLine = Type.String({
@@ -34,15 +46,25 @@ const lock = Type.Optional(
   }),
 );
 
+const VARIABLE = '^[A-Za-z_][A-Za-z0-9_]*\\*?$|^\\*$';
+const allowedVariables = (description: string) =>
+  Type.Array(Type.String({ pattern: VARIABLE, maxLength: 128 }), { description, maxItems: ENV_VARIABLES });
+const allow_env = Type.Optional(allowedVariables('Further variables that jobs may set for this command'));
+
 /** What one allowed command runs (N16). */
 export const CommandEntrySchema = Type.Union([
   CommandLine,
   Arguments,
   Type.Object(
-    { shell: Type.String({ description: 'Run by /bin/sh -c; captures are "$1"…', minLength: 1 }), match, lock },
+    {
+      shell: Type.String({ description: 'Run by /bin/sh -c; captures are "$1"…', minLength: 1 }),
+      match,
+      lock,
+      allow_env,
+    },
     strict,
   ),
-  Type.Object({ command_line: Type.Union([CommandLine, Arguments]), match, lock }, strict),
+  Type.Object({ command_line: Type.Union([CommandLine, Arguments]), match, lock, allow_env }, strict),
 ]);
 
 /** The agent's file, JSON or YAML. Flags of the command line count more. */
@@ -60,6 +82,23 @@ export const AgentConfigSchema = Type.Object(
       maxProperties: ALLOW_LIST_ENTRIES,
     }),
     allow_any: Type.Boolean({ description: 'Run whatever is asked for with /bin/sh -c', default: false }),
+    allow_env: {
+      ...allowedVariables(
+        'Variables that jobs may set: names, or beginnings such as `DEPLOY_*`, which never stand for one that can ' +
+          'change what a program runs (PATH, LD_PRELOAD, BASH_ENV, …): that is named in full',
+      ),
+      default: [],
+    },
+    environment: Type.Record(
+      Type.String({ pattern: '^[^=\\x00]+$', maxLength: 128 }),
+      Type.String({ pattern: '^[^\\x00]*$', maxLength: 32_768 }),
+      {
+        description:
+          'What every command gets besides PATH, TZ, LANG, LC_* of the agent, HOME, USER, LOGNAME, SHELL and what tells it its job',
+        default: {},
+        maxProperties: ENV_VARIABLES,
+      },
+    ),
     labels: Type.Record(
       Type.String({ minLength: 1, maxLength: 128 }),
       Type.Union([Type.String({ maxLength: 1024 }), Type.Number(), Type.Boolean()]),
@@ -72,13 +111,44 @@ export const AgentConfigSchema = Type.Object(
     grace: Type.Number({
       description: 'Between TERM and KILL when a command is stopped',
       default: 5,
-      ...DURATIONS.grace,
+      ...QUANTITIES.grace,
     }),
+    limits: Type.Optional(
+      Type.Object(
+        {
+          memory: Type.Optional(
+            Type.Integer({
+              description: 'Memory of one command with all its processes; beyond it the kernel kills',
+              ...QUANTITIES['limits.memory'],
+            }),
+          ),
+          cpu: Type.Optional(
+            Type.Number({
+              description: 'Processors that one command may keep busy, such as 0.5 or 2',
+              minimum: RUN_CPU_LEAST,
+              maximum: RUN_CPU_MOST,
+            }),
+          ),
+          pids: Type.Optional(
+            Type.Integer({
+              description: 'Processes and threads of one command at a time',
+              minimum: 1,
+              maximum: RUN_PIDS_MOST,
+            }),
+          ),
+        },
+        {
+          ...strict,
+          description:
+            'What each command may take, by cgroup v2; an agent that cannot keep them does not start. Read when the agent starts',
+        },
+      ),
+    ),
     file_dir: Type.Optional(text('Where files of jobs are written; DATA_DIR/files when absent')),
     file_dir_expiry: Type.Number({
       description: 'Files of jobs are removed once older than this, looked at this often',
       default: 86_400,
-      ...DURATIONS.file_dir_expiry,
+      ...QUANTITIES.file_dir_expiry,
     }),
     events: Type.Optional(
       Type.Object(
@@ -99,7 +169,8 @@ export const AgentConfigSchema = Type.Object(
     ),
     allowed_overwritable_env_vars: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'When given, other variables of a job’s env get the prefix CHEF_PUSH_ENV_',
+        description:
+          'Variables that jobs may set, too; when given, others are not refused but get the prefix CHEF_PUSH_ENV_',
       }),
     ),
   },
@@ -116,19 +187,23 @@ export function parseAgentConfig(input: unknown, file = 'agent configuration'): 
   throw new MusterError('invalid_configuration', { reason: `${file}: ${complaint(value, input)}` });
 }
 
-/** Text that is no duration stays, to be refused by the schema. */
-function withoutUnits(input: unknown): unknown {
+/** Text that is no duration or size stays, to be refused by the schema. */
+function withoutUnits(input: unknown, path = ''): unknown {
   if (!isMap(input)) return input;
-  const read = ([key, value]: [string, unknown]) => {
+  const read = ([name, value]: [string, unknown]) => {
+    const key = path + name;
+    if (HOLDS_QUANTITIES.has(key)) return [name, withoutUnits(value, `${key}.`)];
     const quantity = quantityOf(key);
     const converts = quantity !== undefined && typeof value === 'string';
-    return [key, converts ? (parseQuantity(quantity.unit, value) ?? value) : value];
+    return [name, converts ? (parseQuantity(quantity.unit, value) ?? value) : value];
   };
   return Object.fromEntries(Object.entries(input).map(read));
 }
 
+const HOLDS_QUANTITIES = new Set(['limits']);
+
 function quantityOf(key: string): Quantity | undefined {
-  return Object.hasOwn(DURATIONS, key) ? DURATIONS[key as keyof typeof DURATIONS] : undefined;
+  return Object.hasOwn(QUANTITIES, key) ? QUANTITIES[key as keyof typeof QUANTITIES] : undefined;
 }
 
 function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -156,12 +231,13 @@ function complaint(value: unknown, written: unknown): string {
   }
   const [first] = Value.Errors(AgentConfigSchema, value);
   if (first === undefined) return 'invalid';
-  const key = first.instancePath.slice(1);
+  const key = first.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~');
   const quantity = quantityOf(key);
   if (quantity !== undefined) {
-    return `${key}: expected ${expectedQuantity(quantity)}, got ${shown(written[key])}`;
+    const found = key.split('.').reduce<unknown>((map, name) => (isMap(map) ? map[name] : undefined), written);
+    return `${key}: expected ${expectedQuantity(quantity)}, got ${shown(found)}`;
   }
-  return `${key.replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')} ${first.message}`;
+  return `${key} ${first.message}`;
 }
 
 const SHOWN_LENGTH = 64;

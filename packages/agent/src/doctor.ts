@@ -1,15 +1,31 @@
 import { lookup } from 'node:dns/promises';
 import { stat } from 'node:fs/promises';
-import { type Clock, LIMITS, MusterError, type NodeConfiguration } from '@muster/wire';
+import { join } from 'node:path';
+import type { Clock } from '@muster/base';
+import { LIMITS, type NodeConfiguration } from '@muster/wire';
 import pino from 'pino';
-import { type ConfigurationAnswer, type NodeIdentity, requestConfiguration } from './configuration-request.js';
-import { Connection } from './connection.js';
-import { http } from './http.js';
+import { MusterError } from './errors.js';
+import { CgroupsUnusable, groupOf } from './execution/cgroup.js';
+import { controllersOf, probe, requireControllers } from './execution/command-groups.js';
+import { limitFiles } from './execution/run-limits.js';
+import { KILLED_BY_GROUP, KILLED_BY_TREE } from './execution/system-processes.js';
 import { DOCTOR_CHANNEL_MS, DOCTOR_HEARTBEAT_MS } from './limits.js';
+import { type ConfigurationAnswer, type NodeIdentity, requestConfiguration } from './link/configuration-request.js';
+import { Connection } from './link/connection.js';
+import { http } from './link/http.js';
+import { type CurveKeys, zeromqSockets } from './link/sockets.js';
+import { livingOwner } from './pid-file.js';
 import { type AgentOptions, type AgentSettings, loadIdentity, loadSettings } from './settings.js';
-import { type CurveKeys, zeromqSockets } from './sockets.js';
 
-export type CheckName = 'configuration' | 'key' | 'server' | 'clock' | 'discovery' | 'command channel' | 'heartbeat';
+export type CheckName =
+  | 'configuration'
+  | 'commands'
+  | 'key'
+  | 'server'
+  | 'clock'
+  | 'discovery'
+  | 'command channel'
+  | 'heartbeat';
 
 export interface DoctorCheck {
   readonly name: CheckName;
@@ -52,6 +68,7 @@ export async function doctor(options: AgentOptions, clock: Clock): Promise<Diagn
     settings = await need('configuration', () => loadSettings(options));
     good('configuration', `node ${settings.name} of organization ${settings.org}`);
     const known = settings;
+    await checkCommands(known, good, bad);
     const identity = await need('key', () => loadIdentity(known));
     await checkKeyMode(known.keyFile, good, bad);
     const serverDate = await need('server', () => reach(identity));
@@ -71,6 +88,27 @@ export async function doctor(options: AgentOptions, clock: Clock): Promise<Diagn
 }
 
 type Note = (name: CheckName, detail: string) => void;
+
+/**
+ * How far a kill reaches, and whether the limits can be kept: in the control group of the agent that runs, or, when none
+ * does, in that of whoever asks.
+ */
+async function checkCommands(settings: AgentSettings, good: Note, bad: Note): Promise<void> {
+  const running = await livingOwner(join(settings.dataDir, 'agent.pid'));
+  const pid = running ?? process.pid;
+  const where = running === null ? ' (no agent runs: as one started from here would be)' : '';
+  const limits = limitFiles(settings.config.limits ?? {});
+  try {
+    const base = await groupOf(pid);
+    await probe(base, pid);
+    await requireControllers(base, controllersOf(limits));
+    good('commands', `${KILLED_BY_GROUP}${where}`);
+  } catch (error) {
+    if (!(error instanceof CgroupsUnusable)) throw error;
+    if (limits.length === 0) return good('commands', `${KILLED_BY_TREE}: ${error.message}${where}`);
+    bad('commands', new MusterError('limits_unusable', { reason: `${error.message}${where}` }).advice);
+  }
+}
 
 async function checkKeyMode(file: string, good: Note, bad: Note): Promise<void> {
   const { mode } = await stat(file);

@@ -1,12 +1,14 @@
 import { createPrivateKey } from 'node:crypto';
-import { rename } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock, generateKeyPair, MusterError, normalizePublicKey, publicHalf } from '@muster/wire';
+import type { Clock } from '@muster/base';
+import { generateKeyPair, normalizePublicKey, publicHalf } from '@muster/signing';
 import type { Logger } from 'pino';
-import { organizationUrl, requestConfiguration } from './configuration-request.js';
 import { readIfThere, writeDurably } from './durable.js';
-import { errorText, http } from './http.js';
-import { zeromqSockets } from './sockets.js';
+import { MusterError } from './errors.js';
+import { organizationUrl, requestConfiguration } from './link/configuration-request.js';
+import { errorText, http } from './link/http.js';
+import { zeromqSockets } from './link/sockets.js';
 
 export interface Enrolment {
   readonly server: URL;
@@ -30,7 +32,8 @@ export function ownKeyFile(dataDir: string): string {
 /**
  * Registers this node with a key of its own making. The key is on disk before the request leaves, and the server takes
  * the same key for the same name again, so an attempt that broke off anywhere may be repeated. A node that has enrolled
- * keeps its key, unless the server says that it knows no such node: then it was removed, and enrols with a new one.
+ * keeps its key, unless the server does not know it by that and its name is free: then it was removed, and enrols with
+ * a new one.
  * Throws `server_unreachable`, or `enrolment_refused` with the server's own words.
  */
 export async function enrol(enrolment: Enrolment, around: EnrolSurroundings): Promise<void> {
@@ -46,16 +49,18 @@ export async function enrol(enrolment: Enrolment, around: EnrolSurroundings): Pr
     return;
   }
   const next = `${keyFile}.next`;
-  const standing = await askStanding(enrolment, privateKey, around);
-  // Another key is registered: our next one, when the answer to it was lost or a crash came after it.
-  const again = standing === 'removed' || (standing === 'other key' && (await readIfThere(next)) !== null);
-  if (!again) {
-    logger.info({ key: keyFile }, 'already enrolled; the enrolment token is ignored');
-    return;
-  }
+  const ignored = () => logger.info({ key: keyFile }, 'already enrolled; the enrolment token is ignored');
+  if ((await askStanding(enrolment, privateKey, around)) !== 'refused') return ignored();
   const old = `${keyFile}.old`;
   const nextKey = await keyIn(next);
-  await register(enrolment, nextKey);
+  try {
+    await register(enrolment, nextKey);
+  } catch (error) {
+    // The name has another key, which is not our next one either: nobody removed the node.
+    if (!(error instanceof MusterError) || error.details.status !== TAKEN) throw error;
+    await rm(next);
+    return ignored();
+  }
   // In this order: whatever breaks off, the next start finds a key that the server knows, or registers it again.
   await writeDurably(old, privateKey);
   await rename(next, keyFile);
@@ -92,22 +97,24 @@ async function register({ server, org, name, token, ca }: Enrolment, privateKey:
   throw new MusterError('enrolment_refused', { status: answer.status, reason: errorText(answer) });
 }
 
+/** Status of the refusal of a name that somebody has. */
+const TAKEN = 409;
+
 /**
- * What the server has of this node. Only its own words count: a refusal without its code comes from something before
+ * What the server has of this node: it does not say whether there is no such node or whether that has another key. Only its own words count: a refusal without its code comes from something before
  * it, and one because of the clock says nothing about the key.
  */
 async function askStanding(
   { server, org, name, ca }: Enrolment,
   privateKey: string,
   { clock }: EnrolSurroundings,
-): Promise<'known' | 'removed' | 'other key' | 'unclear'> {
+): Promise<'known' | 'refused' | 'unclear'> {
   const identity = { server, org, name, ca, key: createPrivateKey(privateKey) };
   try {
     await requestConfiguration(identity, zeromqSockets.curveKeys().publicKey, clock.now());
     return 'known';
   } catch (error) {
     const code = error instanceof MusterError && error.code === 'configuration_refused' ? error.details.code : null;
-    if (code === 'unknown_principal') return 'removed';
-    return code === 'invalid_signature' ? 'other key' : 'unclear';
+    return code === 'unknown_principal' ? 'refused' : 'unclear';
   }
 }

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type Clock, MusterError, signLogin, type Timer } from '@muster/wire';
-import type { NodeIdentity } from './configuration-request.js';
+import type { Clock, Timer } from '@muster/base';
+import { signLogin } from '@muster/signing';
+import { MusterError } from './errors.js';
 import { RETRY_LONGEST_MS } from './limits.js';
+import type { NodeIdentity } from './link/configuration-request.js';
 import type { AgentLog } from './logging.js';
 import type { AgentSettings } from './settings.js';
 

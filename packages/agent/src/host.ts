@@ -1,17 +1,10 @@
 import type { Facts } from '@muster/wire';
-import { type ConfigurationAnswer, type NodeIdentity, requestConfiguration } from './configuration-request.js';
 import { type DurableFiles, durableFiles } from './durable.js';
+import { sweepJobFiles } from './execution/job-file.js';
+import { type Processes, systemProcesses } from './execution/system-processes.js';
 import { collectFacts } from './facts.js';
-import { sweepJobFiles } from './job-file.js';
-import { killRun } from './process-tree.js';
-import { launch } from './runner.js';
-import { type Sockets, zeromqSockets } from './sockets.js';
-
-/** Where commands run. */
-export interface Processes {
-  readonly launch: typeof launch;
-  readonly killRun: typeof killRun;
-}
+import { type ConfigurationAnswer, type NodeIdentity, requestConfiguration } from './link/configuration-request.js';
+import { type Sockets, zeromqSockets } from './link/sockets.js';
 
 /** What the agent uses of its machine and of the network; the simulator gives it others. */
 export interface Host {
@@ -25,7 +18,7 @@ export interface Host {
 
 export const systemHost: Host = {
   sockets: zeromqSockets,
-  processes: { launch, killRun },
+  processes: systemProcesses(null),
   files: durableFiles,
   configuration: requestConfiguration,
   facts: collectFacts,

@@ -8,7 +8,7 @@ export const PATTERN_LENGTH = 1024;
 export const ALLOW_LIST_ENTRIES = 1000;
 /** Most words in one command line. */
 export const COMMAND_WORDS = 1000;
-/** Most variables in `env`. */
+/** Most variables that a job sets, an owner allows, or every command is given. */
 export const ENV_VARIABLES = 500;
 /** Most labels a node may carry; keeps `facts` below the smallest message limit. */
 export const LABELS = 100;
@@ -27,8 +27,6 @@ export const OUTPUT_CHUNK = 32 * 1024;
 export const OUTPUT_WINDOW = 8 * OUTPUT_CHUNK;
 /** Unacknowledged output is sent again after this much silence. */
 export const OUTPUT_RESEND_MS = 10_000;
-/** How long the last output may go without progress, while the server is online, before the result is sent without it. */
-export const OUTPUT_DRAIN_MS = 15_000;
 /** After the command itself has ended, how long a daemon it left behind may hold its output open. */
 export const PIPE_GRACE_MS = 1_000;
 
@@ -37,11 +35,25 @@ export const KILL_POLL_MS = 50;
 /** How long start-up waits, beyond the grace, for what a crash left running. */
 export const LEFTOVER_WAIT_MS = 15_000;
 
+/** In which a command's share of processor time is measured: the kernel's own default, in microseconds. */
+export const CPU_PERIOD_US = 100_000;
+/** Least and most of what a command may be limited to. */
+export const RUN_MEMORY_LEAST = 1024 * 1024;
+export const RUN_MEMORY_MOST = 2 ** 50;
+export const RUN_CPU_LEAST = 0.01;
+export const RUN_CPU_MOST = 4096;
+/** As many as there can be process ids. */
+export const RUN_PIDS_MOST = 2 ** 22;
+
+/** Longest enrolment token. */
+export const ENROL_TOKEN_BYTES = 4096;
 /** One HTTP request to the server (sheet §2.6). */
 export const REQUEST_MS = 5_000;
 /** Largest HTTP answer read. */
 export const ANSWER_BYTES = 256 * 1024;
-/** First and longest pause between configuration requests that fail. */
+/** Between heartbeats, before a server has told how long; as the server's own default. */
+export const DEFAULT_INTERVAL_MS = 15_000;
+/** First and longest pause between configuration requests that fail; the longest while there is no server is an interval. */
 export const RETRY_FIRST_MS = 1_000;
 export const RETRY_LONGEST_MS = 60_000;
 /** The lifetime of a configuration is shortened by up to this share, so that nodes do not ask all at once (sheet §5.5). */
@@ -70,6 +82,8 @@ export const REJECTED_FIRST_MS = 5_000;
 export const REJECTED_LONGEST_MS = 15_000;
 /** On a clean stop, beyond the grace: how long a command may take to be gone. */
 export const STOP_COMMAND_MS = 10_000;
+/** On a clean stop: how long the output of a command that has ended may take to be stored. */
+export const STOP_OUTPUT_MS = 5_000;
 /** On a clean stop: how long the last messages may take to leave. */
 export const STOP_FLUSH_MS = 1_000;
 

@@ -2,11 +2,11 @@ import { createPrivateKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { MusterError } from '@muster/wire';
 import { type AgentConfig, loadAgentConfig, parseAgentConfig } from './config.js';
-import type { NodeIdentity } from './configuration-request.js';
 import { readIfThere } from './durable.js';
 import { ownKeyFile } from './enrol.js';
+import { MusterError } from './errors.js';
+import type { NodeIdentity } from './link/configuration-request.js';
 
 /** How an agent is started. What is given here counts more than the configuration file. */
 export interface AgentOptions {
@@ -19,6 +19,8 @@ export interface AgentOptions {
   readonly key?: string;
   /** Enrolment token; ignored while the server knows the node. */
   readonly enroll?: string;
+  /** File with the enrolment token; need not be there once the node has enrolled. */
+  readonly enrollFile?: string;
   readonly dataDir?: string;
   /** Configuration file, read again by `reload`. */
   readonly config?: string;

@@ -1,14 +1,20 @@
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
-import { type Clock, dataDirError, MusterError, makeDataDir } from '@muster/wire';
+import { type Clock, dataDirError, makeDataDir } from '@muster/base';
 import type { Logger } from 'pino';
 import { bootDaemon } from './boot.js';
 import { enrol } from './enrol.js';
+import { readEnrolToken } from './enrol-token.js';
+import { MusterError } from './errors.js';
 import { startLocalEvents } from './events.js';
+import { CgroupsUnusable } from './execution/cgroup.js';
+import { type CommandGroups, openCommandGroups } from './execution/command-groups.js';
+import { KILLED_BY_GROUP, KILLED_BY_TREE, systemProcesses } from './execution/system-processes.js';
 import { systemHost } from './host.js';
-import { RETRY_FIRST_MS, RETRY_LONGEST_MS } from './limits.js';
-import { type HeldLock, takePidFile } from './lock.js';
-import type { Machine } from './machine.js';
+import { DEFAULT_INTERVAL_MS, RETRY_FIRST_MS } from './limits.js';
+import type { AgentLog } from './logging.js';
+import { type HeldLock, takePidFile } from './pid-file.js';
+import type { Machine } from './push/machine.js';
 import { type AgentOptions, type AgentSettings, loadIdentity, loadSettings } from './settings.js';
 
 export interface AgentSurroundings {
@@ -36,7 +42,7 @@ export interface RunningAgent {
 /**
  * Starts an agent. Resolves when it is set up on this machine; the server is reached by and by, and again for ever.
  * With an enrolment token it first enrols, which waits for the server.
- * Throws `invalid_configuration`, `data_dir_unusable`, `agent_running`, `enrolment_refused`.
+ * Throws `invalid_configuration`, `data_dir_unusable`, `agent_running`, `limits_unusable`, `enrolment_refused`.
  */
 export async function startAgent(options: AgentOptions, around: AgentSurroundings): Promise<RunningAgent> {
   const settings = await loadSettings(options);
@@ -61,10 +67,13 @@ async function startLocked(
 ): Promise<RunningAgent> {
   const { logger } = around;
   warnAboutPlainHttp(settings.server, logger);
-  if (options.enroll !== undefined) await enrolPatiently(options, options.enroll, settings, around);
+  const groups = await commandGroups(settings, logger);
+  const token = await enrolToken(options, logger);
+  if (token !== null) await enrolPatiently(options, token, settings, around);
   const identity = await loadIdentity(settings);
   const events = await startLocalEvents(settings, identity, around);
-  const daemon = await bootDaemon(settings, identity, { ...around, host: systemHost }).catch(async (error: unknown) => {
+  const host = { ...systemHost, processes: systemProcesses(groups) };
+  const daemon = await bootDaemon(settings, identity, { ...around, host }).catch(async (error: unknown) => {
     await events?.stop();
     throw error;
   });
@@ -110,6 +119,26 @@ function compileAtOnce(): void {
   setFlagsFromString('--always-sparkplug');
 }
 
+/** Null where there are none to be had: commands are then killed by what is seen of their processes. */
+async function commandGroups(settings: AgentSettings, logger: AgentLog): Promise<CommandGroups | null> {
+  const { limits } = settings.config;
+  try {
+    const groups = await openCommandGroups({ dataDir: settings.dataDir, limits, logger });
+    logger.info({ below: groups.base.path, limits }, `commands run ${KILLED_BY_GROUP}`);
+    return groups;
+  } catch (error) {
+    if (!(error instanceof CgroupsUnusable)) throw error;
+    if (limits !== undefined) throw new MusterError('limits_unusable', { reason: error.message }, { cause: error });
+    logger.warn(`commands run ${KILLED_BY_TREE}: ${error.message}`);
+    return null;
+  }
+}
+
+async function enrolToken(options: AgentOptions, logger: AgentLog): Promise<string | null> {
+  if (options.enroll !== undefined) return options.enroll;
+  return options.enrollFile === undefined ? null : readEnrolToken(options.enrollFile, logger);
+}
+
 /** A server that cannot be reached yet (both boot at once) is waited for; a refusal is final. */
 async function enrolPatiently(
   options: AgentOptions,
@@ -119,7 +148,7 @@ async function enrolPatiently(
 ): Promise<void> {
   const { clock, logger, random } = around;
   const { server, org, name, dataDir, ca } = settings;
-  for (let pause = RETRY_FIRST_MS; ; pause = Math.min(pause * 2, RETRY_LONGEST_MS)) {
+  for (let pause = RETRY_FIRST_MS; ; pause = Math.min(pause * 2, DEFAULT_INTERVAL_MS)) {
     try {
       return await enrol({ server, org, name, token, dataDir, ca }, around);
     } catch (error) {

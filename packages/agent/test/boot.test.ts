@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ManualClock } from '@muster/wire';
+import { ManualClock } from '@muster/base';
 import { expect, it, onTestFinished } from 'vitest';
 import { bootDaemon } from '../src/boot.js';
 import { systemHost } from '../src/host.js';

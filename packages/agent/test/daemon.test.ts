@@ -4,9 +4,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RunningAgent } from '@muster/agent';
-import { generateKeyPair, type KeyPair } from '@muster/wire';
+import { generateKeyPair, type KeyPair } from '@muster/signing';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { scratch, startTestAgent } from './support/agent.js';
+import { commandGroupsUsable, scratch, startTestAgent } from './support/agent.js';
 import { FakeServer } from './support/fake-server.js';
 
 let keys: KeyPair;
@@ -35,6 +35,9 @@ function isAlive(pid: number): boolean {
   const path = `/proc/${pid}/stat`;
   return existsSync(path) && readFileSync(path, 'latin1').split(') ')[1]?.[0] !== 'Z';
 }
+
+/** Tells the id of a process with a session of its own, a dead parent and an environment without the marker. */
+const ESCAPE = `env -i PATH="$PATH" setsid sh -c '(sleep 300 >/dev/null & echo $!)'`;
 
 async function runJob(jobId: string, command: string): Promise<void> {
   server.send(prepare(jobId, command));
@@ -119,6 +122,19 @@ describe('an agent and its server', () => {
     expect(server.types()).not.toContain('finished');
   });
 
+  it('an abort reaches also what left its session, its parent and its environment, where there are control groups', async () => {
+    agent = await startTestAgent(server, keys, place.dir);
+    await server.message('ready');
+    await runJob('j1', `${ESCAPE}; ${ESCAPE}; ${ESCAPE}; echo up; exec sleep 60`);
+    await vi.waitFor(() => expect(output('j1')).toContain('up'), { timeout: 10_000 });
+    const escaped = output('j1').split('\n').map(Number).filter(Boolean);
+    const before = server.received.length;
+    server.send({ type: 'abort' });
+    await server.message('ready', () => true, before);
+    const reached = await commandGroupsUsable(place.dir);
+    expect(escaped.map(isAlive)).toEqual([!reached, !reached, !reached]);
+    for (const pid of escaped.filter(isAlive)) process.kill(pid, 'SIGKILL');
+  });
   it('tells a timed out command as such, with its output before', async () => {
     agent = await startTestAgent(server, keys, place.dir, { allow_any: true, grace: 0.2 });
     await server.message('ready');
@@ -331,9 +347,9 @@ describe('a crash of the agent', () => {
     await writeFile(join(place.dir, 'key.pem'), keys.privateKey, { mode: 0o600 });
     const child = spawn(process.execPath, [script, server.url, place.dir], { stdio: 'inherit' });
     await server.message('ready');
-    await runJob('j1', 'echo $$; exec sleep 60');
-    await server.message('output');
-    const command = Number(output('j1'));
+    await runJob('j1', `${ESCAPE}; echo $$; echo up; exec sleep 60`);
+    await vi.waitFor(() => expect(output('j1')).toContain('up'), { timeout: 10_000 });
+    const [escaped = 0, command = 0] = output('j1').split('\n').map(Number);
     const old = server.received[0]?.envelope.incarnation;
     child.kill('SIGKILL');
     await new Promise((resolve) => child.once('exit', resolve));
@@ -345,5 +361,7 @@ describe('a crash of the agent', () => {
     expect(await server.message('ready', () => true, before)).toMatchObject({ start: 'crash' });
     expect(agent.incarnation).not.toBe(old);
     expect(isAlive(command)).toBe(false);
+    expect(isAlive(escaped)).toBe(!(await commandGroupsUsable(place.dir)));
+    if (isAlive(escaped)) process.kill(escaped, 'SIGKILL');
   });
 });

@@ -1,9 +1,12 @@
 import { createPublicKey } from 'node:crypto';
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { doctor, startAgent } from '@muster/agent';
-import { generateKeyPair, ManualClock, systemClock } from '@muster/wire';
+import { ManualClock, systemClock } from '@muster/base';
+import { generateKeyPair } from '@muster/signing';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { groupOf } from '../src/execution/cgroup.js';
+import { ENROL_TOKEN_BYTES } from '../src/limits.js';
 import { scratch, silent } from './support/agent.js';
 import { FakeServer } from './support/fake-server.js';
 
@@ -36,6 +39,24 @@ describe('enrolment', () => {
     expect((await stat(join(place.dir, 'client.pem'))).mode & 0o777).toBe(0o600);
     expect(server.nodeKey).toBe(await publicKey());
     await agent.stop();
+  });
+  it('takes its token from a file, which need not be there once it has enrolled', async () => {
+    const enrollFile = join(place.dir, 'token');
+    await writeFile(enrollFile, 'token\n', { mode: 0o600 });
+    await (await startAgent({ ...options(), enrollFile }, around)).stop();
+    expect(enrolments()).toBe(1);
+    await rm(enrollFile);
+    await (await startAgent({ ...options(), enrollFile }, around)).stop();
+    expect(enrolments()).toBe(1);
+  });
+  it('without the file says how to enrol, and names a file that holds no token', async () => {
+    const enrollFile = join(place.dir, 'token');
+    await expect(startAgent({ ...options(), enrollFile }, around)).rejects.toMatchObject({ code: 'not_enrolled' });
+    for (const text of ['', 'two tokens', 'x'.repeat(ENROL_TOKEN_BYTES + 1)]) {
+      await writeFile(enrollFile, text);
+      await expect(startAgent({ ...options(), enrollFile }, around)).rejects.toThrow(/does not hold one token/);
+    }
+    expect(enrolments()).toBe(0);
   });
   it('once enrolled ignores the token', async () => {
     await (await startAgent({ ...options(), enroll: 'token' }, around)).stop();
@@ -92,7 +113,6 @@ describe('enrolment', () => {
     await (await startAgent({ ...options(), enroll: 'other' }, around)).stop();
     expect(await publicKey()).toBe(key);
     expect(await readdir(place.dir)).toEqual(before);
-    expect(enrolments()).toBe(1);
   });
   it('a refusal to enrol it again leaves its key in place', async () => {
     await (await startAgent({ ...options(), enroll: 'token' }, around)).stop();
@@ -122,7 +142,7 @@ describe('starting', () => {
     const path = join(place.dir, 'client.pem');
     await expect(startAgent(options(), around)).rejects.toMatchObject({
       message: `this node has not enrolled: there is no key at ${path}`,
-      fix: expect.stringMatching(/`muster token create` .+ --enroll TOKEN/),
+      fix: expect.stringMatching(/`muster token create` .+ --enroll-file FILE/),
     });
   });
   it('with a file where its data directory should be is refused by the name of the setting', async () => {
@@ -143,6 +163,7 @@ describe('doctor', () => {
     expect(ok).toBe(true);
     expect(checks.map(({ name }) => name)).toEqual([
       'configuration',
+      'commands',
       'key',
       'server',
       'clock',
@@ -151,6 +172,20 @@ describe('doctor', () => {
       'heartbeat',
     ]);
     expect(paragraph).toContain('node1');
+    expect(checks[1]?.detail).toMatch(/a kill reaches (every process|all processes but those that leave)/);
+  });
+  it('names limits that cannot be kept, and the agent does not start with them', async () => {
+    const usable = await groupOf('self')
+      .then((group) => group.read('cgroup.controllers'))
+      .catch(() => '');
+    // Of a machine that has the controllers, the group is shared with who runs the tests.
+    const config = join(place.dir, 'agent.yaml');
+    await writeFile(config, 'limits: { pids: 100 }');
+    await expect(startAgent({ ...options(), config, enroll: 'token' }, around)).rejects.toThrow(
+      /limits are set for commands, and cannot be kept here/,
+    );
+    const { checks } = await doctor({ ...options(), config }, systemClock);
+    expect(checks[1]).toMatchObject({ name: 'commands', ok: usable.includes('pids') });
   });
   it('names a missing key', async () => {
     expect(await doctor(options(), systemClock)).toMatchObject({
@@ -171,7 +206,7 @@ describe('doctor', () => {
     const key = join(place.dir, 'key.pem');
     await writeFile(key, (await generateKeyPair()).privateKey, { mode: 0o600 });
     const { paragraph } = await doctor({ ...options(), key }, systemClock);
-    expect(paragraph).toContain('Invalid signature');
+    expect(paragraph).toContain('Failed to authenticate');
   });
   it('names a command channel that refuses', async () => {
     await (await startAgent({ ...options(), enroll: 'token' }, around)).stop();

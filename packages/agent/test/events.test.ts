@@ -2,16 +2,9 @@ import { createPrivateKey } from 'node:crypto';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Clock, MusterError, systemClock } from '@muster/base';
 import { type Client, connect } from '@muster/fabric/client';
-import {
-  type Clock,
-  generateKeyPair,
-  isLoginTimely,
-  MusterError,
-  readLoginSignature,
-  systemClock,
-  verifyLogin,
-} from '@muster/wire';
+import { generateKeyPair, isLoginTimely, readLoginSignature, verifyLogin } from '@muster/signing';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { RootFixture } from '../../fabric/test/support/root-fixture.js';
 import { parseAgentConfig } from '../src/config.js';

@@ -1,21 +1,21 @@
-import type { FinalJobStatus, JobNodeStatus, JobStatus } from '@muster/server';
+import type { FinalPushJobStatus, PushJobNodeStatus, PushJobStatus } from '@muster/push';
 
 /** Shapes of the API's answers that the CLI reads. Fields it does not read are left out. */
 
-export type { JobNodeStatus };
+export type { PushJobNodeStatus };
 
 /** A job as `GET …/jobs/ID?detail=true` shows it. */
 export interface Job {
   readonly id: string;
   readonly command: string;
-  readonly status: JobStatus;
+  readonly status: PushJobStatus;
   readonly run_timeout: number;
   readonly created_at: string;
   readonly updated_at: string;
   /** Job-node status to node names; statuses without nodes are absent. */
-  readonly nodes?: Readonly<Partial<Record<JobNodeStatus, readonly string[]>>>;
+  readonly nodes?: Readonly<Partial<Record<PushJobNodeStatus, readonly string[]>>>;
   /** How many nodes have each status; statuses without nodes are absent. */
-  readonly counts?: Readonly<Partial<Record<JobNodeStatus, number>>>;
+  readonly counts?: Readonly<Partial<Record<PushJobNodeStatus, number>>>;
   readonly quorum?: number;
   readonly node_count?: number;
   readonly created_by?: string;
@@ -30,7 +30,7 @@ export type FoundJob = Pick<Job, 'id' | 'command' | 'status' | 'created_at'>;
 /** One node of a job, `GET …/jobs/ID/nodes`. */
 export interface JobNode {
   readonly node_name: string;
-  readonly status: JobNodeStatus;
+  readonly status: PushJobNodeStatus;
   readonly reason: string | null;
   readonly exit_code: number | null;
   readonly signal: string | null;
@@ -48,18 +48,19 @@ export interface NodeState {
 }
 
 /** By status: will it not change any more? The types make sure that none is forgotten. */
-const JOB_ENDS: Readonly<Record<Exclude<JobStatus, FinalJobStatus>, false> & Record<FinalJobStatus, true>> = {
-  new: false,
-  voting: false,
-  running: false,
-  complete: true,
-  quorum_failed: true,
-  timed_out: true,
-  aborted: true,
-  crashed: true,
-};
+const JOB_ENDS: Readonly<Record<Exclude<PushJobStatus, FinalPushJobStatus>, false> & Record<FinalPushJobStatus, true>> =
+  {
+    new: false,
+    voting: false,
+    running: false,
+    complete: true,
+    quorum_failed: true,
+    timed_out: true,
+    aborted: true,
+    crashed: true,
+  };
 
-const NODE_ENDS: Readonly<Record<JobNodeStatus, boolean>> = {
+const NODE_ENDS: Readonly<Record<PushJobNodeStatus, boolean>> = {
   new: false,
   ready: false,
   running: false,
@@ -78,7 +79,7 @@ export function isFinal(job: Pick<Job, 'status'>): boolean {
 }
 
 /** The node's part in the job is over. */
-export function hasEnded(status: JobNodeStatus): boolean {
+export function hasEnded(status: PushJobNodeStatus): boolean {
   return NODE_ENDS[status];
 }
 
@@ -86,21 +87,21 @@ export function hasEnded(status: JobNodeStatus): boolean {
  * The job is over for such a node, but its command perhaps is not: it was told to stop, or was lost sight of. A node that
  * was ready may just have been started.
  */
-const PERHAPS_RUNNING: ReadonlySet<JobNodeStatus> = new Set(['aborted', 'was_ready', 'timed_out', 'crashed']);
+const PERHAPS_RUNNING: ReadonlySet<PushJobNodeStatus> = new Set(['aborted', 'was_ready', 'timed_out', 'crashed']);
 
-export function mayStillRun(status: JobNodeStatus): boolean {
+export function mayStillRun(status: PushJobNodeStatus): boolean {
   return PERHAPS_RUNNING.has(status);
 }
 
 /** How many nodes of the job have each status. */
-function countsOf(job: Pick<Job, 'nodes'>): Map<JobNodeStatus, number> {
-  const counts = new Map<JobNodeStatus, number>();
-  for (const [status, names] of Object.entries(job.nodes ?? {})) counts.set(status as JobNodeStatus, names.length);
+function countsOf(job: Pick<Job, 'nodes'>): Map<PushJobNodeStatus, number> {
+  const counts = new Map<PushJobNodeStatus, number>();
+  for (const [status, names] of Object.entries(job.nodes ?? {})) counts.set(status as PushJobNodeStatus, names.length);
   return counts;
 }
 
 /** Statuses that do not make a complete job a failed one: the node succeeded, or was never part of it (sheet §8.4). */
-const HARMLESS: ReadonlySet<JobNodeStatus> = new Set(['succeeded', 'nacked', 'unavailable']);
+const HARMLESS: ReadonlySet<PushJobNodeStatus> = new Set(['succeeded', 'nacked', 'unavailable']);
 
 /** The job is complete and every node that started succeeded: the CLI's exit code 0. */
 export function isSuccess(job: Pick<Job, 'status' | 'nodes'>): boolean {

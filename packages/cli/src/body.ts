@@ -1,9 +1,6 @@
 import { MAX_ANSWER_BYTES, REQUEST_TIMEOUT_MS } from './limits.js';
 
-/**
- * The pieces of a body, to its end or until `signal` aborts. Once fetch has answered it holds its signal weakly: after a
- * garbage collection an abort no longer ends the body.
- */
+/** The pieces of a body, to its end or until `signal` aborts, which is no error. */
 export async function* bodyPieces(response: Response, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const reader = response.body?.getReader();
   if (reader === undefined) return;

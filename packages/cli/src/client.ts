@@ -1,5 +1,9 @@
-import { ERRORS, type ErrorCode, MusterError, signRequest } from '@muster/wire';
+import './known-errors.js';
+import { certificateError, DeclaredError, type ErrorCode, isErrorCode } from '@muster/base';
+import { signRequest } from '@muster/signing';
 import { answerText } from './body.js';
+import { MusterError } from './errors.js';
+import { httpRequest } from './http.js';
 import { GET_RETRIES, REQUEST_TIMEOUT_MS, RETRY_PAUSE_MS } from './limits.js';
 import type { Credentials, Settings } from './settings.js';
 
@@ -16,13 +20,22 @@ export interface RequestOptions {
   readonly endless?: boolean;
 }
 
+interface Refusal {
+  readonly told: string | null;
+  readonly text: string;
+  readonly fix: string;
+}
+
 /** What the server refused, in the server's own words. */
-export class RefusedError extends MusterError {
+export class RefusedError extends DeclaredError {
+  /** The server's own code, which may be of a newer one than this program; null: something before it answered. */
+  readonly told: string | null;
   readonly #fix: string;
 
-  constructor(code: ErrorCode, text: string, fix: string) {
+  constructor(code: ErrorCode, { told, text, fix }: Refusal) {
     super(code);
     this.message = text;
+    this.told = told;
     this.#fix = fix;
   }
 
@@ -30,6 +43,9 @@ export class RefusedError extends MusterError {
     return this.#fix;
   }
 }
+
+/** What the client needs of the settings. */
+export type Connection = Pick<Settings, 'url' | 'ca' | 'org' | 'credentials'>;
 
 export interface ClientSurroundings {
   readonly now: () => number;
@@ -46,10 +62,10 @@ const surroundings: ClientSurroundings = {
  * because only GET may be.
  */
 export class Client {
-  readonly settings: Pick<Settings, 'url' | 'org' | 'credentials'>;
+  readonly settings: Connection;
   readonly #around: ClientSurroundings;
 
-  constructor(settings: Pick<Settings, 'url' | 'org' | 'credentials'>, around: ClientSurroundings = surroundings) {
+  constructor(settings: Connection, around: ClientSurroundings = surroundings) {
     this.settings = settings;
     this.#around = around;
   }
@@ -67,8 +83,11 @@ export class Client {
     return (await this.json('POST', path, { body })) as T;
   }
 
-  async put<T>(path: string, body?: unknown): Promise<T> {
-    return (await this.json('PUT', path, body === undefined ? {} : { body })) as T;
+  async put<T>(path: string, body?: unknown, query?: Query): Promise<T> {
+    return (await this.json('PUT', path, {
+      ...(body !== undefined && { body }),
+      ...(query !== undefined && { query }),
+    })) as T;
   }
 
   async delete<T>(path: string, query?: Query): Promise<T> {
@@ -96,14 +115,14 @@ export class Client {
         if (response.status !== 503 || last) throw await refusal(response, path);
         await response.body?.cancel();
       } catch (error) {
-        if (error instanceof RefusedError || last) throw error;
+        if (last || !mayPass(error)) throw error;
       }
       await this.#around.pause(RETRY_PAUSE_MS * 2 ** attempt);
     }
   }
 
   async #attempt(method: Method, path: string, options: RequestOptions): Promise<Response> {
-    const { url, credentials } = this.settings;
+    const { url, ca, credentials } = this.settings;
     const body = options.body === undefined ? '' : JSON.stringify(options.body);
     const target = new URL(url + path);
     for (const [name, value] of Object.entries(options.query ?? {})) {
@@ -112,24 +131,32 @@ export class Client {
     const limits: AbortSignal[] = options.signal === undefined ? [] : [options.signal];
     if (options.endless !== true) limits.push(AbortSignal.timeout(REQUEST_TIMEOUT_MS));
     try {
-      return await fetch(target, {
+      return await httpRequest(target, {
         method,
         headers: {
           accept: options.accept ?? '*/*',
           ...(body === '' ? {} : { 'content-type': 'application/json' }),
           ...options.headers,
-          ...proof(credentials, method, target.pathname, body, this.#around.now()),
+          ...proof(credentials, method, target.pathname + target.search, body, this.#around.now()),
         },
-        ...(body === '' ? {} : { body }),
-        // A signature covers one path: following a redirect would send it elsewhere.
-        redirect: 'error',
+        body,
+        ca,
         signal: AbortSignal.any(limits),
       });
     } catch (error) {
       if (options.signal?.aborted === true) throw error;
-      throw new MusterError('server_unreachable', { url, reason: networkReason(error) }, { cause: error });
+      throw new MusterError(
+        certificateError(error) ?? 'server_unreachable',
+        { url, reason: networkReason(error) },
+        { cause: error },
+      );
     }
   }
+}
+
+/** A broken connection may be whole the next time; what was refused, or a certificate that is not trusted, remains so. */
+function mayPass(error: unknown): boolean {
+  return !(error instanceof MusterError) || error.code === 'server_unreachable';
 }
 
 /**
@@ -155,6 +182,7 @@ function proof(credentials: Credentials, method: string, path: string, body: str
         timestamp: now,
         privateKey: credentials.privateKey,
         version: '1.3',
+        signQuery: true,
       });
   }
 }
@@ -169,7 +197,7 @@ async function bodyText(response: Response, url: string): Promise<string> {
 
 /** Codes for answers without `X-Muster-Error`, such as a proxy's. */
 const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
-  401: 'invalid_signature',
+  401: 'unknown_principal',
   403: 'forbidden',
   404: 'not_found',
   405: 'method_not_allowed',
@@ -181,12 +209,12 @@ const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
 
 async function refusal(response: Response, path: string): Promise<RefusedError> {
   const header = response.headers.get('x-muster-error');
-  const known = Object.keys(ERRORS).find((code) => code === header) as ErrorCode | undefined;
+  const known = isErrorCode(header) ? header : undefined;
   const code = known ?? BY_STATUS[response.status] ?? (response.status < 500 ? 'usage' : 'internal');
   const text =
     errorText(await answerText(response).catch(() => '')) ?? `the server answered ${response.status} for ${path}`;
   const fix = response.headers.get('x-muster-fix') ?? (known === undefined ? 'Is MUSTER_URL a Muster server?' : '');
-  return new RefusedError(code, text, fix);
+  return new RefusedError(code, { told: header, text, fix });
 }
 
 /** `{"error": "text"}` or `{"error": ["text"]}` (sheet §7.2). */
@@ -202,9 +230,9 @@ function errorText(body: string): string | undefined {
 
 function networkReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (error.name === 'TimeoutError') return `no answer within ${REQUEST_TIMEOUT_MS / 1000} seconds`;
-  const cause = error.cause;
-  if (cause instanceof Error && cause.message !== '') return cause.message;
-  if (cause instanceof Error && 'code' in cause) return String(cause.code);
-  return error.message;
+  if (error.name === 'TimeoutError' || error.name === 'AbortError')
+    return `no answer within ${REQUEST_TIMEOUT_MS / 1000} seconds`;
+  if (error.message !== '') return error.message;
+  // A name with several addresses that all fail has an error for each, and no message.
+  return 'code' in error ? String(error.code) : error.name;
 }

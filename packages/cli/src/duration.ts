@@ -1,4 +1,5 @@
-import { MusterError, parseDuration } from '@muster/wire';
+import { parseDuration } from '@muster/base';
+import { MusterError } from './errors.js';
 
 const LONGEST_DAYS = 10 * 365;
 const LONGEST_SECONDS = LONGEST_DAYS * 86_400;

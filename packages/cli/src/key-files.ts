@@ -1,12 +1,20 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { generateKeyPair, MusterError } from '@muster/wire';
+import { generateKeyPair } from '@muster/signing';
+import type { Command } from 'commander';
+import { MusterError } from './errors.js';
 import { readText } from './settings.js';
 import type { World } from './world.js';
 
 export interface KeyChoice {
   readonly publicKey?: string;
   readonly keyOut?: string;
+}
+
+export function withKeyFlags(command: Command): Command {
+  return command
+    .option('--public-key <file>', 'PEM file with its public key')
+    .option('--key-out <file>', 'make a key pair and write the private key here');
 }
 
 /**

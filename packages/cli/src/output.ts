@@ -1,4 +1,4 @@
-import { printableLines } from './printable.js';
+import { printable, printableLines } from './printable.js';
 import { type Cell, tableLines } from './table.js';
 import type { World } from './world.js';
 
@@ -30,6 +30,9 @@ const STATUS_COLOURS: Readonly<Record<string, Colour>> = {
   warning: 'yellow',
 };
 
+/** Of this process, and of commands on nodes. */
+export type StreamName = 'stdout' | 'stderr';
+
 export interface TableLook {
   /** Of the status, row by row. */
   readonly colours?: readonly (Colour | undefined)[];
@@ -55,8 +58,8 @@ export class Output {
   }
 
   /** A line of the result, for people. */
-  line(text = ''): void {
-    if (!this.json) this.#world.stdout.write(`${text}\n`);
+  line(text = '', to: StreamName = 'stdout'): void {
+    if (!this.json) this.#world[to].write(`${text}\n`);
   }
 
   /** The whole result, for programs. */
@@ -97,6 +100,12 @@ export class Output {
     return this.#world.stdout.isTTY === true && !this.json;
   }
 
+  /** What is known of one thing, a line each, below each other. */
+  fields(rows: readonly (readonly [title: string, value: string])[]): void {
+    const width = Math.max(...rows.map(([title]) => title.length));
+    for (const [title, value] of rows) this.line(`${title.padEnd(width)}  ${printable(value)}`);
+  }
+
   /** A status word in its colour. */
   status(word: string): string {
     const colour = STATUS_COLOURS[word.toLowerCase().replaceAll(' ', '_')];
@@ -108,18 +117,19 @@ export class Output {
   }
 
   /**
-   * For what a remote command wrote: to a terminal, which would obey its control characters, they are shown
-   * (`printable`); anywhere else every byte arrives as it is.
+   * For what a remote command wrote. `bytes`: as it is, but to a terminal, which would obey its control characters.
+   * `text`, which people read beside other text: control characters are shown (`printable`) wherever it goes, as a pipe
+   * may well end on a terminal.
    */
-  foreign(to: 'stdout' | 'stderr' = 'stdout'): (data: Uint8Array) => Promise<void> {
-    if (this.#world[to].isTTY !== true) return (data) => this.raw(data, to);
+  foreign(as: 'bytes' | 'text', to: StreamName = 'stdout'): (data: Uint8Array) => Promise<void> {
+    if (as === 'bytes' && this.#world[to].isTTY !== true) return (data) => this.raw(data, to);
     // A character may come in two pieces.
     const decoder = new TextDecoder();
     return (data) => this.raw(Buffer.from(printableLines(decoder.decode(data, { stream: true }))), to);
   }
 
   /** Bytes as they are, never running ahead of a slow reader. */
-  async raw(data: Uint8Array, to: 'stdout' | 'stderr' = 'stdout'): Promise<void> {
+  async raw(data: Uint8Array, to: StreamName = 'stdout'): Promise<void> {
     const sink = this.#world[to];
     if (sink.write(data) || sink.once === undefined) return;
     await new Promise<void>((resolve) => sink.once?.('drain', resolve));

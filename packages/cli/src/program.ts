@@ -16,7 +16,7 @@ import { addServer } from './commands/server.js';
 import { addService } from './commands/service.js';
 import { addAccessToken, addToken } from './commands/token.js';
 import { addUser } from './commands/user.js';
-import type { Shell } from './shell.js';
+import { type Shell, withCommonFlags } from './shell.js';
 
 /** The whole command tree. `serverFlags: false` leaves out the flags that only the server's schema knows. */
 export async function createProgram(shell: Shell, options: { readonly serverFlags: boolean }): Promise<Command> {
@@ -37,9 +37,8 @@ export async function createProgram(shell: Shell, options: { readonly serverFlag
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
-    .option('--config <file>', 'settings of the CLI: url, org, user, key or token')
-    .option('--json', 'one JSON document (or JSON lines) instead of text')
     .addHelpText('after', SETTINGS_HELP);
+  withCommonFlags(program);
   addPush(program, shell);
   addNode(program, shell);
   addNodeGroup(program, shell);
@@ -62,7 +61,8 @@ export async function createProgram(shell: Shell, options: { readonly serverFlag
 
 const SETTINGS_HELP = `
 Settings: --config FILE, MUSTER_CONFIG, or MUSTER_URL, MUSTER_ORG, MUSTER_USER and MUSTER_KEY (or MUSTER_TOKEN);
-without any of them ./muster-data/muster.yaml, which a server writes on its first start.
+without any of them ./muster-data/muster.yaml, which a server writes on its first start, or ~/.muster/muster.yaml.
+MUSTER_CA: PEM file of the authority that signed the certificate of the server.
 
 Exit codes: 0 done, 1 the work failed, 2 usage, 3 not allowed, 4 not found, 5 unreachable or busy,
 130 or 143 interrupted while a job goes on.

@@ -1,4 +1,4 @@
-import type { JobNodeStatus } from './api.js';
+import type { PushJobNodeStatus } from './api.js';
 import { formatDuration } from './duration.js';
 import { REDRAW_MS } from './limits.js';
 import type { Tally } from './tally.js';
@@ -8,7 +8,7 @@ const BAR_WIDTH = 16;
 const DEFAULT_COLUMNS = 80;
 
 /** Counts worth a word in the line, in this order; the others show in the bar only. */
-const TOLD: readonly (readonly [JobNodeStatus, string])[] = [
+const TOLD: readonly (readonly [PushJobNodeStatus, string])[] = [
   ['ready', 'ready'],
   ['running', 'running'],
   ['succeeded', 'succeeded'],

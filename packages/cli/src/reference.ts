@@ -5,7 +5,7 @@ import { processWorld } from './world.js';
 
 /** `docs/reference/cli.md`, made from the command tree, so that it cannot be out of date. */
 export async function commandReference(): Promise<string> {
-  const shell: Shell = { world: processWorld(), words: undefined, exitCode: 0 };
+  const shell: Shell = { world: processWorld(), typed: [], words: undefined, exitCode: 0 };
   const program = await createProgram(shell, { serverFlags: true });
   const sections = visible(program).map((command) => groupSection(command));
   return [
@@ -15,7 +15,11 @@ export async function commandReference(): Promise<string> {
     '',
     'Settings come from `--config FILE`, `MUSTER_CONFIG`, or `MUSTER_URL`, `MUSTER_ORG`, `MUSTER_USER` and `MUSTER_KEY`',
     '(a PEM file; or `MUSTER_TOKEN`); without any of them from `./muster-data/muster.yaml`, which a server writes on its',
-    'first start. The file is YAML or JSON with the keys `url`, `org`, `user`, `key` or `token`, and `confirm_above`.',
+    'first start, or else from `~/.muster/muster.yaml`. The file is YAML or JSON with the keys `url`, `org`, `user`, `key`',
+    'or `token`, `ca` and `confirm_above`; paths in it are relative to it.',
+    '',
+    'A server whose certificate no well-known authority has signed needs `--ca FILE`, `MUSTER_CA` or `ca`: a PEM file of the',
+    'authority that did, or of the certificate itself if it is self-signed.',
     '',
     '| exit code | means |',
     '|---|---|',
@@ -25,6 +29,7 @@ export async function commandReference(): Promise<string> {
     '| 3 | not allowed |',
     '| 4 | not found |',
     '| 5 | the server is unreachable or busy |',
+    '| 124 | `event publish --wait`: no completion came in time; otherwise it exits as the command was completed |',
     '| 130, 143 | interrupted while the job goes on |',
     '',
     ...sections,

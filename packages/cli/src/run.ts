@@ -1,5 +1,6 @@
-import { EXIT, MusterError } from '@muster/wire';
+import { EXIT } from '@muster/base';
 import { CommanderError } from 'commander';
+import { MusterError } from './errors.js';
 import { createProgram } from './program.js';
 import type { Shell } from './shell.js';
 import type { World } from './world.js';
@@ -7,17 +8,18 @@ import type { World } from './world.js';
 /** Runs one command line (without `node` and the script) and returns its exit code. Nothing is thrown. */
 export async function run(argv: readonly string[], world: World): Promise<number> {
   const dashes = argv.indexOf('--');
+  const typed = dashes < 0 ? argv : argv.slice(0, dashes);
   const shell: Shell = {
     world,
+    typed,
     // Cut off here: the parser would join them to the arguments before `--`.
     words: dashes < 0 ? undefined : argv.slice(dashes + 1),
     exitCode: EXIT.ok,
   };
-  const own = dashes < 0 ? argv : argv.slice(0, dashes);
   try {
     // The flags of `server` come from its schema, and loading the server for every command would be slow.
-    const program = await createProgram(shell, { serverFlags: own[0] === 'server' || own[0] === 'completion' });
-    await program.parseAsync([...own], { from: 'user' });
+    const program = await createProgram(shell, { serverFlags: typed[0] === 'server' || typed[0] === 'completion' });
+    await program.parseAsync([...typed], { from: 'user' });
     return shell.exitCode;
   } catch (error) {
     return report(error, world);

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
-import { MusterError } from '@muster/wire';
+import { dirname, join, resolve } from 'node:path';
 import { parse } from 'yaml';
+import { MusterError } from './errors.js';
 import { CONFIRM_ABOVE, MAX_FILE_BYTES } from './limits.js';
 import type { World } from './world.js';
 
@@ -14,6 +14,8 @@ export type Credentials =
 export interface Settings {
   /** Without a trailing slash. */
   readonly url: string;
+  /** PEM of the authorities that may have signed the server's certificate, instead of the well-known ones. */
+  readonly ca?: string;
   readonly org: string;
   readonly credentials: Credentials;
   /** Jobs on more nodes than this need --yes. */
@@ -23,31 +25,42 @@ export interface Settings {
 }
 
 /** Settings that may stand in the environment too: their names in upper case with `MUSTER_`. */
-const ENVIRONMENT_KEYS = ['url', 'org', 'user', 'key', 'token'] as const;
+const ENVIRONMENT_KEYS = ['url', 'org', 'user', 'key', 'token', 'ca'] as const;
 /** Keys of a CLI configuration file. */
 const SETTING_KEYS = [...ENVIRONMENT_KEYS, 'confirm_above'] as const;
 type SettingKey = (typeof SETTING_KEYS)[number];
-type Raw = { [K in SettingKey]?: string };
+type Raw = { [K in SettingKey]?: string | undefined };
 
 /** What a server writes on its first start, relative to where it was started. */
-const FALLBACK_FILE = 'muster-data/muster.yaml';
+const SERVER_FILE = 'muster-data/muster.yaml';
+/** A person's own, relative to the home directory. */
+const OWN_FILE = '.muster/muster.yaml';
+
+/** What is given on the command line, for all commands that talk to a server. */
+export interface SettingFlags {
+  readonly config?: string | undefined;
+  readonly ca?: string | undefined;
+}
 
 /**
- * Settings of the CLI, low to high: the configuration file (`--config`, else MUSTER_CONFIG, else
- * ./muster-data/muster.yaml when no server is named), then MUSTER_* variables.
+ * Settings of the CLI, low to high: the configuration file, then MUSTER_* variables, then flags. The file is `--config`,
+ * else MUSTER_CONFIG, else, when MUSTER_URL names no server, ./muster-data/muster.yaml or ~/.muster/muster.yaml.
  */
-export function loadSettings(world: Pick<World, 'env' | 'cwd'>, configFlag?: string): Settings {
-  const fromEnv = environment(world.env);
-  const named = configFlag ?? nonEmpty(world.env.MUSTER_CONFIG);
-  const fallback = resolve(world.cwd, FALLBACK_FILE);
-  const useFallback = named === undefined && fromEnv.url === undefined && exists(fallback);
-  const file = named !== undefined ? resolve(world.cwd, named) : useFallback ? fallback : undefined;
+export function loadSettings(world: Pick<World, 'env' | 'cwd'>, flags: SettingFlags = {}): Settings {
+  const { env, cwd } = world;
+  const fromEnv = environment(env, cwd);
+  const named = flags.config ?? nonEmpty(env.MUSTER_CONFIG);
+  const file = named === undefined ? fileByItself(world, fromEnv) : resolve(cwd, named);
   const fromFile = file === undefined ? {} : readSettings(file);
-  return complete(
-    { ...fromFile, ...withoutRival(fromFile, fromEnv) },
-    file ?? 'environment',
-    fromEnv.key === undefined && file !== undefined ? dirname(file) : world.cwd,
-  );
+  const fromFlags = flags.ca === undefined ? {} : { ca: resolve(cwd, flags.ca) };
+  return complete({ ...fromFile, ...withoutRival(fromFile, fromEnv), ...fromFlags }, file ?? 'environment');
+}
+
+function fileByItself({ env, cwd }: Pick<World, 'env' | 'cwd'>, { url }: Raw): string | undefined {
+  if (url !== undefined) return undefined;
+  const home = nonEmpty(env.HOME);
+  const places = [resolve(cwd, SERVER_FILE), ...(home === undefined ? [] : [join(home, OWN_FILE)])];
+  return places.find(exists);
 }
 
 /** A token from the environment replaces a key from the file, and the other way round. */
@@ -57,13 +70,31 @@ function withoutRival(low: Raw, high: Raw): Raw {
   return high;
 }
 
-function environment(env: World['env']): Raw {
+function environment(env: World['env'], cwd: string): Raw {
   const raw: Raw = {};
   for (const key of ENVIRONMENT_KEYS) {
     const value = nonEmpty(env[`MUSTER_${key.toUpperCase()}`]);
     if (value !== undefined) raw[key] = value;
   }
-  return raw;
+  return beside(cwd, raw);
+}
+
+/** Paths are relative to where they are written: the working directory, or the directory of the file. */
+function beside(directory: string, { key, ca, ...raw }: Raw): Raw {
+  return {
+    ...raw,
+    ...(key !== undefined && { key: isPem(key) ? key : resolve(directory, key) }),
+    ...(ca !== undefined && { ca: isPem(ca) ? ca : resolve(directory, ca) }),
+  };
+}
+
+/** The text itself may stand in a variable, as secret stores of CI systems hand it out. */
+function isPem(text: string): boolean {
+  return text.includes('-----BEGIN');
+}
+
+function pem(pathOrText: string): string {
+  return isPem(pathOrText) ? pathOrText : readText(pathOrText);
 }
 
 function readSettings(path: string): Raw {
@@ -89,34 +120,48 @@ function readSettings(path: string): Raw {
     }
     raw[known] = String(value);
   }
-  return raw;
+  return beside(dirname(path), raw);
 }
 
-function complete(raw: Raw, source: string, keyBase: string): Settings {
+function complete(raw: Raw, source: string): Settings {
   if (raw.url === undefined) {
     throw new MusterError('usage', {
-      reason: 'no server is set: give --config FILE, MUSTER_CONFIG, or MUSTER_URL with MUSTER_USER and MUSTER_KEY',
+      reason:
+        'no server is set: write ~/.muster/muster.yaml, or give --config FILE, MUSTER_CONFIG, or MUSTER_URL with MUSTER_USER and MUSTER_KEY',
     });
   }
   return {
     url: serverUrl(raw.url),
+    ...(raw.ca !== undefined && { ca: authority(raw.ca) }),
     org: raw.org ?? 'default',
-    credentials: credentials(raw, keyBase),
+    credentials: credentials(raw),
     confirmAbove: wholeNumber(raw.confirm_above) ?? CONFIRM_ABOVE,
     source,
   };
 }
 
-function credentials(raw: Raw, keyBase: string): Credentials {
+/** The PEM that `--ca`, else MUSTER_CA, names. @throws MusterError `usage` */
+export function readAuthority({ env, cwd }: Pick<World, 'env' | 'cwd'>, flag?: string): string | undefined {
+  const { ca } = beside(cwd, { ca: flag ?? nonEmpty(env.MUSTER_CA) });
+  return ca === undefined ? undefined : authority(ca);
+}
+
+function authority(pathOrText: string): string {
+  const text = pem(pathOrText);
+  if (/-----BEGIN (TRUSTED |X509 )?CERTIFICATE-----/.test(text)) return text;
+  throw new MusterError('usage', {
+    reason: `${isPem(pathOrText) ? 'MUSTER_CA' : pathOrText} holds no PEM certificate`,
+  });
+}
+
+function credentials(raw: Raw): Credentials {
   if (raw.token !== undefined) {
     return { kind: 'token', token: raw.token, ...(raw.user !== undefined && { user: raw.user }) };
   }
   if (raw.key === undefined || raw.user === undefined) {
     throw new MusterError('usage', { reason: 'give MUSTER_USER and MUSTER_KEY (a PEM file), or MUSTER_TOKEN' });
   }
-  // The key itself may stand in the variable, as secret stores of CI systems hand it out.
-  const inline = raw.key.includes('-----BEGIN');
-  return { kind: 'key', user: raw.user, privateKey: inline ? raw.key : readText(resolve(keyBase, raw.key)) };
+  return { kind: 'key', user: raw.user, privateKey: pem(raw.key) };
 }
 
 function serverUrl(text: string): string {

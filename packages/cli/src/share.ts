@@ -1,4 +1,4 @@
-import { MusterError } from '@muster/wire';
+import { MusterError } from './errors.js';
 
 /**
  * A number of nodes or a share of them, as the API takes it: `3` a count, `0.8` a fraction, `"80%"` a percentage

@@ -1,13 +1,15 @@
-import { MusterError } from '@muster/wire';
 import type { Command, CommandOptions } from 'commander';
 import { Client } from './client.js';
+import { MusterError } from './errors.js';
 import { Output } from './output.js';
-import { loadSettings, type Settings } from './settings.js';
+import { loadSettings, type SettingFlags, type Settings } from './settings.js';
 import type { World } from './world.js';
 
-/** One run of the CLI: its surroundings, the words after `--`, and the exit code it will have. */
+/** One run of the CLI: its surroundings, the words before and after `--`, and the exit code it will have. */
 export interface Shell {
   readonly world: World;
+  /** All words, up to `--`. */
+  readonly typed: readonly string[];
   /** What followed `--`; undefined when there was no `--`. */
   readonly words: readonly string[] | undefined;
   exitCode: number;
@@ -49,10 +51,16 @@ export function subcommand(parent: Command, text: CommandText, options: CommandO
   return command;
 }
 
-/** A command that talks to a server: takes `--config` and `--json`. */
+/** A command that talks to a server. */
 export function clientCommand(parent: Command, text: CommandText): Command {
-  return subcommand(parent, text)
-    .option('--config <file>', 'settings of the CLI: url, org, user, key or token')
+  return withCommonFlags(subcommand(parent, text));
+}
+
+/** What may stand before the first word of a command line, too. */
+export function withCommonFlags(command: Command): Command {
+  return command
+    .option('--config <file>', 'settings of the CLI: url, org, user, key or token, ca')
+    .option('--ca <file>', 'PEM file of the authority that signed the certificate of the server')
     .option('--json', 'one JSON document (or JSON lines) instead of text');
 }
 
@@ -80,7 +88,7 @@ class CallOf<Options> implements Call<Options> {
   readonly options: Options;
   readonly args: readonly string[];
   readonly words: readonly string[] | undefined;
-  readonly #config: string | undefined;
+  readonly #flags: SettingFlags;
   #settings: Settings | undefined;
   #client: Client | undefined;
 
@@ -91,12 +99,12 @@ class CallOf<Options> implements Call<Options> {
     this.words = shell.words;
     this.options = command.opts() as Options;
     this.args = command.args;
-    this.#config = common.config;
+    this.#flags = common;
     this.out = new Output(shell.world, { json: common.json === true });
   }
 
   get settings(): Settings {
-    this.#settings ??= loadSettings(this.world, this.#config);
+    this.#settings ??= loadSettings(this.world, this.#flags);
     return this.#settings;
   }
 
@@ -106,12 +114,16 @@ class CallOf<Options> implements Call<Options> {
   }
 }
 
-function inherited(command: Command): { config?: string; json?: boolean } {
-  const found: { config?: string; json?: boolean } = {};
+interface CommonFlags extends SettingFlags {
+  readonly json?: boolean;
+}
+
+/** The flags of the command itself count more than those before it. */
+function inherited(command: Command): CommonFlags {
+  let found: CommonFlags = {};
   for (let at: Command | null = command; at !== null; at = at.parent) {
-    const { config, json } = at.opts<{ config?: string; json?: boolean }>();
-    if (config !== undefined) found.config ??= config;
-    if (json !== undefined) found.json ??= json;
+    const { config, ca, json } = at.opts<CommonFlags>();
+    found = { config: found.config ?? config, ca: found.ca ?? ca, json: found.json ?? json ?? false };
   }
   return found;
 }

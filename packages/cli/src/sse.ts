@@ -1,6 +1,7 @@
-import { MusterError } from '@muster/wire';
+import { createParser } from 'eventsource-parser';
 import { bodyPieces } from './body.js';
 import type { Client } from './client.js';
+import { MusterError } from './errors.js';
 import { MAX_EVENT_CHARS, RECONNECT_MAX_MS, RECONNECT_MIN_MS, RECONNECT_PATIENCE_MS } from './limits.js';
 
 /** One event of a feed (sheet §7.10). */
@@ -11,56 +12,32 @@ export interface FeedEvent {
 }
 
 /**
- * Takes an event stream apart as it arrives. Any line ending is accepted, comments (`:keepalive`) are skipped,
- * and `end()` flushes a last event that no empty line follows, as the deployed server sends it.
+ * The events of a stream as their text arrives. A last one that no empty line follows, as the deployed server sends it, is
+ * still an event.
+ * @throws MusterError `usage` when one is longer than `MAX_EVENT_CHARS`
  */
-export class EventParser {
-  #rest = '';
-  #name = '';
-  #id: string | null = null;
-  #data: string[] = [];
-
-  push(text: string): FeedEvent[] {
-    this.#rest += text;
-    if (this.#rest.length > MAX_EVENT_CHARS)
-      throw new MusterError('usage', { reason: 'an event of the feed is too long' });
-    const events: FeedEvent[] = [];
-    const lines = this.#rest.split(/\r\n|\n|\r(?!$)/);
-    this.#rest = lines.pop() ?? '';
-    for (const line of lines) this.#line(line, events);
-    return events;
-  }
-
-  end(): FeedEvent[] {
-    const events: FeedEvent[] = [];
-    if (this.#rest !== '') this.#line(this.#rest.replace(/\r$/, ''), events);
-    this.#rest = '';
-    this.#line('', events);
-    return events;
-  }
-
-  #line(line: string, events: FeedEvent[]): void {
-    if (line === '') {
-      if (this.#data.length > 0 || this.#name !== '') events.push(this.#take());
-      return;
-    }
-    const colon = line.indexOf(':');
-    if (colon === 0) return;
-    const field = colon < 0 ? line : line.slice(0, colon);
-    const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '');
-    if (field === 'event') this.#name = value;
-    if (field === 'id') this.#id = value;
-    if (field === 'data') this.#data.push(value);
-  }
-
-  #take(): FeedEvent {
-    const text = this.#data.join('\n');
-    const event = { name: this.#name === '' ? 'message' : this.#name, id: this.#id, data: decode(text) };
-    this.#name = '';
-    this.#data = [];
-    return event;
-  }
+export async function* eventsOf(pieces: AsyncIterable<string>): AsyncGenerator<FeedEvent> {
+  let events: FeedEvent[] = [];
+  let tooLong = false;
+  const parser = createParser({
+    maxBufferSize: MAX_EVENT_CHARS,
+    onEvent: ({ event, id, data }) => events.push({ name: event ?? 'message', id: id ?? null, data: decode(data) }),
+    onError: ({ type }) => {
+      tooLong ||= type === 'max-buffer-size-exceeded';
+    },
+  });
+  const take = (text: string): FeedEvent[] => {
+    parser.feed(text);
+    if (tooLong) throw new MusterError('usage', { reason: 'an event of the feed is too long' });
+    const taken = events;
+    events = [];
+    return taken;
+  };
+  for await (const piece of pieces) yield* take(piece);
+  yield* take(END_OF_LAST_EVENT);
 }
+
+const END_OF_LAST_EVENT = '\n\n';
 
 function decode(text: string): unknown {
   try {
@@ -126,8 +103,14 @@ async function* readFeed(
   const headers = lastId === null ? {} : { 'last-event-id': lastId };
   const response = await client.send('GET', path, { accept: 'text/event-stream', headers, signal, endless: true });
   opened();
-  const parser = new EventParser();
+  for await (const event of eventsOf(textOf(response, signal))) {
+    // What broke off in the middle of an event is not one.
+    if (signal.aborted) return;
+    yield event;
+  }
+}
+
+async function* textOf(response: Response, signal: AbortSignal): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  for await (const piece of bodyPieces(response, signal)) yield* parser.push(decoder.decode(piece, { stream: true }));
-  if (!signal.aborted) yield* parser.end();
+  for await (const piece of bodyPieces(response, signal)) yield decoder.decode(piece, { stream: true });
 }

@@ -1,8 +1,8 @@
-import type { Job, JobNode, JobNodeStatus } from './api.js';
+import type { Job, JobNode, PushJobNodeStatus } from './api.js';
 import { printable } from './printable.js';
 
 /** The order in which a summary tells: what is wrong first, what went well last, as the seed does (Push Jobs §1.1). */
-const ORDER: readonly JobNodeStatus[] = [
+const ORDER: readonly PushJobNodeStatus[] = [
   'new',
   'ready',
   'was_ready',
@@ -33,7 +33,7 @@ export function summaryLines(nodes: readonly Pick<JobNode, 'status' | 'reason'>[
 }
 
 /** What follows `node` or `nodes`. */
-function standing(status: JobNodeStatus, reason: string | null): string {
+function standing(status: PushJobNodeStatus, reason: string | null): string {
   switch (status) {
     case 'new':
       return 'not answered yet';
@@ -59,13 +59,13 @@ function standing(status: JobNodeStatus, reason: string | null): string {
 }
 
 /** `busy with job 4711` is `busy`: reasons that differ only in their details count together. */
-function briefReason(status: JobNodeStatus, reason: string | null): string {
+function briefReason(status: PushJobNodeStatus, reason: string | null): string {
   const text = reason ?? (status === 'nacked' ? 'refused' : 'down');
   const brief = /^(busy|down)\b/.exec(text)?.[1] ?? text.split(/[:(]/, 1)[0] ?? text;
   return printable(brief.trim());
 }
 
-const DONE: Readonly<Record<JobNodeStatus, string>> = {
+const DONE: Readonly<Record<PushJobNodeStatus, string>> = {
   new: 'Has not answered for',
   ready: 'Acknowledged, not started in',
   was_ready: 'Acknowledged, never started in',

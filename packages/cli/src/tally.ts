@@ -1,10 +1,10 @@
-import { hasEnded, type Job, type JobNodeStatus } from './api.js';
+import { hasEnded, type Job, type PushJobNodeStatus } from './api.js';
 import type { FeedEvent } from './sse.js';
 
 /**
  * What a vote makes of a node (sheet §7.10). After `voting_timeout` it may still come (N9), so that one changes nothing.
  */
-const AFTER_VOTE: Readonly<Record<string, JobNodeStatus>> = {
+const AFTER_VOTE: Readonly<Record<string, PushJobNodeStatus>> = {
   success: 'ready',
   failure: 'nacked',
   down: 'unavailable',
@@ -12,7 +12,7 @@ const AFTER_VOTE: Readonly<Record<string, JobNodeStatus>> = {
 };
 
 /** What the end of a run makes of a node. */
-const AFTER_RUN: Readonly<Record<string, JobNodeStatus>> = {
+const AFTER_RUN: Readonly<Record<string, PushJobNodeStatus>> = {
   success: 'succeeded',
   failure: 'failed',
   crashed: 'crashed',
@@ -26,7 +26,7 @@ const AFTER_RUN: Readonly<Record<string, JobNodeStatus>> = {
 const PHASES: readonly string[] = ['new', 'voting', 'running'];
 
 /** How far a node is; it never goes back. */
-function rank(status: JobNodeStatus): number {
+function rank(status: PushJobNodeStatus): number {
   if (hasEnded(status)) return 3;
   return ['new', 'ready', 'running'].indexOf(status);
 }
@@ -36,8 +36,8 @@ function rank(status: JobNodeStatus): number {
  * and ten thousand.
  */
 export class Tally {
-  readonly #nodes = new Map<string, JobNodeStatus>();
-  readonly #counts = new Map<JobNodeStatus, number>();
+  readonly #nodes = new Map<string, PushJobNodeStatus>();
+  readonly #counts = new Map<PushJobNodeStatus, number>();
   #total = 0;
   #status = 'new';
 
@@ -50,7 +50,7 @@ export class Tally {
     return this.#status;
   }
 
-  count(status: JobNodeStatus): number {
+  count(status: PushJobNodeStatus): number {
     return this.#counts.get(status) ?? 0;
   }
 
@@ -67,7 +67,7 @@ export class Tally {
     this.#counts.clear();
     this.#status = job.status;
     for (const [status, names] of Object.entries(job.nodes ?? {})) {
-      for (const name of names) this.#set(name, status as JobNodeStatus);
+      for (const name of names) this.#set(name, status as PushJobNodeStatus);
     }
     this.#total = this.#nodes.size;
   }
@@ -104,13 +104,13 @@ export class Tally {
   }
 
   /** A finished node that goes down is mentioned again (sheet §6.2) but keeps its status. */
-  #move(node: unknown, status: JobNodeStatus | undefined): void {
+  #move(node: unknown, status: PushJobNodeStatus | undefined): void {
     if (typeof node !== 'string' || status === undefined) return;
     const before = this.#nodes.get(node);
     if (before === undefined || rank(status) > rank(before)) this.#set(node, status);
   }
 
-  #set(node: string, status: JobNodeStatus): void {
+  #set(node: string, status: PushJobNodeStatus): void {
     const before = this.#nodes.get(node);
     if (before !== undefined) this.#counts.set(before, this.count(before) - 1);
     this.#nodes.set(node, status);

@@ -16,6 +16,12 @@ test.each([
   );
 });
 
+test('text without quotes is told to be an attribute', () => {
+  expect(noted('type = temp.high')).toEqual([
+    "warning: type = temp.high compares the attributes 'type' and 'temp.high'; for the text write type = 'temp.high'",
+  ]);
+});
+
 test.each(["type = 'my-attr'", '"my-attr" = \'x\' -- my-attr', 'a - b > 1 /* my-attr */', 'a-1 > 0', "a = 'it''s-so'"])(
   '%s: nothing is told',
   (selector) => {

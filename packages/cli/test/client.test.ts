@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { MusterError, readSignedHeaders, verifyRequest } from '@muster/wire';
+import { MusterError } from '@muster/base';
+import { readSignedHeaders, verifyRequest } from '@muster/signing';
 import { afterEach, expect, test } from 'vitest';
 import { Client } from '../src/client.js';
 import { type Answer, type ApiServer, apiServer, json } from './support/api-server.js';

@@ -24,6 +24,12 @@ test('a server whose database stores nothing is not well, whatever else it answe
   expect(out).toMatch(/^ok +nodes: 0 of 0 available$/m);
 });
 
+test('a server whose database is damaged is not well, and a backup is needed', async () => {
+  const { code, out } = await doctor({ store: { ok: false, problem: 'damaged' } });
+  expect(code).toBe(1);
+  expect(out).toMatch(/^failed +database: the file muster.db is damaged, .+ put a backup in the place of the file/m);
+});
+
 test.each([{ store: { ok: true } }, {}])('with %j in its status it is well', async (store) => {
   const { code, out } = await doctor(store);
   expect(code).toBe(0);

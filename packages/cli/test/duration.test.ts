@@ -1,4 +1,4 @@
-import { MusterError } from '@muster/wire';
+import { MusterError } from '@muster/base';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { duration, durationOf, formatDuration } from '../src/duration.js';

@@ -9,7 +9,10 @@ function commandsOf(command: Command): Command[] {
   return command.commands.flatMap((child) => [child, ...commandsOf(child)]);
 }
 
-const program = await createProgram({ world: testWorld(), words: undefined, exitCode: 0 }, { serverFlags: true });
+const program = await createProgram(
+  { world: testWorld(), typed: [], words: undefined, exitCode: 0 },
+  { serverFlags: true },
+);
 const commands = commandsOf(program);
 
 test.each(commands.map((command) => [pathOfCommand(command), command] as const))(

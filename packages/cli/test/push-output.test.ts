@@ -57,13 +57,36 @@ test('stderr on a terminal is escaped like stdout', async () => {
   expect(world.err()).toBe('one\\x1b[2J\n\\x9dtwo\\x0d\n');
 });
 
-test.each([
-  [['--node', 'web1', '--stream', 'stdout'], ''],
-  [['--stream', 'stdout'], '==> web1 stdout <==\n'],
-])('a pipe gets the bytes as they are: %j', async (argv, heading) => {
+test('of one node, a pipe gets the bytes as they are', async () => {
+  const argv = ['--node', 'web1', '--stream', 'stdout'];
   const { world, code } = await output({ 'web1/stdout': bytes(WILD) }, ['web1'], argv, { terminal: false });
   expect(await code).toBe(0);
-  expect(world.out()).toBe(`${heading}${WILD}`);
+  expect(world.out()).toBe(WILD);
+});
+
+test('of all nodes, a pipe gets text without escape sequences: it may well end on a terminal', async () => {
+  const { world, code } = await output({ 'web1/stdout': bytes(WILD) }, ['web1'], [], { terminal: false });
+  expect(await code).toBe(0);
+  expect(world.out()).toBe('==> web1 stdout <==\none\\x1b[2J\n\\x9dtwo\\x0d\n');
+});
+
+test('of all nodes, what was written to stderr goes to stderr, each part below its heading', async () => {
+  const streams = { 'web1/stdout': bytes('a\tb\n'), 'web1/stderr': bytes('bad'), 'web2/stderr': bytes('worse\n') };
+  const { world, code } = await output(streams, ['web1', 'web2'], [], { terminal: false });
+  expect(await code).toBe(0);
+  expect(world.out()).toBe('==> web1 stdout <==\na\tb\n');
+  expect(world.err()).toBe('==> web1 stderr <==\nbad\n==> web2 stderr <==\nworse\n');
+});
+
+test('stderr that is asked for by name goes to stdout', async () => {
+  for (const argv of [[], ['--follow'], ['--node', 'web1']]) {
+    const { world, code } = await output({ 'web1/stderr': bytes('bad\n') }, ['web1'], [...argv, '--stream', 'stderr'], {
+      terminal: false,
+    });
+    expect(await code).toBe(0);
+    expect([world.out().split('\n').at(-2), world.err()]).toEqual([expect.stringMatching(/^(web1: )?bad$/), '']);
+    await server?.close();
+  }
 });
 
 test('--json says everything, on a terminal, too', async () => {
@@ -102,10 +125,10 @@ test('--follow shows lines of all nodes as they come, each with its node in fron
   open.get('web2')?.write('two\nha');
   await shows('web2: two\n');
   open.get('web1')?.write('one\u001b[2J\n\n');
-  await shows('web2: two\nweb1: one\u001b[2J\nweb1: \n');
+  await shows('web2: two\nweb1: one\\x1b[2J\nweb1: \n');
   open.get('web2 err')?.end('bad\n');
   open.get('web2')?.end('lf');
-  await shows('web2: two\nweb1: one\u001b[2J\nweb1: \nweb2: half\n');
+  await shows('web2: two\nweb1: one\\x1b[2J\nweb1: \nweb2: half\n');
   open.get('web1')?.end();
   expect(await code, world.err()).toBe(0);
   expect(world.err()).toBe('web2: bad\n');
@@ -115,7 +138,12 @@ test('--follow shows lines of all nodes as they come, each with its node in fron
 test('so many streams are followed at once, and the others when these end', async () => {
   const nodes = Array.from({ length: MOST_FOLLOWED + 1 }, (_, index) => `n${index}`);
   const open: ServerResponse[] = [];
-  const held: Answer = (_, response) => {
+  const held: Answer = (request, response) => {
+    // After its end each is asked for its headers once more.
+    if (!request.query.has('follow')) {
+      response.end();
+      return;
+    }
     response.flushHeaders();
     open.push(response);
   };

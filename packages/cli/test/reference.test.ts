@@ -12,7 +12,10 @@ function runnable(command: Command): Command[] {
 }
 
 test('the reference has every command that can be run with every flag, however deep it stands', async () => {
-  const program = await createProgram({ world: testWorld(), words: undefined, exitCode: 0 }, { serverFlags: true });
+  const program = await createProgram(
+    { world: testWorld(), typed: [], words: undefined, exitCode: 0 },
+    { serverFlags: true },
+  );
   const sections = (await commandReference()).split(/^##+ /m);
   const commands = runnable(program);
   expect(commands.map(pathOfCommand)).toContain('muster event durable rm');

@@ -35,3 +35,10 @@ test('--version prints the version and exits 0', async () => {
   expect(await run(['--version'], world)).toBe(0);
   expect(world.out()).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
+
+test('an enrolment token among the arguments is refused, and the ways are told that do not show it', async () => {
+  const world = testWorld();
+  expect(await run(['agent', '--server', 'http://127.0.0.1:9', '--enroll', 'SECRET'], world)).toBe(2);
+  expect(world.err()).toContain('--enroll-file FILE');
+  expect(world.err()).not.toContain('SECRET');
+});

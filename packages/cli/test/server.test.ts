@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../server/test/support/tls.js';
+import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../platform/test/support/tls.js';
 import { run } from '../src/run.js';
 import { testWorld } from './support/world.js';
 

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MusterError } from '@muster/wire';
+import { MusterError } from '@muster/base';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { loadSettings } from '../src/settings.js';
 
@@ -40,25 +40,25 @@ test.each([
   ['JSON', '{"url":"http://h:1","token":"t","org":"o","confirm_above":7}'],
 ])('a file may be %s', (_, text) => {
   const path = file('cli.conf', text);
-  expect(loadSettings({ env: {}, cwd }, path)).toMatchObject({ org: 'o', confirmAbove: 7, source: path });
+  expect(loadSettings({ env: {}, cwd }, { config: path })).toMatchObject({ org: 'o', confirmAbove: 7, source: path });
 });
 
 test('the key of a file is looked for beside the file', () => {
   file('etc/admin.pem', 'PEM');
   const path = file('etc/muster.yaml', 'url: http://h:1\nuser: u\nkey: admin.pem\n');
-  expect(loadSettings({ env: {}, cwd }, path).credentials).toMatchObject({ privateKey: 'PEM' });
+  expect(loadSettings({ env: {}, cwd }, { config: path }).credentials).toMatchObject({ privateKey: 'PEM' });
 });
 
 test('--config counts more than MUSTER_CONFIG, and variables count more than both', () => {
   const a = file('a.yaml', 'url: http://a:1\ntoken: a\norg: a\n');
   const b = file('b.yaml', 'url: http://b:1\ntoken: b\n');
-  expect(loadSettings({ env: { MUSTER_CONFIG: a }, cwd }, b).url).toBe('http://b:1');
+  expect(loadSettings({ env: { MUSTER_CONFIG: a }, cwd }, { config: b }).url).toBe('http://b:1');
   expect(loadSettings({ env: { MUSTER_CONFIG: a, MUSTER_ORG: 'x' }, cwd }).org).toBe('x');
 });
 
 test('a token from the environment replaces the key of the file', () => {
   const path = file('a.yaml', 'url: http://a:1\nuser: u\nkey: missing.pem\n');
-  expect(loadSettings({ env: { MUSTER_TOKEN: 't' }, cwd }, path).credentials).toEqual({
+  expect(loadSettings({ env: { MUSTER_TOKEN: 't' }, cwd }, { config: path }).credentials).toEqual({
     kind: 'token',
     token: 't',
     user: 'u',
@@ -69,6 +69,20 @@ test('without any setting the file of a server started here is used', () => {
   file('muster-data/admin.pem', 'PEM');
   file('muster-data/muster.yaml', 'url: http://here:1\nuser: admin\nkey: admin.pem\n');
   expect(loadSettings({ env: {}, cwd }).url).toBe('http://here:1');
+});
+
+test('without that, a person’s own file is found in the home directory', () => {
+  file('.muster/alice.pem', 'PEM');
+  file('.muster/muster.yaml', 'url: http://own:1\nuser: alice\nkey: alice.pem\n');
+  const elsewhere = join(cwd, 'work');
+  const settings = loadSettings({ env: { HOME: cwd }, cwd: elsewhere });
+  expect(settings).toMatchObject({ url: 'http://own:1', credentials: { user: 'alice', privateKey: 'PEM' } });
+  // A server that was started here, or is named, is meant instead.
+  file('work/muster-data/muster.yaml', 'url: http://here:1\ntoken: t\n');
+  expect(loadSettings({ env: { HOME: cwd }, cwd: elsewhere }).url).toBe('http://here:1');
+  expect(loadSettings({ env: { HOME: cwd, MUSTER_URL: 'http://env:1', MUSTER_TOKEN: 't' }, cwd }).url).toBe(
+    'http://env:1',
+  );
 });
 
 test.each([
@@ -84,5 +98,5 @@ test.each([
 
 test('an unknown key of the file is named', () => {
   const path = file('a.yaml', 'url: http://a:1\ntokn: t\n');
-  expect(() => loadSettings({ env: {}, cwd }, path)).toThrow(/unknown key 'tokn'/);
+  expect(() => loadSettings({ env: {}, cwd }, { config: path })).toThrow(/unknown key 'tokn'/);
 });

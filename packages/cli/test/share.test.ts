@@ -1,4 +1,4 @@
-import { MusterError } from '@muster/wire';
+import { MusterError } from '@muster/base';
 import { expect, test } from 'vitest';
 import { parseShare } from '../src/share.js';
 

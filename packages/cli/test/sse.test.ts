@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { EventParser } from '../src/sse.js';
+import { MAX_EVENT_CHARS } from '../src/limits.js';
+import { eventsOf, type FeedEvent } from '../src/sse.js';
 
 const STREAM =
   'event: start\nid: job-1\ndata: {"node_count":2}\n\n:keepalive\n\nevent: job_complete\nid: job-2\ndata: {"status":"complete"}\n';
@@ -10,40 +11,44 @@ const EVENTS = [
   { name: 'job_complete', id: 'job-2', data: { status: 'complete' } },
 ];
 
-test('sheet §7.10: a last event without an empty line after it is still an event', () => {
-  const parser = new EventParser();
-  expect([...parser.push(STREAM), ...parser.end()]).toEqual(EVENTS);
+async function events(...pieces: readonly string[]): Promise<FeedEvent[]> {
+  const found: FeedEvent[] = [];
+  async function* stream() {
+    yield* pieces;
+  }
+  for await (const event of eventsOf(stream())) found.push(event);
+  return found;
+}
+
+test('sheet §7.10: a last event without an empty line after it is still an event', async () => {
+  expect(await events(STREAM)).toEqual(EVENTS);
+  expect(await events(STREAM.trimEnd())).toEqual(EVENTS);
 });
 
-test('events are the same however the stream is cut, and with any line ending', () => {
+test('events are the same however the stream is cut, and with any line ending', async () => {
   const ending = fc.constantFrom('\n', '\r\n');
-  fc.assert(
-    fc.property(ending, fc.array(fc.integer({ min: 1, max: 20 })), (newline, sizes) => {
+  await fc.assert(
+    fc.asyncProperty(ending, fc.array(fc.integer({ min: 1, max: 20 })), async (newline, sizes) => {
       const text = STREAM.replaceAll('\n', newline);
-      const parser = new EventParser();
-      const events = [];
+      const pieces: string[] = [];
       let at = 0;
       for (const size of sizes) {
-        events.push(...parser.push(text.slice(at, at + size)));
+        pieces.push(text.slice(at, at + size));
         at += size;
       }
-      events.push(...parser.push(text.slice(at)), ...parser.end());
-      expect(events).toEqual(EVENTS);
+      expect(await events(...pieces, text.slice(at))).toEqual(EVENTS);
     }),
   );
 });
 
-test('several data lines are one text', () => {
-  const parser = new EventParser();
-  expect(parser.push('data: a\ndata: b\n\n')).toEqual([{ name: 'message', id: null, data: 'a\nb' }]);
-});
-
-test('any text gives events or nothing, and never throws', () => {
-  fc.assert(
-    fc.property(fc.array(fc.string()), (pieces) => {
-      const parser = new EventParser();
-      for (const piece of pieces) parser.push(piece);
-      parser.end();
-    }),
-  );
+test('an event that never ends is refused at the limit, however it comes', async () => {
+  const piece = `${'x'.repeat(1024 * 1024)}`;
+  const most = MAX_EVENT_CHARS / piece.length;
+  const few = Array.from({ length: most - 1 }, () => piece);
+  expect((await events('data: ', ...few, '\n\n')).map(({ data }) => String(data).length)).toEqual([
+    MAX_EVENT_CHARS - piece.length,
+  ]);
+  await expect(events('data: ', ...few, piece, piece)).rejects.toThrow('an event of the feed is too long');
+  const lines = Array.from({ length: most + 1 }, () => `data: ${piece}\n`);
+  await expect(events(...lines)).rejects.toThrow('an event of the feed is too long');
 });

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { isSuccess, type JobNode, type JobNodeStatus } from '../src/api.js';
+import { isSuccess, type JobNode, type PushJobNodeStatus } from '../src/api.js';
 import { nodeLine, summaryLines } from '../src/summary.js';
 
-function nodes(count: number, status: JobNodeStatus, reason: string | null = null) {
+function nodes(count: number, status: PushJobNodeStatus, reason: string | null = null) {
   return Array.from({ length: count }, () => ({ status, reason }));
 }
 

@@ -29,7 +29,19 @@ test('a text is never cut within a character', () => {
 
 test('control characters of a node cannot reach the terminal', () => {
   expect(printable('a\u001b[31mb\nc\u0007')).toBe('a\\x1b[31mb\\nc\\x07');
+  // Trojan Source: overrides, embeddings and isolates make text read otherwise than it is.
+  expect(printable('a\u202eb\u2066c\u2069')).toBe('a\\u202eb\\u2066c\\u2069');
   expect(tableLines(['Reason'], [['\u001b]0;title\u0007']])[1]).toBe('\\x1b]0;title\\x07');
+});
+
+test('characters that are not seen, or that turn the order of a line, cannot reach it either', () => {
+  const bidirectional = ['\u202e', '\u2066', '\u2067', '\u2068', '\u2069', '\u061c', '\u200e', '\u200f'];
+  for (const character of [...bidirectional, '\u200b', '\u00ad', '\ufeff', '\u2028', '\ud800']) {
+    const shown = printable(`a${character}b`);
+    expect(shown, character.codePointAt(0)?.toString(16)).toMatch(/^a\\[xu][0-9a-f]+b$/);
+  }
+  expect(printable('\u{e0041}')).toBe('\\u{e0041}');
+  expect(printable('é 漢 😀')).toBe('é 漢 😀');
 });
 
 test('colours never change the width of a column', () => {

@@ -2,12 +2,12 @@
 export const FABRIC_LIMITS = {
   /** Type, attributes and body of one event together, as they stand on the wire (N-7). */
   eventBytes: 4096,
-  /** Before the login: nobody unknown may make us keep more. */
-  openingFrameBytes: 8192,
+  /** The first frame, CONNECT: nobody who has not logged in may make us keep more. */
+  connectFrameBytes: 8192,
   /** Command and header lines of one frame. */
   headBytes: 16_384,
   headers: 128,
-  /** Of an event: every relay above adds headers of its own to a SEND, which must then be within `headers`. */
+  /** Attributes of one event. Every relay adds headers of its own to a SEND, which must stay within `headers`. */
   attributes: 120,
   headerNameBytes: 256,
   /** Selector text (S-4 allows 4,072; ours are read by people, not by packets). */
@@ -16,22 +16,22 @@ export const FABRIC_LIMITS = {
   /** Events between BEGIN and COMMIT, all transactions of a connection together. */
   transactionEvents: 1000,
   transactions: 16,
-  /** Not yet logged in, all together; of one address half of them at most (`Shares`). */
-  openingConnections: 1000,
+  /** Connections that have not logged in, all together; one address gets half of them at most (`FairShares`). */
+  unauthenticatedConnections: 1000,
   connections: 20_000,
-  /** CONNECT must have come and been answered. */
-  openingMs: 10_000,
-  /** Of unsent bytes per client (F5). */
-  outletBytes: 8 * 1024 * 1024,
+  /** From the connection until CONNECT has come and the login is checked. */
+  loginMs: 10_000,
+  /** Bytes that wait for one client to read them; with more it is too slow (F5). */
+  outboundBytes: 8 * 1024 * 1024,
   /** Durable subscriptions of one organization. */
-  durables: 1000,
-  /** Unacknowledged messages of a durable subscription. */
-  window: 1000,
+  durableSubscriptions: 1000,
+  /** Messages of a durable subscription that are delivered before one of them is acknowledged. */
+  prefetch: 1000,
   /** Deliveries of one event to a durable subscription that refuses it again and again. */
   redeliveries: 5,
-  /** Least heart-beat interval that is agreed to. */
+  /** Shortest heart-beat interval that we agree to. */
   heartBeatMs: 1000,
-  /** Offered by our side, both ways (O-6). */
+  /** Heart-beat interval that we offer, both ways (O-6). */
   idleMs: 30_000,
   /** A peer is dead after this many intervals without a byte. */
   missedIntervals: 2,
@@ -45,9 +45,9 @@ export const FABRIC_LIMITS = {
   webSocketMessageBytes: 64 * 1024,
   /** One message from a WebSocket server: it puts many frames into one. */
   webSocketServerMessageBytes: 1024 * 1024,
-  /** Of the types that a login may follow, as CONNECTED tells them. */
+  /** The event types that a login may follow, as JSON in the header `follow` of CONNECTED. */
   followBytes: 32 * 1024,
-  /** Of a login that a relay asks about, as JSON: any root takes frames of that size. */
+  /** A relay's question about one client's login, as JSON. Every root takes frames of that size. */
   loginBytes: 4096,
   /** Logins that wait for an answer from upstream. */
   pendingLogins: 1000,
@@ -69,7 +69,7 @@ export const FABRIC_LIMITS = {
   answerMs: 30_000,
   /** Pause between two attempts to reach upstream; each is made longer or shorter by up to half (L-1). */
   retryMs: 5000,
-  /** On the way up and not confirmed: beyond that publishers are not read. */
-  upwardBytes: 4 * 1024 * 1024,
-  upwardEvents: 10_000,
+  /** Events that a relay has sent upstream and that are not confirmed: with more, publishers are not read. */
+  inFlightBytes: 4 * 1024 * 1024,
+  inFlightEvents: 10_000,
 } as const;

@@ -7,7 +7,7 @@ export class FabricMetrics {
   accepted = 0;
   opened = 0;
   /** Connections refused because too many had not logged in: all together, or of their address. */
-  crowded = 0;
+  refusedBeforeLogin = 0;
   loginsRefused = 0;
   /** Events that clients published, and those that were refused on the way to the log or upstream. */
   eventsIn = 0;

@@ -246,7 +246,7 @@ describe('what a client may do at a relay', () => {
 
 describe('clients that do not read', () => {
   test('F5, O-7: one that does not read is cut and counted; the others go on', async () => {
-    const { parent, relay } = await small({ outletBytes: 256 * 1024 });
+    const { parent, relay } = await small({ outboundBytes: 256 * 1024 });
     const [slow, fast] = [await relay.client(), await relay.client()];
     await slow.subscribe('1');
     await fast.subscribe('1');
@@ -267,7 +267,7 @@ describe('clients that do not read', () => {
 test.each(['drop-newest', 'drop-oldest'])(
   'R-10: one that wants %s and reads nothing during an outage is told that nobody knows how many are missing',
   async (slow) => {
-    const { parent, relay } = await small({ outletBytes: 64 * 1024 });
+    const { parent, relay } = await small({ outboundBytes: 64 * 1024 });
     const client = await relay.client();
     await client.subscribe('1', '', [['slow', slow]]);
     client.socket.pause();

@@ -1,7 +1,7 @@
-import { ManualClock, MusterError } from '@muster/wire';
+import { ManualClock, MusterError } from '@muster/base';
 import { beforeEach, expect, test } from 'vitest';
-import { EVERY_TYPE, type EventAccess } from '../src/access.js';
-import { Logins } from '../src/relay/logins.js';
+import { EVERY_TYPE, type EventAccess } from '../src/event/access.js';
+import { UpstreamLogins } from '../src/relay/logins/upstream-logins.js';
 import { encodeFrame } from '../src/stomp/encode.js';
 import { type Frame, frame, header } from '../src/stomp/frame.js';
 import { FrameParser } from '../src/stomp/parser.js';
@@ -18,11 +18,11 @@ const access: EventAccess = {
 const grounds = 'a key';
 
 let clock: ManualClock;
-let logins: Logins;
+let logins: UpstreamLogins;
 let sent: Frame[];
 beforeEach(() => {
   clock = new ManualClock();
-  logins = new Logins(clock, 1000);
+  logins = new UpstreamLogins(clock, 1000);
   sent = [];
 });
 

@@ -6,8 +6,8 @@ const reason = 'connection reset';
 const ready: RelayEvent = { type: 'ready' };
 const unreachable: RelayEvent = { type: 'unreachable', reason };
 const refused: RelayEvent = { type: 'refused', reason };
-const lost: RelayEvent = { type: 'lost', reason, unanswered: false };
-const lostUnderWay: RelayEvent = { type: 'lost', reason, unanswered: true };
+const lost: RelayEvent = { type: 'lost', reason, unconfirmed: false };
+const lostUnderWay: RelayEvent = { type: 'lost', reason, unconfirmed: true };
 const sendFailed: RelayEvent = { type: 'send_failed', reason };
 const pauseOver: RelayEvent = { type: 'pause_over' };
 const cleared: RelayEvent = { type: 'cleared' };
@@ -187,7 +187,7 @@ test('R-1 to R-11 hold whatever happens in whatever order', () => {
           expect(world.pausing || world.link !== 'none', 'R-4: never without a next attempt').toBe(true);
         }
         if (before.clients && !world.clients) {
-          const failed = event.type === 'send_failed' || (event.type === 'lost' && event.unanswered);
+          const failed = event.type === 'send_failed' || (event.type === 'lost' && event.unconfirmed);
           expect(failed, 'R-10: clients are cut only when a message failed').toBe(true);
         }
       }

@@ -1,4 +1,4 @@
-import { ManualClock, MusterError } from '@muster/wire';
+import { ManualClock, MusterError } from '@muster/base';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Frame, header } from '../src/stomp/frame.js';
 import type { ScriptedParent } from './relay-support/scripted-parent.js';

@@ -1,4 +1,4 @@
-import { type Clock, ManualClock, systemClock } from '@muster/wire';
+import { type Clock, ManualClock, systemClock } from '@muster/base';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Frame, type Headers, header } from '../src/stomp/frame.js';
 import { realRoot, relayBelow, scriptedParent, small, stopAll, tree } from './relay-support/start.js';
@@ -216,6 +216,93 @@ describe('durable subscriptions', () => {
     const [again] = await client.messages(1);
     expect(again && [header(again, 'type'), header(again, 'redelivered')]).toEqual(['one', 'true']);
     await acknowledge(client, again);
+  });
+
+  test('what was refused may be acknowledged after all, before it comes again', async () => {
+    const { root, leaf } = await tree(2);
+    const client = await leaf.client();
+    await client.subscribe('1', '', durable);
+    await publish(await root.client(), 'one');
+    const [one] = await client.messages(1);
+    const ack = (one && header(one, 'ack')) ?? '';
+    client.send('NACK', [['id', ack]]);
+    client.send('ACK', [
+      ['id', ack],
+      ['receipt', 'r'],
+    ]);
+    while (header(await client.next(), 'receipt-id') !== 'r');
+    expect((await root.cursors.list('default'))[0]).toMatchObject({ through: root.log.last() });
+  });
+
+  test('of several acknowledgements the one that was asked for goes last, and asks for the receipt', async () => {
+    const parent = await scriptedParent();
+    const relay = relayBelow(parent.url);
+    const client = await relay.client();
+    await client.subscribe('1', '', [
+      ['durable', 'd'],
+      ['ack', 'client'],
+    ]);
+    const id = header(parent.of('SUBSCRIBE').at(-1) ?? { headers: [] }, 'id') ?? '';
+    const deliver = (position: number) =>
+      parent.send('MESSAGE', [
+        ['subscription', id],
+        ['message-id', String(position)],
+        ['ack', `up-${position}`],
+        ['destination', '/topic/events'],
+        ['type', 'a'],
+      ]);
+    const refusals = 5;
+    for (let times = 1; times <= refusals; times++) {
+      deliver(1);
+      const [one] = await client.messages(1);
+      client.send('NACK', [['id', (one && header(one, 'ack')) ?? '']]);
+      await parent.until(() => parent.of('NACK').length === times);
+    }
+    deliver(2);
+    deliver(1);
+    const [two] = await client.messages(2);
+    client.send('ACK', [
+      ['id', (two && header(two, 'ack')) ?? ''],
+      ['receipt', 'r'],
+    ]);
+    await parent.until(() => parent.of('ACK').length === 2);
+    expect(parent.of('ACK').map((ack) => [header(ack, 'id'), header(ack, 'receipt') !== undefined])).toEqual([
+      ['up-1', false],
+      ['up-2', true],
+    ]);
+  });
+
+  test('an acknowledgement that is repeated is confirmed when the first one is saved', async () => {
+    const { root, leaf } = await tree(2);
+    const client = await leaf.client();
+    await client.subscribe('1', '', durable);
+    await publish(await root.client(), 'one');
+    const [one] = await client.messages(1);
+    const ack = (one && header(one, 'ack')) ?? '';
+    client.send('ACK', [['id', ack]]);
+    client.send('ACK', [
+      ['id', ack],
+      ['receipt', 'r'],
+    ]);
+    expect(header(await client.next(), 'receipt-id')).toBe('r');
+    expect((await root.cursors.list('default'))[0]).toMatchObject({ through: root.log.last() });
+  });
+
+  test('one that upstream may never have taken is asked for again from where it is to begin', async () => {
+    const parent = await scriptedParent();
+    const relay = relayBelow(parent.url);
+    const client = await relay.client();
+    await relay.until(({ upstream }) => upstream.state === 'serving');
+    parent.habits.welcomes = false;
+    client.send('SUBSCRIBE', [['id', '1'], ['destination', '/topic/events'], ['from', 'first'], ...durable]);
+    await parent.until(() => parent.of('SUBSCRIBE').length === 2);
+    await parent.die();
+    parent.habits.welcomes = true;
+    await relay.until(({ upstream }) => upstream.state === 'degraded');
+    await parent.listen();
+    await parent.until(() => parent.of('SUBSCRIBE').length === 4);
+    const asked = parent.of('SUBSCRIBE').filter((one) => header(one, 'durable') !== undefined);
+    expect(asked.map((one) => header(one, 'from'))).toEqual(['first', 'first']);
   });
 
   test('whoever comes later has it; the client of before is told, the others of its relay go on', async () => {

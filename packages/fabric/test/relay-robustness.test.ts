@@ -1,4 +1,4 @@
-import { systemClock } from '@muster/wire';
+import { systemClock } from '@muster/base';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Headers, header } from '../src/stomp/frame.js';
 import {

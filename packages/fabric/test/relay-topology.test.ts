@@ -1,7 +1,7 @@
+import { systemClock } from '@muster/base';
 import { listenForChannels } from '@muster/fabric';
-import { systemClock } from '@muster/wire';
 import { afterEach, describe, expect, test } from 'vitest';
-import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../server/test/support/tls.js';
+import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../platform/test/support/tls.js';
 import { startRelay } from '../src/relay/index.js';
 import { header } from '../src/stomp/frame.js';
 import { answers, realRoot, relayBelow, scriptedParent, small, stopAll, tree } from './relay-support/start.js';

@@ -9,3 +9,4 @@ export { type ParseOptions, parseSelector } from './parser.js';
 export { likePrefix } from './pattern.js';
 export { print } from './print.js';
 export { type TextAttributes, textAttribute } from './text.js';
+export { type UnquotedText, unquotedTexts } from './unquoted.js';

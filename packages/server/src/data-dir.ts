@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { generateKeyPair, type KeyPair, MusterError, publicHalf } from '@muster/wire';
+import { generateKeyPair, type KeyPair, publicHalf } from '@muster/signing';
 import { stringify } from 'yaml';
+import { MusterError } from './errors.js';
 
 /** Keys and the CLI's settings: readable by the owner only. */
 const PRIVATE = 0o600;
@@ -36,6 +37,11 @@ function publicHalfOf(privateKey: string, path: string): string {
 /** Signs the server's heartbeats; nodes learn its public half with their configuration. */
 export function serverKeys(dataDir: string): Promise<KeyPair> {
   return keyFile(join(dataDir, 'server.pem'));
+}
+
+/** Whether a server has been at work here: it makes its key at the first start, once the database is there. */
+export function hasServerKey(dataDir: string): boolean {
+  return existsSync(join(dataDir, 'server.pem'));
 }
 
 /** The first admin's key. */

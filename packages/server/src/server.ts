@@ -1,29 +1,32 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { type Clock, dataDirError, systemClock } from '@muster/base';
+import type { Transport } from '@muster/nodes';
+import { clearNodes, createNodes, type Nodes, nodesMigrations, searchNodes } from '@muster/nodes';
+import { type Auth, bootstrap, createAuth, FIRST, type RandomBytes, systemRandom } from '@muster/platform/auth';
+import type { ServerConfig } from '@muster/platform/config';
+import { expiredCertificates, readTls } from '@muster/platform/config';
+import { authRoutes } from '@muster/platform/directory';
+import { createEventFabric, type EventFabric } from '@muster/platform/events';
+import type { App } from '@muster/platform/http';
+import { createApp, EventStreams, HTTP_LIMITS, listen } from '@muster/platform/http';
+import { createEvents, type Events } from '@muster/platform/log';
+import { Metrics } from '@muster/platform/metrics';
+import { platformMigrations } from '@muster/platform/schema';
+import { createLogger } from '@muster/platform/upkeep';
+import {
+  clearPushJobs,
+  createPush,
+  openPushSubjects,
+  type Push,
+  pushMigrations,
+  unfinishedPushJob,
+} from '@muster/push';
 import { lockDirectory, open, type Store } from '@muster/store';
-import { type Clock, dataDirError, MusterError, systemClock } from '@muster/wire';
 import type { Logger } from 'pino';
-import { bootstrap, FIRST } from './auth/bootstrap.js';
-import { type RandomBytes, systemRandom } from './auth/changes.js';
-import { type Auth, createAuth } from './auth/index.js';
-import { authRoutes } from './auth/routes.js';
-import type { ServerConfig } from './config/schema.js';
-import { adminKeys, serverKeys, writeCliSettings } from './data-dir.js';
-import { createEventFabric, type EventFabric } from './events/fabric.js';
-import { createEvents, type Events } from './events/index.js';
-import { createApp } from './http/app.js';
-import { HTTP_LIMITS } from './http/limits.js';
-import { Metrics } from './http/metrics.js';
-import type { App } from './http/route.js';
-import { EventStreams } from './http/sse.js';
-import { listen } from './listen.js';
-import { createLogger } from './logging.js';
-import { createNodes, type Nodes } from './nodes/index.js';
-import { searchNodes } from './nodes/search.js';
-import type { Transport } from './nodes/transport.js';
-import { createPush, type Push } from './push/index.js';
-import { expiredCertificates, readTls } from './tls.js';
+import { adminKeys, hasServerKey, serverKeys, writeCliSettings } from './data-dir.js';
+import { MusterError } from './errors.js';
 import { VERSION } from './version.js';
 
 export interface ServerOptions {
@@ -122,11 +125,14 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
   const composed: Composed = { clock, random, logger, metrics, store, incarnation, fail };
   const { auth, events, fabric, nodes, push, streams } = await compose(config, options, composed);
   teardown.add(() => events.stop());
+  teardown.add(() => auth.standing.stop());
+  teardown.add(() => auth.remnants.stop());
   // Here for a start that fails before anybody could connect; of a server that ran, it is stopped before HTTP is.
   teardown.add(() => fabric.stop());
   const first = await bootstrap(auth, store, async () => (await adminKeys(config.data_dir)).publicKey);
 
   events.start();
+  auth.remnants.start();
   await nodes.load();
   teardown.add(() => nodes.stop());
   teardown.add(() => push.stop());
@@ -139,6 +145,8 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
     metrics,
     version: VERSION,
     bodyLimit: config.http.body_limit,
+    minSigning: config.auth.min_signing,
+    trustedProxies: config.http.trusted_proxies,
     routes: [
       (scope) => push.routes(scope),
       (scope) => nodes.routes(scope),
@@ -150,12 +158,12 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
       incarnation,
       startedAt,
       now: clock.now(),
-      storeOk: store.health().ok,
+      store: store.health(),
       nodes: nodes.upCount(),
       jobs: push.controller.liveJobs(),
       eventClients: fabric.clientCount(),
     }),
-    refused: (organization, name, code) => nodes.nodeRefused(organization, name, code),
+    refused: (organization, name, reason) => nodes.nodeRefused(organization, name, reason),
     ...(tls && { tls }),
     checkAnswers: options.checkAnswers === true,
   });
@@ -199,6 +207,9 @@ interface Composed {
 /** The server cannot go on: what failed, and why. The first time counts. */
 type Fail = (what: string, cause: unknown) => void;
 
+/** Of all layers, the lower ones first. */
+const MIGRATIONS = [platformMigrations, nodesMigrations, pushMigrations];
+
 function openStore(config: ServerConfig, parts: Omit<Composed, 'store' | 'incarnation'>): Promise<Store> {
   const { clock, logger, random, metrics, fail } = parts;
   const commits = metrics.histogram(
@@ -213,8 +224,10 @@ function openStore(config: ServerConfig, parts: Omit<Composed, 'store' | 'incarn
       ? ({ kind: 'sqlite', path: join(config.data_dir, 'muster.db') } as const)
       : ({ kind: 'postgres', url } as const);
   return open(location, {
+    migrations: MIGRATIONS,
     clock,
     random,
+    established: hasServerKey(config.data_dir),
     log: logger,
     observe: (report) => {
       commits.observe(report.durationMs / 1000);
@@ -242,7 +255,7 @@ async function compose(
   // First: it may fail, and what follows is running once it is made.
   const keys = await serverKeys(config.data_dir);
   const organizationId = async (name: string) => (await auth.repository.organization(name))?.id;
-  const events = createEvents({ store, clock, logger, config, organizationId });
+  const events = createEvents({ store, clock, logger, config, organizationId, openSubjects: [openPushSubjects] });
   await events.load();
   const { recorder } = events;
   const auth: Auth = createAuth({
@@ -251,6 +264,12 @@ async function compose(
     clock,
     random,
     auditFailed: (error) => logger.error({ err: error }, 'an audit entry was not stored'),
+    starterOf: (orgId, jobId) => push.starterOf(orgId, jobId),
+    organizationRows: [{ inUse: unfinishedPushJob, clear: clearPushJobs }, { clear: clearNodes }],
+    remnantsFailed: (error) =>
+      logger.warn({ err: error }, 'what is left of deleted organizations could not be deleted'),
+    standingFailed: (error) =>
+      logger.warn({ err: error }, 'rights of open streams could not be looked at after a change'),
     selection: {
       check: (query) => void searchNodes(nodes.registry, [], query),
       *select(orgId, query) {
@@ -301,7 +320,6 @@ async function compose(
     logger,
     metrics,
     config,
-    incarnation,
     nodes: nodes.registry,
     streams,
     audit: auth.audit,

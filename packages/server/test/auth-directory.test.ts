@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newKey, type Personas, sharedKey } from './support/personas.js';
-import type { Client } from './support/signed-client.js';
+import { newKey, type Personas, sharedKey } from '../../platform/test/support/personas.js';
+import type { Client } from '../../platform/test/support/signed-client.js';
 import { startTestServer, type TestServer } from './support/test-server.js';
 
 let server: TestServer;
@@ -27,7 +27,7 @@ describe('organizations', () => {
       created_at: expect.any(String),
     });
     expect((await api.get('/organizations/acme/groups')).body).toEqual([
-      { name: 'admins', users: [], clients: [], groups: [] },
+      { name: 'admins', exclusive: false, users: [], clients: [], groups: [] },
     ]);
   });
 
@@ -279,5 +279,59 @@ describe('a key that was taken away', () => {
     expect((await client.get(`${ORG}/groups`)).status).toBe(200);
     await api.delete(`/users/rotating/keys/${(added.body as { fingerprint: string }).fingerprint}`);
     expect((await client.get(`${ORG}/groups`)).status).toBe(401);
+  });
+});
+
+describe('roles', () => {
+  const put = (name: string, body: object) => api.put(`${ORG}/groups/${name}`, body);
+  const jobs = `${ORG}/pushy/jobs`;
+
+  it('that are new leave admins what they could: the first one locks nobody out', async () => {
+    await put('push_job_readers', { users: ['normal-user'] });
+    expect((await api.get(jobs)).status).toBe(200);
+    await put('push_job_readers', { users: ['normal-user'], exclusive: true });
+    expect((await api.get(jobs)).status).toBe(403);
+    // Of whether it is, nothing is said: it stays so.
+    expect((await put('push_job_readers', { users: ['normal-user'] })).body).toMatchObject({ exclusive: true });
+    await api.delete(`${ORG}/groups/push_job_readers`);
+  });
+
+  it('that are denied are named', async () => {
+    const denied = await api.as(personas.normal).post(jobs, { command: 'sleep 1', nodes: ['n'] });
+    expect(denied.status).toBe(403);
+    for (const name of ['push:execute', 'push_job_writers', 'admins', 'node group']) {
+      expect(denied.headers.get('x-muster-fix')).toContain(name);
+    }
+  });
+
+  it('a writer who may not read looks at the job it started, and at no other', async () => {
+    await put('push_job_readers', { users: [] });
+    await put('push_job_writers', { users: ['normal-user'] });
+    const writer = api.as(personas.normal);
+    const start = async (as: typeof api) =>
+      ((await as.post(jobs, { command: 'sleep 1', nodes: ['n'] })).body as { id: string }).id;
+    const own = await start(writer);
+    const others = await start(api);
+    for (const path of [`jobs/${own}`, `jobs/${own}/nodes`, `job_status_feed/${own}`]) {
+      const answer = await writer.get(`${ORG}/pushy/${path}`, { accept: '*/*' });
+      expect([path, answer.status]).toEqual([path, 200]);
+    }
+    for (const path of [`jobs/${others}`, `job_status_feed/${others}`, 'jobs', 'job_status_feed']) {
+      const answer = await writer.get(`${ORG}/pushy/${path}`, { accept: '*/*' });
+      expect([path, answer.status]).toEqual([path, 403]);
+    }
+    for (const role of ['push_job_readers', 'push_job_writers']) await api.delete(`${ORG}/groups/${role}`);
+  });
+
+  it('that are nearly named are asked about, and made when that was meant', async () => {
+    const refused = await put('push_job_writer', { users: ['normal-user'] });
+    expect([refused.status, refused.headers.get('x-muster-error')]).toEqual([400, 'group_name_unlikely']);
+    expect(refused.body).toEqual({ error: "no role is called 'push_job_writer': did you mean 'push_job_writers'?" });
+    expect((await put('push_job_writer?force=true', { users: [] })).status).toBe(200);
+    // It is there now, and may be changed.
+    expect((await put('push_job_writer', { users: ['normal-user'] })).status).toBe(200);
+    await api.delete(`${ORG}/groups/push_job_writer`);
+    const user = { name: 'typo', public_key, organization: 'default', groups: ['push_job_reader'] };
+    expect((await api.post('/users', user)).status).toBe(400);
   });
 });

@@ -1,10 +1,11 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig, startServer } from '@muster/server';
+import { loadConfig } from '@muster/platform/config';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { Client } from './support/signed-client.js';
+import { Client } from '../../platform/test/support/signed-client.js';
+import { startServer } from '../src/server.js';
 import { startTestServer, type TestServer } from './support/test-server.js';
 
 const servers: TestServer[] = [];
@@ -53,6 +54,20 @@ describe('the first start', () => {
     expect(lines[0]).toContain(server.running.cliConfigPath);
     await server.restart();
     expect(lines).toHaveLength(1);
+  });
+});
+
+describe('an empty muster.db beside the keys of a server', () => {
+  it('is a database that was lost, not a new installation: refused, and nothing is written', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'muster-lost-'));
+    writeFileSync(join(dataDir, 'server.pem'), 'a key');
+    writeFileSync(join(dataDir, 'muster.db'), '');
+    await expect(startServer(loadConfig({ env: {}, flags: { 'data-dir': dataDir } }))).rejects.toMatchObject({
+      code: 'database_lost',
+      fix: expect.stringContaining('Put a backup of it in its place'),
+    });
+    expect(statSync(join(dataDir, 'muster.db')).size).toBe(0);
+    rmSync(dataDir, { recursive: true });
   });
 });
 

@@ -1,8 +1,9 @@
-import { decryptSessionKey, dialects, ManualClock } from '@muster/wire';
+import { ManualClock } from '@muster/base';
+import { decryptSessionKey, dialects } from '@muster/wire';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { curveKeyPair } from 'zeromq';
-import { keyPair, MemoryTransport } from './nodes-fixture.js';
-import type { Client, Persona } from './support/signed-client.js';
+import { keyPair, MemoryTransport } from '../../nodes/test/support/nodes-fixture.js';
+import type { Client, Persona } from '../../platform/test/support/signed-client.js';
 import { startTestServer, type TestServer } from './support/test-server.js';
 
 const ORG = '/organizations/default';

@@ -1,10 +1,10 @@
+import { createApp } from '@muster/platform/http';
+import { Metrics } from '@muster/platform/metrics';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createApp } from '../src/http/app.js';
-import { Metrics } from '../src/http/metrics.js';
-import { openDirectory } from './support/directory.js';
-import { sharedKey } from './support/personas.js';
-import { Client, type Reply } from './support/signed-client.js';
+import { openDirectory } from '../../platform/test/support/directory.js';
+import { sharedKey } from '../../platform/test/support/personas.js';
+import { Client, type Reply } from '../../platform/test/support/signed-client.js';
 import { startTestServer, type TestServer } from './support/test-server.js';
 
 let server: TestServer;
@@ -74,7 +74,7 @@ it('who is denied because the organization goes just then is told that it is gon
   });
   const url = '/organizations/default/x';
   const { privateKey } = sharedKey();
-  const headers = new Client('', { name: 'alice', privateKey }, clock).headers('GET', url);
+  const headers = new Client('http://muster.test', { name: 'alice', privateKey }, clock).headers('GET', url);
   const answer = await app.inject({ url, headers });
   expect([answer.statusCode, answer.json()]).toEqual([404, { error: ["organization 'default' does not exist."] }]);
   await app.close();

@@ -1,7 +1,7 @@
-import { ManualClock } from '@muster/wire';
+import { ManualClock } from '@muster/base';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sharedKey } from './support/personas.js';
-import type { Client } from './support/signed-client.js';
+import { sharedKey } from '../../platform/test/support/personas.js';
+import type { Client } from '../../platform/test/support/signed-client.js';
 import { startTestServer, type TestServer } from './support/test-server.js';
 
 const ORG = '/organizations/default';

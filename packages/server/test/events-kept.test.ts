@@ -1,8 +1,8 @@
 import { header } from '@muster/fabric';
 import { describe, expect, it } from 'vitest';
+import { sharedKey } from '../../platform/test/support/personas.js';
+import type { Client } from '../../platform/test/support/signed-client.js';
 import { ORG, useEventServer } from './support/event-server.js';
-import { sharedKey } from './support/personas.js';
-import type { Client } from './support/signed-client.js';
 
 const events = useEventServer();
 const { as } = events;

@@ -3,10 +3,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { EventClient } from './support/event-client.js';
+import { EventClient } from '../../platform/test/support/event-client.js';
+import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../platform/test/support/tls.js';
 import { ORG, useEventServer, type Where } from './support/event-server.js';
 import { startTestServer } from './support/test-server.js';
-import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from './support/tls.js';
 
 const events = useEventServer();
 const { as } = events;

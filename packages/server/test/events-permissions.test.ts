@@ -1,7 +1,7 @@
 import { header } from '@muster/fabric';
 import { describe, expect, it } from 'vitest';
+import { sharedKey } from '../../platform/test/support/personas.js';
 import { ORG, useEventServer } from './support/event-server.js';
-import { sharedKey } from './support/personas.js';
 
 const events = useEventServer();
 const { as, signed, withGroup } = events;

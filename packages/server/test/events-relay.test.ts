@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { systemClock } from '@muster/base';
 import { startRelay } from '@muster/fabric/relay';
-import { systemClock } from '@muster/wire';
 import { afterEach, expect, it } from 'vitest';
 import { useEventServer } from './support/event-server.js';
 

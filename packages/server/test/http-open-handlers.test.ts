@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { METHODS, request } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { EventClient } from './support/event-client.js';
+import { EventClient } from '../../platform/test/support/event-client.js';
 import { startTestServer, type TestServer } from './support/test-server.js';
 
 /** Found by asking every registered route and every other listener, not by what they say of themselves. */

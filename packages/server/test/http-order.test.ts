@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Personas } from './support/personas.js';
-import { reply } from './support/signed-client.js';
+import type { Personas } from '../../platform/test/support/personas.js';
+import { reply } from '../../platform/test/support/signed-client.js';
 import { startTestServer, type TestServer } from './support/test-server.js';
 
 /** The order of checks of sheet §7.2: each request below is wrong in two ways, and the earlier one answers. */
@@ -80,9 +80,9 @@ describe('signature headers, size, body, identity', () => {
     expect(answer.body).toEqual({ error: ['Missing ccpk'] });
   });
 
-  it('an unknown organization answers before an unknown principal', async () => {
+  it('an unknown principal answers before an unknown organization', async () => {
     const answer = await server.api.as(personas.invalid).get('/organizations/nowhere/pushy/node_states');
-    expect(answer.status).toBe(404);
+    expect(answer.status).toBe(401);
   });
 
   it('what cannot be the name of an organization does not exist', async () => {

@@ -3,10 +3,11 @@ import { request } from 'node:https';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger, loadConfig } from '@muster/server';
+import { loadConfig } from '@muster/platform/config';
+import { createLogger } from '@muster/platform/upkeep';
 import { afterEach, describe, expect, it } from 'vitest';
+import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../platform/test/support/tls.js';
 import { startTestServer, type TestServer } from './support/test-server.js';
-import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from './support/tls.js';
 
 const servers: TestServer[] = [];
 

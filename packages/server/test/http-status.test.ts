@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Personas } from './support/personas.js';
+import type { Personas } from '../../platform/test/support/personas.js';
 import { startTestServer, type TestServer } from './support/test-server.js';
 
 let server: TestServer;

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { decryptSessionKey, ManualClock } from '@muster/wire';
+import { ManualClock } from '@muster/base';
+import { decryptSessionKey } from '@muster/wire';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { curveKeyPair } from 'zeromq';
-import { keyPair, MemoryTransport } from './nodes-fixture.js';
-import type { Persona } from './support/signed-client.js';
+import { keyPair, MemoryTransport } from '../../nodes/test/support/nodes-fixture.js';
+import type { Persona } from '../../platform/test/support/signed-client.js';
 import { startTestServer, type TestServer } from './support/test-server.js';
 
 /** Discovery and node routes through the whole server; the network of the command channel is in memory. */
@@ -130,7 +131,7 @@ describe('CONFIG: configuration of a node (sheet §9.4)', () => {
   });
 
   test('CONFIG-16, 17: with a readers group, members only', async () => {
-    await group('push_job_readers', { users: ['ann'], clients: [] });
+    await group('pushy_job_readers', { users: ['ann'], clients: [] });
     try {
       expect((await request(user, config('DONKEY'))).status).toBe(200);
       expect(await request(admin, config('DONKEY'))).toEqual({
@@ -139,7 +140,7 @@ describe('CONFIG: configuration of a node (sheet §9.4)', () => {
       });
       expect((await request(donkey, config('DONKEY'))).status).toBe(200);
     } finally {
-      await group('push_job_readers', null);
+      await group('pushy_job_readers', null);
     }
   });
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test, vi } from 'vitest';
-import { sharedKey } from './support/personas.js';
+import { sharedKey } from '../../platform/test/support/personas.js';
 import { startTestServer } from './support/test-server.js';
 
 /** The database refuses one row for good, as it would if the code had a defect. Needs the file, so SQLite alone. */

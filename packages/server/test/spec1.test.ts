@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { curveKeyPair } from 'zeromq';
-import { newKey, sharedKey } from './support/personas.js';
+import { newKey, sharedKey } from '../../platform/test/support/personas.js';
 import { Spec1Client } from './support/spec1-client.js';
 import { startTestServer, type TestServer } from './support/test-server.js';
 

@@ -1,8 +1,6 @@
+import { identityOf, isGuard, SEPARATOR } from './guards.js';
 import type { Batch, Row } from './lane.js';
 import type { Statement, Write } from './types.js';
-
-/** NUL cannot occur in a value (`statements.ts` replaces it), so joined keys are unambiguous. */
-const SEPARATOR = '\0';
 
 /** What a write weighs in memory and on the wire, roughly. */
 export function weigh(writes: readonly Write[]): number {
@@ -22,7 +20,10 @@ export function weigh(writes: readonly Write[]): number {
 
 interface Gathered {
   readonly statement: Statement;
-  /** Upserts by key: the last write of a key wins. PostgreSQL refuses to update a row twice in one statement. */
+  /**
+   * Upserts by key: the last write of a key wins. PostgreSQL refuses to update a row twice in one statement. Guards by
+   * all that they ask: who owns much asks the same for all of it.
+   */
   readonly byKey: Map<string, Row>;
   readonly rows: Row[];
 }
@@ -31,18 +32,22 @@ interface Gathered {
 export function gather(parts: Iterable<readonly Write[]>): Batch {
   const statements = new Map<string, Gathered>();
   for (const writes of parts) {
-    for (const { statement, row } of writes) {
+    for (const write of writes) {
+      const { statement, row } = write;
       let gathered = statements.get(statement.name);
       if (gathered === undefined) {
         gathered = { statement, byKey: new Map(), rows: [] };
         statements.set(statement.name, gathered);
       }
       if (statement.kind === 'insert') gathered.rows.push(row);
+      else if (isGuard(statement)) gathered.byKey.set(identityOf(write), row);
       else gathered.byKey.set(statement.key.map((column) => row[column]).join(SEPARATOR), row);
     }
   }
-  return [...statements.values()].map(({ statement, byKey, rows }) => ({
+  const all = [...statements.values()];
+  const guards = all.filter(({ statement }) => isGuard(statement));
+  return [...guards, ...all.filter(({ statement }) => !isGuard(statement))].map(({ statement, byKey, rows }) => ({
     statement,
-    rows: statement.kind === 'upsert' ? [...byKey.values()] : (statement.merge?.rows(rows) ?? rows),
+    rows: statement.kind === 'insert' ? (statement.merge?.rows(rows) ?? rows) : [...byKey.values()],
   }));
 }

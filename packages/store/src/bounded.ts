@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '@muster/wire';
+import type { Clock, Timer } from '@muster/base';
 
 export class TookTooLong extends Error {}
 

@@ -1,16 +1,19 @@
-import { type Clock, MusterError } from '@muster/wire';
+import type { Clock } from '@muster/base';
 import type { Transaction } from 'kysely';
 import { gather, weigh } from './batch.js';
+import { GuardFailed, guardsOf, identityOf, isGuard, WrittenRows } from './guards.js';
 import type { Lane, Outcome } from './lane.js';
 import type { Limits } from './limits.js';
 import { Pause } from './pause.js';
 import type { Schema } from './schema.js';
 import type { CommitReport, StoreHealth, StoreLog, Write } from './types.js';
+import { reasonOf, unavailable } from './unavailable.js';
 
 /** Writes of one caller: stored together or not at all. */
 interface Part {
   readonly kind: 'commit' | 'persist';
   readonly writes: readonly Write[];
+  readonly guards: readonly Write[];
   readonly bytes: number;
   /** Told before `resolve`, as soon as the part is durable. */
   readonly stored: (() => void) | undefined;
@@ -29,10 +32,14 @@ type Known = Exclude<Outcome, { kind: 'unknown' }>;
 
 export interface GroupCommitOptions {
   readonly clock: Clock;
+  /** Tells how long the database takes. A real one does not keep to a clock that tests move. */
+  readonly databaseClock: Clock;
   readonly limits: Limits;
   readonly log: StoreLog;
   readonly observe: (report: CommitReport) => void;
   readonly refused: (error: unknown) => void;
+  /** Called after each transaction that was stored: the database takes writes. */
+  readonly stored?: () => void;
 }
 
 /**
@@ -56,6 +63,10 @@ export class GroupCommit {
   #health: StoreHealth = { ok: true };
   /** When the latest outage began, by the monotonic clock. */
   #unwellMs = 0;
+  /** Why nobody who can be refused is let in: the database does not answer. */
+  #hung: Error | null = null;
+  /** The same of the transaction under way alone. */
+  #stalled: Error | null = null;
   /** Number of the last transaction tried. */
   #last = 0;
   #running: Promise<void> | null = null;
@@ -69,6 +80,8 @@ export class GroupCommit {
   }
 
   commit(writes: readonly Write[], stored?: () => void): Promise<void> {
+    const hung = this.#hung ?? this.#stalled;
+    if (hung !== null) return Promise.reject(unavailable(hung.message, hung));
     const { pendingRows, pendingBytes } = this.#options.limits;
     if (this.#pendingRows >= pendingRows || this.#pendingBytes >= pendingBytes) {
       return Promise.reject(unavailable(`${this.#pendingRows} rows are waiting already`));
@@ -81,6 +94,8 @@ export class GroupCommit {
   }
 
   transact<T>(work: (trx: Transaction<Schema>) => Promise<T>): Promise<T> {
+    const hung = this.#hung ?? this.#stalled;
+    if (hung !== null) return Promise.reject(unavailable(hung.message, hung));
     return new Promise<T>((resolve, reject) => {
       let result: { readonly value: T } | undefined;
       this.#enqueue({
@@ -98,6 +113,24 @@ export class GroupCommit {
 
   health(): StoreHealth {
     return this.#health;
+  }
+
+  /**
+   * The database does not answer: those who wait and have not been tried are refused, and so is whoever comes until
+   * `resume`. What is under way is in doubt, and is told when that is decided.
+   */
+  hang(reason: string): void {
+    this.#hung = new Error(reason);
+    this.#unwell(this.#hung);
+    this.#interrupted(this.#queue.splice(0), this.#hung);
+    // Without an attempt nobody would find out that it is over.
+    this.#running ??= this.#run();
+  }
+
+  /** It answers again: tries at once. */
+  resume(): void {
+    this.#hung = null;
+    this.#pause.end();
   }
 
   /** Tries for `limits.closeMs`, if there is hope, to store what was handed in; what cannot be stored by then is rejected. */
@@ -125,6 +158,7 @@ export class GroupCommit {
       this.#enqueue({
         kind,
         writes,
+        guards: guardsOf(writes),
         bytes,
         stored,
         resolve: () => {
@@ -193,19 +227,24 @@ export class GroupCommit {
         return entry.resolve();
       case 'refused':
         return entry.reject(outcome.error);
+      case 'guarded':
+        return entry.reject(new GuardFailed(outcome.failed));
       case 'failed':
         return entry.reject(unavailable(reasonOf(outcome.error), outcome.error));
     }
   }
 
-  /** Takes the next batch off the queue: parts up to the limits, at least one. */
+  /** Takes the next batch off the queue: parts up to the limits, at least one, none of which depends on another of them. */
   #take(): Part[] {
     const { batchRows, batchBytes } = this.#options.limits;
     const parts: Part[] = [];
     let rows = 0;
     let bytes = 0;
+    const written = new WrittenRows();
     for (const entry of this.#queue) {
       if (entry.kind === 'transact') break;
+      if (entry.guards.length > 0 && written.concern(entry.guards)) break;
+      written.add(entry.writes);
       rows += entry.writes.length;
       bytes += entry.bytes;
       if (parts.length > 0 && (rows > batchRows || bytes > batchBytes)) break;
@@ -235,11 +274,28 @@ export class GroupCommit {
           else groups.unshift(group.slice(0, group.length >> 1), group.slice(group.length >> 1));
           break;
         }
+        case 'guarded': {
+          const rest = this.#withoutGuarded(group, outcome.failed);
+          if (rest.length > 0) groups.unshift(rest);
+          break;
+        }
         case 'failed':
           this.#interrupted([group, ...groups].flat(), outcome.error);
           return;
       }
     }
+  }
+
+  /** Tells those whose guards do not hold; the others are left, and have not been stored. */
+  #withoutGuarded(group: readonly Part[], failed: readonly Write[]): readonly Part[] {
+    const identities = new Set(failed.map(identityOf));
+    const rest: Part[] = [];
+    for (const part of group) {
+      const own = part.guards.filter((guard) => identities.has(identityOf(guard)));
+      if (own.length === 0) rest.push(part);
+      else part.reject(new GuardFailed(own));
+    }
+    return rest;
   }
 
   /** Whoever fails at what they do then keeps nobody else from being stored or told. */
@@ -258,12 +314,33 @@ export class GroupCommit {
     const startedAt = this.#options.clock.monotonic();
     const writing = this.#lane.write(id, batch);
     this.#tell();
-    const outcome = await this.#known(id, await writing);
+    const outcome = await this.#known(id, await this.#watched(writing));
     if (outcome.kind === 'stored') {
-      const rows = batch.reduce((sum, statement) => sum + statement.rows.length, 0);
+      const rows = batch.reduce((sum, { statement, rows }) => sum + (isGuard(statement) ? 0 : rows.length), 0);
       this.#options.observe({ parts: group.length, rows, durationMs: this.#options.clock.monotonic() - startedAt });
     }
     return outcome;
+  }
+
+  /** Those who wait behind a transaction that takes too long are refused, as in an outage; it goes on. */
+  async #watched(writing: Promise<Outcome>): Promise<Outcome> {
+    const { databaseClock, limits } = this.#options;
+    let over = false;
+    const stall = (): void => {
+      if (over) return;
+      this.#stalled = new Error(`a commit has been under way for ${limits.stallMs / 1000} s`);
+      this.#unwell(this.#stalled);
+      this.#interrupted(this.#queue.splice(0), this.#stalled);
+    };
+    // After a busy while timers run before the answer that has arrived is read.
+    const timer = databaseClock.after(limits.stallMs, () => setImmediate(stall));
+    try {
+      return await writing;
+    } finally {
+      over = true;
+      timer.cancel();
+      this.#stalled = null;
+    }
   }
 
   /**
@@ -285,6 +362,7 @@ export class GroupCommit {
   }
 
   #judge(outcome: Known): void {
+    if (outcome.kind === 'stored') this.#options.stored?.();
     if (outcome.kind === 'failed') this.#unwell(outcome.error);
     else if (!this.#health.ok) {
       const outageMs = Math.round(this.#options.clock.monotonic() - this.#unwellMs);
@@ -295,13 +373,14 @@ export class GroupCommit {
   }
 
   #unwell(error: unknown): void {
-    const reason = reasonOf(error);
+    // Of what fails because the database hangs, that is the reason.
+    const reason = this.#hung?.message ?? reasonOf(error);
     if (this.#health.ok) {
       this.#options.log.warn({ err: error }, `the database takes no writes: ${reason}`);
-      this.#health = { ok: false, reason, since: this.#options.clock.now() };
+      this.#health = { ok: false, problem: 'unavailable', reason, since: this.#options.clock.now() };
       this.#unwellMs = this.#options.clock.monotonic();
     } else {
-      this.#health = { ok: false, reason, since: this.#health.since };
+      this.#health = { ...this.#health, reason };
     }
   }
 
@@ -329,15 +408,4 @@ export class GroupCommit {
     this.#queue = [];
     for (const entry of entries) entry.reject(unavailable(`the store was closed during an outage (${reason})`));
   }
-}
-
-function unavailable(reason: string, cause?: unknown): MusterError {
-  return new MusterError('store_unavailable', { reason }, { cause });
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (error.message !== '') return error.message;
-  // Node's AggregateError of a refused connection has only a code.
-  return 'code' in error ? String(error.code) : error.name;
 }

@@ -1,10 +1,10 @@
 import type { Transaction } from 'kysely';
 import type { Schema } from './schema.js';
-import type { SqlValue, Statement } from './types.js';
+import type { SqlValue, Statement, Write } from './types.js';
 
 export type Row = Readonly<Record<string, SqlValue>>;
 
-/** One transaction's statements, in the order in which they first appeared. */
+/** One transaction's statements: the guards first, then in the order in which they first appeared. */
 export type Batch = readonly { readonly statement: Statement; readonly rows: readonly Row[] }[];
 
 /** How an attempt to store a transaction ended. */
@@ -13,6 +13,8 @@ export type Outcome =
   | { readonly kind: 'stored' }
   /** The database is well, the transaction is not: trying it again is pointless. Nothing is stored. */
   | { readonly kind: 'refused'; readonly error: unknown }
+  /** Guards of the batch do not hold: these. Nothing is stored. */
+  | { readonly kind: 'guarded'; readonly failed: readonly Write[] }
   /** Disk full, locked, connection lost: later it may work. Nothing is stored. */
   | { readonly kind: 'failed'; readonly error: unknown }
   /**

@@ -25,6 +25,20 @@ export interface Limits {
   readonly connectMs: number;
   readonly statementMs: number;
   readonly readConnections: number;
+  /** Pause between two looks at whether PostgreSQL answers and takes writes. */
+  readonly watchEveryMs: number;
+  /** How long PostgreSQL may take to answer such a look before it counts as hung. With the pause: below 5 s. */
+  readonly watchMs: number;
+  /** How long a group commit may be under way before those who wait behind it are refused. */
+  readonly stallMs: number;
+  /** After the start, until the file of SQLite is checked: by then the start itself is over. */
+  readonly checkDelayMs: number;
+  /** Hints that wait for a connection; more are lost. */
+  readonly hintsWaiting: number;
+  /** Of one hint with its topic; PostgreSQL takes less than 8,000. */
+  readonly hintBytes: number;
+  /** How long that check may take. */
+  readonly checkMs: number;
 }
 
 export const LIMITS: Limits = {
@@ -43,4 +57,11 @@ export const LIMITS: Limits = {
   connectMs: 5_000,
   statementMs: 30_000,
   readConnections: 8,
+  watchEveryMs: 1_000,
+  watchMs: 3_500,
+  stallMs: 4_000,
+  checkDelayMs: 3_000,
+  checkMs: 600_000,
+  hintsWaiting: 1_000,
+  hintBytes: 7_900,
 };

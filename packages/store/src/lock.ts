@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import { MusterError, makeDataDir } from '@muster/wire';
+import { makeDataDir } from '@muster/base';
 import Database from 'better-sqlite3';
+import { MusterError } from './errors.js';
 import { createPrivate } from './private-file.js';
 
 export interface DirectoryLock {

@@ -1,9 +1,11 @@
-import type { Clock } from '@muster/wire';
+import type { Clock } from '@muster/base';
 import Database from 'better-sqlite3';
 import { Kysely, SqliteDialect } from 'kysely';
 import { GroupCommit } from './group-commit.js';
+import { LocalHints } from './hints/local.js';
 import type { Lane } from './lane.js';
 import { LIMITS } from './limits.js';
+import type { Migrations } from './migrations/types.js';
 import type { Schema } from './schema.js';
 import { migrated } from './sqlite.js';
 import { SqliteConnection } from './sqlite-connection.js';
@@ -21,20 +23,23 @@ export interface MemoryDatabase {
 }
 
 /** Migrating takes longer than a short simulation: it is done once, and every database begins as a copy. */
-let template: Buffer | null = null;
+const templates = new WeakMap<readonly Migrations[], Buffer>();
 
-async function migratedImage(now: number): Promise<Buffer> {
+async function migratedImage(now: number, migrations: readonly Migrations[]): Promise<Buffer> {
   const db = new Database(':memory:');
-  await migrated(db, now);
+  await migrated(db, now, migrations);
   const image = db.serialize();
   db.close();
   return image;
 }
 
-export async function openMemory(clock: Clock): Promise<MemoryDatabase> {
-  template ??= await migratedImage(clock.now());
+/** @param migrations Of the packages whose tables it has: the same list each time. */
+export async function openMemory(clock: Clock, migrations: readonly Migrations[]): Promise<MemoryDatabase> {
+  const template = templates.get(migrations) ?? (await migratedImage(clock.now(), migrations));
+  templates.set(migrations, template);
   const db = new Database(template);
   const read = new Kysely<Schema>({ dialect: new SqliteDialect({ database: db }) });
+  const hints = new LocalHints(console);
   return {
     read,
     connect(options, faults = (lane) => lane) {
@@ -42,10 +47,18 @@ export async function openMemory(clock: Clock): Promise<MemoryDatabase> {
       const { clock, log = console, observe = () => {}, refused = () => {} } = options;
       const lane = new SqliteLane(writerHere(new SqliteConnection(db)), limits, clock, refused);
       // The database stays when the process goes.
-      const commits = new GroupCommit(faults(keptOpen(lane)), { clock, limits, log, observe, refused });
+      const commits = new GroupCommit(faults(keptOpen(lane)), {
+        clock,
+        databaseClock: clock,
+        limits,
+        log,
+        observe,
+        refused,
+      });
       return {
         kind: 'sqlite',
         read,
+        hints,
         commit: (writes, stored) => commits.commit(writes, stored),
         persist: (writes) => commits.persist(writes),
         transact: (work) => commits.transact(work),

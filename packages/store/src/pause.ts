@@ -1,4 +1,4 @@
-import type { Clock } from '@muster/wire';
+import type { Clock } from '@muster/base';
 import type { Limits } from './limits.js';
 
 /** The wait between attempts: doubles from `retryFirstMs` to `retryMostMs`. */

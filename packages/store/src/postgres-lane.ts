@@ -1,16 +1,19 @@
-import { type Clock, MusterError } from '@muster/wire';
+import { type Clock, systemClock } from '@muster/base';
 import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
 import pg from 'pg';
 import { bounded, TookTooLong } from './bounded.js';
+import { MusterError } from './errors.js';
+import { GuardFailed, isGuard } from './guards.js';
 import type { Batch, Lane, Outcome } from './lane.js';
 import type { Limits } from './limits.js';
 import { postgresDialect } from './migrations/dialects.js';
 import { migrate } from './migrations/index.js';
+import type { Migrations } from './migrations/types.js';
 import { arrayLiteral } from './postgres-arrays.js';
-import { isConflict, isLasting, poolOf, Session } from './postgres-session.js';
+import { GOODBYE_MS, isConflict, isLasting, poolOf, Session } from './postgres-session.js';
 import type { Schema } from './schema.js';
 import { postgresText } from './statements.js';
-import type { Statement } from './types.js';
+import type { Statement, Write } from './types.js';
 
 /** Advisory locks of a database: 'Must', and which. */
 const LOCKS = 0x4d757374;
@@ -24,6 +27,7 @@ export interface PostgresLaneOptions {
   /** Name of this process's lane in `commit_marker`: hex digits. */
   readonly name: string;
   readonly exclusive: boolean;
+  readonly migrations: readonly Migrations[];
   readonly limits: Limits;
   readonly clock: Clock;
 }
@@ -71,7 +75,9 @@ export class PostgresLane implements Lane {
     return this.#attempt(async ({ session }, committing) => {
       await session.query(`begin; ${this.#mark(id)}`);
       try {
-        for (const { statement, rows } of batch) await this.#insert(session, statement, rows);
+        const failed = await this.#failedGuards(session, batch);
+        if (failed.length > 0) throw new GuardFailed(failed);
+        for (const { statement, rows } of batch) if (!isGuard(statement)) await this.#insert(session, statement, rows);
       } catch (error) {
         if (!session.lost) await session.query('rollback');
         throw error;
@@ -123,14 +129,22 @@ export class PostgresLane implements Lane {
     }
   }
 
+  /** PostgreSQL does not answer: what is under way ends as with a connection that was lost. */
+  cut(): void {
+    this.#connected?.session.drop();
+  }
+
   async close(): Promise<void> {
     const connected = this.#connected;
     this.#connected = null;
     if (connected === null) return;
-    if (!connected.session.lost) {
-      await connected.session.query('delete from commit_marker where lane = $1', [this.#options.name]).catch(() => {});
+    const { session } = connected;
+    if (!session.lost) {
+      // What is left of it goes after a while: it is not worth waiting for a PostgreSQL that hangs.
+      const swept = session.query('delete from commit_marker where lane = $1', [this.#options.name]);
+      await bounded(systemClock, swept, GOODBYE_MS, 'the last statement').catch(() => session.drop());
     }
-    await connected.session.end();
+    await session.end();
   }
 
   /** Runs `work` on the connection, again after conflicts with other servers, and says how it ended. */
@@ -154,6 +168,7 @@ export class PostgresLane implements Lane {
           if (error instanceof TookTooLong) return { kind: 'refused', error };
           return { kind: committing ? 'unknown' : 'failed', error };
         }
+        if (error instanceof GuardFailed) return { kind: 'guarded', failed: error.failed };
         if (isConflict(error) && attempt < this.#options.limits.conflictAttempts) continue;
         // What a callback threw is its own affair; of the server's errors only some are the statement's.
         const passing = error instanceof pg.DatabaseError && !isLasting(error);
@@ -167,12 +182,32 @@ export class PostgresLane implements Lane {
     return `update commit_marker set seq = ${id}, at = ${clock.now()} where lane = '${name}'`;
   }
 
-  async #insert(session: Session, statement: Statement, rows: Batch[number]['rows']): Promise<void> {
+  /** Locks what they ask for, up to the end of the transaction. */
+  async #failedGuards(session: Session, batch: Batch): Promise<readonly Write[]> {
+    const failed: Write[] = [];
+    for (const { statement, rows } of batch) {
+      if (!isGuard(statement)) continue;
+      const values = Object.entries(statement.columns).map(([name, type]) => arrayLiteral(type, name, rows));
+      const found = await session.query({ ...this.#prepared(statement), values });
+      const fits = new Set(found.rows.map((row: { n: number }) => row.n));
+      for (const [index, row] of rows.entries()) {
+        if (fits.has(index + 1) !== (statement.kind === 'guard')) failed.push({ statement, row });
+      }
+    }
+    return failed;
+  }
+
+  #prepared(statement: Statement): { readonly name: string; readonly text: string } {
     let prepared = this.#texts.get(statement.name);
     if (prepared === undefined) {
       prepared = { name: `muster_${this.#texts.size}`, text: postgresText(statement) };
       this.#texts.set(statement.name, prepared);
     }
+    return prepared;
+  }
+
+  async #insert(session: Session, statement: Statement, rows: Batch[number]['rows']): Promise<void> {
+    const prepared = this.#prepared(statement);
     const { chunkRows } = this.#options.limits;
     const columns = Object.entries(statement.columns);
     for (let start = 0; start < rows.length; start += chunkRows) {
@@ -221,7 +256,7 @@ export class PostgresLane implements Lane {
     await session.query('set lock_timeout = 0');
     await db.transaction().execute(async (trx) => {
       await sql`select pg_advisory_xact_lock(${sql.lit(LOCKS)}, ${sql.lit(MIGRATION_LOCK)})`.execute(trx);
-      await migrate(trx, postgresDialect, this.#options.clock.now());
+      await migrate(trx, postgresDialect, this.#options.clock.now(), this.#options.migrations);
     });
   }
 

@@ -1,6 +1,12 @@
+import { Socket } from 'node:net';
+import { systemClock } from '@muster/base';
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import pg from 'pg';
+import { bounded } from './bounded.js';
 import type { Limits } from './limits.js';
+
+/** How long the end of a connection waits for PostgreSQL to say goodbye. */
+export const GOODBYE_MS = 1_000;
 
 const INT8 = 20;
 const NUMERIC = 1700;
@@ -23,6 +29,10 @@ const LASTING = /^(0A|22|23|42|54)/;
 /** Serialization failure, deadlock. */
 const CONFLICT = /^(40001|40P01)$/;
 
+export function endsSession(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && ENDS_SESSION.test(error.code ?? '');
+}
+
 export function isLasting(error: unknown): boolean {
   return error instanceof pg.DatabaseError && LASTING.test(error.code ?? '');
 }
@@ -37,10 +47,12 @@ export function isConflict(error: unknown): boolean {
  */
 export class Session {
   readonly #client: pg.Client;
+  readonly #socket: Socket;
   #lost = false;
 
-  private constructor(client: pg.Client) {
+  private constructor(client: pg.Client, socket: Socket) {
     this.#client = client;
+    this.#socket = socket;
     client.on('error', () => {
       this.#lost = true;
     });
@@ -50,8 +62,10 @@ export class Session {
   }
 
   static async connect(url: string, limits: Limits): Promise<Session> {
+    const socket = new Socket();
     const client = new pg.Client({
       connectionString: url,
+      stream: () => socket,
       types: NUMBERS,
       connectionTimeoutMillis: limits.connectMs,
       // The server gives up first; this is for a server that has gone away without a word.
@@ -59,7 +73,7 @@ export class Session {
       keepAlive: true,
       fallback_application_name: 'muster',
     });
-    const session = new Session(client);
+    const session = new Session(client, socket);
     try {
       await client.connect();
       // A half-open session must not hold the marker row or the server's lock for long.
@@ -83,16 +97,31 @@ export class Session {
     try {
       return await this.#client.query(query, values === undefined ? undefined : [...values]);
     } catch (error) {
-      if (!(error instanceof pg.DatabaseError) || ENDS_SESSION.test(error.code ?? '')) this.#lost = true;
+      if (!(error instanceof pg.DatabaseError) || endsSession(error)) this.#lost = true;
       throw error;
     }
   }
 
-  /** Closes, also under a running query. Waits for the server's goodbye only if one can be expected. */
+  /** What other sessions tell by NOTIFY, and the end of the connection. */
+  onNotice(heard: (payload: string) => void, ended: () => void): void {
+    this.#client.on('notification', ({ payload }) => heard(payload ?? ''));
+    this.#client.on('end', ended);
+  }
+
+  /** Cuts the connection: what is under way over it fails, as if it had been lost. */
+  drop(): void {
+    this.#lost = true;
+    void this.end();
+  }
+
+  /** Closes, also under a running query. Waits for the server's goodbye only if one can be expected, and not for long. */
   async end(): Promise<void> {
     const ended = this.#client.end().catch(() => {});
-    if (!this.#lost) await ended;
-    this.#lost = true;
+    if (!this.#lost) {
+      this.#lost = true;
+      await bounded(systemClock, ended, GOODBYE_MS, 'the goodbye of PostgreSQL').catch(() => {});
+    }
+    this.#socket.destroy();
   }
 }
 

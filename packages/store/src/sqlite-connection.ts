@@ -5,7 +5,12 @@ import type { SqlValue } from './types.js';
 export type SqlBatch = readonly {
   readonly text: string;
   readonly rows: readonly (readonly SqlValue[])[];
+  /** The rows are conditions: for each the text finds a row, or none. */
+  readonly guard?: 'guard' | 'absent' | undefined;
 }[];
+
+/** Which statement of a batch, and which of its rows. */
+export type Place = readonly [statement: number, row: number];
 
 export interface SqlResult {
   readonly rows: readonly unknown[];
@@ -47,19 +52,39 @@ export class SqliteConnection {
     this.#db = db;
   }
 
-  /** A transaction of its own: all of it, or an error and nothing. */
-  write(batch: SqlBatch): void {
+  /** A transaction of its own: all of it, or an error and nothing. Answers the guards that do not hold: then nothing, too. */
+  write(batch: SqlBatch): readonly Place[] {
     try {
       this.#db.exec('begin immediate');
-      for (const { text, rows } of batch) {
+      const failed = this.#failedGuards(batch);
+      if (failed.length > 0) {
+        this.#db.exec('rollback');
+        return failed;
+      }
+      for (const { text, rows, guard } of batch) {
+        if (guard !== undefined) continue;
         const statement = this.#prepare(text);
         for (const row of rows) statement.run(row);
       }
       this.#db.exec('commit');
+      return failed;
     } catch (error) {
       this.rollback();
       throw error;
     }
+  }
+
+  #failedGuards(batch: SqlBatch): readonly Place[] {
+    const failed: Place[] = [];
+    for (const [index, { text, rows, guard }] of batch.entries()) {
+      if (guard === undefined) continue;
+      const statement = this.#prepare(text);
+      for (const [row, values] of rows.entries()) {
+        const found = statement.get(values) !== undefined;
+        if (found !== (guard === 'guard')) failed.push([index, row]);
+      }
+    }
+    return failed;
   }
 
   /** One statement, of any kind. */
@@ -79,8 +104,16 @@ export class SqliteConnection {
     }
   }
 
+  /**
+   * Leaves everything in the one file, so that a copy of it is whole. Where that fails (a full disk) nothing is lost: the
+   * log stays beside it, and the error tells.
+   */
   close(): void {
-    this.#db.close();
+    try {
+      this.#db.pragma('wal_checkpoint(TRUNCATE)');
+    } finally {
+      this.#db.close();
+    }
   }
 
   #prepare(text: string): Database.Statement<unknown[]> {

@@ -1,16 +1,16 @@
-import type { Clock } from '@muster/wire';
+import type { Clock } from '@muster/base';
 import Database from 'better-sqlite3';
 import type { Transaction } from 'kysely';
 import { bounded } from './bounded.js';
 import type { Batch, Lane, Outcome } from './lane.js';
 import type { Limits } from './limits.js';
 import type { Schema } from './schema.js';
-import type { SqlBatch } from './sqlite-connection.js';
+import type { Place, SqlBatch } from './sqlite-connection.js';
 import { ThreadLost } from './sqlite-thread-writer.js';
 import { SqliteTransaction } from './sqlite-transaction.js';
 import type { SqliteWriter } from './sqlite-writer.js';
 import { sqliteText } from './statements.js';
-import type { SqlValue, Statement } from './types.js';
+import type { SqlValue, Statement, Write } from './types.js';
 
 /** After these the same transaction may succeed: the disk, another process or the machine was at fault. */
 const PASSING = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|NOMEM|READONLY|PROTOCOL|INTERRUPT|CORRUPT|NOTADB)/;
@@ -44,11 +44,19 @@ export class SqliteLane implements Lane {
   }
 
   async write(_id: number, batch: Batch): Promise<Outcome> {
-    return this.#attempt(this.#writer.write(batch.map(({ statement, rows }) => this.#listed(statement, rows))));
+    let places: readonly Place[] = [];
+    const written = this.#writer.write(batch.map(({ statement, rows }) => this.#listed(statement, rows)));
+    const outcome = await this.#attempt(
+      written.then((failed) => {
+        places = failed;
+      }),
+    );
+    if (outcome.kind !== 'stored' || places.length === 0) return outcome;
+    return { kind: 'guarded', failed: places.flatMap((place) => guardAt(batch, place)) };
   }
 
   async probe(id: number): Promise<Outcome> {
-    return this.#attempt(this.#writer.write([{ text: PROBE, rows: [[id, this.#clock.now()]] }]));
+    return this.#attempt(this.#writer.write([{ text: PROBE, rows: [[id, this.#clock.now()]] }]).then(() => undefined));
   }
 
   async transact(_id: number, work: (trx: Transaction<Schema>) => Promise<void>): Promise<Outcome> {
@@ -95,7 +103,8 @@ export class SqliteLane implements Lane {
   #listed(statement: Statement, rows: Batch[number]['rows']): SqlBatch[number] {
     const { text, columns } = this.#prepare(statement);
     const values = rows.map((row) => columns.map((column) => alone(row[column] ?? null)));
-    return { text, rows: values };
+    const { kind } = statement;
+    return { text, rows: values, guard: kind === 'guard' || kind === 'absent' ? kind : undefined };
   }
 
   #prepare(statement: Statement): Prepared {
@@ -106,6 +115,12 @@ export class SqliteLane implements Lane {
     }
     return prepared;
   }
+}
+
+function guardAt(batch: Batch, [index, position]: Place): readonly Write[] {
+  const statement = batch[index]?.statement;
+  const row = batch[index]?.rows[position];
+  return statement === undefined || row === undefined ? [] : [{ statement, row }];
 }
 
 /** Bytes without their neighbours, which would go to the thread with them. */

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import type { SqlBatch, SqlResult } from './sqlite-connection.js';
+import type { Place, SqlBatch, SqlResult } from './sqlite-connection.js';
 
 /** What the thread that writes is started with. */
 export interface ThreadSettings {
@@ -14,7 +14,8 @@ export type Request =
   | { readonly kind: 'close' };
 
 /** The first says that the database is open; then there is one for each request, in their order. */
-export type Reply = { readonly result?: SqlResult } | { readonly failure: Failure };
+export type Result = SqlResult | readonly Place[];
+export type Reply = { readonly result?: Result } | { readonly failure: Failure };
 
 /** An error of SQLite would arrive as any other: without its code. */
 export type Failure = { readonly code: string; readonly message: string } | { readonly error: unknown };

@@ -1,13 +1,13 @@
 import { Worker } from 'node:worker_threads';
-import type { SqlBatch, SqlResult } from './sqlite-connection.js';
-import { errorOf, type Reply, type Request, type ThreadSettings } from './sqlite-messages.js';
+import type { Place, SqlBatch, SqlResult } from './sqlite-connection.js';
+import { errorOf, type Reply, type Request, type Result, type ThreadSettings } from './sqlite-messages.js';
 import type { SqliteWriter } from './sqlite-writer.js';
 
 /** The thread has ended without being asked to: what it was doing may be stored, or not. */
 export class ThreadLost extends Error {}
 
 interface Waiting {
-  resolve(result: SqlResult | undefined): void;
+  resolve(result: Result | undefined): void;
   reject(error: unknown): void;
 }
 
@@ -33,8 +33,8 @@ export class ThreadWriter implements SqliteWriter {
     return writer;
   }
 
-  async write(batch: SqlBatch): Promise<void> {
-    await this.#ask({ kind: 'write', batch });
+  async write(batch: SqlBatch): Promise<readonly Place[]> {
+    return (await this.#ask({ kind: 'write', batch })) as readonly Place[];
   }
 
   async query(text: string, parameters: readonly unknown[]): Promise<SqlResult> {
@@ -52,7 +52,7 @@ export class ThreadWriter implements SqliteWriter {
     await this.#exited;
   }
 
-  #ask(request: Request): Promise<SqlResult | undefined> {
+  #ask(request: Request): Promise<Result | undefined> {
     return new Promise((resolve, reject) => {
       if (this.#lost !== null) return reject(this.#lost);
       this.#worker.postMessage(request);

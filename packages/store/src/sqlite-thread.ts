@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { connect, SqliteConnection, type SqlResult } from './sqlite-connection.js';
-import { failureOf, type Reply, type Request, type ThreadSettings } from './sqlite-messages.js';
+import { connect, SqliteConnection } from './sqlite-connection.js';
+import { failureOf, type Reply, type Request, type Result, type ThreadSettings } from './sqlite-messages.js';
 
 /** The thread that writes to SQLite, so that the event loop never waits for the disk. Started by `ThreadWriter`. */
 
@@ -11,11 +11,10 @@ const connection = new SqliteConnection(connect(path, busyMs));
 // The first reply, before anything was asked: it is open.
 port.postMessage({} satisfies Reply);
 
-function answer(request: Request): SqlResult | undefined {
+function answer(request: Request): Result | undefined {
   switch (request.kind) {
     case 'write':
-      connection.write(request.batch);
-      return undefined;
+      return connection.write(request.batch);
     case 'query':
       return connection.query(request.text, request.parameters);
     case 'rollback':

@@ -1,8 +1,8 @@
-import type { SqlBatch, SqliteConnection, SqlResult } from './sqlite-connection.js';
+import type { Place, SqlBatch, SqliteConnection, SqlResult } from './sqlite-connection.js';
 
 /** A `SqliteConnection`, wherever it is. What is asked of it happens in that order, one after the other. */
 export interface SqliteWriter {
-  write(batch: SqlBatch): Promise<void>;
+  write(batch: SqlBatch): Promise<readonly Place[]>;
   query(text: string, parameters: readonly unknown[]): Promise<SqlResult>;
   rollback(): Promise<void>;
   close(): Promise<void>;

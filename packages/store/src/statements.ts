@@ -1,4 +1,5 @@
 import type { Insertable } from 'kysely';
+import { isGuard } from './guards.js';
 import type { Schema } from './schema.js';
 import type { ColumnType, Merge, SqlValue, Statement, Write } from './types.js';
 
@@ -101,6 +102,38 @@ export function append<T extends Table, const C extends ColumnsOf<T>>(
   return (row) => ({ statement, row });
 }
 
+/**
+ * Holds when the row with this key has these values. It is locked until the end of the transaction, so that nobody else
+ * (another server) changes it meanwhile.
+ */
+export function guard<T extends Table, const C extends ColumnsOf<T>>(
+  table: T,
+  columns: Only<T, C>,
+  key: readonly (keyof C & string)[],
+): (row: RowOf<T, C>) => Write {
+  return writer(condition('guard', table, columns as Readonly<Record<string, ColumnType>>, key));
+}
+
+/**
+ * Holds when there is no row with this key. Another server may still make one until the end of the transaction: insert
+ * the row without a key, so that one of the two is refused (`isDuplicate`).
+ */
+export function absent<T extends Table, const C extends ColumnsOf<T>>(
+  table: T,
+  key: Only<T, C>,
+): (row: RowOf<T, C>) => Write {
+  return writer(condition('absent', table, key as Readonly<Record<string, ColumnType>>, Object.keys(key)));
+}
+
+function condition(
+  kind: 'guard' | 'absent',
+  table: Table,
+  columns: Readonly<Record<string, ColumnType>>,
+  key: readonly string[],
+): Statement {
+  return { name: nameOf(kind, table, columns, key), table, kind, columns, key };
+}
+
 function list(columns: readonly string[]): string {
   return columns.map((column) => `"${column}"`).join(', ');
 }
@@ -119,16 +152,36 @@ function onConflict(statement: Statement): string {
   return ` on conflict (${list(statement.key)}) do update set ${updates}`;
 }
 
-/** One row per execution. */
+/** One row per execution; of a guard, whether there is a row that fits. */
 export function sqliteText(statement: Statement): string {
+  if (isGuard(statement)) {
+    const fits = Object.keys(statement.columns).map((column) => `"${column}" is ?`);
+    return `select 1 from "${statement.table}" where ${fits.join(' and ')}`;
+  }
   const holes = Object.keys(statement.columns).map(() => '?');
   return `${intoTable(statement)} values (${holes.join(', ')})${onConflict(statement)}`;
 }
 
 const ARRAYS: Readonly<Record<ColumnType, string>> = { text: 'text[]', integer: 'bigint[]', bytes: 'bytea[]' };
 
-/** Any number of rows per execution: one array per column, so that the text never changes. */
+/**
+ * Any number of rows per execution: one array per column, so that the text never changes. Of guards, the numbers of
+ * those for which there is a row that fits; rows are locked in the order of their keys, so that nobody waits in a circle.
+ */
 export function postgresText(statement: Statement): string {
   const arrays = Object.values(statement.columns).map((type, index) => `$${index + 1}::${ARRAYS[type]}`);
+  if (isGuard(statement)) {
+    const columns = Object.keys(statement.columns);
+    const given = columns.map((_, index) => `c${index}`);
+    const fits = columns.map((column, index) =>
+      statement.key.includes(column) ? `t."${column}" = g.c${index}` : `t."${column}" is not distinct from g.c${index}`,
+    );
+    const order = statement.key.map((column) => `t."${column}"`).join(', ');
+    const lock = statement.kind === 'guard' ? ` order by ${order} for update of t` : '';
+    return (
+      `select g.n from unnest(${arrays.join(', ')}) with ordinality as g(${given.join(', ')}, n) ` +
+      `join "${statement.table}" as t on ${fits.join(' and ')}${lock}`
+    );
+  }
   return `${intoTable(statement)} select * from unnest(${arrays.join(', ')})${onConflict(statement)}`;
 }

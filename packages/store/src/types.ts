@@ -1,9 +1,13 @@
-import type { Clock } from '@muster/wire';
+import type { Clock } from '@muster/base';
 import type { Kysely, Transaction } from 'kysely';
+import type { Hints } from './hints/index.js';
 import type { Limits } from './limits.js';
 import type { Schema } from './schema.js';
 
-/** One row for one prepared statement. Made by the functions that `upsert`, `insert` and `append` return. */
+/**
+ * One row for one prepared statement, or a condition on one. Made by the functions that `upsert`, `insert`, `append`,
+ * `guard` and `absent` return.
+ */
 export interface Write {
   readonly statement: Statement;
   readonly row: Readonly<Record<string, SqlValue>>;
@@ -17,7 +21,8 @@ export type ColumnType = 'text' | 'integer' | 'bytes';
 export interface Statement {
   readonly name: string;
   readonly table: keyof Schema;
-  readonly kind: 'insert' | 'upsert';
+  /** `guard` and `absent` change nothing: they hold when there is a row with all these values, or none with this key. */
+  readonly kind: 'insert' | 'upsert' | 'guard' | 'absent';
   readonly columns: Readonly<Record<string, ColumnType>>;
   /** Columns that identify a row. Of two writes of the same key in one commit the later wins. */
   readonly key: readonly string[];
@@ -31,9 +36,16 @@ export interface Merge {
   bytes(part: Write['row']): number;
 }
 
-export type StoreHealth =
-  | { readonly ok: true }
-  | { readonly ok: false; readonly reason: string; readonly since: number };
+/** Why the database is not to be relied on. */
+export interface Trouble {
+  /** `unavailable`: it takes no writes, or does not answer; that passes. `damaged`: what is stored cannot be read any more. */
+  readonly problem: 'unavailable' | 'damaged';
+  readonly reason: string;
+  /** Milliseconds since the epoch. */
+  readonly since: number;
+}
+
+export type StoreHealth = { readonly ok: true } | ({ readonly ok: false } & Trouble);
 
 /**
  * Canonical state. Writes of many mailboxes share one transaction (group commit): everything handed in while
@@ -47,13 +59,16 @@ export interface Store {
   /**
    * Stores `writes` in the next group commit or rejects with `store_unavailable`, in which case nothing of
    * them is stored. For requests that somebody waits for.
+   *
+   * With guards among them they are stored only if all guards hold, as if the parts of all callers were stored one after
+   * the other in the order of the calls; otherwise it rejects with `GuardFailed`, and others are not concerned.
    * @param stored Called as soon as they are durable, before the promise resolves. What it hands in is in the next group
    * commit, which is under way while those who waited for this one are told.
    */
   commit(writes: readonly Write[], stored?: () => void): Promise<void>;
   /**
    * Stores transitions that already happened in memory: retried with backoff, in order, until they are
-   * durable. Rejects only when the store is closed first, or with the database's error when a write can never
+   * durable. Rejects only when the store is closed first, with `GuardFailed` as `commit` does, or with the database's error when a write can never
    * be stored (a fault in the code: it is logged, and `StoreOptions.refused` is told so that the process ends).
    */
   persist(writes: readonly Write[]): Promise<void>;
@@ -64,6 +79,8 @@ export interface Store {
    */
   transact<T>(work: (trx: Transaction<Schema>) => Promise<T>): Promise<T>;
   health(): StoreHealth;
+  /** To and from the other processes that use this database. */
+  readonly hints: Hints;
   /** Waits for what was handed in, then closes. */
   close(): Promise<void>;
 }
@@ -96,6 +113,11 @@ export interface StoreOptions {
    * SQLite database is kept to one process by `lockDirectory`.
    */
   readonly exclusive?: boolean;
+  /**
+   * Something beside the database says that it has been in use: a SQLite file without any table is a database that was
+   * lost, and is refused (`database_lost`).
+   */
+  readonly established?: boolean;
   readonly log?: StoreLog;
   /** Called after each group commit; for metrics. */
   readonly observe?: (report: CommitReport) => void;

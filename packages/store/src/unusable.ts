@@ -1,5 +1,6 @@
-import { MusterError, processUser } from '@muster/wire';
+import { processUser } from '@muster/base';
 import pg from 'pg';
+import { MusterError } from './errors.js';
 
 /** A database that cannot be opened at the start, told with its place and what to look at. */
 export function unusableFile(path: string, cause: unknown): MusterError {

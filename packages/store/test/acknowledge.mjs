@@ -1,10 +1,14 @@
 // Commits for ever and prints what was acknowledged, until it is killed.
 import { writeSync } from 'node:fs';
+import { systemClock } from '@muster/base';
+import { platformMigrations } from '@muster/platform/schema';
 import { open, upsert } from '@muster/store';
-import { systemClock } from '@muster/wire';
 
 const organization = upsert('organizations', { id: 'text', name: 'text', created_at: 'integer' }, ['id']);
-const store = await open({ kind: 'sqlite', path: process.argv[2] }, { clock: systemClock });
+const store = await open(
+  { kind: 'sqlite', path: process.argv[2] },
+  { clock: systemClock, migrations: [platformMigrations] },
+);
 
 let next = 0;
 async function caller() {

@@ -1,12 +1,18 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A way to PostgreSQL that breaks once, right before or after a certain query. */
+/** A way to PostgreSQL that breaks or freezes, at once or right before or after a certain query. */
 export interface Cutter {
   readonly url: string;
   readonly cuts: number;
   cutBefore(query: string): void;
   cutAfter(query: string): void;
+  /** Connections stay and new ones are taken up, but nothing gets through. */
+  freeze(): void;
+  /** Freezes when the query is with the server and its answer is not back. */
+  freezeAfter(query: string): void;
+  /** What was held up arrives late. */
+  thaw(): void;
   close(): Promise<void>;
 }
 
@@ -16,8 +22,13 @@ const asks = (data: Buffer, query: string): boolean => data[0] === 0x51 && data.
 export async function cutter(target: string): Promise<Cutter> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
-  let plan: { readonly query: string; readonly when: 'before' | 'after' } | null = null;
+  let plan: { readonly query: string; readonly when: 'before' | 'after' | 'freeze' } | null = null;
   let cuts = 0;
+  let frozen = false;
+  const freeze = (): void => {
+    frozen = true;
+    for (const socket of sockets) socket.pause();
+  };
 
   const server = createServer((near) => {
     const far = connect(Number(port), hostname);
@@ -41,7 +52,8 @@ export async function cutter(target: string): Promise<Cutter> {
         const { when } = plan;
         plan = null;
         if (when === 'before') return cut();
-        answerLost = true;
+        if (when === 'freeze') freeze();
+        else answerLost = true;
       }
       far.write(data);
     });
@@ -49,6 +61,7 @@ export async function cutter(target: string): Promise<Cutter> {
       if (answerLost) cut();
       else near.write(data);
     });
+    if (frozen) for (const socket of [near, far]) socket.pause();
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -66,6 +79,14 @@ export async function cutter(target: string): Promise<Cutter> {
     },
     cutAfter: (query) => {
       plan = { query, when: 'after' };
+    },
+    freeze,
+    freezeAfter: (query) => {
+      plan = { query, when: 'freeze' };
+    },
+    thaw() {
+      frozen = false;
+      for (const socket of sockets) socket.resume();
     },
     async close() {
       for (const socket of sockets) socket.destroy();

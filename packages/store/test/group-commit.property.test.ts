@@ -1,5 +1,5 @@
+import { ManualClock } from '@muster/base';
 import { type Batch, type Lane, LIMITS, type Outcome } from '@muster/store';
-import { ManualClock } from '@muster/wire';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { GroupCommit } from '../src/group-commit.js';
@@ -99,7 +99,7 @@ test('everybody is told once, the truth, and in the order in which it was handed
         const database = new Database(takings);
         const limits = { ...LIMITS, batchRows, closeMs: Number.MAX_SAFE_INTEGER };
         const quiet = { log: silent, observe: () => {}, refused: () => {} };
-        const commits = new GroupCommit(database, { clock, limits, ...quiet });
+        const commits = new GroupCommit(database, { clock, databaseClock: clock, limits, ...quiet });
         const told: Told[] = [];
         for (const [index, each] of all.entries()) {
           if (index === closeAt) commits.close();

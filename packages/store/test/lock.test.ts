@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ManualClock } from '@muster/base';
 import { lockDirectory, open } from '@muster/store';
-import { ManualClock } from '@muster/wire';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { MIGRATIONS } from '../../platform/test/support/migrations.js';
 
 let directory: string;
 beforeEach(() => {
@@ -44,7 +45,7 @@ test('what is in it is for the owner only, whatever the umask', async () => {
   try {
     const lock = lockDirectory(directory);
     const path = join(directory, 'muster.db');
-    const store = await open({ kind: 'sqlite', path }, { clock: new ManualClock() });
+    const store = await open({ kind: 'sqlite', path }, { migrations: MIGRATIONS, clock: new ManualClock() });
     await store.transact((trx) => trx.insertInto('groups').values({ org_id: 'o', name: 'g', created_at: 1 }).execute());
     const modes = readdirSync(directory).map((name) => [name, statSync(join(directory, name)).mode & 0o777]);
     expect(modes.map(([name]) => name)).toEqual(

@@ -1,9 +1,10 @@
-import { open, type Store } from '@muster/store';
-import { ManualClock } from '@muster/wire';
+import { ManualClock } from '@muster/base';
+import { Leases, type Limits, MISSED, open, type Store } from '@muster/store';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
+import { MIGRATIONS } from '../../platform/test/support/migrations.js';
 import { done, named } from './conformance/rows.js';
-import { passing, silent, until } from './conformance/suite.js';
+import { eventually, passing, silent, until } from './conformance/suite.js';
 import { type Cutter, cutter } from './cutter.js';
 import { dropDatabase, type PostgresHarness, postgres } from './postgres.js';
 
@@ -26,9 +27,15 @@ afterEach(async () => {
   }
 });
 
-const openAt = async (url: string, options: { exclusive?: boolean; exclusiveMs?: number } = {}): Promise<Store> => {
-  const { exclusive = true, exclusiveMs = 3_000 } = options;
-  const store = await open({ kind: 'postgres', url }, { clock, log: silent, exclusive, limits: { exclusiveMs } });
+interface Opening extends Partial<Limits> {
+  readonly exclusive?: boolean;
+}
+
+const openAt = async (url: string, { exclusive = true, ...limits }: Opening = {}): Promise<Store> => {
+  const store = await open(
+    { kind: 'postgres', url },
+    { migrations: MIGRATIONS, clock, log: silent, exclusive, limits },
+  );
   opened.push(store);
   return store;
 };
@@ -117,6 +124,80 @@ test('while a commit is in doubt, requests that came later are refused, not kept
   await Promise.all(given);
 });
 
+/** Notices soon that nothing is answered, but not because the machine is busy with other tests. */
+const WATCHFUL: Opening = { watchEveryMs: 10, watchMs: 1_000, stallMs: 1_000 };
+
+test('a commit that was stored when PostgreSQL began to hang is told when that is known, and is stored once', async () => {
+  const proxy = await openProxy();
+  const store = await openAt(proxy.url, WATCHFUL);
+  let answered = false;
+  proxy.freezeAfter('commit');
+  const commit = store.commit([done('a')]).finally(() => {
+    answered = true;
+  });
+  const later = store.commit([done('b')]);
+  await until(() => !store.health().ok);
+  await expect(store.commit([done('c')])).rejects.toMatchObject({ code: 'store_unavailable' });
+  expect(answered).toBe(false);
+  proxy.thaw();
+  await passing(clock, store, commit);
+  await later.catch(() => undefined);
+  expect((await targets(store)).filter((target) => target !== 'b')).toEqual(['a']);
+});
+
+const asleep = (store: Store) => sql`select pg_sleep(600)`.execute(store.read);
+const sleeping = async () => {
+  const found =
+    await harness.query(`select pid from pg_stat_activity where query like 'select pg_sleep%' and state = 'active'
+    and datname = current_database()`);
+  return found.length;
+};
+
+test('reads whose connections are terminated are refused, and the next ones are served', async () => {
+  const store = await openAt(harness.url);
+  for (let round = 0; round < 5; round++) {
+    const reads = [1, 2, 3].map(() => expect(asleep(store)).rejects.toMatchObject({ code: 'store_unavailable' }));
+    await eventually(async () => (await sleeping()) === 3);
+    await harness.terminate();
+    await Promise.all(reads);
+    expect(await targets(store)).toEqual([]);
+  }
+});
+
+test('while PostgreSQL hangs, reads under way and reads that come later are refused; when it goes on they are served', async () => {
+  const proxy = await openProxy();
+  const store = await openAt(proxy.url, WATCHFUL);
+  const read = asleep(store);
+  const refused = expect(read).rejects.toMatchObject({ code: 'store_unavailable' });
+  await eventually(async () => (await sleeping()) === 1);
+  proxy.freeze();
+  const more = Array.from({ length: 20 }, () => expect(targets(store)).rejects.toMatchObject({ status: 503 }));
+  await Promise.all([refused, ...more]);
+  expect(store.health()).toMatchObject({ ok: false, problem: 'unavailable' });
+  await expect(targets(store)).rejects.toMatchObject({ code: 'store_unavailable' });
+  proxy.thaw();
+  await until(() => store.health().ok);
+  expect(await targets(store)).toEqual([]);
+});
+
+test('PostgreSQL that is away is told by health although nobody asks it for anything', async () => {
+  const store = await openAt(harness.url, WATCHFUL);
+  await harness.fail(store);
+  await until(() => !store.health().ok);
+  await harness.heal();
+  await until(() => store.health().ok);
+});
+
+test('a store whose PostgreSQL hangs can be closed', async () => {
+  const proxy = await openProxy();
+  const store = await openAt(proxy.url, WATCHFUL);
+  expect(await targets(store)).toEqual([]);
+  proxy.freeze();
+  await until(() => !store.health().ok);
+  const closed = store.close();
+  await passing(clock, store, closed);
+});
+
 test('a transact whose answer was lost answers what its callback returned', async () => {
   const proxy = await openProxy();
   const store = await openAt(proxy.url);
@@ -157,7 +238,7 @@ test('a transact runs again after a serialization failure', async () => {
 
 test('the read side of PostgreSQL cannot write', async () => {
   const store = await openAt(harness.url);
-  await expect(store.read.deleteFrom('jobs').execute()).rejects.toThrow('read-only');
+  await expect(store.read.deleteFrom('push_jobs').execute()).rejects.toThrow('read-only');
 });
 
 test('two servers that start on an empty database migrate it once', async () => {
@@ -193,4 +274,36 @@ test('a user who may not log in is refused with what to check', async () => {
     code: 'database_unusable',
     fix: expect.stringMatching(/^Check the user muster_nobody and its password in database_url/),
   });
+});
+
+test('hints reach the other servers of a database, and whoever listens is told when some may have been lost', async () => {
+  const [first, second] = await Promise.all([1, 2].map(() => openAt(harness.url, { exclusive: false, ...WATCHFUL })));
+  if (first === undefined || second === undefined) throw new Error('not opened');
+  const heard: (string | null)[] = [];
+  second.hints.listen('topic', (text) => heard.push(text));
+  await until(() => heard.length === 1);
+  first.hints.send('topic', 'x');
+  await until(() => heard.includes('x'));
+  expect(heard).toEqual([MISSED, 'x']);
+  await harness.terminate();
+  await until(() => heard.length === 3);
+  expect(heard[2]).toBe(MISSED);
+  // One that is sent while its sender has no connection goes as soon as it has one again, or is lost.
+  await until(() => {
+    first.hints.send('topic', 'y');
+    return heard.includes('y');
+  });
+});
+
+test('of two servers that change what the other guards, one is told so', async () => {
+  const [first, second] = await Promise.all([1, 2].map(() => openAt(harness.url, { exclusive: false })));
+  if (first === undefined || second === undefined) throw new Error('not opened');
+  const add = (store: Store, name: string) => new Leases({ store, clock, holder: name }).acquire('thing', 1_000);
+  for (let round = 1; round <= 20; round++) {
+    const answers = await Promise.all([add(first, `first ${round}`), add(second, `second ${round}`)]);
+    expect(answers.map(({ kind }) => kind).sort()).toEqual(['acquired', 'held']);
+    clock.advance(1_000);
+  }
+  const lease = await first.read.selectFrom('leases').select('epoch').executeTakeFirstOrThrow();
+  expect(lease.epoch).toBe(20);
 });

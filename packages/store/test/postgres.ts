@@ -2,17 +2,19 @@ import { randomBytes } from 'node:crypto';
 import type { Store } from '@muster/store';
 import pg from 'pg';
 import type { Harness } from './conformance/suite.js';
+import { cutter } from './cutter.js';
 import { NO_ROWS } from './no-rows.js';
 
 const SERVER = process.env.MUSTER_TEST_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 
 export interface PostgresHarness extends Harness {
   readonly url: string;
+  query(text: string): Promise<readonly unknown[]>;
   /** Ends every connection to the database. */
   terminate(): Promise<void>;
 }
 
-async function run(url: string, text: string): Promise<void> {
+async function run(url: string, text: string): Promise<readonly unknown[]> {
   const client = new pg.Client({ connectionString: url });
   try {
     await client.connect();
@@ -20,14 +22,14 @@ async function run(url: string, text: string): Promise<void> {
     throw new Error(`these tests need PostgreSQL at ${SERVER} (MUSTER_TEST_DATABASE_URL)`, { cause: error });
   }
   try {
-    await client.query(text);
+    return (await client.query(text)).rows;
   } finally {
     await client.end();
   }
 }
 
 const name = `muster_test_${randomBytes(6).toString('hex')}`;
-let created: Promise<void> | undefined;
+let created: Promise<unknown> | undefined;
 
 const server = (text: string) => run(SERVER, text);
 
@@ -49,17 +51,28 @@ export async function postgres(): Promise<PostgresHarness> {
   return {
     location: { kind: 'postgres', url },
     url,
-    terminate,
+    query: (text) => run(url, text),
+    async terminate() {
+      await terminate();
+    },
     async fail(_store: Store) {
       await server(`alter database ${name} allow_connections false`);
       await terminate();
     },
-    heal,
-    raw: (text) => {
-      altered = true;
-      return run(url, text);
+    async heal() {
+      await heal();
     },
-    untouched,
+    async freezable() {
+      const way = await cutter(url);
+      return { location: { kind: 'postgres', url: way.url }, limits: {}, ...way };
+    },
+    async raw(text) {
+      altered = true;
+      await run(url, text);
+    },
+    async untouched() {
+      await untouched();
+    },
     async drop() {
       await heal();
       // What a failed test has left open may hold locks.

@@ -6,11 +6,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { ManualClock } from '@muster/base';
 import { LIMITS, open, type Store } from '@muster/store';
-import { ManualClock } from '@muster/wire';
 import Database from 'better-sqlite3';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { MIGRATIONS } from '../../platform/test/support/migrations.js';
 import { SqliteLane } from '../src/sqlite-lane.js';
 import type { SqliteWriter } from '../src/sqlite-writer.js';
 import { describeStore } from './conformance/index.js';
@@ -38,6 +39,17 @@ async function sqlite(): Promise<Harness> {
       await store.transact((trx) => sql`pragma max_page_count = 1`.execute(trx));
     },
     heal: async () => raw('delete from ballast'),
+    /** Another process is at the same file and does not go on. */
+    async freezable() {
+      const other = new Database(path);
+      return {
+        location: { kind: 'sqlite', path },
+        limits: { busyMs: 600_000 },
+        freeze: () => void other.exec('begin immediate'),
+        thaw: () => void (other.inTransaction && other.exec('rollback')),
+        close: async () => void other.close(),
+      };
+    },
     raw: async (text) => raw(text),
     untouched: async () => undefined,
     drop: async () => rmSync(directory, { recursive: true, force: true }),
@@ -58,7 +70,7 @@ const output = (position: number, data: Uint8Array) =>
 const path = (): string => (harness.location.kind === 'sqlite' ? harness.location.path : '');
 
 test('SQLite keeps a write-ahead log, and flushes it at each commit', async () => {
-  const store = await open(harness.location, { clock: new ManualClock(), log: silent });
+  const store = await open(harness.location, { migrations: MIGRATIONS, clock: new ManualClock(), log: silent });
   const pragma = (name: string) => store.transact((trx) => sql.raw(`pragma ${name}`).execute(trx));
   expect((await pragma('journal_mode')).rows).toEqual([{ journal_mode: 'wal' }]);
   expect((await pragma('synchronous')).rows).toEqual([{ synchronous: 2 }]);
@@ -94,7 +106,7 @@ describe('the thread that writes', () => {
   });
 
   test('ends with the store', async () => {
-    const store = await open(harness.location, { clock: new ManualClock(), log: silent });
+    const store = await open(harness.location, { migrations: MIGRATIONS, clock: new ManualClock(), log: silent });
     await store.commit([named('1', 'a')]);
     const ended = once(await thread, 'exit');
     await store.close();
@@ -105,7 +117,7 @@ describe('the thread that writes', () => {
     const clock = new ManualClock();
     const told: unknown[] = [];
     const refused = (error: unknown) => void told.push(error);
-    const store = await open(harness.location, { clock, log: silent, refused });
+    const store = await open(harness.location, { migrations: MIGRATIONS, clock, log: silent, refused });
     await store.commit([named('1', 'a')]);
     let answered = false;
     const commit = store.commit([named('2', 'b')]).finally(() => {
@@ -129,26 +141,26 @@ describe('the thread that writes', () => {
   });
 
   test('takes bytes without changing those that are given, however they lie in memory', async () => {
-    const store = await open(harness.location, { clock: new ManualClock(), log: silent });
+    const store = await open(harness.location, { migrations: MIGRATIONS, clock: new ManualClock(), log: silent });
     const whole = Buffer.allocUnsafeSlow(4).fill('abcd');
     const part = Buffer.from('-middle-').subarray(1, 7);
     await store.commit([output(1, whole), output(2, part)]);
     expect([whole.toString(), part.toString()]).toEqual(['abcd', 'middle']);
-    const rows = await store.read.selectFrom('job_outputs').select('data').orderBy('position').execute();
+    const rows = await store.read.selectFrom('push_outputs').select('data').orderBy('position').execute();
     expect(rows.map(({ data }) => Buffer.from(data).toString())).toEqual(['abcd', 'middle']);
     await store.close();
   });
 });
 
 test('the read side of SQLite cannot write', async () => {
-  const store = await open(harness.location, { clock: new ManualClock(), log: silent });
-  await expect(store.read.deleteFrom('jobs').execute()).rejects.toThrow('readonly');
+  const store = await open(harness.location, { migrations: MIGRATIONS, clock: new ManualClock(), log: silent });
+  await expect(store.read.deleteFrom('push_jobs').execute()).rejects.toThrow('readonly');
   await store.close();
 });
 
 test('SQLite is busy while another process writes, and goes on after it', async () => {
   const clock = new ManualClock();
-  const store = await open(harness.location, { clock, log: silent, limits: { busyMs: 1 } });
+  const store = await open(harness.location, { migrations: MIGRATIONS, clock, log: silent, limits: { busyMs: 1 } });
   const other = new Database(path());
   other.exec('begin immediate');
   await expect(store.commit([named('1', 'a')])).rejects.toMatchObject({ code: 'store_unavailable' });
@@ -160,7 +172,9 @@ test('SQLite is busy while another process writes, and goes on after it', async 
 
 test('a file that is no database is refused', async () => {
   const missing = join(path(), 'nowhere', 'muster.db');
-  await expect(open({ kind: 'sqlite', path: missing }, { clock: new ManualClock() })).rejects.toMatchObject({
+  await expect(
+    open({ kind: 'sqlite', path: missing }, { migrations: MIGRATIONS, clock: new ManualClock() }),
+  ).rejects.toMatchObject({
     code: 'database_unusable',
   });
 });
@@ -176,7 +190,7 @@ test('everything that was acknowledged before kill -9 is there afterwards', asyn
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   expect(child.signalCode).toBe('SIGKILL');
 
-  const store = await open(harness.location, { clock: new ManualClock(), log: silent });
+  const store = await open(harness.location, { migrations: MIGRATIONS, clock: new ManualClock(), log: silent });
   const rows = await store.read.selectFrom('organizations').select('id').execute();
   const stored = new Set(rows.map((row) => row.id));
   expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);

@@ -29,4 +29,6 @@ export interface NodeConfiguration {
   readonly incarnation_id: string;
   /** Most bytes kept per stream of a command's output. Ours; deployed clients ignore it. */
   readonly output_limit: number;
+  /** Seconds over which the nodes spread their return to a restarted server; an interval when absent. Native only. */
+  readonly return_within?: number;
 }

@@ -11,10 +11,6 @@ export const LIMITS = {
   serverBodyBytes: 1_200_000,
   /** Clock difference accepted in messages; the difference must be below it (sheet §3.5). */
   messageSkewMs: 300_000,
-  /** Clock difference accepted in signed requests; the difference must be below it (sheet §1.5). */
-  requestSkewMs: 900_000,
-  /** Clock difference accepted in signed logins to the event fabric; the difference must be below it. */
-  loginSkewMs: 300_000,
   /** Decoded size of a job's file (sheet §7.5). */
   fileBytes: 100_000,
   /** Most bytes of output in one native `output` message; base64 of it fits the body limit. */
@@ -33,14 +29,6 @@ export const LIMITS = {
   envEntries: 1024,
   /** Session keys (sheet §2.4). */
   sessionKeyBytes: 32,
-  /** Pieces of a request signature: 40 hold an RSA key of 14,000 bits. */
-  authorizationHeaders: 40,
-  /** RSA keys of principals. */
-  minKeyBits: 2048,
-  /** Verification time grows with the square of it. */
-  maxKeyBits: 8192,
-  /** PEM text of a public key or certificate. */
-  pemBytes: 16_384,
   /** An address in the node configuration. */
   addressBytes: 1024,
 } as const;

@@ -10,7 +10,7 @@ import {
   timingSafeEqual,
   verify,
 } from 'node:crypto';
-import type { RsaKey } from './keys.js';
+import type { RsaKey } from '@muster/signing';
 
 /** Base64 HMAC-SHA-256 over the parts, one after the other (sheet §3.4). */
 export function signHmac(key: Uint8Array, ...parts: readonly (Uint8Array | string)[]): string {

@@ -1,5 +1,6 @@
+import { MusterError } from '@muster/base';
+import { SIGNING_LIMITS } from '@muster/signing';
 import type { NodeConfiguration } from './discovery.js';
-import { MusterError } from './errors.js';
 import { isObject, type JsonObject } from './fields.js';
 import { LIMITS } from './limits.js';
 import { z85Decode } from './z85.js';
@@ -36,17 +37,18 @@ export function parseNodeConfiguration(json: unknown): NodeConfiguration {
     },
     node: text(root, 'node', '', LIMITS.nameBytes),
     organization: text(root, 'organization', '', LIMITS.nameBytes),
-    public_key: text(root, 'public_key', '', LIMITS.pemBytes),
+    public_key: text(root, 'public_key', '', SIGNING_LIMITS.pemBytes),
     ...curveKey(root),
     encoded_session_key: {
       method: 'hmac_sha256',
-      key: text(sessionKey, 'key', 'encoded_session_key', LIMITS.pemBytes),
+      key: text(sessionKey, 'key', 'encoded_session_key', SIGNING_LIMITS.pemBytes),
     },
     lifetime: number(root, 'lifetime', '', Number.MIN_VALUE, MAX_SECONDS),
     max_message_skew: number(root, 'max_message_skew', '', Number.MIN_VALUE, MAX_SECONDS),
     max_body_size: integer(root, 'max_body_size', '', 1, MAX_BYTES),
     incarnation_id: text(root, 'incarnation_id', '', LIMITS.nameBytes),
     output_limit: integer(root, 'output_limit', '', 0, MAX_BYTES),
+    ...(root.return_within !== undefined && { return_within: number(root, 'return_within', '', 0, MAX_SECONDS) }),
   };
 }
 

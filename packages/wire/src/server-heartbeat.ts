@@ -1,8 +1,8 @@
+import type { RsaKey } from '@muster/signing';
 import { checkTimestamp } from './dialects/checks.js';
 import { Dropped, type Frames, type OpenLimits } from './dialects/types.js';
 import { count, name, nullable, parseObject } from './fields.js';
 import { formatHeader, type ParsedHeader, parseHeader } from './header.js';
-import type { RsaKey } from './keys.js';
 import { signRsaSha1, signRsaSha256, verifyRsaSha1, verifyRsaSha256 } from './message-signing.js';
 import type { Dialect } from './messages.js';
 import { formatRfc1123, parseHttpDate } from './timestamps.js';

@@ -1,6 +1,6 @@
 import { constants, privateDecrypt, publicEncrypt, randomBytes } from 'node:crypto';
-import { MusterError } from './errors.js';
-import type { RsaKey } from './keys.js';
+import { MusterError } from '@muster/base';
+import type { RsaKey } from '@muster/signing';
 import { LIMITS } from './limits.js';
 
 /** A fresh key for one node (sheet §2.4). */

@@ -1,5 +1,10 @@
-import { type AgentMessage, checkSizes, dialects, LIMITS, type Session, signHmac } from '@muster/wire';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { checkSizes } from '../src/dialects/checks.js';
+import { dialects } from '../src/dialects/index.js';
+import type { Session } from '../src/dialects/types.js';
+import { LIMITS } from '../src/limits.js';
+import { signHmac } from '../src/message-signing.js';
+import type { AgentMessage } from '../src/messages.js';
 import {
   dropCause,
   FINISHED,

@@ -1,25 +1,18 @@
-import {
-  claimedSender,
-  type Dialect,
-  Dropped,
-  dialectOfHeader,
-  dialects,
-  formatHeader,
-  MusterError,
-  openServerHeartbeat,
-  parseHeader,
-  parseHttpDate,
-  parseNodeConfiguration,
-  readSignedHeaders,
-  signHmac,
-  signRsaSha1,
-  verifyRequest,
-  z85Decode,
-} from '@muster/wire';
+import { MusterError } from '@muster/base';
+import { readSignedHeaders, verifyRequest } from '@muster/signing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { SIGNING_KEY, SIGNING_PUBLIC_KEY } from '../../signing/test/vectors.js';
+import { claimedSender, dialectOfHeader, dialects } from '../src/dialects/index.js';
+import { Dropped } from '../src/dialects/types.js';
+import { formatHeader, parseHeader } from '../src/header.js';
+import { signHmac, signRsaSha1 } from '../src/message-signing.js';
+import type { Dialect } from '../src/messages.js';
+import { parseNodeConfiguration } from '../src/node-configuration.js';
+import { openServerHeartbeat } from '../src/server-heartbeat.js';
+import { parseHttpDate } from '../src/timestamps.js';
+import { z85Decode } from '../src/z85.js';
 import { LIMITS_NOW, NOW, sessionPair } from './sessions.js';
-import { SIGNING_KEY, SIGNING_PUBLIC_KEY } from './vectors.js';
 
 /** Anything but `kind` is a defect. */
 function only(kind: new (...args: never[]) => Error, work: () => unknown): void {

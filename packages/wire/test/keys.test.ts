@@ -1,17 +1,11 @@
 import { constants, createPublicKey, generateKeyPairSync, publicEncrypt } from 'node:crypto';
-import {
-  decryptSessionKey,
-  encryptSessionKey,
-  generateKeyPair,
-  MusterError,
-  newSessionKey,
-  normalizePublicKey,
-  z85Decode,
-  z85Encode,
-} from '@muster/wire';
+import { MusterError } from '@muster/base';
+import { generateKeyPair, normalizePublicKey } from '@muster/signing';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { SIGNING_KEY, SIGNING_PUBLIC_KEY } from './vectors.js';
+import { SIGNING_KEY, SIGNING_PUBLIC_KEY } from '../../signing/test/vectors.js';
+import { decryptSessionKey, encryptSessionKey, newSessionKey } from '../src/session-key.js';
+import { z85Decode, z85Encode } from '../src/z85.js';
 
 /** Self-signed for the key of the sheet's vectors. */
 const CERTIFICATE = `-----BEGIN CERTIFICATE-----

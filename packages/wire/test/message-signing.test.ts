@@ -1,17 +1,16 @@
 import { constants, createHash, createPublicKey, privateEncrypt } from 'node:crypto';
+import { normalizePublicKey } from '@muster/signing';
+import { expect, it } from 'vitest';
+import { MESSAGE_BODY, MESSAGE_KEY, MESSAGE_RSA_SIGNATURE, SIGNING_PUBLIC_KEY } from '../../signing/test/vectors.js';
+import { formatHeader, parseHeader } from '../src/header.js';
 import {
-  formatHeader,
-  normalizePublicKey,
-  parseHeader,
   signHmac,
   signRsaSha1,
   signRsaSha256,
   verifyHmac,
   verifyRsaSha1,
   verifyRsaSha256,
-} from '@muster/wire';
-import { expect, it } from 'vitest';
-import { MESSAGE_BODY, MESSAGE_KEY, MESSAGE_RSA_SIGNATURE, SIGNING_PUBLIC_KEY } from './vectors.js';
+} from '../src/message-signing.js';
 
 const hmacKey = Buffer.from('01234567890123456789012345678901');
 const publicKey = createPublicKey(MESSAGE_KEY).export({ type: 'spki', format: 'pem' }).toString();

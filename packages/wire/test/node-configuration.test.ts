@@ -1,5 +1,6 @@
-import { MusterError, parseNodeConfiguration } from '@muster/wire';
+import { MusterError } from '@muster/base';
 import { expect, it } from 'vitest';
+import { parseNodeConfiguration } from '../src/node-configuration.js';
 
 const good = {
   type: 'config',

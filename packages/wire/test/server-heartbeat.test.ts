@@ -1,15 +1,15 @@
 import { createPublicKey } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { MESSAGE_KEY } from '../../signing/test/vectors.js';
+import type { Frames } from '../src/dialects/types.js';
+import { verifyRsaSha1 } from '../src/message-signing.js';
 import {
   encodeServerHeartbeat,
   encodeSpec1Heartbeat,
-  type Frames,
   type HeartbeatChecks,
   openServerHeartbeat,
-  verifyRsaSha1,
-} from '@muster/wire';
-import { describe, expect, it } from 'vitest';
+} from '../src/server-heartbeat.js';
 import { dropCause, header, json, LIMITS_NOW, NOW } from './sessions.js';
-import { MESSAGE_KEY } from './vectors.js';
 
 const publicKey = createPublicKey(MESSAGE_KEY);
 const beat = { server: 'push1', incarnation: 'inc-1', sequence: 5, now: NOW };

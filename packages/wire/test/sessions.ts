@@ -1,13 +1,7 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
-import {
-  type AgentMessage,
-  type DropCause,
-  Dropped,
-  type Frames,
-  type ServerMessage,
-  type Session,
-} from '@muster/wire';
-import { MESSAGE_KEY, SIGNING_KEY } from './vectors.js';
+import { MESSAGE_KEY, SIGNING_KEY } from '../../signing/test/vectors.js';
+import { Dropped, type Frames, type Session } from '../src/dialects/types.js';
+import type { AgentMessage, DropCause, ServerMessage } from '../src/messages.js';
 
 /** Both ends of one session: the server signs with one RSA key, the node with the other. */
 export function sessionPair(): { server: Session; agent: Session } {

@@ -1,5 +1,9 @@
-import { dialects, type ServerMessage, type Session, signRsaSha1 } from '@muster/wire';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { MESSAGE_KEY, SIGNING_KEY } from '../../signing/test/vectors.js';
+import { dialects } from '../src/dialects/index.js';
+import type { Session } from '../src/dialects/types.js';
+import { signRsaSha1 } from '../src/message-signing.js';
+import type { ServerMessage } from '../src/messages.js';
 import {
   dropCause,
   FINISHED,
@@ -11,7 +15,6 @@ import {
   PREPARE,
   sessionPair,
 } from './sessions.js';
-import { MESSAGE_KEY, SIGNING_KEY } from './vectors.js';
 
 const { spec1 } = dialects;
 let server: Session;

@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startAgent } from '@muster/agent';
-import { systemClock } from '@muster/wire';
+import { systemClock } from '@muster/base';
 import pino from 'pino';
 
 const [, , server, dir] = process.argv;

@@ -2,8 +2,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type AgentOptions, type RunningAgent, startAgent } from '@muster/agent';
-import { type KeyPair, systemClock } from '@muster/wire';
+import { systemClock } from '@muster/base';
+import type { KeyPair } from '@muster/signing';
 import pino, { type Logger } from 'pino';
+import { CgroupsUnusable } from '../../src/execution/cgroup.js';
+import { openCommandGroups } from '../../src/execution/command-groups.js';
 import type { FakeServer } from './fake-server.js';
 
 export const silent: Logger = pino({ level: process.env.MUSTER_TEST_LOG ?? 'silent' });
@@ -12,6 +15,17 @@ export const silent: Logger = pino({ level: process.env.MUSTER_TEST_LOG ?? 'sile
 export async function scratch(): Promise<{ readonly dir: string; dispose(): Promise<void> }> {
   const dir = await mkdtemp(join(tmpdir(), 'muster-agent-'));
   return { dir, dispose: () => rm(dir, { recursive: true, force: true }) };
+}
+
+/** Whether commands can have control groups on this machine: without, less is promised. */
+export async function commandGroupsUsable(dataDir: string): Promise<boolean> {
+  try {
+    await openCommandGroups({ dataDir, limits: undefined, logger: silent });
+    return true;
+  } catch (error) {
+    if (error instanceof CgroupsUnusable) return false;
+    throw error;
+  }
 }
 
 export async function startTestAgent(

@@ -1,22 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { ErrorCode } from '@muster/base';
+import { generateKeyPair, type KeyPair, readSignedHeaders, verifyRequest } from '@muster/signing';
 import {
   type AgentEnvelope,
   type AgentMessage,
   claimedSender,
   Dropped,
   dialects,
-  type ErrorCode,
   encodeServerHeartbeat,
   encryptSessionKey,
-  generateKeyPair,
-  type KeyPair,
   newSessionKey,
-  readSignedHeaders,
   type ServerMessage,
   type Session,
-  verifyRequest,
   z85Encode,
 } from '@muster/wire';
 import { curveKeyPair, Publisher, Reply, Router } from 'zeromq';
@@ -192,7 +189,11 @@ export class FakeServer {
     if (path.endsWith('/enroll')) {
       const { refuseEnrolment: refused } = this;
       if (refused !== null) return reply(refused.status, { error: [refused.error] });
-      this.nodeKey = (JSON.parse(Buffer.concat(pieces).toString()) as { public_key: string }).public_key;
+      const { public_key: key } = JSON.parse(Buffer.concat(pieces).toString()) as { public_key: string };
+      if (!this.removed && this.nodeKey !== null && this.nodeKey !== key) {
+        return reply(409, { error: "node 'node1' already exists" }, 'already_exists');
+      }
+      this.nodeKey = key;
       this.removed = false;
       if (this.loseEnrolment) {
         this.loseEnrolment = false;
@@ -201,9 +202,8 @@ export class FakeServer {
       return reply(201, {});
     }
     const trusted = this.nodeKey;
-    if (this.removed) return reply(401, { error: ["Failed to authenticate as 'node1'."] }, 'unknown_principal');
-    if (trusted === null || !isSigned(request, path, trusted)) {
-      return reply(401, { error: ["Invalid signature for user or client 'node1'"] }, 'invalid_signature');
+    if (this.removed || trusted === null || !isSigned(request, path, trusted)) {
+      return reply(401, { error: ["Failed to authenticate as 'node1'."] }, 'unknown_principal');
     }
     this.#admitted.add(new URL(path, this.url).searchParams.get('ccpk') ?? '');
     this.#session = { key: newSessionKey(), sent: 0, received: 0 };

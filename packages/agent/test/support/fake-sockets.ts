@@ -1,5 +1,5 @@
 import type { NodeConfiguration } from '@muster/wire';
-import type { CommandSocket, ReceivingSocket, SocketEvent, Sockets } from '../../src/sockets.js';
+import type { CommandSocket, ReceivingSocket, SocketEvent, Sockets } from '../../src/link/sockets.js';
 
 /** Receives nothing until it is closed. */
 class SilentSocket implements ReceivingSocket {

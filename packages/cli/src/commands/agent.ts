@@ -1,5 +1,8 @@
-import { EXIT, systemClock } from '@muster/wire';
+import { text } from 'node:stream/consumers';
+import type { AgentOptions } from '@muster/agent';
+import { EXIT, systemClock } from '@muster/base';
 import { type Command, Option } from 'commander';
+import { MusterError } from '../errors.js';
 import { type Call, does, type Shell, subcommand } from '../shell.js';
 
 interface AgentFlags {
@@ -7,6 +10,8 @@ interface AgentFlags {
   readonly org?: string;
   readonly name?: string;
   readonly key?: string;
+  readonly enrollFile?: string;
+  /** Refused. */
   readonly enroll?: string;
   readonly dataDir?: string;
   readonly config?: string;
@@ -18,7 +23,7 @@ export function addAgent(program: Command, shell: Shell): void {
     usage: 'agent',
     summary: 'the agent: runs on a managed node and executes commands',
     examples: [
-      'muster agent --server https://muster:8443 --org default --name web1 --enroll TOKEN --data-dir /var/lib/muster-agent',
+      'muster agent --server https://muster:8443 --org default --name web1 --enroll-file /etc/muster/agent.token --data-dir /var/lib/muster-agent',
       'muster agent --config /etc/muster/agent.yaml',
       'muster agent doctor --config /etc/muster/agent.yaml',
     ],
@@ -30,7 +35,10 @@ export function addAgent(program: Command, shell: Shell): void {
       {
         usage: 'run',
         summary: 'run the agent until it is stopped; SIGHUP reads its configuration again, SIGUSR1 asks the server',
-        examples: ['muster agent run --config /etc/muster/agent.yaml', 'muster agent run --enroll TOKEN --server URL'],
+        examples: [
+          'muster agent run --config /etc/muster/agent.yaml',
+          'muster agent run --enroll-file - --server URL < token',
+        ],
       },
       { isDefault: true },
     ),
@@ -58,7 +66,11 @@ function withAgentFlags(command: Command): Command {
     .option('--org <name>', 'organization (default: default)')
     .option('--name <name>', 'name of this node (default: the host name)')
     .option('--key <file>', 'private key (default: client.pem in the data directory)')
-    .option('--enroll <token>', 'enrolment token: make a key and register it; ignored while the server knows this node')
+    .option(
+      '--enroll-file <file>',
+      'file with an enrolment token, - for standard input: make a key and register it; ignored while the server knows this node',
+    )
+    .addOption(new Option('--enroll <token>').hideHelp())
     .option('--data-dir <dir>', 'where key, incarnation and job files live (default: ./muster-agent)')
     .option('--config <file>', 'commands it accepts, labels and the settings above, JSON or YAML')
     .option('--json', 'JSON instead of text');
@@ -66,7 +78,8 @@ function withAgentFlags(command: Command): Command {
 
 async function runAgent(call: Call<AgentFlags>): Promise<number> {
   const { createAgentLogger, startAgent } = await import('@muster/agent');
-  const { logLevel, ...options } = call.options;
+  const { logLevel, ...flags } = call.options;
+  const options = await withToken(call, flags);
   const leaving = new AbortController();
   const stopped = new Promise<void>((resolve) => {
     const done = call.world.onSignal(['SIGINT', 'SIGTERM'], () => {
@@ -92,9 +105,27 @@ async function runAgent(call: Call<AgentFlags>): Promise<number> {
   return EXIT.ok;
 }
 
+/** A token among the arguments would be seen by everybody who may list processes. */
+async function withToken(
+  { world }: Call<AgentFlags>,
+  { enroll, enrollFile, ...options }: Omit<AgentFlags, 'logLevel'>,
+): Promise<AgentOptions> {
+  if (enroll !== undefined) {
+    throw new MusterError('usage', {
+      reason:
+        '--enroll would show the token to everybody on this machine; put it into a file that only the agent can read and ' +
+        'name that with --enroll-file FILE, or pipe it to --enroll-file -',
+    });
+  }
+  if (enrollFile === undefined) return options;
+  if (enrollFile !== '-') return { ...options, enrollFile };
+  const { tokenOf } = await import('@muster/agent');
+  return { ...options, enroll: tokenOf(await text(world.stdin), 'standard input') };
+}
+
 async function examine(call: Call<AgentFlags>): Promise<number> {
   const { doctor } = await import('@muster/agent');
-  const { logLevel: _, ...options } = call.options;
+  const { logLevel: _, enroll: __, enrollFile: ___, ...options } = call.options;
   const found = await doctor(options, systemClock);
   call.out.document(found);
   for (const { name, ok, detail } of found.checks) {

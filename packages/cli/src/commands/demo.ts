@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { EXIT } from '@muster/wire';
+import { EXIT } from '@muster/base';
 import type { Command } from 'commander';
 import { isSuccess, type Job } from '../api.js';
 import { DEMO_NODES, type DemoServer, FAILING_NODE, REFUSING_NODE, startAgents, startServer } from '../demo/fleet.js';

@@ -1,7 +1,8 @@
-import { EXIT, MusterError } from '@muster/wire';
+import { EXIT } from '@muster/base';
 import type { Command } from 'commander';
 import type { NodeState } from '../api.js';
 import { formatDuration } from '../duration.js';
+import { MusterError } from '../errors.js';
 import { type Call, clientCommand, does, type Shell } from '../shell.js';
 
 interface Check {
@@ -46,17 +47,17 @@ async function* examine(call: Call<object>): AsyncGenerator<Check> {
   if (settings.result === 'failed') return;
 
   let serverTime: number | null = null;
-  let stores = true;
+  let store: StoreStatus = { ok: true };
   const server = await attempt('server', async () => {
     const response = await call.client.send('GET', '/_status');
     serverTime = Date.parse(response.headers.get('date') ?? '');
-    const { status, store } = (await response.json()) as { status?: string; store?: { ok?: boolean } };
-    stores = store?.ok !== false;
-    return `answers: ${status}`;
+    const answer = (await response.json()) as { status?: string; store?: StoreStatus };
+    store = answer.store ?? store;
+    return `answers: ${answer.status}`;
   });
   yield server;
   if (server.result === 'failed') return;
-  yield database(stores);
+  yield database(store);
   if (serverTime !== null && Number.isFinite(serverTime)) yield clock(call.world.now() - serverTime);
 
   let nodes: readonly NodeState[] = [];
@@ -79,8 +80,19 @@ async function attempt(name: string, work: () => Promise<string> | string): Prom
   }
 }
 
-function database(stores: boolean): Check {
-  if (stores) return { name: 'database', result: 'ok', text: 'stores what it is given' };
+interface StoreStatus {
+  readonly ok?: boolean;
+  readonly problem?: string;
+}
+
+function database({ ok, problem }: StoreStatus): Check {
+  if (ok !== false) return { name: 'database', result: 'ok', text: 'stores what it is given' };
+  if (problem === 'damaged') {
+    const text =
+      'the file muster.db is damaged, and what it stores may be lost; stop the server, keep a copy of data_dir, and put a ' +
+      "backup in the place of the file (docs/guide/operating.md, Restore). The server's log says what was found";
+    return { name: 'database', result: 'failed', text };
+  }
   const text =
     'stores nothing now, so no job starts and no event is taken; on the server check the space on the disk of data_dir, ' +
     'or PostgreSQL, and see its log. It goes on by itself once that is mended';

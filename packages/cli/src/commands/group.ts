@@ -1,20 +1,11 @@
-import { MusterError } from '@muster/wire';
 import type { Command } from 'commander';
-import { type Call, clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
-import { type Unknown, warnOfUnknown } from './unknown-names.js';
+import { MusterError } from '../errors.js';
+import { type Call, type CommandText, clientCommand, does, type Shell, subcommand } from '../shell.js';
+import { minus, type NameFlags, type Names, namesOf, plus, type Unknown, warnOfUnknown, withNames } from './names.js';
+import { addList, addRemove, addShow, tellItem } from './resource.js';
+import { asMeant } from './unlikely-name.js';
 
-interface Members {
-  readonly users: readonly string[];
-  readonly clients: readonly string[];
-  readonly groups: readonly string[];
-}
-type Group = Members & { readonly name: string };
-
-interface MemberFlags {
-  readonly user?: readonly string[];
-  readonly client?: readonly string[];
-  readonly group?: readonly string[];
-}
+type Group = Names & { readonly name: string };
 
 export function addGroup(program: Command, shell: Shell): void {
   const group = subcommand(program, {
@@ -22,7 +13,24 @@ export function addGroup(program: Command, shell: Shell): void {
     summary: 'groups of users and clients; roles are groups',
     examples: ['muster group add push_job_writers --user alice', 'muster group show admins'],
   });
-  addReading(group, shell);
+  addList<Group>(group, shell, {
+    summary: 'groups of the organization',
+    examples: ['muster group list'],
+    read: all,
+    columns: {
+      Group: ({ name }) => name,
+      Users: ({ users }) => users.join(' '),
+      Clients: ({ clients }) => clients.join(' '),
+      Groups: ({ groups }) => groups.join(' '),
+    },
+  });
+  addShow(group, shell, {
+    usage: 'show <name>',
+    summary: 'members of a group',
+    examples: ['muster group show admins'],
+    read,
+    tell,
+  });
   addChange(group, shell, {
     usage: 'create <name>',
     summary: 'create a group',
@@ -30,105 +38,70 @@ export function addGroup(program: Command, shell: Shell): void {
       'muster group create oncall --user alice --user bob',
       'muster group create push_job_writers --group oncall',
     ],
-    change: async (call, name, flags) => {
-      const groups = await call.client.get<Group[]>(call.client.inOrg('groups'));
-      if (groups.some((group) => group.name === name)) throw new MusterError('already_exists', { kind: 'group', name });
-      return flags;
+    creates: true,
+    change: async (call, name, members) => {
+      if ((await all(call)).some((group) => group.name === name)) {
+        throw new MusterError('already_exists', { kind: 'group', name });
+      }
+      return members;
     },
   });
   addChange(group, shell, {
     usage: 'add <name>',
     summary: 'add members to a group',
     examples: ['muster group add push_job_writers --user alice', 'muster group add push_job_readers --group oncall'],
-    change: async (call, name, flags) => {
-      const before = await read(call, name);
-      return each((kind) => [...before[kind], ...flags[kind]]);
-    },
+    change: async (call, name, members) => plus(await read(call, name), members),
   });
   addChange(group, shell, {
     usage: 'remove <name>',
     summary: 'take members out of a group',
     examples: ['muster group remove push_job_writers --user alice'],
-    change: async (call, name, flags) => {
-      const before = await read(call, name);
-      return each((kind) => before[kind].filter((member) => !flags[kind].includes(member)));
-    },
+    change: async (call, name, members) => minus(await read(call, name), members),
   });
-  const remove = clientCommand(group, {
+  addRemove(group, shell, {
     usage: 'rm <name>',
     summary: 'delete a group',
     examples: ['muster group rm oncall'],
-  });
-  does<object>(remove, shell, async (call) => {
-    const [name = ''] = call.args;
-    await call.client.delete(call.client.inOrg('groups', name));
-    call.out.document({ name, deleted: true });
-    call.out.line(`deleted group ${name}`);
+    path: ({ client }, name = '') => client.inOrg('groups', name),
+    done: (name) => ({ document: { name, deleted: true }, line: `deleted group ${name}` }),
   });
 }
 
-function addReading(group: Command, shell: Shell): void {
-  const list = clientCommand(group, {
-    usage: 'list',
-    summary: 'groups of the organization',
-    examples: ['muster group list'],
-  });
-  does<object>(list, shell, async (call) => {
-    const groups = await call.client.get<Group[]>(call.client.inOrg('groups'));
-    call.out.document(groups);
-    call.out.table(
-      ['Group', 'Users', 'Clients', 'Groups'],
-      groups.map(({ name, users, clients, groups }) => [name, users.join(' '), clients.join(' '), groups.join(' ')]),
-    );
-  });
-  const show = clientCommand(group, {
-    usage: 'show <name>',
-    summary: 'members of a group',
-    examples: ['muster group show admins'],
-  });
-  does<object>(show, shell, async (call) => {
-    const [name = ''] = call.args;
-    tell(call, await read(call, name));
-  });
+interface Change extends CommandText {
+  readonly creates?: boolean;
+  readonly change: (call: Call<NameFlags>, name: string, members: Names) => Promise<Names>;
 }
 
-interface Change {
-  readonly usage: string;
-  readonly summary: string;
-  readonly examples: readonly string[];
-  readonly change: (call: Call<MemberFlags>, name: string, flags: Members) => Promise<Members>;
-}
-
-function addChange(group: Command, shell: Shell, { change, ...text }: Change): void {
-  const command = clientCommand(group, text)
-    .option('--user <name>', 'a user; may be repeated', collect)
-    .option('--client <name>', 'a node or service; may be repeated', collect)
-    .option('--group <name>', 'another group, with all its members; may be repeated', collect);
-  does<MemberFlags>(command, shell, async (call) => {
+function addChange(group: Command, shell: Shell, { change, creates = false, ...text }: Change): void {
+  const command = withNames(clientCommand(group, text), 'another group, with all its members; may be repeated');
+  if (creates) command.option('--force', 'even if the name is nearly that of a role');
+  does<NameFlags & { readonly force?: boolean }>(command, shell, async (call) => {
     const [name = ''] = call.args;
-    const { user = [], client = [], group: nested = [] } = call.options;
-    const wanted = await change(call, name, { users: user, clients: client, groups: nested });
-    const stored = await call.client.put<Group & Unknown>(
-      call.client.inOrg('groups', name),
-      each((kind) => [...new Set(wanted[kind])]),
+    const { users, clients, groups } = await change(call, name, plus(NOBODY, namesOf(call.options)));
+    const path = call.client.inOrg('groups', name);
+    const stored = await asMeant(call, name, (force) =>
+      call.client.put<Group & Unknown>(path, { users, clients, groups }, force ? { force } : {}),
     );
     warnOfUnknown(call.out, stored);
-    tell(call, stored);
+    tellItem(call, stored, tell);
   });
 }
 
-function each(list: (kind: keyof Members) => readonly string[]): Members {
-  return { users: list('users'), clients: list('clients'), groups: list('groups') };
+const NOBODY: Names = { users: [], clients: [], groups: [] };
+
+function all({ client }: Call<object>): Promise<Group[]> {
+  return client.get(client.inOrg('groups'));
 }
 
-function read(call: Call<object>, name: string): Promise<Group> {
-  return call.client.get<Group>(call.client.inOrg('groups', name));
+function read({ client }: Call<object>, name: string): Promise<Group> {
+  return client.get(client.inOrg('groups', name));
 }
 
-function tell(call: Call<object>, group: Group): void {
-  call.out.document(group);
-  call.out.line(`Group    ${group.name}`);
-  call.out.line(`Users    ${group.users.join(' ') || '-'}`);
-  call.out.line(`Clients  ${group.clients.join(' ') || '-'}`);
-  call.out.line(`Groups   ${group.groups.join(' ') || '-'}`);
+function tell({ out }: Call<object>, group: Group): void {
+  out.fields([
+    ['Group', group.name],
+    ['Users', group.users.join(' ') || '-'],
+    ['Clients', group.clients.join(' ') || '-'],
+    ['Groups', group.groups.join(' ') || '-'],
+  ]);
 }

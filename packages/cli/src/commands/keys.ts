@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
-import { type KeyChoice, withPublicKey } from '../key-files.js';
-import { type Call, clientCommand, does, type Shell } from '../shell.js';
+import { type KeyChoice, withKeyFlags, withPublicKey } from '../key-files.js';
+import { type Call, type CommandText, clientCommand, does, type Shell } from '../shell.js';
 import { timeText } from '../summary.js';
+import { addList, addRemove, tellDone } from './resource.js';
 
 export interface Key {
   readonly fingerprint: string;
@@ -17,23 +18,31 @@ export interface KeyOwner {
   readonly path: (call: Call<object>, name: string, ...more: string[]) => string;
 }
 
+export interface NewOwner extends CommandText {
+  readonly kind: 'node' | 'service';
+  readonly path: (call: Call<object>) => string;
+}
+
+/** `create <name>` of what brings a key and nothing else. */
+export function addCreate(parent: Command, shell: Shell, { kind, path, ...text }: NewOwner): void {
+  does<KeyChoice>(withKeyFlags(clientCommand(parent, text)), shell, async (call) => {
+    const [name = ''] = call.args;
+    const created = await withPublicKey(call.world, call.options, (publicKey) =>
+      call.client.post<object>(path(call), { name, public_key: publicKey }),
+    );
+    tellDone(call, { document: created, line: `created ${kind} ${name}` });
+  });
+}
+
 /** `keys`, `add-key` and `rm-key`: the same for whatever has keys. */
 export function addKeyCommands(parent: Command, shell: Shell, { kind, name: example, path }: KeyOwner): void {
-  const list = clientCommand(parent, {
+  addList<Key>(parent, shell, {
     usage: 'keys <name>',
     summary: `the keys of a ${kind}`,
     examples: [`muster ${kind} keys ${example}`],
+    read: (call) => call.client.get(path(call, call.args[0] ?? '', 'keys')),
+    columns: { Fingerprint: ({ fingerprint }) => fingerprint, Since: ({ created_at }) => timeText(created_at) },
   });
-  does<object>(list, shell, async (call) => {
-    const [name = ''] = call.args;
-    const keys = await call.client.get<Key[]>(path(call, name, 'keys'));
-    call.out.document(keys);
-    call.out.table(
-      ['Fingerprint', 'Since'],
-      keys.map(({ fingerprint, created_at }) => [fingerprint, timeText(created_at)]),
-    );
-  });
-
   const add = clientCommand(parent, {
     usage: 'add-key <name>',
     summary: `give a ${kind} one more key`,
@@ -42,27 +51,21 @@ export function addKeyCommands(parent: Command, shell: Shell, { kind, name: exam
       `muster ${kind} add-key ${example} --key-out new.pem`,
     ],
   });
-  add
-    .option('--public-key <file>', 'PEM file with the public key')
-    .option('--key-out <file>', 'make a key pair and write the private key here');
-  does<KeyChoice>(add, shell, async (call) => {
+  does<KeyChoice>(withKeyFlags(add), shell, async (call) => {
     const [name = ''] = call.args;
     const key = await withPublicKey(call.world, call.options, (publicKey) =>
       call.client.post<Key>(path(call, name, 'keys'), { public_key: publicKey }),
     );
-    call.out.document(key);
-    call.out.line(`added key ${key.fingerprint} to ${name}`);
+    tellDone(call, { document: key, line: `added key ${key.fingerprint} to ${name}` });
   });
-
-  const remove = clientCommand(parent, {
+  addRemove(parent, shell, {
     usage: 'rm-key <name> <fingerprint>',
     summary: `take a key away from a ${kind}; the last one stays`,
     examples: [`muster ${kind} rm-key ${example} 3f0c…`],
-  });
-  does<object>(remove, shell, async (call) => {
-    const [name = '', fingerprint = ''] = call.args;
-    await call.client.delete(path(call, name, 'keys', fingerprint));
-    call.out.document({ name, fingerprint, deleted: true });
-    call.out.line(`removed key ${fingerprint} from ${name}`);
+    path: (call, name = '', fingerprint = '') => path(call, name, 'keys', fingerprint),
+    done: (name, fingerprint) => ({
+      document: { name, fingerprint, deleted: true },
+      line: `removed key ${fingerprint} from ${name}`,
+    }),
   });
 }

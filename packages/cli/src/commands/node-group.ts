@@ -1,30 +1,20 @@
-import { MusterError } from '@muster/wire';
 import type { Command } from 'commander';
-import { type Call, clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
-
-interface Grants {
-  readonly users: readonly string[];
-  readonly clients: readonly string[];
-  readonly groups: readonly string[];
-}
+import { MusterError } from '../errors.js';
+import { type Call, type CommandText, clientCommand, does, type Shell, subcommand } from '../shell.js';
+import { minus, type NameFlags, type Names, namesText, plus, someNames, withNames } from './names.js';
+import { addList, addRemove, addShow, tellItem } from './resource.js';
+import { warnOfUnquoted } from './unquoted.js';
 
 interface NodeGroup {
   readonly name: string;
   readonly nodes?: readonly string[];
   readonly query?: string | null;
-  readonly execute: Grants;
+  readonly execute: Names;
 }
 
 interface MemberFlags {
   readonly node?: readonly string[];
   readonly query?: string;
-}
-
-interface GrantFlags {
-  readonly user?: readonly string[];
-  readonly client?: readonly string[];
-  readonly group?: readonly string[];
-  readonly revoke?: boolean;
 }
 
 export function addNodeGroup(program: Command, shell: Shell): void {
@@ -45,29 +35,34 @@ export function addNodeGroup(program: Command, shell: Shell): void {
     examples: ['muster node-group set canaries --node web1 web3'],
     existing: true,
   });
-  addReading(group, shell);
+  addList<NodeGroup>(group, shell, {
+    summary: 'node groups of the organization',
+    examples: ['muster node-group list'],
+    read: all,
+    columns: { 'Node group': ({ name }) => name, Nodes: membersText, 'Restricted to': granted },
+  });
+  addShow(group, shell, {
+    usage: 'show <name>',
+    summary: 'a node group and who may run commands on it',
+    examples: ['muster node-group show web'],
+    read,
+    tell,
+  });
   addGrant(group, shell);
-  const remove = clientCommand(group, {
+  addRemove(group, shell, {
     usage: 'rm <name>',
     summary: 'delete a node group; its nodes remain',
     examples: ['muster node-group rm canaries'],
-  });
-  does<object>(remove, shell, async (call) => {
-    const [name = ''] = call.args;
-    await call.client.delete(call.client.inOrg('node_groups', name));
-    call.out.document({ name, deleted: true });
-    call.out.line(`deleted node group ${name}`);
+    path: ({ client }, name = '') => client.inOrg('node_groups', name),
+    done: (name) => ({ document: { name, deleted: true }, line: `deleted node group ${name}` }),
   });
 }
 
-interface Setting {
-  readonly usage: string;
-  readonly summary: string;
-  readonly examples: readonly string[];
-  readonly existing: boolean;
-}
-
-function addSetting(parent: Command, shell: Shell, { existing, ...text }: Setting): void {
+function addSetting(
+  parent: Command,
+  shell: Shell,
+  { existing, ...text }: CommandText & { readonly existing: boolean },
+): void {
   const command = clientCommand(parent, text)
     .option('--node <name...>', 'these nodes')
     .option('--query <query>', 'whatever nodes match at the time');
@@ -77,38 +72,11 @@ function addSetting(parent: Command, shell: Shell, { existing, ...text }: Settin
     if ((node === undefined) === (query === undefined)) {
       throw new MusterError('usage', { reason: 'give either --node NAME... or --query QUERY' });
     }
-    const before = await all(call).then((groups) => groups.find((one) => one.name === name));
+    if (query !== undefined) await warnOfUnquoted(call, query);
+    const before = (await all(call)).find((one) => one.name === name);
     if (!existing && before !== undefined) throw new MusterError('already_exists', { kind: 'node group', name });
     if (existing && before === undefined) throw new MusterError('not_found', { kind: 'node group', name });
-    tell(
-      call,
-      await put(call, name, { ...(query === undefined ? { nodes: node } : { query }), execute: before?.execute }),
-    );
-  });
-}
-
-function addReading(parent: Command, shell: Shell): void {
-  const list = clientCommand(parent, {
-    usage: 'list',
-    summary: 'node groups of the organization',
-    examples: ['muster node-group list'],
-  });
-  does<object>(list, shell, async (call) => {
-    const groups = await all(call);
-    call.out.document(groups);
-    call.out.table(
-      ['Node group', 'Nodes', 'Restricted to'],
-      groups.map((one) => [one.name, membersText(one), granted(one.execute)]),
-    );
-  });
-  const show = clientCommand(parent, {
-    usage: 'show <name>',
-    summary: 'a node group and who may run commands on it',
-    examples: ['muster node-group show web'],
-  });
-  does<object>(show, shell, async (call) => {
-    const [name = ''] = call.args;
-    tell(call, await call.client.get<NodeGroup>(call.client.inOrg('node_groups', name)));
+    await put(call, name, { ...(query === undefined ? { nodes: node } : { query }), execute: before?.execute });
   });
 }
 
@@ -118,54 +86,42 @@ function addGrant(parent: Command, shell: Shell): void {
     summary: 'let only these run commands on the nodes of the group',
     examples: ['muster node-group grant prod-db --group dba', 'muster node-group grant prod-db --user alice --revoke'],
   });
-  command
-    .option('--user <name>', 'a user; may be repeated', collect)
-    .option('--client <name>', 'a node or service; may be repeated', collect)
-    .option('--group <name>', 'a group; may be repeated', collect)
-    .option('--revoke', 'take the right away instead');
-  does<GrantFlags>(command, shell, async (call) => {
+  withNames(command).option('--revoke', 'take the right away instead');
+  does<NameFlags & { readonly revoke?: boolean }>(command, shell, async (call) => {
     const [name = ''] = call.args;
-    const before = await call.client.get<NodeGroup>(call.client.inOrg('node_groups', name));
-    const { user = [], client = [], group = [], revoke = false } = call.options;
-    if (user.length + client.length + group.length === 0) {
-      throw new MusterError('usage', { reason: 'give --user, --client or --group' });
-    }
-    const change = (have: readonly string[], named: readonly string[]) =>
-      revoke ? have.filter((one) => !named.includes(one)) : [...new Set([...have, ...named])];
-    const execute = {
-      users: change(before.execute.users, user),
-      clients: change(before.execute.clients, client),
-      groups: change(before.execute.groups, group),
-    };
+    const before = await read(call, name);
+    const named = someNames(call.options);
+    const execute = call.options.revoke === true ? minus(before.execute, named) : plus(before.execute, named);
     const query = before.query ?? undefined;
-    tell(
-      call,
-      await put(call, name, { ...(query === undefined ? { nodes: before.nodes ?? [] } : { query }), execute }),
-    );
+    await put(call, name, { ...(query === undefined ? { nodes: before.nodes ?? [] } : { query }), execute });
   });
 }
 
-function all(call: Call<object>): Promise<NodeGroup[]> {
-  return call.client.get<NodeGroup[]>(call.client.inOrg('node_groups'));
+function all({ client }: Call<object>): Promise<NodeGroup[]> {
+  return client.get(client.inOrg('node_groups'));
 }
 
-function put(call: Call<object>, name: string, body: object): Promise<NodeGroup> {
-  return call.client.put<NodeGroup>(call.client.inOrg('node_groups', name), body);
+function read({ client }: Call<object>, name: string): Promise<NodeGroup> {
+  return client.get(client.inOrg('node_groups', name));
 }
 
-function tell(call: Call<object>, group: NodeGroup): void {
-  call.out.document(group);
-  call.out.line(`Node group     ${group.name}`);
-  call.out.line(`Nodes          ${membersText(group)}`);
-  call.out.line(`Restricted to  ${granted(group.execute)}`);
+async function put(call: Call<object>, name: string, body: object): Promise<void> {
+  tellItem(call, await call.client.put<NodeGroup>(call.client.inOrg('node_groups', name), body), tell);
 }
 
-function membersText(group: NodeGroup): string {
-  if (group.query !== undefined && group.query !== null) return `matching ${group.query}`;
-  return (group.nodes ?? []).join(' ') || 'none';
+function tell({ out }: Call<object>, group: NodeGroup): void {
+  out.fields([
+    ['Node group', group.name],
+    ['Nodes', membersText(group)],
+    ['Restricted to', granted(group)],
+  ]);
 }
 
-function granted({ users, clients, groups }: Grants): string {
-  const named = [...users, ...clients, ...groups.map((name) => `group ${name}`)];
-  return named.length === 0 ? 'nobody in particular' : named.join(', ');
+function membersText({ query, nodes = [] }: NodeGroup): string {
+  if (query !== undefined && query !== null) return `matching ${query}`;
+  return nodes.join(' ') || 'none';
+}
+
+function granted({ execute }: NodeGroup): string {
+  return namesText(execute, 'nobody in particular');
 }

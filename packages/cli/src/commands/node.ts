@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import type { NodeState } from '../api.js';
-import { type KeyChoice, withPublicKey } from '../key-files.js';
 import { printable } from '../printable.js';
 import { type Call, clientCommand, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
-import { addKeyCommands } from './keys.js';
+import { addCreate, addKeyCommands } from './keys.js';
+import { addList, addRemove, addShow, type Columns, tellTable } from './resource.js';
+import { warnOfUnquoted } from './unquoted.js';
 
 type Attributes = Readonly<Record<string, string | number | boolean>>;
 
@@ -28,12 +29,45 @@ export function addNode(program: Command, shell: Shell): void {
     summary: 'managed machines',
     examples: ['muster node list', 'muster node why web1'],
   });
-  addCreate(node, shell);
-  addList(node, shell);
-  addShow(node, shell);
+  addCreate(node, shell, {
+    usage: 'create <name>',
+    summary: 'register a node that brings its own key; agents enrol by themselves instead',
+    examples: ['muster node create web1 --public-key web1.pub', 'muster node create web1 --key-out web1.pem'],
+    kind: 'node',
+    path: ({ client }) => client.inOrg('nodes'),
+  });
+  addList<NodeState>(node, shell, {
+    summary: 'every known node and whether it takes jobs',
+    examples: ['muster node list', 'muster node list --json'],
+    read: ({ client }) => client.get(client.inOrg('pushy', 'node_states')),
+    columns: COLUMNS,
+    status: 'Availability',
+    none: 'no nodes yet: muster token create, then muster agent --enroll-file FILE on a host',
+  });
+  addShow<NodeDetail>(node, shell, {
+    usage: 'show <name>',
+    summary: 'a node with its facts and labels',
+    examples: ['muster node show web1'],
+    read: ({ client }, name) => client.get(client.inOrg('nodes', name)),
+    tell,
+  });
   addSearch(node, shell);
-  addWhy(node, shell);
-  addRemove(node, shell);
+  addShow<{ readonly explanation: string }>(node, shell, {
+    usage: 'why <name>',
+    summary: 'why a node is or is not available, in one paragraph',
+    examples: ['muster node why web1'],
+    read: ({ client }, name) => client.get(client.inOrg('nodes', name, 'why')),
+    tell: ({ out }, { explanation }) => out.line(explanation),
+  });
+  addRemove<{ readonly force?: boolean }>(node, shell, {
+    usage: 'rm <name>',
+    summary: 'forget a node and its key',
+    examples: ['muster node rm web1', 'muster node rm web1 --yes', 'muster node rm web1 --force'],
+    path: ({ client }, name = '') => client.inOrg('nodes', name),
+    query: ({ force }) => (force === true ? { force } : {}),
+    done: (name) => ({ document: { node_name: name, deleted: true }, line: `deleted node ${name}` }),
+    question: (name) => `Forget node ${name} and its key? Its agent then has to enrol again.`,
+  }).option('--force', 'even while it runs a job');
   addKeyCommands(node, shell, {
     kind: 'node',
     name: 'web1',
@@ -41,71 +75,26 @@ export function addNode(program: Command, shell: Shell): void {
   });
 }
 
-function addCreate(node: Command, shell: Shell): void {
-  const command = clientCommand(node, {
-    usage: 'create <name>',
-    summary: 'register a node that brings its own key; agents enrol by themselves instead',
-    examples: ['muster node create web1 --public-key web1.pub', 'muster node create web1 --key-out web1.pem'],
-  });
-  command
-    .option('--public-key <file>', 'PEM file with its public key')
-    .option('--key-out <file>', 'make a key pair and write the private key here');
-  does<KeyChoice>(command, shell, async (call) => {
-    const [name = ''] = call.args;
-    const created = await withPublicKey(call.world, call.options, (publicKey) =>
-      call.client.post<object>(call.client.inOrg('nodes'), { name, public_key: publicKey }),
-    );
-    call.out.document(created);
-    call.out.line(`created node ${name}`);
-  });
-}
+const COLUMNS: Columns<NodeState> = {
+  'Node name': (node) => node.node_name,
+  Status: (node) => node.status,
+  Availability: (node) => node.availability,
+  Since: (node) => timeText(node.owner_since),
+  Reason: (node) => node.reason,
+};
 
-function addList(node: Command, shell: Shell): void {
-  const command = clientCommand(node, {
-    usage: 'list',
-    summary: 'every known node and whether it takes jobs',
-    examples: ['muster node list', 'muster node list --json'],
-  });
-  does<object>(command, shell, async (call) => {
-    const nodes = await call.client.get<NodeState[]>(call.client.inOrg('pushy', 'node_states'));
-    call.out.document(nodes);
-    nodeStates(call, nodes);
-    if (nodes.length === 0)
-      call.out.note('no nodes yet: muster token create, then muster agent --enroll TOKEN on a host');
-  });
-}
-
-function nodeStates(call: Call<object>, nodes: readonly NodeState[]): void {
-  call.out.table(
-    ['Node name', 'Status', 'Availability', 'Since', 'Reason'],
-    nodes.map((one) => [one.node_name, one.status, one.availability, timeText(one.owner_since), one.reason]),
-    2,
-  );
-}
-
-function addShow(node: Command, shell: Shell): void {
-  const command = clientCommand(node, {
-    usage: 'show <name>',
-    summary: 'a node with its facts and labels',
-    examples: ['muster node show web1'],
-  });
-  does<object>(command, shell, async (call) => {
-    const [name = ''] = call.args;
-    const found = await call.client.get<NodeDetail>(call.client.inOrg('nodes', name));
-    call.out.document(found);
-    const rows: [string, string][] = [
-      ['Node', found.node_name],
-      ['Status', `${found.status}, ${found.availability}`],
-      ['Since', timeText(found.owner_since)],
-      ['Reason', found.reason],
-      ['Protocol', found.dialect ?? '-'],
-      ['Incarnation', found.incarnation ?? '-'],
-      ['Last end', found.last_end ?? '-'],
-    ];
-    for (const [title, value] of rows) call.out.line(`${title.padEnd(12)} ${printable(value)}`);
-    attributes(call, 'Facts', found.facts);
-    attributes(call, 'Labels', found.labels);
-  });
+function tell(call: Call<object>, found: NodeDetail): void {
+  call.out.fields([
+    ['Node', found.node_name],
+    ['Status', `${found.status}, ${found.availability}`],
+    ['Since', timeText(found.owner_since)],
+    ['Reason', found.reason],
+    ['Protocol', found.dialect ?? '-'],
+    ['Incarnation', found.incarnation ?? '-'],
+    ['Last end', found.last_end ?? '-'],
+  ]);
+  attributes(call, 'Facts', found.facts);
+  attributes(call, 'Labels', found.labels);
 }
 
 function attributes(call: Call<object>, title: string, values: Attributes): void {
@@ -130,38 +119,10 @@ function addSearch(node: Command, shell: Shell): void {
   command.option('--limit <n>', 'show at most this many', Number, 100);
   does<{ readonly limit: number }>(command, shell, async (call) => {
     const [q = ''] = call.args;
+    await warnOfUnquoted(call, q);
     const found = await call.client.get<SearchResult>(call.client.inOrg('nodes'), { q, limit: call.options.limit });
     call.out.document(found);
-    nodeStates(call, found.nodes);
+    tellTable(call, found.nodes, COLUMNS, 'Availability');
     call.out.note(`${found.total} ${found.total === 1 ? 'node matches' : 'nodes match'}`);
-  });
-}
-
-function addWhy(node: Command, shell: Shell): void {
-  const command = clientCommand(node, {
-    usage: 'why <name>',
-    summary: 'why a node is or is not available, in one paragraph',
-    examples: ['muster node why web1'],
-  });
-  does<object>(command, shell, async (call) => {
-    const [name = ''] = call.args;
-    const why = await call.client.get<{ explanation: string }>(call.client.inOrg('nodes', name, 'why'));
-    call.out.document(why);
-    call.out.line(why.explanation);
-  });
-}
-
-function addRemove(node: Command, shell: Shell): void {
-  const command = clientCommand(node, {
-    usage: 'rm <name>',
-    summary: 'forget a node and its key',
-    examples: ['muster node rm web1', 'muster node rm web1 --force'],
-  });
-  command.option('--force', 'even while it runs a job');
-  does<{ readonly force?: boolean }>(command, shell, async (call) => {
-    const [name = ''] = call.args;
-    await call.client.delete(call.client.inOrg('nodes', name), call.options.force === true ? { force: true } : {});
-    call.out.document({ node_name: name, deleted: true });
-    call.out.line(`deleted node ${name}`);
   });
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { pathOf } from '../client.js';
 import { clientCommand, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
+import { addList, addRemove, tellDone } from './resource.js';
 
 interface Organization {
   readonly name: string;
@@ -14,53 +15,30 @@ export function addOrg(program: Command, shell: Shell): void {
     summary: 'organizations: tenants that share nothing',
     examples: ['muster org create staging', 'muster org add-user alice'],
   });
-  addCreate(org, shell);
-  addList(org, shell);
-  addRemove(org, shell);
-  addMembership(org, shell);
-}
-
-function addCreate(org: Command, shell: Shell): void {
-  const command = clientCommand(org, {
+  const create = clientCommand(org, {
     usage: 'create <name>',
     summary: 'create an organization (server administrators)',
     examples: ['muster org create staging'],
   });
-  does<object>(command, shell, async (call) => {
+  does<object>(create, shell, async (call) => {
     const [name = ''] = call.args;
-    call.out.document(await call.client.post(pathOf('organizations'), { name }));
-    call.out.line(`created organization ${name}`);
+    const created = await call.client.post<Organization>(pathOf('organizations'), { name });
+    tellDone(call, { document: created, line: `created organization ${name}` });
   });
-}
-
-function addList(org: Command, shell: Shell): void {
-  const command = clientCommand(org, {
-    usage: 'list',
+  addList<Organization>(org, shell, {
     summary: 'organizations you can see',
     examples: ['muster org list', 'muster org list --json'],
+    read: ({ client }) => client.get(pathOf('organizations')),
+    columns: { Organization: ({ name }) => name, Created: ({ created_at }) => timeText(created_at) },
   });
-  does<object>(command, shell, async (call) => {
-    const organizations = await call.client.get<Organization[]>(pathOf('organizations'));
-    call.out.document(organizations);
-    call.out.table(
-      ['Organization', 'Created'],
-      organizations.map(({ name, created_at }) => [name, timeText(created_at)]),
-    );
-  });
-}
-
-function addRemove(org: Command, shell: Shell): void {
-  const command = clientCommand(org, {
+  addRemove(org, shell, {
     usage: 'rm <name>',
     summary: 'delete an organization without nodes, with its groups, tokens and jobs (server administrators)',
     examples: ['muster org rm staging'],
+    path: (_, name = '') => pathOf('organizations', name),
+    done: (name) => ({ document: { name, deleted: true }, line: `deleted organization ${name}` }),
   });
-  does<object>(command, shell, async (call) => {
-    const [name = ''] = call.args;
-    await call.client.delete(pathOf('organizations', name));
-    call.out.document({ name, deleted: true });
-    call.out.line(`deleted organization ${name}`);
-  });
+  addMembership(org, shell);
 }
 
 function addMembership(org: Command, shell: Shell): void {
@@ -71,9 +49,9 @@ function addMembership(org: Command, shell: Shell): void {
   });
   does<object>(add, shell, async (call) => {
     const [name = ''] = call.args;
+    const { org: organization } = call.settings;
     await call.client.post(call.client.inOrg('users', name), undefined);
-    call.out.document({ name, organization: call.settings.org, member: true });
-    call.out.line(`${name} belongs to ${call.settings.org}`);
+    tellDone(call, { document: { name, organization, member: true }, line: `${name} belongs to ${organization}` });
   });
   const remove = clientCommand(org, {
     usage: 'rm-user <name>',
@@ -82,8 +60,9 @@ function addMembership(org: Command, shell: Shell): void {
   });
   does<object>(remove, shell, async (call) => {
     const [name = ''] = call.args;
+    const { org: organization } = call.settings;
     await call.client.delete(call.client.inOrg('users', name));
-    call.out.document({ name, organization: call.settings.org, member: false });
-    call.out.line(`${name} no longer belongs to ${call.settings.org}`);
+    const line = `${name} no longer belongs to ${organization}`;
+    tellDone(call, { document: { name, organization, member: false }, line });
   });
 }

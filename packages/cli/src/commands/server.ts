@@ -1,4 +1,4 @@
-import { EXIT } from '@muster/wire';
+import { EXIT } from '@muster/base';
 import type { Command } from 'commander';
 import { type Call, does, type Shell, subcommand } from '../shell.js';
 
@@ -28,7 +28,7 @@ export async function addServer(program: Command, shell: Shell, withFlags: boole
     )
     .option('--json', 'changes nothing: logs and settings are JSON anyway');
   if (withFlags) {
-    const { describeConfig } = await import('@muster/server');
+    const { describeConfig } = await import('@muster/platform/config');
     for (const { flag, type, description, default: fallback } of describeConfig()) {
       const about =
         fallback === undefined || fallback === 'false' ? description : `${description} (default: ${fallback})`;
@@ -39,7 +39,8 @@ export async function addServer(program: Command, shell: Shell, withFlags: boole
 }
 
 async function serve(call: Call<ServerFlags>): Promise<number> {
-  const { expiredCertificates, loadConfig, redactConfig, startServer } = await import('@muster/server');
+  const { expiredCertificates, loadConfig, redactConfig } = await import('@muster/platform/config');
+  const { startServer } = await import('@muster/server');
   const { config: file, checkConfig, json: _, ...flags } = call.options;
   const config = loadConfig({ file, env: call.world.env, flags });
   if (checkConfig === true) {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { type KeyChoice, withPublicKey } from '../key-files.js';
-import { clientCommand, does, type Shell, subcommand } from '../shell.js';
+import { type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
-import { addKeyCommands } from './keys.js';
+import { addCreate, addKeyCommands } from './keys.js';
+import { addList, addRemove } from './resource.js';
 
 interface Service {
   readonly name: string;
@@ -15,45 +15,25 @@ export function addService(program: Command, shell: Shell): void {
     summary: 'programs of one organization that sign requests',
     examples: ['muster service create ci --key-out ci.pem'],
   });
-  const create = clientCommand(service, {
+  addCreate(service, shell, {
     usage: 'create <name>',
     summary: 'create a service',
     examples: ['muster service create ci --key-out ci.pem', 'muster service create ci --public-key ci.pub'],
+    kind: 'service',
+    path: ({ client }) => client.inOrg('services'),
   });
-  create
-    .option('--public-key <file>', 'PEM file with its public key')
-    .option('--key-out <file>', 'make a key pair and write the private key here');
-  does<KeyChoice>(create, shell, async (call) => {
-    const [name = ''] = call.args;
-    const created = await withPublicKey(call.world, call.options, (publicKey) =>
-      call.client.post<Service>(call.client.inOrg('services'), { name, public_key: publicKey }),
-    );
-    call.out.document(created);
-    call.out.line(`created service ${name}`);
-  });
-  const list = clientCommand(service, {
-    usage: 'list',
+  addList<Service>(service, shell, {
     summary: 'services of the organization',
     examples: ['muster service list'],
+    read: ({ client }) => client.get(client.inOrg('services')),
+    columns: { Service: ({ name }) => name, Created: ({ created_at }) => timeText(created_at) },
   });
-  does<object>(list, shell, async (call) => {
-    const services = await call.client.get<Service[]>(call.client.inOrg('services'));
-    call.out.document(services);
-    call.out.table(
-      ['Service', 'Created'],
-      services.map(({ name, created_at }) => [name, timeText(created_at)]),
-    );
-  });
-  const remove = clientCommand(service, {
+  addRemove(service, shell, {
     usage: 'rm <name>',
     summary: 'delete a service',
     examples: ['muster service rm ci'],
-  });
-  does<object>(remove, shell, async (call) => {
-    const [name = ''] = call.args;
-    await call.client.delete(call.client.inOrg('services', name));
-    call.out.document({ name, deleted: true });
-    call.out.line(`deleted service ${name}`);
+    path: ({ client }, name = '') => client.inOrg('services', name),
+    done: (name) => ({ document: { name, deleted: true }, line: `deleted service ${name}` }),
   });
   addKeyCommands(service, shell, {
     kind: 'service',

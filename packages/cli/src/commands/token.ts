@@ -1,9 +1,10 @@
-import { MusterError } from '@muster/wire';
 import { type Command, Option } from 'commander';
 import { pathOf } from '../client.js';
 import { duration } from '../duration.js';
+import { MusterError } from '../errors.js';
 import { type Call, clientCommand, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
+import { addList, addRemove } from './resource.js';
 
 interface EnrolToken {
   readonly id: string;
@@ -33,29 +34,23 @@ export function addToken(program: Command, shell: Shell): void {
     call.out.line(made.token);
     call.out.note(`for ${uses} ${uses === 1 ? 'agent' : 'agents'}, until ${timeText(made.expires_at)}`);
   });
-  const list = clientCommand(token, {
-    usage: 'list',
+  addList<EnrolToken>(token, shell, {
     summary: 'tokens that still work',
     examples: ['muster token list'],
+    read: ({ client }) => client.get(client.inOrg('tokens')),
+    columns: {
+      Id: ({ id }) => id,
+      'Uses left': ({ uses_left }) => uses_left,
+      Expires: ({ expires_at }) => timeText(expires_at),
+      'Created by': ({ created_by }) => created_by,
+    },
   });
-  does<object>(list, shell, async (call) => {
-    const tokens = await call.client.get<EnrolToken[]>(call.client.inOrg('tokens'));
-    call.out.document(tokens);
-    call.out.table(
-      ['Id', 'Uses left', 'Expires', 'Created by'],
-      tokens.map((one) => [one.id, one.uses_left, timeText(one.expires_at), one.created_by]),
-    );
-  });
-  const remove = clientCommand(token, {
+  addRemove(token, shell, {
     usage: 'rm <id>',
     summary: 'make a token useless',
     examples: ['muster token rm ID'],
-  });
-  does<object>(remove, shell, async (call) => {
-    const [id = ''] = call.args;
-    await call.client.delete(call.client.inOrg('tokens', id));
-    call.out.document({ id, deleted: true });
-    call.out.line(`deleted token ${id}`);
+    path: ({ client }, id = '') => client.inOrg('tokens', id),
+    done: (id) => ({ document: { id, deleted: true }, line: `deleted token ${id}` }),
   });
 }
 
@@ -110,30 +105,24 @@ export function addAccessToken(program: Command, shell: Shell): void {
     call.out.line(made.token);
     call.out.note(`for ${bearer(made)}, until ${timeText(made.expires_at)}`);
   });
-  const list = clientCommand(token, {
-    usage: 'list',
+  addList<AccessToken, ServiceFlag>(token, shell, {
     summary: 'bearer tokens that still work',
     examples: ['muster access-token list', 'muster access-token list --service relay'],
+    read: (call) => call.client.get(tokensOf(call)),
+    columns: {
+      Id: ({ id }) => id,
+      For: bearer,
+      Expires: ({ expires_at }) => timeText(expires_at),
+      'Created by': ({ created_by }) => created_by,
+    },
   }).option('--service <name>', 'those of a service');
-  does<ServiceFlag>(list, shell, async (call) => {
-    const tokens = await call.client.get<AccessToken[]>(tokensOf(call));
-    call.out.document(tokens);
-    call.out.table(
-      ['Id', 'For', 'Expires', 'Created by'],
-      tokens.map((one) => [one.id, bearer(one), timeText(one.expires_at), one.created_by]),
-    );
-  });
-  const remove = clientCommand(token, {
+  addRemove<ServiceFlag>(token, shell, {
     usage: 'rm <id>',
     summary: 'make a bearer token useless',
     examples: ['muster access-token rm ID', 'muster access-token rm ID --service relay'],
+    path: (call, id = '') => `${tokensOf(call)}${pathOf(id)}`,
+    done: (id) => ({ document: { id, deleted: true }, line: `deleted access token ${id}` }),
   }).option('--service <name>', 'one of a service');
-  does<ServiceFlag>(remove, shell, async (call) => {
-    const [id = ''] = call.args;
-    await call.client.delete(`${tokensOf(call)}${pathOf(id)}`);
-    call.out.document({ id, deleted: true });
-    call.out.line(`deleted access token ${id}`);
-  });
 }
 
 function ttlOption(fallback: string): Option {

@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import { pathOf } from '../client.js';
-import { type KeyChoice, withPublicKey } from '../key-files.js';
-import { clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
+import { type KeyChoice, withKeyFlags, withPublicKey } from '../key-files.js';
+import { type Call, clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
 import { addKeyCommands, type Key } from './keys.js';
+import { addList, addRemove, addShow, tellDone } from './resource.js';
+import { forPeople } from './unlikely-name.js';
 
 interface User {
   readonly name: string;
@@ -12,21 +14,18 @@ interface User {
   readonly keys: readonly Key[];
 }
 
+interface CreateFlags extends KeyChoice {
+  readonly group?: readonly string[];
+  readonly serverAdmin?: boolean;
+}
+
 export function addUser(program: Command, shell: Shell): void {
   const user = subcommand(program, {
     usage: 'user',
     summary: 'people and programs that sign requests',
     examples: ['muster user create alice --group push_job_writers --key-out alice.pem'],
   });
-  addCreate(user, shell);
-  addList(user, shell);
-  addShow(user, shell);
-  addRemove(user, shell);
-  addKeyCommands(user, shell, { kind: 'user', name: 'alice', path: (_, ...names) => pathOf('users', ...names) });
-}
-
-function addCreate(user: Command, shell: Shell): void {
-  const command = clientCommand(user, {
+  const creating = clientCommand(user, {
     usage: 'create <name>',
     summary: 'create a user in the organization',
     examples: [
@@ -34,94 +33,70 @@ function addCreate(user: Command, shell: Shell): void {
       'muster user create bob --public-key bob.pub',
     ],
   });
-  command
-    .option('--group <name>', 'make it a member of this group; may be repeated', collect)
-    .option('--public-key <file>', 'PEM file with its public key')
-    .option('--key-out <file>', 'make a key pair and write the private key here')
-    .option('--server-admin', 'may manage organizations and users of the whole server');
-  does<KeyChoice & { readonly group?: readonly string[]; readonly serverAdmin?: boolean }>(
-    command,
-    shell,
-    async (call) => {
-      const [name = ''] = call.args;
-      const groups = call.options.group ?? [];
-      const known =
-        groups.length === 0 ? [] : await groupNames(call.client.get.bind(call.client), call.client.inOrg('groups'));
-      const created = await withPublicKey(call.world, call.options, (publicKey) =>
-        call.client.post<User>(pathOf('users'), {
-          name,
-          public_key: publicKey,
-          organization: call.settings.org,
-          ...(groups.length === 0 ? {} : { groups }),
-          ...(call.options.serverAdmin === true ? { server_admin: true } : {}),
-        }),
-      );
-      call.out.document({ ...created, ...(call.options.keyOut === undefined ? {} : { key: call.options.keyOut }) });
-      call.out.line(`created user ${name}${groups.length === 0 ? '' : ` in ${groups.join(', ')}`}`);
-      if (call.options.keyOut !== undefined) call.out.line(`private key: ${call.options.keyOut}`);
-      for (const group of groups.filter((group) => !known.includes(group))) {
-        call.out.note(`note: the group ${group} is new; from now on only its members have what it grants`);
-      }
-    },
-  );
-}
-
-/** An organization without a role group falls back to admins or all members; its first member changes that. */
-async function groupNames(
-  get: (path: string) => Promise<readonly { readonly name: string }[]>,
-  path: string,
-): Promise<readonly string[]> {
-  return (await get(path)).map(({ name }) => name);
-}
-
-function addList(user: Command, shell: Shell): void {
-  const command = clientCommand(user, {
-    usage: 'list',
+  creating.option('--group <name>', 'make it a member of this group; may be repeated', collect);
+  withKeyFlags(creating).option('--server-admin', 'may manage organizations and users of the whole server');
+  does<CreateFlags>(creating, shell, create);
+  addList<User>(user, shell, {
     summary: 'users',
     examples: ['muster user list'],
+    read: ({ client }) => client.get(pathOf('users')),
+    columns: {
+      User: ({ name }) => name,
+      Keys: ({ keys }) => keys.length,
+      'Server admin': adminText,
+      Created: ({ created_at }) => timeText(created_at),
+    },
   });
-  does<object>(command, shell, async (call) => {
-    const users = await call.client.get<User[]>(pathOf('users'));
-    call.out.document(users);
-    call.out.table(
-      ['User', 'Keys', 'Server admin', 'Created'],
-      users.map(({ name, keys, server_admin, created_at }) => [
-        name,
-        keys.length,
-        server_admin ? 'yes' : 'no',
-        timeText(created_at),
-      ]),
-    );
-  });
-}
-
-function addShow(user: Command, shell: Shell): void {
-  const command = clientCommand(user, {
+  addShow<User>(user, shell, {
     usage: 'show <name>',
     summary: 'a user and its keys',
     examples: ['muster user show alice'],
+    read: ({ client }, name) => client.get(pathOf('users', name)),
+    tell: ({ out }, found) =>
+      out.fields([
+        ['User', found.name],
+        ['Server admin', adminText(found)],
+        ['Created', timeText(found.created_at)],
+        ...found.keys.map((key) => ['Key', `${key.fingerprint}  ${timeText(key.created_at)}`] as const),
+      ]),
   });
-  does<object>(command, shell, async (call) => {
-    const [name = ''] = call.args;
-    const found = await call.client.get<User>(pathOf('users', name));
-    call.out.document(found);
-    call.out.line(`User          ${found.name}`);
-    call.out.line(`Server admin  ${found.server_admin ? 'yes' : 'no'}`);
-    call.out.line(`Created       ${timeText(found.created_at)}`);
-    for (const key of found.keys) call.out.line(`Key           ${key.fingerprint}  ${timeText(key.created_at)}`);
-  });
-}
-
-function addRemove(user: Command, shell: Shell): void {
-  const command = clientCommand(user, {
+  addRemove(user, shell, {
     usage: 'rm <name>',
     summary: 'delete a user with its keys, tokens and memberships',
     examples: ['muster user rm alice'],
+    path: (_, name = '') => pathOf('users', name),
+    done: (name) => ({ document: { name, deleted: true }, line: `deleted user ${name}` }),
   });
-  does<object>(command, shell, async (call) => {
-    const [name = ''] = call.args;
-    await call.client.delete(pathOf('users', name));
-    call.out.document({ name, deleted: true });
-    call.out.line(`deleted user ${name}`);
+  addKeyCommands(user, shell, { kind: 'user', name: 'alice', path: (_, ...names) => pathOf('users', ...names) });
+}
+
+async function create(call: Call<CreateFlags>): Promise<void> {
+  const { client, options, out } = call;
+  const [name = ''] = call.args;
+  const { group: groups = [], keyOut, serverAdmin } = options;
+  const known = groups.length === 0 ? [] : await client.get<{ name: string }[]>(client.inOrg('groups'));
+  const created = await withPublicKey(call.world, options, (publicKey) =>
+    client.post<User>(pathOf('users'), {
+      name,
+      public_key: publicKey,
+      organization: call.settings.org,
+      ...(groups.length === 0 ? {} : { groups }),
+      ...(serverAdmin === true ? { server_admin: true } : {}),
+    }),
+  ).catch((error: unknown) => {
+    throw forPeople(error);
   });
+  tellDone(call, {
+    document: { ...created, ...(keyOut === undefined ? {} : { key: keyOut }) },
+    line: `created user ${name}${groups.length === 0 ? '' : ` in ${groups.join(', ')}`}`,
+  });
+  if (keyOut !== undefined) out.line(`private key: ${keyOut}`);
+  // An organization without a role group falls back to admins or all members; its first member changes that.
+  for (const group of groups.filter((group) => !known.some(({ name }) => name === group))) {
+    out.note(`note: the group ${group} is new; from now on only its members have what it grants`);
+  }
+}
+
+function adminText({ server_admin }: User): string {
+  return server_admin ? 'yes' : 'no';
 }

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MusterError } from '@muster/wire';
 import type { NodeState } from '../api.js';
 import { Client } from '../client.js';
+import { MusterError } from '../errors.js';
 import { loadSettings } from '../settings.js';
 import { type DemoProcesses, freePorts } from './processes.js';
 
@@ -45,7 +45,7 @@ export async function startServer(processes: DemoProcesses): Promise<DemoServer>
   const url = `http://127.0.0.1:${http}`;
   const config = `${dataDir}/muster.yaml`;
   const client = await until(processes, 'the server answers', async () => {
-    const settings = loadSettings({ env: {}, cwd: processes.directory }, config);
+    const settings = loadSettings({ env: {}, cwd: processes.directory }, { config });
     const found = new Client(settings);
     await found.send('GET', '/_status');
     return found;
@@ -63,6 +63,8 @@ export async function startAgents(
     uses: DEMO_NODES.length,
     ttl: 600,
   });
+  const tokenFile = `${processes.directory}/enroll-token`;
+  writeFileSync(tokenFile, token, { mode: 0o600 });
   for (const name of DEMO_NODES) {
     const dataDir = `${processes.directory}/${name}`;
     mkdirSync(dataDir, { mode: 0o700 });
@@ -70,7 +72,7 @@ export async function startAgents(
     processes.start(name, [
       'agent',
       ...['--server', client.settings.url, '--org', client.settings.org, '--name', name],
-      ...['--enroll', token, '--data-dir', dataDir, '--config', `${dataDir}/agent.json`],
+      ...['--enroll-file', tokenFile, '--data-dir', dataDir, '--config', `${dataDir}/agent.json`],
     ]);
   }
   await until(processes, 'all agents are available', async () => {

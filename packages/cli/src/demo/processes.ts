@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { MusterError } from '@muster/wire';
+import { MusterError } from '../errors.js';
 
 const MUSTER = fileURLToPath(new URL('../../bin/muster.js', import.meta.url));
 /** How long a process gets to stop by itself. */

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
 export interface Received {
@@ -18,10 +19,13 @@ export interface ApiServer {
   close(): Promise<void>;
 }
 
-/** A real HTTP server whose answers a test writes itself. `routes` are keyed by `METHOD /path`. */
-export async function apiServer(routes: Readonly<Record<string, Answer>>): Promise<ApiServer> {
+/** A real HTTP server whose answers a test writes itself. `routes` are keyed by `METHOD /path`. `tls`: of HTTPS. */
+export async function apiServer(
+  routes: Readonly<Record<string, Answer>>,
+  tls?: { readonly cert: string; readonly key: string },
+): Promise<ApiServer> {
   const received: Received[] = [];
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     let body = '';
     for await (const piece of request) body += piece;
     const url = new URL(request.url ?? '/', 'http://localhost');
@@ -33,16 +37,17 @@ export async function apiServer(routes: Readonly<Record<string, Answer>>): Promi
       body,
     };
     received.push(one);
-    const answer = routes[`${one.method} ${one.path}`];
-    if (answer === undefined) {
+    const route = routes[`${one.method} ${one.path}`];
+    if (route === undefined) {
       response.writeHead(404, { 'x-muster-error': 'route_not_found', 'x-muster-fix': 'See /docs for the routes.' });
       response.end(JSON.stringify({ error: `no such route: ${one.path}` }));
-    } else answer(one, response);
-  });
+    } else route(one, response);
+  };
+  const server = tls === undefined ? createServer(answer) : createTlsServer(tls, answer);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `${tls === undefined ? 'http://127.0.0.1' : 'https://localhost'}:${(server.address() as AddressInfo).port}`,
     received,
     async close() {
       server.closeAllConnections();

@@ -13,7 +13,7 @@ import {
   type Rules,
   TEXT,
   unfit,
-} from './check.js';
+} from './field-rules.js';
 import type { ClientOptions, Reconnect } from './types.js';
 
 const MOST_MS = FABRIC_LIMITS.clientMostMs;

@@ -1,17 +1,17 @@
-import { type Clock, systemClock, type Timer } from '@muster/wire/clock';
-import { MusterError } from '@muster/wire/errors';
+import { type Clock, systemClock, type Timer } from '@muster/base/clock';
+import { MusterError } from '../errors.js';
 import { FABRIC_LIMITS } from '../limits.js';
 import type { Headers } from '../stomp/frame.js';
 import { header } from '../stomp/frame.js';
 import type { RawFrame } from '../stomp/raw-frame.js';
-import { checkFields, invalid, numberWithin, type Rules, unfit } from './check.js';
 import { checkOptions } from './check-options.js';
-import type { Connection } from './connection.js';
-import type { Acknowledge, EventMessage } from './event-message.js';
-import { Link } from './link.js';
-import { attributePairs, checkEvent, type EncodedEvent, encodeEvent } from './new-event.js';
-import { isPassing } from './server-error.js';
-import { type Again, LiveSubscription, type Subscription } from './subscription.js';
+import type { Connection } from './connection/connection.js';
+import { Link } from './connection/link.js';
+import { isPassing } from './connection/server-error.js';
+import type { Acknowledge, EventMessage } from './events/event-message.js';
+import { attributePairs, checkEvent, type EncodedEvent, encodeEvent } from './events/new-event.js';
+import { LiveSubscription, type Resubscribe, type Subscription } from './events/subscription.js';
+import { checkFields, invalid, numberWithin, type Rules, unfit } from './field-rules.js';
 import type {
   ClientOptions,
   ClientStatus,
@@ -32,13 +32,15 @@ export class Client {
   readonly #clock: Clock;
   readonly #link: Link;
   readonly #subscriptions = new Map<string, LiveSubscription>();
-  /** Those with enough to read. */
+  /** Subscriptions whose program has enough events to read. */
   readonly #full = new Set<LiveSubscription>();
   readonly #onUnpublished: ClientOptions['onUnpublished'];
   #subscribed = 0;
   /** Requests that wait for their completions. */
   #requests = 0;
-  /** Events that are being signed: those after them wait, so that all go out in order. */
+  /**
+   * Settles when the events that are being signed are sent: later events wait for it, so that all are sent in order.
+   */
   #signing: Promise<unknown> | null = null;
 
   /** @throws MusterError `invalid_field` for options that are none. */
@@ -47,15 +49,15 @@ export class Client {
     this.#clock = options.clock ?? systemClock;
     this.#onUnpublished = options.onUnpublished;
     this.#link = new Link(options, dial, {
-      found: () => {
+      connected: () => {
         for (const subscription of this.#subscriptions.values()) this.#send(subscription);
-        this.#balance();
+        this.#adjustReading();
       },
       message: (id, raw) => this.#message(id, raw),
       refused: (error, id) => (id === null ? this.#unpublished(error) : this.#ended(error, id)),
       lost: (error) => {
         for (const subscription of [...this.#subscriptions.values()]) {
-          if (isOver(subscription, error)) {
+          if (endedForGood(subscription, error)) {
             this.#remove(subscription);
             subscription.finish(error);
           } else subscription.interrupted();
@@ -94,7 +96,9 @@ export class Client {
    * published, or what the server has against it
    */
   async publish(event: PublishOptions): Promise<Receipt> {
-    const headers = await this.#inOrder(event, ({ headers, body }) => this.#ask('SEND', headers, body, 'published'));
+    const headers = await this.#sendInOrder(event, ({ headers, body }) =>
+      this.#ask('SEND', headers, body, 'published'),
+    );
     const scheduled = header({ headers }, 'scheduled');
     return scheduled === undefined ? {} : { scheduled };
   }
@@ -104,7 +108,7 @@ export class Client {
    * that, it ends the connection. Resolves when more may be sent. @throws MusterError `invalid_field`, `fabric_not_connected`
    */
   async publishNow(event: PublishOptions): Promise<void> {
-    await this.#inOrder(event, async ({ headers, body }) => {
+    await this.#sendInOrder(event, async ({ headers, body }) => {
       const connection = this.#open();
       connection.send('SEND', headers, body);
       await connection.room();
@@ -133,7 +137,7 @@ export class Client {
       timer = this.#clock.after(timeoutMs, tell);
     });
     this.#requests += 1;
-    this.#balance();
+    this.#adjustReading();
     try {
       const answer = async () => {
         await waiting.ready;
@@ -151,7 +155,7 @@ export class Client {
     } finally {
       (timer as Timer | null)?.cancel();
       this.#requests -= 1;
-      this.#balance();
+      this.#adjustReading();
       await waiting.unsubscribe();
     }
   }
@@ -179,7 +183,7 @@ export class Client {
     return this.#link.close();
   }
 
-  #subscribe(options: SubscribeOptions, again: Again = 'live'): LiveSubscription {
+  #subscribe(options: SubscribeOptions, again: Resubscribe = 'live'): LiveSubscription {
     if (this.#link.closed) throw new MusterError('fabric_closed');
     const subscription = new LiveSubscription(String(this.#subscribed + 1), options, again, {
       clock: this.#clock,
@@ -187,7 +191,7 @@ export class Client {
       changed: (each) => {
         if (each.full) this.#full.add(each);
         else this.#full.delete(each);
-        this.#balance();
+        this.#adjustReading();
       },
       leave: (each, forget) => this.#leave(each, forget),
     });
@@ -201,9 +205,9 @@ export class Client {
     this.#link.connection?.send('SUBSCRIBE', subscription.subscribe(), undefined, {
       answered: (headers) => {
         subscription.taken(headers);
-        this.#balance();
+        this.#adjustReading();
       },
-      // It is not tried again; nor with the next connection, where this one ends for it.
+      // The subscription is not tried again, nor on the next connection if the server ends this one because of it.
       refused: (error) => {
         this.#remove(subscription);
         subscription.finish(error);
@@ -217,17 +221,19 @@ export class Client {
     if (this.#link.connection === null && !forget) return;
     const durable = forget && subscription.durable !== null ? [['durable', subscription.durable] as const] : [];
     const left = this.#ask('UNSUBSCRIBE', [['id', subscription.id], ...durable], undefined, 'forgotten');
-    // Otherwise it ends with the connection as well.
+    // If that fails, the subscription ends with the connection.
     await (forget ? left : left.catch(() => {}));
   }
 
   #remove(subscription: LiveSubscription): void {
     this.#subscriptions.delete(subscription.id);
     this.#full.delete(subscription);
-    this.#balance();
+    this.#adjustReading();
   }
 
-  /** An event without a receipt. False: the connection is to end for it, so that it does not pass unnoticed. */
+  /**
+   * An event without a receipt was refused. False: nobody listens, and the connection must end so that it is noticed.
+   */
   #unpublished(error: MusterError): boolean {
     this.#onUnpublished?.(error);
     return this.#onUnpublished !== undefined;
@@ -237,7 +243,7 @@ export class Client {
   #ended(error: MusterError, id: string): boolean {
     const subscription = this.#subscriptions.get(id);
     if (subscription === undefined) return true;
-    if (isPassing(error) && !isOver(subscription, error)) return false;
+    if (isPassing(error) && !endedForGood(subscription, error)) return false;
     this.#remove(subscription);
     subscription.finish(error);
     return true;
@@ -245,7 +251,7 @@ export class Client {
 
   #message(id: string, raw: RawFrame): void {
     const subscription = this.#subscriptions.get(id);
-    // Just ended, and the server did not know yet (L-3).
+    // The subscription has just ended, and the server did not know yet (L-3).
     if (subscription === undefined) return;
     try {
       subscription.take(raw);
@@ -256,7 +262,7 @@ export class Client {
     }
   }
 
-  /** For messages of the present connection. */
+  /** How to acknowledge messages that come on the present connection. */
   #acknowledge(): Acknowledge {
     const { connection } = this.#link;
     return async (command, id) => {
@@ -271,7 +277,7 @@ export class Client {
   #ask(command: string, headers: Headers, body: Uint8Array | undefined, done: string): Promise<Headers> {
     return new Promise((resolve, reject) => {
       const settled = (settle: () => void) => {
-        this.#balance();
+        this.#adjustReading();
         settle();
       };
       this.#open().send(command, headers, body, {
@@ -279,7 +285,7 @@ export class Client {
         refused: (error) => settled(() => reject(error)),
         lost: (reason) => settled(() => reject(new MusterError('fabric_unconfirmed', { reason, done }))),
       });
-      this.#balance();
+      this.#adjustReading();
     });
   }
 
@@ -290,7 +296,7 @@ export class Client {
     return connection;
   }
 
-  #inOrder<T>(event: PublishOptions, send: (made: EncodedEvent) => Promise<T>): Promise<T> {
+  #sendInOrder<T>(event: PublishOptions, send: (made: EncodedEvent) => Promise<T>): Promise<T> {
     const made = encodeEvent(event);
     if (this.#signing === null && !(made instanceof Promise)) return send(made);
     const turn = Promise.allSettled([made, this.#signing]).then(([own]) => {
@@ -302,11 +308,14 @@ export class Client {
     return turn.then(({ sent }) => sent);
   }
 
-  /** Reads on as long as the program reads, or waits for an answer that comes behind what it has not read. */
-  #balance(): void {
+  /**
+   * Stops reading from the connection when the program does not read its events, unless an answer is awaited behind
+   * them.
+   */
+  #adjustReading(): void {
     const { connection } = this.#link;
     if (connection === null) return;
-    connection.reads(this.#full.size === 0 || connection.awaited > 0 || this.#requests > 0);
+    connection.reads(this.#full.size === 0 || connection.pendingReceipts > 0 || this.#requests > 0);
   }
 }
 
@@ -320,7 +329,7 @@ function randomToken(): string {
  * Whether this is the durable subscription that the server has ended: deleted, so that to send it again would bring it
  * back; or taken over, so that to send it again would take it from whoever has it now.
  */
-function isOver({ durable }: LiveSubscription, { code, details }: MusterError): boolean {
+function endedForGood({ durable }: LiveSubscription, { code, details }: MusterError): boolean {
   const ended = code === 'event_durable_deleted' || code === 'event_durable_taken';
   return ended && durable !== null && details.name === durable;
 }

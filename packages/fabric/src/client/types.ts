@@ -1,8 +1,8 @@
-import type { Clock } from '@muster/wire/clock';
-import type { MusterError } from '@muster/wire/errors';
-import type { Channel, ChannelHandlers } from '../channel.js';
+import type { Clock } from '@muster/base/clock';
+import type { MusterError } from '../errors.js';
+import type { Channel, ChannelHandlers } from '../transport/channel.js';
 import type { ConnectOptions } from '../transport/options.js';
-import type { EventMessage } from './event-message.js';
+import type { EventMessage } from './events/event-message.js';
 
 export interface ClientOptions {
   /**
@@ -14,8 +14,8 @@ export interface ClientOptions {
   readonly login?: string;
   /**
    * An access token; or a function that makes one for each attempt, as a signed login is good once. If it throws or
-   * rejects before the first connection, the client ends (`fabric_passcode`); later it is asked again with the next attempt.
-   * Needed, but for the socket of an agent.
+   * rejects before the first connection, the client ends (`fabric_passcode`); later it is asked again with the next
+   * attempt. Needed, but for the socket of an agent.
    */
   readonly passcode?: string | (() => string | Promise<string>);
   /** Header `host` of CONNECT, for brokers with virtual hosts. Default: the host of the URL. */
@@ -28,7 +28,9 @@ export interface ClientOptions {
   readonly reconnect?: false | Reconnect;
   /** Hears of every change, in order. */
   readonly onStatus?: (status: ClientStatus) => void;
-  /** Hears why an event of `publishNow` was not published. Without it, that ends the connection, so that it is noticed. */
+  /**
+   * Hears why an event of `publishNow` was not published. Without it, that ends the connection, so that it is noticed.
+   */
   readonly onUnpublished?: (error: MusterError) => void;
   /** For one attempt to be logged in. Default: `FABRIC_LIMITS.connectMs`. */
   readonly timeoutMs?: number;

@@ -1,30 +1,30 @@
 import { type Entry, type Expression, type Group, type IndexStats, SelectorIndex } from '@muster/selector';
+import { Delivery } from '../event/delivery.js';
+import type { LoggedEvent } from '../event/event.js';
 import type { FabricMetrics } from '../metrics.js';
-import type { LoggedEvent } from '../root/event.js';
-import type { Flush } from '../session/flush.js';
+import type { FlushScheduler } from '../outbound/flush-scheduler.js';
 import type { RawFrame } from '../stomp/raw-frame.js';
-import { Delivery } from './delivery.js';
 
-/** Takes the events that a subscription is for. */
+/** A subscription, as the hub sees it: takes the events that match. */
 export interface Receiver {
-  /** Called while others still wait for the same event: it may subscribe, unsubscribe and send, but takes no time. */
+  /** Called for one subscription after the other, so it must be quick. It may subscribe, unsubscribe and send. */
   take(delivery: Delivery): void;
 }
 
-export type Place = Entry<Receiver>;
+export type Registration = Entry<Receiver>;
 
-/** Matches are timed once in so many events: looking at the clock costs as much as many a match. */
+/** One event in so many is timed: looking at the clock can cost as much as finding the subscriptions. */
 const TIMED = 64;
 
-/** The subscriptions of all sessions that hear of the same events. */
+/** The subscriptions of one organization: finds those that an event matches and hands it to them. */
 export class Hub {
   readonly #index = new SelectorIndex<Receiver>();
-  readonly #flush: Flush;
+  readonly #scheduler: FlushScheduler;
   readonly #metrics: FabricMetrics;
   readonly #delivery = new Delivery();
 
-  constructor(flush: Flush, metrics: FabricMetrics) {
-    this.#flush = flush;
+  constructor(flush: FlushScheduler, metrics: FabricMetrics) {
+    this.#scheduler = flush;
     this.#metrics = metrics;
   }
 
@@ -33,13 +33,13 @@ export class Hub {
     return this.#index.size;
   }
 
-  add(selector: Expression, receiver: Receiver): Place {
+  add(selector: Expression, receiver: Receiver): Registration {
     return this.#index.add(selector, receiver);
   }
 
   /** Removing what is removed already does nothing. */
-  remove(place: Place): void {
-    this.#index.remove(place);
+  remove(registration: Registration): void {
+    this.#index.remove(registration);
   }
 
   /** Hands an event to everybody it is for (B-4), once for each of their subscriptions (B-10). */
@@ -54,7 +54,7 @@ export class Hub {
    * @param position Its `message-id`.
    * @param raw Its frame, if the tail is all of it but the first header.
    */
-  deliverTail(bytes: Uint8Array, start: number, end: number, position: number, raw: RawFrame | null): void {
+  deliverFromUpstream(bytes: Uint8Array, start: number, end: number, position: number, raw: RawFrame | null): void {
     this.#delivery.showTail(bytes, start, end, position, raw);
     this.#match();
   }
@@ -64,7 +64,7 @@ export class Hub {
   }
 
   /** Made once: a closure for each event would cost as much as the match. */
-  readonly #hand = ({ subscribers }: Group<Receiver>): void => {
+  readonly #deliverToGroup = ({ subscribers }: Group<Receiver>): void => {
     this.#metrics.deliveries += subscribers.length;
     for (const receiver of subscribers) receiver.take(this.#delivery);
   };
@@ -72,17 +72,17 @@ export class Hub {
   #match(): void {
     this.#metrics.matched += 1;
     if (this.#metrics.matched % TIMED === 0) this.#matchTimed();
-    else this.#index.matchGroups(this.#delivery, this.#hand);
-    this.#flush.cut();
+    else this.#index.matchGroups(this.#delivery, this.#deliverToGroup);
+    this.#scheduler.flushIfLong();
   }
 
-  /** The first visit comes after the last comparison. */
+  /** Measures the time of finding them: the first group is visited after the last comparison. */
   #matchTimed(): void {
     const began = performance.now();
     let matched = 0;
     this.#index.matchGroups(this.#delivery, (group) => {
       if (matched === 0) matched = performance.now();
-      this.#hand(group);
+      this.#deliverToGroup(group);
     });
     this.#metrics.matchMs.add((matched || performance.now()) - began);
   }

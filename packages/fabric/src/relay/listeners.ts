@@ -1,6 +1,6 @@
-import type { Clock } from '@muster/wire';
-import type { Accept, Listener } from '../channel.js';
-import type { Transport } from '../transport/sockets.js';
+import type { Clock } from '@muster/base';
+import type { Accept, Listener } from '../transport/channel.js';
+import type { Transport } from '../transport/transport.js';
 import type { RelayLog } from './logging.js';
 import type { RelaySettings } from './options.js';
 

@@ -5,7 +5,9 @@
  * There is one upstream connection at most, and clients are only ever taken while it is ready (R-8).
  */
 export type RelayState =
-  /** START and PING: nobody is connected from below and nothing listens (R-7, O-12, O-13). Ends when upstream is ready. */
+  /**
+   * START and PING: nobody is connected from below and nothing listens (R-7, O-12, O-13). Ends when upstream is ready.
+   */
   | { readonly kind: 'ping'; readonly probe: Probe; readonly served: boolean }
   /** Upstream is connected and holds our match-all subscription; clients come and go. Ends when upstream is lost. */
   | { readonly kind: 'serving' }
@@ -26,8 +28,8 @@ export type RelayEvent =
   | { readonly type: 'unreachable'; readonly reason: string }
   /** Upstream does not know us, or does not let us in. */
   | { readonly type: 'refused'; readonly reason: string }
-  /** The connection that was ready is gone; `unanswered`: something sent up had not been confirmed. */
-  | { readonly type: 'lost'; readonly reason: string; readonly unanswered: boolean }
+  /** The connection that was ready is gone; `unconfirmed`: something sent up had not been confirmed. */
+  | { readonly type: 'lost'; readonly reason: string; readonly unconfirmed: boolean }
   /** A client's message could not be sent, or was not confirmed in time (F4, O-2). */
   | { readonly type: 'send_failed'; readonly reason: string }
   | { readonly type: 'pause_over' }
@@ -109,7 +111,7 @@ export function step(state: RelayState, event: RelayEvent): RelayStep {
     case 'serving':
       switch (event.type) {
         case 'lost': // R-10, O-3: silence keeps the clients; R-5: what was under way has failed
-          return event.unanswered ? dropped(event.reason) : to(degraded('pause'), closeListeners, pause);
+          return event.unconfirmed ? dropped(event.reason) : to(degraded('pause'), closeListeners, pause);
         case 'send_failed': // R-5, R-6, O-2: tried once
           return dropped(event.reason, hangUp);
         default:

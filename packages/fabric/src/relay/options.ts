@@ -1,4 +1,4 @@
-import { MusterError } from '@muster/wire';
+import { MusterError } from '../errors.js';
 import { FABRIC_LIMITS } from '../limits.js';
 import { type Address, isLoopback, parseAddress } from '../transport/address.js';
 
@@ -39,7 +39,7 @@ export interface RelayOptions {
   /** Type, attributes and body of the largest event; as upstream says, or 4096 when it does not. */
   readonly eventBytes?: number;
   /** Of unsent bytes per client (F5). */
-  readonly outletBytes?: number;
+  readonly outboundBytes?: number;
 }
 
 /** The same, complete and checked. */
@@ -63,7 +63,7 @@ export interface RelaySettings {
   readonly sendMs: number;
   readonly heartBeatMs: number;
   readonly eventBytes: number | undefined;
-  readonly outletBytes: number;
+  readonly outboundBytes: number;
 }
 
 const LOGIN = /^([^/\s]+)\/[^/\s]+$/;
@@ -108,7 +108,7 @@ export function checkRelayOptions(options: RelayOptions): RelaySettings {
     sendMs,
     heartBeatMs: options.heartBeatMs ?? FABRIC_LIMITS.idleMs,
     eventBytes: options.eventBytes,
-    outletBytes: options.outletBytes ?? FABRIC_LIMITS.outletBytes,
+    outboundBytes: options.outboundBytes ?? FABRIC_LIMITS.outboundBytes,
   };
 }
 

@@ -1,5 +1,7 @@
-import { type Clock, MusterError, type Timer } from '@muster/wire';
-import { sockets, type Transport } from '../transport/sockets.js';
+import type { Clock, Timer } from '@muster/base';
+import { MusterError } from '../errors.js';
+import { sockets, type Transport } from '../transport/transport.js';
+import { createComponents, type RelayComponents } from './components.js';
 import type { RelayLog } from './logging.js';
 import {
   type CutCause,
@@ -11,11 +13,10 @@ import {
   step,
 } from './machine.js';
 import { checkRelayOptions, type RelayOptions, type RelaySettings } from './options.js';
-import { makeParts, type Parts } from './parts.js';
-import type { RelayStatus } from './status.js';
-import { Upstream } from './upstream.js';
+import type { RelayStatus } from './status/status.js';
+import { Upstream } from './upstream/upstream.js';
 
-export interface RelayAround {
+export interface RelayEnvironment {
   readonly clock: Clock;
   readonly log: RelayLog;
   /** From 0 to below 1. */
@@ -42,8 +43,8 @@ export interface Relay {
  *
  * @throws MusterError `upstream_missing` (T-3), `insecure_relay`, `invalid_field`, `usage`
  */
-export function startRelay(options: RelayOptions, around: RelayAround): Relay {
-  return new RunningRelay(checkRelayOptions(options), around);
+export function startRelay(options: RelayOptions, environment: RelayEnvironment): Relay {
+  return new RunningRelay(checkRelayOptions(options), environment);
 }
 
 /** The shell of `machine.ts`. */
@@ -51,8 +52,8 @@ class RunningRelay implements Relay {
   readonly serving: Promise<readonly string[]>;
   readonly failed: Promise<MusterError>;
   readonly #settings: RelaySettings;
-  readonly #around: RelayAround;
-  readonly #parts: Parts;
+  readonly #environment: RelayEnvironment;
+  readonly #components: RelayComponents;
   #state: RelayState = startRelayMachine.state;
   /** Events of the machine that wait while another one is being carried out. */
   #events: RelayEvent[] | null = null;
@@ -62,17 +63,17 @@ class RunningRelay implements Relay {
   #served: (urls: readonly string[]) => void = () => {};
   #fail: (error: MusterError) => void = () => {};
 
-  constructor(settings: RelaySettings, around: RelayAround) {
-    const { clock, defer = setImmediate, log, transport = sockets } = around;
+  constructor(settings: RelaySettings, environment: RelayEnvironment) {
+    const { clock, defer = setImmediate, log, transport = sockets } = environment;
     this.#settings = settings;
-    this.#around = around;
+    this.#environment = environment;
     this.serving = new Promise((resolve) => {
       this.#served = resolve;
     });
     this.failed = new Promise((resolve) => {
       this.#fail = resolve;
     });
-    this.#parts = makeParts(settings, {
+    this.#components = createComponents(settings, {
       clock,
       defer,
       log,
@@ -87,13 +88,13 @@ class RunningRelay implements Relay {
   }
 
   status(): RelayStatus {
-    return this.#parts.report.status();
+    return this.#components.report.status();
   }
 
   async stop(): Promise<void> {
     this.#happens({ type: 'stop' });
-    this.#rest();
-    await this.#parts.listeners.close();
+    this.#stopTimers();
+    await this.#components.listeners.close();
   }
 
   /** One event at a time: carrying out an effect may bring about the next. */
@@ -119,15 +120,15 @@ class RunningRelay implements Relay {
     if (state.kind !== this.#state.kind) {
       const details = { upstream: this.#settings.upstream, state: state.kind, ...(reason !== null && { reason }) };
       const expected = state.kind === 'serving' || event.type === 'stop';
-      this.#around.log[expected ? 'info' : 'warn'](details, `relay: ${state.kind}`);
-    } else if (reason !== null) this.#around.log.info({ reason }, 'upstream cannot be reached');
+      this.#environment.log[expected ? 'info' : 'warn'](details, `relay: ${state.kind}`);
+    } else if (reason !== null) this.#environment.log.info({ reason }, 'upstream cannot be reached');
     this.#state = state;
-    this.#parts.report.entered(state, reason);
+    this.#components.report.entered(state, reason);
   }
 
   #run(effect: RelayEffect): void {
-    const { clock, random } = this.#around;
-    const { listeners, passedUp, renewal, sessions, upward } = this.#parts;
+    const { clock, random } = this.#environment;
+    const { listeners, forwarded, renewal, sessions, publisher } = this.#components;
     switch (effect.type) {
       case 'connect':
         this.#upstream = this.#connect();
@@ -144,10 +145,10 @@ class RunningRelay implements Relay {
       case 'end_pause':
         return this.#pause?.cancel();
       case 'use_upstream':
-        upward.use(this.#upstream);
+        publisher.use(this.#upstream);
         // Before what they have subscribed to goes on.
         renewal?.start();
-        return passedUp.use(this.#upstream);
+        return forwarded.use(this.#upstream);
       case 'tell_gap':
         return sessions.gap();
       case 'listen':
@@ -164,18 +165,18 @@ class RunningRelay implements Relay {
 
   #connect(): Upstream {
     const { anonymous, ca, sendMs, upstream: url, virtualHost } = this.#settings;
-    const { downward } = this.#parts;
-    const { clock, transport = sockets } = this.#around;
+    const { dispatcher } = this.#components;
+    const { clock, transport = sockets } = this.#environment;
     const options = { clock, timeoutMs: sendMs, ...(ca !== undefined && { tls: { ca } }) };
     return new Upstream(
       { ...this.#settings, host: virtualHost, relay: !anonymous },
       { clock, dial: (handlers) => transport.connect(url, options, handlers) },
       {
         ready: () => this.#happens({ type: 'ready' }),
-        event: (bytes, start, end, raw) => downward.event(bytes, start, end, raw),
-        message: (subscription, raw) => downward.message(subscription, raw),
-        refused: (subscription, error) => downward.refused(subscription, error),
-        ignored: (command) => downward.ignored(command),
+        event: (bytes, start, end, raw) => dispatcher.event(bytes, start, end, raw),
+        message: (subscription, raw) => dispatcher.message(subscription, raw),
+        refused: (subscription, error) => dispatcher.refused(subscription, error),
+        ignored: (command) => dispatcher.ignored(command),
         ended: (end) => {
           this.#detach();
           this.#happens(end);
@@ -185,16 +186,16 @@ class RunningRelay implements Relay {
   }
 
   #detach(): void {
-    const { logins, passedUp, renewal, upward } = this.#parts;
+    const { logins, forwarded, renewal, publisher } = this.#components;
     this.#upstream = null;
     renewal?.stop();
-    upward.use(null);
-    passedUp.use(null);
+    publisher.use(null);
+    forwarded.use(null);
     logins.fail(new MusterError('upstream_failed', { reason: 'it is not connected' }));
   }
 
   #cut(cause: CutCause, reason: string): void {
-    const { listeners, sessions } = this.#parts;
+    const { listeners, sessions } = this.#components;
     sessions.cutAll(
       cause === 'stopping' ? new MusterError('relay_stopping') : new MusterError('upstream_failed', { reason }),
     );
@@ -203,7 +204,7 @@ class RunningRelay implements Relay {
   }
 
   #listening(urls: readonly string[]): void {
-    this.#around.log.info({ listen: urls }, 'clients are taken');
+    this.#environment.log.info({ listen: urls }, 'clients are taken');
     this.#served(urls);
   }
 
@@ -213,15 +214,15 @@ class RunningRelay implements Relay {
   }
 
   #end(cause: FailCause, reason: string): void {
-    this.#rest();
+    this.#stopTimers();
     const { listen, upstream: url } = this.#settings;
     if (cause === 'refused') return this.#fail(new MusterError('upstream_refused', { url, reason }));
     this.#fail(this.#listenError ?? new MusterError('address_in_use', { address: listen.join(', '), reason }));
   }
 
   /** Nothing goes on by itself any more. */
-  #rest(): void {
-    this.#parts.sessions.stop();
-    this.#parts.report.stop();
+  #stopTimers(): void {
+    this.#components.sessions.stop();
+    this.#components.report.stop();
   }
 }

@@ -1,5 +1,6 @@
-import type { EventAccess, PrincipalKind } from '../access.js';
-import type { LoggedEvent, NewEvent } from './event.js';
+import type { PrincipalKind } from '../event/access.js';
+import type { Due, LoggedEvent, NewEvent } from '../event/event.js';
+import type { Login, Revoked } from '../protocol/login.js';
 
 /** What the root needs from whoever runs it. The conformance suite in `test/support` says the same as tests. */
 export interface RootPorts {
@@ -29,25 +30,6 @@ export interface Authority {
   onRevoked(listener: (revoked: Revoked) => void): () => void;
 }
 
-export interface Login {
-  readonly access: EventAccess;
-  /** When the session ends, in milliseconds since the epoch; null: never. */
-  readonly expiresMs: number | null;
-  /** What it stands on, such as a key or token: no secret, and understood by the authority alone. For `renew`. */
-  readonly grounds: string;
-  /** Grows with the changes that rights depend on: revocations of earlier logins do not concern this one. */
-  readonly stamp?: number;
-}
-
-export interface Revoked {
-  /** Name of the organization. */
-  readonly org: string;
-  /** `ORG/NAME`; null: all of the organization. */
-  readonly principal: string | null;
-  /** Logins with this stamp or a greater one were judged later, and stay. All are meant when absent. */
-  readonly before?: number;
-}
-
 /**
  * The durable log of all events, in the order of their positions. Positions are handed out when events are handed in
  * and grow; some are never used (a commit that failed).
@@ -56,9 +38,9 @@ export interface EventLog {
   /** Position of the newest event that the listeners were told of; 0 before the first. */
   last(): number;
   /**
-   * Gives the events positions and a time, and stores them. Resolves when they are durable, after the listeners were told.
-   * All events of one call are in one commit, next to each other and in order. Rejects with `store_unavailable`, or
-   * `organization_not_found` when one of theirs is gone: nothing of them is stored, and nobody is told of them.
+   * Gives the events positions and a time, and stores them. Resolves when they are durable, after the listeners were
+   * told. All events of one call are in one commit, next to each other and in order. Rejects with `store_unavailable`,
+   * or `organization_not_found` when one of theirs is gone: nothing of them is stored, and nobody is told of them.
    * @param stored May be called as soon as they are durable, before the listeners are told: what is appended then is
    * stored while they are.
    */
@@ -117,20 +99,12 @@ export interface CursorKey {
 export interface Cursor extends CursorKey {
   /** Everything up to here was acknowledged or does not match. */
   readonly through: number;
-  /** Positions beyond `through` that were acknowledged out of turn, ascending; at most `FABRIC_LIMITS.window`. */
+  /** Positions beyond `through` that were acknowledged out of turn, ascending; at most `FABRIC_LIMITS.prefetch`. */
   readonly acknowledged: readonly number[];
   /** As it was asked for last. */
   readonly selector: string;
   /** When it was last saved, in milliseconds since the epoch. */
   readonly savedMs: number;
-}
-
-/** Of a future event. */
-export interface Due {
-  /** When it is to be published, in milliseconds since the epoch. */
-  readonly atMs: number;
-  /** Whose it is until then: of the user, or of the client, that its source names. */
-  readonly kind: PrincipalKind;
 }
 
 /** Future events. Firing them is up to the implementation: it appends them to the log. */

@@ -1,16 +1,18 @@
+import type { Clock } from '@muster/base';
 import type { IndexStats } from '@muster/selector';
-import { type Clock, MusterError } from '@muster/wire';
-import type { Accept } from '../channel.js';
+import { MusterError } from '../errors.js';
+import type { LoggedEvent } from '../event/event.js';
 import { Hub } from '../hub/hub.js';
 import { FABRIC_LIMITS } from '../limits.js';
+import type { FabricLog } from '../log.js';
 import { FabricMetrics } from '../metrics.js';
-import type { FabricLog } from '../session/context.js';
-import { Flush } from '../session/flush.js';
-import { Prefixes } from '../session/prefix.js';
+import { FlushScheduler } from '../outbound/flush-scheduler.js';
+import { MessagePrefixes } from '../outbound/message-prefix.js';
+import type { Login } from '../protocol/login.js';
 import { Sessions } from '../session/sessions.js';
-import { Append } from './append.js';
-import type { LoggedEvent } from './event.js';
-import type { CursorKey, Login, RootPorts } from './ports.js';
+import type { Accept } from '../transport/channel.js';
+import { LogAppender } from './log-appender.js';
+import type { CursorKey, RootPorts } from './ports.js';
 import { Replays } from './replays.js';
 
 export interface RootOptions {
@@ -22,7 +24,7 @@ export interface RootOptions {
   /** Of type, attributes and body of an event; 4096. */
   readonly eventBytes?: number;
   /** Of bytes that wait for one client (F5); 8 MiB. */
-  readonly outletBytes?: number;
+  readonly outboundBytes?: number;
   /** Heart-beat interval, both ways, in milliseconds; 30,000. */
   readonly idleMs?: number;
   /** How long relays below wait for an answer (F4), in milliseconds; 10,000. */
@@ -62,18 +64,18 @@ export interface Root {
 /** The broker at the top of the tree: symmetric, with echo (F3, O-1), and with a memory (F6). */
 export function createRoot(options: RootOptions): Root {
   const { ports, clock, log, server } = options;
-  const { eventBytes = FABRIC_LIMITS.eventBytes, outletBytes = FABRIC_LIMITS.outletBytes } = options;
+  const { eventBytes = FABRIC_LIMITS.eventBytes, outboundBytes = FABRIC_LIMITS.outboundBytes } = options;
   const { idleMs = FABRIC_LIMITS.idleMs, sendMs = FABRIC_LIMITS.sendMs, defer = setImmediate } = options;
   const metrics = new FabricMetrics();
-  const flush = new Flush(defer);
+  const scheduler = new FlushScheduler(defer);
   const hubs = new Map<string, Hub>();
-  let told = ports.log.last();
+  let deliveredThrough = ports.log.last();
 
-  /** Nobody hears of events of another organization: each has its own hub, as long as somebody subscribes. */
+  /** Each organization has a hub of its own, so that nobody gets events of another. */
   function hubOf(org: string): Hub {
     let hub = hubs.get(org);
     if (hub === undefined) {
-      hub = new Hub(flush, metrics);
+      hub = new Hub(scheduler, metrics);
       hubs.set(org, hub);
     }
     return hub;
@@ -83,7 +85,7 @@ export function createRoot(options: RootOptions): Root {
     for (const event of events) {
       const hub = hubs.get(event.event.origin.org);
       if (hub !== undefined && hub.size > 0) hub.deliver(event);
-      told = event.position;
+      deliveredThrough = event.position;
     }
   }
 
@@ -97,7 +99,7 @@ export function createRoot(options: RootOptions): Root {
     }
   }
 
-  const append = new Append({ events: ports.log, schedule: ports.schedule, log, defer });
+  const append = new LogAppender({ events: ports.log, schedule: ports.schedule, log, defer });
   const replays = new Replays({
     events: ports.log,
     cursors: ports.cursors,
@@ -105,7 +107,7 @@ export function createRoot(options: RootOptions): Root {
     log,
     metrics,
     hub: hubOf,
-    told: () => told,
+    deliveredThrough: () => deliveredThrough,
   });
   const sessions = new Sessions({
     broker: {
@@ -116,13 +118,13 @@ export function createRoot(options: RootOptions): Root {
       replay: (request) => replays.start(request),
     },
     clock,
-    flush,
-    prefixes: new Prefixes(flush),
+    scheduler,
+    prefixes: new MessagePrefixes(scheduler),
     metrics,
     log,
     rules: { idleMs, anonymous: false },
     eventLimit: () => ({ bytes: eventBytes, setting: 'events.max_size' }),
-    outletBytes,
+    outboundBytes,
     server,
     sendMs,
   });
@@ -133,7 +135,7 @@ export function createRoot(options: RootOptions): Root {
     accept: sessions.accept,
     metrics,
     clients: () =>
-      [...sessions.open].map(({ access: { principal, relay }, remote, version, subscriptions, queued }) => ({
+      [...sessions.connected].map(({ access: { principal, relay }, remote, version, subscriptions, queued }) => ({
         principal,
         remote,
         relay,

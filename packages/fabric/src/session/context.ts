@@ -1,26 +1,27 @@
-import type { Clock } from '@muster/wire';
+import type { Clock } from '@muster/base';
+import type { FabricLog } from '../log.js';
 import type { FabricMetrics } from '../metrics.js';
-import type { Flush } from './flush.js';
+import type { FlushScheduler } from '../outbound/flush-scheduler.js';
+import type { MessagePrefixes } from '../outbound/message-prefix.js';
+import type { Broker } from './broker.js';
 import type { SessionRules } from './machine.js';
-import type { Broker } from './ports.js';
-import type { Prefixes } from './prefix.js';
 
-/** What all sessions of a root or relay share. `Session` is the kind of session that is told of. */
+/** What all sessions of a root or relay share. */
 export interface SessionContext<Session> {
   readonly broker: Broker;
   readonly clock: Clock;
-  readonly flush: Flush;
-  readonly prefixes: Prefixes;
+  readonly scheduler: FlushScheduler;
+  readonly prefixes: MessagePrefixes;
   readonly metrics: FabricMetrics;
   readonly log: FabricLog;
   readonly rules: SessionRules;
-  /** Of those who log in now. */
+  /** The largest event that a client may publish who logs in now. */
   eventLimit(): EventLimit;
-  /** Of unsent bytes (F5). */
-  readonly outletBytes: number;
+  /** Most bytes that may wait for one client (F5). */
+  readonly outboundBytes: number;
   /** Header `server` of CONNECTED: `muster/0.1.0`. */
   readonly server: string;
-  /** Bytes have come from a client and were not looked at yet. False: they may not be, and the session has ended. */
+  /** Asked before received bytes are parsed. False: they may not be, and the session has been ended (R-5). */
   mayRead(session: Session): boolean;
   /** Logged in. */
   opened(session: Session): void;
@@ -32,14 +33,6 @@ export interface SessionContext<Session> {
 export interface EventLimit {
   /** Of type, attributes and body. */
   readonly bytes: number;
-  /** What people set it by, for the words of a refusal. */
+  /** Name of the setting, for error messages. */
   readonly setting: string;
-}
-
-/** What the fabric logs with; pino fits. */
-export interface FabricLog {
-  debug(details: object, message: string): void;
-  info(details: object, message: string): void;
-  warn(details: object, message: string): void;
-  error(details: object, message: string): void;
 }

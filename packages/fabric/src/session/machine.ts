@@ -1,4 +1,4 @@
-import { MusterError } from '@muster/wire';
+import { MusterError } from '../errors.js';
 import { FABRIC_LIMITS } from '../limits.js';
 import type { Frame, StompVersion } from '../stomp/frame.js';
 
@@ -8,14 +8,14 @@ import type { Frame, StompVersion } from '../stomp/frame.js';
  * SEND, SUBSCRIBE and so on is in `open-session.ts`.
  */
 export type SessionState =
-  /** Connected, nothing said. Ends with the first frame, or after `openingMs`. */
-  | { readonly kind: 'opening' }
-  /** The login is being checked, and nothing is read. Ends with the answer, or after `openingMs`. */
-  | { readonly kind: 'checking'; readonly version: StompVersion; readonly heartBeat: HeartBeat }
+  /** Connected, nothing said. Ends with the first frame, or after `loginMs`. */
+  | { readonly kind: 'connecting' }
+  /** The login is being checked, and nothing is read. Ends with the answer, or after `loginMs`. */
+  | { readonly kind: 'authenticating'; readonly version: StompVersion; readonly heartBeat: HeartBeat }
   /** Logged in. Ends with DISCONNECT, a mistake, silence, slowness, or when the broker takes the login back. */
-  | { readonly kind: 'open' }
+  | { readonly kind: 'connected' }
   /** DISCONNECT was read, and nothing is read any more. Ends when the events before it are stored or refused. */
-  | { readonly kind: 'leaving'; readonly receipt: string | null }
+  | { readonly kind: 'disconnecting'; readonly receipt: string | null }
   /** The last frame is written. Ends when the channel has closed. */
   | { readonly kind: 'closing' }
   /** The end. */
@@ -29,7 +29,9 @@ export interface HeartBeat {
   readonly expectMs: number;
 }
 
-/** How a client wants to hear that a frame is not obeyed: ERROR ends the connection, a MESSAGE disturbs nothing else. */
+/**
+ * How a client wants to hear that a frame is not obeyed: ERROR ends the connection, a MESSAGE disturbs nothing else.
+ */
 export type RefusedBy = 'error' | 'message';
 
 export interface SessionRules {
@@ -44,7 +46,7 @@ export type SessionEvent =
   | { readonly type: 'accepted' }
   /** The frame being read, the login or an event is refused. */
   | { readonly type: 'refused'; readonly error: MusterError; readonly receipt: string | null }
-  | { readonly type: 'opening_over' }
+  | { readonly type: 'login_timeout' }
   /** Every event read before DISCONNECT is stored. */
   | { readonly type: 'settled' }
   /** The broker ends it, and the client is told why: too slow, revoked, stopping. */
@@ -54,9 +56,9 @@ export type SessionEvent =
   | { readonly type: 'channel_closed' };
 
 export type SessionEffect =
-  | { readonly type: 'stop_opening_timer' }
+  | { readonly type: 'stop_login_timer' }
   | {
-      readonly type: 'check';
+      readonly type: 'authenticate';
       readonly version: StompVersion;
       readonly refusedBy: RefusedBy;
       /** What it says of `send-timeout`: until then it waits for the answer to an event. */
@@ -66,7 +68,7 @@ export type SessionEffect =
       readonly login: string;
       readonly passcode: string;
     }
-  | { readonly type: 'open'; readonly version: StompVersion; readonly heartBeat: HeartBeat }
+  | { readonly type: 'connected'; readonly version: StompVersion; readonly heartBeat: HeartBeat }
   /** A frame that `open-session.ts` knows what to do with. */
   | { readonly type: 'execute'; readonly frame: Frame }
   /** Tell when all events of this client are settled. */
@@ -83,12 +85,12 @@ export interface SessionStep {
   readonly effects: readonly SessionEffect[];
 }
 
-export const OPENING: SessionState = { kind: 'opening' };
-const OPEN: SessionState = { kind: 'open' };
+export const CONNECTING: SessionState = { kind: 'connecting' };
+const CONNECTED: SessionState = { kind: 'connected' };
 const CLOSING: SessionState = { kind: 'closing' };
 const CLOSED: SessionState = { kind: 'closed' };
 
-const stopTimer: SessionEffect = { type: 'stop_opening_timer' };
+const stopTimer: SessionEffect = { type: 'stop_login_timer' };
 const settle: SessionEffect = { type: 'settle' };
 const release: SessionEffect = { type: 'release' };
 const end: SessionEffect = { type: 'end' };
@@ -106,30 +108,30 @@ export function step(state: SessionState, event: SessionEvent, rules: SessionRul
   if (event.type === 'cut') return refuse(event.error);
 
   switch (state.kind) {
-    case 'opening':
+    case 'connecting':
       switch (event.type) {
         case 'frame':
           return connect(event.frame, rules);
-        case 'opening_over':
+        case 'login_timeout':
           return refuse(new MusterError('stomp_opening_timeout'));
         default:
           return to(state);
       }
 
-    case 'checking':
+    case 'authenticating':
       switch (event.type) {
         case 'accepted':
-          return to(OPEN, stopTimer, { type: 'open', version: state.version, heartBeat: state.heartBeat });
-        case 'opening_over':
+          return to(CONNECTED, stopTimer, { type: 'connected', version: state.version, heartBeat: state.heartBeat });
+        case 'login_timeout':
           return refuse(new MusterError('stomp_opening_timeout'));
         default:
           return to(state);
       }
 
-    case 'open':
+    case 'connected':
       return event.type === 'frame' ? command(event.frame) : to(state);
 
-    case 'leaving':
+    case 'disconnecting':
       if (event.type !== 'settled') return to(state);
       return state.receipt === null ? to(CLOSING, end) : to(CLOSING, { type: 'receipt', id: state.receipt }, end);
   }
@@ -181,9 +183,9 @@ function connect(frame: Frame, rules: SessionRules): SessionStep {
     }
   }
   return to(
-    { kind: 'checking', version, heartBeat },
+    { kind: 'authenticating', version, heartBeat },
     {
-      type: 'check',
+      type: 'authenticate',
       version,
       refusedBy,
       sendMs,
@@ -207,9 +209,9 @@ function command(frame: Frame): SessionStep {
     case 'BEGIN':
     case 'COMMIT':
     case 'ABORT':
-      return to(OPEN, { type: 'execute', frame });
+      return to(CONNECTED, { type: 'execute', frame });
     case 'DISCONNECT':
-      return to({ kind: 'leaving', receipt }, release, settle);
+      return to({ kind: 'disconnecting', receipt }, release, settle);
     case 'CONNECT':
     case 'STOMP':
       return refuse(new MusterError('stomp_connected', { command: name }), receipt);

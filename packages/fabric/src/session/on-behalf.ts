@@ -1,5 +1,5 @@
-import { MusterError } from '@muster/wire';
-import { isPrincipalKind, type PrincipalKind } from '../access.js';
+import { MusterError } from '../errors.js';
+import { isPrincipalKind, type PrincipalKind } from '../event/access.js';
 
 /** @throws MusterError unless a relay speaks for somebody of its own organization. */
 export function checkOnBehalf(command: string, principal: string, org: string, relay: boolean): void {

@@ -1,27 +1,28 @@
-import { MusterError, type Timer } from '@muster/wire';
-import type { EventAccess } from '../access.js';
-import type { Channel, ChannelHandlers } from '../channel.js';
+import type { Timer } from '@muster/base';
+import { MusterError } from '../errors.js';
+import type { EventAccess } from '../event/access.js';
 import { FABRIC_LIMITS } from '../limits.js';
-import type { Login, Revoked } from '../root/ports.js';
+import { OutboundQueue } from '../outbound/outbound-queue.js';
+import type { Login, Revoked } from '../protocol/login.js';
+import { refusalFrame } from '../protocol/refusals.js';
 import type { StompVersion } from '../stomp/frame.js';
 import { FrameParser } from '../stomp/parser.js';
 import type { RawFrame } from '../stomp/raw-frame.js';
-import { connectedFrame, errorFrame, receiptFrame } from './answers.js';
-import type { ClientPublisher } from './client-publisher.js';
+import type { Channel, ChannelHandlers } from '../transport/channel.js';
+import { ConnectReader, connectedClientError, parserLimits } from './connect-reader.js';
+import { ConnectedSession } from './connected-session.js';
 import type { EventLimit, SessionContext } from './context.js';
 import {
+  CONNECTING,
   type HeartBeat,
-  OPENING,
   type RefusedBy,
   type SessionEffect,
   type SessionEvent,
   type SessionState,
   step,
 } from './machine.js';
-import { OpenSession } from './open-session.js';
-import { Outlet } from './outlet.js';
-import { inOpenSession, parserLimits, Reception } from './reception.js';
-import { refusalFrame } from './refusal.js';
+import type { ClientPublisher } from './publishing/client-publisher.js';
+import { connectedFrame, errorFrame, receiptFrame } from './reply-frames.js';
 
 const NOBODY: Login = {
   access: {
@@ -42,35 +43,35 @@ export class Session implements ChannelHandlers {
   readonly remote: string;
   readonly #channel: Channel;
   readonly #context: SessionContext<Session>;
-  readonly #outlet: Outlet;
-  #reception: Reception | null = new Reception((frame) => this.#step({ type: 'frame', frame }));
-  #state: SessionState = OPENING;
+  readonly #queue: OutboundQueue;
+  #connectReader: ConnectReader | null = new ConnectReader((frame) => this.#step({ type: 'frame', frame }));
+  #state: SessionState = CONNECTING;
   #version: StompVersion = '1.2';
   #sendMs: number | null = null;
   #refusedBy: RefusedBy = 'error';
   #asksRights = false;
   #login: Login = NOBODY;
-  #openingTimer: Timer | null;
-  /** What there is once it is open: the parser and the publisher until the end, the rest until it wants to leave. */
+  #loginTimer: Timer | null;
+  /** Null before the login. The parser and the publisher stay until the end, `#connected` only until DISCONNECT. */
   #parser: FrameParser | null = null;
   #limit: EventLimit | null = null;
   #publisher: ClientPublisher | null = null;
-  #open: OpenSession | null = null;
+  #connected: ConnectedSession | null = null;
 
   constructor(id: number, channel: Channel, context: SessionContext<Session>) {
-    const { clock, flush, metrics, outletBytes } = context;
+    const { clock, scheduler, metrics, outboundBytes } = context;
     this.id = id;
     this.remote = channel.remote;
     this.#channel = channel;
     this.#context = context;
-    this.#outlet = new Outlet(channel, flush, metrics, outletBytes, {
-      wrote: () => this.#open?.heartBeat.wrote(),
+    this.#queue = new OutboundQueue(channel, scheduler, metrics, outboundBytes, {
+      wrote: () => this.#connected?.heartBeat.wrote(),
       slow: () => this.#slow(),
     });
-    this.#openingTimer = clock.after(FABRIC_LIMITS.openingMs, () => this.#step({ type: 'opening_over' }));
+    this.#loginTimer = clock.after(FABRIC_LIMITS.loginMs, () => this.#step({ type: 'login_timeout' }));
   }
 
-  /** How long it waits for the answer to an event, if it said so. */
+  /** How long the client waits for the receipt of an event, if it has said so (`send-timeout`). */
   get sendMs(): number | null {
     return this.#sendMs;
   }
@@ -79,9 +80,9 @@ export class Session implements ChannelHandlers {
     return this.#login.access;
   }
 
-  /** Logged in, and not on the way out. */
-  get open(): boolean {
-    return this.#state.kind === 'open';
+  /** Logged in, and DISCONNECT has not come. */
+  get isConnected(): boolean {
+    return this.#state.kind === 'connected';
   }
 
   get version(): StompVersion {
@@ -90,11 +91,11 @@ export class Session implements ChannelHandlers {
 
   /** Bytes that wait for the client to read them. */
   get queued(): number {
-    return this.#outlet.bytes;
+    return this.#queue.bytes;
   }
 
   get subscriptions(): number {
-    return this.#open?.subscribing.size ?? 0;
+    return this.#connected?.subscriptions.size ?? 0;
   }
 
   /** Ends it with an ERROR. */
@@ -102,61 +103,61 @@ export class Session implements ChannelHandlers {
     this.#step({ type: 'cut', error });
   }
 
-  /** Ends it at once; what was received and not looked at is lost (R-5). */
+  /** Ends it at once; bytes that were received and not parsed are lost (R-5). */
   destroy(): void {
     this.#step({ type: 'destroyed' });
   }
 
-  /** Whether what its login was granted may hold no longer. */
-  isMeant({ org, principal, before }: Revoked): boolean {
+  /** Whether that revocation is about its login. */
+  concerns({ org, principal, before }: Revoked): boolean {
     const { access, stamp } = this.#login;
     if (org !== access.org || (principal !== null && principal !== access.principal)) return false;
     return before === undefined || stamp === undefined || stamp < before;
   }
 
-  /** Tells a relay that what it was told of a login holds no longer. */
+  /** Tells a relay that the rights of a login have changed. */
   revoked(revoked: Revoked): void {
     const { relay, org } = this.access;
-    if (relay && org === revoked.org) this.#open?.logins.revoked(revoked);
+    if (relay && org === revoked.org) this.#connected?.logins.revoked(revoked);
   }
 
-  /** What its login stands on. */
+  /** The grounds of its login, for judging it again. */
   get grounds(): string {
     return this.#login.grounds;
   }
 
-  /** Its login was judged again: it goes on if it may do the same as before. */
+  /** Its login was judged again: it goes on if its rights are the same as before. */
   renewed(login: Login): void {
     if (JSON.stringify(login.access) === JSON.stringify(this.access)) this.#login = login;
     else this.cut(new MusterError('event_revoked', { principal: this.access.principal }));
   }
 
-  /** Tells a relay that it may have missed what was revoked. */
-  renewBelow(): void {
-    if (this.access.relay) this.#open?.logins.renew();
+  /** Tells a relay that it may have missed revocations, and must have the logins of its clients judged again. */
+  askToRenew(): void {
+    if (this.access.relay) this.#connected?.logins.renew();
   }
 
   /** Tells its subscriptions that events may be missing here. */
   gap(): void {
-    this.#open?.subscribing.gap();
+    this.#connected?.subscriptions.gap();
   }
 
   data(bytes: Uint8Array): void {
     this.#context.metrics.bytesIn += bytes.length;
     if (!this.#context.mayRead(this)) return;
     switch (this.#state.kind) {
-      case 'opening':
-      case 'checking':
-        return this.#reading(() => this.#reception?.read(bytes));
-      case 'open':
-        this.#open?.heartBeat.heard();
-        this.#open?.publishing.reading(bytes);
+      case 'connecting':
+      case 'authenticating':
+        return this.#reading(() => this.#connectReader?.read(bytes));
+      case 'connected':
+        this.#connected?.heartBeat.heard();
+        this.#connected?.sendHandler.readingFrom(bytes);
         this.#reading(() => this.#parser?.push(bytes));
     }
   }
 
   drained(): void {
-    this.#outlet.drained();
+    this.#queue.drained();
   }
 
   closed(): void {
@@ -168,38 +169,38 @@ export class Session implements ChannelHandlers {
     try {
       read();
     } catch (error) {
-      const told = this.#limit === null ? error : inOpenSession(error, this.#limit);
-      this.#fail(told, this.#parser?.receipt ?? null);
+      const shown = this.#limit === null ? error : connectedClientError(error, this.#limit);
+      this.#fail(shown, this.#parser?.receipt ?? null);
     }
   }
 
   #frame(raw: RawFrame): void {
-    if (this.#state.kind !== 'open') return this.#parser?.stop();
+    if (this.#state.kind !== 'connected') return this.#parser?.stop();
     try {
-      // Most frames are SENDs, and the machine has nothing to say about them here.
-      if (raw.command === 'SEND') this.#open?.publishing.send(raw);
+      // Most frames are SENDs, which never change the state of a connected session.
+      if (raw.command === 'SEND') this.#connected?.sendHandler.send(raw);
       else this.#step({ type: 'frame', frame: raw.frame() });
     } catch (error) {
       this.#refuse(error, raw.header('receipt') ?? null, null);
-      // Of what belongs together, all is done or nothing.
+      // Of a transaction either all frames are carried out, or none.
       const transaction = raw.header('transaction');
-      if (transaction !== undefined) this.#open?.abandon(transaction);
+      if (transaction !== undefined) this.#connected?.abandon(transaction);
     }
   }
 
   /**
-   * A frame cannot be obeyed. That ends the connection, but not that of a relay or whoever else has asked for it: what
-   * one of its clients did wrong must not disturb all the others.
-   * @param subscription the one that cannot go on, if it is about one.
+   * A frame is refused. That ends the connection, but not that of a relay, or of a client with `refusals:message`: a
+   * mistake of one client of a relay must not disturb the others.
+   * @param subscription Id of the subscription that cannot go on, if the refusal is about one.
    */
   #refuse(error: unknown, receipt: string | null, subscription: string | null): void {
     const { access } = this;
-    const goesOn = this.open && (access.relay || this.#refusedBy === 'message');
+    const goesOn = this.isConnected && (access.relay || this.#refusedBy === 'message');
     if (!(error instanceof MusterError) || !goesOn) return this.#fail(error, receipt);
     // Whoever may go on after a mistake may make many: at `info` they would fill the log.
     this.#context.log.debug({ remote: this.remote, principal: access.principal, code: error.code }, error.message);
-    this.#outlet.send(refusalFrame(error, { receipt, subscription }, this.#version));
-    if (subscription !== null) this.#open?.subscribing.drop(subscription);
+    this.#queue.send(refusalFrame(error, { receipt, subscription }, this.#version));
+    if (subscription !== null) this.#connected?.subscriptions.drop(subscription);
   }
 
   /** Ends it with an ERROR. */
@@ -225,47 +226,47 @@ export class Session implements ChannelHandlers {
 
   #run(effect: SessionEffect): void {
     switch (effect.type) {
-      case 'stop_opening_timer':
-        this.#openingTimer?.cancel();
-        this.#openingTimer = null;
+      case 'stop_login_timer':
+        this.#loginTimer?.cancel();
+        this.#loginTimer = null;
         return;
-      case 'check':
+      case 'authenticate':
         this.#version = effect.version;
         this.#refusedBy = effect.refusedBy;
         this.#sendMs = effect.sendMs;
         this.#asksRights = effect.asksRights;
-        return this.#check(effect.login, effect.passcode);
-      case 'open':
-        return this.#opened(effect.heartBeat);
+        return this.#authenticate(effect.login, effect.passcode);
+      case 'connected':
+        return this.#enterConnected(effect.heartBeat);
       case 'execute':
-        return this.#open?.execute(effect.frame);
+        return this.#connected?.execute(effect.frame);
       case 'settle':
         if (this.#publisher?.isSettled !== false) this.#step({ type: 'settled' });
         return;
       case 'receipt':
-        return this.#outlet.send(receiptFrame(effect.id, [], this.#version));
+        return this.#queue.send(receiptFrame(effect.id, [], this.#version));
       case 'error':
-        return this.#outlet.last(errorFrame(effect.error, effect.receipt, this.#version));
+        return this.#queue.sendLast(errorFrame(effect.error, effect.receipt, this.#version));
       case 'release':
-        this.#open?.end();
-        this.#open = null;
+        this.#connected?.end();
+        this.#connected = null;
         return;
       case 'end':
-        this.#outlet.flush();
-        this.#outlet.close();
+        this.#queue.flush();
+        this.#queue.close();
         return this.#channel.end();
       case 'destroy':
-        this.#outlet.close();
+        this.#queue.close();
         return this.#channel.destroy();
     }
   }
 
-  #check(login: string, passcode: string): void {
+  #authenticate(login: string, passcode: string): void {
     const { broker, metrics } = this.#context;
     this.#channel.pause();
     broker.login(login, passcode, this.remote).then(
       (granted) => {
-        if (this.#state.kind !== 'checking') return;
+        if (this.#state.kind !== 'authenticating') return;
         this.#login = granted;
         this.#step({ type: 'accepted' });
       },
@@ -276,7 +277,7 @@ export class Session implements ChannelHandlers {
     );
   }
 
-  #opened(heartBeat: HeartBeat): void {
+  #enterConnected(heartBeat: HeartBeat): void {
     const { log, metrics, rules, server } = this.#context;
     const limit = this.#context.eventLimit();
     const { bytes: eventBytes } = limit;
@@ -285,15 +286,15 @@ export class Session implements ChannelHandlers {
     this.#parser = new FrameParser(parserLimits(eventBytes), { frame: (raw) => this.#frame(raw) });
     this.#parser.version = version;
     this.#limit = limit;
-    this.#open = new OpenSession({
+    this.#connected = new ConnectedSession({
       context: this.#context,
       channel: this.#channel,
-      outlet: this.#outlet,
+      queue: this.#queue,
       login: this.#login,
       eventBytes,
       version,
       heartBeat,
-      receipt: (receipt, more) => this.#outlet.send(receiptFrame(receipt, more, version)),
+      receipt: (receipt, more) => this.#queue.send(receiptFrame(receipt, more, version)),
       refused: (error, receipt, subscription) => this.#refuse(error, receipt, subscription),
       settled: () => this.#step({ type: 'settled' }),
       silent: () => {
@@ -303,20 +304,20 @@ export class Session implements ChannelHandlers {
       },
       expired: () => this.cut(new MusterError('event_login_expired', { principal: access.principal })),
     });
-    this.#publisher = this.#open.publisher;
+    this.#publisher = this.#connected.publisher;
     const follow = this.#asksRights ? access.subscribe : null;
-    this.#outlet.send(
+    this.#queue.send(
       connectedFrame({ version, server, session: id, idleMs: rules.idleMs, access, eventBytes, follow }),
     );
     this.#context.opened(this);
     this.#channel.resume();
-    const early = this.#reception?.early;
-    this.#reception = null;
+    const early = this.#connectReader?.pipelined;
+    this.#connectReader = null;
     if (early !== undefined && early.length > 0) this.data(early);
   }
 
   #slow(): void {
-    const { log, metrics, outletBytes: limit } = this.#context;
+    const { log, metrics, outboundBytes: limit } = this.#context;
     metrics.slowDisconnects += 1;
     log.warn({ remote: this.remote, principal: this.access.principal, limit }, 'an event client reads too slowly');
     this.cut(new MusterError('event_slow_client', { limit }));

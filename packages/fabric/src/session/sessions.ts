@@ -1,10 +1,10 @@
-import { MusterError } from '@muster/wire';
-import type { Channel, ChannelHandlers } from '../channel.js';
+import { MusterError } from '../errors.js';
 import { FABRIC_LIMITS } from '../limits.js';
-import type { Revoked } from '../root/ports.js';
-import { errorFrame } from './answers.js';
+import type { Revoked } from '../protocol/login.js';
+import type { Channel, ChannelHandlers } from '../transport/channel.js';
 import type { SessionContext } from './context.js';
-import { Crowd } from './crowd.js';
+import { LoginAdmission } from './login-admission.js';
+import { errorFrame } from './reply-frames.js';
 import { Session } from './session.js';
 import { StallWatch } from './stall-watch.js';
 
@@ -17,26 +17,26 @@ export type SessionsPorts = Omit<SessionContext<Session>, 'mayRead' | 'opened' |
 export class Sessions {
   readonly #context: SessionContext<Session>;
   readonly #all = new Set<Session>();
-  readonly #open = new Set<Session>();
-  readonly #crowd: Crowd;
+  readonly #connected = new Set<Session>();
+  readonly #admission: LoginAdmission;
   readonly #stalls: StallWatch;
-  #made = 0;
+  #accepted = 0;
 
   constructor(ports: SessionsPorts) {
     const { clock, log, metrics, sendMs } = ports;
-    this.#crowd = new Crowd({ clock, log, metrics });
+    this.#admission = new LoginAdmission({ clock, log, metrics });
     this.#context = {
       ...ports,
       mayRead: (session) => this.#stalls.look() || !session.access.relay,
       opened: (session) => {
-        this.#open.add(session);
-        this.#crowd.leave(session.remote);
+        this.#connected.add(session);
+        this.#admission.release(session.remote);
         if (session.access.relay && session.sendMs !== null) this.#stalls.within(session.sendMs);
         metrics.opened += 1;
       },
       closed: (session) => {
         this.#all.delete(session);
-        if (!this.#open.delete(session)) this.#crowd.leave(session.remote);
+        if (!this.#connected.delete(session)) this.#admission.release(session.remote);
       },
     };
     this.#stalls = new StallWatch(clock, sendMs, (stalledMs) => {
@@ -52,15 +52,15 @@ export class Sessions {
     metrics.accepted += 1;
     const refusal = this.#refusal(channel.remote);
     if (refusal !== null) return refuse(channel, refusal);
-    this.#made += 1;
-    const session = new Session(this.#made, channel, this.#context);
+    this.#accepted += 1;
+    const session = new Session(this.#accepted, channel, this.#context);
     this.#all.add(session);
     return session;
   };
 
   /** Logged in. */
-  get open(): ReadonlySet<Session> {
-    return this.#open;
+  get connected(): ReadonlySet<Session> {
+    return this.#connected;
   }
 
   /** Connected, logged in or not. */
@@ -73,18 +73,23 @@ export class Sessions {
     for (const session of [...this.#all]) session.cut(error);
   }
 
-  /** Ends those whose rights have changed or ended, and tells relays, as they have asked for others, too. */
+  /**
+   * Ends the sessions whose rights have changed or ended. Relays are told, as they may have clients with the same
+   * login.
+   */
   revoke(revoked: Revoked): void {
-    for (const session of [...this.#open]) {
+    for (const session of [...this.#connected]) {
       const { principal } = session.access;
-      if (session.isMeant(revoked)) session.cut(new MusterError('event_revoked', { principal }));
+      if (session.concerns(revoked)) session.cut(new MusterError('event_revoked', { principal }));
       else session.revoked(revoked);
     }
   }
 
-  /** Tells everybody that events may be missing here, because they did not reach this process; relays tell their clients. */
+  /**
+   * Tells every client that events may be missing at this point, as they did not reach this process; relays pass it on.
+   */
   gap(): void {
-    for (const session of this.#open) session.gap();
+    for (const session of this.#connected) session.gap();
   }
 
   /** Stops watching the clock; the sessions are not touched. */
@@ -93,13 +98,13 @@ export class Sessions {
   }
 
   #cutRelays(): void {
-    for (const session of [...this.#open]) if (session.access.relay) session.destroy();
+    for (const session of [...this.#connected]) if (session.access.relay) session.destroy();
   }
 
   #refusal(remote: string): MusterError | null {
     const limit = FABRIC_LIMITS.connections;
     if (this.#all.size >= limit) return new MusterError('too_busy', { what: 'connections', limit });
-    return this.#crowd.enter(remote);
+    return this.#admission.admit(remote);
   }
 }
 

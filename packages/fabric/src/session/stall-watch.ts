@@ -1,6 +1,9 @@
-import type { Clock, Timer } from '@muster/wire';
+import type { Clock, Timer } from '@muster/base';
 
-/** Looks at the clock that often within the time that matters, so that standing still for less may count, but not more. */
+/**
+ * Looks at the clock this often within the limit: a stall is noticed if it is longer than the limit, and perhaps if it
+ * is a quarter shorter.
+ */
 const LOOKS = 4;
 
 /**
@@ -15,7 +18,7 @@ export class StallWatch {
   #seenMs: number;
   #timer: Timer;
 
-  /** @param limitMs How long we may stand still. */
+  /** @param limitMs For how long this process may stand still. */
   constructor(clock: Clock, limitMs: number, stalled: (stalledMs: number) => void) {
     this.#clock = clock;
     this.#limitMs = limitMs;
@@ -24,7 +27,7 @@ export class StallWatch {
     this.#timer = this.#arm();
   }
 
-  /** Before anything received is read. False: we have just stood still for too long. */
+  /** Called before received bytes are parsed. False: this process has just stood still for too long. */
   look(): boolean {
     const nowMs = this.#clock.monotonic();
     const stalledMs = nowMs - this.#seenMs;
@@ -34,7 +37,7 @@ export class StallWatch {
     return false;
   }
 
-  /** Somebody waits no longer than that. */
+  /** A relay has logged in that waits for receipts no longer than that: the limit is lowered to it. */
   within(limitMs: number): void {
     if (limitMs >= this.#limitMs) return;
     this.look();

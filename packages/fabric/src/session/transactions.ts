@@ -1,17 +1,20 @@
-import { MusterError } from '@muster/wire';
+import { MusterError } from '../errors.js';
 import { FABRIC_LIMITS } from '../limits.js';
 
-/** A SEND, ACK or NACK that waits for COMMIT. `receipt`: the COMMIT's, which each answers with when it is done. */
-export type Held = (receipt: string | null) => void;
+/**
+ * Carries out a SEND, ACK or NACK that has waited for COMMIT. `receipt` is that of the COMMIT, to be answered when it
+ * is done.
+ */
+export type TransactedFrame = (receipt: string | null) => void;
 
 const NOTHING = { left: 0, failed: false };
 
-/** What a client has between BEGIN and COMMIT or ABORT. */
+/** The transactions of one session: frames between BEGIN and COMMIT or ABORT. */
 export class Transactions {
-  readonly #open = new Map<string, Held[]>();
-  /** Receipts of COMMITs, how many of what was held are not done, and whether one has failed. */
+  readonly #open = new Map<string, TransactedFrame[]>();
+  /** For each receipt of a COMMIT: how many of its frames are not done, and whether one has failed. */
   readonly #committed = new Map<string, { readonly left: number; readonly failed: boolean }>();
-  #held = 0;
+  #frames = 0;
 
   /** @throws MusterError `stomp_transaction_exists`, `stomp_too_many` */
   begin(name: string): void {
@@ -23,46 +26,46 @@ export class Transactions {
   }
 
   /** @throws MusterError `stomp_transaction_missing`, `stomp_too_many` */
-  hold(command: string, name: string, held: Held): void {
+  add(command: string, name: string, frame: TransactedFrame): void {
     const transaction = this.#find(command, name);
     const limit = FABRIC_LIMITS.transactionEvents;
-    if (this.#held >= limit)
+    if (this.#frames >= limit)
       throw new MusterError('stomp_too_many', { command, what: 'frames in transactions', limit });
-    transaction.push(held);
-    this.#held += 1;
+    transaction.push(frame);
+    this.#frames += 1;
   }
 
-  /** Ends it. @returns what was held, in order. @throws MusterError `stomp_transaction_missing` */
-  take(command: string, name: string): readonly Held[] {
+  /** Ends a transaction. @returns its frames, in order. @throws MusterError `stomp_transaction_missing` */
+  take(command: string, name: string): readonly TransactedFrame[] {
     const transaction = this.#find(command, name);
     this.#open.delete(name);
-    this.#held -= transaction.length;
+    this.#frames -= transaction.length;
     return transaction;
   }
 
-  /** Ends it without a word, if there is one. */
+  /** Ends a transaction, if there is one of that name; its frames are dropped. */
   abandon(name: string): void {
-    this.#held -= this.#open.get(name)?.length ?? 0;
+    this.#frames -= this.#open.get(name)?.length ?? 0;
     this.#open.delete(name);
   }
 
-  /** Carries out what was held. `receipt` will be answered as often as there is something; see `done` and `failed`. */
-  commit(held: readonly Held[], receipt: string | null): void {
+  /** Carries out the frames of a transaction. Each of them answers with `receipt`: see `done` and `failed`. */
+  commit(frames: readonly TransactedFrame[], receipt: string | null): void {
     if (receipt !== null) {
       const { left, failed } = this.#committed.get(receipt) ?? NOTHING;
-      this.#committed.set(receipt, { left: left + held.length, failed });
+      this.#committed.set(receipt, { left: left + frames.length, failed });
     }
-    for (const each of held) each(receipt);
+    for (const carryOut of frames) carryOut(receipt);
   }
 
-  /** Something was done that has this receipt. False: more was committed with it, and is not done. */
+  /** One frame of a COMMIT with this receipt is done. False: others are not, so the receipt is not sent yet. */
   done(receipt: string): boolean {
     if (this.#committed.size === 0) return true;
     const { failed } = this.#committed.get(receipt) ?? NOTHING;
     return this.#count(receipt, failed) === 0 && !failed;
   }
 
-  /** Something was refused that has this receipt. False: that was told already, of something committed with it. */
+  /** One frame of a COMMIT with this receipt is refused. False: another one was before, and the client was told. */
   failed(receipt: string): boolean {
     const { failed } = this.#committed.get(receipt) ?? NOTHING;
     this.#count(receipt, true);
@@ -80,10 +83,10 @@ export class Transactions {
   /** As if all that are open were aborted. */
   clear(): void {
     this.#open.clear();
-    this.#held = 0;
+    this.#frames = 0;
   }
 
-  #find(command: string, name: string): Held[] {
+  #find(command: string, name: string): TransactedFrame[] {
     const transaction = this.#open.get(name);
     if (transaction === undefined) throw new MusterError('stomp_transaction_missing', { command, name });
     return transaction;

@@ -1,6 +1,6 @@
 import { textOf } from './bytes.js';
 import type { Command } from './commands.js';
-import { invalidContentLength } from './refusals.js';
+import { invalidContentLength } from './frame-errors.js';
 
 const NAME = Uint8Array.from('content-length', (char) => char.charCodeAt(0));
 const ZERO = 48;

@@ -1,4 +1,4 @@
-import { MusterError } from '@muster/wire/errors';
+import { MusterError } from '../errors.js';
 import { allocate, bytesOf } from './bytes.js';
 import { escapeHeader } from './escape.js';
 import type { Frame, Headers, StompVersion } from './frame.js';

@@ -1,6 +1,6 @@
-import { MusterError } from '@muster/wire/errors';
+import { MusterError } from '../errors.js';
 import type { StompVersion } from './frame.js';
-import { quote } from './quote.js';
+import { quote } from './frame-errors.js';
 
 /**
  * How the header lines of a frame are read. CONNECT and CONNECTED are never escaped, whatever the version; 1.0 knows no

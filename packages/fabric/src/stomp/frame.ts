@@ -1,6 +1,9 @@
 export type StompVersion = '1.0' | '1.1' | '1.2';
 
-/** Decoded header lines in the order of the wire. Of a repeated name the first counts (STOMP 1.2, "Repeated Header Entries"). */
+/**
+ * Decoded header lines in the order of the wire. Of a repeated name the first counts (STOMP 1.2, "Repeated Header
+ * Entries").
+ */
 export type Headers = readonly (readonly [name: string, value: string])[];
 
 /** A frame as people think of it: for everything but the hot paths. */

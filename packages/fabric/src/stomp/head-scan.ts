@@ -2,8 +2,8 @@ import { isUtf8, textOf } from './bytes.js';
 import type { CommandLine } from './commands.js';
 import { isContentLength, readContentLength } from './content-length.js';
 import type { StompVersion } from './frame.js';
+import { invalidFrame, invalidLine, tooLarge } from './frame-errors.js';
 import type { RawFrame } from './raw-frame.js';
-import { invalidFrame, invalidLine, tooLarge } from './refusals.js';
 
 /** Bounds of one frame. No more than `headBytes + bodyBytes + 1` is ever held. */
 export interface ParserLimits {
@@ -150,14 +150,15 @@ export class HeadScan {
     if (this.#colon >= 0) this.#colon -= at;
     raw.headStart -= at;
     raw.headEnd -= at;
-    for (let index = 0; index < 3 * raw.headerCount; index++) raw.spans[index] = (raw.spans[index] as number) - at;
+    for (let index = 0; index < 3 * raw.headerCount; index++)
+      raw.headerOffsets[index] = (raw.headerOffsets[index] as number) - at;
   }
 
   /** The receipt that is asked for, as far as the head was read. */
   receipt(bytes: Uint8Array): string | null {
-    const { spans, headerCount } = this.#raw;
+    const { headerOffsets, headerCount } = this.#raw;
     for (let at = 0; at < 3 * headerCount; at += 3) {
-      const [start = 0, colon = 0, end = 0] = spans.subarray(at, at + 3);
+      const [start = 0, colon = 0, end = 0] = headerOffsets.subarray(at, at + 3);
       if (textOf(bytes, start, colon) !== 'receipt') continue;
       const value = textOf(bytes, colon + 1, end);
       // Nobody can be told in these words, then.

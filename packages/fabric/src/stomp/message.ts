@@ -5,8 +5,8 @@ import { FrameParser } from './parser.js';
 import type { RawFrame } from './raw-frame.js';
 
 /**
- * A MESSAGE is made of two pieces: a prefix that names the subscription, and a tail that is the same, byte for byte, for
- * every subscriber and on every relay.
+ * A MESSAGE is made of two pieces: a prefix that names the subscription, and a tail that is the same, byte for byte,
+ * for every subscriber and on every relay.
  */
 export function messagePrefix(subscription: string, ack?: string, version: StompVersion = '1.2'): Uint8Array {
   const line = headerLine('subscription', subscription, version);
@@ -23,8 +23,8 @@ export function tailOf(raw: RawFrame): Uint8Array {
   const parts: Uint8Array[] = [];
   let from = raw.headStart;
   for (const index of [raw.find('subscription'), raw.find('ack')].filter((found) => found >= 0).sort((a, b) => a - b)) {
-    parts.push(raw.bytes.subarray(from, raw.spans[3 * index] as number));
-    from = index + 1 < raw.headerCount ? (raw.spans[3 * index + 3] as number) : raw.headEnd;
+    parts.push(raw.bytes.subarray(from, raw.headerOffsets[3 * index] as number));
+    from = index + 1 < raw.headerCount ? (raw.headerOffsets[3 * index + 3] as number) : raw.headEnd;
   }
   parts.push(raw.bytes.subarray(from, raw.end));
   return concat(parts);

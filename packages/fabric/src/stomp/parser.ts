@@ -1,9 +1,9 @@
 import { COMMANDS, type CommandLine } from './commands.js';
 import type { StompVersion } from './frame.js';
+import { invalidFrame, notStomp, tooLarge } from './frame-errors.js';
 import { HeadScan, type ParserLimits } from './head-scan.js';
-import { Held } from './held.js';
+import { PartialFrame } from './partial-frame.js';
 import { RawFrame } from './raw-frame.js';
-import { invalidFrame, notStomp, tooLarge } from './refusals.js';
 
 export type { ParserLimits } from './head-scan.js';
 
@@ -37,11 +37,11 @@ export class FrameParser {
   readonly #handlers: FrameHandlers;
   readonly #raw = new RawFrame();
   readonly #head: HeadScan;
-  readonly #held: Held;
+  readonly #partial: PartialFrame;
   #stopped = false;
   #receipt: string | null = null;
   /** A CR between frames that waits for its LF. */
-  #return = false;
+  #carriageReturn = false;
   // The frame in work. Offsets are into the bytes that are scanned: the chunk, or what is held.
   #phase: Phase = 'command';
   #line: CommandLine | null = null;
@@ -53,7 +53,7 @@ export class FrameParser {
     this.#handlers = handlers;
     this.#head = new HeadScan(limits, this.#raw);
     // Frames beyond this are refused while they are scanned, so that there is always room for one byte more.
-    this.#held = new Held(limits.headBytes + limits.bodyBytes + 1);
+    this.#partial = new PartialFrame(limits.headBytes + limits.bodyBytes + 1);
   }
 
   /** Of the frame that was refused, as far as it was read: the receipt it asks for. */
@@ -62,14 +62,14 @@ export class FrameParser {
   }
 
   /** Bytes kept of a frame that is not complete. */
-  get held(): number {
-    return this.#held.length;
+  get buffered(): number {
+    return this.#partial.length;
   }
 
   /** What follows is not looked at any more. */
   stop(): void {
     this.#stopped = true;
-    this.#held.release();
+    this.#partial.release();
   }
 
   /**
@@ -90,11 +90,11 @@ export class FrameParser {
     const end = chunk.length;
     let at = 0;
     while (at < end && !this.#stopped) {
-      if (this.#held.length > 0) {
-        at += this.#held.add(chunk, at, this.#missing(end - at));
-        if (!this.#scan(this.#held.bytes, this.#held.length)) continue;
-        at -= this.#held.length - this.#raw.end;
-        this.#held.release();
+      if (this.#partial.length > 0) {
+        at += this.#partial.add(chunk, at, this.#missing(end - at));
+        if (!this.#scan(this.#partial.bytes, this.#partial.length)) continue;
+        at -= this.#partial.length - this.#raw.end;
+        this.#partial.release();
         this.#handlers.frame(this.#raw);
         continue;
       }
@@ -103,7 +103,7 @@ export class FrameParser {
       this.#begin(at);
       if (!this.#scan(chunk, end)) {
         this.#rebase(at);
-        this.#held.add(chunk, at, end - at);
+        this.#partial.add(chunk, at, end - at);
         return end;
       }
       at = this.#raw.end;
@@ -119,12 +119,12 @@ export class FrameParser {
       const byte = chunk[at];
       if (byte === LF) {
         beats = true;
-        this.#return = false;
-      } else if (byte === CR && !this.#return) this.#return = true;
+        this.#carriageReturn = false;
+      } else if (byte === CR && !this.#carriageReturn) this.#carriageReturn = true;
       else break;
     }
     if (beats) this.#handlers.heartBeat?.();
-    if (this.#return && at < chunk.length) throw notStomp(chunk, at, chunk.length);
+    if (this.#carriageReturn && at < chunk.length) throw notStomp(chunk, at, chunk.length);
     return at;
   }
 
@@ -209,7 +209,7 @@ export class FrameParser {
   /** How many of `available` bytes to add to what is held: not many more than the frame can need. */
   #missing(available: number): number {
     const known = this.#phase === 'body' && this.#head.contentLength >= 0;
-    return Math.min(available, known ? this.#raw.bodyEnd + 1 - this.#held.length : PIECE);
+    return Math.min(available, known ? this.#raw.bodyEnd + 1 - this.#partial.length : PIECE);
   }
 
   /** What begins at `at` will begin at 0. */

@@ -25,7 +25,7 @@ export class RawFrame {
   end = 0;
   headerCount = 0;
   /** Three for each header: where its line begins, its colon, where its line ends (before CR or LF). */
-  spans = new Int32Array(3 * USUAL_HEADERS);
+  headerOffsets = new Int32Array(3 * USUAL_HEADERS);
   rules: HeaderRules = '1.2';
   /** No byte of the head is above 127. */
   ascii = true;
@@ -43,14 +43,14 @@ export class RawFrame {
   /** For the parser: one header more. */
   add(start: number, colon: number, end: number): void {
     const at = 3 * this.headerCount++;
-    if (at === this.spans.length) {
+    if (at === this.headerOffsets.length) {
       const larger = new Int32Array(2 * at);
-      larger.set(this.spans);
-      this.spans = larger;
+      larger.set(this.headerOffsets);
+      this.headerOffsets = larger;
     }
-    this.spans[at] = start;
-    this.spans[at + 1] = colon;
-    this.spans[at + 2] = end;
+    this.headerOffsets[at] = start;
+    this.headerOffsets[at + 1] = colon;
+    this.headerOffsets[at + 2] = end;
   }
 
   /** Value of the first header of that name. */
@@ -61,12 +61,12 @@ export class RawFrame {
 
   /** Which header of that name is the first; -1: none. */
   find(name: string): number {
-    const { bytes, spans, headerCount } = this;
+    const { bytes, headerOffsets, headerCount } = this;
     if (!this.ascii || this.escaped || this.rules === 'trimmed') return this.#findDecoded(name);
     const length = name.length;
     for (let index = 0, at = 0; index < headerCount; index++, at += 3) {
-      const from = spans[at] as number;
-      if ((spans[at + 1] as number) - from !== length) continue;
+      const from = headerOffsets[at] as number;
+      if ((headerOffsets[at + 1] as number) - from !== length) continue;
       let same = 0;
       while (same < length && bytes[from + same] === name.charCodeAt(same)) same++;
       if (same === length) return index;
@@ -75,17 +75,17 @@ export class RawFrame {
   }
 
   nameOf(index: number): string {
-    return this.#decode(this.spans[3 * index] as number, this.spans[3 * index + 1] as number);
+    return this.#decode(this.headerOffsets[3 * index] as number, this.headerOffsets[3 * index + 1] as number);
   }
 
   /** @param index 0 to `headerCount - 1`. */
   valueOf(index: number): string {
-    return this.#decode((this.spans[3 * index + 1] as number) + 1, this.spans[3 * index + 2] as number);
+    return this.#decode((this.headerOffsets[3 * index + 1] as number) + 1, this.headerOffsets[3 * index + 2] as number);
   }
 
   /** `name:value` as on the wire, still escaped, without the line end. */
   lineOf(index: number): string {
-    return this.#raw(this.spans[3 * index] as number, this.spans[3 * index + 2] as number);
+    return this.#raw(this.headerOffsets[3 * index] as number, this.headerOffsets[3 * index + 2] as number);
   }
 
   headers(): Headers {

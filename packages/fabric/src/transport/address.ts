@@ -1,4 +1,4 @@
-import { MusterError } from '@muster/wire/errors';
+import { MusterError } from '../errors.js';
 
 /** How STOMP travels. */
 export type Scheme = 'stomp' | 'stomp+tls' | 'stomp+unix' | 'ws' | 'wss';

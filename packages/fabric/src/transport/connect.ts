@@ -1,5 +1,5 @@
-import type { Channel, ChannelHandlers } from '../channel.js';
 import { parseAddress } from './address.js';
+import type { Channel, ChannelHandlers } from './channel.js';
 import type { ConnectOptions } from './options.js';
 import { connectTcp } from './tcp.js';
 import { connectWebSocket } from './websocket.js';

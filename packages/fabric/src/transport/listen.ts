@@ -1,9 +1,9 @@
 import { chmodSync, chownSync, lstatSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect, type Server } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { MusterError } from '@muster/wire/errors';
-import type { Accept, Listener } from '../channel.js';
+import { MusterError } from '../errors.js';
 import { type Address, formatAddress, isLoopback, parseAddress } from './address.js';
+import type { Accept, Listener } from './channel.js';
 import type { ListenOptions } from './options.js';
 import { reasonOf, remoteOf } from './socket.js';
 import { createTcpServer } from './tcp.js';
@@ -64,7 +64,9 @@ async function bindUnix(server: Server, { path }: Address, group: number | undef
   }
 }
 
-/** A socket whose owner was killed stays in the file system, and nobody answers there. Files of other kinds are left. */
+/**
+ * A socket whose owner was killed stays in the file system, and nobody answers there. Files of other kinds are left.
+ */
 async function removeDead(path: string): Promise<void> {
   const isSocket = lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true;
   if (isSocket && (await refuses(path))) rmSync(path, { force: true });

@@ -1,4 +1,4 @@
-import type { Clock } from '@muster/wire/clock';
+import type { Clock } from '@muster/base/clock';
 
 export interface ConnectOptions {
   /** For name lookup, connection, TLS and WebSocket handshake together. Default: `FABRIC_LIMITS.connectMs`. */

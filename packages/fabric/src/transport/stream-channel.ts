@@ -1,6 +1,6 @@
-import type { Clock, Timer } from '@muster/wire/clock';
-import type { Channel, ChannelHandlers } from '../channel.js';
+import type { Clock, Timer } from '@muster/base/clock';
 import { FABRIC_LIMITS } from '../limits.js';
+import type { Channel, ChannelHandlers } from './channel.js';
 
 /** A connection, as far as connections differ. */
 export interface Stream {

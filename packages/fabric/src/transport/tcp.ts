@@ -1,10 +1,10 @@
 import { connect as connectPlain, createServer, type Server, type Socket } from 'node:net';
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
-import { type Clock, systemClock } from '@muster/wire/clock';
-import type { Accept, Channel, ChannelHandlers } from '../channel.js';
+import { type Clock, systemClock } from '@muster/base/clock';
 import { FABRIC_LIMITS } from '../limits.js';
 import type { Address } from './address.js';
-import { attempt } from './attempt.js';
+import type { Accept, Channel, ChannelHandlers } from './channel.js';
+import { attempt } from './connect-attempt.js';
 import type { ConnectOptions, ListenOptions } from './options.js';
 import { SocketStream } from './socket-stream.js';
 import { StreamChannel } from './stream-channel.js';

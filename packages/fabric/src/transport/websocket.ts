@@ -1,12 +1,12 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { systemClock } from '@muster/wire/clock';
+import { systemClock } from '@muster/base/clock';
 import { WebSocket, WebSocketServer } from 'ws';
-import type { Accept, Channel, ChannelHandlers } from '../channel.js';
 import { FABRIC_LIMITS } from '../limits.js';
 import { type Address, formatAddress } from './address.js';
-import { attempt } from './attempt.js';
+import type { Accept, Channel, ChannelHandlers } from './channel.js';
+import { attempt } from './connect-attempt.js';
 import type { ConnectOptions, ListenOptions } from './options.js';
 import { StreamChannel } from './stream-channel.js';
 import { tlsOptions } from './tcp.js';

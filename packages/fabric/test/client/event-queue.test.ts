@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EventQueue } from '../../src/client/event-queue.js';
+import { EventQueue } from '../../src/client/events/event-queue.js';
 
 function made(most = 4) {
   let changes = 0;

@@ -1,7 +1,7 @@
-import { MusterError } from '@muster/wire';
+import { MusterError } from '@muster/base';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { begin, type LinkEvent, type LinkPolicy, type LinkState, step } from '../../src/client/machine.js';
+import { begin, type LinkEvent, type LinkPolicy, type LinkState, step } from '../../src/client/connection/machine.js';
 
 const error = new MusterError('fabric_lost', { url: 'u', reason: 'r' });
 const final = { type: 'failed', error, final: true } as const;

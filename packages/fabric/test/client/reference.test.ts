@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { MusterError } from '@muster/wire';
+import type { MusterError } from '@muster/base';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { World } from './support.js';
 

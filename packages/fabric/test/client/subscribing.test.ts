@@ -321,6 +321,16 @@ describe('after a lost connection', () => {
     expect(world.server.peer.values('SUBSCRIBE', 'from')).toEqual([undefined]);
     expect(world.server.peer.values('SUBSCRIBE', 'durable')).toEqual(['mine']);
   });
+
+  it('a durable subscription that the server may never have taken is asked for again from where it is to begin', async () => {
+    const client = await world.connected();
+    world.server.answer = (_peer, got) => got.command === 'SUBSCRIBE';
+    client.subscribe({ from: 'first', durable: 'mine', ack: 'client' });
+    await world.server.got('SUBSCRIBE', 1);
+    await world.reconnect();
+    await world.server.got('SUBSCRIBE', 1);
+    expect(world.server.peer.values('SUBSCRIBE', 'from')).toEqual(['first']);
+  });
 });
 
 describe('ending a subscription', () => {

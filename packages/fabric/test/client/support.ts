@@ -1,3 +1,4 @@
+import { ManualClock } from '@muster/base';
 import {
   type Channel,
   encodeFrame,
@@ -10,7 +11,6 @@ import {
   listenForChannels,
 } from '@muster/fabric';
 import { type Client, type ClientOptions, type ClientStatus, connect } from '@muster/fabric/client';
-import { ManualClock } from '@muster/wire';
 
 const LIMITS = { headBytes: 1 << 20, bodyBytes: 1 << 20, headers: 200, headerNameBytes: 256 };
 

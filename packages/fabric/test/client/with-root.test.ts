@@ -1,5 +1,5 @@
+import { systemClock } from '@muster/base';
 import { type Client, type ClientOptions, connect } from '@muster/fabric/client';
-import { systemClock } from '@muster/wire';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RootFixture } from '../support/root-fixture.js';
 import { take } from './support.js';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { EVERY_TYPE, type EventAccess } from '../../src/access.js';
+import { EVERY_TYPE, type EventAccess } from '../../src/event/access.js';
 import { encodeFrame } from '../../src/stomp/encode.js';
 import { type Frame, frame, type Headers, header } from '../../src/stomp/frame.js';
 import { FrameParser } from '../../src/stomp/parser.js';

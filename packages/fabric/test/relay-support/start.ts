@@ -1,9 +1,15 @@
 import { connect } from 'node:net';
+import { systemClock } from '@muster/base';
 import type { RootOptions } from '@muster/fabric';
-import { systemClock } from '@muster/wire';
-import { type Relay, type RelayAround, type RelayLog, type RelayOptions, startRelay } from '../../src/relay/index.js';
+import {
+  type Relay,
+  type RelayEnvironment,
+  type RelayLog,
+  type RelayOptions,
+  startRelay,
+} from '../../src/relay/index.js';
 import type { RelayState } from '../../src/relay/machine.js';
-import type { RelayStatus } from '../../src/relay/status.js';
+import type { RelayStatus } from '../../src/relay/status/status.js';
 import { RawClient } from '../support/raw-client.js';
 import { RootFixture } from '../support/root-fixture.js';
 import { ScriptedParent } from './scripted-parent.js';
@@ -51,7 +57,7 @@ export async function realRoot(options: Partial<RootOptions> = {}): Promise<Root
 export function relayBelow(
   upstream: string | number,
   options: Partial<RelayOptions> = {},
-  around: Partial<RelayAround> = {},
+  around: Partial<RelayEnvironment> = {},
 ): TestRelay {
   const relay = startRelay(
     {

@@ -1,9 +1,9 @@
+import { MusterError } from '@muster/base';
 import { type EventLog, type LoggedEvent, type NewEvent, newEvent, originOf, type Schedule } from '@muster/fabric';
-import { MusterError } from '@muster/wire';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Append } from '../../src/root/append.js';
-import type { Publication, Publisher } from '../../src/session/ports.js';
+import { LogAppender } from '../../src/root/log-appender.js';
+import type { Publication, Publisher } from '../../src/session/broker.js';
 
 /** Whatever the log does, and whenever: every publisher gets one true answer for each event, in order. */
 
@@ -95,10 +95,10 @@ class Somebody implements Publisher {
   failed(publication: Publication): void {
     this.#answered(publication, 'failed');
   }
-  hold(): void {
+  pause(): void {
     expect(++this.holds).toBe(1);
   }
-  release(): void {
+  resume(): void {
     expect(--this.holds).toBe(0);
   }
   #answered(publication: Publication, how: 'settled' | 'failed'): void {
@@ -123,7 +123,7 @@ test('every publisher gets one true answer for each event, in order', async () =
             return 's1';
           },
         };
-        const append = new Append({
+        const append = new LogAppender({
           events: log as unknown as EventLog,
           schedule,
           log: { debug() {}, info() {}, warn() {}, error() {} },

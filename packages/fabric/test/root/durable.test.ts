@@ -1,5 +1,5 @@
+import { ManualClock } from '@muster/base';
 import { FABRIC_LIMITS, type Frame, type Headers, header } from '@muster/fabric';
-import { ManualClock } from '@muster/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { RawClient, typesOf } from '../support/raw-client.js';
 import { RootFixture } from '../support/root-fixture.js';
@@ -112,6 +112,19 @@ describe('a durable subscription', () => {
     expect(typesOf(await (await follower([...DURABLE, ['from', 'first']])).messages(1))).toEqual(['b']);
   });
 
+  test('delivers nothing before it is stored where it begins', async () => {
+    await publish('a');
+    const client = await given.client('default/worker');
+    const letGo = given.cursors.hold();
+    client.send('SUBSCRIBE', [['id', '1'], ['destination', '/topic/events'], ['from', 'first'], ...DURABLE]);
+    // Whatever else the connection is sent makes room for more.
+    for (let round = 0; round < 3; round++) await client.barrier();
+    expect(given.cursors.waiting).toBe(1);
+    expect(client.frames).toEqual([]);
+    letGo();
+    expect(typesOf(await client.messages(1))).toEqual(['a']);
+  });
+
   test('belongs to its principal and name', async () => {
     const [one, other] = await Promise.all([given.client('default/one'), given.client('default/other')]);
     for (const client of [one, other]) await client.subscribe('1', '', DURABLE);
@@ -150,10 +163,10 @@ describe('a durable subscription', () => {
 
   test('no more than the window waits for acknowledgement, and the rest comes from the log', async () => {
     const client = await follower();
-    const events = FABRIC_LIMITS.window + 500;
+    const events = FABRIC_LIMITS.prefetch + 500;
     for (let n = 0; n < events; n++) publisher.publish('a', [['n', String(n)]]);
     await given.until(() => given.log.last() === events);
-    const messages = [...(await client.messages(FABRIC_LIMITS.window))];
+    const messages = [...(await client.messages(FABRIC_LIMITS.prefetch))];
     await client.barrier();
     expect(client.frames).toEqual([]);
     for (const message of messages) client.send('ACK', [['id', header(message, 'ack') ?? '']]);

@@ -1,4 +1,4 @@
-import { ManualClock } from '@muster/wire';
+import { ManualClock } from '@muster/base';
 import { MemoryCursors, MemoryLog } from '../support/memory-ports.js';
 import { cursorsConformance, logConformance } from '../support/ports-conformance.js';
 

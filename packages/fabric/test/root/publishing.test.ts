@@ -1,5 +1,5 @@
+import { ManualClock, MusterError } from '@muster/base';
 import { header } from '@muster/fabric';
-import { ManualClock, MusterError } from '@muster/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { typesOf } from '../support/raw-client.js';
 import { RootFixture } from '../support/root-fixture.js';

@@ -1,5 +1,5 @@
+import { ManualClock } from '@muster/base';
 import { FABRIC_LIMITS, header } from '@muster/fabric';
-import { ManualClock } from '@muster/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { typesOf } from '../support/raw-client.js';
 import { RootFixture } from '../support/root-fixture.js';
@@ -64,7 +64,7 @@ describe('a session at the root', () => {
   test('whoever does not log in is sent away', async () => {
     const client = given.raw();
     await given.until(() => given.root.metrics.accepted > 0);
-    clock.advance(FABRIC_LIMITS.openingMs);
+    clock.advance(FABRIC_LIMITS.loginMs);
     expect(header(await client.error(), 'code')).toBe('stomp_opening_timeout');
   });
 
@@ -73,7 +73,7 @@ describe('a session at the root', () => {
     const client = given.raw();
     client.write('CONNECT\naccept-version:1.2\nlogin:default/a\npasscode:secret\n\n\0');
     await given.until(() => given.authority.logins > 0);
-    clock.advance(FABRIC_LIMITS.openingMs);
+    clock.advance(FABRIC_LIMITS.loginMs);
     expect(header(await client.error(), 'code')).toBe('stomp_opening_timeout');
   });
 

@@ -3,12 +3,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RawClient } from '../support/raw-client.js';
 import { RootFixture } from '../support/root-fixture.js';
 
-const OUTLET_BYTES = 1024 * 1024;
+const OUTBOUND_BYTES = 1024 * 1024;
 const BODY = 'x'.repeat(4000);
 
 let given: RootFixture;
 beforeEach(async () => {
-  given = await RootFixture.start({ outletBytes: OUTLET_BYTES });
+  given = await RootFixture.start({ outboundBytes: OUTBOUND_BYTES });
 });
 afterEach(() => given.end());
 
@@ -85,8 +85,8 @@ describe('a client that reads too slowly (F5, O-7)', () => {
     slow.socket.pause();
     await flood(publisher, () => given.root.metrics.dropped > 100);
     const status = given.root.clients().find(({ principal }) => principal === 'default/slow');
-    expect(status?.queuedBytes).toBeGreaterThan(OUTLET_BYTES / 2);
-    expect(status?.queuedBytes).toBeLessThanOrEqual(OUTLET_BYTES);
+    expect(status?.queuedBytes).toBeGreaterThan(OUTBOUND_BYTES / 2);
+    expect(status?.queuedBytes).toBeLessThanOrEqual(OUTBOUND_BYTES);
   });
 
   test('that vanishes in the middle of a write disturbs nobody (9)', async () => {

@@ -1,5 +1,5 @@
+import { ManualClock } from '@muster/base';
 import { type Channel, type ChannelHandlers, encodeFrame, frame } from '@muster/fabric';
-import { ManualClock } from '@muster/wire';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { RootFixture } from '../support/root-fixture.js';

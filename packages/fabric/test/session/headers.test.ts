@@ -2,8 +2,9 @@ import { allows, allowsAll, EVERY_TYPE, mayAllow, type TypeRules } from '@muster
 import { compileText, parseSelector } from '@muster/selector';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseAt, parseFrom } from '../../src/session/from.js';
-import { allowedTypes, deniedTypes, isNarrowed, PublishRights } from '../../src/session/narrow.js';
+import { parseAt, parseFrom } from '../../src/protocol/replay-start.js';
+import { PublishRights } from '../../src/session/publishing/publish-rights.js';
+import { allowedTypes, deniedTypes, isNarrowed } from '../../src/session/subscribing/subscribe-rights.js';
 
 const type = fc.stringMatching(/^[a-c._]{1,3}$/);
 const patterns = fc.array(

@@ -1,11 +1,11 @@
+import { MusterError } from '@muster/base';
 import { frame, type Headers } from '@muster/fabric';
-import { MusterError } from '@muster/wire';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   agree,
+  CONNECTING,
   negotiate,
-  OPENING,
   type SessionEffect,
   type SessionEvent,
   type SessionState,
@@ -28,35 +28,35 @@ const sent = (command: string, headers: Headers = []): SessionEvent => ({
 const connect = sent('CONNECT', LOGIN);
 const accepted: SessionEvent = { type: 'accepted' };
 const refused: SessionEvent = { type: 'refused', error, receipt: null };
-const openingOver: SessionEvent = { type: 'opening_over' };
+const loginTimeout: SessionEvent = { type: 'login_timeout' };
 const settled: SessionEvent = { type: 'settled' };
 const cut: SessionEvent = { type: 'cut', error };
 const destroyed: SessionEvent = { type: 'destroyed' };
 const channelClosed: SessionEvent = { type: 'channel_closed' };
 
-const CHECKING: SessionState = { kind: 'checking', version: '1.2', heartBeat: { sendMs: 0, expectMs: 0 } };
-const OPEN: SessionState = { kind: 'open' };
-const LEAVING: SessionState = { kind: 'leaving', receipt: 'bye' };
+const AUTHENTICATING: SessionState = { kind: 'authenticating', version: '1.2', heartBeat: { sendMs: 0, expectMs: 0 } };
+const CONNECTED: SessionState = { kind: 'connected' };
+const DISCONNECTING: SessionState = { kind: 'disconnecting', receipt: 'bye' };
 const CLOSING: SessionState = { kind: 'closing' };
 const CLOSED: SessionState = { kind: 'closed' };
-const STATES = [OPENING, CHECKING, OPEN, LEAVING, CLOSING, CLOSED];
-const EVENTS = [connect, sent('SEND'), accepted, refused, openingOver, settled, cut, destroyed, channelClosed];
+const STATES = [CONNECTING, AUTHENTICATING, CONNECTED, DISCONNECTING, CLOSING, CLOSED];
+const EVENTS = [connect, sent('SEND'), accepted, refused, loginTimeout, settled, cut, destroyed, channelClosed];
 
-const ENDING: SessionEffect['type'][] = ['stop_opening_timer', 'error', 'release', 'end'];
+const ENDING: SessionEffect['type'][] = ['stop_login_timer', 'error', 'release', 'end'];
 
 /** Every line: what it says, where it starts, what happens, where it ends, what is done. */
 const LINES: readonly [rule: string, SessionState, SessionEvent, SessionState['kind'], ...SessionEffect['type'][]][] = [
-  ['CONNECT has the login checked', OPENING, connect, 'checking', 'check'],
-  ['STOMP is the same', OPENING, sent('STOMP', LOGIN), 'checking', 'check'],
-  ['any other first frame ends it', OPENING, sent('SEND'), 'closing', ...ENDING],
-  ['who says nothing is sent away', OPENING, openingOver, 'closing', ...ENDING],
-  ['what is no STOMP ends it', OPENING, refused, 'closing', ...ENDING],
-  ['who is known is let in', CHECKING, accepted, 'open', 'stop_opening_timer', 'open'],
-  ['who is not known is sent away', CHECKING, refused, 'closing', ...ENDING],
-  ['a login that cannot be checked in time ends it', CHECKING, openingOver, 'closing', ...ENDING],
+  ['CONNECT has the login checked', CONNECTING, connect, 'authenticating', 'authenticate'],
+  ['STOMP is the same', CONNECTING, sent('STOMP', LOGIN), 'authenticating', 'authenticate'],
+  ['any other first frame ends it', CONNECTING, sent('SEND'), 'closing', ...ENDING],
+  ['who says nothing is sent away', CONNECTING, loginTimeout, 'closing', ...ENDING],
+  ['what is no STOMP ends it', CONNECTING, refused, 'closing', ...ENDING],
+  ['who is known is let in', AUTHENTICATING, accepted, 'connected', 'stop_login_timer', 'connected'],
+  ['who is not known is sent away', AUTHENTICATING, refused, 'closing', ...ENDING],
+  ['a login that cannot be checked in time ends it', AUTHENTICATING, loginTimeout, 'closing', ...ENDING],
   ...['SEND', 'SUBSCRIBE', 'UNSUBSCRIBE', 'ACK', 'NACK', 'BEGIN', 'COMMIT', 'ABORT'].map(
     (command) =>
-      [`${command} is done in an open session`, OPEN, sent(command), 'open', 'execute'] as [
+      [`${command} is done in an open session`, CONNECTED, sent(command), 'connected', 'execute'] as [
         string,
         SessionState,
         SessionEvent,
@@ -64,15 +64,15 @@ const LINES: readonly [rule: string, SessionState, SessionEvent, SessionState['k
         SessionEffect['type'],
       ],
   ),
-  ['a second CONNECT ends it', OPEN, connect, 'closing', ...ENDING],
-  ['a frame for servers ends it', OPEN, sent('RECEIPT'), 'closing', ...ENDING],
-  ['DISCONNECT waits for the events before it', OPEN, sent('DISCONNECT'), 'leaving', 'release', 'settle'],
-  ['what is refused ends it', OPEN, refused, 'closing', ...ENDING],
-  ['the broker may end it', OPEN, cut, 'closing', ...ENDING],
-  ['DISCONNECT is answered when they are stored', LEAVING, settled, 'closing', 'receipt', 'end'],
-  ['without a receipt it just ends', { ...LEAVING, receipt: null }, settled, 'closing', 'end'],
-  ['an event that could not be stored is told even then', LEAVING, refused, 'closing', ...ENDING],
-  ['a frame after DISCONNECT is not looked at', LEAVING, sent('SEND'), 'leaving'],
+  ['a second CONNECT ends it', CONNECTED, connect, 'closing', ...ENDING],
+  ['a frame for servers ends it', CONNECTED, sent('RECEIPT'), 'closing', ...ENDING],
+  ['DISCONNECT waits for the events before it', CONNECTED, sent('DISCONNECT'), 'disconnecting', 'release', 'settle'],
+  ['what is refused ends it', CONNECTED, refused, 'closing', ...ENDING],
+  ['the broker may end it', CONNECTED, cut, 'closing', ...ENDING],
+  ['DISCONNECT is answered when they are stored', DISCONNECTING, settled, 'closing', 'receipt', 'end'],
+  ['without a receipt it just ends', { ...DISCONNECTING, receipt: null }, settled, 'closing', 'end'],
+  ['an event that could not be stored is told even then', DISCONNECTING, refused, 'closing', ...ENDING],
+  ['a frame after DISCONNECT is not looked at', DISCONNECTING, sent('SEND'), 'disconnecting'],
   ['after the last frame nothing matters', CLOSING, refused, 'closing'],
 ];
 
@@ -93,15 +93,15 @@ describe('the life of a session', () => {
   test('no order of events lets anything be done before the login or after the end', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...EVENTS), { maxLength: 12 }), (events) => {
-        let state: SessionState = OPENING;
+        let state: SessionState = CONNECTING;
         let open = false;
         let errors = 0;
         for (const event of events) {
           const before: SessionState['kind'] = state.kind;
           const next = step(state, event, RULES);
           for (const { type } of next.effects) {
-            if (type === 'open') open = true;
-            if (type === 'execute') expect(open && before === 'open').toBe(true);
+            if (type === 'connected') open = true;
+            if (type === 'execute') expect(open && before === 'connected').toBe(true);
             if (type === 'error') errors += 1;
           }
           if (before === 'closed') expect(next).toEqual({ state: CLOSED, effects: [] });
@@ -116,8 +116,8 @@ describe('the life of a session', () => {
     expect(negotiate('1.0,1.1,1.2,2.0')).toBe('1.2');
     expect(negotiate('1.1, 1.0')).toBe('1.1');
     expect(negotiate('1.3')).toBeNull();
-    const old = step(OPENING, sent('CONNECT', LOGIN.slice(1)), RULES);
-    expect(old.state).toMatchObject({ kind: 'checking', version: '1.0' });
+    const old = step(CONNECTING, sent('CONNECT', LOGIN.slice(1)), RULES);
+    expect(old.state).toMatchObject({ kind: 'authenticating', version: '1.0' });
   });
 
   test('heart-beats are as slow as the slower of both wants them, each way', () => {
@@ -129,9 +129,17 @@ describe('the life of a session', () => {
   });
 
   test('where nobody logs in, login and passcode may be left out', () => {
-    const next = step(OPENING, sent('CONNECT', LOGIN.slice(0, 1)), { ...RULES, anonymous: true });
+    const next = step(CONNECTING, sent('CONNECT', LOGIN.slice(0, 1)), { ...RULES, anonymous: true });
     expect(next.effects).toEqual([
-      { type: 'check', version: '1.2', refusedBy: 'error', sendMs: null, asksRights: false, login: '', passcode: '' },
+      {
+        type: 'authenticate',
+        version: '1.2',
+        refusedBy: 'error',
+        sendMs: null,
+        asksRights: false,
+        login: '',
+        passcode: '',
+      },
     ]);
   });
 });

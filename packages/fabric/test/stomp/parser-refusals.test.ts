@@ -1,5 +1,5 @@
+import { MusterError } from '@muster/base';
 import { FrameParser, type StompVersion } from '@muster/fabric';
-import { MusterError } from '@muster/wire';
 import { describe, expect, it } from 'vitest';
 import { bytes, LIMITS, MOST_HELD, parse, parseText } from './support.js';
 

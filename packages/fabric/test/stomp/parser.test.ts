@@ -205,9 +205,9 @@ describe('a parser', () => {
   it('says an error once, and keeps nothing', () => {
     const parser = new FrameParser(LIMITS, { frame: () => undefined });
     expect(() => parser.push(bytes('SEND\na:1\nb'))).not.toThrow();
-    expect(parser.held).toBe(10);
+    expect(parser.buffered).toBe(10);
     expect(() => parser.push(bytes('ad\n'))).toThrow('"bad"');
-    expect(parser.held).toBe(0);
+    expect(parser.buffered).toBe(0);
     parser.push(bytes('\0\0'));
   });
 });

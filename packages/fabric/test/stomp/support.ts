@@ -28,7 +28,7 @@ export function parse(
     const lent = Uint8Array.from(chunk);
     parser.push(lent);
     lent.fill(0x58);
-    parsed.mostHeld = Math.max(parsed.mostHeld, parser.held);
+    parsed.mostHeld = Math.max(parsed.mostHeld, parser.buffered);
   }
   return parsed;
 }

@@ -1,3 +1,4 @@
+import { type Clock, MusterError } from '@muster/base';
 import {
   type Authority,
   type Cursor,
@@ -16,7 +17,6 @@ import {
   type Schedule,
   stamp,
 } from '@muster/fabric';
-import { type Clock, MusterError } from '@muster/wire';
 
 /** The log in memory. `hold` keeps what is appended from becoming durable, `fail` refuses it, `prune` forgets. */
 export class MemoryLog implements EventLog {

@@ -1,5 +1,5 @@
+import { systemClock } from '@muster/base';
 import { createRoot, type Listener, listenForChannels, type Root, type RootOptions } from '@muster/fabric';
-import { systemClock } from '@muster/wire';
 import { MemoryAuthority, MemoryCursors, MemoryLog, MemorySchedule } from './memory-ports.js';
 import { type ConnectOptions, RawClient } from './raw-client.js';
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { ManualClock } from '@muster/base';
 import { FABRIC_LIMITS } from '@muster/fabric';
-import { ManualClock } from '@muster/wire';
 import { afterEach, describe, expect, it } from 'vitest';
 import { closed, End, SCHEMES, World } from './support.js';
 

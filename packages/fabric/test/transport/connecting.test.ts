@@ -1,5 +1,5 @@
 import { createServer, type Socket } from 'node:net';
-import { ManualClock } from '@muster/wire';
+import { ManualClock } from '@muster/base';
 import { afterEach, describe, expect, it } from 'vitest';
 import { End, SCHEMES, type Scheme, World } from './support.js';
 
@@ -65,12 +65,18 @@ describe.each(SCHEMES.filter((scheme) => scheme !== 'stomp'))('connecting to %s'
 describe.each(SCHEMES.filter(secure))('%s', (scheme) => {
   it('verifies the server by default', async () => {
     const { url } = await world.listen(`${scheme}://localhost:0`, quiet);
-    await expect(world.connect(url, new End(), { tls: {} })).rejects.toThrow(/self-signed|unable to verify/);
+    await expect(world.connect(url, new End(), { tls: {} })).rejects.toMatchObject({
+      code: 'certificate_untrusted',
+      message: expect.stringMatching(/self-signed|unable to verify/),
+    });
   });
 
   it('verifies the name of the server', async () => {
     const { url } = await world.listen(`${scheme}://127.0.0.1:0`, quiet);
-    await expect(world.connect(url)).rejects.toThrow('127.0.0.1 is not in the cert');
+    await expect(world.connect(url)).rejects.toMatchObject({
+      code: 'certificate_invalid',
+      message: expect.stringContaining('127.0.0.1 is not in the cert'),
+    });
   });
 
   it('may be told which name the server has, or not to verify', async () => {
@@ -83,7 +89,9 @@ describe.each(SCHEMES.filter(secure))('%s', (scheme) => {
   it('refuses what is no certificate', async () => {
     const { url } = await world.listen(`${scheme}://localhost:0`, quiet);
     const ca = '-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n';
-    await expect(world.connect(url, new End(), { tls: { ca } })).rejects.toMatchObject({ code: 'fabric_unreachable' });
+    await expect(world.connect(url, new End(), { tls: { ca } })).rejects.toMatchObject({
+      code: 'certificate_untrusted',
+    });
   });
 
   it('tells of clients whose handshake failed', async () => {

@@ -8,7 +8,7 @@ import {
   type ListenOptions,
   listenForChannels,
 } from '@muster/fabric';
-import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../../server/test/support/tls.js';
+import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../../platform/test/support/tls.js';
 
 export { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY };
 

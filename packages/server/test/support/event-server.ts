@@ -1,8 +1,8 @@
-import { signLogin } from '@muster/wire';
+import { signLogin } from '@muster/signing';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
-import { EventClient } from './event-client.js';
-import { sharedKey } from './personas.js';
-import type { Client } from './signed-client.js';
+import { EventClient } from '../../../platform/test/support/event-client.js';
+import { sharedKey } from '../../../platform/test/support/personas.js';
+import type { Client } from '../../../platform/test/support/signed-client.js';
 import { startTestServer, type TestServer } from './test-server.js';
 
 export const ORG = '/organizations/default';

@@ -1,11 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig, type RunningServer, type ServerOptions, startServer } from '@muster/server';
-import type { Clock } from '@muster/wire';
-import { createTestDatabase } from './database.js';
-import { createPersonas, type Personas } from './personas.js';
-import { Client } from './signed-client.js';
+import type { Clock } from '@muster/base';
+import { loadConfig } from '@muster/platform/config';
+import { createTestDatabase } from '../../../platform/test/support/database.js';
+import { createPersonas, type Personas } from '../../../platform/test/support/personas.js';
+import { Client } from '../../../platform/test/support/signed-client.js';
+import { type RunningServer, type ServerOptions, startServer } from '../../src/server.js';
 
 /** A whole server inside the test process, on free loopback ports, with its own data directory and database. */
 export interface TestServer {

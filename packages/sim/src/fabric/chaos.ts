@@ -1,4 +1,5 @@
-import { breakDisk, mendDisk } from '../simulation/disk-faults.js';
+import { breakDisk, mendDisk } from '../kernel/disk-faults.js';
+import type { ClientProcess } from './client-process.js';
 import { SLOWEST_MS } from './losses.js';
 import type { ClientPlace, RelayPlace } from './places.js';
 import { makeSubscription, type TreeFault } from './plan.js';
@@ -37,6 +38,7 @@ export class TreeChaos {
   stop(): void {
     const { clients, disk, network, plan, relays, rootHost, trace } = this.#world;
     this.#on = false;
+    this.#world.troubled = false;
     trace.say(() => '--- the faults stop ---');
     mendDisk(disk, plan.commitMs);
     rootHost.reading = null;
@@ -84,19 +86,42 @@ export class TreeChaos {
     const random = this.#random;
     this.#later(random.around(2_000), () => {
       if (!this.#on) return;
-      const client = random.some(this.#world.clients)?.client;
-      if (client != null && !this.#world.isFrozen(client.process)) {
+      const place = random.some(this.#world.clients);
+      const client = place?.client;
+      if (place !== undefined && client != null && !this.#world.isFrozen(client.process)) {
         const following = random.some([...client.following]);
         if (following !== undefined && random.chance(0.5)) client.unsubscribe(following);
         if (client.following.size < 4) client.subscribe(makeSubscription(random));
+        this.#changeDurables(place, client);
       }
       this.#nextChange();
+    });
+  }
+
+  /** A program reads a durable subscription no more, for a while or for ever; who forgets one begins it anew. */
+  #changeDurables(place: ClientPlace, client: ClientProcess): void {
+    const random = this.#random;
+    const program = random.some([...client.reading]);
+    if (program === undefined || random.chance(0.6)) return client.readAll(place.durables);
+    const { reader } = program;
+    const forget = random.chance(0.4);
+    const world = this.#world;
+    // Until it is certain what became of it, nobody reads it.
+    if (forget) world.dropDurable(place, reader);
+    void client.leave(program, forget).then((forgotten) => {
+      if (forgotten) reader.forgotten();
+      if (forgotten) world.keepDurable(place, reader);
+      else if (forget) world.newDurable(place, { ...reader.plan, name: `${reader.plan.name}-` });
+      this.#later(random.around(1_000), () => {
+        if (place.client === client) client.readAll(place.durables);
+      });
     });
   }
 
   #make(fault: TreeFault): void {
     this.made.set(fault, (this.made.get(fault) ?? 0) + 1);
     const world = this.#world;
+    world.coverage.reach(`fault: ${fault}`);
     const random = this.#random;
     const relay = random.some(world.relays);
     const client = random.some(world.clients);

@@ -1,12 +1,14 @@
+import { MusterError } from '@muster/base';
 import { type Client, connect, type Subscription } from '@muster/fabric/client';
-import { MusterError } from '@muster/wire';
-import type { Random } from '../simulation/random.js';
-import { Process, type Timeline } from '../simulation/timeline.js';
-import type { Trace } from '../simulation/trace.js';
-import { Violation } from '../simulation/violation.js';
+import type { Random } from '../kernel/random.js';
+import type { Host, Link } from '../kernel/tcp/host.js';
+import type { Network } from '../kernel/tcp/network.js';
+import { Process, type Timeline } from '../kernel/timeline.js';
+import type { Trace } from '../kernel/trace.js';
+import { Violation } from '../kernel/violation.js';
+import { DurableProgram } from './durable-program.js';
+import type { DurableReader } from './durable-reader.js';
 import { Follower, type FollowerPorts } from './follower.js';
-import type { Host, Link } from './host.js';
-import type { Network } from './network.js';
 import type { ClientPlan, SubscriptionPlan, TreePlan } from './plan.js';
 import { urlOf } from './relay-process.js';
 import { PASSCODE } from './root-process.js';
@@ -28,6 +30,8 @@ export interface ClientWorld {
   lost(): void;
   /** The program has ended by itself. */
   over(): void;
+  /** The faults go on. */
+  troubled(): boolean;
 }
 
 /** What a program is told when something failed that may fail. */
@@ -59,6 +63,8 @@ export class ClientProcess {
   readonly #world: ClientWorld;
   readonly #client: Client;
   readonly following = new Set<Following>();
+  /** Of the durable subscriptions of its place, those it reads now. */
+  readonly reading = new Set<DurableProgram>();
   /** Of its connections, the present one; 0: none yet. */
   #connection = 0;
   #subscribed = 0;
@@ -87,6 +93,7 @@ export class ClientProcess {
         world.trace.say(() => `${own.name}: ${status.state}${'error' in status ? ` ${status.error?.message}` : ''}`);
         if (status.state === 'connected') {
           this.#connection += 1;
+          for (const program of this.reading) program.connected();
           world.found();
         } else if (status.state === 'lost') {
           this.#expect(status.error);
@@ -105,7 +112,12 @@ export class ClientProcess {
 
   /** Everything it wants is being served. */
   get well(): boolean {
-    return this.connected && [...this.following].every(({ follower }) => follower.ready);
+    const readers = [...this.reading];
+    return (
+      this.connected &&
+      [...this.following].every(({ follower }) => follower.ready) &&
+      readers.every(({ ready }) => ready)
+    );
   }
 
   subscribe(asked: SubscriptionPlan): void {
@@ -128,6 +140,33 @@ export class ClientProcess {
       this.following.delete(following);
       this.#expect(error);
     });
+  }
+
+  /** What of these is not being read. */
+  readAll(readers: Iterable<DurableReader>): void {
+    const read = new Set([...this.reading].map(({ reader }) => reader));
+    for (const reader of readers) if (!read.has(reader)) this.#read(reader);
+  }
+
+  #read(reader: DurableReader): void {
+    const { random, trace } = this.#world;
+    const program = new DurableProgram(reader, {
+      client: this.#client,
+      process: this.process,
+      random,
+      trace,
+      connection: () => this.#connection,
+      troubled: () => this.#world.troubled(),
+      expect: (error) => this.#expect(error),
+      over: (over) => void this.reading.delete(over),
+    });
+    this.reading.add(program);
+  }
+
+  /** Reads a durable subscription no more. Answers whether it was certainly forgotten. */
+  leave(program: DurableProgram, forget: boolean): Promise<boolean> {
+    this.reading.delete(program);
+    return program.leave(forget);
   }
 
   unsubscribe(following: Following): void {

@@ -1,4 +1,4 @@
-import { Violation } from '../simulation/violation.js';
+import { Violation } from '../kernel/violation.js';
 import type { Outage } from './losses.js';
 import type { Org, SubscriptionPlan } from './plan.js';
 import type { Logged, Truth } from './truth.js';

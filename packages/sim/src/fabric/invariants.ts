@@ -1,7 +1,7 @@
 import { FABRIC_LIMITS } from '@muster/fabric';
-import type { Timeline } from '../simulation/timeline.js';
-import { Violation } from '../simulation/violation.js';
-import type { Network } from './network.js';
+import type { Network } from '../kernel/tcp/network.js';
+import type { Timeline } from '../kernel/timeline.js';
+import { Violation } from '../kernel/violation.js';
 import type { RelayPlace } from './places.js';
 import type { TreePlan } from './plan.js';
 import { urlOf } from './relay-process.js';
@@ -59,7 +59,7 @@ function checkBounds(world: Looked): void {
     if (relay === null) continue;
     const { queued, unconfirmed } = relay.status();
     if (queued.largest > most) fail(plan.name, `${queued.largest} bytes for a client`);
-    if (unconfirmed > FABRIC_LIMITS.upwardEvents) fail(plan.name, `${unconfirmed} events unconfirmed`);
+    if (unconfirmed > FABRIC_LIMITS.inFlightEvents) fail(plan.name, `${unconfirmed} events unconfirmed`);
   }
 }
 

@@ -1,5 +1,6 @@
+import type { Host, Link } from '../kernel/tcp/host.js';
 import type { ClientProcess } from './client-process.js';
-import type { Host, Link } from './host.js';
+import type { DurableReader } from './durable-reader.js';
 import type { Outage } from './losses.js';
 import type { ClientPlan, NodePlan } from './plan.js';
 import type { RelayProcess } from './relay-process.js';
@@ -21,5 +22,7 @@ export interface RelayPlace extends Place {
 
 export interface ClientPlace extends Place {
   readonly plan: ClientPlan;
+  /** Its durable subscriptions: they outlive its programs. */
+  readonly durables: Set<DurableReader>;
   client: ClientProcess | null;
 }

@@ -1,5 +1,5 @@
-import { DISK_FAULTS } from '../simulation/disk-faults.js';
-import type { Random } from '../simulation/random.js';
+import { DISK_FAULTS } from '../kernel/disk-faults.js';
+import type { Random } from '../kernel/random.js';
 import { makeSelector, type Selector } from './selectors.js';
 
 export const TREE_FAULTS = [
@@ -40,8 +40,22 @@ export interface SubscriptionPlan {
   readonly slow: 'drop-newest' | 'drop-oldest' | null;
 }
 
+/** A subscription that the root keeps for its program, under a name. */
+export interface DurablePlan {
+  readonly name: string;
+  readonly selector: Selector;
+  /** Where it begins; null: now. */
+  readonly from: 'first' | null;
+  readonly ack: 'client' | 'client-individual';
+  /** Share of events that the program refuses for no reason. */
+  readonly refuses: number;
+  /** Mean time until it has settled an event. */
+  readonly holdMs: number;
+}
+
 export interface ClientPlan extends NodePlan {
   readonly subscriptions: readonly SubscriptionPlan[];
+  readonly durables: readonly DurablePlan[];
 }
 
 /** What a seed stands for, apart from the moments at which things happen. */
@@ -123,8 +137,20 @@ function makeClients(random: Random, relays: readonly NodePlan[], latency: () =>
       level: (above?.level ?? 0) + 1,
       latencyMs: latency(),
       subscriptions: Array.from({ length: random.integer(1, 3) }, () => makeSubscription(random)),
+      durables: Array.from({ length: random.pick([0, 0, 1, 1, 2]) }, (_, at) => makeDurable(random, `d${at + 1}`)),
     };
   });
+}
+
+function makeDurable(random: Random, name: string): DurablePlan {
+  return {
+    name,
+    selector: makeSelector(random, 1),
+    from: random.chance(0.5) ? 'first' : null,
+    ack: random.pick(['client', 'client-individual']),
+    refuses: random.pick([0, 0, 0.05, 0.3]),
+    holdMs: random.pick([0, 20, 300, 2_000]),
+  };
 }
 
 export function makeSubscription(random: Random): SubscriptionPlan {

@@ -1,8 +1,8 @@
 import { type Relay, type RelayStatus, startRelay } from '@muster/fabric/relay';
-import type { Random } from '../simulation/random.js';
-import { Process, type Timeline } from '../simulation/timeline.js';
-import type { Host, Link } from './host.js';
-import type { Network } from './network.js';
+import type { Random } from '../kernel/random.js';
+import type { Host, Link } from '../kernel/tcp/host.js';
+import type { Network } from '../kernel/tcp/network.js';
+import { Process, type Timeline } from '../kernel/timeline.js';
 import type { NodePlan, TreePlan } from './plan.js';
 import { PASSCODE, type ProcessLog, ROOT_URL } from './root-process.js';
 
@@ -56,7 +56,7 @@ export class RelayProcess {
         retryMs: plan.retryMs,
         sendMs: plan.sendMs,
         heartBeatMs: plan.heartBeatMs,
-        outletBytes: plan.outletBytes,
+        outboundBytes: plan.outletBytes,
       },
       {
         clock: process.clock,

@@ -1,12 +1,14 @@
+import { MusterError } from '@muster/base';
 import { createRoot, EVERY_TYPE, type Login, type Revoked, type Root, type RootPorts } from '@muster/fabric';
-import { createEvents, EventSchedule, type Events, loadConfig, StoredCursors } from '@muster/server';
-import type { MemoryDatabase, Store } from '@muster/store';
-import { MusterError } from '@muster/wire';
-import { type DiskConditions, FaultyLane } from '../simulation/faulty-lane.js';
-import type { Random } from '../simulation/random.js';
-import { Process, type Timeline } from '../simulation/timeline.js';
-import type { Host } from './host.js';
-import type { Network } from './network.js';
+import { loadConfig } from '@muster/platform/config';
+import { EventSchedule, StoredCursors } from '@muster/platform/events';
+import { createEvents, type Events } from '@muster/platform/log';
+import type { Batch, MemoryDatabase, Store } from '@muster/store';
+import { type DiskConditions, FaultyLane } from '../kernel/faulty-lane.js';
+import type { Random } from '../kernel/random.js';
+import type { Host } from '../kernel/tcp/host.js';
+import type { Network } from '../kernel/tcp/network.js';
+import { Process, type Timeline } from '../kernel/timeline.js';
 import { ORGS, type Org, type TreePlan } from './plan.js';
 import type { Truth } from './truth.js';
 
@@ -28,6 +30,10 @@ export interface RootWorld {
   readonly plan: TreePlan;
   readonly truth: Truth;
   readonly log: ProcessLog;
+  /** For the counts of what runs have reached. */
+  readonly reach: (what: string) => void;
+  /** That is durable now. */
+  readonly stored: (batch: Batch) => void;
 }
 
 /** What the shipped code logs with. */
@@ -63,7 +69,7 @@ export class RootProcess {
     const { clock } = process;
     this.#store = database.connect(
       { clock, log },
-      (lane) => new FaultyLane(lane, { conditions: disk, timeline, process, random }, () => undefined),
+      (lane) => new FaultyLane(lane, { conditions: disk, timeline, process, random, reach: world.reach }, world.stored),
     );
     this.#events = createEvents({
       store: this.#store,
@@ -106,7 +112,7 @@ export class RootProcess {
       clock: process.clock,
       log,
       server: 'muster/sim',
-      outletBytes: plan.outletBytes,
+      outboundBytes: plan.outletBytes,
       idleMs: plan.heartBeatMs,
       sendMs: plan.sendMs,
       defer: (work) => void timeline.after(0, process, work),

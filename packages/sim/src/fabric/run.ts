@@ -1,7 +1,8 @@
-import type { Run } from '../simulation/explore.js';
-import { Violation } from '../simulation/violation.js';
+import type { Run } from '../kernel/explore.js';
+import { Violation } from '../kernel/violation.js';
 import { TreeChaos } from './chaos.js';
 import type { Follower } from './follower.js';
+import type { ClientPlace } from './places.js';
 import { ORGS, type TreeFault } from './plan.js';
 import type { Publication } from './truth.js';
 import { type TreeOptions, TreeWorld } from './world.js';
@@ -64,7 +65,7 @@ async function recover(world: TreeWorld): Promise<number> {
   while (world.violation === null) {
     world.startRoot();
     for (const place of world.relays) world.startRelay(place);
-    for (const place of world.clients) world.startClient(place);
+    for (const place of world.clients) readAgain(world, place);
     if (unwell(world).length > 0) wellFrom = null;
     else wellFrom ??= world.timeline.now;
     if (wellFrom !== null && world.timeline.now - wellFrom >= settledMs) return wellFrom - from;
@@ -74,16 +75,28 @@ async function recover(world: TreeWorld): Promise<number> {
   return 0;
 }
 
+/** Every program runs, and reads and settles what its place has. */
+function readAgain(world: TreeWorld, place: ClientPlace): void {
+  world.startClient(place);
+  place.client?.readAll(place.durables);
+  for (const program of place.client?.reading ?? []) program.settle();
+}
+
 function unwell(world: TreeWorld): string[] {
   const found: string[] = [];
   if (world.root?.root == null || world.isFrozen(world.root.process)) found.push('the root is not there');
   for (const { plan, relay } of world.relays)
     if (relay?.state !== 'serving') found.push(`${plan.name} is ${relay?.state}`);
-  for (const { plan, client } of world.clients) {
+  for (const { plan, client, durables } of world.clients) {
     if (client === null || !client.connected) found.push(`${plan.name} is not connected`);
     for (const { follower } of client?.following ?? []) {
       if (!follower.ready) found.push(`${follower.name} is not served`);
       else if (follower.missing() !== null) found.push(`${follower.name} is behind`);
+    }
+    if (client?.reading.size !== durables.size) found.push(`${plan.name} does not read everything`);
+    for (const { idle, reader, ready } of client?.reading ?? []) {
+      if (!ready) found.push(`${reader.name} is not served`);
+      else if (!idle || reader.missing() !== undefined) found.push(`${reader.name} is behind`);
     }
   }
   for (const { host, pending } of world.network.ends) if (pending > 0) found.push(`${host.name} has bytes to send`);
@@ -118,6 +131,13 @@ async function probe(world: TreeWorld): Promise<void> {
     const missing = follower.missing();
     if (missing !== null) fail(`${follower.name} misses position ${missing.position}`);
   }
+  for (const { client } of world.clients) {
+    for (const { reader } of client?.reading ?? []) {
+      const missing = reader.missing();
+      if (missing !== undefined) fail(`${reader.name} misses position ${missing.position}`);
+      else if (!reader.done) fail(`${reader.name} has not settled everything`);
+    }
+  }
   for (const { id, dueMs, state, logged } of world.truth.publications.values()) {
     if (state !== 'confirmed' || logged !== null) continue;
     if (dueMs === null || dueMs < world.timeline.now - DELIVERY_MS) fail(`event ${id} was confirmed and is not logged`);
@@ -135,7 +155,12 @@ function checkRest(world: TreeWorld): void {
     const clients = world.clients.filter(({ plan }) => plan.parent === name);
     const relays = world.relays.filter(({ plan }) => plan.parent === name);
     const own = clients.flatMap(({ client }) => [...(client?.following ?? [])]);
+    const reading = (of: string | null): number =>
+      world.clients
+        .filter(({ plan }) => plan.parent === of)
+        .reduce((sum, { client }) => sum + (client?.reading.size ?? 0), 0);
     const passed = (of: string | null): number =>
+      reading(of) +
       world.clients
         .filter(({ plan }) => plan.parent === of)
         .flatMap(({ client }) => [...(client?.following ?? [])])
@@ -144,7 +169,7 @@ function checkRest(world: TreeWorld): void {
     const fromRelays = relays.reduce((sum, { plan }) => sum + passed(plan.name), 0);
     return {
       clients: clients.length + relays.length,
-      subscriptions: own.length + relays.length + fromRelays,
+      subscriptions: own.length + reading(name) + relays.length + fromRelays,
       passedUp: passed(name),
     };
   };
@@ -181,7 +206,9 @@ function tally(world: TreeWorld): Map<string, number> {
   const outcomes = new Map<string, number>();
   const count = (what: string): void => void outcomes.set(what, (outcomes.get(what) ?? 0) + 1);
   for (const { state, logged } of world.truth.publications.values()) {
-    count(`${state}${logged === null ? ', not logged' : ''}`);
+    const outcome = `${state}${logged === null ? ', not logged' : ''}`;
+    count(outcome);
+    world.coverage.reach(`event: ${outcome}`);
   }
   for (const org of ORGS) if (world.truth.of(org).length > 0) count(org);
   return outcomes;

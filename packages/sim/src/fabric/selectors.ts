@@ -1,4 +1,4 @@
-import type { Random } from '../simulation/random.js';
+import type { Random } from '../kernel/random.js';
 
 /** Headers of an event, as selectors see them. */
 export type Attributes = ReadonlyMap<string, string>;

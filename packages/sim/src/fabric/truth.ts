@@ -1,6 +1,6 @@
 import { type LoggedEvent, stamp, textOf } from '@muster/fabric';
-import type { Trace } from '../simulation/trace.js';
-import { Violation } from '../simulation/violation.js';
+import type { Trace } from '../kernel/trace.js';
+import { Violation } from '../kernel/violation.js';
 import type { Org } from './plan.js';
 import type { Attributes } from './selectors.js';
 

@@ -1,21 +1,25 @@
-import { insert, type MemoryDatabase, openMemory } from '@muster/store';
-import type { DiskConditions } from '../simulation/faulty-lane.js';
-import { Random } from '../simulation/random.js';
-import { brief } from '../simulation/server-process.js';
-import { Stage } from '../simulation/stage.js';
-import { Process, Timeline } from '../simulation/timeline.js';
-import { Violation } from '../simulation/violation.js';
+import { platformMigrations } from '@muster/platform/schema';
+import { type Batch, insert, type MemoryDatabase, openMemory } from '@muster/store';
+import { brief } from '../kernel/brief.js';
+import type { DiskConditions } from '../kernel/faulty-lane.js';
+import { Random } from '../kernel/random.js';
+import { Stage } from '../kernel/stage.js';
+import type { Host } from '../kernel/tcp/host.js';
+import { Network } from '../kernel/tcp/network.js';
+import { Process, Timeline } from '../kernel/timeline.js';
+import { Violation } from '../kernel/violation.js';
 import { ClientProcess } from './client-process.js';
+import { DurableReader } from './durable-reader.js';
 import { framesOf, idsIn } from './frames-said.js';
-import type { Host } from './host.js';
 import { checkStep } from './invariants.js';
 import { backAgain, cutOff, Losses } from './losses.js';
-import { Network } from './network.js';
 import type { ClientPlace, Place, RelayPlace } from './places.js';
-import { makeTreePlan, type NodePlan, ORGS, type TreePlan, type TreeSizes } from './plan.js';
+import { type DurablePlan, makeTreePlan, type NodePlan, ORGS, type TreePlan, type TreeSizes } from './plan.js';
 import { RelayProcess, type RelayStateName } from './relay-process.js';
 import { organizationId, type ProcessLog, RootProcess } from './root-process.js';
 import { Truth } from './truth.js';
+
+const MIGRATIONS = [platformMigrations];
 
 /** For the last words of a relay that stops. */
 const LAST_WORDS_MS = 50;
@@ -37,8 +41,12 @@ export class TreeWorld extends Stage {
   readonly relays: readonly RelayPlace[];
   readonly clients: readonly ClientPlace[];
   root: RootProcess | null = null;
+  /** Until the faults stop. */
+  troubled = true;
   readonly #database: MemoryDatabase;
   readonly #losses: Losses;
+  /** By organization, principal and name. */
+  readonly #durables = new Map<string, DurableReader>();
   #published = 0;
 
   private constructor(seed: number, database: MemoryDatabase, options: TreeOptions) {
@@ -60,12 +68,16 @@ export class TreeWorld extends Stage {
     this.#losses = new Losses(this.plan, this.truth, () => this.timeline.now);
     this.disk = { delayMs: commitMs, failing: false, unknown: 0 };
     this.relays = this.plan.relays.map((plan) => ({ plan, ...this.#place(plan), relay: null }));
-    this.clients = this.plan.clients.map((plan) => ({ plan, ...this.#place(plan), client: null }));
+    this.clients = this.plan.clients.map((plan) => {
+      const place: ClientPlace = { plan, ...this.#place(plan), durables: new Set(), client: null };
+      for (const durable of plan.durables) this.newDurable(place, durable);
+      return place;
+    });
   }
 
   static async create(seed: number, options: TreeOptions): Promise<TreeWorld> {
     const { clock } = new Process('setup', new Timeline());
-    const database = await openMemory(clock);
+    const database = await openMemory(clock, MIGRATIONS);
     const setup = database.connect({ clock });
     await setup.commit(ORGS.map((name) => saveOrganization({ id: organizationId(name) ?? '', name, created_at: 0 })));
     await setup.close();
@@ -74,6 +86,34 @@ export class TreeWorld extends Stage {
 
   protected override check(): void {
     checkStep(this);
+  }
+
+  newDurable(place: ClientPlace, durable: DurablePlan): void {
+    const { truth, report, coverage } = this;
+    const { org, name, parent } = place.plan;
+    const reach = (what: string): void => coverage.reach(what);
+    this.keepDurable(place, new DurableReader(durable, org, name, parent === null, { truth, report, reach }));
+  }
+
+  /** A durable subscription that this place has from now on. */
+  keepDurable(place: ClientPlace, reader: DurableReader): void {
+    place.durables.add(reader);
+    this.#durables.set(durableKey(place, reader), reader);
+  }
+
+  dropDurable(place: ClientPlace, reader: DurableReader): void {
+    place.durables.delete(reader);
+    this.#durables.delete(durableKey(place, reader));
+  }
+
+  #stored(batch: Batch): void {
+    for (const { statement, rows } of batch) {
+      if (statement.table !== 'event_cursors') continue;
+      for (const { org_id: org, principal, name, through, acknowledged } of rows) {
+        const cursor = { through: Number(through), acknowledged: JSON.parse(String(acknowledged)) };
+        this.#durables.get(`${org} ${principal} ${name}`)?.stored(cursor);
+      }
+    }
   }
 
   isFrozen(process: Process | undefined): boolean {
@@ -98,6 +138,8 @@ export class TreeWorld extends Stage {
       plan,
       truth,
       log,
+      reach: (what) => this.coverage.reach(what),
+      stored: (batch) => this.#stored(batch),
     });
     this.root = root;
     this.#watched(root.start());
@@ -192,6 +234,7 @@ export class TreeWorld extends Stage {
         },
         found: () => backAgain(place),
         lost: () => cutOff(place, this.timeline.now),
+        troubled: () => this.troubled,
         over: () => {
           if (place.client === client) this.crashClient(place, false);
         },
@@ -202,6 +245,7 @@ export class TreeWorld extends Stage {
       place.lives,
     );
     place.client = client;
+    client.readAll(place.durables);
   }
 
   crashClient(place: ClientPlace, silent: boolean): void {
@@ -236,6 +280,7 @@ export class TreeWorld extends Stage {
   }
 
   #entered(place: RelayPlace, state: RelayStateName): void {
+    this.coverage.reach(`relay: ${state}`);
     if (state === 'serving') backAgain(place);
     if (state === 'degraded' || state === 'drop' || state === 'stopped') cutOff(place, this.timeline.now);
     // R-5: what clients had sent until then is lost.
@@ -274,4 +319,8 @@ export class TreeWorld extends Stage {
       this.report(new Violation('start', error instanceof Error ? (error.stack ?? error.message) : String(error)));
     });
   }
+}
+
+function durableKey({ plan: { org, name } }: ClientPlace, reader: DurableReader): string {
+  return `${organizationId(org)} ${org}/${name} ${reader.plan.name}`;
 }

@@ -15,9 +15,14 @@ export interface Dialect {
   readonly keyed: RawBuilder<unknown>;
 }
 
-/** Migrations only go forwards and are never edited once released. */
+/** Goes only forwards, and is never edited once released. Its version is its place in the list, from 1. */
 export interface Migration {
-  readonly version: number;
   readonly name: string;
   up(db: Kysely<unknown>, dialect: Dialect): Promise<void>;
+}
+
+/** How the tables of one package came about. */
+export interface Migrations {
+  readonly package: string;
+  readonly steps: readonly Migration[];
 }

@@ -1,16 +1,16 @@
+import type { Store } from '@muster/store';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 import {
   appendEvents,
   type EventContent,
   frameEvent,
   placeRun,
   readEvents,
-  type Store,
   sizeOfEvent,
   sizeOfRun,
   writeRun,
-} from '@muster/store';
-import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+} from '../../../platform/src/log/event-chunk.js';
 import type { Suite } from './suite.js';
 
 interface Given {

@@ -1,7 +1,9 @@
 import { describe } from 'vitest';
 import { eventsSuite } from './events.js';
 import { groupCommitSuite } from './group-commit.js';
-import { migrationSuite } from './migration.js';
+import { guardsSuite } from './guards.js';
+import { hintsSuite } from './hints.js';
+import { leasesSuite } from './leases.js';
 import { outageSuite } from './outage.js';
 import { schemaSuite } from './schema.js';
 import { statementsSuite } from './statements.js';
@@ -13,10 +15,12 @@ export function describeStore(kind: 'sqlite' | 'postgres', make: () => Promise<H
   describe(`a ${kind} store`, () => {
     const suite = createSuite(make);
     schemaSuite(suite);
-    migrationSuite(suite);
     statementsSuite(suite);
     eventsSuite(suite);
     groupCommitSuite(suite);
+    guardsSuite(suite);
+    leasesSuite(suite);
+    hintsSuite(suite);
     outageSuite(suite);
     transactSuite(suite);
   });

@@ -1,4 +1,4 @@
-import { MusterError } from '@muster/wire';
+import { MusterError } from '@muster/base';
 import { describe, expect, test } from 'vitest';
 import { done, large, named } from './rows.js';
 import { passing, type Suite, silent, until } from './suite.js';
@@ -126,6 +126,60 @@ export function outageSuite(suite: Suite): void {
       await suite.harness.heal();
       await passing(suite.clock, store, Promise.all([kept, closed]));
       expect(await positions(await openStore())).toEqual([1]);
+    });
+  });
+
+  describe('a database that hangs', () => {
+    test('is told by health in bounded time, and so is its end', async () => {
+      const { store, database } = await suite.openFreezable();
+      database.freeze();
+      const kept = store.persist([done('a')]);
+      await until(() => !store.health().ok);
+      expect(store.health()).toMatchObject({
+        problem: 'unavailable',
+        reason: expect.stringMatching(/took longer|for 1 s/),
+      });
+      database.thaw();
+      await passing(suite.clock, store, kept);
+      await until(() => store.health().ok);
+      expect(await targets(store)).toEqual(['a']);
+    });
+
+    test('refuses those who wait in bounded time and those who come later at once; transitions wait', async () => {
+      const { store, database } = await suite.openFreezable();
+      database.freeze();
+      const first = store.persist([done('first')]);
+      await new Promise(setImmediate);
+      const waiting = [store.commit([done('a')]), store.transact(async () => 1)];
+      const second = store.persist([done('second')]);
+      const refusal = { code: 'store_unavailable', status: 503 };
+      for (const call of waiting) await expect(call).rejects.toMatchObject(refusal);
+      await expect(store.commit([done('b')])).rejects.toMatchObject(refusal);
+      await expect(store.transact(async () => 1)).rejects.toMatchObject(refusal);
+      database.thaw();
+      await passing(suite.clock, store, Promise.all([first, second]));
+      await until(() => store.health().ok);
+      expect(await targets(store)).toEqual(['first', 'second']);
+    });
+
+    test('leaves nobody told "not stored" of what is stored, nor the other way round', async () => {
+      const { store, database } = await suite.openFreezable();
+      database.freeze();
+      const commits = await Promise.all(
+        ['a', 'b', 'c'].map(async (target) => {
+          const told = store.commit([done(target)]).then(
+            () => [target],
+            () => [],
+          );
+          await new Promise(setImmediate);
+          return { told };
+        }),
+      );
+      await until(() => !store.health().ok);
+      database.thaw();
+      const told = await passing(suite.clock, store, Promise.all(commits.map((commit) => commit.told)));
+      await until(() => store.health().ok);
+      expect(await targets(store)).toEqual(told.flat());
     });
   });
 }

@@ -2,7 +2,7 @@ import { insert, upsert } from '@muster/store';
 
 export const organization = upsert('organizations', { id: 'text', name: 'text', created_at: 'integer' }, ['id']);
 export const output = upsert(
-  'job_outputs',
+  'push_outputs',
   { job_id: 'text', node: 'text', stream: 'text', position: 'integer', data: 'bytes' },
   ['job_id', 'node', 'stream', 'position'],
 );

@@ -8,7 +8,7 @@ export function schemaSuite(suite: Suite): void {
     test('an empty database gets every table', async () => {
       await suite.harness.untouched();
       const store = await openStore();
-      for (const table of ['nodes', 'jobs', 'job_nodes', 'job_outputs', 'event_log', 'audit'] as const) {
+      for (const table of ['nodes', 'push_jobs', 'push_job_nodes', 'push_outputs', 'event_log', 'audit'] as const) {
         expect(await store.read.selectFrom(table).selectAll().execute()).toEqual([]);
       }
     });
@@ -22,8 +22,10 @@ export function schemaSuite(suite: Suite): void {
 
     test('a newer schema than the code knows is refused', async () => {
       await (await openStore()).close();
-      await suite.harness.raw(`insert into schema_version (version, name, applied_at) values (99, 'future', 1)`);
-      await expect(openStore()).rejects.toMatchObject({ code: 'schema_too_new', details: { found: 99, known: 2 } });
+      await suite.harness.raw(
+        `insert into schema_version (package, version, name, applied_at) values ('push', 99, 'future', 1)`,
+      );
+      await expect(openStore()).rejects.toMatchObject({ code: 'schema_too_new', details: { found: 99, known: 1 } });
     });
 
     test('a user name is taken once, and once in each organization', async () => {

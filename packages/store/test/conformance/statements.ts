@@ -47,7 +47,7 @@ export function statementsSuite(suite: Suite): void {
         output({ job_id: 'j', node: 'n', stream: 'stderr', position: 0, data: data.subarray(3) }),
         output({ job_id: 'j', node: 'n', stream: 'stderr', position: 1, data: new Uint8Array() }),
       ]);
-      const rows = await store.read.selectFrom('job_outputs').select('data').orderBy('position').execute();
+      const rows = await store.read.selectFrom('push_outputs').select('data').orderBy('position').execute();
       expect(rows.map((row) => [...row.data])).toEqual([[...data.subarray(3)], []]);
     });
 

@@ -1,4 +1,4 @@
-import { MusterError } from '@muster/wire';
+import { MusterError } from '@muster/base';
 import { describe, expect, test } from 'vitest';
 import { named } from './rows.js';
 import { passing, type Suite, until } from './suite.js';
@@ -111,7 +111,7 @@ export function transactSuite(suite: Suite): void {
       await suite.harness.fail(store);
       const turn = store.transact((trx) =>
         trx
-          .insertInto('job_outputs')
+          .insertInto('push_outputs')
           .values({ job_id: 'j', node: 'n', stream: 'stdout', position: 1, data: Buffer.alloc(16_384) })
           .execute(),
       );

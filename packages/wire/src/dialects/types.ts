@@ -1,4 +1,4 @@
-import type { RsaKey } from '../keys.js';
+import type { RsaKey } from '@muster/signing';
 import type { AgentEnvelope, AgentMessage, Dialect, DropCause, ServerMessage } from '../messages.js';
 
 /** A session: one key per node and configuration request, and counters in both directions. */

@@ -1,11 +1,13 @@
-import { parseSelector, SelectorError } from '@muster/selector';
-import { MusterError } from '@muster/wire';
+import { parseSelector, SelectorError, unquotedTexts } from '@muster/selector';
+import { MusterError } from '../../errors.js';
 import type { Output } from '../../output.js';
+import { unquotedWarning } from '../unquoted.js';
 
 /** Before anything is connected, and with a mark where it is wrong. @throws MusterError `event_selector` */
 export function checkSelector(out: Pick<Output, 'note'>, selector: string): void {
   try {
-    parseSelector(selector, { sugar: false });
+    const expression = parseSelector(selector, { sugar: false });
+    for (const found of unquotedTexts(expression)) out.note(unquotedWarning(found, []));
     for (const name of subtractions(selector)) {
       out.note(`${name} is a subtraction here; an attribute of that name is written "${name}"`);
     }

@@ -1,5 +1,5 @@
-import { MusterError } from '@muster/wire';
 import type { Command } from 'commander';
+import { MusterError } from '../../errors.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { connectFabric, withFabric } from './fabric.js';
 import { type EventFlags, eventOf, withEvent } from './new-event.js';

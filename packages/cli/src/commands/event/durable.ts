@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
-import { clientCommand, does, type Shell, subcommand } from '../../shell.js';
+import { type Shell, subcommand } from '../../shell.js';
 import { timeText } from '../../summary.js';
+import { addList, addRemove } from '../resource.js';
 
 interface Durable {
   readonly principal: string;
@@ -18,35 +19,33 @@ export function addDurable(event: Command, shell: Shell): void {
     summary: 'durable subscriptions: your own, for admins all of the organization',
     examples: ['muster event durable list', 'muster event durable rm alice billing'],
   });
-  const list = clientCommand(durable, {
-    usage: 'list',
+  addList<Durable>(durable, shell, {
     summary: 'durable subscriptions, and how far they are',
     examples: ['muster event durable list'],
+    read: ({ client }) => client.get(client.inOrg('events', 'durable')),
+    columns: {
+      Whose: ({ principal }) => principal,
+      Kind: ({ kind }) => kind,
+      Name: ({ name }) => name,
+      Position: ({ position }) => position,
+      Saved: ({ saved_at }) => timeText(saved_at),
+      Selector: ({ selector }) => selector,
+    },
   });
-  does<object>(list, shell, async (call) => {
-    const all = await call.client.get<Durable[]>(call.client.inOrg('events', 'durable'));
-    call.out.document(all);
-    call.out.table(
-      ['Whose', 'Kind', 'Name', 'Position', 'Saved', 'Selector'],
-      all.map((one) => [one.principal, one.kind, one.name, one.position, timeText(one.saved_at), one.selector]),
-    );
-  });
-  const remove = clientCommand(durable, {
+  addRemove<{ readonly kind?: string }>(durable, shell, {
     usage: 'rm <principal> <name>',
     summary: 'forget how far a durable subscription is',
     examples: ['muster event durable rm alice billing'],
-  });
-  remove.addOption(
+    path: ({ client }, principal = '', name = '') => client.inOrg('events', 'durable', principal, name),
+    query: ({ kind }) => ({ kind }),
+    done: (principal, name) => ({
+      document: { principal, name, deleted: true },
+      line: `deleted durable subscription ${name} of ${principal}`,
+    }),
+  }).addOption(
     new Option('--kind <kind>', 'whose it is, when a user and a client (node or service) have the same name').choices([
       'user',
       'client',
     ]),
   );
-  does<{ readonly kind?: string }>(remove, shell, async (call) => {
-    const [principal = '', name = ''] = call.args;
-    const { kind } = call.options;
-    await call.client.delete(call.client.inOrg('events', 'durable', principal, name), { kind });
-    call.out.document({ principal, name, deleted: true });
-    call.out.line(`deleted durable subscription ${name} of ${principal}`);
-  });
 }

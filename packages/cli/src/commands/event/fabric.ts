@@ -1,10 +1,10 @@
-import { createPrivateKey, type KeyObject, randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { Client, ClientOptions } from '@muster/fabric/client';
-import { MusterError, signLogin } from '@muster/wire';
 import type { Command } from 'commander';
+import { MusterError } from '../../errors.js';
 import { readText, type Settings } from '../../settings.js';
 import type { Call } from '../../shell.js';
+import { signedLogins } from '../../signed-login.js';
 
 export interface FabricFlags {
   readonly fabric?: string;
@@ -18,7 +18,6 @@ export function withFabric(command: Command): Command {
   );
 }
 
-const NONCE_BYTES = 16;
 /** Of the HTTP server. */
 const WEBSOCKET_PATH = '/stomp';
 
@@ -37,7 +36,7 @@ export async function connectFabric(
   return client;
 }
 
-function placeAndLogin(call: Call<FabricFlags>): Pick<ClientOptions, 'url' | 'login' | 'passcode'> {
+function placeAndLogin(call: Call<FabricFlags>): Pick<ClientOptions, 'url' | 'login' | 'passcode' | 'tls'> {
   const { fabric } = call.options;
   const [, path] = /^(?:stomp\+)?unix:(.+)$/.exec(fabric ?? '') ?? [];
   // The agent speaks as its node, whoever may open its socket.
@@ -46,7 +45,8 @@ function placeAndLogin(call: Call<FabricFlags>): Pick<ClientOptions, 'url' | 'lo
   }
   const { settings } = call;
   const url = fabric ?? settings.url.replace(/^http/, 'ws') + WEBSOCKET_PATH;
-  return { url, ...loginOf(settings, () => call.world.now()) };
+  const { ca } = settings;
+  return { url, ...loginOf(settings, () => call.world.now()), ...(ca !== undefined && { tls: { ca } }) };
 }
 
 function loginOf({ org, credentials }: Settings, now: () => number): Pick<ClientOptions, 'login' | 'passcode'> {
@@ -55,19 +55,7 @@ function loginOf({ org, credentials }: Settings, now: () => number): Pick<Client
   }
   const login = `${org}/${credentials.user}`;
   if (credentials.kind === 'token') return { login, passcode: credentials.token };
-  const key = privateKey(credentials.privateKey);
-  return {
-    login,
-    passcode: () => signLogin({ login, timestampMs: now(), nonce: randomBytes(NONCE_BYTES).toString('hex') }, key),
-  };
-}
-
-function privateKey(pem: string): KeyObject {
-  try {
-    return createPrivateKey(pem);
-  } catch (error) {
-    throw new MusterError('usage', { reason: 'MUSTER_KEY is not a private key' }, { cause: error });
-  }
+  return { login, passcode: signedLogins(login, credentials.privateKey, 'MUSTER_KEY', now) };
 }
 
 /** A key for signatures of events; a line end after it does not count. */

@@ -1,5 +1,5 @@
-import { MusterError } from '@muster/wire';
-import { durationOf } from '../../duration.js';
+import { durationOf, formatDuration } from '../../duration.js';
+import { MusterError } from '../../errors.js';
 
 /** Flags that become headers of the fabric protocol: refused in the words of the command line, before it connects. */
 
@@ -8,7 +8,13 @@ export async function atOf(text: string, nowMs: number): Promise<number> {
   if (text.startsWith('+')) return Math.round(nowMs + durationOf('--at', text.slice(1)) * 1000);
   const { parseTime } = await import('@muster/fabric/client');
   const atMs = parseTime(text);
-  if (atMs !== null) return atMs;
+  if (atMs !== null && atMs >= nowMs) return atMs;
+  if (atMs !== null) {
+    const ago = formatDuration((nowMs - atMs) / 1000);
+    throw new MusterError('usage', {
+      reason: `--at ${text} is in the past, by ${ago}: leave it out to publish now, or name a time to come`,
+    });
+  }
   throw wrong('--at', text, '+10m, or a time with its zone such as 2026-11-20T12:00:00Z');
 }
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { NewEventOptions } from '@muster/fabric/client';
-import { MusterError } from '@muster/wire';
 import type { Command } from 'commander';
+import { MusterError } from '../../errors.js';
 import { MAX_FILE_BYTES } from '../../limits.js';
 import { type Call, collect } from '../../shell.js';
 import { type FabricFlags, signatureKey } from './fabric.js';

@@ -1,7 +1,8 @@
+import { EXIT } from '@muster/base';
 import type { Completion } from '@muster/fabric/client';
-import { EXIT, MusterError } from '@muster/wire';
 import type { Command } from 'commander';
 import { durationOf } from '../../duration.js';
+import { MusterError } from '../../errors.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { eventLine, eventRecord } from './event-text.js';
 import { connectFabric, withFabric } from './fabric.js';

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import { clientCommand, does, type Shell, subcommand } from '../../shell.js';
+import { type Shell, subcommand } from '../../shell.js';
 import { timeText } from '../../summary.js';
+import { addList, addRemove } from '../resource.js';
 
 interface Scheduled {
   readonly id: string;
@@ -18,29 +19,25 @@ export function addScheduled(event: Command, shell: Shell): void {
     summary: 'future events: your own, for admins all of the organization',
     examples: ['muster event scheduled list', 'muster event scheduled cancel ID'],
   });
-  const list = clientCommand(scheduled, {
-    usage: 'list',
+  addList<Scheduled>(scheduled, shell, {
     summary: 'future events in the order in which they will be published',
     examples: ['muster event scheduled list', 'muster event scheduled list --json'],
+    read: ({ client }) => client.get(client.inOrg('events', 'scheduled')),
+    columns: {
+      Due: ({ at }) => timeText(at),
+      Type: ({ type }) => type,
+      Attributes: attributesText,
+      Source: ({ source }) => source,
+      Kind: ({ kind }) => kind,
+      Id: ({ id }) => id,
+    },
   });
-  does<object>(list, shell, async (call) => {
-    const events = await call.client.get<Scheduled[]>(call.client.inOrg('events', 'scheduled'));
-    call.out.document(events);
-    call.out.table(
-      ['Due', 'Type', 'Attributes', 'Source', 'Kind', 'Id'],
-      events.map((one) => [timeText(one.at), one.type, attributesText(one), one.source, one.kind, one.id]),
-    );
-  });
-  const cancel = clientCommand(scheduled, {
+  addRemove(scheduled, shell, {
     usage: 'cancel <id>',
     summary: 'take a future event back',
     examples: ['muster event scheduled cancel ID'],
-  });
-  does<object>(cancel, shell, async (call) => {
-    const [id = ''] = call.args;
-    await call.client.delete(call.client.inOrg('events', 'scheduled', id));
-    call.out.document({ id, cancelled: true });
-    call.out.line(`cancelled future event ${id}`);
+    path: ({ client }, id = '') => client.inOrg('events', 'scheduled', id),
+    done: (id) => ({ document: { id, cancelled: true }, line: `cancelled future event ${id}` }),
   });
 }
 

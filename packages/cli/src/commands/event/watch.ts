@@ -1,6 +1,7 @@
+import { EXIT } from '@muster/base';
 import type { Client, ClientStatus, EventMessage, Subscription } from '@muster/fabric/client';
-import { EXIT, MusterError } from '@muster/wire';
 import type { Command } from 'commander';
+import { MusterError } from '../../errors.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { checkSelector } from './check-selector.js';
 import { eventLine, eventRecord } from './event-text.js';

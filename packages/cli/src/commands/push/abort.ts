@@ -1,6 +1,7 @@
-import { EXIT, MusterError } from '@muster/wire';
+import { EXIT } from '@muster/base';
 import type { Command } from 'commander';
 import { isFinal, type Job } from '../../api.js';
+import { MusterError } from '../../errors.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { jobId, takesJob } from './job-id.js';
 import { tellEnd } from './job-nodes.js';

@@ -1,7 +1,8 @@
 import type { Job } from '../../api.js';
+import type { StreamName } from '../../output.js';
 import { printable, printableLines } from '../../printable.js';
 import type { Call } from '../../shell.js';
-import { readOutput, type StreamName } from './output-stream.js';
+import { readOutput } from './output-stream.js';
 
 /** Enough for a screenful of nodes; more is read with `push output`. */
 const MOST_NODES = 20;
@@ -26,7 +27,10 @@ export async function capturedText(
     },
   });
   if (info === null) return null;
-  return { text: Buffer.concat(chunks).toString('utf8'), cut: total > MOST_BYTES || info.dropped > 0 };
+  return {
+    text: Buffer.concat(chunks).toString('utf8'),
+    cut: total > MOST_BYTES || info.dropped > 0 || info.missing !== null,
+  };
 }
 
 /** Output of the nodes that ran the command, node by node. */

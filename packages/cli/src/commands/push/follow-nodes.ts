@@ -1,11 +1,18 @@
 import { MOST_FOLLOWED } from '../../limits.js';
+import type { StreamName } from '../../output.js';
 import type { Call } from '../../shell.js';
 import { NodeLines } from './node-lines.js';
-import { type OutputInfo, readOutput, type StreamName } from './output-stream.js';
+import { type OutputInfo, readOutput } from './output-stream.js';
 
 export interface FollowedStream {
   readonly node: string;
   readonly stream: StreamName;
+}
+
+export interface FollowedBy {
+  /** Where lines of this stream go. */
+  readonly to: (stream: StreamName) => StreamName;
+  readonly ended: (stream: FollowedStream, info: OutputInfo | null) => void;
 }
 
 /**
@@ -16,7 +23,7 @@ export async function followNodes(
   call: Call<object>,
   id: string,
   streams: readonly FollowedStream[],
-  ended: (stream: FollowedStream, info: OutputInfo | null) => void,
+  { to, ended }: FollowedBy,
 ): Promise<void> {
   if (streams.length > MOST_FOLLOWED) {
     call.out.note(`${MOST_FOLLOWED} of ${streams.length} streams are followed at once, the others as these end`);
@@ -27,7 +34,7 @@ export async function followNodes(
   const follower = async (): Promise<void> => {
     for (const each of waiting) {
       const { node, stream } = each;
-      const lines = new NodeLines(node, writers[stream]);
+      const lines = new NodeLines(node, writers[to(stream)]);
       const info = await readOutput(call, id, node, stream, {
         follow: true,
         signal: leave.signal,
@@ -47,7 +54,7 @@ export async function followNodes(
 
 /** One writes while the others wait, as only one may wait for a slow reader. */
 function inTurn(call: Call<object>, to: StreamName): (data: Uint8Array) => Promise<void> {
-  const write = call.out.foreign(to);
+  const write = call.out.foreign('text', to);
   let last: Promise<void> = Promise.resolve();
   return (data) => {
     last = last.then(() => write(data));

@@ -1,6 +1,6 @@
-import { MusterError } from '@muster/wire';
 import { type Command, Option } from 'commander';
 import { duration } from '../../duration.js';
+import { MusterError } from '../../errors.js';
 import { parseShare } from '../../share.js';
 import { collect } from '../../shell.js';
 

@@ -1,6 +1,6 @@
-import { MusterError } from '@muster/wire';
 import type { Command } from 'commander';
 import type { FoundJob } from '../../api.js';
+import { MusterError } from '../../errors.js';
 import { printable, shortened } from '../../printable.js';
 import type { Call } from '../../shell.js';
 import { timeText } from '../../summary.js';

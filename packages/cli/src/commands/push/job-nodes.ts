@@ -1,5 +1,5 @@
-import { MusterError } from '@muster/wire';
 import type { Job, JobNode } from '../../api.js';
+import { MusterError } from '../../errors.js';
 import { PAGE_SIZE } from '../../limits.js';
 import type { Call } from '../../shell.js';
 import { summaryLines, timeText } from '../../summary.js';

@@ -1,8 +1,10 @@
-import { EXIT, MusterError } from '@muster/wire';
+import { EXIT } from '@muster/base';
 import { isSuccess } from '../../api.js';
+import { MusterError } from '../../errors.js';
 import { printable } from '../../printable.js';
 import { confirm, isInteractive } from '../../prompt.js';
 import type { Call } from '../../shell.js';
+import { warnOfUnquoted } from '../unquoted.js';
 import { showCaptured } from './captured.js';
 import { tellEnd } from './job-nodes.js';
 import type { JobRequest } from './request.js';
@@ -24,6 +26,7 @@ interface Preview {
 
 /** From a request to a started job and, unless detached, to its end. */
 export async function launch(call: Call<LaunchOptions>, target: Target, body: JobRequest): Promise<number> {
+  if ('search' in target) await warnOfUnquoted(call, target.search);
   if (call.options.dryRun === true) {
     const shown = await preview(call, target);
     checkQuorum(body.quorum, shown.count);

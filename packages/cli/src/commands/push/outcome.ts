@@ -1,11 +1,11 @@
-import type { Job, JobNodeStatus } from '../../api.js';
+import type { Job, PushJobNodeStatus } from '../../api.js';
 import type { Colour } from '../../output.js';
 import type { Call } from '../../shell.js';
 
 /** Started, but did not succeed. */
-export const FAILED: readonly JobNodeStatus[] = ['failed', 'crashed', 'timed_out', 'aborted'];
+export const FAILED: readonly PushJobNodeStatus[] = ['failed', 'crashed', 'timed_out', 'aborted'];
 /** Never started. */
-export const MISSING: readonly JobNodeStatus[] = ['nacked', 'unavailable', 'was_ready'];
+export const MISSING: readonly PushJobNodeStatus[] = ['nacked', 'unavailable', 'was_ready'];
 
 type Counts = NonNullable<Job['counts']>;
 
@@ -38,7 +38,7 @@ export function statusText(call: Call<object>, job: Job, text: string = job.stat
 }
 
 function sums(counts: Counts) {
-  const sum = (statuses: readonly JobNodeStatus[]) =>
+  const sum = (statuses: readonly PushJobNodeStatus[]) =>
     statuses.reduce((total, status) => total + (counts[status] ?? 0), 0);
   return {
     waiting: sum(['new', 'ready']),

@@ -1,11 +1,15 @@
-import { EXIT, MusterError } from '@muster/wire';
+import { EXIT } from '@muster/base';
 import { type Command, Option } from 'commander';
+import { MusterError } from '../../errors.js';
+import type { StreamName } from '../../output.js';
 import { printable } from '../../printable.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { type FollowedStream, followNodes } from './follow-nodes.js';
 import { jobId, takesJob } from './job-id.js';
 import { jobNode, jobNodes } from './job-nodes.js';
-import { type OutputInfo, readOutput, type StreamName } from './output-stream.js';
+import { type OutputInfo, readOutput } from './output-stream.js';
+
+const LF = 10;
 
 interface OutputOptions {
   readonly node?: string;
@@ -17,7 +21,7 @@ export function addOutput(push: Command, shell: Shell): void {
   const command = clientCommand(push, {
     usage: 'output <job>',
     summary:
-      'what the command wrote; stderr goes to stderr. Byte for byte, but a terminal gets control characters as \\xNN',
+      'what the command wrote; stderr goes to stderr. Of one node byte for byte, but a terminal gets control characters as \\xNN; of all nodes as text, headed by their names',
     examples: [
       'muster push output JOB',
       'muster push output JOB --follow',
@@ -42,14 +46,18 @@ function streams(call: Call<OutputOptions>): readonly StreamName[] {
   return call.options.stream === undefined ? ['stdout', 'stderr'] : [call.options.stream];
 }
 
+/** A single stream asked for by name goes where it can be redirected. */
+function destination({ options }: Call<OutputOptions>, stream: StreamName): StreamName {
+  return options.stream === undefined ? stream : 'stdout';
+}
+
 async function oneNode(call: Call<OutputOptions>, id: string, node: string): Promise<number> {
   const follow = call.options.follow === true;
   const found = await Promise.all(
     streams(call).map(async (stream) => {
-      // A single stream asked for by name goes where it can be redirected.
-      const to = call.options.stream === undefined ? stream : 'stdout';
-      const info = await readOutput(call, id, node, stream, { follow, onData: call.out.foreign(to) });
-      tellDropped(call, node, stream, info);
+      const onData = call.out.foreign('bytes', destination(call, stream));
+      const info = await readOutput(call, id, node, stream, { follow, onData });
+      tellMissing(call, node, stream, info);
       return info;
     }),
   );
@@ -65,30 +73,34 @@ async function allNodes(call: Call<OutputOptions>, id: string): Promise<number> 
   const all = nodes.flatMap((node) => streams(call).map((stream) => ({ node, stream })));
   const ended = ({ node, stream }: FollowedStream, info: OutputInfo | null): void => {
     any ||= info !== null;
-    tellDropped(call, node, stream, info);
+    tellMissing(call, node, stream, info);
   };
-  if (call.options.follow === true) await followNodes(call, id, all, ended);
+  if (call.options.follow === true)
+    await followNodes(call, id, all, { to: (stream) => destination(call, stream), ended });
   else for (const each of all) ended(each, await oneAfterAnother(call, id, each));
   if (!any) call.out.note('no output is stored for this job; it is kept with `push start --capture`');
   return EXIT.ok;
 }
 
-/** What there is of one stream, below a heading. */
-function oneAfterAnother(
+/** What there is of one stream, below a heading, and ended as a line. */
+async function oneAfterAnother(
   call: Call<OutputOptions>,
   id: string,
   { node, stream }: FollowedStream,
 ): Promise<OutputInfo | null> {
-  let headed = false;
-  const write = call.out.foreign();
-  return readOutput(call, id, node, stream, {
+  const to = destination(call, stream);
+  const write = call.out.foreign('text', to);
+  let last: number | undefined;
+  const info = await readOutput(call, id, node, stream, {
     follow: false,
     onData: async (data) => {
-      if (!headed) call.out.line(`==> ${printable(node)} ${stream} <==`);
-      headed = true;
+      if (last === undefined) call.out.line(`==> ${printable(node)} ${stream} <==`, to);
+      last = data.at(-1) ?? last;
       await write(data);
     },
   });
+  if (last !== undefined && last !== LF) call.out.line('', to);
+  return info;
 }
 
 /** One JSON line per node and stream; bytes that are not UTF-8 as base64. */
@@ -109,6 +121,7 @@ async function allAsJson(call: Call<OutputOptions>, id: string): Promise<number>
         ...content(Buffer.concat(chunks)),
         dropped_bytes: info.dropped,
         complete: info.complete,
+        ...(info.missing !== null && { missing: info.missing }),
       });
     }
   }
@@ -123,7 +136,12 @@ function content(bytes: Buffer): { text: string } | { base64: string } {
   }
 }
 
-function tellDropped(call: Call<object>, node: string, stream: StreamName, info: OutputInfo | null): void {
-  if (info === null || info.dropped === 0) return;
-  call.out.note(`${printable(node)} ${stream}: ${info.dropped} bytes in the middle were not kept (output limit)`);
+function tellMissing(call: Call<object>, node: string, stream: StreamName, info: OutputInfo | null): void {
+  if (info === null) return;
+  const name = `${printable(node)} ${stream}`;
+  if (info.missing !== null) {
+    call.out.note(`${name}: may be incomplete, what came last did not reach the server (${printable(info.missing)})`);
+  } else if (info.dropped > 0) {
+    call.out.note(`${name}: ${info.dropped} bytes in the middle were not kept (output limit)`);
+  }
 }

@@ -1,5 +1,5 @@
-import { MusterError } from '@muster/wire';
 import type { Command } from 'commander';
+import { MusterError } from '../../errors.js';
 import { type Call, clientCommand, collect, does, type Shell } from '../../shell.js';
 import { addJobFlags } from './job-flags.js';
 import { jobId, takesJob } from './job-id.js';
@@ -7,6 +7,7 @@ import { type LaunchOptions, launch } from './launch.js';
 import { FAILED, MISSING } from './outcome.js';
 import { type JobOptions, jobRequest } from './request.js';
 import { readJob } from './watching.js';
+import { commandAfterDashes } from './without-dashes.js';
 
 /** Which nodes of the earlier job. */
 export interface RerunChoice {
@@ -37,6 +38,7 @@ export function addRerun(push: Command, shell: Shell): void {
     .option('--missing', RERUN_FLAGS.missing)
     .option('--status <status>', 'nodes with this status; may be repeated', collect);
   addJobFlags(command);
+  commandAfterDashes(command, shell, () => 1);
   does<RerunChoice & JobOptions & LaunchOptions>(
     command,
     shell,

@@ -6,8 +6,11 @@ import { type LaunchOptions, launch } from './launch.js';
 import { type JobOptions, jobRequest } from './request.js';
 import { RERUN_FLAGS, rerun } from './rerun.js';
 import { chooseTarget, rerunOf, type TargetOptions } from './target.js';
+import { commandAfterDashes } from './without-dashes.js';
 
 type StartOptions = TargetOptions & JobOptions & LaunchOptions;
+
+const CHOOSING = ['node', 'nodeGroup', 'fromJob', 'rerun'] as const;
 
 export function addStart(push: Command, shell: Shell): void {
   const command = clientCommand(push, {
@@ -36,6 +39,8 @@ export function addStart(push: Command, shell: Shell): void {
     .option('--failed', `with --rerun: only ${RERUN_FLAGS.failed}`)
     .option('--missing', `with --rerun: only ${RERUN_FLAGS.missing}`);
   addJobFlags(command);
+  // A flag that chooses the nodes stands for the query.
+  commandAfterDashes(command, shell, (flags) => (CHOOSING.some((flag) => flags.has(flag)) ? 0 : 1));
   does<StartOptions>(
     command,
     shell,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Job, type JobNodeStatus, mayStillRun, type NodeState } from '../../api.js';
+import { type Job, mayStillRun, type NodeState, type PushJobNodeStatus } from '../../api.js';
 import { PAGE_SIZE, STOPPING_LOOK_MS, STOPPING_PATIENCE_MS } from '../../limits.js';
 import { printable } from '../../printable.js';
 import type { Call } from '../../shell.js';
@@ -19,7 +19,9 @@ const MOST_NAMED = 10;
  */
 export async function nodesStopped(call: Call<object>, job: Job): Promise<boolean> {
   const concerned = new Set(
-    Object.entries(job.nodes ?? {}).flatMap(([status, names]) => (mayStillRun(status as JobNodeStatus) ? names : [])),
+    Object.entries(job.nodes ?? {}).flatMap(([status, names]) =>
+      mayStillRun(status as PushJobNodeStatus) ? names : [],
+    ),
   );
   if (concerned.size === 0) return true;
   const since = call.world.now();

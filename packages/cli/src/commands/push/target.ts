@@ -1,4 +1,4 @@
-import { MusterError } from '@muster/wire';
+import { MusterError } from '../../errors.js';
 
 export interface TargetOptions {
   readonly node?: readonly string[];

@@ -1,4 +1,4 @@
-import { EXIT } from '@muster/wire';
+import { EXIT } from '@muster/base';
 import type { Command } from 'commander';
 import { isSuccess } from '../../api.js';
 import { clientCommand, does, type Shell } from '../../shell.js';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EXIT } from '@muster/wire';
+import { EXIT } from '@muster/base';
 import { isFinal, type Job } from '../../api.js';
 import { StatusLine } from '../../progress.js';
 import { confirm, isInteractive } from '../../prompt.js';

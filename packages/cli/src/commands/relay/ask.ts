@@ -1,6 +1,6 @@
 import { type RequestOptions, request } from 'node:http';
 import type { RelayStatus } from '@muster/fabric/relay';
-import { MusterError } from '@muster/wire';
+import { MusterError } from '../../errors.js';
 
 const ANSWER_MS = 5000;
 const MOST_BYTES = 1024 * 1024;

@@ -41,7 +41,10 @@ export function addRelay(program: Command, shell: Shell): void {
     .option('--virtual-host <name>', 'header host for a broker with virtual hosts (default: / with --anonymous)')
     .option('--tls-cert <file>', 'certificate (PEM) for stomp+tls:// and wss:// addresses to listen on')
     .option('--tls-key <file>', 'its private key')
-    .option('--ca <file>', 'PEM of the authority that signed the certificate of what is above')
+    .option(
+      '--ca <file>',
+      'PEM file of the authority that signed the certificate of what is above (default: MUSTER_CA)',
+    )
     .option('--insecure', 'listen without TLS beyond this machine')
     .option('--workers <count>', 'processes that share the load, each with its own connection upstream (default: 1)')
     .option('--status <address>', 'HOST:PORT of an HTTP server for /status and /metrics (default: none)')

@@ -1,19 +1,12 @@
-import { createPrivateKey, type KeyObject, randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { expectedQuantity, parseSize, processUser, systemClock } from '@muster/base';
 import type { RelayOptions, RelayRun } from '@muster/fabric/relay';
-import {
-  type CertificatePair,
-  certificateProblem,
-  expectedQuantity,
-  MusterError,
-  parseSize,
-  processUser,
-  signLogin,
-  systemClock,
-} from '@muster/wire';
+import { type CertificatePair, certificateProblem } from '@muster/signing';
 import { durationOf } from '../../duration.js';
+import { MusterError } from '../../errors.js';
+import { readAuthority, readText } from '../../settings.js';
 import type { Call } from '../../shell.js';
+import { signedLogins } from '../../signed-login.js';
 
 export interface RelayFlags {
   readonly upstream?: string;
@@ -41,7 +34,6 @@ export interface RelayFlags {
 const MOST_WORKERS = 64;
 const MOST_EVENT_BYTES = 1024 * 1024;
 const MOST_QUEUED_BYTES = 1024 * 1024 * 1024;
-const NONCE_BYTES = 16;
 
 export async function runRelay(call: Call<RelayFlags>): Promise<number> {
   const { createRelayLogger, runRelayProcess } = await import('@muster/fabric/relay');
@@ -66,9 +58,10 @@ export async function runRelay(call: Call<RelayFlags>): Promise<number> {
 
 function relayOptions({ options, world }: Call<RelayFlags>): RelayOptions {
   const text = (file: string | undefined) => (file === undefined ? undefined : readText(resolve(world.cwd, file)));
-  const [cert, key, ca] = [text(options.tlsCert), text(options.tlsKey), text(options.ca)];
+  const [cert, key] = [text(options.tlsCert), text(options.tlsKey)];
+  const ca = readAuthority(world, options.ca);
   const eventBytes = bytes('--max-event', options.maxEvent, MOST_EVENT_BYTES);
-  const outletBytes = bytes('--max-queued', options.maxQueued, MOST_QUEUED_BYTES);
+  const outboundBytes = bytes('--max-queued', options.maxQueued, MOST_QUEUED_BYTES);
   if ((cert === undefined) !== (key === undefined)) {
     throw new MusterError('usage', { reason: '--tls-cert and --tls-key go together' });
   }
@@ -87,7 +80,7 @@ function relayOptions({ options, world }: Call<RelayFlags>): RelayOptions {
     ...(options.sendTimeout !== undefined && { sendMs: milliseconds('--send-timeout', options.sendTimeout) }),
     ...(options.heartBeat !== undefined && { heartBeatMs: milliseconds('--heart-beat', options.heartBeat) }),
     ...(eventBytes !== undefined && { eventBytes }),
-    ...(outletBytes !== undefined && { outletBytes }),
+    ...(outboundBytes !== undefined && { outboundBytes }),
   };
 }
 
@@ -111,30 +104,11 @@ function passcodeOf(options: RelayFlags, world: Call<RelayFlags>['world']): (() 
     return () => readText(path).trim();
   }
   if (key !== undefined) {
-    const privateKey = readKey(resolve(world.cwd, key));
-    return () =>
-      signLogin({ login, timestampMs: world.now(), nonce: randomBytes(NONCE_BYTES).toString('hex') }, privateKey);
+    const path = resolve(world.cwd, key);
+    return signedLogins(login, readText(path), path, () => world.now());
   }
   const token = world.env.MUSTER_TOKEN;
   return token === undefined || token === '' ? undefined : () => token;
-}
-
-function readKey(path: string): KeyObject {
-  const pem = readText(path);
-  try {
-    return createPrivateKey(pem);
-  } catch (error) {
-    throw new MusterError('usage', { reason: `${path} is not a private key` }, { cause: error });
-  }
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new MusterError('usage', { reason: `cannot read ${path}: ${reason}` }, { cause: error });
-  }
 }
 
 function milliseconds(flag: string, text: string): number {

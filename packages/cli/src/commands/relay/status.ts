@@ -1,6 +1,7 @@
+import { EXIT } from '@muster/base';
 import type { RelayStatus } from '@muster/fabric/relay';
-import { EXIT, MusterError } from '@muster/wire';
 import { formatDuration } from '../../duration.js';
+import { MusterError } from '../../errors.js';
 import type { Call } from '../../shell.js';
 import { askRelay } from './ask.js';
 

@@ -1,0 +1,230 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '@muster/base';
+import type { CommandOptions, CommandResult, Facts } from '@muster/wire';
+import type { AgentLog } from '../logging.js';
+import type { HeldLock } from '../pid-file.js';
+import { runBuiltin } from './builtins.js';
+import type { CommandPolicy } from './command-policy.js';
+import { commandEnvironment, type OwnVariables } from './environment.js';
+import { writeJobFile } from './job-file.js';
+import { takeLock } from './lock.js';
+import { CommandOutput, type OutputBytes } from './output.js';
+import { type CheckedCommand, checkCommand } from './prepare.js';
+import type { Run } from './process-tree.js';
+import { type Exit, LaunchError } from './runner.js';
+import type { Processes } from './system-processes.js';
+
+/** Of this process, which does not change it. Each look into `process.env` is a call of the C library. */
+const OWN_ENVIRONMENT = { ...process.env };
+
+/** A command to run. */
+export interface ExecutionRequest {
+  readonly command: string;
+  readonly options: CommandOptions;
+  readonly own: OwnVariables;
+  readonly capture: boolean;
+  /** Most bytes kept of each stream of its output. */
+  readonly outputLimit: number;
+}
+
+/** How it ended. */
+export type Outcome = Omit<CommandResult, 'jobId'>;
+
+/** The node owner's settings a command runs under; read anew for every command. */
+export interface ExecutionSettings {
+  readonly policy: CommandPolicy;
+  readonly fileDir: string;
+  readonly graceMs: number;
+  /** Given to every command. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export interface ExecutionSurroundings {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: AgentLog;
+  readonly facts: () => Facts;
+  readonly processes: Processes;
+}
+
+/**
+ * Called once: the command has ended and its output is stored, or, when it was killed, its last process is gone. `bytes`
+ * are those it wrote; null when they were not captured, or when the server has not stored what was kept of them.
+ */
+export type Ended = (outcome: Outcome, bytes: OutputBytes | null) => void;
+
+/** One run of one command. Any number of them stand side by side and know nothing of each other. */
+export class Execution {
+  readonly #request: ExecutionRequest;
+  readonly output: CommandOutput;
+  /** Marks the processes of this run, and of no other on this machine. */
+  readonly run: string = randomUUID();
+  readonly #settings: ExecutionSettings;
+  readonly #around: ExecutionSurroundings;
+  readonly #ended: Ended;
+  #lock: HeldLock | null = null;
+  #leader: number | null = null;
+  #builtin: { cancel(): void } | null = null;
+  #killing: Promise<void> | null = null;
+  #launching: Promise<void> = Promise.resolve();
+  /** The end must not be told before the time limit was. */
+  #expiry: Promise<void> = Promise.resolve();
+  #exited = false;
+  #concluded = false;
+  #abandoned = false;
+
+  constructor(request: ExecutionRequest, settings: ExecutionSettings, around: ExecutionSurroundings, ended: Ended) {
+    this.#request = request;
+    this.output = new CommandOutput(request.outputLimit, request.capture);
+    this.#settings = settings;
+    this.#around = around;
+    this.#ended = ended;
+  }
+
+  start(): void {
+    this.#launching = this.#launch().catch((error: unknown) => {
+      if (!(error instanceof LaunchError)) this.#around.logger.error({ err: error }, 'cannot run the command');
+      const reason = error instanceof Error ? error.message : String(error);
+      return this.#finish({ exitCode: null, signal: null }, reason);
+    });
+  }
+
+  async #launch(): Promise<void> {
+    const { command: line, options, capture } = this.#request;
+    const check = await checkCommand(this.#settings.policy, line, options);
+    if ('refused' in check) throw new LaunchError(check.refused);
+    const { plan } = check.passed;
+    if (this.#killing !== null) return;
+    if (plan.kind === 'builtin') {
+      const { clock, random, facts } = this.#around;
+      const write = (text: string) => this.output.write('stdout', Buffer.from(text));
+      this.#builtin = runBuiltin(plan.builtin, { clock, random, facts, write }, (exitCode) => {
+        void this.#finish({ exitCode, signal: null }, null);
+      });
+      return;
+    }
+    if (plan.lock !== null) {
+      this.#lock = await takeLock(plan.lock);
+      if (this.#lock === null) throw new LaunchError('locked');
+    }
+    const env = await this.#environment(check.passed);
+    // Killed while it was being made ready: nothing has run.
+    if (this.#killing !== null) return;
+    const { clock } = this.#around;
+    const command = await this.#around.processes.launch(
+      {
+        run: this.run,
+        file: plan.file,
+        args: plan.args,
+        cwd: options.dir,
+        env,
+        account: check.passed.account,
+        capture,
+      },
+      clock,
+      (stream, data) => this.output.write(stream, data),
+    );
+    this.#leader = command.pid;
+    void command.ended.then((exit) => this.#finish(exit, null));
+  }
+
+  async #environment({ account, file, variables }: CheckedCommand): Promise<Record<string, string>> {
+    const { fileDir, environment } = this.#settings;
+    const filePath = file === null ? null : await writeJobFile(fileDir, file, account);
+    return commandEnvironment({
+      agent: OWN_ENVIRONMENT,
+      account: account ?? (await this.#around.processes.ownAccount()),
+      configured: environment,
+      job: variables,
+      own: this.#request.own,
+      filePath,
+      run: this.run,
+    });
+  }
+
+  /** Kills the whole tree; `ended` is called when it is gone. Its output is not waited for. Safe to repeat. */
+  kill(): void {
+    this.abandonOutput();
+    this.#killing ??= this.#killTree();
+  }
+
+  /** The command ended by itself; only its output is still on the way. */
+  get exited(): boolean {
+    return this.#exited;
+  }
+
+  async #killTree(): Promise<void> {
+    this.#builtin?.cancel();
+    await this.#launching;
+    this.#builtin?.cancel();
+    const run: Run = { leader: this.#leader, marker: this.run };
+    if (this.#builtin === null) {
+      await this.#around.processes.killRun(run, this.#around.clock, this.#settings.graceMs);
+    }
+    this.output.end();
+    await this.#expiry;
+    await this.#conclude(outcome({ exitCode: null, signal: 'SIGTERM' }, 'killed'));
+  }
+
+  /**
+   * The execution time limit: kills at once, and tells when the output up to now has reached the server, so that the
+   * timed out result does not overtake it.
+   */
+  expire(told: (bytes: OutputBytes | null) => void): void {
+    if (this.#exited) return;
+    this.output.end();
+    this.#expiry = this.#drained().then(() => told(this.#storedBytes));
+    this.#killing ??= this.#killTree();
+  }
+
+  async #finish(exit: Exit, reason: string | null): Promise<void> {
+    if (this.#killing !== null) return;
+    this.#exited = true;
+    this.output.end();
+    await this.#drained();
+    if (this.#killing === null) await this.#conclude(outcome(exit, reason));
+  }
+
+  async #conclude(outcome: Outcome): Promise<void> {
+    if (this.#concluded) return;
+    this.#concluded = true;
+    await this.#lock?.release();
+    this.#ended(outcome, this.#storedBytes);
+  }
+
+  /** They tell the reader that what is missing was dropped for the limit, so they are told only when that is so. */
+  get #storedBytes(): OutputBytes | null {
+    return this.output.drained ? this.output.bytes : null;
+  }
+
+  /**
+   * Resolves when the server has stored all output, however long it is away, or when nobody waits for that any more.
+   * There is no time limit: an agent that still holds output, and a result that does not, would lose the one by telling
+   * the other. Who does not want the output aborts the command.
+   */
+  #drained(): Promise<void> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (!this.output.drained && !this.#abandoned) return;
+        this.output.onProgress = () => undefined;
+        resolve();
+      };
+      this.output.onProgress = look;
+      look();
+    });
+  }
+
+  /** Nothing waits for the output any more: the end is told without what the server has not stored. */
+  abandonOutput(): void {
+    this.#abandoned = true;
+    this.output.onProgress();
+  }
+}
+
+function outcome({ exitCode, signal }: Exit, reason: string | null): Outcome {
+  if (exitCode === 0 && reason === null) {
+    return { outcome: 'succeeded', exitCode, signal: null, reason: null };
+  }
+  const why = reason ?? (signal === null ? `exit status ${exitCode}` : `killed by ${signal}`);
+  return { outcome: 'failed', exitCode, signal, reason: why };
+}

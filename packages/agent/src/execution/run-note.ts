@@ -1,0 +1,56 @@
+import type { DurableFiles } from '../durable.js';
+
+/** A command that was running; `run` marks its processes. */
+export interface NotedRun {
+  /** What it ran for: the id of a push job. */
+  readonly subject: string;
+  readonly run: string;
+}
+
+const MODE = 0o600;
+
+/**
+ * The note of what runs, which is there as long as it may run. After a crash of the agent it tells what to kill and
+ * what to report. Each place for a command has a note of its own.
+ */
+export class RunNote {
+  readonly #path: string;
+  readonly #files: DurableFiles;
+
+  constructor(path: string, files: DurableFiles) {
+    this.#path = path;
+    this.#files = files;
+  }
+
+  /**
+   * Before a command runs. The note outlives the agent, which is what it is for: a command that the agent left running
+   * is killed. It need not outlive the machine, with which the command ends too; that the machine was down is told by
+   * the missing `incarnation`. So no command waits for the disk, before it starts or after it has ended. Nor need the
+   * note be whole: one cut short by a crash is of a command that had not been started.
+   */
+  write({ subject, run }: NotedRun): Promise<void> {
+    return this.#files.write(this.#path, `${JSON.stringify({ job_id: subject, run })}\n`, MODE, false);
+  }
+
+  /** Once it has ended. */
+  remove(): Promise<void> {
+    return this.#files.remove(this.#path, false);
+  }
+
+  /** What the previous agent left; null when nothing ran. */
+  async read(): Promise<NotedRun | null> {
+    return parse(await this.#files.read(this.#path));
+  }
+}
+
+function parse(text: string | null): NotedRun | null {
+  if (text === null) return null;
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== 'object' || value === null || !('job_id' in value) || !('run' in value)) return null;
+    const { job_id: subject, run } = value;
+    return typeof subject === 'string' && typeof run === 'string' ? { subject, run } : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,48 @@
+import { type Account, ownAccount } from './account.js';
+import type { CommandGroups } from './command-groups.js';
+import { killRun } from './process-tree.js';
+import { LaunchError, launch } from './runner.js';
+
+/** Where commands run. */
+export interface Processes {
+  readonly launch: typeof launch;
+  readonly killRun: typeof killRun;
+  /** Whom the agent itself runs as. */
+  readonly ownAccount: () => Promise<Account | null>;
+}
+
+/** Which of both holds, told at the start and by the doctor. */
+export const KILLED_BY_GROUP = 'each in a control group of its own: a kill reaches every process of it';
+export const KILLED_BY_TREE =
+  'without control groups: a kill reaches all processes but those that leave their session, their parent and their environment';
+
+/** Commands as processes of this machine, each in a control group of its own where `groups` are to be had. */
+export function systemProcesses(groups: CommandGroups | null): Processes {
+  const own = { ownAccount: () => ownAccount() };
+  if (groups === null) return { launch, killRun, ...own };
+  return {
+    ...own,
+    async launch(request, clock, write) {
+      const group = await groups.make(request.run).catch((error: unknown) => {
+        throw new LaunchError(`cannot make a control group for ${request.file}: ${String(error)}`);
+      });
+      try {
+        const command = await launch(request, clock, write, (start) => groups.bear(group, start));
+        await groups.limit(group);
+        void command.ended.then(() => groups.leave(group));
+        return command;
+      } catch (error) {
+        // It must not run without its limits.
+        await group.kill();
+        await groups.leave(group);
+        throw error instanceof LaunchError ? error : new LaunchError(`cannot run ${request.file}: ${String(error)}`);
+      }
+    },
+    async killRun(run, clock, graceMs, giveUp) {
+      const group = groups.of(run.marker);
+      const gone = await killRun(run, clock, graceMs, giveUp, group);
+      if (gone) await groups.leave(group);
+      return gone;
+    },
+  };
+}

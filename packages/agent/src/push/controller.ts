@@ -1,0 +1,181 @@
+import type { Clock, Timer } from '@muster/base';
+import type { AgentMessage, ServerMessage } from '@muster/wire';
+import type { Ended, Execution } from '../execution/execution.js';
+import type { RunNote } from '../execution/run-note.js';
+import type { AgentLog } from '../logging.js';
+import {
+  type Effect,
+  type Event,
+  initialMachine,
+  type Machine,
+  type PreparedJob,
+  step,
+  type TimerName,
+} from './machine.js';
+
+export interface ControllerSurroundings {
+  readonly clock: Clock;
+  readonly logger: AgentLog;
+  readonly send: (message: AgentMessage) => void;
+  /** Why the offered job is refused, or null. */
+  readonly check: (job: PreparedJob) => Promise<string | null>;
+  /** Makes the execution of a job; it is started by the controller. */
+  readonly execution: (job: PreparedJob, ended: Ended) => Execution;
+  readonly note: RunNote;
+}
+
+type JobMessage = Extract<ServerMessage, { type: 'prepare' | 'start' | 'abort' }>;
+
+/** The mailbox around the command machine: one event at a time, its effects in order, each done before the next. */
+export class CommandController {
+  readonly #around: ControllerSurroundings;
+  #machine: Machine = initialMachine;
+  #reported: Machine = initialMachine;
+  #executing: { readonly jobId: string; readonly execution: Execution } | null = null;
+  #timers: Partial<Record<TimerName, Timer>> = {};
+  #effects: Promise<void> = Promise.resolve();
+  /** Prepare is checked on disk first; messages behind it wait, so that their order is kept. */
+  #messages: Promise<void> = Promise.resolve();
+  #idle: (() => void)[] = [];
+
+  constructor(around: ControllerSurroundings) {
+    this.#around = around;
+  }
+
+  get machine(): Machine {
+    return this.#machine;
+  }
+
+  /** The machine as far as its messages have been handed to `send`: a heartbeat must not tell more than they did. */
+  get reported(): Machine {
+    return this.#reported;
+  }
+
+  /** What is running now, for its output. */
+  get executing(): { readonly jobId: string; readonly execution: Execution } | null {
+    return this.#executing;
+  }
+
+  /** A message of the server about jobs. */
+  receive(message: JobMessage): void {
+    this.#messages = this.#messages.then(async () => this.apply(await this.#event(message)));
+  }
+
+  async #event(message: JobMessage): Promise<Event> {
+    if (message.type !== 'prepare') return message;
+    const { jobId, command, capture, options, timeoutSeconds, waitSeconds } = message;
+    const job = { jobId, command, capture, options, timeoutMs: milliseconds(timeoutSeconds) };
+    const busy = this.#machine.phase.kind !== 'ready';
+    // Only an idle agent can accept; a busy one answers without looking (its own lock would refuse a repetition).
+    return {
+      type: 'prepare',
+      job,
+      waitMs: milliseconds(waitSeconds),
+      refusal: busy ? null : await this.#around.check(job),
+    };
+  }
+
+  apply(event: Event): void {
+    const { machine, effects } = step(this.#machine, event);
+    this.#machine = machine;
+    this.#effects = this.#effects.then(() => this.#carryOut(effects, machine));
+  }
+
+  async #carryOut(effects: readonly Effect[], machine: Machine): Promise<void> {
+    const lastWord = effects.findLastIndex(({ type }) => type === 'send');
+    for (const [index, effect] of effects.entries()) {
+      // In one breath with the sending: neither before nor after it may a heartbeat say something else.
+      if (index === lastWord) this.#reported = machine;
+      try {
+        await this.#do(effect);
+      } catch (error) {
+        this.#around.logger.error({ err: error, effect: effect.type }, 'an effect failed');
+      }
+    }
+    this.#reported = machine;
+  }
+
+  async #do(effect: Effect): Promise<void> {
+    switch (effect.type) {
+      case 'send':
+        return this.#around.send(effect.message);
+      case 'remember':
+        return this.#remember(effect.job);
+      case 'forget':
+        this.#executing = null;
+        await this.#around.note.remove();
+        for (const idle of this.#idle.splice(0)) idle();
+        return;
+      case 'run':
+        if (this.#executing === null) return this.#neverRan(effect.job.jobId);
+        return this.#executing.execution.start();
+      case 'kill':
+        if (this.#executing === null) return this.#neverRan(effect.jobId);
+        return this.#executing.execution.kill();
+      case 'arm': {
+        this.#timers[effect.timer]?.cancel();
+        const { timer, jobId } = effect;
+        this.#timers[timer] = this.#around.clock.after(effect.afterMs, () => this.#due(timer, jobId));
+        return;
+      }
+      case 'cancel':
+        this.#timers[effect.timer]?.cancel();
+        delete this.#timers[effect.timer];
+        return;
+    }
+  }
+
+  /** No execution is made, and nothing runs, unless the note is written. */
+  async #remember(job: PreparedJob): Promise<void> {
+    const { jobId } = job;
+    const execution = this.#around.execution(job, (outcome, bytes) =>
+      this.apply({ type: 'exited', result: { jobId, ...outcome }, bytes }),
+    );
+    await this.#around.note.write({ subject: jobId, run: execution.run });
+    this.#executing = { jobId, execution };
+  }
+
+  #neverRan(jobId: string): void {
+    const result = { jobId, outcome: 'failed', exitCode: null, signal: null } as const;
+    this.apply({
+      type: 'exited',
+      result: { ...result, reason: 'the agent cannot write its data directory' },
+      bytes: null,
+    });
+  }
+
+  #due(timer: TimerName, jobId: string): void {
+    if (timer === 'wait') return this.apply({ type: 'wait_over', jobId });
+    this.#executing?.execution.expire((bytes) => this.apply({ type: 'limit_reached', jobId, bytes }));
+  }
+
+  /**
+   * Ends a running command; one that ended by itself, and whose output is still on the way, has `outputMs` for that, and
+   * is told as it ended. Resolves when it is gone and everything about it was handed to `send`; false when the kernel did
+   * not let go of it within `limitMs`.
+   */
+  async stop(limitMs: number, outputMs: number): Promise<boolean> {
+    const execution = this.#executing?.execution;
+    if (execution?.exited) this.#around.clock.after(outputMs, () => execution.abandonOutput());
+    else this.apply({ type: 'stop' });
+    await this.#effects;
+    const gone = this.#executing === null || (await this.#forgotten(limitMs));
+    await this.#effects;
+    for (const timer of Object.values(this.#timers)) timer.cancel();
+    return gone;
+  }
+
+  #forgotten(limitMs: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const limit = this.#around.clock.after(limitMs, () => resolve(false));
+      this.#idle.push(() => {
+        limit.cancel();
+        resolve(true);
+      });
+    });
+  }
+}
+
+function milliseconds(seconds: number | undefined): number | null {
+  return seconds === undefined ? null : seconds * 1000;
+}

@@ -1,0 +1,181 @@
+import type { Clock } from '@muster/base';
+import type { AgentMessage, ServerMessage } from '@muster/wire';
+import { type Ended, Execution, type ExecutionSettings } from '../execution/execution.js';
+import { checkCommand } from '../execution/prepare.js';
+import type { NotedRun, RunNote } from '../execution/run-note.js';
+import type { Host } from '../host.js';
+import { OUTPUT_CHUNK, OUTPUT_RESEND_MS, STOP_OUTPUT_MS } from '../limits.js';
+import type { AgentLog } from '../logging.js';
+import { CommandController } from './controller.js';
+import { type Machine, type PreparedJob, reportedState, type StartKind } from './machine.js';
+import { ownVariables } from './variables.js';
+
+/** What the slot asks of the connection to the server. */
+export interface PushLink {
+  /** Whether the server takes messages now. */
+  readonly established: boolean;
+  /** Most bytes kept of each output stream, and of a message's body. */
+  readonly outputLimit: number;
+  readonly bodyLimit: number;
+  /** False when the message was dropped. */
+  send(message: AgentMessage): boolean;
+  /** There may be output to take. */
+  outputReadable(): void;
+}
+
+export interface PushSlotSetup {
+  readonly clock: Clock;
+  readonly logger: AgentLog;
+  readonly random: () => number;
+  readonly host: Pick<Host, 'facts' | 'processes'>;
+  readonly nodeName: string;
+  /** The node owner's settings as they are now. */
+  readonly settings: () => ExecutionSettings;
+  readonly note: RunNote;
+  readonly link: PushLink;
+}
+
+type PushMessage = Extract<ServerMessage, { type: 'prepare' | 'start' | 'abort' }>;
+type OutputStored = Extract<ServerMessage, { type: 'output_stored' }>;
+
+/** The agent's place for the command of a push job: one at a time, as the specification has it (Push Jobs §5.7). */
+export class PushSlot {
+  readonly #setup: PushSlotSetup;
+  readonly #controller: CommandController;
+  #interrupted: NotedRun | null = null;
+  #heard = false;
+  /** When the server last acknowledged output, or output was last sent again. */
+  #outputStoredAt = 0;
+
+  constructor(setup: PushSlotSetup) {
+    this.#setup = setup;
+    const { clock, logger, note } = setup;
+    this.#controller = new CommandController({
+      clock,
+      logger,
+      note,
+      send: (message) => this.#send(message),
+      check: (job) => this.#refusal(job),
+      execution: (job, ended) => this.#execution(job, ended),
+    });
+  }
+
+  get machine(): Machine {
+    return this.#controller.machine;
+  }
+
+  /** How the agent starts, and what it left running when it crashed. */
+  begin(start: StartKind, interrupted: NotedRun | null): void {
+    this.#interrupted = interrupted;
+    this.#controller.apply({ type: 'looked_back', start, interrupted: interrupted?.subject ?? null });
+  }
+
+  /** The server's first word. */
+  heard(): void {
+    if (this.#heard) return;
+    this.#heard = true;
+    this.#controller.apply({ type: 'server_heard' });
+    // The crash has been told: the note of what was running has served.
+    if (this.#interrupted !== null && this.#controller.executing === null) void this.#setup.note.remove();
+  }
+
+  serverLost(): void {
+    this.#controller.apply({ type: 'server_lost' });
+  }
+
+  serverBack(): void {
+    this.#controller.apply({ type: 'server_back' });
+  }
+
+  receive(message: PushMessage): void {
+    this.#controller.receive(message);
+  }
+
+  heartbeat(): AgentMessage {
+    const { reported } = this.#controller;
+    return { type: 'heartbeat', ...reportedState(reported), last: reported.last?.result ?? null };
+  }
+
+  /** Output travels while its command runs; what is left when it was aborted is not wanted any more. */
+  takeOutput(): AgentMessage | null {
+    return this.#controller.machine.phase.kind === 'running' ? this.#outputMessage() : null;
+  }
+
+  outputStored({ jobId, stream, offset }: OutputStored): void {
+    const { executing } = this.#controller;
+    if (executing?.jobId !== jobId) return;
+    this.#outputStoredAt = this.#setup.clock.now();
+    executing.execution.output.stored(stream, offset);
+  }
+
+  /** What was on its way may be lost. */
+  resendOutput(): void {
+    this.#controller.executing?.execution.output.rewind();
+  }
+
+  /** Once per heartbeat interval. */
+  tick(): void {
+    const now = this.#setup.clock.now();
+    // Either way: the clock may have been set back.
+    if (Math.abs(now - this.#outputStoredAt) < OUTPUT_RESEND_MS) return;
+    this.#outputStoredAt = now;
+    this.resendOutput();
+  }
+
+  /** Ends a running command; see CommandController.stop. What it had written so far is worth having. */
+  stop(limitMs: number): Promise<boolean> {
+    if (this.#controller.executing?.execution.exited === false) this.#flushOutput();
+    return this.#controller.stop(limitMs, this.#setup.link.established ? STOP_OUTPUT_MS : 0);
+  }
+
+  async #refusal(job: PreparedJob): Promise<string | null> {
+    const check = await checkCommand(this.#setup.settings().policy, job.command, job.options);
+    if ('passed' in check) return null;
+    this.#setup.logger.info({ job: job.jobId, command: job.command }, `refused: ${check.refused}`);
+    return check.refused;
+  }
+
+  #execution(job: PreparedJob, ended: Ended): Execution {
+    const { clock, random, logger, host, link, nodeName, settings } = this.#setup;
+    const { jobId, command, options, capture } = job;
+    logger.info({ job: jobId, command }, 'running');
+    this.#outputStoredAt = clock.now();
+    const execution = new Execution(
+      { command, options, capture, own: ownVariables(nodeName, jobId), outputLimit: link.outputLimit },
+      settings(),
+      { clock, random, logger, facts: host.facts, processes: host.processes },
+      (outcome, bytes) => {
+        logger.info({ job: jobId, outcome: outcome.outcome, reason: outcome.reason }, 'ended');
+        ended(outcome, bytes);
+      },
+    );
+    execution.output.onReadable = () => link.outputReadable();
+    return execution;
+  }
+
+  #send(message: AgentMessage): void {
+    // What the command had written so far is worth having; nothing is waited for.
+    if (message.type === 'aborted' && message.from === 'running') this.#flushOutput();
+    if (!this.#setup.link.send(message)) this.#setup.logger.debug({ type: message.type }, 'not sent');
+  }
+
+  #flushOutput(): void {
+    this.#controller.executing?.execution.output.end();
+    for (let piece = this.#outputMessage(); piece !== null; piece = this.#outputMessage()) {
+      if (!this.#setup.link.send(piece)) return;
+    }
+  }
+
+  #outputMessage(): AgentMessage | null {
+    const { executing } = this.#controller;
+    if (executing === null) return null;
+    const piece = executing.execution.output.take(this.#chunk());
+    return piece === null ? null : { type: 'output', jobId: executing.jobId, ...piece };
+  }
+
+  /** Base64 takes four thirds; the rest of the message takes less than a KiB. */
+  #chunk(): number {
+    const room = Math.floor(((this.#setup.link.bodyLimit - 1024) * 3) / 4);
+    return Math.max(Math.min(OUTPUT_CHUNK, room), 1);
+  }
+}

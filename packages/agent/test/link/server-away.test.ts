@@ -1,0 +1,68 @@
+import { createPrivateKey } from 'node:crypto';
+import { ManualClock, MusterError } from '@muster/base';
+import { generateKeyPair } from '@muster/signing';
+import { expect, it, onTestFinished } from 'vitest';
+import { RETRY_LONGEST_MS } from '../../src/limits.js';
+import { Link } from '../../src/link/link.js';
+import { Outbox } from '../../src/link/outbox.js';
+import { silent } from '../support/agent.js';
+import { FakeSockets } from '../support/fake-sockets.js';
+
+const HOUR_MS = 3_600_000;
+const STEP_MS = 100;
+/** The server's default; the agent has not heard of another. */
+const INTERVAL_MS = 15_000;
+
+/** The times at which an agent that starts now, with this luck, asks a server that answers with `failure`. */
+async function asksOver(ms: number, failure: MusterError, luck: number): Promise<number[]> {
+  const clock = new ManualClock();
+  const began = clock.now();
+  const asked: number[] = [];
+  const { privateKey } = await generateKeyPair();
+  const link = new Link(
+    {
+      identity: { server: new URL('http://server'), org: 'o', name: 'n', key: createPrivateKey(privateKey), ca: null },
+      ...{ incarnation: 'i', clock, logger: silent, random: () => luck },
+      host: {
+        sockets: new FakeSockets(),
+        configuration: async () => {
+          asked.push(clock.now() - began);
+          throw failure;
+        },
+      },
+    },
+    new Outbox(
+      () => ({ type: 'heartbeat', state: 'ready', jobId: null, last: null }),
+      () => null,
+    ),
+    { connected() {}, heard() {}, message() {}, offline() {}, online() {}, tick() {} },
+  );
+  onTestFinished(() => link.close(0));
+  link.reconfigure('starting');
+  for (let passed = 0; passed < ms; passed += STEP_MS) {
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(STEP_MS);
+  }
+  return asked;
+}
+
+const longestPause = (times: readonly number[]) =>
+  Math.max(...times.slice(1).map((time, index) => time - (times[index] ?? 0)));
+
+it.each([0, 0.5, 1 - Number.EPSILON])(
+  'a server that is away is asked again within an interval, however long it is away (luck %d)',
+  async (luck) => {
+    const away = new MusterError('server_unreachable', { url: 'http://server', reason: 'ECONNREFUSED' });
+    const asked = await asksOver(HOUR_MS / 4, away, luck);
+    expect(longestPause(asked)).toBeLessThanOrEqual(INTERVAL_MS + STEP_MS);
+    // Not all at once, nor without a pause.
+    expect(asked.length).toBeLessThan(HOUR_MS / 4 / (INTERVAL_MS / 2) + 10);
+  },
+);
+
+it('a server that refuses is asked less and less often', async () => {
+  const refusal = new MusterError('configuration_refused', { status: 403, reason: 'no' });
+  expect(longestPause(await asksOver(HOUR_MS / 4, refusal, 1 - Number.EPSILON))).toBeGreaterThan(
+    RETRY_LONGEST_MS - STEP_MS,
+  );
+});

@@ -1,0 +1,51 @@
+import { declareErrors } from '@muster/base/errors';
+
+/** The errors of the command line. */
+export const CLI_ERRORS = declareErrors({
+  relay_not_found: {
+    status: 404,
+    exit: 4,
+    message: 'no relay of this user runs here',
+    fix: 'Start one with `muster relay`, ask as its user, or name it: `muster relay status --status HOST:PORT`.',
+  },
+  relay_unreachable: {
+    status: 502,
+    exit: 5,
+    message: 'cannot ask the relay at {place}: {reason}',
+    fix: 'Name the address that the relay was given as its --status, not where its clients connect.',
+  },
+  ambiguous_job: {
+    status: 400,
+    exit: 2,
+    message: "'{digits}' could be any of these jobs:{jobs}",
+    fix: 'Type more digits; the first 12 are the same for all jobs of an organization and may be left out.',
+  },
+  quorum_unreachable: {
+    status: 400,
+    exit: 2,
+    message: 'nothing was started: {chosen}, and a quorum of {quorum} cannot be reached',
+    fix: 'Give --quorum {nodes} or less, a share such as --quorum 80%, or leave it out: then all must commit. Or choose more nodes.',
+  },
+  command_without_dashes: {
+    status: 400,
+    exit: 2,
+    message: '{reason}: without -- before the command its options are taken for those of muster',
+    fix: 'Put -- before the command: {line}',
+  },
+  not_agreed: { status: 400, exit: 1, message: 'nothing was done', fix: 'Answer with y to go on.' },
+  demo_failed: {
+    status: 500,
+    exit: 1,
+    message: 'the demo failed: {reason}',
+    fix: 'Run it again; if it fails again, please report it with the lines above.',
+  },
+});
+
+type Rows = typeof CLI_ERRORS;
+
+declare module '@muster/base/errors' {
+  interface ErrorTable extends Rows {}
+}
+
+/** Taken from here, it knows the errors above. */
+export { MusterError } from '@muster/base/errors';

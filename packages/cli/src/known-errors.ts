@@ -1,0 +1,10 @@
+/** The errors of every layer: the command line meets all of them. */
+import '@muster/agent/errors';
+import '@muster/fabric/errors';
+import '@muster/nodes/errors';
+import '@muster/platform/errors';
+import '@muster/push/errors';
+import '@muster/server/errors';
+import '@muster/signing/errors';
+import '@muster/store/errors';
+import './errors.js';

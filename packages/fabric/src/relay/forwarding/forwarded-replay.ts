@@ -1,0 +1,260 @@
+import type { Clock } from '@muster/base';
+import { print } from '@muster/selector';
+import { MusterError } from '../../errors.js';
+import { Delivery } from '../../event/delivery.js';
+import { EVENTS_DESTINATION } from '../../event/tail.js';
+import { FABRIC_LIMITS } from '../../limits.js';
+import { laterAgo } from '../../protocol/replay-start.js';
+import type { Replay, ReplayRequest } from '../../session/broker.js';
+import { bytesOf } from '../../stomp/bytes.js';
+import { frame, type Headers } from '../../stomp/frame.js';
+import type { RawFrame } from '../../stomp/raw-frame.js';
+import type { Upstream } from '../upstream/upstream.js';
+
+/** Type of the root's marker: events are missing here. */
+const MARKER = 'fabric.dropped';
+
+export interface ForwardedReplayPorts {
+  /** @returns a new id of a subscription at upstream, whose MESSAGEs come here from now on. */
+  register(): string;
+  unregister(id: string): void;
+  /** The client has unsubscribed, or its session has ended. */
+  ended(): void;
+}
+
+/** A message that came and is not acknowledged. */
+interface Unsettled {
+  /** The id with which upstream wants it acknowledged. */
+  readonly ack: string;
+  /** How often it came. */
+  readonly deliveries: number;
+}
+
+/** One subscription that upstream serves for a client. */
+export class ForwardedReplay implements Replay {
+  readonly #request: ReplayRequest;
+  readonly #anonymous: boolean;
+  readonly #ports: ForwardedReplayPorts;
+  readonly #selector: string;
+  readonly #delivery = new Delivery();
+  readonly #clock: Clock;
+  readonly #askedMs: number;
+  /** Of a durable one: for each position that may still be acknowledged, how upstream wants it acknowledged. */
+  readonly #acks = new Map<number, Unsettled>();
+  /** The id that was acknowledged upstream last. */
+  #lastAcked: string | null = null;
+  #upstream: Upstream | null = null;
+  /** Id of the subscription at upstream; null: it is not subscribed there now. */
+  #id: string | null = null;
+  /** Position of the last event that was delivered. */
+  #last: number | null = null;
+  #sentBefore = false;
+  /** Upstream has confirmed the durable subscription. */
+  #known = false;
+  /** Position up to which events came on connections that are gone. */
+  #lostThrough = 0;
+
+  /** @throws MusterError `stomp_too_large` */
+  constructor(request: ReplayRequest, anonymous: boolean, clock: Clock, ports: ForwardedReplayPorts) {
+    this.#request = request;
+    this.#anonymous = anonymous;
+    this.#clock = clock;
+    this.#askedMs = clock.monotonic();
+    this.#ports = ports;
+    // Restricted to what the client may follow: upstream does not know its rights.
+    this.#selector = print(request.selector);
+    if (bytesOf(this.#selector).length <= FABRIC_LIMITS.selectorBytes) return;
+    const limit = `${FABRIC_LIMITS.selectorBytes} bytes, together with the types that you may follow`;
+    throw new MusterError('stomp_too_large', { command: 'SUBSCRIBE', what: 'selector', limit });
+  }
+
+  /** On a new connection it goes on after the last event. Events that a durable one has not acknowledged come again. */
+  use(upstream: Upstream | null): void {
+    this.#upstream = upstream;
+    this.#id = null;
+    this.#acks.clear();
+    this.#lastAcked = null;
+    this.#lostThrough = this.#last ?? 0;
+    if (upstream !== null) this.#register(upstream);
+  }
+
+  message(raw: RawFrame): void {
+    const { durable, subscriber } = this.#request;
+    if (raw.header('type') === MARKER) {
+      return subscriber.missed(Number(raw.header('dropped') ?? 0), raw.header('reason') ?? '');
+    }
+    const tail = raw.find('destination');
+    const position = Number(raw.header('message-id'));
+    if (tail < 0 || !Number.isSafeInteger(position)) return;
+    const ack = raw.header('ack');
+    const deliveries = (this.#acks.get(position)?.deliveries ?? 0) + 1;
+    if (ack !== undefined) this.#acks.set(position, { ack, deliveries });
+    this.#last = Math.max(this.#last ?? 0, position);
+    this.#delivery.showTail(raw.bytes, raw.headerOffsets[3 * tail] as number, raw.end, position);
+    subscriber.deliver(this.#delivery, raw.header('redelivered') === 'true');
+    // A slow client must not hold up the others, and a relay keeps no events: it subscribes again when the client has
+    // room.
+    if (durable === null && !subscriber.ready) this.#unregister(false, null);
+  }
+
+  refused(error: MusterError): void {
+    this.#endedUpstream(this.#id);
+    this.#request.subscriber.fail(error, null);
+  }
+
+  resume(): void {
+    if (this.#upstream !== null && this.#id === null) this.#register(this.#upstream);
+  }
+
+  ack(position: number, cumulative: boolean, receipt: string | null): void {
+    this.#settle('ACK', position, cumulative, receipt);
+  }
+
+  nack(position: number, cumulative: boolean, receipt: string | null): void {
+    this.#settle('NACK', position, cumulative, receipt);
+  }
+
+  end(forget: boolean, receipt: string | null): void {
+    this.#ports.ended();
+    this.#unregister(forget, receipt);
+  }
+
+  #register(upstream: Upstream): void {
+    const { principal, kind, durable, receipt } = this.#request;
+    const first = !this.#sentBefore;
+    this.#sentBefore = true;
+    const id = this.#ports.register();
+    this.#id = id;
+    const headers: Headers = [
+      ['id', id],
+      ['destination', EVENTS_DESTINATION],
+      ...(this.#anonymous
+        ? []
+        : ([
+            ['on-behalf', principal],
+            ['on-behalf-kind', kind],
+          ] as const)),
+      ['selector', this.#selector],
+      ...this.#fromHeader(first),
+      // Acknowledged by position, whatever way the client has chosen. What is not durable is not acknowledged upstream.
+      ...(durable === null
+        ? []
+        : ([
+            ['durable', durable],
+            ['ack', 'client-individual'],
+          ] as const)),
+      [
+        'receipt',
+        this.#addReceipt(upstream, first ? receipt : null, {
+          answered: () => {
+            this.#known = true;
+          },
+          refused: () => this.#endedUpstream(id),
+        }),
+      ],
+    ];
+    upstream.sendFrame(frame('SUBSCRIBE', headers));
+  }
+
+  /** Upstream has ended the subscription of that id. */
+  #endedUpstream(id: string | null): void {
+    if (id === null) return;
+    this.#ports.unregister(id);
+    if (this.#id === id) this.#id = null;
+  }
+
+  #unregister(forget: boolean, receipt: string | null): void {
+    const id = this.#id;
+    const upstream = this.#upstream;
+    this.#id = null;
+    if (id === null || upstream === null) {
+      if (receipt !== null) this.#request.subscriber.fail(notConnected(), receipt);
+      return;
+    }
+    this.#ports.unregister(id);
+    const headers: Headers = [
+      ['id', id],
+      ...(forget ? [['durable', this.#request.durable ?? ''] as const] : []),
+      ['receipt', this.#addReceipt(upstream, receipt)],
+    ];
+    upstream.sendFrame(frame('UNSUBSCRIBE', headers));
+  }
+
+  /** The header `from`. Of a durable subscription that upstream has confirmed, it knows where to go on. */
+  #fromHeader(first: boolean): Headers {
+    const { durable, fromText } = this.#request;
+    if (durable === null && this.#last !== null) return [['from', String(this.#last)]];
+    if (fromText === null || (durable !== null && this.#known)) return [];
+    return [['from', first ? fromText : laterAgo(fromText, this.#clock.monotonic() - this.#askedMs)]];
+  }
+
+  #settle(command: 'ACK' | 'NACK', position: number, cumulative: boolean, receipt: string | null): void {
+    const { durable, subscriber } = this.#request;
+    if (durable === null) {
+      if (receipt !== null) subscriber.receipt(receipt);
+      return;
+    }
+    const upstream = this.#upstream;
+    if (upstream === null || !(this.#acks.has(position) || position > this.#lostThrough)) {
+      // The connection that the event came on is gone, so that it will come again: nothing is acknowledged.
+      if (receipt !== null) subscriber.fail(notConnected(), receipt);
+      return;
+    }
+    const meant = [...this.#acks].filter(([each]) => (cumulative ? each <= position : each === position));
+    // In order: the one that the client named goes last and asks for the receipt. A relay above may have forgotten
+    // another one, and would answer for that at once.
+    meant.sort(([one], [other]) => one - other);
+    for (const [each, { deliveries }] of meant) {
+      // What was refused may be acknowledged all the same, until it is given up.
+      if (command === 'ACK' || deliveries >= FABRIC_LIMITS.redeliveries) this.#acks.delete(each);
+    }
+    if (meant.length === 0) return this.#confirm(upstream, receipt);
+    if (command === 'ACK') this.#lastAcked = meant.at(-1)?.[1].ack ?? null;
+    meant.forEach(([, { ack }], index) => {
+      const last = index === meant.length - 1;
+      const asked: Headers = last && receipt !== null ? [['receipt', this.#addReceipt(upstream, receipt)]] : [];
+      upstream.sendFrame(frame(command, [['id', ack], ...asked]));
+    });
+  }
+
+  /** What was settled before is settled again: that is confirmed when upstream has saved whatever came before. */
+  #confirm(upstream: Upstream, receipt: string | null): void {
+    if (receipt === null) return;
+    if (this.#lastAcked === null) return this.#request.subscriber.receipt(receipt);
+    const headers: Headers = [
+      ['id', this.#lastAcked],
+      ['receipt', this.#addReceipt(upstream, receipt)],
+    ];
+    // To acknowledge it once more changes nothing.
+    upstream.sendFrame(frame('ACK', headers));
+  }
+
+  /**
+   * Answers the id of a receipt; when it comes the client gets its own.
+   * @param before Called before the client is told.
+   */
+  #addReceipt(
+    upstream: Upstream,
+    receipt: string | null,
+    before: { readonly answered?: () => void; readonly refused?: () => void } = {},
+  ): string {
+    const { subscriber } = this.#request;
+    return upstream.expect({
+      isEvent: false,
+      answered: () => {
+        before.answered?.();
+        if (receipt !== null) subscriber.receipt(receipt);
+      },
+      refused: (error) => {
+        before.refused?.();
+        subscriber.fail(error, receipt);
+      },
+      // Without a receipt nobody waits: it is registered again, or comes again.
+      failed: (error) => receipt !== null && subscriber.fail(error, receipt),
+    });
+  }
+}
+
+function notConnected(): MusterError {
+  return new MusterError('upstream_failed', { reason: 'it is not connected' });
+}

@@ -1,0 +1,90 @@
+import type { ServerConfig } from '@muster/platform/config';
+import { type Dialect, type NodeConfiguration, z85Decode } from '@muster/wire';
+import { MusterError } from './errors.js';
+import { NODE_LIMITS } from './limits.js';
+import type { Endpoints } from './transport.js';
+
+/**
+ * The CURVE key of a configuration request; null when it was left out on a route where that means spec 1.0.
+ * @throws MusterError `missing_ccpk`, `bad_ccpk` (sheet §2.2 rows 3 to 5).
+ */
+export function readCurveKey(ccpk: string | undefined, plainAllowed: boolean): Uint8Array | null {
+  if (ccpk === undefined) {
+    if (plainAllowed) return null;
+    throw new MusterError('missing_ccpk');
+  }
+  const key = z85Decode(ccpk);
+  if (key === null) throw new MusterError('bad_ccpk');
+  return key;
+}
+
+/** Our agent says `version=3.0`; whoever says anything else, or nothing, is a deployed client (sheet §2.1). */
+export function dialectOfRequest(version: string | undefined, curveKey: Uint8Array | null): Dialect {
+  if (curveKey === null) return 'spec1';
+  return version === '3.0' ? 'native' : 'chef2';
+}
+
+export interface Advertised {
+  readonly serverName: string;
+  readonly incarnation: string;
+  /** PEM. */
+  readonly publicKey: string;
+  readonly endpoints: Endpoints;
+  /** How many there are. */
+  readonly nodes: number;
+}
+
+/** The answer of sheet §2.3. */
+export function describeConfiguration(
+  config: ServerConfig,
+  server: Advertised,
+  about: {
+    readonly node: string;
+    readonly organization: string;
+    readonly dialect: Dialect;
+    readonly sessionKey: string;
+  },
+): NodeConfiguration {
+  const { endpoints, serverName } = server;
+  const plain = about.dialect === 'spec1' ? endpoints.plain : null;
+  const heartbeat =
+    plain === null
+      ? (config.heartbeat.advertise ?? reachable(endpoints.heartbeat, serverName))
+      : reachable(plain.heartbeat, serverName);
+  const command =
+    plain === null
+      ? (config.command.advertise ?? reachable(endpoints.command, serverName))
+      : reachable(plain.command, serverName);
+  return {
+    type: 'config',
+    host: serverName,
+    push_jobs: {
+      heartbeat: {
+        out_addr: heartbeat,
+        command_addr: command,
+        interval: config.heartbeat.interval,
+        offline_threshold: config.heartbeat.offline_threshold,
+        online_threshold: config.heartbeat.online_threshold,
+      },
+      command_addr: command,
+    },
+    node: about.node,
+    organization: about.organization,
+    public_key: `${server.publicKey.trimEnd()}\n\n`,
+    ...(plain === null && { curve_public_key: endpoints.curvePublicKey }),
+    encoded_session_key: { method: 'hmac_sha256', key: about.sessionKey },
+    lifetime: config.command.config_lifetime,
+    max_message_skew: config.command.max_skew,
+    max_body_size: config.command.max_body_size,
+    incarnation_id: server.incarnation,
+    output_limit: config.push.output_limit,
+    ...(about.dialect === 'native' && {
+      return_within: Math.min(config.heartbeat.interval, server.nodes / NODE_LIMITS.returnsPerSecond),
+    }),
+  };
+}
+
+/** A socket bound to every interface is reached under the server's name. */
+function reachable(endpoint: string, serverName: string): string {
+  return endpoint.replace(/^tcp:\/\/(\*|0\.0\.0\.0|\[::\])(?=:)/, `tcp://${serverName}`);
+}

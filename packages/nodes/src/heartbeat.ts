@@ -1,0 +1,32 @@
+import { createPrivateKey } from 'node:crypto';
+import type { Clock, Timer } from '@muster/base';
+import { encodeServerHeartbeat, encodeSpec1Heartbeat } from '@muster/wire';
+import { every } from './rounds.js';
+import type { Transport } from './transport.js';
+
+export interface HeartbeatDeps {
+  readonly clock: Clock;
+  readonly transport: Transport;
+  readonly intervalMs: number;
+  readonly serverName: string;
+  readonly incarnation: string;
+  /** PEM; persistent, so that agents trust a restarted server at once. */
+  readonly privateKey: string;
+  /** Also on the unencrypted spec 1.0 sockets. */
+  readonly plain: boolean;
+}
+
+/** The server's heartbeat (Push Jobs §4.1): one signed broadcast an interval, numbered from 0. */
+export function startHeartbeat(deps: HeartbeatDeps): Timer {
+  const { clock, transport, serverName, incarnation } = deps;
+  const key = createPrivateKey(deps.privateKey);
+  let sequence = 0;
+  const beat = (): void => {
+    const content = { server: serverName, incarnation, sequence, now: clock.now() };
+    sequence += 1;
+    transport.publish('curve', encodeServerHeartbeat(content, key));
+    if (deps.plain) transport.publish('plain', encodeSpec1Heartbeat(content, key));
+  };
+  beat();
+  return every(clock, deps.intervalMs, beat);
+}

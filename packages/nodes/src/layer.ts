@@ -1,0 +1,246 @@
+import type { Clock, Timer } from '@muster/base';
+import type { Identity, Organization } from '@muster/platform/auth';
+import type { ServerConfig } from '@muster/platform/config';
+import type { App } from '@muster/platform/http';
+import type { Recorder } from '@muster/platform/log';
+import type { Metrics } from '@muster/platform/metrics';
+import type { Store } from '@muster/store';
+import type { NodeConfiguration } from '@muster/wire';
+import { Admissions } from './admission.js';
+import { BoundedLog } from './bounded-log.js';
+import { NodeController } from './controller.js';
+import { type ConfigurationRequest, Discovery } from './discovery.js';
+import { Dispatch } from './dispatch.js';
+import { MusterError } from './errors.js';
+
+import { startHeartbeat } from './heartbeat.js';
+import { type LivenessRules, returnMs } from './machine.js';
+import { createNodeMetrics } from './metrics.js';
+import type { NodeLog } from './ports.js';
+import { Reception } from './reception.js';
+import { Roster } from './roster.js';
+import { every } from './rounds.js';
+import { nodeRoutes } from './routes.js';
+import { searchNodes } from './search.js';
+import { revoke } from './sessions.js';
+import type { Endpoints, Transport } from './transport.js';
+import type { NodeRegistry } from './types.js';
+import { explain } from './why.js';
+import { createZmtpTransport } from './zmtp-transport.js';
+
+export interface NodesDeps {
+  readonly store: Store;
+  readonly recorder: Recorder;
+  readonly clock: Clock;
+  readonly logger: NodeLog;
+  readonly metrics: Metrics;
+  readonly config: ServerConfig;
+  /** Advertised to nodes. */
+  readonly serverName: string;
+  /** Of this server process; new at every start. */
+  readonly incarnation: string;
+  /** The persistent RSA pair that signs the server's heartbeats, PEM. */
+  readonly serverKeys: { readonly publicKey: string; readonly privateKey: string };
+  /** Deletes the node's principal and keys; harmless when there is none. */
+  readonly removeIdentity: (org: Organization, name: string, by: Identity) => Promise<void>;
+  /** Real sockets when absent. */
+  readonly transport?: Transport;
+  /** Told when the sockets fail for good; the process should end. */
+  readonly failed?: (error: unknown) => void;
+}
+
+/** The nodes layer: who is up, who owns it, and the command channel. */
+export interface Nodes {
+  readonly registry: NodeRegistry;
+  routes(app: App): void;
+  /** Answers a configuration request whose caller is established; what the route does. */
+  configure(request: ConfigurationRequest): NodeConfiguration;
+  /** Reads what is stored. Then push jobs take their nodes back (`readopt`), then comes `start`. */
+  load(): Promise<void>;
+  /** Opens the sockets and sends every up node without a job to rehab. @throws MusterError `address_in_use`. */
+  start(): Promise<Endpoints>;
+  stop(): Promise<void>;
+  /** A node was created or enrolled. */
+  nodeCreated(org: Organization, name: string): void;
+  /** A key of a node was taken away: its session with it ends. */
+  keyRemoved(org: Organization, name: string, fingerprint: string): void;
+  /** An organization was deleted with everything in it. */
+  organizationRemoved(orgId: string): Promise<void>;
+  /** A request in the name of a node was refused; kept for `why` when the node is known. */
+  nodeRefused(orgName: string, name: string, code: string): void;
+  /** How large the tables are: with the nodes they grow, with time they do not. */
+  sizes(): { readonly nodes: number; readonly connections: number; readonly admissions: number };
+  /** Nodes that are up, for `_status`. */
+  upCount(): number;
+}
+
+/** Sweeps per heartbeat interval: a node is noticed to be down at most this fraction late. */
+const SWEEPS_PER_INTERVAL = 4;
+
+export function createNodes(deps: NodesDeps): Nodes {
+  const { store, recorder, clock, logger, config, serverName, incarnation } = deps;
+  const rules: LivenessRules = {
+    intervalMs: config.heartbeat.interval * 1000,
+    offlineThreshold: config.heartbeat.offline_threshold,
+    onlineThreshold: config.heartbeat.online_threshold,
+  };
+  const rehabIntervalMs = config.command.rehab_interval * 1000;
+  const spec1 = config.spec1.heartbeat !== undefined && config.spec1.command !== undefined;
+
+  const roster = new Roster();
+  const metrics = createNodeMetrics(deps.metrics, roster);
+  const log = new BoundedLog(logger, clock);
+  const transport = deps.transport ?? sockets(deps);
+  const dispatch = new Dispatch({ transport, clock, metrics, serverName });
+  const admissions = new Admissions(clock, config.command.admission * 1000);
+  const controller = new NodeController({
+    store,
+    recorder,
+    clock,
+    log,
+    logger,
+    metrics,
+    roster,
+    dispatch,
+    rules,
+    rehabIntervalMs,
+    incarnation,
+    forget: (node) => {
+      reception.forget(node);
+      admissions.forget(node);
+    },
+  });
+  const reception = new Reception({
+    roster,
+    clock,
+    metrics,
+    log,
+    maxBodySize: config.command.max_body_size,
+    maxSkewMs: config.command.max_skew * 1000,
+    verified: (message, reconnected) => controller.verified(message, reconnected),
+  });
+  const discovery = new Discovery({ config, controller, admissions, privateKey: deps.serverKeys.privateKey });
+
+  let endpoints: Endpoints | null = null;
+  let begun = false;
+  let timers: readonly Timer[] = [];
+
+  function startRounds(): readonly Timer[] {
+    const sweepMs = rules.intervalMs / SWEEPS_PER_INTERVAL;
+    let spared = 0;
+    return [
+      every(clock, sweepMs, (lateMs) => {
+        // This process stood still: heartbeats may lie unread in the sockets, so nobody is judged for an interval; and
+        // when nodes may have missed this server, not before they can have found it again, as after a start. It is
+        // counted in rounds, because the clock may also have been set, and be set back.
+        if (lateMs > rules.intervalMs) spared = Math.max(spared, sparedRounds(lateMs));
+        if (spared > 0) spared -= 1;
+        else controller.sweep();
+      }),
+      every(clock, rehabIntervalMs, () => controller.rehabRound()),
+      every(clock, rules.intervalMs, () => controller.checkOwners()),
+      startHeartbeat({
+        clock,
+        transport,
+        intervalMs: rules.intervalMs,
+        serverName,
+        incarnation,
+        privateKey: deps.serverKeys.privateKey,
+        plain: spec1,
+      }),
+    ];
+  }
+
+  function sparedRounds(lateMs: number): number {
+    // A node counts whole intervals of its own, so it may be one sooner than the threshold says.
+    const missed = lateMs > (rules.offlineThreshold - 1) * rules.intervalMs;
+    return missed ? SWEEPS_PER_INTERVAL * (returnMs(rules) / rules.intervalMs) : SWEEPS_PER_INTERVAL;
+  }
+
+  function configure(request: ConfigurationRequest): NodeConfiguration {
+    if (endpoints === null) throw new MusterError('too_busy', { what: 'requests before the start', limit: 0 });
+    const { publicKey } = deps.serverKeys;
+    return discovery.answer(request, { serverName, incarnation, publicKey, endpoints, nodes: roster.size });
+  }
+
+  return {
+    registry: controller,
+    configure,
+    routes(app) {
+      nodeRoutes(app, {
+        spec1,
+        get: (orgId, name) => controller.get(orgId, name),
+        list: (orgId) => controller.list(orgId),
+        search: (orgId, query) => searchNodes(controller, controller.list(orgId), query),
+        why: (node) => explain(node, rules, clock.now()),
+        configure,
+        async remove(org, name, force, by) {
+          controller.assertRemovable(org.id, name, force);
+          await deps.removeIdentity(org, name, by);
+          await controller.remove(org.id, name);
+        },
+      });
+    },
+    load: () => controller.load(),
+    async start() {
+      endpoints = await transport.start({
+        received: (channel, frames) => reception.received(channel, frames),
+        admits(curveKey) {
+          const verdict = admissions.check(curveKey);
+          metrics.zap(verdict);
+          return verdict === 'admitted';
+        },
+        sendDropped: (cause) => metrics.sendDropped(cause),
+        connectionClosed(cause, from, why) {
+          metrics.connectionClosed(cause);
+          log.info(`closed:${cause}`, { cause, from, why }, 'closed a connection to a socket for nodes');
+        },
+      });
+      controller.begin();
+      begun = true;
+      timers = startRounds();
+      return endpoints;
+    },
+    async stop() {
+      for (const timer of timers) timer.cancel();
+      timers = [];
+      await transport.stop();
+      if (begun) await controller.end();
+    },
+    nodeCreated(org, name) {
+      controller.known(org, name);
+    },
+    keyRemoved(org, name, fingerprint) {
+      const node = controller.get(org.id, name);
+      if (node !== undefined) revoke(node.sessions, fingerprint);
+    },
+    async organizationRemoved(orgId) {
+      for (const node of controller.list(orgId)) await controller.remove(orgId, node.name);
+    },
+    nodeRefused(orgName, name, code) {
+      const node = roster.claimed(orgName, name);
+      if (typeof node !== 'string') node.diagnostics.refused = { at: clock.now(), code };
+    },
+    sizes: () => ({ nodes: roster.size, connections: reception.connections, admissions: admissions.size }),
+    upCount() {
+      let up = 0;
+      for (const node of roster) if (node.status === 'up') up += 1;
+      return up;
+    },
+  };
+}
+
+function sockets({ config, clock, logger, failed }: NodesDeps): Transport {
+  const { heartbeat, command } = config.spec1;
+  return createZmtpTransport({
+    heartbeat: config.heartbeat.listen,
+    command: config.command.listen,
+    plain: heartbeat !== undefined && command !== undefined ? { heartbeat, command } : null,
+    maxBodySize: config.command.max_body_size,
+    clock,
+    failed: (error) => {
+      logger.error({ err: error }, 'the command socket failed');
+      failed?.(error);
+    },
+  });
+}

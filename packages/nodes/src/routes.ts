@@ -1,0 +1,210 @@
+import type { Identity, Organization } from '@muster/platform/auth';
+import type { App } from '@muster/platform/http';
+import type { NodeConfiguration } from '@muster/wire';
+import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { readCurveKey } from './configuration.js';
+import type { ConfigurationRequest } from './discovery.js';
+import { MusterError } from './errors.js';
+import type { KnownNode } from './known-node.js';
+import { NODE_LIMITS } from './limits.js';
+import { Configuration, NodeDetail, NodeState, Why } from './schemas.js';
+import { nodeDetail, nodeState } from './view.js';
+import type { Explanation } from './why.js';
+
+/** What the routes ask of the nodes layer. */
+export interface NodeRouteDeps {
+  readonly spec1: boolean;
+  get(orgId: string, name: string): KnownNode | undefined;
+  list(orgId: string): readonly KnownNode[];
+  search(orgId: string, query: string): readonly KnownNode[];
+  why(node: KnownNode): Explanation;
+  configure(request: ConfigurationRequest): NodeConfiguration;
+  remove(org: Organization, name: string, force: boolean, by: Identity): Promise<void>;
+}
+
+const ORG = { org: Type.String({ maxLength: 255 }) };
+const OrgParams = Type.Object(ORG);
+const NodeParams = Type.Object({ ...ORG, node: Type.String({ minLength: 1, maxLength: 255 }) });
+const strict = { additionalProperties: false } as const;
+const Page = {
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: NODE_LIMITS.maxPage })),
+  after: Type.Optional(Type.String({ maxLength: 255, description: 'Only nodes whose names come after this one' })),
+};
+/** Open: deployed clients may send more. */
+const ConfigQuery = Type.Object({
+  ccpk: Type.Optional(Type.String({ description: 'CURVE public key of the caller, Z85' })),
+  version: Type.Optional(Type.String({ maxLength: 32, description: '`3.0` for Muster agents' })),
+});
+
+/** HTTP of the nodes layer: discovery (sheet §2), node states (Push Jobs §6.5, §6.6) and our own node routes. */
+export function nodeRoutes(app: App, nodes: NodeRouteDeps): void {
+  configurationRoutes(app, nodes);
+  stateRoutes(app, nodes);
+  inventoryRoutes(app, nodes);
+}
+
+function configurationRoutes(app: App, nodes: NodeRouteDeps): void {
+  // N2: the deployed path and the spec's. Without a CURVE key the latter means the spec's own, unencrypted sockets.
+  for (const [path, plainAllowed] of [
+    ['config', false],
+    ['connect', nodes.spec1],
+  ] as const) {
+    const checkKey = (request: FastifyRequest): void => {
+      readCurveKey(ccpkOf(request.query), plainAllowed);
+    };
+    app.get(
+      `/organizations/:org/pushy/${path}/:node`,
+      {
+        config: { permission: 'node:self', beforeAuth: checkKey, unsignedQuery: ['ccpk', 'version'] },
+        schema: {
+          tags: ['nodes'],
+          summary: 'Configuration of a node: addresses, keys and thresholds',
+          params: NodeParams,
+          querystring: ConfigQuery,
+          response: { 200: Configuration },
+        },
+      },
+      async (request) => {
+        const { caller } = request;
+        const { node } = request.params;
+        if (caller.type !== 'user' && caller.name !== node) throw new MusterError('node_name_mismatch');
+        return nodes.configure({
+          org: request.organization,
+          node,
+          caller,
+          curveKey: readCurveKey(request.query.ccpk, plainAllowed),
+          version: request.query.version,
+        });
+      },
+    );
+  }
+}
+
+function stateRoutes(app: App, nodes: NodeRouteDeps): void {
+  app.get(
+    '/organizations/:org/pushy/node_states',
+    {
+      config: { permission: 'push:read' },
+      schema: {
+        tags: ['nodes'],
+        summary: 'Status of every known node',
+        params: OrgParams,
+        querystring: Type.Object(Page, strict),
+        response: { 200: Type.Array(NodeState) },
+      },
+    },
+    async (request) =>
+      page(nodes.list(request.organization.id), request.query.after, request.query.limit).map(nodeState),
+  );
+
+  app.get(
+    '/organizations/:org/pushy/node_states/:node',
+    {
+      config: { permission: 'push:read' },
+      schema: {
+        tags: ['nodes'],
+        summary: 'Status of one node',
+        params: NodeParams,
+        response: { 200: NodeState },
+      },
+    },
+    async (request) => nodeState(known(nodes, request.organization, request.params.node)),
+  );
+}
+
+function inventoryRoutes(app: App, nodes: NodeRouteDeps): void {
+  app.get(
+    '/organizations/:org/nodes',
+    {
+      config: { permission: 'push:read' },
+      schema: {
+        tags: ['nodes'],
+        summary: 'Nodes that match a search, with facts and labels',
+        params: OrgParams,
+        querystring: Type.Object(
+          {
+            ...Page,
+            q: Type.Optional(Type.String({ maxLength: NODE_LIMITS.query, description: 'Selector or `role:web`' })),
+          },
+          strict,
+        ),
+        response: { 200: Type.Object({ total: Type.Integer(), nodes: Type.Array(NodeDetail) }) },
+      },
+    },
+    async (request) => {
+      const { q, after, limit } = request.query;
+      const { id } = request.organization;
+      const matching = q === undefined ? nodes.list(id) : nodes.search(id, q);
+      return { total: matching.length, nodes: page(matching, after, limit ?? NODE_LIMITS.page).map(nodeDetail) };
+    },
+  );
+
+  app.get(
+    '/organizations/:org/nodes/:node',
+    {
+      config: { permission: 'push:read' },
+      schema: {
+        tags: ['nodes'],
+        summary: 'Everything known of one node',
+        params: NodeParams,
+        response: { 200: NodeDetail },
+      },
+    },
+    async (request) => nodeDetail(known(nodes, request.organization, request.params.node)),
+  );
+
+  app.get(
+    '/organizations/:org/nodes/:node/why',
+    {
+      config: { permission: 'push:read' },
+      schema: {
+        tags: ['nodes'],
+        summary: 'Why a node is, or is not, available for jobs',
+        params: NodeParams,
+        response: { 200: Why },
+      },
+    },
+    async (request) => nodes.why(known(nodes, request.organization, request.params.node)),
+  );
+
+  app.delete(
+    '/organizations/:org/nodes/:node',
+    {
+      config: { permission: 'org:admin', empowers: true },
+      schema: {
+        tags: ['nodes'],
+        summary: 'Delete a node and its keys',
+        params: NodeParams,
+        querystring: Type.Object(
+          { force: Type.Optional(Type.Boolean({ description: 'Also while a job owns it' })) },
+          strict,
+        ),
+        response: { 204: Type.Null() },
+      },
+    },
+    async (request, reply) => {
+      const { params, query, caller, organization } = request;
+      await nodes.remove(organization, params.node, query.force ?? false, caller);
+      return reply.code(204).send(null);
+    },
+  );
+}
+
+function known(nodes: NodeRouteDeps, org: Organization, name: string): KnownNode {
+  const node = nodes.get(org.id, name);
+  if (node === undefined) throw new MusterError('not_found', { kind: 'node', name });
+  return node;
+}
+
+/** Nodes come sorted by name. */
+function page(all: readonly KnownNode[], after: string | undefined, limit: number | undefined): readonly KnownNode[] {
+  const rest = after === undefined ? all : all.filter((node) => node.name > after);
+  return limit === undefined ? rest : rest.slice(0, limit);
+}
+
+/** Before validation, so a repeated parameter may still be a list: that is no key. */
+function ccpkOf(query: unknown): string | undefined {
+  if (typeof query !== 'object' || query === null || !('ccpk' in query)) return undefined;
+  return typeof query.ccpk === 'string' ? query.ccpk : '';
+}

@@ -1,0 +1,63 @@
+import { Type } from 'typebox';
+
+/** Shapes of the answers, for the OpenAPI document and the serializer. */
+
+const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()]);
+const date = Type.String({ description: 'RFC 1123' });
+const values = Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]));
+
+const stateFields = {
+  node_name: Type.String(),
+  status: Type.Union([Type.Literal('up'), Type.Literal('down')]),
+  availability: Type.Union([Type.Literal('available'), Type.Literal('unavailable')]),
+  updated_at: Type.String({ description: 'RFC 1123; when `status` last changed' }),
+  owner_since: Type.String({ description: 'RFC 1123; when its owner last changed, and with it its availability' }),
+  reason: Type.String({ description: 'Why it is in this state' }),
+};
+
+export const NodeState = Type.Object(stateFields);
+
+export const NodeDetail = Type.Object({
+  ...stateFields,
+  owner: Type.Union([Type.Literal('down'), Type.Literal('rehab'), Type.Literal('idle'), Type.Literal('job')]),
+  job_id: Type.Optional(Type.String({ description: 'The job that owns it' })),
+  state: nullable(Type.String({ description: 'What the agent says it is doing' })),
+  heard_at: nullable(date),
+  incarnation: nullable(Type.String()),
+  last_end: nullable(Type.String({ description: 'How its previous incarnation ended: clean, crash or reinstalled' })),
+  dialect: nullable(Type.String()),
+  created_at: date,
+  facts: values,
+  labels: values,
+});
+
+export const Why = Type.Object({ node_name: Type.String(), available: Type.Boolean(), explanation: Type.String() });
+
+export const Configuration = Type.Object({
+  type: Type.Literal('config'),
+  host: Type.String(),
+  push_jobs: Type.Object({
+    heartbeat: Type.Object({
+      out_addr: Type.String(),
+      command_addr: Type.String(),
+      interval: Type.Number({ description: 'Seconds' }),
+      offline_threshold: Type.Integer(),
+      online_threshold: Type.Integer(),
+    }),
+    command_addr: Type.String(),
+  }),
+  node: Type.String(),
+  organization: Type.String(),
+  public_key: Type.String({ description: 'PEM; verifies the server’s heartbeats' }),
+  curve_public_key: Type.Optional(Type.String({ description: 'Z85' })),
+  encoded_session_key: Type.Object({
+    method: Type.Literal('hmac_sha256'),
+    key: Type.String({ description: 'Base64, encrypted for the key that signed the request' }),
+  }),
+  lifetime: Type.Number({ description: 'Seconds' }),
+  max_message_skew: Type.Number({ description: 'Seconds' }),
+  max_body_size: Type.Integer({ description: 'Bytes' }),
+  incarnation_id: Type.String(),
+  output_limit: Type.Integer({ description: 'Bytes kept per stream of a command' }),
+  return_within: Type.Optional(Type.Number({ description: 'Seconds over which nodes return to a restarted server' })),
+});

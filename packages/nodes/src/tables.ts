@@ -1,0 +1,29 @@
+declare module '@muster/store' {
+  interface Schema {
+    nodes: {
+      org_id: string;
+      name: string;
+      status: 'up' | 'down';
+      /** When `status` last changed. */
+      status_at: number;
+      owner: 'down' | 'rehab' | 'idle' | 'job';
+      owner_job: string | null;
+      owner_at: number;
+      /** One sentence: why it is in this state. */
+      reason: string;
+      incarnation: string | null;
+      /** How the previous incarnation ended. */
+      last_end: 'clean' | 'crash' | 'reinstalled' | null;
+      dialect: 'native' | 'chef2' | 'spec1' | null;
+      /** Fingerprint of the key that last asked for configuration. */
+      key_fingerprint: string | null;
+      facts: string;
+      labels: string;
+      created_at: number;
+      /** Incarnation of the server process that last wrote this row. */
+      server: string;
+    };
+  }
+}
+
+export {};

@@ -1,0 +1,94 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { explain } from '../src/why.js';
+import { type Fixture, INTERVAL, ORG, startNodes, type TestAgent } from './support/nodes-fixture.js';
+
+const rules = { intervalMs: INTERVAL, offlineThreshold: 3, onlineThreshold: 2 };
+let fixture: Fixture;
+let agent: TestAgent;
+
+beforeEach(async () => {
+  fixture = await startNodes();
+  agent = await fixture.agent('web1');
+});
+afterEach(() => fixture.close());
+
+const why = () => explain(agent.view, rules, fixture.clock.now());
+
+describe('why a node is not available', () => {
+  test('never seen', () => {
+    fixture.nodes.nodeCreated(ORG, 'web1');
+    expect(why()).toMatchObject({ node_name: 'web1', available: false });
+    expect(why().explanation).toMatch(/^web1 has never been seen/);
+  });
+
+  test('configured, but not heard', () => {
+    agent.configure();
+    fixture.clock.advance(INTERVAL * 20);
+    expect(why().explanation).toMatch(/fetched its configuration 20 s ago, but no heartbeat has come since/);
+  });
+
+  test('available', async () => {
+    await agent.becomeIdle();
+    expect(why()).toEqual({
+      node_name: 'web1',
+      available: true,
+      explanation: 'web1 is up and ready for a job.',
+    });
+  });
+
+  test('heartbeat late by n', async () => {
+    await agent.becomeIdle();
+    fixture.clock.advance(INTERVAL * 2);
+    expect(why().explanation).toMatch(/late by 2 of 3 intervals/);
+  });
+
+  test('down since n intervals', async () => {
+    await agent.becomeIdle();
+    fixture.clock.advance(INTERVAL * 7);
+    expect(why().explanation).toMatch(/^web1 is down: its last heartbeat came 7 s ago, 7 intervals have been missed/);
+  });
+
+  test('coming back', async () => {
+    await agent.becomeIdle();
+    fixture.clock.advance(INTERVAL * 7);
+    agent.beat();
+    expect(why().explanation).toMatch(/heartbeats have come back and it is up after 2 intervals in a row/);
+  });
+
+  test('in rehab, since when and why', () => {
+    agent.configure();
+    agent.beat();
+    expect(why().explanation).toMatch(/in rehab since Sun, 16 Sep 2012 00:00:00 GMT \(0 s\): it came up\./);
+  });
+
+  test('busy with a job', async () => {
+    await agent.becomeIdle();
+    fixture.nodes.registry.claim(ORG.id, 'j1', ['web1']);
+    expect(why().explanation).toMatch(/busy with job j1/);
+  });
+
+  test('CURVE refused', () => {
+    const key = Buffer.alloc(32, 'k');
+    agent.configure(key);
+    fixture.clock.advance(120_000);
+    fixture.transport.handlers?.admits(key);
+    expect(why().explanation).toMatch(/CURVE refused 1 of its connections: its admission expired/);
+  });
+
+  test('clock skew, in messages and in requests', () => {
+    agent.configure();
+    agent.send({ type: 'ready', start: null }, fixture.clock.now() - 400_000);
+    expect(why().explanation).toMatch(/a message in its name was dropped: its clock is skewed/);
+    fixture.nodes.nodeRefused(ORG.name, 'web1', 'clock_skew');
+    expect(why().explanation).toMatch(/a request of it was refused: its clock differs/);
+  });
+
+  test('key mismatch', () => {
+    agent.configure();
+    agent.session.key.fill(0);
+    agent.beat();
+    expect(why().explanation).toMatch(/not signed with the session’s key/);
+    fixture.nodes.nodeRefused(ORG.name, 'web1', 'invalid_signature');
+    expect(why().explanation).toMatch(/signed with another key than the one registered/);
+  });
+});

@@ -1,0 +1,126 @@
+import type { Clock } from '@muster/base';
+import type { Schema, Store, Write } from '@muster/store';
+import { insert } from '@muster/store';
+import type { Transaction } from 'kysely';
+import { Budget } from '../upkeep/budget.js';
+import { AUTH_LIMITS } from './limits.js';
+import type { AuditEntry } from './types.js';
+
+const COLUMNS = {
+  org_id: 'text',
+  at: 'integer',
+  actor: 'text',
+  action: 'text',
+  target: 'text',
+  outcome: 'text',
+  detail: 'text',
+} as const;
+const insertAudit = insert('audit', COLUMNS);
+
+export interface StoredAuditEntry extends AuditEntry {
+  readonly id: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+export interface AuditQuery {
+  readonly orgId: string;
+  readonly limit: number;
+  /** Entries after this id, oldest first: for following. */
+  readonly after?: number | undefined;
+  /** Entries before this id, newest first; the newest of all without either. */
+  readonly before?: number | undefined;
+  readonly actor?: string | undefined;
+  readonly action?: string | undefined;
+}
+
+/** Texts of entries are bounded. */
+export const cut = (text: string) => text.slice(0, AUTH_LIMITS.auditText);
+
+/** The same for what is further said, also in the event that tells of the change. */
+export function cutDetail(detail: AuditEntry['detail'] = {}): NonNullable<AuditEntry['detail']> {
+  const short = (value: string | number | boolean | null) => (typeof value === 'string' ? cut(value) : value);
+  return Object.fromEntries(Object.entries(detail).map(([name, value]) => [name, short(value)]));
+}
+
+/**
+ * The append-only record of denials, changes of identity, and starts and aborts of jobs. A change is recorded in its
+ * own transaction; denials come at the rate of whoever knocks, so beyond a limit they are summed up in one entry.
+ */
+export class Audit {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #failed: (error: unknown) => void;
+  readonly #denials = new Map<string, { readonly budget: Budget; suppressed: number }>();
+
+  constructor(deps: { store: Store; clock: Clock; failed: (error: unknown) => void }) {
+    this.#store = deps.store;
+    this.#clock = deps.clock;
+    this.#failed = deps.failed;
+  }
+
+  #row(entry: AuditEntry) {
+    return {
+      org_id: entry.orgId,
+      at: this.#clock.now(),
+      actor: cut(entry.actor),
+      action: entry.action,
+      target: cut(entry.target),
+      outcome: entry.outcome,
+      detail: JSON.stringify(cutDetail(entry.detail)),
+    };
+  }
+
+  /** To be committed together with what it records. */
+  write(entry: AuditEntry): Write {
+    return insertAudit(this.#row(entry));
+  }
+
+  /** Stored with the next group commit, and again after the store has recovered. */
+  record(entry: AuditEntry): void {
+    this.#store.persist([this.write(entry)]).catch(this.#failed);
+  }
+
+  /** Inside the transaction that makes the change. */
+  async within(trx: Transaction<Schema>, entry: AuditEntry): Promise<void> {
+    await trx.insertInto('audit').values(this.#row(entry)).execute();
+  }
+
+  /** `bucket` keeps strangers who knock from crowding out the denials of known callers. */
+  denied(bucket: 'stranger' | 'caller', entry: Omit<AuditEntry, 'outcome'>): void {
+    const now = this.#clock.now();
+    const { denialsPerSecond: perSecond, denialBurst: burst } = AUTH_LIMITS;
+    const state = this.#denials.get(bucket) ?? { budget: new Budget({ perSecond, burst }, now), suppressed: 0 };
+    this.#denials.set(bucket, state);
+    if (!state.budget.spend(1, now)) {
+      state.suppressed++;
+      return;
+    }
+    const missed: { suppressed_before?: number } = state.suppressed > 0 ? { suppressed_before: state.suppressed } : {};
+    state.suppressed = 0;
+    this.record({ ...entry, outcome: 'denied', detail: { ...entry.detail, ...missed } });
+  }
+
+  async page(query: AuditQuery): Promise<readonly StoredAuditEntry[]> {
+    let rows = this.#store.read
+      .selectFrom('audit')
+      .selectAll()
+      .where('org_id', '=', query.orgId)
+      .orderBy('id', query.after === undefined ? 'desc' : 'asc')
+      .limit(query.limit);
+    if (query.after !== undefined) rows = rows.where('id', '>', query.after);
+    if (query.before !== undefined) rows = rows.where('id', '<', query.before);
+    if (query.actor !== undefined) rows = rows.where('actor', '=', query.actor);
+    if (query.action !== undefined) rows = rows.where('action', '=', query.action);
+    return (await rows.execute()).map((row) => ({
+      id: row.id,
+      at: row.at,
+      orgId: row.org_id,
+      actor: row.actor,
+      action: row.action,
+      target: row.target,
+      outcome: row.outcome,
+      detail: JSON.parse(row.detail),
+    }));
+  }
+}

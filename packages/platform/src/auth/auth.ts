@@ -1,0 +1,118 @@
+import type { Clock } from '@muster/base';
+import type { Store } from '@muster/store';
+import type { Recorder } from '../log/recorder.js';
+import { Audit } from './audit.js';
+import { Authentication } from './authentication.js';
+import { Changes, type RandomBytes, type Trx } from './changes.js';
+import { Enrolment } from './enrolment.js';
+import { GroupDirectory } from './groups.js';
+import { NodeGroupDirectory, type NodeSelection } from './node-groups.js';
+import { OrganizationRemnants, type OrganizationRows } from './organization-rows.js';
+import { Organizations } from './organizations.js';
+import { allows, isAdministration } from './permissions.js';
+import { Principals } from './principals.js';
+import { AuthRepository } from './repository.js';
+import { type Ground, Standing } from './standing.js';
+import { Tokens } from './tokens.js';
+import type { Identity, Organization, Permission } from './types.js';
+
+/** What the nodes layer is told about node principals. */
+export interface NodeLifecycle {
+  /** A node was created or enrolled: it is known from now on, and down. */
+  created(organization: Organization, node: string): void;
+  /** What was agreed with this key of a node ends. */
+  keyRemoved(organization: Organization, node: string, fingerprint: string): void;
+  /** An organization was deleted. */
+  organizationRemoved(orgId: string): Promise<void>;
+}
+
+export interface AuthDeps {
+  readonly store: Store;
+  readonly recorder: Recorder;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly selection: NodeSelection;
+  /** What the layers above keep of organizations. */
+  readonly organizationRows?: readonly OrganizationRows[];
+  /** Rows of an organization that is gone could not be deleted; it is tried again. */
+  readonly remnantsFailed?: (error: unknown) => void;
+  readonly nodes: NodeLifecycle;
+  /** An audit entry that could not be stored: the store was closed. */
+  readonly auditFailed: (error: unknown) => void;
+  /** Id of the principal who started a push job, when there is such a job. */
+  readonly starterOf?: (orgId: string, jobId: string) => Promise<string | undefined>;
+  /** What open answers stand on could not be read; it is tried again. */
+  readonly standingFailed: (error: unknown) => void;
+}
+
+/** Identities, what they may do, and the record of it. */
+export interface Auth {
+  readonly repository: AuthRepository;
+  readonly changes: Changes;
+  readonly authentication: Authentication;
+  readonly organizations: Organizations;
+  /** Started when everything is loaded, stopped before the store is closed. */
+  readonly remnants: OrganizationRemnants;
+  readonly principals: Principals;
+  readonly groups: GroupDirectory;
+  readonly nodeGroups: NodeGroupDirectory;
+  readonly tokens: Tokens;
+  readonly enrolment: Enrolment;
+  readonly audit: Audit;
+  readonly nodes: NodeLifecycle;
+  /** For what stays open: does the right to it last? */
+  readonly standing: Standing;
+  /** `subject` is the node or user that the route names. Membership is checked by `authentication`. */
+  authorize(
+    identity: Identity,
+    organization: Organization | null,
+    permission: Permission,
+    subject?: string,
+  ): Promise<boolean>;
+}
+
+export function createAuth(deps: AuthDeps): Auth {
+  const { store, recorder, clock, random, selection, nodes } = deps;
+  const repository = new AuthRepository(store, clock);
+  const audit = new Audit({ store, clock, failed: deps.auditFailed });
+  const changes = new Changes({ recorder, repository, audit, clock, random });
+  const authentication = new Authentication(repository);
+  const history = { clear: (trx: Trx, orgId: string, most: number) => recorder.forgetSome(trx, orgId, most) };
+  const layers = [...(deps.organizationRows ?? []), history];
+  const remnants = new OrganizationRemnants({ store, clock, layers, failed: deps.remnantsFailed ?? (() => undefined) });
+  const authorize: Auth['authorize'] = async (identity, organization, permission, subject) => {
+    const orgId = organization?.id;
+    const groups = orgId === undefined ? new Map() : await repository.groups(orgId);
+    const grants = permission === 'push:execute' || permission === 'push:job';
+    const nodeGroups = orgId === undefined || !grants ? [] : await repository.nodeGroups(orgId);
+    const about = { groups, nodeGroups, subject };
+    if (allows(identity, permission, about)) return true;
+    // Read only for those who need it: most who ask may read all jobs.
+    if (permission !== 'push:job' || orgId === undefined || subject === undefined) return false;
+    return allows(identity, permission, { ...about, starter: await deps.starterOf?.(orgId, subject) });
+  };
+  const stands = async (ground: Ground): Promise<boolean> => {
+    const { organization, permission, subject } = ground;
+    if (organization !== null && (await repository.organization(organization.name))?.id !== organization.id)
+      return false;
+    const realm = { organization, administration: isAdministration(permission) };
+    const identity = await authentication.again(ground, realm, clock.now());
+    return identity !== null && authorize(identity, organization, permission, subject);
+  };
+  return {
+    repository,
+    changes,
+    authentication,
+    organizations: new Organizations(changes, repository, { layers, remnants }),
+    remnants,
+    principals: new Principals(changes, repository),
+    groups: new GroupDirectory(changes, repository),
+    nodeGroups: new NodeGroupDirectory(changes, repository, selection),
+    tokens: new Tokens(changes, repository),
+    enrolment: new Enrolment(changes, repository),
+    audit,
+    nodes,
+    standing: new Standing({ repository, clock, stands, failed: deps.standingFailed }),
+    authorize,
+  };
+}

@@ -1,0 +1,123 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Clock } from '@muster/base';
+import type { Schema } from '@muster/store';
+import type { Transaction } from 'kysely';
+import { MusterError } from '../errors.js';
+import { LOG_LIMITS } from '../log/log-limits.js';
+import { encodeEvent } from '../log/own-event.js';
+import type { Recorder } from '../log/recorder.js';
+import type { AuthAction } from './actions.js';
+import { type Audit, cut, cutDetail } from './audit.js';
+import type { AuthRepository, ChangeScope } from './repository.js';
+import type { AuditEntry, Organization } from './types.js';
+
+/** Random bytes; the system's unless a test or the simulator brings its own. */
+export type RandomBytes = (size: number) => Uint8Array;
+
+export const systemRandom: RandomBytes = (size) => randomBytes(size);
+
+/** Who changes something; the name goes into the audit. */
+export type Actor = string;
+
+export type Trx = Transaction<Schema>;
+
+export interface ChangesDeps {
+  readonly recorder: Recorder;
+  readonly repository: AuthRepository;
+  readonly audit: Audit;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+}
+
+/** What changes, as the audit records it and as an event tells it. */
+export interface Change extends Omit<AuditEntry, 'outcome'> {
+  readonly action: AuthAction;
+  /** Of a change outside organizations: the user, or the bearer of the access token. It is told where that is a member. */
+  readonly concerns?: { readonly user: string } | { readonly accessToken: string };
+}
+
+/**
+ * Every change of identity: one transaction with its audit entry and its events, and the caches forget what they knew.
+ */
+export class Changes {
+  readonly #deps: ChangesDeps;
+
+  constructor(deps: ChangesDeps) {
+    this.#deps = deps;
+  }
+
+  get now(): number {
+    return this.#deps.clock.now();
+  }
+
+  /** 32 lower-case hex digits. */
+  newId(): string {
+    return Buffer.from(this.#deps.random(16)).toString('hex');
+  }
+
+  newSecret(prefix: string, bytes: number): { readonly text: string; readonly hash: string } {
+    const text = `${prefix}_${Buffer.from(this.#deps.random(bytes)).toString('base64url')}`;
+    return { text, hash: secretHash(text) };
+  }
+
+  /**
+   * `work` may run again after a serialization failure; it only touches `trx`. What `changed` calls no change is neither
+   * audited nor told.
+   * @throws MusterError `organization_not_found` when the organization was deleted in the meantime.
+   */
+  async apply<Result>(
+    change: Change,
+    work: (trx: Trx) => Promise<Result>,
+    scope: ChangeScope = 'anything',
+    changed: (result: Result) => boolean = () => true,
+  ): Promise<Result> {
+    const { recorder, audit, repository } = this.#deps;
+    const { orgId } = change;
+    const result = await recorder.transact(LOG_LIMITS.eventsOfChange, async (trx, record) => {
+      const members = orgId === null ? await organizationsOf(trx, change.concerns) : [];
+      const done = await work(trx);
+      const told = orgId === null ? members : [await requireOrganization(trx, orgId)];
+      if (changed(done)) {
+        await audit.within(trx, { ...change, outcome: 'done' });
+        record(told.map((organization) => eventOf(change, organization)));
+      }
+      return done;
+    });
+    repository.changed(scope);
+    return result;
+  }
+}
+
+function eventOf({ action, actor, target, detail }: Change, organization: Organization) {
+  const attributes = { actor: cut(actor), target: cut(target) };
+  return encodeEvent(`auth.${action}`, organization, attributes, cutDetail(detail));
+}
+
+/** Where the user is a member, as far as there are positions for it. */
+async function organizationsOf(trx: Trx, concerns: Change['concerns']): Promise<readonly Organization[]> {
+  if (concerns === undefined) return [];
+  const memberships = trx
+    .selectFrom('organizations as o')
+    .innerJoin('org_members as m', 'm.org_id', 'o.id')
+    .innerJoin('principals as p', 'p.id', 'm.principal_id')
+    .select(['o.id', 'o.name'])
+    .limit(LOG_LIMITS.eventsOfChange);
+  return 'user' in concerns
+    ? memberships.where('p.org_id', 'is', null).where('p.name', '=', concerns.user).execute()
+    : memberships
+        .innerJoin('access_tokens as t', 't.principal_id', 'p.id')
+        .where('t.id', '=', concerns.accessToken)
+        .execute();
+}
+
+/** The request was let in while there was one; nothing may be left behind in one that is gone. */
+async function requireOrganization(trx: Trx, id: string): Promise<Organization> {
+  const found = await trx.selectFrom('organizations').select(['id', 'name']).where('id', '=', id).executeTakeFirst();
+  if (found === undefined) throw new MusterError('organization_not_found', { organization: id });
+  return found;
+}
+
+/** Tokens are random enough that a plain hash hides them. */
+export function secretHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,34 @@
+/** Limits of identities and what belongs to them. Times are milliseconds unless they say seconds. */
+export const AUTH_LIMITS = {
+  keysPerPrincipal: 10,
+  /** Members of one group, nodes of one node group. */
+  groupMembers: 20_000,
+  groupsPerOrganization: 1000,
+  tokensPerOrganization: 1000,
+  accessTokensPerPrincipal: 100,
+  enrolUses: 1_000_000,
+  /** Seconds: one year. */
+  tokenTtl: 31_536_000,
+  /** Seconds: 30 days, of an access token when nobody says. */
+  defaultTokenTtl: 2_592_000,
+  tokenBytes: 32,
+  /** Between two attempts to look at what open answers stand on, when it could not be read. */
+  lookAgainMs: 1000,
+  /** Grounds of open answers that are looked at in one turn of the process. */
+  looksPerTurn: 100,
+  principalCache: 50_000,
+  organizationCache: 1000,
+  /** Deleted organizations that are remembered for requests still under way. */
+  removedOrganizations: 1000,
+  /** Rows of deleted organizations that go in one transaction, and the pause between two rounds. */
+  remnantRows: 100,
+  remnantsEveryMs: 60_000,
+  /** Another server process over the same database sees a change at the latest after this. */
+  cacheTtlMs: 30_000,
+  /** Denials audited per second before the rest is only counted, and the burst on top. */
+  denialsPerSecond: 20,
+  denialBurst: 200,
+  auditPage: 1000,
+  /** One text in an audit entry. */
+  auditText: 1024,
+} as const;

@@ -1,0 +1,296 @@
+import { normalizePublicKey, type PublicKey } from '@muster/signing';
+import { MusterError } from '../errors.js';
+import type { Actor, Changes, Trx } from './changes.js';
+import { addToGroup } from './groups.js';
+import { AUTH_LIMITS } from './limits.js';
+import { forgetName, insertMember } from './organizations.js';
+import type { AuthRepository } from './repository.js';
+import type { Organization, PrincipalType } from './types.js';
+
+export interface KeyView {
+  /** SHA-256 of the DER; identifies the key. */
+  readonly fingerprint: string;
+  readonly publicKey: string;
+  readonly createdAt: number;
+}
+
+export interface PrincipalView {
+  readonly name: string;
+  readonly serverAdmin: boolean;
+  readonly createdAt: number;
+  readonly keys: readonly KeyView[];
+}
+
+export interface NewUser {
+  readonly name: string;
+  readonly publicKey: string;
+  readonly serverAdmin: boolean;
+  /** Becomes a member of it and of `groups` in it. */
+  readonly organization: Organization | null;
+  readonly groups: readonly string[];
+}
+
+interface NewPrincipal {
+  readonly id: string;
+  readonly orgId: string | null;
+  readonly type: PrincipalType;
+  readonly name: string;
+  readonly serverAdmin: boolean;
+  readonly key: PublicKey;
+  readonly keyId: string;
+  readonly now: number;
+}
+
+export async function insertPrincipal(trx: Trx, principal: NewPrincipal): Promise<void> {
+  await trx
+    .insertInto('principals')
+    .values({
+      id: principal.id,
+      org_id: principal.orgId,
+      type: principal.type,
+      name: principal.name,
+      server_admin: principal.serverAdmin ? 1 : 0,
+      created_at: principal.now,
+    })
+    .execute();
+  await insertKey(trx, principal.id, principal);
+}
+
+async function insertKey(
+  trx: Trx,
+  principalId: string,
+  { key, keyId, now }: Pick<NewPrincipal, 'key' | 'keyId' | 'now'>,
+): Promise<void> {
+  await trx
+    .insertInto('principal_keys')
+    .values({
+      id: keyId,
+      principal_id: principalId,
+      public_key: key.pem,
+      fingerprint: key.fingerprint,
+      created_at: now,
+    })
+    .execute();
+}
+
+/** Users are global; nodes and services share one space of names in their organization, as clients do in Chef. */
+export function findPrincipal(trx: Trx, orgId: string | null, name: string) {
+  const named = trx.selectFrom('principals').select(['id', 'type', 'server_admin']).where('name', '=', name);
+  // The types lead into the index: without them this is a walk through the organization.
+  return (
+    orgId === null
+      ? named.where('org_id', 'is', null).where('type', '=', 'user')
+      : named.where('org_id', '=', orgId).where('type', 'in', ['node', 'service'])
+  ).executeTakeFirst();
+}
+
+async function requirePrincipal(trx: Trx, orgId: string | null, type: PrincipalType, name: string): Promise<string> {
+  const found = await findPrincipal(trx, orgId, name);
+  if (found === undefined || found.type !== type) throw new MusterError('not_found', { kind: type, name });
+  return found.id;
+}
+
+async function deletePrincipal(trx: Trx, id: string): Promise<void> {
+  await trx.deleteFrom('principal_keys').where('principal_id', '=', id).execute();
+  await trx.deleteFrom('access_tokens').where('principal_id', '=', id).execute();
+  await trx.deleteFrom('org_members').where('principal_id', '=', id).execute();
+  await trx.deleteFrom('principals').where('id', '=', id).execute();
+}
+
+/** Users, nodes and services, and their keys. */
+export class Principals {
+  readonly #changes: Changes;
+  readonly #repository: AuthRepository;
+
+  constructor(changes: Changes, repository: AuthRepository) {
+    this.#changes = changes;
+    this.#repository = repository;
+  }
+
+  /** By name; `orgId` null lists users. */
+  async list(orgId: string | null, type: PrincipalType): Promise<readonly PrincipalView[]> {
+    return this.#views(orgId, type, undefined);
+  }
+
+  async get(orgId: string | null, type: PrincipalType, name: string): Promise<PrincipalView> {
+    const [found] = await this.#views(orgId, type, name);
+    if (found === undefined) throw new MusterError('not_found', { kind: type, name });
+    return found;
+  }
+
+  async #views(orgId: string | null, type: PrincipalType, name: string | undefined): Promise<readonly PrincipalView[]> {
+    let rows = this.#repository.read
+      .selectFrom('principals as p')
+      .leftJoin('principal_keys as k', 'k.principal_id', 'p.id')
+      .select(['p.id', 'p.name', 'p.server_admin', 'p.created_at'])
+      .select(['k.fingerprint', 'k.public_key', 'k.created_at as key_created_at'])
+      .where('p.type', '=', type)
+      .orderBy('p.name')
+      .orderBy('k.created_at');
+    rows = orgId === null ? rows.where('p.org_id', 'is', null) : rows.where('p.org_id', '=', orgId);
+    if (name !== undefined) rows = rows.where('p.name', '=', name);
+    const views = new Map<string, PrincipalView & { readonly keys: KeyView[] }>();
+    for (const row of await rows.execute()) {
+      const view = views.get(row.id) ?? {
+        name: row.name,
+        serverAdmin: row.server_admin === 1,
+        createdAt: row.created_at,
+        keys: [],
+      };
+      if (row.fingerprint !== null && row.public_key !== null && row.key_created_at !== null) {
+        view.keys.push({ fingerprint: row.fingerprint, publicKey: row.public_key, createdAt: row.key_created_at });
+      }
+      views.set(row.id, view);
+    }
+    return [...views.values()];
+  }
+
+  async createUser(user: NewUser, actor: Actor): Promise<PrincipalView> {
+    const key = normalizePublicKey(user.publicKey);
+    const { name, serverAdmin, organization } = user;
+    const { now } = this.#changes;
+    const id = this.#changes.newId();
+    const keyId = this.#changes.newId();
+    await this.#changes.apply(
+      {
+        orgId: organization?.id ?? null,
+        actor,
+        action: 'user.create',
+        target: name,
+        detail: { server_admin: serverAdmin, fingerprint: key.fingerprint, groups: user.groups.join(' ') },
+      },
+      async (trx) => {
+        if ((await findPrincipal(trx, null, name)) !== undefined) {
+          throw new MusterError('already_exists', { kind: 'user', name });
+        }
+        await insertPrincipal(trx, { id, orgId: null, type: 'user', name, serverAdmin, key, keyId, now });
+        if (organization === null) return;
+        await insertMember(trx, organization.id, id, now);
+        for (const group of user.groups) await addToGroup(trx, organization.id, group, 'user', name, now);
+      },
+    );
+    return this.get(null, 'user', name);
+  }
+
+  /** With the memberships, groups and tokens. The last server administrator stays. */
+  async removeUser(name: string, actor: Actor): Promise<void> {
+    const change = { orgId: null, actor, action: 'user.delete', target: name, concerns: { user: name } } as const;
+    await this.#changes.apply(change, async (trx) => {
+      const id = await requirePrincipal(trx, null, 'user', name);
+      const admins = await trx.selectFrom('principals').select('id').where('server_admin', '=', 1).limit(2).execute();
+      if (admins.length === 1 && admins[0]?.id === id) {
+        throw new MusterError('in_use', { kind: 'user', name, reason: 'it is the last server administrator' });
+      }
+      await forgetName(trx, null, 'user', name);
+      await deletePrincipal(trx, id);
+    });
+  }
+
+  /** A node or service that brings its own key. */
+  async createClient(
+    organization: Organization,
+    client: { readonly type: 'node' | 'service'; readonly name: string; readonly publicKey: string },
+    actor: Actor,
+  ): Promise<PrincipalView> {
+    const { type, name } = client;
+    const key = normalizePublicKey(client.publicKey);
+    const { now } = this.#changes;
+    const id = this.#changes.newId();
+    const keyId = this.#changes.newId();
+    const orgId = organization.id;
+    await this.#changes.apply(
+      { orgId, actor, action: `${type}.create`, target: name, detail: { fingerprint: key.fingerprint } },
+      async (trx) => {
+        const taken = await findPrincipal(trx, orgId, name);
+        if (taken !== undefined) throw new MusterError('already_exists', { kind: taken.type, name });
+        await insertPrincipal(trx, { id, orgId, type, name, serverAdmin: false, key, keyId, now });
+      },
+      { orgId, client: name },
+    );
+    return this.get(orgId, type, name);
+  }
+
+  /** With its groups and grants. */
+  async removeClient(orgId: string, type: 'node' | 'service', name: string, actor: Actor): Promise<void> {
+    await this.#changes.apply({ orgId, actor, action: `${type}.delete`, target: name }, async (trx) => {
+      const id = await requirePrincipal(trx, orgId, type, name);
+      await forgetName(trx, orgId, 'client', name);
+      await deletePrincipal(trx, id);
+    });
+  }
+
+  /** For a node that is being deleted: nodes may be known without a principal, and then there is nothing to forget. */
+  async forgetNode(orgId: string, name: string, actor: Actor): Promise<void> {
+    await this.#changes.apply({ orgId, actor, action: 'node.delete', target: name }, async (trx) => {
+      const found = await findPrincipal(trx, orgId, name);
+      if (found?.type !== 'node') return;
+      await forgetName(trx, orgId, 'client', name);
+      await deletePrincipal(trx, found.id);
+    });
+  }
+
+  async addKey(orgId: string | null, type: PrincipalType, name: string, pem: string, actor: Actor): Promise<KeyView> {
+    const key = normalizePublicKey(pem);
+    const { now } = this.#changes;
+    const keyId = this.#changes.newId();
+    await this.#changes.apply(
+      {
+        orgId,
+        actor,
+        action: 'key.add',
+        target: name,
+        detail: { type, fingerprint: key.fingerprint },
+        concerns: { user: name },
+      },
+      async (trx) => {
+        const id = await requirePrincipal(trx, orgId, type, name);
+        const keys = await trx
+          .selectFrom('principal_keys')
+          .select('fingerprint')
+          .where('principal_id', '=', id)
+          .execute();
+        if (keys.some(({ fingerprint }) => fingerprint === key.fingerprint)) {
+          throw new MusterError('already_exists', { kind: 'key', name: key.fingerprint });
+        }
+        if (keys.length >= AUTH_LIMITS.keysPerPrincipal) {
+          throw new MusterError('invalid_field', {
+            field: 'public_key',
+            reason: `a ${type} has at most ${AUTH_LIMITS.keysPerPrincipal} keys; delete one first`,
+          });
+        }
+        await insertKey(trx, id, { key, keyId, now });
+      },
+    );
+    return { fingerprint: key.fingerprint, publicKey: key.pem, createdAt: now };
+  }
+
+  /** The last key stays: without one nobody could sign, and deleting the principal is the clearer way. */
+  async removeKey(
+    orgId: string | null,
+    type: PrincipalType,
+    name: string,
+    fingerprint: string,
+    actor: Actor,
+  ): Promise<void> {
+    await this.#changes.apply(
+      {
+        orgId,
+        actor,
+        action: 'key.delete',
+        target: name,
+        detail: { type, fingerprint },
+        concerns: { user: name },
+      },
+      async (trx) => {
+        const id = await requirePrincipal(trx, orgId, type, name);
+        const keys = await trx.selectFrom('principal_keys').selectAll().where('principal_id', '=', id).execute();
+        const key = keys.find((one) => one.fingerprint === fingerprint);
+        if (key === undefined) throw new MusterError('not_found', { kind: 'key', name: fingerprint });
+        if (keys.length === 1) {
+          throw new MusterError('in_use', { kind: 'key', name: fingerprint, reason: 'it is the only one' });
+        }
+        await trx.deleteFrom('principal_keys').where('id', '=', key.id).execute();
+      },
+    );
+  }
+}

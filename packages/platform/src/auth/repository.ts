@@ -1,0 +1,252 @@
+import type { KeyObject } from 'node:crypto';
+import type { Clock } from '@muster/base';
+import { readPublicKey } from '@muster/signing';
+import type { Schema, Store } from '@muster/store';
+import type { Kysely } from 'kysely';
+import { Cache } from './cache.js';
+import { AUTH_LIMITS } from './limits.js';
+import { canonicalGroup, ORGANIZATION_NAME } from './names.js';
+import type { EventGrant, Groups, Members, NodeGroup } from './permissions.js';
+import type { Organization, PrincipalType } from './types.js';
+
+/** Somebody who may be the caller: a name may belong to a user and to a client at once (sheet §1.5). */
+export interface Candidate {
+  readonly principalId: string;
+  readonly type: PrincipalType;
+  readonly name: string;
+  readonly serverAdmin: boolean;
+  /** Belongs to the organization that was asked about. */
+  readonly member: boolean;
+  readonly keys: readonly { readonly pem: string; readonly key: KeyObject }[];
+}
+
+/** Whom an access token stands for. */
+export interface Bearer {
+  readonly principalId: string;
+  readonly name: string;
+  readonly expiresAt: number;
+}
+
+type Reader = Kysely<Schema>;
+
+/** What a change may touch: the name of one new client, or anything. */
+export type ChangeScope = { readonly orgId: string; readonly client: string } | 'anything';
+
+interface MemberRow {
+  readonly kind: 'user' | 'client' | 'group';
+  readonly member: string;
+}
+
+interface MutableMembers extends Members {
+  readonly users: Set<string>;
+  readonly clients: Set<string>;
+  readonly groups: Set<string>;
+}
+
+const noMembers = (): MutableMembers => ({ users: new Set(), clients: new Set(), groups: new Set() });
+
+function add(members: MutableMembers, row: MemberRow): void {
+  switch (row.kind) {
+    case 'user':
+      members.users.add(row.member);
+      break;
+    case 'client':
+      members.clients.add(row.member);
+      break;
+    case 'group':
+      members.groups.add(canonicalGroup(row.member));
+      break;
+  }
+}
+
+const organizationName = new RegExp(ORGANIZATION_NAME);
+
+/**
+ * What every request asks: who is this, and what are the groups. Answered from memory after the first time, because
+ * after a server restart 10,000 nodes ask for their configuration at once. Whoever changes something calls `changed`.
+ */
+export class AuthRepository {
+  readonly #read: Reader;
+  readonly #organizations: Cache<Organization>;
+  readonly #principals: Cache<readonly Candidate[]>;
+  readonly #bearers: Cache<Bearer>;
+  readonly #groups: Cache<Groups>;
+  readonly #nodeGroups: Cache<readonly NodeGroup[]>;
+  readonly #eventGrants: Cache<readonly EventGrant[]>;
+  readonly #listeners = new Set<(scope: ChangeScope) => void>();
+
+  constructor(store: Store, clock: Clock) {
+    const ttlMs = AUTH_LIMITS.cacheTtlMs;
+    this.#read = store.read;
+    this.#organizations = new Cache({ clock, size: AUTH_LIMITS.organizationCache, ttlMs });
+    this.#principals = new Cache({ clock, size: AUTH_LIMITS.principalCache, ttlMs });
+    this.#bearers = new Cache({ clock, size: AUTH_LIMITS.principalCache, ttlMs });
+    this.#groups = new Cache({ clock, size: AUTH_LIMITS.organizationCache, ttlMs });
+    this.#nodeGroups = new Cache({ clock, size: AUTH_LIMITS.organizationCache, ttlMs });
+    this.#eventGrants = new Cache({ clock, size: AUTH_LIMITS.organizationCache, ttlMs });
+  }
+
+  /** For lists and other reads that are not on the path of every request. */
+  get read(): Reader {
+    return this.#read;
+  }
+
+  async organization(name: string): Promise<Organization | undefined> {
+    // Not every text can be asked for: PostgreSQL takes none with NUL in it.
+    if (!organizationName.test(name)) return undefined;
+    return this.#organizations.get(name, () =>
+      this.#read.selectFrom('organizations').select(['id', 'name']).where('name', '=', name).executeTakeFirst(),
+    );
+  }
+
+  /** Everybody of this name: users, and clients of the organization. Outside an organization users only. */
+  async candidates(orgId: string | null, name: string): Promise<readonly Candidate[]> {
+    const found = await this.#principals.get(principalKey(orgId, name), async () => {
+      const candidates = await readCandidates(this.#read, orgId, name);
+      return candidates.length === 0 ? undefined : candidates;
+    });
+    return found ?? [];
+  }
+
+  bearer(hash: string): Promise<Bearer | undefined> {
+    return this.#bearers.get(hash, () =>
+      this.#read
+        .selectFrom('access_tokens as t')
+        .innerJoin('principals as p', 'p.id', 't.principal_id')
+        .select(['p.id as principalId', 'p.name', 't.expires_at as expiresAt'])
+        .where('t.hash', '=', hash)
+        .executeTakeFirst(),
+    );
+  }
+
+  groups(orgId: string): Promise<Groups> {
+    return this.#groups.get(orgId, () => readGroups(this.#read, orgId));
+  }
+
+  nodeGroups(orgId: string): Promise<readonly NodeGroup[]> {
+    return this.#nodeGroups.get(orgId, () => readNodeGroups(this.#read, orgId));
+  }
+
+  eventGrants(orgId: string): Promise<readonly EventGrant[]> {
+    return this.#eventGrants.get(orgId, () => readEventGrants(this.#read, orgId));
+  }
+
+  /** Calls the listener after every change, when what is read is new. Returns how to stop it. */
+  onChanged(listener: (scope: ChangeScope) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** To be called after the change is durable. A new client touches nothing but its own name. */
+  changed(scope: ChangeScope = 'anything'): void {
+    if (scope !== 'anything') {
+      this.#principals.forget(principalKey(scope.orgId, scope.client));
+    } else {
+      for (const cache of [this.#organizations, this.#principals, this.#bearers]) cache.clear();
+      for (const cache of [this.#groups, this.#nodeGroups, this.#eventGrants]) cache.clear();
+    }
+    for (const listener of this.#listeners) listener(scope);
+  }
+}
+
+function principalKey(orgId: string | null, name: string): string {
+  return `${orgId ?? ''}\n${name}`;
+}
+
+async function readCandidates(read: Reader, orgId: string | null, name: string): Promise<readonly Candidate[]> {
+  const rows = await read
+    .selectFrom('principals as p')
+    .leftJoin('principal_keys as k', 'k.principal_id', 'p.id')
+    .leftJoin('org_members as m', (join) => join.onRef('m.principal_id', '=', 'p.id').on('m.org_id', '=', orgId ?? ''))
+    .select(['p.id', 'p.org_id', 'p.type', 'p.name', 'p.server_admin', 'k.public_key', 'm.org_id as member_of'])
+    // With the types each half is one step into an index; without them it is a walk through the organization.
+    .where((where) =>
+      where.or([
+        where.and([where('p.org_id', 'is', null), where('p.type', '=', 'user'), where('p.name', '=', name)]),
+        where.and([
+          where('p.org_id', '=', orgId ?? ''),
+          where('p.type', 'in', ['node', 'service']),
+          where('p.name', '=', name),
+        ]),
+      ]),
+    )
+    .orderBy('p.type')
+    .orderBy('p.id')
+    .orderBy('k.created_at')
+    .execute();
+  const candidates = new Map<string, Candidate & { readonly keys: { pem: string; key: KeyObject }[] }>();
+  for (const row of rows) {
+    const candidate = candidates.get(row.id) ?? {
+      principalId: row.id,
+      type: row.type,
+      name: row.name,
+      serverAdmin: row.server_admin === 1,
+      member: row.org_id !== null || row.member_of !== null,
+      keys: [],
+    };
+    if (row.public_key !== null) candidate.keys.push({ pem: row.public_key, key: readPublicKey(row.public_key) });
+    candidates.set(row.id, candidate);
+  }
+  return [...candidates.values()];
+}
+
+async function readGroups(read: Reader, orgId: string): Promise<Groups> {
+  const names = await read.selectFrom('groups').select(['name', 'exclusive']).where('org_id', '=', orgId).execute();
+  const groups = new Map(names.map(({ name, exclusive }) => [name, { ...noMembers(), exclusive: exclusive === 1 }]));
+  const rows = await read
+    .selectFrom('group_members')
+    .select(['group_name', 'kind', 'member'])
+    .where('org_id', '=', orgId)
+    .execute();
+  for (const row of rows) {
+    const group = groups.get(row.group_name);
+    if (group !== undefined) add(group, row);
+  }
+  return groups;
+}
+
+async function readNodeGroups(read: Reader, orgId: string): Promise<readonly NodeGroup[]> {
+  const rows = await read
+    .selectFrom('node_groups')
+    .select(['name', 'query'])
+    .where('org_id', '=', orgId)
+    .orderBy('name')
+    .execute();
+  const groups = new Map(
+    rows.map(({ name, query }) => [name, { name, query, nodes: new Set<string>(), execute: noMembers() }]),
+  );
+  const nodes = await read
+    .selectFrom('node_group_members')
+    .select(['group_name', 'node'])
+    .where('org_id', '=', orgId)
+    .execute();
+  for (const row of nodes) groups.get(row.group_name)?.nodes.add(row.node);
+  const grants = await read
+    .selectFrom('node_group_grants')
+    .select(['group_name', 'kind', 'member'])
+    .where('org_id', '=', orgId)
+    .execute();
+  for (const row of grants) {
+    const group = groups.get(row.group_name);
+    if (group !== undefined) add(group.execute, row);
+  }
+  return [...groups.values()];
+}
+
+async function readEventGrants(read: Reader, orgId: string): Promise<readonly EventGrant[]> {
+  const rows = await read
+    .selectFrom('event_grants')
+    .select(['action', 'pattern', 'kind', 'member'])
+    .where('org_id', '=', orgId)
+    .orderBy('action')
+    .orderBy('pattern')
+    .execute();
+  const grants = new Map<string, EventGrant & { readonly holders: MutableMembers }>();
+  for (const { action, pattern, kind, member } of rows) {
+    const key = `${action} ${pattern}`;
+    const grant = grants.get(key) ?? { action, pattern, holders: noMembers() };
+    grants.set(key, grant);
+    add(grant.holders, { kind, member });
+  }
+  return [...grants.values()];
+}

@@ -1,0 +1,51 @@
+import type { KeyObject } from 'node:crypto';
+
+export type PrincipalType = 'user' | 'node' | 'service';
+
+/** The two spaces of names: a user and a client of an organization may have the same. */
+export function kindOf(type: PrincipalType): 'user' | 'client' {
+  return type === 'user' ? 'user' : 'client';
+}
+
+export type { Organization } from '../log/types.js';
+
+/** Who is calling, established by signature, bearer token or enrolment token. */
+export interface Identity {
+  readonly principalId: string;
+  readonly type: PrincipalType;
+  readonly name: string;
+  /** May manage organizations and users of the whole server. */
+  readonly serverAdmin: boolean;
+  /** PEM of the key that verified the request; null for bearer tokens. Encrypts the session key. */
+  readonly publicKey: string | null;
+  /** The same, parsed, where it was at hand. */
+  readonly parsedKey?: KeyObject;
+}
+
+/** What somebody proved with who they are. */
+export type Credential =
+  | { readonly kind: 'key'; readonly pem: string }
+  | { readonly kind: 'token'; readonly hash: string; readonly expiresMs: number };
+
+/** What a route asks for; `permissions.ts` says who has it. */
+export type Permission =
+  | 'push:read'
+  | 'push:job'
+  | 'push:write'
+  | 'push:execute'
+  | 'org:admin'
+  | 'server:admin'
+  | 'node:self'
+  | 'user:self'
+  | 'member';
+
+/** What the audit table records (append-only). */
+export interface AuditEntry {
+  readonly orgId: string | null;
+  readonly actor: string;
+  /** Dotted, e.g. `push.start`, `principal.create`, `access.denied`. */
+  readonly action: string;
+  readonly target: string;
+  readonly outcome: 'done' | 'denied';
+  readonly detail?: Readonly<Record<string, string | number | boolean | null>>;
+}

@@ -1,0 +1,112 @@
+import { isIP } from 'node:net';
+import { MusterError } from '../errors.js';
+import { isLoopback, parseHostPort, parseTcpAddress } from './address.js';
+import { shown } from './nearest.js';
+import type { ServerConfig } from './schema.js';
+
+const HOST_NAME = /^[A-Za-z0-9_]([A-Za-z0-9._-]{0,252})$/;
+
+/** What the schema cannot say about single settings and about settings together. */
+export function crossProblems(config: ServerConfig, nameOf: (path: string) => string): string[] {
+  const problems: string[] = [];
+  const { http, heartbeat, command, stomp, spec1 } = config;
+
+  if ((http.tls_cert === undefined) !== (http.tls_key === undefined)) {
+    problems.push('http.tls_cert and http.tls_key (--tls-cert, --tls-key) need each other');
+  }
+  if ((stomp.tls_cert === undefined) !== (stomp.tls_key === undefined)) {
+    problems.push('stomp.tls_cert and stomp.tls_key (--stomp-tls-cert, --stomp-tls-key) need each other');
+  }
+  if ((spec1.heartbeat === undefined) !== (spec1.command === undefined)) {
+    problems.push('spec1.heartbeat and spec1.command (--spec1-heartbeat, --spec1-command) need each other');
+  }
+  for (const [path, text] of Object.entries({ 'http.listen': http.listen, 'stomp.listen': stomp.listen })) {
+    if (parseHostPort(text) === null) problems.push(`${nameOf(path)}: expected HOST:PORT, got ${shown(text)}`);
+  }
+  const sockets = {
+    'heartbeat.listen': heartbeat.listen,
+    'command.listen': command.listen,
+    'spec1.heartbeat': spec1.heartbeat,
+    'spec1.command': spec1.command,
+  };
+  for (const [path, text] of Object.entries(sockets)) {
+    if (text !== undefined && parseTcpAddress(text) === null) {
+      problems.push(`${nameOf(path)}: expected tcp://HOST:PORT, got ${shown(text)}`);
+    }
+  }
+  for (const [path, text] of Object.entries({
+    'heartbeat.advertise': heartbeat.advertise,
+    'command.advertise': command.advertise,
+  })) {
+    const address = text === undefined ? undefined : parseTcpAddress(text);
+    if (text !== undefined && (!address || address.port === 0 || address.host === '*')) {
+      problems.push(`${nameOf(path)}: expected tcp://HOST:PORT that a node can connect to, got ${shown(text)}`);
+    }
+  }
+  const told = stomp.advertise === undefined ? undefined : parseHostPort(stomp.advertise);
+  if (told === null || told?.port === 0 || told?.host === '*') {
+    const text = shown(stomp.advertise ?? '');
+    problems.push(`${nameOf('stomp.advertise')}: expected HOST:PORT that a client can connect to, got ${text}`);
+  }
+  problems.push(
+    ...sharedPorts({ 'http.listen': `tcp://${http.listen}`, 'stomp.listen': `tcp://${stomp.listen}`, ...sockets }),
+  );
+  if (config.database_url !== undefined && !isDatabaseUrl(config.database_url)) {
+    // The value may hold a password.
+    problems.push(`${nameOf('database_url')}: expected postgres://USER@HOST:PORT/DATABASE`);
+  }
+  if (config.name !== undefined && !HOST_NAME.test(config.name)) {
+    problems.push(`${nameOf('name')}: expected a host name, got ${shown(config.name)}`);
+  }
+  for (const proxy of http.trusted_proxies) {
+    if (!isNetwork(proxy)) {
+      problems.push(`${nameOf('http.trusted_proxies')}: expected an IP address or ADDRESS/BITS, got ${shown(proxy)}`);
+    }
+  }
+  if (config.data_dir === '' || config.data_dir.includes('\0')) {
+    problems.push(`${nameOf('data_dir')}: expected a directory`);
+  }
+  return problems;
+}
+
+function sharedPorts(addresses: Readonly<Record<string, string | undefined>>): string[] {
+  const owners = new Map<string, string>();
+  const problems: string[] = [];
+  for (const [path, text] of Object.entries(addresses)) {
+    const address = text === undefined ? null : parseTcpAddress(text);
+    if (address === null || address.port === 0) continue;
+    const place = `${address.host}:${address.port}`;
+    const owner = owners.get(place);
+    if (owner !== undefined) problems.push(`${owner} and ${path} cannot both listen on ${place}`);
+    owners.set(place, path);
+  }
+  return problems;
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+}
+
+function isDatabaseUrl(text: string): boolean {
+  if (!/^postgres(ql)?:\/\//.test(text)) return false;
+  try {
+    new URL(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** @throws MusterError `insecure_listen`, `insecure_stomp`: what is not encrypted beyond loopback must be asked for */
+export function checkListening({ http, stomp }: ServerConfig): void {
+  if (isExposed(http)) throw new MusterError('insecure_listen', { address: http.listen });
+  if (isExposed(stomp)) throw new MusterError('insecure_stomp', { address: stomp.listen });
+}
+
+function isExposed({ listen, tls_cert: cert, insecure }: ServerConfig['http'] | ServerConfig['stomp']): boolean {
+  const address = parseHostPort(listen);
+  return address !== null && !isLoopback(address.host) && cert === undefined && !insecure;
+}

@@ -1,0 +1,153 @@
+import { type Static, Type } from 'typebox';
+
+const address = (description: string, fallback: string) => Type.String({ description, default: fallback });
+const YEAR = 31_536_000;
+const LARGEST_INTEGER = 2_147_483_647;
+const TIB = 1_099_511_627_776;
+const seconds = (description: string, fallback: number, minimum = 1, maximum = YEAR) =>
+  Type.Number({ description, default: fallback, minimum, maximum, unit: 'seconds' });
+const count = (description: string, fallback: number, minimum = 1) =>
+  Type.Integer({ description, default: fallback, minimum, maximum: LARGEST_INTEGER });
+const bytes = (description: string, fallback: number, minimum: number, maximum = TIB) =>
+  Type.Integer({ description, default: fallback, minimum, maximum, unit: 'bytes' });
+const strict = { additionalProperties: false, default: {} } as const;
+
+/**
+ * The server's settings. The reference page, `--check-config`, the environment variables (`MUSTER_` and the path in
+ * upper case with `_`) and the flags are all made from this.
+ */
+export const ServerConfigSchema = Type.Object(
+  {
+    data_dir: Type.String({
+      description: 'Where keys, the lock and the embedded database live',
+      default: './muster-data',
+    }),
+    database_url: Type.Optional(Type.String({ description: 'postgres://… ; SQLite in data_dir when absent' })),
+    name: Type.Optional(Type.String({ description: 'Host name advertised to nodes; the machine’s own when absent' })),
+    log_level: Type.Union(
+      (['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const).map((level) => Type.Literal(level)),
+      { description: 'Least important line that is logged', default: 'info' },
+    ),
+    http: Type.Object(
+      {
+        listen: address('HOST:PORT of the REST API', '127.0.0.1:8080'),
+        tls_cert: Type.Optional(Type.String({ description: 'PEM file; turns HTTPS on' })),
+        tls_key: Type.Optional(Type.String({ description: 'PEM file of the private key' })),
+        insecure: Type.Boolean({ description: 'Allow plain HTTP beyond loopback', default: false }),
+        trusted_proxies: Type.Array(Type.String(), {
+          description:
+            'Addresses or networks (10.0.0.0/8) whose X-Forwarded-For and -Proto are believed; nobody’s unless given',
+          default: [],
+        }),
+        body_limit: bytes('Largest request body', 1_000_000, 1, LARGEST_INTEGER),
+      },
+      strict,
+    ),
+    auth: Type.Object(
+      {
+        min_signing: Type.Union(
+          (['1.0', '1.1', '1.3'] as const).map((version) => Type.Literal(version)),
+          {
+            description:
+              'Least version of request signing that is taken; 1.0 and 1.1 hash with SHA-1, 1.3 with SHA-256',
+            default: '1.0',
+          },
+        ),
+      },
+      strict,
+    ),
+    heartbeat: Type.Object(
+      {
+        listen: address('Address the server’s heartbeat is published on', 'tcp://127.0.0.1:10000'),
+        advertise: Type.Optional(Type.String({ description: 'Address nodes are told, when it differs' })),
+        interval: seconds('Between heartbeats, both ways', 15, 0.05, 3600),
+        offline_threshold: count('Missed intervals until the other end is down', 3),
+        online_threshold: count('Intervals heard until it is up again', 2),
+      },
+      strict,
+    ),
+    command: Type.Object(
+      {
+        listen: address('Address of the command socket', 'tcp://127.0.0.1:10001'),
+        advertise: Type.Optional(Type.String({ description: 'Address nodes are told, when it differs' })),
+        max_body_size: bytes('Largest message body accepted from a node', 65_536, 1, LARGEST_INTEGER),
+        max_skew: seconds('Clock difference accepted in messages', 300),
+        admission: seconds('How long a CURVE key may connect after its configuration request', 60),
+        rehab_interval: seconds('Between aborts to a node in rehab', 1, 0.05, 3600),
+        config_lifetime: seconds('How long a node keeps its configuration', 3600),
+      },
+      strict,
+    ),
+    spec1: Type.Object(
+      {
+        heartbeat: Type.Optional(
+          Type.String({ description: 'Unencrypted heartbeat address for spec 1.0 clients; off when absent' }),
+        ),
+        command: Type.Optional(
+          Type.String({ description: 'Unencrypted command address for spec 1.0 clients; off when absent' }),
+        ),
+      },
+      strict,
+    ),
+    push: Type.Object(
+      {
+        run_timeout: seconds('Default run_timeout of a job', 3600, 0),
+        voting_timeout: seconds('Default voting timeout', 60),
+        aborting_timeout: Type.Optional(
+          seconds('How long an abort waits for nodes; default: node down detection plus 5s', 50),
+        ),
+        keep: seconds(
+          'How long finished jobs are kept, with their nodes and output; 0: for ever',
+          7_776_000,
+          0,
+          10 * YEAR,
+        ),
+        linger: seconds('How long a finished job’s event feed is replayed', 5, 0),
+        keepalive: seconds('Between keepalive comments on event feeds', 15),
+        org_feed_history: seconds('How long the organization feed keeps events', 60),
+        max_nodes: count('Most nodes in one job', 20_000),
+        output_limit: bytes(
+          'Most bytes kept per node and stream; the middle of more is dropped',
+          10_485_760,
+          1,
+          LARGEST_INTEGER,
+        ),
+      },
+      strict,
+    ),
+    stomp: Type.Object(
+      {
+        listen: address('HOST:PORT where event clients and relays connect', '127.0.0.1:61613'),
+        advertise: Type.Optional(Type.String({ description: 'HOST:PORT clients are told, when it differs' })),
+        tls_cert: Type.Optional(Type.String({ description: 'PEM file; STOMP is then spoken over TLS only' })),
+        tls_key: Type.Optional(Type.String({ description: 'PEM file of the private key' })),
+        insecure: Type.Boolean({ description: 'Allow STOMP without TLS beyond loopback', default: false }),
+        heartbeat: seconds('Offered to clients, both ways; a peer that is silent twice as long is cut', 30),
+      },
+      strict,
+    ),
+    events: Type.Object(
+      {
+        max_size: bytes('Largest event: type, attributes and body together', 4096, 256, 262_144),
+        keep: seconds('How long events are kept for replay', 604_800),
+        max_bytes: bytes('Most bytes of events kept for replay; the oldest go first', 1_073_741_824, 1_048_576),
+        outlet_bytes: bytes('Unsent bytes of one client, beyond which it counts as slow', 8_388_608, 65_536),
+        max_scheduled: count('Most future events of one organization', 10_000),
+      },
+      strict,
+    ),
+    commands: Type.Object(
+      {
+        allow: Type.Optional(
+          Type.Array(Type.String(), {
+            description: 'Organization policy: only these commands may be started; all when absent',
+          }),
+        ),
+      },
+      strict,
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export type ServerConfig = Static<typeof ServerConfigSchema>;

@@ -1,0 +1,113 @@
+import { Type } from 'typebox';
+import type { Auth } from '../auth/auth.js';
+import type { Organization, Permission, PrincipalType } from '../auth/types.js';
+import type { App } from '../http/route.js';
+import * as schemas from './schemas.js';
+import { keyView } from './views.js';
+
+/** Whose keys, where they are found, and who may change them. */
+interface KeyOwners {
+  readonly type: PrincipalType;
+  readonly path: string;
+  /** Names of the path's parameters, the owner's last. */
+  readonly params: readonly ['name'] | readonly ['org', 'node' | 'name'];
+  readonly permission: Permission;
+  readonly tag: string;
+  /** Ends the operation ids. */
+  readonly noun: string;
+}
+
+const OWNERS: readonly KeyOwners[] = [
+  { type: 'user', path: '/users/:name', params: ['name'], permission: 'user:self', tag: 'users', noun: 'Key' },
+  {
+    type: 'node',
+    path: '/organizations/:org/nodes/:node',
+    params: ['org', 'node'],
+    permission: 'org:admin',
+    tag: 'nodes',
+    noun: 'NodeKey',
+  },
+  {
+    type: 'service',
+    path: '/organizations/:org/services/:name',
+    params: ['org', 'name'],
+    permission: 'org:admin',
+    tag: 'services',
+    noun: 'ServiceKey',
+  },
+];
+
+/** Every principal has one or more keys, so that one can be replaced without a moment in which none works. */
+export function keyRoutes(app: App, auth: Auth): void {
+  for (const owners of OWNERS) keysOf(app, auth, owners);
+}
+
+function keysOf(app: App, auth: Auth, owners: KeyOwners): void {
+  const { type, path, params, permission, tag, noun } = owners;
+  const tags = [tag];
+  const ofOne = (request: { params: Readonly<Record<string, string>>; organization: Organization }) => ({
+    orgId: type === 'user' ? null : request.organization.id,
+    name: request.params[params.at(-1) ?? ''] ?? '',
+  });
+
+  app.get(
+    `${path}/keys`,
+    {
+      config: { permission },
+      schema: {
+        tags,
+        operationId: `list${noun}s`,
+        summary: `The keys of a ${type}`,
+        params: schemas.pathParams(params),
+        response: { 200: Type.Array(schemas.KeyAnswer) },
+      },
+    },
+    async (request) => {
+      const { orgId, name } = ofOne(request);
+      return (await auth.principals.get(orgId, type, name)).keys.map(keyView);
+    },
+  );
+
+  app.post(
+    `${path}/keys`,
+    {
+      config: { permission, empowers: true },
+      schema: {
+        tags,
+        operationId: `add${noun}`,
+        summary: `Give a ${type} one more key`,
+        params: schemas.pathParams(params),
+        body: schemas.KeyBody,
+        response: { 201: schemas.KeyAnswer },
+      },
+    },
+    async (request, reply) => {
+      const { caller, body } = request;
+      const { orgId, name } = ofOne(request);
+      const key = await auth.principals.addKey(orgId, type, name, body.public_key, caller.name);
+      return reply.code(201).send(keyView(key));
+    },
+  );
+
+  app.delete(
+    `${path}/keys/:fingerprint`,
+    {
+      config: { permission, empowers: true },
+      schema: {
+        tags,
+        operationId: `delete${noun}`,
+        summary: `Take a key away from a ${type}; the last one stays`,
+        params: schemas.pathParams([...params, 'fingerprint']),
+        response: schemas.Nothing,
+      },
+    },
+    async (request, reply) => {
+      const { caller } = request;
+      const { orgId, name } = ofOne(request);
+      const { fingerprint = '' } = request.params;
+      await auth.principals.removeKey(orgId, type, name, fingerprint, caller.name);
+      if (type === 'node') auth.nodes.keyRemoved(request.organization, name, fingerprint);
+      return reply.code(204).send(null);
+    },
+  );
+}

@@ -1,0 +1,23 @@
+import type { Auth } from '../auth/auth.js';
+import type { App } from '../http/route.js';
+import { auditRoutes } from './audit.js';
+import { clientRoutes } from './clients.js';
+import { groupRoutes, nodeGroupRoutes } from './groups.js';
+import { keyRoutes } from './keys.js';
+import { organizationRoutes } from './organizations.js';
+import { accessTokenRoutes, enrolTokenRoutes, serviceTokenRoutes } from './tokens.js';
+import { userRoutes } from './users.js';
+
+/** Everything about who may use the server. */
+export function authRoutes(app: App, auth: Auth): void {
+  organizationRoutes(app, auth);
+  userRoutes(app, auth);
+  clientRoutes(app, auth);
+  keyRoutes(app, auth);
+  groupRoutes(app, auth);
+  nodeGroupRoutes(app, auth);
+  enrolTokenRoutes(app, auth);
+  accessTokenRoutes(app, auth);
+  serviceTokenRoutes(app, auth);
+  auditRoutes(app, auth);
+}

@@ -1,0 +1,179 @@
+import { Type } from 'typebox';
+import { AUTH_LIMITS } from '../auth/limits.js';
+import { GROUP_NAME, ORGANIZATION_NAME, PRINCIPAL_NAME } from '../auth/names.js';
+
+/** Request and answer shapes of identities. Requests are strict: an unknown field is refused by name. */
+const STRICT = { additionalProperties: false } as const;
+
+const OrganizationName = Type.String({ pattern: ORGANIZATION_NAME, description: 'a-z 0-9 _ -' });
+const PrincipalName = Type.String({ pattern: PRINCIPAL_NAME, description: 'letters, digits and _ . : @ -' });
+export const GroupName = Type.String({ pattern: GROUP_NAME, description: 'letters, digits and _ . -' });
+const Time = Type.String({ description: 'ISO 8601' });
+export const PublicKey = Type.String({
+  description: 'PEM: SPKI, PKCS#1 or an X.509 certificate; RSA, 2048 bits or more',
+});
+
+/** In paths names are not checked against the pattern: what does not exist is 404. */
+const segment = () => Type.String({ minLength: 1, maxLength: 255 });
+export const OrgParams = Type.Object({ org: segment() });
+export const NameParams = Type.Object({ name: segment() });
+export const OrgNameParams = Type.Object({ org: segment(), name: segment() });
+export const IdParams = Type.Object({ id: segment() });
+/** For routes that serve several paths: the names decide. */
+export const pathParams = (names: readonly string[]) =>
+  Type.Unsafe<Readonly<Record<string, string>>>(
+    Type.Object(Object.fromEntries(names.map((name) => [name, segment()]))),
+  );
+export const OrgIdParams = Type.Object({ org: segment(), id: segment() });
+export const OrgNameIdParams = Type.Object({ org: segment(), name: segment(), id: segment() });
+
+/** The answer of whatever was deleted or added and has nothing to say. */
+export const Nothing = { 204: Type.Null({ description: 'Done' }) };
+
+const members = () => Type.Array(PrincipalName, { maxItems: AUTH_LIMITS.groupMembers });
+const groups = () => Type.Array(GroupName, { maxItems: AUTH_LIMITS.groupsPerOrganization });
+/** Users by name, clients (nodes and services) by name, nested groups by name. */
+export const MembersBody = Type.Object(
+  { users: Type.Optional(members()), clients: Type.Optional(members()), groups: Type.Optional(groups()) },
+  STRICT,
+);
+const MembersAnswer = {
+  users: Type.Array(Type.String()),
+  clients: Type.Array(Type.String()),
+  groups: Type.Array(Type.String()),
+};
+const Exclusive = {
+  exclusive: Type.Boolean({ description: 'Admins hold what the group gives only as members' }),
+};
+export const GroupBody = Type.Object(
+  {
+    ...MembersBody.properties,
+    exclusive: Type.Optional(
+      Type.Boolean({
+        description:
+          'Take from admins what the group gives, unless they are members. As it was when absent: false for a new group, true for one that is made as `pushy_job_writers` or `pushy_job_readers`',
+      }),
+    ),
+  },
+  STRICT,
+);
+export const GroupQuery = Type.Object(
+  { force: Type.Optional(Type.Boolean({ description: 'Also a name that is nearly a role’s' })) },
+  STRICT,
+);
+export const GroupAnswer = Type.Object({ name: Type.String(), ...Exclusive, ...MembersAnswer });
+/** Of what was stored. */
+export const Unknown = {
+  unknown: Type.Object(MembersAnswer, { description: 'Names that nobody in the organization has yet' }),
+};
+export const StoredGroupAnswer = Type.Object({ name: Type.String(), ...Exclusive, ...MembersAnswer, ...Unknown });
+
+export const NodeGroupBody = Type.Object(
+  {
+    nodes: Type.Optional(Type.Array(PrincipalName, { maxItems: AUTH_LIMITS.groupMembers })),
+    query: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 16_384, description: 'Selector over facts and labels' }),
+    ),
+    execute: Type.Optional(MembersBody),
+  },
+  { ...STRICT, description: 'Either `nodes` or `query`; `execute` restricts who may run commands on them' },
+);
+export const NodeGroupAnswer = Type.Object({
+  name: Type.String(),
+  nodes: Type.Union([Type.Array(Type.String()), Type.Null()]),
+  query: Type.Union([Type.String(), Type.Null()]),
+  execute: Type.Object(MembersAnswer),
+});
+
+export const OrganizationBody = Type.Object({ name: OrganizationName }, STRICT);
+export const OrganizationAnswer = Type.Object({ id: Type.String(), name: Type.String(), created_at: Time });
+
+const KeyAnswerFields = { fingerprint: Type.String(), created_at: Time };
+export const KeyBody = Type.Object({ public_key: PublicKey }, STRICT);
+export const KeyAnswer = Type.Object({ ...KeyAnswerFields, public_key: Type.String() });
+
+export const UserBody = Type.Object(
+  {
+    name: PrincipalName,
+    public_key: PublicKey,
+    organization: Type.Optional(
+      Type.Union([OrganizationName, Type.Null()], {
+        description: 'Where it becomes a member; the caller’s own when absent and unambiguous, none when null',
+      }),
+    ),
+    groups: Type.Optional(groups()),
+    server_admin: Type.Optional(Type.Boolean()),
+  },
+  STRICT,
+);
+export const UserAnswer = Type.Object({
+  name: Type.String(),
+  server_admin: Type.Boolean(),
+  created_at: Time,
+  keys: Type.Array(Type.Object({ ...KeyAnswerFields, public_key: Type.String() })),
+});
+export const MemberAnswer = Type.Object({ name: Type.String(), created_at: Time });
+
+export const ClientBody = Type.Object({ name: PrincipalName, public_key: PublicKey }, STRICT);
+export const ClientAnswer = Type.Object({
+  name: Type.String(),
+  type: Type.Union([Type.Literal('node'), Type.Literal('service')]),
+  created_at: Time,
+  keys: Type.Array(Type.Object({ ...KeyAnswerFields, public_key: Type.String() })),
+});
+
+export const EnrolBody = Type.Object(
+  { token: Type.String({ minLength: 1, maxLength: 512 }), name: PrincipalName, public_key: PublicKey },
+  STRICT,
+);
+export const EnrolAnswer = Type.Object({ name: Type.String(), organization: Type.String() });
+
+const ttl = Type.Integer({ minimum: 1, maximum: AUTH_LIMITS.tokenTtl, description: 'Seconds' });
+export const TokenBody = Type.Object(
+  {
+    uses: Type.Optional(Type.Integer({ minimum: 1, maximum: AUTH_LIMITS.enrolUses, default: 1 })),
+    ttl: Type.Optional({ ...ttl, default: 3600 }),
+  },
+  STRICT,
+);
+const TokenFields = { id: Type.String(), expires_at: Time, created_by: Type.String(), created_at: Time };
+export const TokenAnswer = Type.Object({ ...TokenFields, uses_left: Type.Integer() });
+export const IssuedTokenAnswer = Type.Object({ ...TokenFields, uses_left: Type.Integer(), token: Type.String() });
+
+export const AccessTokenBody = Type.Object(
+  {
+    user: Type.Optional({ ...PrincipalName, description: 'The caller when absent' }),
+    ttl: Type.Optional({ ...ttl, default: AUTH_LIMITS.defaultTokenTtl }),
+  },
+  STRICT,
+);
+export const AccessTokenAnswer = Type.Object({ ...TokenFields, user: Type.String() });
+export const IssuedAccessTokenAnswer = Type.Object({ ...TokenFields, user: Type.String(), token: Type.String() });
+
+export const ServiceTokenBody = Type.Object(
+  { ttl: Type.Optional({ ...ttl, default: AUTH_LIMITS.defaultTokenTtl }) },
+  STRICT,
+);
+export const ServiceTokenAnswer = Type.Object({ ...TokenFields, service: Type.String() });
+export const IssuedServiceTokenAnswer = Type.Object({ ...TokenFields, service: Type.String(), token: Type.String() });
+
+const cursor = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }));
+export const AuditQuery = Type.Object(
+  {
+    after: cursor('Entries after this id, oldest first'),
+    before: cursor('Entries before this id, newest first'),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: AUTH_LIMITS.auditPage, default: 100 })),
+    actor: Type.Optional(Type.String({ maxLength: 255 })),
+    action: Type.Optional(Type.String({ maxLength: 255, description: 'For example push.start or access.denied' })),
+  },
+  STRICT,
+);
+export const AuditAnswer = Type.Object({
+  id: Type.Integer(),
+  at: Time,
+  actor: Type.String(),
+  action: Type.String(),
+  target: Type.String(),
+  outcome: Type.Union([Type.Literal('done'), Type.Literal('denied')]),
+  detail: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()])),
+});

@@ -1,0 +1,51 @@
+import type { StoredAuditEntry } from '../auth/audit.js';
+import type { OrganizationView } from '../auth/organizations.js';
+import type { KeyView, PrincipalView } from '../auth/principals.js';
+import type { AccessTokenView, EnrolTokenView } from '../auth/tokens.js';
+
+/** What is stored, as REST shows it: snake case, times as ISO 8601. */
+export function time(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+export function organizationView({ id, name, createdAt }: OrganizationView) {
+  return { id, name, created_at: time(createdAt) };
+}
+
+export function keyView({ fingerprint, publicKey, createdAt }: KeyView) {
+  return { fingerprint, public_key: publicKey, created_at: time(createdAt) };
+}
+
+export function userView({ name, serverAdmin, createdAt, keys }: PrincipalView) {
+  return { name, server_admin: serverAdmin, created_at: time(createdAt), keys: keys.map(keyView) };
+}
+
+export function clientView(type: 'node' | 'service', { name, createdAt, keys }: PrincipalView) {
+  return { name, type, created_at: time(createdAt), keys: keys.map(keyView) };
+}
+
+export function tokenView({ id, usesLeft, expiresAt, createdBy, createdAt }: EnrolTokenView) {
+  return {
+    id,
+    uses_left: usesLeft,
+    expires_at: time(expiresAt),
+    created_by: createdBy,
+    created_at: time(createdAt),
+  };
+}
+
+function accessTokenTimes({ id, expiresAt, createdBy, createdAt }: AccessTokenView) {
+  return { id, expires_at: time(expiresAt), created_by: createdBy, created_at: time(createdAt) };
+}
+
+export function userTokenView(token: AccessTokenView) {
+  return { ...accessTokenTimes(token), user: token.bearer };
+}
+
+export function serviceTokenView(token: AccessTokenView) {
+  return { ...accessTokenTimes(token), service: token.bearer };
+}
+
+export function auditView({ id, at, actor, action, target, outcome, detail }: StoredAuditEntry) {
+  return { id, at: time(at), actor, action, target, outcome, detail: detail ?? {} };
+}

@@ -1,0 +1,74 @@
+import { EVERY_TYPE, type EventAccess, OWN_TYPES, type TypeRules } from '@muster/fabric';
+import { allows, type EventAction, type EventGrant, type Groups, holdsRole, includes } from '../auth/permissions.js';
+import { type Identity, kindOf, type Organization } from '../auth/types.js';
+import { OWN_FOLLOWERS } from '../log/followers.js';
+
+/** Of a relay, which speaks for all. */
+const OTHERS_TYPES: TypeRules = { granted: [], restricted: OWN_TYPES, open: ['*'] };
+
+export const EVENT_READERS = 'event_readers';
+export const EVENT_WRITERS = 'event_writers';
+export const EVENT_RELAYS = 'event_relays';
+
+/** What somebody's access to events is judged by. */
+export interface EventRights {
+  readonly groups: Groups;
+  readonly grants: readonly EventGrant[];
+}
+
+/**
+ * What a member of the organization may do with events. Where a grant fits a type, its holders alone may; nobody
+ * publishes Muster's own types, which is why no grant to publish may fit one of them.
+ */
+export function eventAccess(identity: Identity, organization: Organization, rights: EventRights): EventAccess {
+  const { groups } = rights;
+  const relays = groups.get(EVENT_RELAYS);
+  const relay = relays !== undefined && includes(relays, identity, groups);
+  return {
+    org: organization.name,
+    principal: `${organization.name}/${identity.name}`,
+    kind: kindOf(identity.type),
+    relay,
+    // Its own name is one of those that a relay may speak for. So no grant to anybody costs a tree its connections.
+    publish: relay ? OTHERS_TYPES : publishing(identity, rights),
+    // It hands out to each of its clients what that client may follow: what it lacked itself would be missing there, unsaid.
+    subscribe: relay ? EVERY_TYPE : subscribing(identity, rights),
+  };
+}
+
+function publishing(identity: Identity, rights: EventRights): TypeRules {
+  const { held, missing } = grantsOf('publish', identity, rights);
+  if (!holdsRole(EVENT_WRITERS, identity, rights.groups, true)) return { granted: held, restricted: [], open: [] };
+  return { granted: held, restricted: [...OWN_TYPES, ...missing], open: ['*'] };
+}
+
+function subscribing(identity: Identity, rights: EventRights): TypeRules {
+  const { held, missing } = grantsOf('subscribe', identity, rights);
+  const about = { groups: rights.groups, nodeGroups: [], subject: undefined };
+  const types = (permitted: boolean) =>
+    OWN_FOLLOWERS.flatMap((one) =>
+      one.permission !== null && allows(identity, one.permission, about) === permitted ? [one.types] : [],
+    );
+  if (!holdsRole(EVENT_READERS, identity, rights.groups, true)) {
+    return { granted: held, restricted: missing, open: types(true) };
+  }
+  return { granted: held, restricted: [...types(false), ...missing], open: ['*'] };
+}
+
+function grantsOf(action: EventAction, identity: Identity, { groups, grants }: EventRights) {
+  const held: string[] = [];
+  const missing: string[] = [];
+  for (const grant of grants) {
+    if (grant.action !== action) continue;
+    (includes(grant.holders, identity, groups) ? held : missing).push(grant.pattern);
+  }
+  return { held, missing };
+}
+
+/** Does the pattern fit any of Muster's own types? */
+export function fitsOwnType(pattern: string): boolean {
+  return OWN_TYPES.some((own) => {
+    const prefix = own.slice(0, -1);
+    return pattern.startsWith(prefix) || (pattern.endsWith('*') && prefix.startsWith(pattern.slice(0, -1)));
+  });
+}

@@ -1,0 +1,212 @@
+import type { Clock } from '@muster/base';
+import type { Authority, EventAccess, Login, Revoked } from '@muster/fabric';
+import { isLoginTimely, readLoginSignature, SIGNING_LIMITS, verifyLogin } from '@muster/signing';
+import type { Audit } from '../auth/audit.js';
+import { secretHash } from '../auth/changes.js';
+import { ORGANIZATION_NAME, PRINCIPAL_NAME } from '../auth/names.js';
+import type { AuthRepository, Candidate } from '../auth/repository.js';
+import type { Credential, Identity, Organization } from '../auth/types.js';
+import { MusterError } from '../errors.js';
+import { eventAccess } from './access.js';
+import { type Grounds, groundsText, HeldLogins, hashOf, rightsIn } from './held-logins.js';
+import { EVENT_LIMITS } from './limits.js';
+import type { StoredNonces } from './stored-nonces.js';
+
+export interface EventAuthorityDeps {
+  readonly repository: AuthRepository;
+  readonly audit: Audit;
+  readonly nonces: StoredNonces;
+  readonly clock: Clock;
+  readonly log: { warn(detail: object, message: string): void };
+  readonly observe: (outcome: 'accepted' | 'refused') => void;
+}
+
+/** Why a login is refused; goes to the audit, and never to who tried. */
+type Refusal =
+  | 'not ORG/NAME'
+  | 'no such organization'
+  | 'not in the organization'
+  | 'unknown token'
+  | 'token expired'
+  | 'token of somebody else'
+  | 'untimely signature'
+  | 'invalid signature'
+  | 'repeated signature';
+
+interface Refused {
+  readonly refused: Refusal;
+  readonly organization: Organization | null;
+}
+
+interface Proven {
+  readonly refused: null;
+  readonly grounds: Grounds;
+  readonly access: EventAccess;
+}
+
+type Verdict = Refused | (Proven & { readonly stamp: number });
+
+const LOGIN = new RegExp(`^(${ORGANIZATION_NAME.slice(1, -1)})/(${PRINCIPAL_NAME.slice(1, -1)})$`);
+
+/** Attempts to judge a login between two changes of identities. */
+const ATTEMPTS = 5;
+
+/**
+ * Logins to the event fabric: `ORG/NAME` and an access token of that user or service, or a login signed by a key of
+ * that user, node or service. Whatever is wrong, who tries hears the same words, after the same time at least.
+ */
+export class EventAuthority implements Authority {
+  readonly #deps: EventAuthorityDeps;
+  readonly #held: HeldLogins;
+  #pending = 0;
+
+  constructor(deps: EventAuthorityDeps) {
+    this.#deps = deps;
+    const failed = (error: unknown) => deps.log.warn({ err: error }, 'logins could not be looked at after a change');
+    this.#held = new HeldLogins({ repository: deps.repository, clock: deps.clock, failed });
+  }
+
+  onRevoked(listener: (revoked: Revoked) => void): () => void {
+    return this.#held.onRevoked(listener);
+  }
+
+  stop(): void {
+    this.#held.stop();
+  }
+
+  /** @throws MusterError `login_refused`, `too_busy`. */
+  async login(login: string, passcode: string, { remote }: { readonly remote: string }): Promise<Login> {
+    const { clock, observe } = this.#deps;
+    const began = clock.now();
+    const verdict = await this.#judge(login, passcode);
+    observe(verdict.refused === null ? 'accepted' : 'refused');
+    if (verdict.refused === null) return granted(verdict);
+    const { refused: reason, organization } = verdict;
+    this.#deps.audit.denied('stranger', {
+      orgId: organization?.id ?? null,
+      actor: login.slice(login.indexOf('/') + 1),
+      action: 'access.denied',
+      target: 'stomp',
+      detail: { code: 'login_refused', reason, address: remote },
+    });
+    const rest = EVENT_LIMITS.refusalMs - (clock.now() - began);
+    await new Promise<void>((resolve) => clock.after(Math.min(Math.max(rest, 0), EVENT_LIMITS.refusalMs), resolve));
+    throw new MusterError('login_refused');
+  }
+
+  /** @throws MusterError `login_refused`, `too_busy`. */
+  async renew(login: string, grounds: string): Promise<Login> {
+    const verdict = await this.#settled(() => this.#verify(login, (members) => this.#standing(grounds, members)));
+    if (verdict.refused !== null) throw new MusterError('login_refused');
+    return granted(verdict);
+  }
+
+  async #judge(login: string, passcode: string): Promise<Verdict> {
+    const limit = EVENT_LIMITS.pendingLogins;
+    if (this.#pending >= limit) throw new MusterError('too_busy', { what: 'logins', limit });
+    this.#pending++;
+    let used = false;
+    try {
+      return await this.#settled(async () => {
+        const verdict = await this.#verify(login, (members) => this.#prove(login, passcode, members));
+        if (verdict.refused !== null || used) return verdict;
+        used = await this.#use(verdict.grounds, passcode);
+        return used ? verdict : { refused: 'repeated signature', organization: verdict.grounds.organization };
+      });
+    } finally {
+      this.#pending--;
+    }
+  }
+
+  /** What was read may be what a change has replaced: then it is read again. */
+  async #settled(judge: () => Promise<Refused | Proven>): Promise<Verdict> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const { changes } = this.#held;
+      const verdict = await judge();
+      if (verdict.refused === 'repeated signature') return verdict;
+      if (changes === this.#held.changes) return this.#accept(verdict);
+    }
+    throw new MusterError('too_busy', { what: 'changes of identities', limit: ATTEMPTS });
+  }
+
+  /** A signature that is good is used up. False: it was before. */
+  async #use({ credential, identity }: Grounds, passcode: string): Promise<boolean> {
+    const signed = credential.kind === 'key' ? readLoginSignature(passcode) : null;
+    if (signed === null) return true;
+    return this.#deps.nonces.use(identity.principalId, signed.nonce, signed.timestampMs + SIGNING_LIMITS.loginSkewMs);
+  }
+
+  /** Nothing is waited for between this and what the session does: it must hear of every later change. */
+  #accept(verdict: Refused | Proven): Verdict {
+    if (verdict.refused !== null) return verdict;
+    return { ...verdict, stamp: this.#held.hold(verdict.grounds, verdict.access) };
+  }
+
+  async #verify(
+    login: string,
+    prove: (members: readonly Candidate[]) => Promise<Omit<Grounds, 'organization'> | Refusal>,
+  ): Promise<Refused | Proven> {
+    const { repository } = this.#deps;
+    const [, orgName = '', name = ''] = LOGIN.exec(login) ?? [];
+    if (name === '') return { refused: 'not ORG/NAME', organization: null };
+    const organization = await repository.organization(orgName);
+    if (organization === undefined) return { refused: 'no such organization', organization: null };
+    const members = (await repository.candidates(organization.id, name)).filter(({ member }) => member);
+    const proven = members.length === 0 ? 'not in the organization' : await prove(members);
+    if (typeof proven === 'string') return { refused: proven, organization };
+    const grounds = { organization, ...proven };
+    return {
+      refused: null,
+      grounds,
+      access: eventAccess(proven.identity, organization, await rightsIn(repository, organization.id)),
+    };
+  }
+
+  async #prove(
+    login: string,
+    passcode: string,
+    members: readonly Candidate[],
+  ): Promise<Omit<Grounds, 'organization'> | Refusal> {
+    const signed = readLoginSignature(passcode);
+    if (signed === null) return this.#borne(secretHash(passcode), members);
+    if (!isLoginTimely(signed, this.#deps.clock.now())) return 'untimely signature';
+    for (const member of members) {
+      const found = member.keys.find(({ key }) => verifyLogin(login, signed, key));
+      if (found !== undefined) return proven(member, { kind: 'key', pem: found.pem });
+    }
+    return 'invalid signature';
+  }
+
+  /** What was proven before. */
+  async #standing(grounds: string, members: readonly Candidate[]): Promise<Omit<Grounds, 'organization'> | Refusal> {
+    const [principalId, kind, proof = ''] = grounds.split(' ');
+    const same = members.filter((member) => member.principalId === principalId);
+    if (kind === 'token') return this.#borne(proof, same);
+    for (const member of same) {
+      const found = member.keys.find(({ pem }) => hashOf(pem) === proof);
+      if (found !== undefined) return proven(member, { kind: 'key', pem: found.pem });
+    }
+    return 'invalid signature';
+  }
+
+  async #borne(hash: string, members: readonly Candidate[]): Promise<Omit<Grounds, 'organization'> | Refusal> {
+    const { repository, clock } = this.#deps;
+    const bearer = await repository.bearer(hash);
+    if (bearer === undefined) return 'unknown token';
+    if (bearer.expiresAt <= clock.now()) return 'token expired';
+    const owner = members.find(({ principalId }) => principalId === bearer.principalId);
+    if (owner === undefined) return 'token of somebody else';
+    return proven(owner, { kind: 'token', hash, expiresMs: bearer.expiresAt });
+  }
+}
+
+function granted({ access, grounds, stamp }: Extract<Verdict, { refused: null }>): Login {
+  const { credential } = grounds;
+  const expiresMs = credential.kind === 'token' ? credential.expiresMs : null;
+  return { access, expiresMs, grounds: groundsText(grounds), stamp };
+}
+
+function proven({ principalId, type, name, serverAdmin }: Candidate, credential: Credential) {
+  const identity: Identity = { principalId, type, name, serverAdmin, publicKey: null };
+  return { identity, credential };
+}

@@ -1,0 +1,3 @@
+export { type FeedEvent, lastEventId, showFeed } from './show.js';
+export { type Subscription, Topics } from './subscription.js';
+export { formatMicros, Timeline } from './timeline.js';

@@ -1,0 +1,132 @@
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { Clock } from '@muster/base';
+import { type FastifyBaseLogger, type FastifyError, type FastifyRequest, fastify, LogController } from 'fastify';
+import type { Auth } from '../auth/auth.js';
+import { MusterError } from '../errors.js';
+
+import type { Metrics } from '../metrics/metrics.js';
+import { sendError, toMusterError } from './errors.js';
+import { Gate, type MinSigning } from './gate.js';
+import { HTTP_LIMITS } from './limits.js';
+import { watchMethods } from './methods.js';
+import { describeRoutes } from './openapi.js';
+import { refuseQueries } from './query.js';
+import type { App } from './route.js';
+import { type ServerStatus, statusRoutes } from './status.js';
+import { checkingSerializer, plainSerializer, validatorCompiler } from './validation.js';
+
+export interface AppDeps {
+  readonly auth: Auth;
+  readonly clock: Clock;
+  readonly logger: FastifyBaseLogger;
+  readonly metrics: Metrics;
+  readonly status: () => ServerStatus;
+  readonly version: string;
+  readonly bodyLimit: number;
+  /** Least version of request signing that is taken; any when absent. */
+  readonly minSigning?: MinSigning;
+  /** Addresses and networks whose X-Forwarded-* are believed; nobody's when absent. */
+  readonly trustedProxies?: readonly string[];
+  /** A request in somebody's name to this organization was refused, for diagnosis. */
+  readonly refused?: (organization: string, name: string, reason: string) => void;
+  /** PEM texts; plain HTTP when absent. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+  /** The domains' routes, in the order they appear in the description. */
+  readonly routes: readonly ((app: App) => void)[];
+  /** Answers that do not fit their schema fail: for tests, so that the description stays true. */
+  readonly checkAnswers?: boolean;
+}
+
+const SERVER_OPTIONS: ServerOptions = {
+  requestTimeout: HTTP_LIMITS.requestTimeoutMs,
+  headersTimeout: HTTP_LIMITS.headersTimeoutMs,
+  keepAliveTimeout: HTTP_LIMITS.keepAliveTimeoutMs,
+};
+
+function createHttpServer(listener: RequestListener, tls: AppDeps['tls']): Server {
+  const server =
+    tls === undefined
+      ? createServer(SERVER_OPTIONS, listener)
+      : createTlsServer({ ...SERVER_OPTIONS, ...tls }, listener);
+  server.maxConnections = HTTP_LIMITS.connections;
+  return server;
+}
+
+/** The HTTP side of the server: limits, the gate, errors, description, and the domains' routes. Not yet listening. */
+export async function createApp(deps: AppDeps): Promise<App> {
+  const { auth, clock, logger, metrics } = deps;
+  const { bodyLimit, minSigning = '1.0', trustedProxies = [], refused = () => undefined } = deps;
+  const gate = new Gate({ auth, clock, metrics, bodyLimit, minSigning, refused });
+  const answerError = (error: FastifyError | MusterError, ...[request, reply]: ErrorParameters): void => {
+    const known = toMusterError(error);
+    gate.observe(known, request);
+    const waitMs = gate.withholdMs(known, request);
+    if (waitMs === 0) sendError(known, request, reply);
+    else setTimeout(() => sendError(known, request, reply), waitMs);
+  };
+  const app: App = fastify({
+    // Its own, so that its level can be changed.
+    loggerInstance: logger.child({}),
+    logController: new LogController({ disableRequestLogging: true }),
+    exposeHeadRoutes: false,
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
+    forceCloseConnections: 'idle',
+    serverFactory: (handler) => createHttpServer(handler, deps.tls),
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      ignoreDuplicateSlashes: true,
+      maxParamLength: HTTP_LIMITS.paramLength,
+    },
+    frameworkErrors: answerError,
+  }).withTypeProvider<TypeBoxTypeProvider>();
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(deps.checkAnswers === true ? checkingSerializer : plainSerializer);
+  app.setErrorHandler(answerError);
+  app.setNotFoundHandler((request) => {
+    throw routeNotFound(request);
+  });
+  // Already here, so that the body of a request to nowhere is not even looked at.
+  app.addHook('onRequest', async (request) => {
+    if (request.is404) throw routeNotFound(request);
+  });
+  observeDurations(app, metrics);
+  gate.guard(app);
+  refuseQueries(app);
+  const answerOtherMethods = watchMethods(app);
+  await describeRoutes(app, deps.version);
+  statusRoutes(app, deps.status, metrics);
+  for (const routes of deps.routes) routes(app);
+  answerOtherMethods();
+  return app;
+}
+
+function routeNotFound(request: FastifyRequest): MusterError {
+  const path = (request.raw.url ?? '').split('?', 1)[0] ?? '';
+  return new MusterError('route_not_found', { path: path.slice(0, HTTP_LIMITS.echoedCharacters) });
+}
+
+type ErrorParameters = [Parameters<typeof sendError>[1], Parameters<typeof sendError>[2]];
+
+/** Seconds. Few, as there is a series of each for every route. */
+const BUCKETS = [0.01, 0.05, 0.25, 1, 5];
+
+function observeDurations(app: App, metrics: Metrics): void {
+  const durations = metrics.histogram(
+    'muster_http_request_duration_seconds',
+    'Requests by route and class of status (2xx); event streams until they end',
+    BUCKETS,
+    ['method', 'route', 'status'],
+  );
+  app.addHook('onSend', async (_request, reply) => {
+    reply.header('x-content-type-options', 'nosniff');
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const { method } = request;
+    const route = request.routeOptions.url ?? 'none';
+    const status = `${Math.floor(reply.statusCode / 100)}xx`;
+    durations.observe({ method, route, status }, reply.elapsedTime / 1000);
+    request.log.debug({ method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');
+  });
+}

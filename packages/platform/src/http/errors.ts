@@ -1,0 +1,55 @@
+import { type ErrorCode, errorRow } from '@muster/base';
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { MusterError } from '../errors.js';
+
+/** Sheet §1.5: rows 7 and 10, which are one here, name the schemes, rows 2 and 3 do not. */
+const SIGNATURE_CHALLENGE = 'X-Ops-Sign version="1.0" version="1.1"';
+
+function challenge(code: ErrorCode): string | undefined {
+  if (code === 'unknown_principal') return SIGNATURE_CHALLENGE;
+  return code === 'invalid_token' ? 'Bearer' : undefined;
+}
+
+/** Exactly the deployed body; code and advice travel in headers, because clients compare whole bodies. */
+function errorBody(error: MusterError): { error: string | [string] } {
+  return { error: errorRow(error.code).listed === true ? [error.message] : error.message };
+}
+
+/** Header values hold printable Latin-1 only; whatever else a message quotes becomes `?`. */
+function headerText(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, '?');
+}
+
+/** What the framework refuses by itself, in terms of the one table; everything unexpected is `internal`. */
+export function toMusterError(error: FastifyError | MusterError): MusterError {
+  if (error instanceof MusterError) return error;
+  switch (error.code) {
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+    case 'FST_ERR_CTP_EMPTY_TYPE':
+      return new MusterError('unsupported_media_type');
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return new MusterError('invalid_json', { reason: 'its length is not the announced one' }, { cause: error });
+    case 'FST_ERR_BAD_URL':
+      return new MusterError('invalid_field', { field: 'path', reason: 'it is not valid percent-encoding' });
+    default:
+      return new MusterError('internal', {}, { cause: error });
+  }
+}
+
+/** The only place that turns an error into an answer. */
+export function sendError(error: MusterError, request: FastifyRequest, reply: FastifyReply): void {
+  if (error.code === 'internal') {
+    request.log.error({ err: error.cause ?? error, requestId: request.id }, 'request failed');
+  }
+  if (error.code === 'method_not_allowed') reply.header('allow', String(error.details.allow ?? ''));
+  const scheme = challenge(error.code);
+  if (scheme !== undefined) reply.header('www-authenticate', scheme);
+  void reply
+    .code(error.status)
+    .header('x-muster-error', error.code)
+    .header('x-muster-fix', headerText(error.fix))
+    .header('x-request-id', request.id)
+    .type('application/json; charset=utf-8')
+    .serializer((body: unknown) => JSON.stringify(body))
+    .send(errorBody(error));
+}

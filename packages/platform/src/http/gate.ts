@@ -1,0 +1,236 @@
+import type { IncomingMessage } from 'node:http';
+import type { Clock } from '@muster/base';
+import { readSignedHeaders } from '@muster/signing';
+import type { FastifyRequest, RouteOptions } from 'fastify';
+import type { Counter } from 'prom-client';
+import type { Auth } from '../auth/auth.js';
+import { type Authenticated, NotAuthenticated } from '../auth/authentication.js';
+import { forbidden, isAdministration, RIGHTS } from '../auth/permissions.js';
+import type { Organization, Permission } from '../auth/types.js';
+import { MusterError } from '../errors.js';
+
+import type { Metrics } from '../metrics/metrics.js';
+import { accepts } from './accept.js';
+import { parseJsonBody, readBody } from './body.js';
+import { HTTP_LIMITS } from './limits.js';
+import { type Credentials, decorateRequests, passageOf } from './passage.js';
+import type { App, RoutePermission } from './route.js';
+import { UnsignedQueries } from './unsigned-queries.js';
+
+export interface GateDeps {
+  readonly auth: Auth;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly bodyLimit: number;
+  readonly minSigning: MinSigning;
+  readonly refused: (organization: string, name: string, reason: string) => void;
+}
+
+export type MinSigning = '1.0' | '1.1' | '1.3';
+
+const bearer = /^Bearer +([\x21-\x7e]{1,512})$/i;
+
+function param(request: FastifyRequest, name: string): string | undefined {
+  const params: unknown = request.params;
+  if (typeof params !== 'object' || params === null) return undefined;
+  const value: unknown = Reflect.get(params, name);
+  return typeof value === 'string' ? value : undefined;
+}
+
+function queryOf(request: FastifyRequest): { readonly text: string; readonly parameters: readonly string[] } {
+  const [, text = ''] = /\?(.*)$/s.exec(request.raw.url ?? '') ?? [];
+  return { text, parameters: Object.keys(request.query ?? {}) };
+}
+
+function path(request: FastifyRequest): string {
+  return (request.raw.url ?? '').split('?', 1)[0] ?? '';
+}
+
+/** Public routes have no caller, and enrolment none that bears an access token. */
+function changes({ method, config }: RouteOptions): boolean {
+  if (config?.permission === 'public' || config?.permission === 'enrol') return false;
+  return [method].flat().some((one) => one !== 'GET' && one !== 'HEAD');
+}
+
+const declares = ({ config }: RouteOptions): boolean => config?.empowers !== undefined;
+
+function refuseRoutes(what: string, routes: readonly RouteOptions[], refused: (route: RouteOptions) => boolean): void {
+  const named = routes.filter(refused).map(({ method, url }) => `${String(method)} ${url}`);
+  if (named.length > 0) throw new Error(`routes ${what}: ${named.join(', ')}`);
+}
+
+/**
+ * The one gate. Every route passes it, in the order of sheet §7.2: signature headers, body size, the route's own early
+ * checks, principal and signature, organization, membership, permission, a signature where a token is not enough, Accept, and last the
+ * body's type. What it lets through has a caller.
+ */
+export class Gate {
+  readonly #deps: GateDeps;
+  readonly #denials: Counter<'code'>;
+  readonly #queries: UnsignedQueries;
+
+  constructor(deps: GateDeps) {
+    this.#deps = deps;
+    this.#queries = new UnsignedQueries(deps.clock);
+    this.#denials = deps.metrics.counter('muster_denials_total', 'Requests that were denied, by error code', ['code']);
+  }
+
+  /** To be called before any route is added. */
+  guard(app: App): void {
+    const routes: RouteOptions[] = [];
+    decorateRequests(app);
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
+      passageOf(request).rawBody = await readBody(payload, this.#deps.bodyLimit);
+    });
+    // Judged when all are there: a plugin's routes get their permission from hooks that run after this one.
+    app.addHook('onRoute', (route) => void routes.push(route));
+    app.addHook('onReady', async () => {
+      refuseRoutes('without a permission', routes, ({ config }) => config?.permission === undefined);
+      refuseRoutes('that do not say whether they empower', routes, (route) => changes(route) && !declares(route));
+    });
+    app.addHook('onRequest', async (request) => this.#readCredentials(request));
+    app.addHook('preValidation', async (request) => this.#admit(request));
+  }
+
+  /** Checks 1 to 4 of sheet §1.5: they come before the body is read. */
+  #readCredentials(request: FastifyRequest): void {
+    const { permission } = request.routeOptions.config;
+    if (request.is404 || permission === undefined || permission === 'public' || permission === 'enrol') return;
+    passageOf(request).credentials = this.#credentials(request);
+  }
+
+  #credentials(request: FastifyRequest): Credentials {
+    const { headers } = request;
+    const token = headers['x-ops-sign'] === undefined ? bearer.exec(headers.authorization ?? '')?.[1] : undefined;
+    if (token !== undefined) return { kind: 'bearer', token };
+    const signed = readSignedHeaders(headers, this.#deps.clock.now());
+    const { minSigning: least } = this.#deps;
+    if (Number(signed.version) < Number(least)) throw new MusterError('signing_version_too_old', { least });
+    return { kind: 'signature', signed };
+  }
+
+  async #admit(request: FastifyRequest): Promise<void> {
+    if (request.is404) return;
+    const { permission, accept = 'application/json', beforeAuth } = request.routeOptions.config;
+    beforeAuth?.(request);
+    await this.#authorize(request, permission);
+    if (!accepts(request.headers.accept, accept)) throw new MusterError('not_acceptable', { type: accept });
+    request.body = parseJsonBody(request);
+  }
+
+  async #authorize(request: FastifyRequest, permission: RoutePermission | undefined): Promise<void> {
+    if (permission === 'public') return;
+    const passage = passageOf(request);
+    passage.judgedAt = performance.now();
+    const { changes } = this.#deps.auth.standing;
+    const organization = await this.#organization(request);
+    if (organization !== null && organization !== 'missing') passage.organization = organization;
+    // Its handler says the same of an organization that is missing as of a token that is.
+    if (permission === 'enrol') return;
+    // Start-up refuses such a route; should one appear later, nobody gets in.
+    if (permission === undefined) throw forbidden('anybody', 'server:admin');
+    if (organization === 'missing') return this.#refuseOrganization(request, permission);
+    try {
+      await this.#admitCaller(request, permission, organization, changes);
+    } catch (error) {
+      // Who belonged to an organization that is deleted meanwhile belongs to it no more: the reason is that it is gone.
+      if (organization !== null) this.#deps.auth.organizations.assertPresent(organization);
+      throw error;
+    }
+  }
+
+  async #admitCaller(
+    request: FastifyRequest,
+    permission: Permission,
+    organization: Organization | null,
+    changes: number,
+  ): Promise<void> {
+    const { auth } = this.#deps;
+    const { identity: caller, credential } = await this.#authenticate(request, permission, organization);
+    const passage = passageOf(request);
+    passage.caller = caller;
+    const { subject: named } = RIGHTS[permission];
+    const subject = named === undefined ? undefined : param(request, named);
+    if (!(await auth.authorize(caller, organization, permission, subject))) {
+      if (permission === 'node:self' && caller.type === 'node') throw new MusterError('node_name_mismatch');
+      throw forbidden(caller.name, permission);
+    }
+    const { empowers } = request.routeOptions.config;
+    if (empowers === true && caller.publicKey === null)
+      throw new MusterError('signature_required', { name: caller.name });
+    const ground = { identity: caller, credential, organization, permission, subject };
+    passage.admission = {
+      reader: caller.principalId,
+      watch: (lost) => auth.standing.watch(ground, changes, lost),
+    };
+  }
+
+  /** Null: the route names none. */
+  async #organization(request: FastifyRequest): Promise<Organization | 'missing' | null> {
+    const name = param(request, 'org');
+    if (name === undefined) return null;
+    // What cannot be a name is not looked up: the databases differ in what text they take.
+    return (await this.#deps.auth.organizations.find(name)) ?? 'missing';
+  }
+
+  /** Only who proves to be a user of this server is told that there is no such organization. */
+  async #refuseOrganization(request: FastifyRequest, permission: Permission): Promise<never> {
+    try {
+      await this.#authenticate(request, permission, null);
+    } catch (error) {
+      // Who belongs to some organization, as services do, belongs to none here.
+      if (!(error instanceof MusterError) || error.code !== 'not_associated') throw error;
+    }
+    const organization = param(request, 'org')?.slice(0, HTTP_LIMITS.echoedCharacters) ?? '';
+    throw new MusterError('organization_not_found', { organization });
+  }
+
+  async #authenticate(
+    request: FastifyRequest,
+    permission: Permission,
+    organization: Organization | null,
+  ): Promise<Authenticated> {
+    const { credentials, rawBody } = passageOf(request);
+    const realm = { organization, administration: isAdministration(permission) };
+    const { authentication } = this.#deps.auth;
+    switch (credentials?.kind) {
+      case 'signature': {
+        const { signed } = credentials;
+        const content = { method: request.method, path: request.raw.url ?? '', body: rawBody };
+        const caller = await authentication.bySignature(signed, content, realm);
+        this.#queries.check(signed, queryOf(request), request.routeOptions.config.unsignedQuery ?? []);
+        return caller;
+      }
+      case 'bearer':
+        return authentication.byToken(credentials.token, realm, this.#deps.clock.now());
+      case undefined:
+        throw new Error('credentials are read before the body');
+    }
+  }
+
+  /** How long the answer waits: how soon a stranger is refused must not tell which names there are. */
+  withholdMs(error: MusterError, request: FastifyRequest): number {
+    const { caller, judgedAt } = passageOf(request);
+    if (error.status !== 401 || caller !== undefined || judgedAt === undefined) return 0;
+    return Math.max(0, HTTP_LIMITS.refusalMs - (performance.now() - judgedAt));
+  }
+
+  /** Counts and audits a denial, wherever it was thrown. Other errors pass. */
+  observe(error: MusterError, request: FastifyRequest): void {
+    if (error.status !== 401 && error.status !== 403) return;
+    const code = error instanceof NotAuthenticated ? error.reason : error.code;
+    this.#denials.inc({ code });
+    const { caller, credentials, organization } = passageOf(request);
+    const claimed = credentials?.kind === 'signature' ? credentials.signed.userId : request.headers['x-ops-userid'];
+    const actor = caller?.name ?? (typeof claimed === 'string' ? claimed : '');
+    this.#deps.refused(param(request, 'org') ?? '', actor, code);
+    this.#deps.auth.audit.denied(caller === undefined ? 'stranger' : 'caller', {
+      orgId: organization?.id ?? null,
+      actor,
+      action: 'access.denied',
+      target: path(request),
+      detail: { code, method: request.method, address: request.ip },
+    });
+  }
+}

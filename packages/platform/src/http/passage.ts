@@ -1,0 +1,64 @@
+import type { SignedHeaders } from '@muster/signing';
+import type { FastifyRequest } from 'fastify';
+import type { Identity, Organization } from '../auth/types.js';
+import type { App } from './route.js';
+
+/** How a request says who sends it, before that is verified. */
+export type Credentials =
+  | { readonly kind: 'signature'; readonly signed: SignedHeaders }
+  | { readonly kind: 'bearer'; readonly token: string };
+
+/** For an answer that stays open: who reads it, and how long they may. */
+export interface Admission {
+  /** Id of the principal. */
+  readonly reader: string;
+  /** Calls `lost` once when the right on which it was begun is gone. Returns how to stop watching. */
+  watch(lost: () => void): () => void;
+}
+
+/** What the gate has established about one request so far. */
+export interface Passage {
+  rawBody: Buffer;
+  /** When judging it began, as `performance.now()` has it. */
+  judgedAt?: number;
+  credentials?: Credentials;
+  caller?: Identity;
+  admission?: Admission;
+  organization?: Organization;
+}
+
+const EMPTY = Buffer.alloc(0);
+const passages = new WeakMap<object, Passage>();
+
+export function passageOf(request: FastifyRequest): Passage {
+  const known = passages.get(request.raw);
+  if (known !== undefined) return known;
+  const fresh: Passage = { rawBody: EMPTY };
+  passages.set(request.raw, fresh);
+  return fresh;
+}
+
+/** Only who was let in holds an answer open. */
+export function admissionOf(request: FastifyRequest): Admission {
+  const { admission } = passageOf(request);
+  if (admission === undefined) throw new Error(`${request.method} ${request.routeOptions.url} let nobody in`);
+  return admission;
+}
+
+/** Makes what was established readable on the request; reading what was not is a mistake in a route. */
+export function decorateRequests(app: App): void {
+  const established = <Key extends 'caller' | 'organization'>(key: Key) => ({
+    getter(this: FastifyRequest): NonNullable<Passage[Key]> {
+      const value = passageOf(this)[key];
+      if (value === undefined) throw new Error(`${this.method} ${this.routeOptions.url} has no ${key}`);
+      return value;
+    },
+  });
+  app.decorateRequest('caller', established('caller'));
+  app.decorateRequest('organization', established('organization'));
+  app.decorateRequest('rawBody', {
+    getter(this: FastifyRequest) {
+      return passageOf(this).rawBody;
+    },
+  });
+}

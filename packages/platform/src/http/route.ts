@@ -1,0 +1,50 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
+import type { Identity, Organization, Permission } from '../auth/types.js';
+
+/** The server as routes see it: handlers are typed by their TypeBox schemas. */
+export type App = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>;
+
+/** `public` needs no authentication at all; `enrol` authenticates by the enrolment token in its body. */
+export type RoutePermission = Permission | 'public' | 'enrol';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Every route names it, or the server does not start. */
+    permission?: RoutePermission;
+    /**
+     * Does it make, empower or take away a principal: users, services, nodes, keys, tokens, groups and their members,
+     * grants, organizations? Then a signature is needed, not only a token: who finds a token must not be able to turn it
+     * into something that outlives it. Every route that changes anything says it, or the server does not start.
+     */
+    empowers?: boolean;
+    /** Media type of the answer, `application/json` when absent; checked before existence (sheet §7.2). */
+    accept?: string;
+    /**
+     * Checks that the deployed server makes after the signature headers and before the signature itself: the body of
+     * POST jobs, `ccpk` of a configuration request (sheet §7.2). Reads `request.rawBody`; throws MusterError.
+     */
+    beforeAuth?: (request: FastifyRequest) => void;
+    /**
+     * Query parameters that a signature may leave out, because deployed clients send them and sign no query. Others need
+     * a signed query, or a token.
+     */
+    unsignedQuery?: readonly string[];
+  }
+
+  interface FastifyRequest {
+    /** Body as received, for signatures; empty when there was none. */
+    readonly rawBody: Buffer;
+    /** Who is calling. Throws on a `public` or `enrol` route. */
+    readonly caller: Identity;
+    /** The organization of the route's `:org`. Throws on a route without one. */
+    readonly organization: Organization;
+  }
+}

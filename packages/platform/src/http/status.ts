@@ -1,0 +1,107 @@
+import type { StoreHealth } from '@muster/store';
+import { Type } from 'typebox';
+import type { Metrics } from '../metrics/metrics.js';
+import type { App } from './route.js';
+
+export interface ServerStatus {
+  readonly incarnation: string;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  readonly now: number;
+  readonly store: StoreHealth;
+  /** Available nodes over all organizations. */
+  readonly nodes: number;
+  /** Unfinished jobs, and finished ones in their linger. */
+  readonly jobs: readonly string[];
+  /** Of the event fabric, relays among them. */
+  readonly eventClients: number;
+}
+
+const ALIVE = "it's alive";
+
+/** What needs no authentication: monitoring must work when signing does not (sheet §7.4). */
+export function statusRoutes(app: App, status: () => ServerStatus, metrics: Metrics): void {
+  app.get(
+    '/_status',
+    {
+      config: { permission: 'public' },
+      schema: {
+        operationId: 'getStatus',
+        summary: 'Is the server alive?',
+        description: 'Push Jobs §6.1.',
+        tags: ['status'],
+        response: {
+          200: Type.Object({
+            status: Type.String(),
+            incarnation_id: Type.String(),
+            uptime: Type.Number({ description: 'Seconds' }),
+            store: Type.Object({
+              ok: Type.Boolean(),
+              problem: Type.Optional(
+                Type.Union([Type.Literal('unavailable'), Type.Literal('damaged')], {
+                  description:
+                    'Why not: `unavailable`, it does not answer or takes no writes, which passes; `damaged`, a backup is needed. The log of the server says more',
+                }),
+              ),
+            }),
+            events: Type.Object({ clients: Type.Integer({ description: 'Clients and relays of the event fabric' }) }),
+          }),
+        },
+      },
+    },
+    async () => {
+      const { incarnation, now, startedAt, store, eventClients } = status();
+      return {
+        status: ALIVE,
+        incarnation_id: incarnation,
+        uptime: (now - startedAt) / 1000,
+        // The reason may name hosts and paths, which are nobody's business who has not logged in.
+        store: store.ok ? { ok: true } : { ok: false, problem: store.problem },
+        events: { clients: eventClients },
+      };
+    },
+  );
+
+  app.get(
+    '/pushy/_status',
+    {
+      config: { permission: 'public' },
+      schema: {
+        operationId: 'getPushyStatus',
+        summary: 'Is the server alive? The deployed shape',
+        description: 'Sheet §7.4.',
+        tags: ['status'],
+        response: {
+          200: Type.Object({
+            status: Type.String(),
+            incarnation_id: Type.String(),
+            node_fsm_count: Type.Integer({ description: 'Nodes that are up, over all organizations' }),
+            job_processes: Type.Array(Type.String()),
+          }),
+        },
+      },
+    },
+    async () => {
+      const { incarnation, nodes, jobs } = status();
+      return { status: ALIVE, incarnation_id: incarnation, node_fsm_count: nodes, job_processes: [...jobs] };
+    },
+  );
+
+  app.get(
+    '/metrics',
+    {
+      config: { permission: 'public', accept: 'text/plain' },
+      schema: {
+        operationId: 'getMetrics',
+        summary: 'Metrics for Prometheus',
+        tags: ['status'],
+        produces: ['text/plain'],
+        response: { 200: { content: { 'text/plain': { schema: Type.String() } } } },
+      },
+    },
+    async (_request, reply) => {
+      reply.type(metrics.registry.contentType);
+      return metrics.registry.metrics();
+    },
+  );
+}

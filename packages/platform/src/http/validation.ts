@@ -1,0 +1,89 @@
+import type { FastifySchemaCompiler, FastifySerializerCompiler } from 'fastify';
+import type { TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { Value } from 'typebox/value';
+import { MusterError } from '../errors.js';
+
+type Finding = ReturnType<ReturnType<typeof Compile>['Errors']>[number];
+
+/** `/nodes/0/name` -> `nodes.0.name`. */
+function dotted(pointer: string): string {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replace(/~1/g, '/').replace(/~0/g, '~'))
+    .join('.');
+}
+
+function named(parent: string, key: unknown): string {
+  return parent === '' ? String(key) : `${parent}.${String(key)}`;
+}
+
+/** The first problem as field path and reason, in words rather than in JSON Schema's. */
+function explain(findings: readonly Finding[], part: string): MusterError {
+  const finding =
+    findings.find((one) => one.keyword === 'additionalProperties') ??
+    findings.find((one) => one.keyword === 'anyOf') ??
+    findings[0];
+  if (finding === undefined) return new MusterError('invalid_field', { field: part, reason: 'it does not fit' });
+  const at = dotted(finding.instancePath);
+  const params: Readonly<Record<string, unknown>> = { ...finding.params };
+  const first = (list: unknown): unknown => (Array.isArray(list) ? list[0] : list);
+  switch (finding.keyword) {
+    case 'additionalProperties':
+      return new MusterError('invalid_field', {
+        field: named(at, first(params.additionalProperties)),
+        reason: 'there is no such field',
+      });
+    case 'required':
+      return new MusterError('invalid_field', {
+        field: named(at, first(params.requiredProperties)),
+        reason: 'it is missing',
+      });
+    case 'anyOf':
+      return new MusterError('invalid_field', { field: at || part, reason: choices(findings, finding.instancePath) });
+    default:
+      return new MusterError('invalid_field', { field: at || part, reason: finding.message });
+  }
+}
+
+/** What is accepted in that place, as far as it is a list of values or types. */
+function choices(findings: readonly Finding[], place: string): string {
+  const accepted = findings.flatMap(({ instancePath, keyword, params }) => {
+    if (instancePath !== place) return [];
+    const { allowedValue, type } = params as { readonly allowedValue?: unknown; readonly type?: unknown };
+    if (keyword === 'const') return [String(allowedValue)];
+    return keyword === 'type' ? [`a ${String(type)}`] : [];
+  });
+  return accepted.length === 0 ? 'it is none of what is accepted' : `must be one of ${accepted.join(', ')}`;
+}
+
+/**
+ * Strict: nothing is removed and bodies are not converted. What comes as text (path, query, headers) is converted to
+ * the type its schema names.
+ */
+export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
+  const compiled = Compile(schema);
+  const part = httpPart ?? 'request';
+  return (value: unknown) => {
+    const converted = httpPart === 'body' ? value : Value.Convert(schema, value);
+    const complete = Value.Default(schema, converted);
+    if (compiled.Check(complete)) return { value: complete };
+    return { error: explain([...compiled.Errors(complete)], part) };
+  };
+};
+
+/** Answers are what handlers return: nothing is dropped or converted behind their back. */
+export const plainSerializer: FastifySerializerCompiler<TSchema> = () => (data) => JSON.stringify(data);
+
+/** Refuses an answer that does not fit its schema. */
+export const checkingSerializer: FastifySerializerCompiler<TSchema> = ({ schema, url }) => {
+  const compiled = Compile(schema);
+  return (data) => {
+    const text = JSON.stringify(data);
+    const sent: unknown = JSON.parse(text);
+    if (compiled.Check(sent)) return text;
+    const { message } = explain([...compiled.Errors(sent)], 'answer');
+    throw new Error(`the answer of ${url ?? 'a route'} does not fit its schema: ${message}`);
+  };
+};

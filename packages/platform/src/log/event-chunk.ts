@@ -1,0 +1,281 @@
+import { append, type Schema, type Write } from '@muster/store';
+import type { Selectable } from 'kysely';
+
+type EventRow = Selectable<Schema['event_log']>;
+
+/**
+ * The column `frames` of `event_log`: runs of events, in the order of their positions. The events of a run have one
+ * source, one time, and positions that follow each other:
+ *
+ * | bytes | what |
+ * |---|---|
+ * | 4 | length of all that follows |
+ * | 8 | position of the first event, a double |
+ * | 8 | time in milliseconds since the epoch, a double |
+ * | 2 | length of the source |
+ * | 4 | how many events |
+ * | 12 for each | length of the event, of its header lines, and of its body |
+ * | | source; the events |
+ *
+ * An event is its header lines, each with its LF, and its body. Or it is, as most are received, all that ends a frame:
+ * header lines, content-length, blank line, body and NUL; then it is longer than its header lines and its body.
+ *
+ * Numbers are big-endian. It is stored: a change takes a migration.
+ */
+const HEAD = 26;
+const ENTRY = 12;
+
+/** Of one row. More bytes of one transaction make further rows. */
+const CHUNK_BYTES = 1_048_576;
+
+/** Where an event's header lines and body are. */
+export interface EventContent {
+  readonly bytes: Uint8Array;
+  readonly linesStart: number;
+  readonly linesEnd: number;
+  readonly bodyStart: number;
+  readonly bodyEnd: number;
+  /** Set when the bytes from `linesStart` up to here are all that ends a frame. */
+  readonly tailEnd?: number | undefined;
+}
+
+export interface ChunkEvent extends EventContent {
+  readonly position: number;
+  readonly at: number;
+  readonly source: string;
+}
+
+/** Bytes of a run in `frames`, without its events. */
+export function sizeOfRun(source: string): number {
+  return HEAD + Buffer.byteLength(source);
+}
+
+/** Bytes that an event adds to a run. */
+export function sizeOfEvent(event: EventContent): number {
+  return ENTRY + lengthOf(event);
+}
+
+function lengthOf({ linesStart, linesEnd, bodyStart, bodyEnd, tailEnd }: EventContent): number {
+  return tailEnd === undefined ? linesEnd - linesStart + bodyEnd - bodyStart : tailEnd - linesStart;
+}
+
+/** Position of the first event, and the time. */
+interface Placed {
+  readonly position: number;
+  readonly at: number;
+}
+
+/** Writes the events from `from` up to `to` as one run and returns where the next may begin. */
+export function writeRun(
+  target: Buffer,
+  offset: number,
+  placed: Placed & { readonly source: string },
+  events: readonly EventContent[],
+  from = 0,
+  to = events.length,
+): number {
+  let entry = offset + HEAD;
+  const source = entry + ENTRY * (to - from);
+  const first = source + target.write(placed.source, source);
+  let at = first;
+  for (let index = from; index < to; index++) {
+    const event = events[index] as EventContent;
+    const { bytes, linesStart, linesEnd, bodyStart, bodyEnd, tailEnd } = event;
+    const start = at;
+    if (tailEnd !== undefined) at = copy(target, at, bytes, linesStart, tailEnd);
+    else at = copy(target, copy(target, at, bytes, linesStart, linesEnd), bytes, bodyStart, bodyEnd);
+    writeEntry(target, entry, at - start, linesEnd - linesStart, bodyEnd - bodyStart);
+    entry += ENTRY;
+  }
+  writeHead(target, offset, at, first - source, to - from);
+  placeRun(target, offset, placed);
+  return at;
+}
+
+/** There are many, and `Buffer.copy` looks at its arguments for longer than it copies. */
+function copy(target: Buffer, at: number, bytes: Uint8Array, start: number, end: number): number {
+  target.set(new Uint8Array(bytes.buffer, bytes.byteOffset + start, end - start), at);
+  return at + end - start;
+}
+
+/** An event as it is stored, a run of its own, but for its place: `placeRun` gives it one. */
+export interface EventFrame extends EventContent {
+  readonly bytes: Buffer;
+  /** Where in `bytes` the run is. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Many small events share a block: memory of its own would cost each of them more than all the rest. */
+const BLOCK_BYTES = 65_536;
+/** Bytes that one character may take. */
+const CHARACTER_BYTES = 3;
+let block = Buffer.alloc(0);
+let used = 0;
+
+export function frameEvent(source: string, lines: string, body: string): EventFrame {
+  const text = source + lines + body;
+  const most = HEAD + ENTRY + CHARACTER_BYTES * text.length;
+  if (used + most > block.length) {
+    block = Buffer.allocUnsafeSlow(Math.max(most, BLOCK_BYTES));
+    used = 0;
+  }
+  const bytes = block;
+  const start = used;
+  const sourceStart = start + HEAD + ENTRY;
+  const size = bytes.write(text, sourceStart);
+  // Mostly all of it is ASCII.
+  const ascii = size === text.length;
+  const linesStart = sourceStart + (ascii ? source.length : Buffer.byteLength(source));
+  const linesEnd = linesStart + (ascii ? lines.length : Buffer.byteLength(lines));
+  const end = sourceStart + size;
+  writeEntry(bytes, start + HEAD, end - linesStart, linesEnd - linesStart, end - linesEnd);
+  writeHead(bytes, start, end, linesStart - sourceStart, 1);
+  used = end;
+  return { bytes, start, end, linesStart, linesEnd, bodyStart: linesEnd, bodyEnd: end };
+}
+
+/** @param offset Where the run begins. */
+export function placeRun(target: Buffer, offset: number, { position, at }: Placed): void {
+  target.writeDoubleBE(position, offset + 4);
+  target.writeDoubleBE(at, offset + 12);
+}
+
+/** All but its place. @param end Where the run ends. */
+function writeHead(target: Buffer, offset: number, end: number, sourceLength: number, events: number): void {
+  target.writeUInt32BE(end - offset - 4, offset);
+  target.writeUInt16BE(sourceLength, offset + 20);
+  target.writeUInt32BE(events, offset + 22);
+}
+
+function writeEntry(target: Buffer, offset: number, length: number, lines: number, body: number): void {
+  target.writeUInt32BE(length, offset);
+  target.writeUInt32BE(lines, offset + 4);
+  target.writeUInt32BE(body, offset + 8);
+}
+
+/** The events of one row beyond a position, at most so many; they refer to its bytes. */
+export function readEvents(frames: Uint8Array, after = 0, most = Number.POSITIVE_INFINITY): ChunkEvent[] {
+  const bytes = Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength);
+  const found: ChunkEvent[] = [];
+  for (let offset = 0; offset < bytes.length && found.length < most; ) {
+    const end = offset + 4 + bytes.readUInt32BE(offset);
+    const first = bytes.readDoubleBE(offset + 4);
+    const last = first + bytes.readUInt32BE(offset + 22) - 1;
+    if (last > after) readRun(bytes, offset, { first, last, after, most }, found);
+    offset = end;
+  }
+  return found;
+}
+
+interface Wanted {
+  readonly first: number;
+  readonly last: number;
+  readonly after: number;
+  readonly most: number;
+}
+
+function readRun(bytes: Buffer, offset: number, { first, last, after, most }: Wanted, found: ChunkEvent[]): void {
+  const at = bytes.readDoubleBE(offset + 12);
+  let entry = offset + HEAD;
+  const sourceStart = entry + ENTRY * (last - first + 1);
+  let linesStart = sourceStart + bytes.readUInt16BE(offset + 20);
+  const source = bytes.toString('utf8', sourceStart, linesStart);
+  for (let position = first; position <= last && found.length < most; position++) {
+    const length = bytes.readUInt32BE(entry);
+    const linesEnd = linesStart + bytes.readUInt32BE(entry + 4);
+    const body = bytes.readUInt32BE(entry + 8);
+    const end = linesStart + length;
+    const tailEnd = end === linesEnd + body ? undefined : end;
+    const bodyEnd = tailEnd === undefined ? end : end - 1;
+    if (position > after) {
+      const bodyStart = bodyEnd - body;
+      found.push({ position, at, source, bytes, linesStart, linesEnd, bodyStart, bodyEnd, tailEnd });
+    }
+    entry += ENTRY;
+    linesStart = end;
+  }
+}
+
+/** Events that were handed in together, of one organization and subject. */
+export type EventPart = {
+  /** Positions of its first and its last event. */
+  readonly first: number;
+  readonly last: number;
+  readonly at: number;
+  readonly org_id: string;
+  readonly subject: string | null;
+  /** Its events are the bytes of `frames` from `start` to `end`. */
+  readonly frames: Buffer;
+  readonly start: number;
+  readonly end: number;
+};
+
+interface Chunk {
+  readonly parts: EventPart[];
+  bytes: number;
+}
+
+/**
+ * Makes few rows of what one transaction appends to `event_log`: one for each organization and subject, unless it
+ * becomes too large. They overlap in their positions, but never with those of another transaction; `floor`, the first
+ * position of all of them, tells which belong together.
+ */
+export function eventRows(parts: readonly EventPart[]): EventRow[] {
+  const chunks: Chunk[] = [];
+  const open = new Map<string, Chunk>();
+  let chunk: Chunk | undefined;
+  let before: EventPart | undefined;
+  let floor = Number.POSITIVE_INFINITY;
+  for (const part of parts) {
+    const { org_id: org, subject } = part;
+    const bytes = part.end - part.start;
+    if (before === undefined || before.subject !== subject || before.org_id !== org) {
+      chunk = open.get(`${org} ${subject ?? ''}`);
+    }
+    if (chunk === undefined || chunk.bytes + bytes > CHUNK_BYTES) {
+      chunk = { parts: [], bytes: 0 };
+      chunks.push(chunk);
+      open.set(`${org} ${subject ?? ''}`, chunk);
+    }
+    chunk.parts.push(part);
+    chunk.bytes += bytes;
+    floor = Math.min(floor, part.first);
+    before = part;
+  }
+  return chunks.map((one) => rowOf(one, floor));
+}
+
+function rowOf({ parts, bytes }: Chunk, floor: number): EventRow {
+  const [{ first, org_id, subject, at }] = parts as [EventPart, ...EventPart[]];
+  const frames = Buffer.allocUnsafeSlow(bytes);
+  const row = { first, last: first, floor, at_first: at, at_last: at, org_id, subject, bytes, frames };
+  let offset = 0;
+  for (const part of parts) {
+    offset += part.frames.copy(frames, offset, part.start, part.end);
+    row.last = part.last;
+    row.at_first = Math.min(row.at_first, part.at);
+    row.at_last = Math.max(row.at_last, part.at);
+  }
+  return row;
+}
+
+/** Appends to the log within a group commit. */
+export const appendEvents: (part: EventPart) => Write = append(
+  'event_log',
+  {
+    first: 'integer',
+    last: 'integer',
+    floor: 'integer',
+    at_first: 'integer',
+    at_last: 'integer',
+    org_id: 'text',
+    subject: 'text',
+    bytes: 'integer',
+    frames: 'bytes',
+  },
+  {
+    rows: (parts) => eventRows(parts as readonly EventPart[]),
+    bytes: (part) => (part as EventPart).end - (part as EventPart).start,
+  },
+);

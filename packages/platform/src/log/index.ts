@@ -1,0 +1,15 @@
+export { type EventContent, readEvents } from './event-chunk.js';
+export { createEvents, type Events } from './events.js';
+export {
+  contentsOf as feedContents,
+  type FeedContent,
+  newestOfSubject,
+  readSubject,
+  subjectsSince,
+} from './log-reads.js';
+export type { Recordable } from './log-rows.js';
+export { encodeEvent, ownEvent } from './own-event.js';
+export { Recorder } from './recorder.js';
+export type { OpenSubjects } from './retention.js';
+export { AUTH_EVENT_SCHEMA, EVENT_SCHEMAS } from './schemas.js';
+export type { StoredEvent } from './stored-event.js';

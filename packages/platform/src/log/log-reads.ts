@@ -1,0 +1,224 @@
+import { type NewEvent, type Origin, originOf, type PageLimit } from '@muster/fabric';
+import type { Schema } from '@muster/store';
+import type { Kysely } from 'kysely';
+import { type ChunkEvent, type EventContent, readEvents } from './event-chunk.js';
+
+type Read = Kysely<Schema>;
+
+/** Rows of the log looked at for one page. */
+const ROWS = 256;
+
+/** An event as the log has it. */
+export interface ReadEvent {
+  readonly position: number;
+  readonly at: number;
+  readonly event: NewEvent;
+}
+
+/** An event of a feed. */
+export interface FeedContent {
+  readonly position: number;
+  readonly at: number;
+  readonly event: EventContent;
+}
+
+export interface ReadPage {
+  readonly events: readonly ReadEvent[];
+  /** All events of the organization up to here, and none after it, are in this page or were before it. */
+  readonly through: number;
+}
+
+interface Range {
+  /** Both positions: beyond the first, up to the second. */
+  readonly after: number;
+  readonly upTo: number;
+}
+
+/**
+ * Events of one organization in the order of their positions: at least one if there is one, then as many as the limit
+ * allows, roughly.
+ *
+ * Rows of one transaction overlap: what follows an event is certain only when no row that begins before it is unread.
+ */
+export async function readPage(
+  read: Read,
+  org: { readonly id: string; readonly name: string },
+  range: Range,
+  limit: PageLimit,
+): Promise<ReadPage> {
+  const { after, upTo } = range;
+  const origins = new Origins(org.name);
+  const found: ReadEvent[] = [];
+  let beyond = (await beginOf(read, after + 1)) - 1;
+  for (;;) {
+    const heads = await headsBeyond(read, org.id, beyond, range);
+    const taken = heads.slice(0, countWithin(heads, limit.bytes));
+    for (const frames of await framesOf(read, taken)) {
+      // No more of one row can be among the first so many of all.
+      const parts = readEvents(frames, after, limit.events);
+      found.push(...origins.events(parts).filter(({ position }) => position <= upTo));
+    }
+    const last = taken.at(-1)?.first ?? 0;
+    const next = heads[taken.length]?.first;
+    const certain = next !== undefined ? next - 1 : heads.length < ROWS ? upTo : last;
+    const events = found.filter(({ position }) => position <= certain).sort((a, b) => a.position - b.position);
+    const through = events[limit.events - 1]?.position ?? certain;
+    if (events.length > 0 || certain === upTo) return { events: events.slice(0, limit.events), through };
+    beyond = last;
+  }
+}
+
+/** Where the transaction that this position fell into begins: rows of earlier ones end before. */
+async function beginOf(read: Read, position: number): Promise<number> {
+  const row = await read
+    .selectFrom('event_log')
+    .select('floor')
+    .where('first', '<=', position)
+    .orderBy('first', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.floor ?? 0;
+}
+
+interface RowHead {
+  readonly first: number;
+  readonly bytes: number;
+}
+
+function headsBeyond(read: Read, orgId: string, beyond: number, { after, upTo }: Range): Promise<RowHead[]> {
+  return read
+    .selectFrom('event_log')
+    .select(['first', 'bytes'])
+    .where('org_id', '=', orgId)
+    .where('first', '>', beyond)
+    .where('first', '<=', upTo)
+    .where('last', '>', after)
+    .orderBy('first')
+    .limit(ROWS)
+    .execute();
+}
+
+/** One at least. */
+function countWithin(heads: readonly RowHead[], bytes: number): number {
+  let count = 0;
+  for (let size = 0; count < heads.length && (count === 0 || size < bytes); count++) size += heads[count]?.bytes ?? 0;
+  return count;
+}
+
+async function framesOf(read: Read, heads: readonly RowHead[]): Promise<Uint8Array[]> {
+  if (heads.length === 0) return [];
+  const firsts = heads.map(({ first }) => first);
+  const rows = await read.selectFrom('event_log').select('frames').where('first', 'in', firsts).execute();
+  return rows.map(({ frames }) => frames);
+}
+
+/** Events that a feed shows, in order: rows of one subject never overlap. At least one if there is one after `after`. */
+export async function readSubject(
+  read: Read,
+  subject: string,
+  after: number,
+  rowLimit: number,
+): Promise<FeedContent[]> {
+  const rows = await read
+    .selectFrom('event_log')
+    .select('frames')
+    .where('subject', '=', subject)
+    .where('last', '>', after)
+    .orderBy('first')
+    .limit(rowLimit)
+    .execute();
+  return rows.flatMap(({ frames }) => contentsOf(frames)).filter((event) => event.position > after);
+}
+
+/** The newest event of a feed. */
+export async function newestOfSubject(read: Read, subject: string): Promise<FeedContent | undefined> {
+  const row = await read
+    .selectFrom('event_log')
+    .select('frames')
+    .where('subject', '=', subject)
+    .orderBy('first', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row === undefined ? undefined : contentsOf(row.frames).at(-1);
+}
+
+export interface SubjectEvent extends FeedContent {
+  readonly orgId: string;
+  readonly subject: string;
+}
+
+/** Events since `since` of all feeds whose subjects begin with `prefix`, in order. */
+export async function subjectsSince(read: Read, prefix: string, since: number): Promise<SubjectEvent[]> {
+  const rows = await read
+    .selectFrom('event_log')
+    .select(['org_id', 'subject', 'frames'])
+    .where('at_last', '>', since)
+    .where('subject', 'is not', null)
+    .execute();
+  const events: SubjectEvent[] = [];
+  for (const { org_id: orgId, subject, frames } of rows) {
+    if (!subject?.startsWith(prefix)) continue;
+    for (const event of contentsOf(frames)) if (event.at > since) events.push({ ...event, orgId, subject });
+  }
+  return events.sort((a, b) => a.position - b.position);
+}
+
+/** The greatest position before all events that are as new as this; null when there are none. */
+export async function positionBefore(read: Read, atMs: number): Promise<number | null> {
+  // Times need not grow with positions: the clock may have been set back.
+  const { first } = await read
+    .selectFrom('event_log')
+    .select((row) => row.fn.min<number | null>('first').as('first'))
+    .where('at_last', '>=', atMs)
+    .executeTakeFirstOrThrow();
+  if (first === null) return null;
+  const transaction = await beginOf(read, first);
+  const next = await read
+    .selectFrom('event_log')
+    .select('first')
+    .where('first', '>', first)
+    .where('floor', '>', transaction)
+    .orderBy('first')
+    .limit(1)
+    .executeTakeFirst();
+  let rows = read.selectFrom('event_log').select('frames').where('first', '>=', first).where('at_last', '>=', atMs);
+  if (next !== undefined) rows = rows.where('first', '<', next.first);
+  const positions = (await rows.execute())
+    .flatMap(({ frames }) => readEvents(frames))
+    .filter(({ at }) => at >= atMs)
+    .map(({ position }) => position);
+  return positions.reduce((least, position) => Math.min(least, position)) - 1;
+}
+
+/** The events of a row, as feeds need them. */
+export function contentsOf(frames: Uint8Array): FeedContent[] {
+  return readEvents(frames).map((event) => ({ position: event.position, at: event.at, event }));
+}
+
+/** Few publish many events. */
+class Origins {
+  readonly #org: string;
+  readonly #known = new Map<string, Origin>();
+
+  constructor(org: string) {
+    this.#org = org;
+  }
+
+  events(parts: readonly ChunkEvent[]): ReadEvent[] {
+    return parts.map((part) => this.#event(part));
+  }
+
+  #event(part: ChunkEvent): ReadEvent {
+    const { bytes, linesStart, linesEnd, bodyStart, bodyEnd, tailEnd } = part;
+    let origin = this.#known.get(part.source);
+    if (origin === undefined) {
+      origin = originOf(this.#org, part.source);
+      this.#known.set(part.source, origin);
+    }
+    return {
+      position: part.position,
+      at: part.at,
+      event: { origin, bytes, linesStart, linesEnd, bodyStart, bodyEnd, tailEnd },
+    };
+  }
+}

@@ -1,0 +1,73 @@
+import type { NewEvent } from '@muster/fabric';
+import { type EventFrame, type EventPart, placeRun, sizeOfEvent, sizeOfRun, writeRun } from './event-chunk.js';
+
+/** An event on its way into the log. */
+export interface Recordable {
+  readonly orgId: string;
+  /** Whose feed shows it, such as `push/ID`; null: none. */
+  readonly subject: string | null;
+  readonly event: NewEvent;
+  /** Where it stands as the log will hold it, if it was made so. Then it is recorded only once. */
+  readonly frame?: EventFrame;
+}
+
+/** Of one part, before those of one transaction are put together. */
+const PART_BYTES = 1_048_576;
+
+/** What goes into the log for these events, which get the positions from `first` on. */
+export function partsOf(events: readonly Recordable[], first: number, at: number): EventPart[] {
+  const parts: EventPart[] = [];
+  for (let index = 0; index < events.length; ) {
+    const { orgId: org_id, subject, frame } = events[index] as Recordable;
+    const position = first + index;
+    if (frame !== undefined) {
+      const { bytes: frames, start, end } = frame;
+      placeRun(frames, start, { position, at });
+      parts.push({ first: position, last: position, at, org_id, subject, frames, start, end });
+      index += 1;
+    } else {
+      const { next, bytes } = extentOf(events, index);
+      const contents = events.slice(index, next).map(({ event }) => event);
+      const frames = framesOf(contents, bytes, position, at);
+      parts.push({ first: position, last: first + next - 1, at, org_id, subject, frames, start: 0, end: bytes });
+      index = next;
+    }
+  }
+  return parts;
+}
+
+interface Extent {
+  readonly next: number;
+  readonly bytes: number;
+}
+
+/** Neighbours of one organization and subject share a part, and those of one source a run in it. */
+function extentOf(events: readonly Recordable[], start: number): Extent {
+  const { orgId, subject } = events[start] as Recordable;
+  let bytes = 0;
+  let source: string | null = null;
+  for (let next = start; next < events.length; next++) {
+    const recorded = events[next] as Recordable;
+    const { event } = recorded;
+    const same = event.origin.source === source;
+    const size = sizeOfEvent(event) + (same ? 0 : sizeOfRun(event.origin.source));
+    const apart = recorded.orgId !== orgId || recorded.subject !== subject || recorded.frame !== undefined;
+    if (next > start && (apart || bytes + size > PART_BYTES)) return { next, bytes };
+    ({ source } = event.origin);
+    bytes += size;
+  }
+  return { next: events.length, bytes };
+}
+
+function framesOf(events: readonly NewEvent[], bytes: number, first: number, at: number): Buffer {
+  const frames = Buffer.allocUnsafeSlow(bytes);
+  let offset = 0;
+  for (let from = 0; from < events.length; ) {
+    const { source } = (events[from] as NewEvent).origin;
+    let to = from + 1;
+    while (events[to]?.origin.source === source) to += 1;
+    offset = writeRun(frames, offset, { position: first + from, at, source }, events, from, to);
+    from = to;
+  }
+  return frames;
+}

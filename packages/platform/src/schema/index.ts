@@ -1,0 +1,1 @@
+export { platformMigrations } from './migrations.js';

@@ -1,0 +1,142 @@
+import { columns, type Dialect, type Migrations } from '@muster/store';
+import { type Kysely, sql } from 'kysely';
+import './tables.js';
+
+/**
+ * There are no foreign keys: the statements of a group commit are ordered by first appearance, not by
+ * dependency, and every table has a single writer that knows what belongs together.
+ */
+export const platformMigrations: Migrations = {
+  package: 'platform',
+  steps: [
+    {
+      name: 'identities, events and audit',
+      async up(db, dialect) {
+        await identities(db, dialect);
+        await nodeGroups(db, dialect);
+        await tokens(db, dialect);
+        await log(db, dialect);
+        await schedule(db, dialect);
+        await subscriptions(db, dialect);
+        await records(db, dialect);
+      },
+    },
+  ],
+};
+
+async function identities(db: Kysely<unknown>, { text, integer, table, keyed }: Dialect): Promise<void> {
+  await sql`create table organizations (
+    id ${text} primary key, ${columns(text, ['name'])}, ${columns(integer, ['created_at'])}
+  ) ${table}`.execute(db);
+  await sql`create unique index organizations_name on organizations (name)`.execute(db);
+
+  await sql`create table principals (
+    id ${text} primary key, ${columns(text, ['org_id?', 'type', 'name'])},
+    ${columns(integer, ['server_admin', 'created_at'])}
+  ) ${table}`.execute(db);
+  await sql`create unique index principals_name on principals (org_id, type, name)`.execute(db);
+  // NULLs differ from each other in a unique index: global principals need one of their own.
+  await sql`create unique index principals_global_name on principals (type, name) where org_id is null`.execute(db);
+
+  await sql`create table principal_keys (
+    id ${text} primary key, ${columns(text, ['principal_id', 'public_key', 'fingerprint'])},
+    ${columns(integer, ['created_at'])}
+  ) ${table}`.execute(db);
+  await sql`create index principal_keys_principal on principal_keys (principal_id)`.execute(db);
+
+  await sql`create table org_members (
+    ${columns(text, ['org_id', 'principal_id'])}, ${columns(integer, ['created_at'])},
+    primary key (org_id, principal_id)
+  ) ${keyed}`.execute(db);
+  await sql`create index org_members_principal on org_members (principal_id)`.execute(db);
+
+  await sql`create table groups (
+    ${columns(text, ['org_id', 'name'])}, ${columns(integer, ['created_at'])},
+    exclusive integer not null default 0, primary key (org_id, name)
+  ) ${keyed}`.execute(db);
+  await sql`create table group_members (
+    ${columns(text, ['org_id', 'group_name', 'kind', 'member'])},
+    primary key (org_id, group_name, kind, member)
+  ) ${keyed}`.execute(db);
+  await sql`create index group_members_member on group_members (org_id, kind, member)`.execute(db);
+}
+
+async function nodeGroups(db: Kysely<unknown>, { text, integer, keyed }: Dialect): Promise<void> {
+  await sql`create table node_groups (
+    ${columns(text, ['org_id', 'name', 'query?'])}, ${columns(integer, ['created_at', 'updated_at'])},
+    primary key (org_id, name)
+  ) ${keyed}`.execute(db);
+  await sql`create table node_group_members (
+    ${columns(text, ['org_id', 'group_name', 'node'])}, primary key (org_id, group_name, node)
+  ) ${keyed}`.execute(db);
+  await sql`create table node_group_grants (
+    ${columns(text, ['org_id', 'group_name', 'kind', 'member'])},
+    primary key (org_id, group_name, kind, member)
+  ) ${keyed}`.execute(db);
+}
+
+async function tokens(db: Kysely<unknown>, { text, integer, table }: Dialect): Promise<void> {
+  await sql`create table enrol_tokens (
+    id ${text} primary key, ${columns(text, ['org_id', 'hash', 'created_by'])},
+    ${columns(integer, ['uses_left', 'expires_at', 'created_at'])}
+  ) ${table}`.execute(db);
+  await sql`create unique index enrol_tokens_hash on enrol_tokens (hash)`.execute(db);
+  await sql`create table access_tokens (
+    id ${text} primary key, ${columns(text, ['principal_id', 'hash', 'created_by'])},
+    ${columns(integer, ['expires_at', 'created_at'])}
+  ) ${table}`.execute(db);
+  await sql`create unique index access_tokens_hash on access_tokens (hash)`.execute(db);
+}
+
+async function log(db: Kysely<unknown>, { text, integer, bytes, table, keyed }: Dialect): Promise<void> {
+  await sql`create table event_log (
+    first ${integer} primary key, last ${integer} not null, floor ${integer} not null,
+    at_first ${integer} not null, at_last ${integer} not null,
+    org_id ${text} not null, subject ${text}, bytes ${integer} not null, frames ${bytes} not null
+  ) ${table}`.execute(db);
+  await sql`create index event_log_organization on event_log (org_id, first)`.execute(db);
+  await sql`create index event_log_subject on event_log (subject, first) where subject is not null`.execute(db);
+  // Also answers how large the log is, and where a time is in it, without reading the frames.
+  await sql`create index event_log_age on event_log (at_last, first, bytes)`.execute(db);
+  await sql`create table event_marks (
+    name ${text} primary key, position ${integer} not null
+  ) ${keyed}`.execute(db);
+}
+
+async function schedule(db: Kysely<unknown>, { text, integer, bytes, table }: Dialect): Promise<void> {
+  await sql`create table scheduled_events (
+    id ${text} primary key, org_id ${text} not null, source ${text} not null, kind ${text} not null,
+    type ${text} not null, at ${integer} not null, seq ${integer} not null, created_at ${integer} not null,
+    lines ${bytes} not null, body ${bytes} not null
+  ) ${table}`.execute(db);
+  await sql`create index scheduled_events_due on scheduled_events (at, seq)`.execute(db);
+  await sql`create index scheduled_events_organization on scheduled_events (org_id, at, seq)`.execute(db);
+}
+
+async function subscriptions(db: Kysely<unknown>, { text, integer, keyed }: Dialect): Promise<void> {
+  await sql`create table event_cursors (
+    org_id ${text} not null, principal ${text} not null, kind ${text} not null, name ${text} not null,
+    through ${integer} not null, acknowledged ${text} not null, selector ${text} not null, saved_at ${integer} not null,
+    primary key (org_id, principal, kind, name)
+  ) ${keyed}`.execute(db);
+  await sql`create table event_nonces (
+    principal_id ${text} not null, nonce ${text} not null, ends ${integer} not null, primary key (principal_id, nonce)
+  ) ${keyed}`.execute(db);
+  await sql`create index event_nonces_ends on event_nonces (ends)`.execute(db);
+  await sql`create table event_grants (
+    org_id ${text} not null, action ${text} not null, pattern ${text} not null,
+    kind ${text} not null, member ${text} not null,
+    primary key (org_id, action, pattern, kind, member)
+  ) ${keyed}`.execute(db);
+}
+
+async function records(db: Kysely<unknown>, { text, integer, serial, table }: Dialect): Promise<void> {
+  await sql`create table audit (
+    id ${serial}, ${columns(text, ['org_id?', 'actor', 'action', 'target', 'outcome', 'detail'])},
+    ${columns(integer, ['at'])}
+  ) ${table}`.execute(db);
+  await sql`create index audit_organization on audit (org_id, id)`.execute(db);
+  await sql`create table deleted_organizations (
+    id ${text} primary key, deleted_at ${integer} not null
+  ) ${table}`.execute(db);
+}

@@ -1,0 +1,154 @@
+import type { Generated } from 'kysely';
+
+/** The tables of the platform: identities and what they may do, the event log and what belongs to it, the audit. */
+declare module '@muster/store' {
+  interface Schema {
+    organizations: {
+      /** 32 lower-case hex digits; its last 12 begin every job id (sheet §7.5). */
+      id: string;
+      name: string;
+      created_at: number;
+    };
+    principals: {
+      id: string;
+      /** Users are global: null. Nodes and services belong to one organization. */
+      org_id: string | null;
+      type: 'user' | 'node' | 'service';
+      name: string;
+      /** 1 when this user may manage organizations and users. */
+      server_admin: number;
+      created_at: number;
+    };
+    principal_keys: {
+      id: string;
+      principal_id: string;
+      /** PEM, SPKI. */
+      public_key: string;
+      /** SHA-256 of the DER, hex. */
+      fingerprint: string;
+      created_at: number;
+    };
+    org_members: { org_id: string; principal_id: string; created_at: number };
+    groups: {
+      org_id: string;
+      name: string;
+      created_at: number;
+      /** 1: what it gives, its members alone hold; otherwise admins do besides. */
+      exclusive: Generated<number>;
+    };
+    group_members: { org_id: string; group_name: string; kind: 'user' | 'client' | 'group'; member: string };
+    node_groups: {
+      org_id: string;
+      name: string;
+      /** Selector, or null for a listed group. */
+      query: string | null;
+      created_at: number;
+      updated_at: number;
+    };
+    node_group_members: { org_id: string; group_name: string; node: string };
+    /** EXECUTE on a node group (decision N13). */
+    node_group_grants: { org_id: string; group_name: string; kind: 'user' | 'client' | 'group'; member: string };
+    enrol_tokens: {
+      id: string;
+      org_id: string;
+      /** SHA-256 of the token, hex; the token itself is shown once. */
+      hash: string;
+      uses_left: number;
+      expires_at: number;
+      created_by: string;
+      created_at: number;
+    };
+    access_tokens: {
+      id: string;
+      principal_id: string;
+      hash: string;
+      expires_at: number;
+      created_by: string;
+      created_at: number;
+    };
+    /** Events in the order of their positions; a row holds those of one transaction, organization and subject. */
+    event_log: {
+      /** Positions of its first and its last event. */
+      first: number;
+      last: number;
+      /** First position of the transaction: rows of one transaction overlap, those of two never do. */
+      floor: number;
+      /** Least and greatest time of its events. */
+      at_first: number;
+      at_last: number;
+      org_id: string;
+      /** Whose feed shows these events, such as `push/ID`; null: they are in no feed. */
+      subject: string | null;
+      /** Length of `frames`, so that an index can tell the size of the log. */
+      bytes: number;
+      /** See `event-chunk.ts`. */
+      frames: Uint8Array;
+    };
+    /** What the rows that are left of `event_log` do not tell. */
+    event_marks: {
+      /** `given`: no greater position was handed out when it was written. `pruned`: nothing after it was pruned. */
+      name: 'given' | 'pruned';
+      position: number;
+    };
+    /** Future events. */
+    scheduled_events: {
+      id: string;
+      org_id: string;
+      /** `ORG/NAME` */
+      source: string;
+      /** A user and a client may have the same name. */
+      kind: 'user' | 'client';
+      type: string;
+      /** When it is due. */
+      at: number;
+      /** Order of acceptance, for those that are due at the same time. */
+      seq: number;
+      created_at: number;
+      /** Header lines as in `event_log`. */
+      lines: Uint8Array;
+      body: Uint8Array;
+    };
+    /** How far durable subscriptions are. */
+    event_cursors: {
+      org_id: string;
+      /** `ORG/NAME` */
+      principal: string;
+      /** A user and a client may have the same name. */
+      kind: 'user' | 'client';
+      name: string;
+      /** Everything up to this position was acknowledged or does not match. */
+      through: number;
+      /** JSON: positions beyond `through` that were acknowledged, ascending. */
+      acknowledged: string;
+      selector: string;
+      saved_at: number;
+    };
+    /** Signed logins that were made, each until it is too old to be accepted again. */
+    event_nonces: {
+      principal_id: string;
+      nonce: string;
+      /** In milliseconds since the epoch. */
+      ends: number;
+    };
+    /** Event types that fit such a pattern are for those who hold the grant. */
+    event_grants: {
+      org_id: string;
+      action: 'publish' | 'subscribe';
+      pattern: string;
+      kind: 'user' | 'client' | 'group';
+      member: string;
+    };
+    audit: {
+      id: Generated<number>;
+      org_id: string | null;
+      at: number;
+      actor: string;
+      action: string;
+      target: string;
+      outcome: 'done' | 'denied';
+      detail: string;
+    };
+    /** Organizations that are gone, while rows of any layer are left of them. */
+    deleted_organizations: { id: string; deleted_at: number };
+  }
+}

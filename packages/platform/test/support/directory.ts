@@ -1,0 +1,56 @@
+import { openTestStore, type TestStore } from '../../../push/test/support/push-rows.js';
+import { type Auth, createAuth } from '../../src/auth/auth.js';
+import { systemRandom } from '../../src/auth/changes.js';
+import type { Organization } from '../../src/auth/types.js';
+import type { Recorder } from '../../src/log/recorder.js';
+import { newKey, sharedKey } from './personas.js';
+import { openRecorder } from './recorder.js';
+
+/** Identities on a database of their own, without a server around them. */
+export interface Directory extends TestStore {
+  readonly recorder: Recorder;
+  readonly auth: Auth;
+  /** `default` */
+  readonly organization: Organization;
+  /** All have the shared key. */
+  addUser(name: string, organization?: Organization | null): Promise<void>;
+  addClient(type: 'node' | 'service', name: string, organization?: Organization): Promise<void>;
+  /** A token of a user; with an organization, of its service. */
+  token(name: string, organization?: Organization | null, ttlSeconds?: number): Promise<{ id: string; token: string }>;
+}
+
+export async function openDirectory(): Promise<Directory> {
+  const test = await openTestStore();
+  const { store, clock } = test;
+  const recorder = await openRecorder(store, clock);
+  const auth = createAuth({
+    store,
+    recorder,
+    clock,
+    random: systemRandom,
+    selection: { check: () => undefined, select: () => [] },
+    nodes: { created: () => undefined, keyRemoved: () => undefined, organizationRemoved: async () => undefined },
+    auditFailed: () => undefined,
+    standingFailed: () => undefined,
+  });
+  const organization = await auth.organizations.create('default', 'me');
+  const { publicKey } = sharedKey();
+  return {
+    ...test,
+    recorder,
+    auth,
+    organization,
+    async addUser(name, into = organization) {
+      await auth.principals.createUser({ name, publicKey, serverAdmin: false, organization: into, groups: [] }, 'me');
+    },
+    async addClient(type, name, into = organization) {
+      await auth.principals.createClient(into, { type, name, publicKey }, 'me');
+    },
+    token(name, of = null, ttlSeconds = 3600) {
+      return auth.tokens.createAccessToken({ bearer: { organization: of, name }, ttlSeconds }, 'me');
+    },
+  };
+}
+
+/** A second key for somebody who has the shared one. */
+export const otherKey = newKey();

@@ -1,0 +1,278 @@
+import type { Timer } from '@muster/base';
+import type { ClaimResult, Owner } from '@muster/nodes';
+import type { Write } from '@muster/store';
+import { MusterError } from '../errors.js';
+import { type JobNodeEvent, NEW_NODE } from '../machine/job-node.js';
+import { OutputKeeper } from '../output/output-keeper.js';
+import type { PushControllerDeps, PushControllerService, StartPushJob, StoredOutput } from '../ports.js';
+import { lastEvent, unfinishedJobs } from '../repository/reads.js';
+import { LiveJob } from './live-job.js';
+import { type NodeMessage, type NodeReport, nodeEvent, reportOn } from './messages.js';
+import { restoreJob } from './snapshot.js';
+import { Transitions } from './transitions.js';
+import { dialectOf, Turn, type TurnDeps } from './turn.js';
+
+export function createPushController(deps: PushControllerDeps): PushControllerService {
+  return new Controller(deps);
+}
+
+/** The life cycle of push jobs: what starts them, what they hear, and what they go on with after a restart. */
+class Controller implements PushControllerService {
+  readonly #deps: PushControllerDeps & TurnDeps;
+  readonly #jobs = new Map<string, LiveJob>();
+  /** Finished jobs that still count as live (sheet §7.4). */
+  readonly #lingering = new Map<string, Timer>();
+  readonly #transitions: Transitions;
+  readonly #outputs: OutputKeeper;
+  readonly #outputListeners = new Set<(output: StoredOutput) => void>();
+
+  constructor(deps: PushControllerDeps) {
+    const tellListeners = (output: StoredOutput): void => {
+      for (const listener of this.#outputListeners) listener(output);
+    };
+    this.#outputs = new OutputKeeper({
+      store: deps.store,
+      limit: deps.config.push.output_limit,
+      stored: (orgId, jobId, node, stream, offset) => {
+        if (this.#transitions.stopped) return;
+        deps.nodes.send(orgId, [node], { type: 'output_stored', jobId, stream, offset });
+        tellListeners({ jobId, node, stream });
+      },
+      failed: (error) => deps.logger.error({ err: error }, 'output could not be stored'),
+    });
+    this.#deps = { ...deps, outputs: this.#outputs };
+    this.#transitions = new Transitions({
+      ...this.#deps,
+      finished: (job) => this.#retire(job),
+      outputEnded: tellListeners,
+    });
+    deps.nodes.attach({
+      message: this.#message.bind(this),
+      heartbeat: (jobId, node, report) => this.#heard(jobId, node, report),
+      down: (jobId, node) => this.#tell(jobId, node, { type: 'down' }),
+      restarted: (jobId, node, end) => this.#tell(jobId, node, { type: 'restarted', how: RESTARTED[end] }),
+      isLive: (jobId) => this.#jobs.has(jobId),
+    });
+  }
+
+  // --- what the routes ask for
+
+  async start(input: StartPushJob): Promise<void> {
+    const now = this.#deps.clock.now();
+    const job = new LiveJob({ ...input, id: input.jobId, createdAt: now });
+    const first = new Turn(job, this.#deps);
+    first.announce('start', startEvent(job, input.nodes.length + input.denied.length));
+    for (const name of [...input.nodes, ...input.denied]) job.setNode(name, NEW_NODE);
+    for (const name of input.denied) first.stepNode(name, { type: 'denied' });
+    first.saveJob();
+    for (const name of input.nodes) first.saveNode(name, NEW_NODE);
+    // Who reads it the moment it is stored may abort it at once.
+    this.#jobs.set(job.id, job);
+    try {
+      await this.#deps.recorder.commit([...first.writes, ...(input.record ?? [])], first.events, job.eventTime(now));
+    } catch (error) {
+      this.#jobs.delete(job.id);
+      throw error;
+    }
+    for (const status of first.endedNodes) this.#deps.counts.jobNodeEnded(status);
+    if (!this.#jobs.has(job.id)) return;
+
+    void this.#transitions.turn(job, (turn) => {
+      this.#claim(turn);
+      turn.stepJob({ type: 'begin', now });
+    });
+    this.#transitions.timers.armAckTimeout(job);
+  }
+
+  async abort(orgId: string, jobId: string, requester: string, record: readonly Write[] = []): Promise<boolean> {
+    const job = this.#jobs.get(jobId);
+    if (job === undefined || job.org.id !== orgId) return false;
+    const now = this.#deps.clock.now();
+    const durable = await this.#transitions.turn(job, (turn) => {
+      turn.writes.push(...record);
+      turn.stepJob({ type: 'abort', now, reason: `aborted by ${requester}` });
+    });
+    if (!durable) throw new MusterError('store_unavailable', { reason: 'the server is stopping' });
+    return true;
+  }
+
+  isLive(jobId: string): boolean {
+    return this.#jobs.has(jobId) || this.#lingering.has(jobId);
+  }
+
+  unfinished(): Iterable<LiveJob> {
+    return this.#jobs.values();
+  }
+
+  liveJobs(): readonly string[] {
+    return [...this.#jobs.keys(), ...this.#lingering.keys()];
+  }
+
+  onOutput(listener: (output: StoredOutput) => void): () => void {
+    this.#outputListeners.add(listener);
+    return () => this.#outputListeners.delete(listener);
+  }
+
+  // --- life cycle
+
+  /** §5.6: load every unfinished job and set things up so that its state can be left the same way as before. */
+  async load(): Promise<void> {
+    const { nodes, store, clock, config, logger } = this.#deps;
+    const graceMs = recoveryGraceMs(config);
+    for (const stored of await unfinishedJobs(store.read)) {
+      const job = restoreJob(stored, await lastEvent(store.read, stored.job.id));
+      this.#jobs.set(job.id, job);
+      for (const name of job.unfinished) nodes.readopt(job.org.id, job.id, name);
+      await this.#outputs.load(job.id);
+      const now = clock.now();
+      job.resume(now, clock.monotonic(), graceMs);
+      logger.info({ job: job.id, phase: job.state.phase }, 'push job taken up again');
+      void this.#transitions.turn(job, (turn) => {
+        this.#takeBack(turn);
+        turn.stepJob({ type: 'load', now, graceMs });
+      });
+      // The phase is the one it was stored in, so no step armed its deadline.
+      const { timers } = this.#transitions;
+      if (job.state.phase !== 'finished') timers.armDeadline(job);
+      timers.armAckTimeout(job);
+      timers.armNodeTimeout(job);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#transitions.stop();
+    for (const job of this.#jobs.values()) job.cancelTimers();
+    for (const timer of this.#lingering.values()) timer.cancel();
+    await this.#outputs.settled();
+  }
+
+  #retire(job: LiveJob): void {
+    job.cancelTimers();
+    this.#jobs.delete(job.id);
+    this.#outputs.forget(job.id);
+    const lingerMs = this.#deps.config.push.linger * 1000;
+    this.#lingering.set(
+      job.id,
+      this.#deps.clock.after(lingerMs, () => this.#lingering.delete(job.id)),
+    );
+  }
+
+  // --- what the nodes layer tells (PushPort)
+
+  #message(jobId: string, node: string, message: NodeMessage): void {
+    const job = this.#jobs.get(jobId);
+    if (job === undefined) return;
+    if (message.type === 'output') {
+      // What an earlier job left over is not this job's output.
+      const own = message.jobId === jobId && job.unfinished.has(node);
+      if (own && job.spec.capture) this.#outputs.chunk(job, node, message);
+      return;
+    }
+    const event = nodeEvent(job, message);
+    if (event === null) return;
+    if (event.type === 'finished' && message.type === 'finished' && job.spec.capture) {
+      this.#outputs.finish(job, node, message);
+    }
+    this.#tell(jobId, node, event);
+  }
+
+  #heard(jobId: string, node: string, report: NodeReport): void {
+    this.#tell(jobId, node, { type: 'heartbeat', report: reportOn(jobId, report) });
+  }
+
+  #tell(jobId: string, node: string, event: JobNodeEvent): void {
+    const job = this.#jobs.get(jobId);
+    if (job !== undefined) void this.#transitions.turn(job, (turn) => turn.stepNode(node, event));
+  }
+
+  // --- whose nodes they are
+
+  /** §5.5.3: takes the nodes out of idle in one synchronous step; the rest is out of the job at once. */
+  #claim(turn: Turn): void {
+    const { job } = turn;
+    const names = [...job.unfinished];
+    const claims = this.#deps.nodes.claim(job.org.id, job.id, names);
+    for (const name of names) {
+      const claim = claims.get(name) ?? { kind: 'unknown' };
+      if (claim.kind === 'claimed') this.#offerable(turn, name);
+      else turn.stepNode(name, unclaimed(claim));
+    }
+  }
+
+  /**
+   * A node of this job that is about to be asked. What its protocol cannot say is refused in its name at once: the
+   * command must not run without what was to come with it.
+   */
+  #offerable(turn: Turn, name: string): void {
+    const { job } = turn;
+    const options = Object.keys(job.spec.options);
+    const dialect = dialectOf(this.#deps, job, name);
+    if (options.length === 0 || dialect.options) return;
+    turn.stepNode(name, { type: 'nack', reason: `its protocol (${dialect.name}) cannot carry ${options.join(', ')}` });
+  }
+
+  /**
+   * After a restart: nodes that are not this job's are lost to it. A job that was stored and not begun had stored no
+   * claim either, so it gets what it finds idle.
+   */
+  #takeBack(turn: Turn): void {
+    const { job } = turn;
+    for (const name of [...job.unfinished]) {
+      const node = this.#deps.nodes.get(job.org.id, name);
+      if (node?.owner.kind === 'job' && node.owner.jobId === job.id) {
+        if (job.state.phase === 'new') this.#offerable(turn, name);
+      } else if (job.state.phase === 'new') turn.stepNode(name, unclaimed(elsewhere(node?.owner)));
+      else if (node?.owner.kind === 'rehab') turn.stepNode(name, { type: 'restarted', how: node.owner.reason });
+      else turn.stepNode(name, { type: 'down' });
+    }
+  }
+}
+
+type Elsewhere = Exclude<ClaimResult, { kind: 'claimed' }>;
+
+function elsewhere(owner: Owner | undefined): Elsewhere {
+  switch (owner?.kind) {
+    case undefined:
+      return { kind: 'unknown' };
+    case 'job':
+      return { kind: 'busy', jobId: owner.jobId };
+    case 'down':
+      return { kind: 'down' };
+    case 'rehab':
+    case 'idle':
+      return { kind: 'rehab' };
+  }
+}
+
+function unclaimed(where: Elsewhere): JobNodeEvent {
+  if (where.kind === 'busy') return { type: 'unclaimed', why: 'busy', reason: `busy with job ${where.jobId}` };
+  return { type: 'unclaimed', why: where.kind, reason: UNCLAIMED[where.kind] };
+}
+
+const UNCLAIMED = { unknown: 'unknown node', down: 'down', rehab: 'in rehab' } as const;
+const RESTARTED = { clean: 'agent restarted', crash: 'node crashed', reinstalled: 'node was reinstalled' } as const;
+
+function startEvent(job: LiveJob, nodeCount: number): Record<string, unknown> {
+  const { user, dir, env, file } = job.spec.options;
+  return {
+    command: job.spec.command,
+    run_timeout: job.spec.runTimeout,
+    quorum: job.spec.quorum,
+    node_count: nodeCount,
+    user: job.requester,
+    capture: job.spec.capture,
+    ...(user === undefined ? {} : { job_user: user }),
+    ...(dir === undefined ? {} : { dir }),
+    ...(env === undefined ? {} : { env }),
+    ...(file === undefined ? {} : { file_specified: true }),
+  };
+}
+
+/**
+ * Long enough for a live node to notice the new server, fetch its configuration and report (§3.2, N10), and for a dead
+ * one to be found down: the nodes layer gives them `online_threshold` and two intervals before it counts silence.
+ */
+function recoveryGraceMs(config: PushControllerDeps['config']): number {
+  const { interval, offline_threshold: offline, online_threshold: online } = config.heartbeat;
+  return (interval * (offline + online + 3) + 5) * 1000;
+}

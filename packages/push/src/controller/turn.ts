@@ -1,0 +1,239 @@
+import type { Recordable } from '@muster/platform/log';
+import type { Write } from '@muster/store';
+import { type DialectCodec, dialects } from '@muster/wire';
+import { feedEvent, jobChanged, jobNodeChanged } from '../events.js';
+import { type JobEffect, type JobEvent, type JobRules, stepJob } from '../machine/job-machine.js';
+import { isFinal, type JobNode, type JobNodeEffect, type JobNodeEvent } from '../machine/job-node.js';
+import { stepNode } from '../machine/job-node-machine.js';
+import type { OutputKeeper } from '../output/output-keeper.js';
+import type { PushControllerDeps, PushEventName, StoredOutput } from '../ports.js';
+import { savePushJob, savePushJobNode } from '../repository/writes.js';
+import type { FinalPushJobNodeStatus, FinalPushJobStatus } from '../types.js';
+import type { LiveJob } from './live-job.js';
+import { jobNodeRow, jobRow } from './snapshot.js';
+
+export interface TurnDeps extends Pick<PushControllerDeps, 'clock' | 'nodes' | 'config'> {
+  readonly outputs: Pick<OutputKeeper, 'totals' | 'isWhole'>;
+}
+
+/** What is sent to nodes. */
+export type Order = Extract<JobNodeEffect, { type: 'send' }>['message'];
+
+export interface Release {
+  readonly name: string;
+  readonly to: 'idle' | 'rehab';
+  readonly reason: string;
+}
+
+/**
+ * One turn of a push job: events step both machines in memory, and the rows, events and messages that follow from it are
+ * collected here. None of them leaves before `Transitions` has stored the rows.
+ */
+export class Turn {
+  readonly job: LiveJob;
+  readonly writes: Write[] = [];
+  readonly sends = new Map<Order, string[]>();
+  readonly releases: Release[] = [];
+  readonly events: Recordable[] = [];
+  readonly ended: StoredOutput[] = [];
+  /** How nodes ended in this turn, each once. */
+  readonly endedNodes: FinalPushJobNodeStatus[] = [];
+  /** When the start rate allows the next start; null when nobody waits for it. */
+  wakeAt: number | null = null;
+  /** Some node began to run. */
+  started = false;
+  readonly #deps: TurnDeps;
+
+  constructor(job: LiveJob, deps: TurnDeps) {
+    this.job = job;
+    this.#deps = deps;
+  }
+
+  /** Aggregate detection (§5.6.2): repeated until the counts cause no further change. */
+  settle(): void {
+    for (;;) {
+      const { tally, state } = this.job;
+      this.stepJob({ type: 'tallied', now: this.#deps.clock.now() });
+      if (this.job.tally === tally && this.job.state === state) return;
+    }
+  }
+
+  stepJob(event: JobEvent): void {
+    const { job } = this;
+    const step = stepJob(job.state, job.tally, rulesOf(job, this.#deps.config), event);
+    if (step.job !== job.state) {
+      if (step.job.status !== job.state.status) job.updatedAt = this.#deps.clock.now();
+      const told = step.job.phase === job.state.phase || step.effects.some(({ type }) => type === 'announce');
+      job.state = step.job;
+      this.saveJob();
+      if (!told) this.events.push(jobChanged(job));
+    }
+    for (const effect of step.effects) this.#carryOut(effect);
+  }
+
+  stepNode(name: string, event: JobNodeEvent): void {
+    const { job } = this;
+    const before = job.nodes.get(name);
+    if (before === undefined) return;
+    const { node, effects } = stepNode(before, event, {
+      phase: job.state.phase,
+      ending: job.state.ending,
+      now: this.#deps.clock.now(),
+      // Whether prepare and start may be repeated to it (N12).
+      repeatable: dialectOf(this.#deps, job, name).repeatable,
+    });
+    if (node !== before) {
+      job.setNode(name, node);
+      this.saveNode(name, node);
+      if (node.status !== before.status && !effects.some(tellsStatus)) {
+        this.events.push(jobNodeChanged(job, name, node));
+      }
+      if (node.status === 'running' && before.status !== 'running') {
+        this.started = true;
+        job.runningSinceMs.set(name, this.#deps.clock.monotonic());
+      }
+      if (isFinal(node.status)) {
+        if (!isFinal(before.status)) this.endedNodes.push(node.status);
+        this.ended.push(
+          { jobId: job.id, node: name, stream: 'stdout' },
+          { jobId: job.id, node: name, stream: 'stderr' },
+        );
+      }
+    }
+    for (const effect of effects) {
+      switch (effect.type) {
+        case 'send':
+          this.#send(effect.message, name);
+          break;
+        case 'release':
+          this.releases.push({ name, to: effect.to, reason: `${node.status} in job ${job.id}` });
+          break;
+        case 'announce':
+          this.announce(effect.name, 'status' in effect ? { node: name, status: effect.status } : { node: name });
+          break;
+      }
+    }
+  }
+
+  stepUnfinished(event: JobNodeEvent): void {
+    for (const name of [...this.job.unfinished]) this.stepNode(name, event);
+  }
+
+  announce(name: PushEventName, data: Readonly<Record<string, unknown>>): void {
+    const { job } = this;
+    job.seq += 1;
+    this.events.push(feedEvent(job, job.seq, name, data));
+  }
+
+  saveJob(): void {
+    this.writes.push(savePushJob(jobRow(this.job)));
+  }
+
+  saveNode(name: string, node: JobNode): void {
+    const bytes = this.#deps.outputs.totals(this.job.id, name);
+    const output = { bytes, missing: this.#missingOutput(name, node) };
+    this.writes.push(savePushJobNode(jobNodeRow(this.job, name, node, output, this.#deps.clock.now())));
+  }
+
+  /** Why captured output may be incomplete, besides the limit: the command ended in a way that nobody told it whole. */
+  #missingOutput(name: string, node: JobNode): string | null {
+    const ran = isFinal(node.status) && node.startedAt !== null;
+    if (!ran || !this.job.spec.capture || this.#deps.outputs.isWhole(this.job.id, name)) return null;
+    return node.reason ?? 'the node did not tell how much there was';
+  }
+
+  /** A defect ends the job; its nodes must not stay owned for ever. */
+  crash(): void {
+    const { job } = this;
+    job.state = {
+      ...job.state,
+      phase: 'finished',
+      status: 'crashed',
+      ending: null,
+      reason: 'internal error',
+      deadline: null,
+    };
+    job.updatedAt = this.#deps.clock.now();
+    this.stepUnfinished({ type: 'close', ending: 'crashed' });
+    this.saveJob();
+    this.events.push(jobChanged(job));
+  }
+
+  #carryOut(effect: JobEffect): void {
+    const { job } = this;
+    switch (effect.type) {
+      case 'ask':
+        for (const name of job.unfinished) {
+          if (job.nodes.get(name)?.status === 'new') this.#send('prepare', name);
+        }
+        return;
+      case 'expire_votes':
+        this.stepUnfinished({ type: 'vote_expired' });
+        return;
+      case 'start':
+        for (let i = 0; i < effect.count; i++) {
+          const name = job.nextReady();
+          if (name === undefined) return;
+          this.stepNode(name, { type: 'start' });
+        }
+        return;
+      case 'wake_at':
+        this.wakeAt = effect.at;
+        return;
+      case 'stop_starting':
+        this.stepUnfinished({ type: 'not_started', reason: effect.reason });
+        return;
+      case 'abort_nodes': {
+        const ending = endingOf(job);
+        this.stepUnfinished({ type: 'abort', ending, reason: job.state.reason ?? ending });
+        return;
+      }
+      case 'close':
+        this.stepUnfinished({ type: 'close', ending: endingOf(job) });
+        return;
+      case 'announce':
+        this.announce(effect.name, effect.name === 'job_complete' ? { status: job.state.status } : {});
+        return;
+    }
+  }
+
+  #send(order: Order, name: string): void {
+    const names = this.sends.get(order);
+    if (names === undefined) this.sends.set(order, [name]);
+    else names.push(name);
+  }
+}
+
+/** Announcements from which the node's new status is known. */
+function tellsStatus(effect: JobNodeEffect): boolean {
+  return effect.type === 'announce' && effect.name !== 'rehab';
+}
+
+/** What this node speaks; our own dialect until it is known. */
+export function dialectOf({ nodes }: Pick<TurnDeps, 'nodes'>, job: LiveJob, name: string): DialectCodec {
+  return dialects[nodes.get(job.org.id, name)?.dialect ?? 'native'];
+}
+
+/** The same for every step of a job, and steps are many. */
+const rules = new WeakMap<LiveJob, JobRules>();
+
+function rulesOf(job: LiveJob, { heartbeat, push }: PushControllerDeps['config']): JobRules {
+  const known = rules.get(job);
+  if (known !== undefined) return known;
+  const abortingTimeout = push.aborting_timeout ?? heartbeat.interval * heartbeat.offline_threshold + 5;
+  const made = { ...job.spec, abortingTimeout };
+  rules.set(job, made);
+  return made;
+}
+
+function endingOf({ state }: LiveJob): FinalPushJobStatus {
+  if (state.ending !== null) return state.ending;
+  switch (state.status) {
+    case 'new':
+    case 'voting':
+    case 'running':
+      return 'complete';
+    default:
+      return state.status;
+  }
+}

@@ -1,0 +1,10 @@
+export { createPushController } from './controller/controller.js';
+export { jobOfSubject, readPushEvent } from './events.js';
+export { PushFeeds } from './feeds/feed.js';
+export { createPush, type Push } from './layer.js';
+export type { PushControllerService, StartPushJob } from './ports.js';
+export { pushMigrations } from './repository/migrations.js';
+export { clearPushJobs, unfinishedPushJob } from './repository/organization.js';
+export { openPushSubjects } from './repository/reads.js';
+export { savePushJob } from './repository/writes.js';
+export type { FinalPushJobStatus, PushJobNodeStatus, PushJobSpec, PushJobStatus } from './types.js';

@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '@muster/base';
+import type { NodeRegistry } from '@muster/nodes';
+import type { ServerConfig } from '@muster/platform/config';
+import type { App, EventStreams } from '@muster/platform/http';
+import type { Recorder } from '@muster/platform/log';
+import type { Metrics } from '@muster/platform/metrics';
+import type { Store } from '@muster/store';
+import { createPushController } from './controller/controller.js';
+import { PushFeeds } from './feeds/feed.js';
+import { createPushMetrics } from './metrics.js';
+import type { PushController, PushControllerService, PushLog } from './ports.js';
+import { starterOf } from './repository/reads.js';
+import { JobRetention } from './repository/retention.js';
+import type { PushAudit } from './request/submission.js';
+import { jobRoutes, type PushAccess } from './routes/job-routes.js';
+import { feedRoutes, outputRoutes } from './routes/stream-routes.js';
+
+export type { PushController } from './ports.js';
+export type { PushAudit } from './request/submission.js';
+export type { PushAccess } from './routes/job-routes.js';
+
+export interface PushDeps {
+  readonly store: Store;
+  readonly recorder: Recorder;
+  readonly clock: Clock;
+  readonly logger: PushLog;
+  readonly metrics: Metrics;
+  readonly config: ServerConfig;
+  readonly nodes: NodeRegistry;
+  readonly streams: EventStreams;
+  readonly audit: PushAudit;
+  readonly access: PushAccess;
+  readonly random?: (bytes: number) => Uint8Array;
+}
+
+export interface Push {
+  readonly controller: PushController;
+  routes(app: App): void;
+  /** Id of the principal who started the job, when there is such a job. */
+  starterOf(orgId: string, jobId: string): Promise<string | undefined>;
+  /** Takes up unfinished jobs, and from now on deletes old ones. After the nodes layer was loaded, before anything listens. */
+  start(): Promise<void>;
+  /** Ends streams and timers; jobs go on with the next server. */
+  stop(): Promise<void>;
+}
+
+/** Push jobs, composed. */
+export function createPush(deps: PushDeps): Push {
+  const { store, recorder, clock, logger, config, nodes, audit, access } = deps;
+  const retentionSeconds = config.push.org_feed_history;
+  const feeds = new PushFeeds({ read: store.read, recorder, clock, retentionSeconds });
+  const controller: PushControllerService = createPushController({
+    store,
+    recorder,
+    clock,
+    logger,
+    nodes,
+    config,
+    feed: feeds,
+    counts: createPushMetrics(deps.metrics, () => controller.unfinished()),
+  });
+  const deletedJobs = deps.metrics.counter('muster_push_jobs_deleted_total', 'Finished jobs deleted for their age');
+  const retention = new JobRetention({
+    store,
+    clock,
+    keepMs: config.push.keep * 1000,
+    isLive: (jobId) => controller.isLive(jobId),
+    deleted: (jobs) => deletedJobs.inc(jobs),
+    failed: (error) => logger.warn({ err: error }, 'old push jobs could not be deleted'),
+  });
+  const stopping = new AbortController();
+  const routeDeps = {
+    read: store.read,
+    controller,
+    nodes,
+    audit,
+    access,
+    config,
+    logger,
+    feeds,
+    streams: deps.streams,
+    maxNodes: config.push.max_nodes,
+    random: deps.random ?? randomBytes,
+    now: () => clock.now(),
+    stopping: stopping.signal,
+  };
+  return {
+    controller,
+    starterOf: (orgId, jobId) => starterOf(store.read, orgId, jobId),
+    routes: (app) => {
+      jobRoutes(app, routeDeps);
+      feedRoutes(app, routeDeps);
+      outputRoutes(app, routeDeps);
+    },
+    start: async () => {
+      await feeds.load();
+      await controller.load();
+      retention.start();
+    },
+    stop: async () => {
+      stopping.abort();
+      feeds.close();
+      await Promise.all([retention.stop(), controller.stop()]);
+    },
+  };
+}

@@ -1,0 +1,334 @@
+import { type Organization, organizationsById } from '@muster/platform/auth';
+import { newestOfSubject } from '@muster/platform/log';
+import type { Schema } from '@muster/store';
+import type { Kysely } from 'kysely';
+import { readPushEvent, subjectOf } from '../events.js';
+import { JOBS_AT_ONCE, MAX_PAGE_TEXT } from '../limits.js';
+import { isJobId } from '../request/job-id.js';
+import type { PushJobPhase, PushJobSpec } from '../types.js';
+import type { JobNodeRow, JobOutputRow, JobRow } from './writes.js';
+
+type Read = Kysely<Schema>;
+type Stream = JobOutputRow['stream'];
+
+/** A job of this organization; a job of another one does not exist (sheet §7.7). */
+export function findJob(read: Read, orgId: string, jobId: string): Promise<JobRow | undefined> {
+  return read
+    .selectFrom('push_jobs')
+    .selectAll()
+    .where('id', '=', jobId)
+    .where('org_id', '=', orgId)
+    .executeTakeFirst();
+}
+
+/** Id of the principal who started the job, when there is such a job. */
+export async function starterOf(read: Read, orgId: string, jobId: string): Promise<string | undefined> {
+  const job = isJobId(jobId) ? await findJob(read, orgId, jobId) : undefined;
+  return job === undefined ? undefined : (JSON.parse(job.spec) as PushJobSpec).requesterId;
+}
+
+/** Jobs of this organization whose id begins so, by id. */
+export function jobsBeginning(
+  read: Read,
+  orgId: string,
+  beginning: string,
+  limit: number,
+): Promise<Pick<JobRow, 'id' | 'command' | 'status' | 'created_at'>[]> {
+  return (
+    read
+      .selectFrom('push_jobs')
+      .select(['id', 'command', 'status', 'created_at'])
+      .where('org_id', '=', orgId)
+      .where('id', '>=', beginning)
+      // What follows the digits.
+      .where('id', '<', `${beginning}g`)
+      .orderBy('id')
+      .limit(limit)
+      .execute()
+  );
+}
+
+/** The position after a row of the list: its creation time and id. */
+export interface JobCursor {
+  readonly createdAt: number;
+  readonly id: string;
+}
+
+export interface JobFilter {
+  readonly statuses?: readonly string[];
+  /** Exact, or with `*` at the end everything that begins so. */
+  readonly command?: string;
+  readonly requester?: string;
+  readonly node?: string;
+  /** Milliseconds, both exclusive. */
+  readonly createdAfter?: number;
+  readonly createdBefore?: number;
+}
+
+/** Newest first; in the order of the index, also among jobs of one millisecond. */
+export function listJobs(
+  read: Read,
+  orgId: string,
+  filter: JobFilter,
+  page: { readonly limit: number; readonly after?: JobCursor },
+): Promise<JobRow[]> {
+  let query = read.selectFrom('push_jobs').selectAll().where('org_id', '=', orgId);
+  const { statuses, command, requester, node, createdAfter, createdBefore } = filter;
+  if (statuses !== undefined) query = query.where('status', 'in', statuses);
+  if (command?.endsWith('*')) {
+    const prefix = command.slice(0, -1);
+    query = query.where((eb) =>
+      eb(eb.fn<string>('substr', ['command', eb.lit(1), eb.val([...prefix].length)]), '=', prefix),
+    );
+  } else if (command !== undefined) {
+    query = query.where('command', '=', command);
+  }
+  if (requester !== undefined) query = query.where('requester', '=', requester);
+  if (node !== undefined) {
+    query = query.where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('push_job_nodes')
+          .select('push_job_nodes.node')
+          .whereRef('push_job_nodes.job_id', '=', 'push_jobs.id')
+          .where('push_job_nodes.node', '=', node),
+      ),
+    );
+  }
+  if (createdAfter !== undefined) query = query.where('created_at', '>', createdAfter);
+  if (createdBefore !== undefined) query = query.where('created_at', '<', createdBefore);
+  const { after } = page;
+  if (after !== undefined) {
+    query = query.where((eb) =>
+      eb.or([
+        eb('created_at', '<', after.createdAt),
+        eb.and([eb('created_at', '=', after.createdAt), eb('id', '>', after.id)]),
+      ]),
+    );
+  }
+  return query.orderBy('created_at', 'desc').orderBy('id').limit(page.limit).execute();
+}
+
+/** A page of the list, cut short when its jobs are large. `more`: there are further jobs after its last. */
+export async function pageOfJobs(
+  read: Read,
+  orgId: string,
+  filter: JobFilter,
+  page: { readonly limit: number; readonly after: JobCursor | undefined },
+): Promise<{ readonly rows: readonly JobRow[]; readonly more: boolean }> {
+  const rows: JobRow[] = [];
+  let characters = 0;
+  let after = page.after;
+  for (;;) {
+    const limit = Math.min(JOBS_AT_ONCE, page.limit + 1 - rows.length);
+    const found = await listJobs(read, orgId, filter, after === undefined ? { limit } : { limit, after });
+    for (const row of found) {
+      if (rows.length === page.limit || characters > MAX_PAGE_TEXT) return { rows, more: true };
+      rows.push(row);
+      characters += row.spec.length;
+      after = { createdAt: row.created_at, id: row.id };
+    }
+    if (found.length < limit) return { rows, more: false };
+  }
+}
+
+/** Job-nodes by name. */
+export function listJobNodes(
+  read: Read,
+  jobId: string,
+  filter: { readonly statuses?: readonly string[] },
+  page: { readonly limit: number; readonly after?: string },
+): Promise<JobNodeRow[]> {
+  let query = read.selectFrom('push_job_nodes').selectAll().where('job_id', '=', jobId);
+  if (filter.statuses !== undefined) query = query.where('status', 'in', filter.statuses);
+  if (page.after !== undefined) query = query.where('node', '>', page.after);
+  return query.orderBy('node').limit(page.limit).execute();
+}
+
+export function findJobNode(read: Read, jobId: string, node: string): Promise<JobNodeRow | undefined> {
+  return read
+    .selectFrom('push_job_nodes')
+    .selectAll()
+    .where('job_id', '=', jobId)
+    .where('node', '=', node)
+    .executeTakeFirst();
+}
+
+/** Every node of a job with its status, by name: all that the job object shows of them. */
+export function nodeStatuses(read: Read, jobId: string): Promise<{ node: string; status: string }[]> {
+  return read
+    .selectFrom('push_job_nodes')
+    .select(['node', 'status'])
+    .where('job_id', '=', jobId)
+    .orderBy('node')
+    .execute();
+}
+
+/** Job-node status to how many nodes of the job have it; statuses without nodes are absent. */
+export type NodeCounts = Readonly<Record<string, number>>;
+
+/** Counts for jobs of a list, in one query for every `JOBS_AT_ONCE`; a job without nodes is absent. */
+export async function nodeCounts(read: Read, jobIds: readonly string[]): Promise<ReadonlyMap<string, NodeCounts>> {
+  const counts = new Map<string, Record<string, number>>();
+  for (let from = 0; from < jobIds.length; from += JOBS_AT_ONCE) {
+    const rows = await read
+      .selectFrom('push_job_nodes')
+      .select((eb) => ['job_id', 'status', eb.fn.countAll<number>().as('nodes')])
+      .where('job_id', 'in', jobIds.slice(from, from + JOBS_AT_ONCE))
+      .groupBy(['job_id', 'status'])
+      .orderBy('status')
+      .execute();
+    for (const { job_id, status, nodes } of rows) {
+      const ofJob = counts.get(job_id) ?? {};
+      ofJob[status] = Number(nodes);
+      counts.set(job_id, ofJob);
+    }
+  }
+  return counts;
+}
+
+export interface UnfinishedJob {
+  readonly org: Organization;
+  readonly job: JobRow;
+  readonly nodes: readonly JobNodeRow[];
+}
+
+/** By name, so that the index finds them: all but `finished`. */
+export const UNFINISHED = ['new', 'voting', 'running', 'aborting'] satisfies PushJobPhase[];
+
+/** What a starting server goes on with (Push Jobs §5.6), oldest first. */
+export async function unfinishedJobs(read: Read): Promise<UnfinishedJob[]> {
+  const organizations = await organizationsById(read);
+  const jobs = await read
+    .selectFrom('push_jobs')
+    .selectAll()
+    .where('phase', 'in', UNFINISHED)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+  const unfinished: UnfinishedJob[] = [];
+  for (const job of jobs) {
+    const org = organizations.get(job.org_id);
+    if (org === undefined) continue;
+    const nodes = await read
+      .selectFrom('push_job_nodes')
+      .selectAll()
+      .where('job_id', '=', job.id)
+      .orderBy('node')
+      .execute();
+    unfinished.push({ org, job, nodes });
+  }
+  return unfinished;
+}
+
+/** Subjects of the event log that are to stay: unfinished jobs' feeds are replayed from their start. */
+export async function openPushSubjects(read: Read): Promise<string[]> {
+  const rows = await read.selectFrom('push_jobs').select('id').where('phase', 'in', UNFINISHED).execute();
+  return rows.map(({ id }) => subjectOf(id));
+}
+
+/** Finished jobs whose end is longer ago, oldest first. */
+export async function jobsEndedBefore(read: Read, before: number, limit: number): Promise<string[]> {
+  const rows = await read
+    .selectFrom('push_jobs')
+    .select('id')
+    .where('phase', '=', 'finished')
+    .where('updated_at', '<', before)
+    .orderBy('updated_at')
+    .limit(limit)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** Jobs that are gone while something is left of them. */
+export async function deletedJobs(read: Read, limit: number): Promise<string[]> {
+  const rows = await read.selectFrom('deleted_push_jobs').select('job_id').orderBy('job_id').limit(limit).execute();
+  return rows.map((row) => row.job_id);
+}
+
+/** Stored pieces of one stream in order, from the one that holds byte `from` on. */
+export function readOutput(
+  read: Read,
+  jobId: string,
+  node: string,
+  stream: Stream,
+  range: { readonly from: number; readonly limit: number },
+): Promise<Pick<JobOutputRow, 'position' | 'data'>[]> {
+  return read
+    .selectFrom('push_outputs')
+    .select(['position', 'data'])
+    .where('job_id', '=', jobId)
+    .where('node', '=', node)
+    .where('stream', '=', stream)
+    .where((eb) => eb(eb('position', '+', eb.fn<number>('length', ['data'])), '>', range.from))
+    .orderBy('position')
+    .limit(range.limit)
+    .execute();
+}
+
+/** How many bytes of a stream are stored, and where the last of them ends. */
+export async function outputExtent(
+  read: Read,
+  jobId: string,
+  node: string,
+  stream: Stream,
+): Promise<{ readonly chunks: number; readonly bytes: number; readonly end: number }> {
+  const row = await read
+    .selectFrom('push_outputs')
+    .select((eb) => [
+      eb.fn.countAll<number>().as('chunks'),
+      eb.fn.sum<number | null>(eb.fn('length', ['data'])).as('bytes'),
+      eb.fn.max<number | null>(eb('position', '+', eb.fn<number>('length', ['data']))).as('end'),
+    ])
+    .where('job_id', '=', jobId)
+    .where('node', '=', node)
+    .where('stream', '=', stream)
+    .executeTakeFirstOrThrow();
+  return { chunks: Number(row.chunks), bytes: Number(row.bytes ?? 0), end: Number(row.end ?? 0) };
+}
+
+/** Number and time of the newest event of a job's feed. */
+export async function lastEvent(read: Read, jobId: string): Promise<{ readonly seq: number; readonly at: number }> {
+  const newest = await newestOfSubject(read, subjectOf(jobId));
+  return newest === undefined ? { seq: 0, at: 0 } : readPushEvent(newest);
+}
+
+/** Where every captured stream of a job stands: end of the last byte, and bytes kept. */
+export async function outputEnds(
+  read: Read,
+  jobId: string,
+): Promise<{ node: string; stream: Stream; end: number; kept: number }[]> {
+  const rows = await read
+    .selectFrom('push_outputs')
+    .select((eb) => [
+      'node',
+      'stream',
+      eb.fn.max<number>(eb('position', '+', eb.fn<number>('length', ['data']))).as('end'),
+      eb.fn.sum<number>(eb.fn('length', ['data'])).as('kept'),
+    ])
+    .where('job_id', '=', jobId)
+    .groupBy(['node', 'stream'])
+    .execute();
+  return rows.map((row) => ({ ...row, end: Number(row.end), kept: Number(row.kept) }));
+}
+
+/**
+ * Nodes of a job that stand at one of these statuses, by name. None when the job was deleted: its nodes go little by
+ * little, and some of them must not be taken for all.
+ */
+export async function jobNodeNames(read: Read, jobId: string, statuses: readonly string[]): Promise<string[]> {
+  const rows = await read
+    .selectFrom('push_job_nodes')
+    .innerJoin('push_jobs', 'push_jobs.id', 'push_job_nodes.job_id')
+    .select('node')
+    .where('job_id', '=', jobId)
+    .where('push_job_nodes.status', 'in', statuses)
+    .orderBy('node')
+    .execute();
+  return rows.map((row) => row.node);
+}
+
+/** Nodes that have not ended yet. */
+export function unfinishedNodeNames(read: Read, jobId: string): Promise<string[]> {
+  return jobNodeNames(read, jobId, ['new', 'ready', 'running']);
+}

@@ -1,0 +1,53 @@
+/** The tables of push jobs. */
+declare module '@muster/store' {
+  interface Schema {
+    push_jobs: {
+      id: string;
+      org_id: string;
+      command: string;
+      /** The request as validated, JSON: see `JobSpec` in the server. */
+      spec: string;
+      requester: string;
+      status: string;
+      /** `aborting` is a phase, not a status (decision N7); otherwise equal to `status`. */
+      phase: string;
+      /** While aborting: the status the job will end with. */
+      ending: string | null;
+      reason: string | null;
+      node_count: number;
+      created_at: number;
+      /** When `status` last changed. */
+      updated_at: number;
+      /** Absolute deadline of the current phase, null when it has none. */
+      deadline: number | null;
+    };
+    push_job_nodes: {
+      job_id: string;
+      node: string;
+      status: string;
+      /** 1 once `start` was sent while `ready`: the command may be running. */
+      starting: number;
+      reason: string | null;
+      exit_code: number | null;
+      signal: string | null;
+      started_at: number | null;
+      updated_at: number;
+      stdout_bytes: number | null;
+      stderr_bytes: number | null;
+      /** Why captured output is not whole, for another cause than the limit. */
+      output_missing: string | null;
+    };
+    push_outputs: {
+      job_id: string;
+      node: string;
+      stream: 'stdout' | 'stderr';
+      /** Position of `data` in the stream; a gap means that bytes were dropped. */
+      position: number;
+      data: Uint8Array;
+    };
+    /** Push jobs that are gone from `push_jobs`, while rows of `push_job_nodes` and `push_outputs` are left of them. */
+    deleted_push_jobs: { job_id: string };
+  }
+}
+
+export {};

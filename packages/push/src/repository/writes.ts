@@ -1,0 +1,54 @@
+import { insert, type Schema, upsert, type Write } from '@muster/store';
+import type { Selectable } from 'kysely';
+
+export type JobRow = Selectable<Schema['push_jobs']>;
+export type JobNodeRow = Selectable<Schema['push_job_nodes']>;
+export type JobOutputRow = Selectable<Schema['push_outputs']>;
+
+/** Everything that is stored of push jobs is written through these three; reading is in `reads.ts`. */
+
+export const savePushJob: (row: JobRow) => Write = upsert(
+  'push_jobs',
+  {
+    id: 'text',
+    org_id: 'text',
+    command: 'text',
+    spec: 'text',
+    requester: 'text',
+    status: 'text',
+    phase: 'text',
+    ending: 'text',
+    reason: 'text',
+    node_count: 'integer',
+    created_at: 'integer',
+    updated_at: 'integer',
+    deadline: 'integer',
+  },
+  ['id'],
+);
+
+export const savePushJobNode: (row: JobNodeRow) => Write = upsert(
+  'push_job_nodes',
+  {
+    job_id: 'text',
+    node: 'text',
+    status: 'text',
+    starting: 'integer',
+    reason: 'text',
+    exit_code: 'integer',
+    signal: 'text',
+    started_at: 'integer',
+    updated_at: 'integer',
+    stdout_bytes: 'integer',
+    stderr_bytes: 'integer',
+    output_missing: 'text',
+  },
+  ['job_id', 'node'],
+);
+
+/** Natural key, so that a chunk that is sent again after a lost confirmation changes nothing. */
+export const appendOutput: (row: JobOutputRow) => Write = insert(
+  'push_outputs',
+  { job_id: 'text', node: 'text', stream: 'text', position: 'integer', data: 'bytes' },
+  ['job_id', 'node', 'stream', 'position'],
+);

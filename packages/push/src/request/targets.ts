@@ -1,0 +1,87 @@
+import type { NodeRegistry } from '@muster/nodes';
+import { searchNodes } from '@muster/nodes';
+import type { Identity, Organization } from '@muster/platform/auth';
+import type { Schema } from '@muster/store';
+import type { Kysely } from 'kysely';
+import { MusterError } from '../errors.js';
+import { findJob, jobNodeNames } from '../repository/reads.js';
+import { invalid } from './fields.js';
+import type { Target } from './request-target.js';
+
+/** What push jobs need of node groups and grants (N13). */
+export interface TargetAccess {
+  /** The nodes of a group, listed or selected; undefined when there is no such group. */
+  nodeGroup(org: Organization, name: string): Promise<readonly string[] | undefined>;
+  /** Which of these the caller may not run commands on. */
+  denied(caller: Identity, org: Organization, names: readonly string[]): Promise<readonly string[]>;
+  /** @throws MusterError `organization_not_found` when it was deleted while the request was on its way. */
+  assertPresent(org: Organization): void;
+}
+
+export interface ChosenNodes {
+  readonly allowed: readonly string[];
+  readonly denied: readonly string[];
+  /** In words, for people. */
+  readonly target: string;
+}
+
+export interface TargetDeps {
+  readonly read: Kysely<Schema>;
+  readonly nodes: NodeRegistry;
+  readonly access: TargetAccess;
+  readonly maxNodes: number;
+}
+
+/** Finds the nodes a request is about, once, when it arrives (Push Jobs §5.3.1), and who of them may be used. */
+export async function chooseNodes(
+  deps: TargetDeps,
+  caller: Identity,
+  org: Organization,
+  target: Target,
+): Promise<ChosenNodes> {
+  const described = describeTarget(target);
+  const names = await targetNames(deps, org, target);
+  if (names.length === 0) throw nothingChosen(target, described);
+  if (names.length > deps.maxNodes) {
+    throw invalid(target.kind, `${names.length} nodes match, and a job may have ${deps.maxNodes}`);
+  }
+  const denied = new Set(await deps.access.denied(caller, org, names));
+  return { allowed: names.filter((name) => !denied.has(name)), denied: [...denied], target: described };
+}
+
+function nothingChosen(target: Target, described: string): MusterError {
+  if (target.kind !== 'from_job') return new MusterError('no_nodes_matched', { target: described });
+  return new MusterError('no_job_nodes_matched', { job: target.jobId, statuses: target.statuses.join(', ') });
+}
+
+async function targetNames(deps: TargetDeps, org: Organization, target: Target): Promise<readonly string[]> {
+  switch (target.kind) {
+    case 'nodes':
+      return target.nodes;
+    case 'search':
+      return searchNodes(deps.nodes, deps.nodes.list(org.id), target.query).map((node) => node.name);
+    case 'node_group': {
+      const names = await deps.access.nodeGroup(org, target.name);
+      if (names === undefined) throw new MusterError('not_found', { kind: 'node group', name: target.name });
+      return names;
+    }
+    case 'from_job': {
+      const job = await findJob(deps.read, org.id, target.jobId);
+      if (job === undefined) throw new MusterError('not_found', { kind: 'job', name: target.jobId });
+      return jobNodeNames(deps.read, target.jobId, target.statuses);
+    }
+  }
+}
+
+function describeTarget(target: Target): string {
+  switch (target.kind) {
+    case 'nodes':
+      return target.nodes.length === 1 ? (target.nodes[0] ?? '') : `${target.nodes.length} named nodes`;
+    case 'search':
+      return target.query;
+    case 'node_group':
+      return `node group ${target.name}`;
+    case 'from_job':
+      return `${target.statuses.join(', ')} nodes of job ${target.jobId}`;
+  }
+}

@@ -1,0 +1,265 @@
+import { forbidden, type Identity, type Organization } from '@muster/platform/auth';
+import type { App } from '@muster/platform/http';
+import { parseJson } from '@muster/platform/http';
+import type { FastifyRequest } from 'fastify';
+import { MusterError } from '../errors.js';
+import { DEFAULT_PAGE, JOBS_FOUND, MAX_NODE_NAME_BYTES } from '../limits.js';
+import {
+  findJob,
+  jobsBeginning,
+  listJobNodes,
+  nodeCounts,
+  nodeStatuses,
+  pageOfJobs,
+  unfinishedNodeNames,
+} from '../repository/reads.js';
+import type { JobRow } from '../repository/writes.js';
+import { checkText, invalid } from '../request/fields.js';
+import { idsBeginning, isJobId } from '../request/job-id.js';
+import { readJobRequest } from '../request/request.js';
+import { readNodeStatuses, readTargetRequest } from '../request/request-target.js';
+import { type SubmissionDeps, submitJob } from '../request/submission.js';
+import { chooseNodes, type TargetAccess } from '../request/targets.js';
+import { cursorOf, nextLink, readCursor, readJobFilter, wordsOf } from './queries.js';
+import * as schemas from './schemas.js';
+import { jobUri } from './uri.js';
+import { foundJob, type JobViewOptions, jobNode, listedJob, singleJob } from './view.js';
+
+/** What push jobs need to know of permissions. */
+export interface PushAccess extends TargetAccess {
+  /** May the caller start jobs at large, not only on nodes granted to them? */
+  mayWrite(caller: Identity, org: Organization): Promise<boolean>;
+}
+
+export interface JobRouteDeps extends SubmissionDeps {
+  readonly access: PushAccess;
+}
+
+const JOBS = '/organizations/:org/pushy/jobs';
+const tags = ['push jobs'];
+
+/** Jobs: start, preview, list, look at, abort. */
+export function jobRoutes(app: App, deps: JobRouteDeps): void {
+  const { read, controller } = deps;
+  const requests = validatedEarly((body, text) => readJobRequest(body, text, deps));
+  const targets = validatedEarly((body, text) => readTargetRequest(body, text, deps.maxNodes));
+
+  app.route({
+    method: 'POST',
+    url: JOBS,
+    config: { permission: 'push:execute', empowers: false, beforeAuth: requests.check },
+    schema: {
+      tags,
+      operationId: 'startPushJob',
+      summary: 'Start a push job',
+      params: schemas.OrgParams,
+      body: schemas.JobBody,
+      response: { 201: schemas.StartedAnswer },
+    },
+    handler: async (request, reply) => {
+      const { caller, organization } = request;
+      const id = await submitJob(deps, caller, organization, requests.of(request));
+      const uri = jobUri(request, organization.name, id);
+      return reply.code(201).header('location', uri).send({ id, uri });
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: `${JOBS}/preview`,
+    config: { permission: 'push:execute', empowers: false, beforeAuth: targets.check },
+    schema: {
+      tags,
+      operationId: 'previewPushJob',
+      summary: 'Which nodes a job would have, without starting it',
+      params: schemas.OrgParams,
+      body: schemas.TargetBody,
+      response: { 200: schemas.PreviewAnswer },
+    },
+    handler: async (request) => {
+      const { caller, organization } = request;
+      const chosen = await chooseNodes(deps, caller, organization, targets.of(request));
+      const nodes = [...chosen.allowed, ...chosen.denied].sort();
+      return { count: nodes.length, nodes, restricted: [...chosen.denied].sort() };
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: JOBS,
+    config: { permission: 'push:read' },
+    schema: {
+      tags,
+      operationId: 'listPushJobs',
+      summary: 'Jobs, newest first',
+      description: 'A `Link: <…>; rel="next"` header leads to older jobs.',
+      params: schemas.OrgParams,
+      querystring: schemas.ListQuery,
+      response: { 200: schemas.JobListAnswer },
+    },
+    handler: async (request, reply) => {
+      const { query, organization } = request;
+      const page = { limit: query.limit ?? DEFAULT_PAGE, after: readCursor(query.cursor) };
+      const { rows, more } = await pageOfJobs(read, organization.id, readJobFilter(query), page);
+      const last = rows.at(-1);
+      if (more && last !== undefined) reply.header('link', nextLink(request.url, 'cursor', cursorOf(last)));
+      if (query.detail !== 'true') return rows.map((row) => listedJob(row, null));
+      const ids = rows.map(({ id }) => id);
+      const counts = await nodeCounts(read, ids);
+      return rows.map((row) => listedJob(row, counts.get(row.id) ?? {}));
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: `${JOBS}/lookup/:digits`,
+    config: { permission: 'push:read' },
+    schema: {
+      tags,
+      operationId: 'lookUpPushJob',
+      summary: 'Jobs whose id begins with these digits',
+      description:
+        'At least 4 digits. All ids of an organization begin with the same 12, which may be left out. At most ' +
+        `${JOBS_FOUND} jobs are shown, by id: one when the digits are unambiguous, none when there is no such job.`,
+      params: schemas.LookupParams,
+      response: { 200: schemas.LookupAnswer },
+    },
+    handler: async (request) => {
+      const { organization, params } = request;
+      const beginning = idsBeginning(organization.id, params.digits);
+      if (beginning === null) throw invalid('digits', 'must be 4 to 32 of 0-9 and a-f');
+      return (await jobsBeginning(read, organization.id, beginning, JOBS_FOUND)).map(foundJob);
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: `${JOBS}/:id`,
+    config: { permission: 'push:job', unsignedQuery: ['include_file'] },
+    schema: {
+      tags,
+      operationId: 'getPushJob',
+      summary: 'One job with its nodes by status',
+      params: schemas.JobParams,
+      querystring: schemas.JobQuery,
+      response: { 200: schemas.JobAnswer },
+    },
+    handler: async (request) => {
+      const { organization, params, query } = request;
+      const job = await existingJob(deps, organization, params.id);
+      return show(job, { includeFile: query.include_file === 'true', detail: query.detail === 'true' });
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: `${JOBS}/:id/nodes`,
+    config: { permission: 'push:job' },
+    schema: {
+      tags,
+      operationId: 'listPushJobNodes',
+      summary: 'The nodes of a job in full, by name',
+      description: 'A `Link: <…>; rel="next"` header leads to further nodes.',
+      params: schemas.JobParams,
+      querystring: schemas.JobNodesQuery,
+      response: { 200: schemas.JobNodesAnswer },
+    },
+    handler: async (request, reply) => {
+      const { organization, params, query } = request;
+      const job = await existingJob(deps, organization, params.id);
+      if (query.after !== undefined) checkText('after', query.after, MAX_NODE_NAME_BYTES);
+      const words = wordsOf('status', query.status);
+      const limit = query.limit ?? DEFAULT_PAGE;
+      const rows = await listJobNodes(
+        read,
+        job.id,
+        words === undefined ? {} : { statuses: readNodeStatuses('status', words) },
+        { limit: limit + 1, ...(query.after === undefined ? {} : { after: query.after }) },
+      );
+      const shown = rows.slice(0, limit);
+      const last = shown.at(-1);
+      if (rows.length > limit && last !== undefined) reply.header('link', nextLink(request.url, 'after', last.node));
+      return shown.map(jobNode);
+    },
+  });
+
+  app.route({
+    method: 'PUT',
+    url: `${JOBS}/:id/abort`,
+    config: { permission: 'push:execute', empowers: false },
+    schema: {
+      tags,
+      operationId: 'abortPushJob',
+      summary: 'Abort a job; harmless when it has finished',
+      description:
+        'A job that goes on may also be named by the beginning of its id, as in a lookup, when no other id begins so.',
+      params: schemas.JobParams,
+      response: { 200: schemas.JobAnswer },
+    },
+    handler: async (request) => {
+      const { caller, organization, params } = request;
+      const job = await jobToAbort(deps, organization, params.id);
+      await checkMayAbort(deps, caller, organization, job);
+      const aborted = deps.audit.write({
+        orgId: organization.id,
+        actor: caller.name,
+        action: 'push.abort',
+        target: job.id,
+        outcome: 'done',
+      });
+      await controller.abort(organization.id, job.id, caller.name, [aborted]);
+      const after = await existingJob(deps, organization, job.id);
+      return show(after, { includeFile: false, detail: true });
+    },
+  });
+
+  async function show(job: JobRow, options: JobViewOptions): Promise<Record<string, unknown>> {
+    return singleJob(job, await nodeStatuses(read, job.id), options);
+  }
+}
+
+/** @throws MusterError `not_found`, also for jobs of other organizations. */
+export async function existingJob(deps: Pick<JobRouteDeps, 'read'>, org: Organization, id: string): Promise<JobRow> {
+  // What cannot be an id is not looked up: the databases differ in what text they take.
+  const job = isJobId(id) ? await findJob(deps.read, org.id, id) : undefined;
+  if (job === undefined) throw new MusterError('not_found', { kind: 'job', name: id.slice(0, 64) });
+  return job;
+}
+
+/**
+ * By its id, or by a beginning that no other id has. That finds only a job that goes on: who may abort jobs but not read
+ * them could look through the others by trying digits.
+ */
+async function jobToAbort(deps: Pick<JobRouteDeps, 'read'>, org: Organization, id: string): Promise<JobRow> {
+  const beginning = isJobId(id) ? null : idsBeginning(org.id, id);
+  if (beginning === null) return existingJob(deps, org, id);
+  const [found, another] = await jobsBeginning(deps.read, org.id, beginning, 2);
+  if (another !== undefined) throw invalid('id', 'is the beginning of several ids: give more digits');
+  const job = found === undefined ? undefined : await findJob(deps.read, org.id, found.id);
+  if (job === undefined || job.phase === 'finished') throw new MusterError('not_found', { kind: 'job', name: id });
+  return job;
+}
+
+/** Who may not start jobs at large may abort one only when every node still in it is granted to them (N13). */
+async function checkMayAbort(deps: JobRouteDeps, caller: Identity, org: Organization, job: JobRow): Promise<void> {
+  if (await deps.access.mayWrite(caller, org)) return;
+  const names = await unfinishedNodeNames(deps.read, job.id);
+  if (names.length === 0) return;
+  const denied = await deps.access.denied(caller, org, names);
+  if (denied.length > 0) throw forbidden(caller.name, 'push:write');
+}
+
+/** Bodies are validated before the signature (sheet §7.2) and used after it. */
+function validatedEarly<T>(read: (body: unknown, text: string) => T) {
+  const accepted = new WeakMap<FastifyRequest, T>();
+  return {
+    check(request: FastifyRequest): void {
+      accepted.set(request, read(parseJson(request.rawBody), request.rawBody.toString()));
+    },
+    of(request: FastifyRequest): T {
+      const value = accepted.get(request);
+      if (value === undefined) throw new Error('the body was not validated before authentication');
+      return value;
+    },
+  };
+}

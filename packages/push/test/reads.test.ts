@@ -1,0 +1,265 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { JOBS_AT_ONCE, MAX_PAGE_TEXT } from '../src/limits.js';
+import { followedOutput, storedOutput, summarizeOutput } from '../src/output/reading.js';
+import type { StoredOutput } from '../src/ports.js';
+import {
+  findJob,
+  type JobCursor,
+  type JobFilter,
+  jobNodeNames,
+  jobsBeginning,
+  listJobNodes,
+  listJobs,
+  nodeCounts,
+  nodeStatuses,
+  outputExtent,
+  pageOfJobs,
+  unfinishedJobs,
+} from '../src/repository/reads.js';
+import { appendOutput, savePushJob, savePushJobNode } from '../src/repository/writes.js';
+import { jobId, jobNodeRow, jobRow, ORG, OTHER_ORG, openTestStore, type TestStore } from './support/push-rows.js';
+
+let test: TestStore;
+
+beforeAll(async () => {
+  test = await openTestStore();
+  await test.store.transact(async (trx) => {
+    await trx.insertInto('organizations').values({ id: ORG, name: 'default', created_at: 0 }).execute();
+  });
+  const job = (number: number, given: object) => savePushJob(jobRow({ id: jobId(number), ...given }));
+  await test.store.commit([
+    job(1, { created_at: 1000, status: 'complete', phase: 'finished', command: 'chef-client' }),
+    job(2, { created_at: 2000, status: 'complete', phase: 'finished', command: 'chef-client -o x', requester: 'eve' }),
+    job(3, { created_at: 3000, status: 'voting', phase: 'voting', command: '100%*' }),
+    job(4, { created_at: 3000, status: 'running', phase: 'aborting', command: 'üx' }),
+    job(5, { created_at: 9000, org_id: OTHER_ORG, status: 'complete', phase: 'finished' }),
+    ...['A', 'B', 'C', 'D'].map((node, index) =>
+      savePushJobNode(jobNodeRow({ node, status: ['succeeded', 'failed', 'crashed', 'failed'][index] ?? '' })),
+    ),
+    savePushJobNode(jobNodeRow({ job_id: jobId(3), node: 'B', status: 'new' })),
+  ]);
+});
+afterAll(() => test.close());
+
+async function list(filter: JobFilter): Promise<string[]> {
+  return (await listJobs(test.store.read, ORG, filter, { limit: 10 })).map((row) => row.id);
+}
+
+const numbered = (...numbers: number[]): string[] => numbers.map(jobId);
+
+describe('jobs', () => {
+  it('are found within their organization only', async () => {
+    expect(await findJob(test.store.read, ORG, jobId(1))).toEqual(
+      jobRow({ id: jobId(1), created_at: 1000, status: 'complete', phase: 'finished' }),
+    );
+    expect(await findJob(test.store.read, OTHER_ORG, jobId(1))).toBeUndefined();
+  });
+
+  it('are found by the beginning of their id, within their organization only', async () => {
+    const found = async (beginning: string, limit = 10) =>
+      (await jobsBeginning(test.store.read, ORG, beginning, limit)).map(({ id }) => id);
+    expect(await found('0000')).toEqual(numbered(1, 2, 3, 4));
+    expect(await found('0000', 2)).toEqual(numbered(1, 2));
+    expect(await found(jobId(3))).toEqual(numbered(3));
+    expect(await found(jobId(5))).toEqual([]);
+    expect(await found('0001')).toEqual([]);
+  });
+
+  it('are listed newest first', async () => expect(await list({})).toEqual(numbered(3, 4, 2, 1)));
+
+  it.each<[string, JobFilter, number[]]>([
+    ['status', { statuses: ['voting', 'running'] }, [3, 4]],
+    ['command', { command: 'chef-client' }, [1]],
+    ['the beginning of a command', { command: 'chef*' }, [2, 1]],
+    ['a beginning that is not ASCII', { command: 'ü*' }, [4]],
+    ['a beginning that looks like a pattern', { command: '100%*' }, [3]],
+    ['every command', { command: '*' }, [3, 4, 2, 1]],
+    ['requester', { requester: 'eve' }, [2]],
+    ['node', { node: 'B' }, [3, 1]],
+    ['time', { createdAfter: 1000, createdBefore: 3000 }, [2]],
+    ['several things', { statuses: ['complete'], node: 'A', createdBefore: 2000 }, [1]],
+  ])('are filtered by %s', async (_what, filter, numbers) => expect(await list(filter)).toEqual(numbered(...numbers)));
+
+  it('come in pages without gaps or repetitions, also among jobs of one millisecond', async () => {
+    const seen: string[] = [];
+    for (let after: { createdAt: number; id: string } | undefined; ; ) {
+      const page = await listJobs(test.store.read, ORG, {}, { limit: 1, ...(after === undefined ? {} : { after }) });
+      const row = page[0];
+      if (row === undefined) break;
+      seen.push(row.id);
+      after = { createdAt: row.created_at, id: row.id };
+    }
+    expect(seen).toEqual(numbered(3, 4, 2, 1));
+  });
+
+  it('are counted by the status of their nodes, also more of them than one query takes', async () => {
+    const strangers = Array.from({ length: JOBS_AT_ONCE }, (_, index) => jobId(1000 + index));
+    const counts = await nodeCounts(test.store.read, [jobId(1), ...strangers, jobId(2), jobId(3)]);
+    expect(counts).toEqual(
+      new Map([
+        [jobId(1), { succeeded: 1, failed: 2, crashed: 1 }],
+        [jobId(3), { new: 1 }],
+      ]),
+    );
+    expect(await nodeCounts(test.store.read, [])).toEqual(new Map());
+  });
+
+  it('of great size come in shorter pages', async () => {
+    const orgId = 'e'.repeat(32);
+    const created = { org_id: orgId, status: 'complete', phase: 'finished' } as const;
+    const large = { options: { file: `raw:${'x'.repeat(MAX_PAGE_TEXT / 2)}` } };
+    await test.store.commit(
+      [11, 12, 13, 14].map((number) => savePushJob(jobRow({ id: jobId(number), ...created }, large))),
+    );
+    const page = async (limit: number, after?: JobCursor) => {
+      const { rows, more } = await pageOfJobs(test.store.read, orgId, {}, { limit, after });
+      return [rows.map((row) => row.id), more];
+    };
+    expect(await page(10)).toEqual([numbered(11, 12), true]);
+    const after = { createdAt: jobRow().created_at, id: jobId(12) };
+    expect(await page(10, after)).toEqual([numbered(13, 14), false]);
+    expect(await page(1, after)).toEqual([numbered(13), true]);
+    expect(await page(2, after)).toEqual([numbered(13, 14), false]);
+  });
+
+  it('that are unfinished are found with their nodes at start-up', async () => {
+    const unfinished = await unfinishedJobs(test.store.read);
+    expect(unfinished.map(({ org, job, nodes }) => [org.name, job.id, nodes.map(({ node }) => node)])).toEqual([
+      ['default', jobId(3), ['B']],
+      ['default', jobId(4), []],
+    ]);
+  });
+});
+
+describe('job-nodes', () => {
+  it('are listed by name, filtered by status, in pages', async () => {
+    const names = async (statuses: string[] | undefined, limit: number, after?: string): Promise<string[]> => {
+      const filter = statuses === undefined ? {} : { statuses };
+      const page = { limit, ...(after === undefined ? {} : { after }) };
+      return (await listJobNodes(test.store.read, jobId(1), filter, page)).map((row) => row.node);
+    };
+    expect(await names(undefined, 10)).toEqual(['A', 'B', 'C', 'D']);
+    expect(await names(['failed'], 1)).toEqual(['B']);
+    expect(await names(['failed'], 1, 'B')).toEqual(['D']);
+  });
+
+  it('of an earlier job are found by status (Push Jobs §1.1)', async () => {
+    expect(await jobNodeNames(test.store.read, jobId(1), ['failed', 'crashed'])).toEqual(['B', 'C', 'D']);
+  });
+
+  it('show their status by name', async () => {
+    expect((await nodeStatuses(test.store.read, jobId(1)))[0]).toEqual({ node: 'A', status: 'succeeded' });
+  });
+});
+
+describe('output', () => {
+  const job = { id: jobId(20), capture: true };
+  const chunk = (node: string, position: number, text: string) =>
+    appendOutput({ job_id: job.id, node, stream: 'stdout', position, data: Buffer.from(text) });
+  const source = (node: string, from = 0) => ({
+    read: test.store.read,
+    jobId: job.id,
+    node,
+    stream: 'stdout' as const,
+    from,
+  });
+  const text = async (chunks: AsyncIterable<Uint8Array>): Promise<string> => {
+    const all: Uint8Array[] = [];
+    for await (const data of chunks) all.push(data);
+    return Buffer.concat(all).toString();
+  };
+  const node = (given: object) => savePushJobNode(jobNodeRow({ job_id: job.id, ...given }));
+
+  it('comes in order, from any byte on', async () => {
+    await test.store.commit([
+      ...Array.from({ length: 40 }, (_, index) => chunk('many', index * 3, `${100 + index}`)),
+      node({ node: 'many', status: 'succeeded' }),
+    ]);
+    const whole = Array.from({ length: 40 }, (_, index) => `${100 + index}`).join('');
+    expect(await text(storedOutput(source('many')))).toBe(whole);
+    expect(await text(storedOutput(source('many', 100)))).toBe(whole.slice(100));
+    expect(await text(storedOutput(source('many', 1000)))).toBe('');
+  });
+
+  it('with a hole tells how much is missing', async () => {
+    await test.store.commit([
+      chunk('hole', 0, 'abc'),
+      chunk('hole', 10, 'xyz'),
+      node({ node: 'hole', status: 'failed', stdout_bytes: 15 }),
+    ]);
+    expect(await text(storedOutput(source('hole')))).toBe('abcxyz');
+    expect(await outputExtent(test.store.read, job.id, 'hole', 'stdout')).toEqual({ chunks: 2, bytes: 6, end: 13 });
+    expect(await summarizeOutput(test.store.read, job, 'hole', 'stdout')).toEqual({
+      ended: true,
+      missing: null,
+      dropped: 9,
+      present: true,
+    });
+  });
+
+  it.each([
+    ['an unknown node', null, undefined],
+    ['a node that said there was none', { status: 'succeeded', stdout_bytes: 0 }, [true, true]],
+    ['a node that sent nothing', { status: 'failed' }, [true, false]],
+    ['a node that runs', { status: 'running' }, [false, true]],
+    ['a node that has not started', { status: 'ready' }, [false, false]],
+  ])('of %s', async (name, given, expected) => {
+    if (given !== null) await test.store.commit([node({ node: name, ...given })]);
+    const summary = await summarizeOutput(test.store.read, job, name, 'stdout');
+    expect(summary && [summary.ended, summary.present]).toEqual(expected);
+  });
+
+  it('of a running node is absent when nothing is captured', async () => {
+    await test.store.commit([node({ node: 'quiet', status: 'running' })]);
+    const summary = await summarizeOutput(test.store.read, { ...job, capture: false }, 'quiet', 'stdout');
+    expect(summary?.present).toBe(false);
+  });
+
+  it('that is sent again is stored once', async () => {
+    await test.store.commit([chunk('twice', 0, 'abc')]);
+    await test.store.commit([chunk('twice', 0, 'abc')]);
+    expect(await text(storedOutput(source('twice')))).toBe('abc');
+  });
+
+  it('is followed until the node has finished', async () => {
+    const listeners = new Set<(output: StoredOutput) => void>();
+    const controller = {
+      onOutput: (listener: (output: StoredOutput) => void) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    };
+    const tell = (name: string): void => {
+      for (const listener of listeners) listener({ jobId: job.id, node: name, stream: 'stdout' });
+    };
+    await test.store.commit([node({ node: 'live', status: 'running' }), chunk('live', 0, 'one ')]);
+    const stream = followedOutput(source('live'), controller, new AbortController().signal);
+    const next = async (): Promise<string> => Buffer.from((await stream.next()).value ?? []).toString();
+    expect(await next()).toBe('one ');
+    const second = next();
+    tell('another node');
+    await test.store.commit([chunk('live', 4, 'two ')]);
+    tell('live');
+    expect(await second).toBe('two ');
+    const rest = text(stream);
+    await test.store.commit([chunk('live', 8, 'three'), node({ node: 'live', status: 'succeeded' })]);
+    tell('live');
+    expect(await rest).toBe('three');
+    expect(listeners.size).toBe(0);
+  });
+
+  it('is followed no longer when the reader leaves', async () => {
+    const gone = new AbortController();
+    let listening = true;
+    const controller = {
+      onOutput: () => () => {
+        listening = false;
+      },
+    };
+    await test.store.commit([node({ node: 'left', status: 'running' })]);
+    const end = text(followedOutput(source('left'), controller, gone.signal));
+    gone.abort();
+    expect(await end).toBe('');
+    expect(listening).toBe(false);
+  });
+});

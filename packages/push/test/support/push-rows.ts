@@ -1,0 +1,103 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ManualClock } from '@muster/base';
+import { type CommitReport, open, type Store } from '@muster/store';
+import { createTestDatabase } from '../../../platform/test/support/database.js';
+import { MIGRATIONS } from '../../../platform/test/support/migrations.js';
+import type { PushEvent, PushEventName } from '../../src/ports.js';
+import type { JobNodeRow, JobRow } from '../../src/repository/writes.js';
+import type { PushJobSpec } from '../../src/types.js';
+
+/** Rows of push jobs, and a store to keep them in: PostgreSQL when MUSTER_TEST_DATABASE_URL is set, else SQLite. */
+
+export const ORG = 'c'.repeat(32);
+export const OTHER_ORG = 'd'.repeat(32);
+
+export const jobId = (number: number): string => number.toString(16).padStart(32, '0');
+
+export interface TestStore {
+  readonly store: Store;
+  readonly clock: ManualClock;
+  close(): Promise<void>;
+}
+
+export async function openTestStore(observe: (report: CommitReport) => void = () => {}): Promise<TestStore> {
+  const clock = new ManualClock();
+  const directory = mkdtempSync(join(tmpdir(), 'muster-push-'));
+  const { url, release } = await createTestDatabase();
+  const store = await open(
+    url === undefined ? { kind: 'sqlite', path: join(directory, 'muster.db') } : { kind: 'postgres', url },
+    { clock, observe, migrations: MIGRATIONS },
+  );
+  return {
+    store,
+    clock,
+    close: async () => {
+      await store.close();
+      await release();
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+export const SPEC: PushJobSpec = {
+  command: 'chef-client',
+  options: {},
+  capture: false,
+  quorum: 1,
+  runTimeout: 3600,
+  votingTimeout: 60,
+  ackTimeout: null,
+  nodeTimeout: null,
+  concurrency: null,
+  startRate: null,
+  maxFailures: null,
+  target: 'DONKEY',
+};
+
+export function jobRow(given: Partial<JobRow> & { spec?: string } = {}, spec: Partial<PushJobSpec> = {}): JobRow {
+  const whole = { ...SPEC, ...spec };
+  return {
+    id: jobId(1),
+    org_id: ORG,
+    command: whole.command,
+    spec: JSON.stringify(whole),
+    requester: 'bob',
+    status: 'running',
+    phase: 'running',
+    ending: null,
+    reason: null,
+    node_count: 1,
+    created_at: Date.UTC(2012, 8, 4, 23, 1, 2),
+    updated_at: Date.UTC(2012, 8, 4, 23, 17, 56),
+    deadline: null,
+    ...given,
+  };
+}
+
+export function jobNodeRow(given: Partial<JobNodeRow> = {}): JobNodeRow {
+  return {
+    job_id: jobId(1),
+    node: 'DONKEY',
+    status: 'running',
+    starting: 0,
+    reason: null,
+    exit_code: null,
+    signal: null,
+    started_at: null,
+    updated_at: Date.UTC(2012, 8, 4, 23, 17, 56),
+    stdout_bytes: null,
+    stderr_bytes: null,
+    output_missing: null,
+    ...given,
+  };
+}
+
+export function pushEvent(
+  seq: number,
+  name: PushEventName,
+  data: Readonly<Record<string, unknown>> = {},
+): Pick<PushEvent, 'seq' | 'name' | 'data'> {
+  return { seq, name, data };
+}

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newKey } from '../../platform/test/support/personas.js';
+import type { Client } from '../../platform/test/support/signed-client.js';
+import { startTestServer, type TestServer } from './support/test-server.js';
+
+/** Who finds an access token can use it until it ends, and cannot make anything of it that stays. */
+
+type Operation = Readonly<Record<string, unknown>>;
+
+let server: TestServer;
+let operations: readonly (readonly [route: string, operation: Operation])[];
+/** With the access token of the first admin, who may do everything. */
+let thief: Client;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  const { paths } = (await server.api.as(null).get('/openapi.json')).body as {
+    paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  };
+  operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => [`${method.toUpperCase()} ${path}`, operation] as const),
+  );
+  const { token } = (await server.api.post('/access_tokens', {})).body as { token: string };
+  thief = server.api.as({ token });
+});
+afterAll(() => server.stop());
+
+const open = (operation: Operation) => ['public', 'enrol'].includes(String(operation['x-permission']));
+
+describe('an access token, even an admin’s', () => {
+  it('changes nothing but this: a new route is to be thought about before it is listed here', () => {
+    const left = operations.filter(
+      ([route, operation]) => !route.startsWith('GET ') && !open(operation) && operation['x-empowers'] !== true,
+    );
+    expect(left.map(([route]) => route).sort()).toEqual([
+      'DELETE /organizations/{org}/events/durable/{principal}/{name}',
+      'DELETE /organizations/{org}/events/scheduled/{id}',
+      'POST /organizations/{org}/pushy/jobs',
+      'POST /organizations/{org}/pushy/jobs/preview',
+      'PUT /organizations/{org}/pushy/jobs/{id}/abort',
+    ]);
+  });
+
+  it('is refused, with words, by every route that makes or empowers anybody', async () => {
+    const empowering = operations.filter(([, operation]) => operation['x-empowers'] === true);
+    expect(empowering.length).toBeGreaterThan(20);
+    for (const [route, operation] of empowering) {
+      const [method = '', path = ''] = route.split(' ');
+      const url = path
+        .replace('{org}', 'default')
+        .replace('{action}', 'publish')
+        .replace(/\{\w+\}/g, 'admin');
+      const answer = await thief.call(method, url, { body: {} });
+      expect([route, answer.status, answer.headers.get('x-muster-error')]).toEqual([route, 403, 'signature_required']);
+      expect(answer.text).toContain('this needs a signed request');
+      expect(operation.security, route).toEqual([{ chefSignature: [] }]);
+    }
+  });
+
+  it('cannot be made into an admin of one’s own', async () => {
+    const { publicKey, privateKey } = newKey();
+    const node = await thief.post('/organizations/default/nodes', { name: 'shadow', public_key: publicKey });
+    const group = await thief.put('/organizations/default/groups/admins', { users: ['admin'], clients: ['shadow'] });
+    expect([node.status, group.status]).toEqual([403, 403]);
+    const shadow = server.api.as({ name: 'shadow', privateKey });
+    expect((await shadow.get('/organizations/default/groups')).status).toBe(401);
+  });
+
+  it('still reads, and starts and aborts jobs', async () => {
+    const jobs = '/organizations/default/pushy/jobs';
+    expect((await thief.get('/organizations/default/audit')).status).toBe(200);
+    const { id } = (await thief.post(jobs, { command: 'sleep 1', nodes: ['nobody'] })).body as { id: string };
+    expect((await thief.get(`${jobs}/${id}`)).status).toBe(200);
+    expect((await thief.put(`${jobs}/${id}/abort`)).status).toBe(200);
+  });
+});
+
+it('a route that changes something and does not say whether it empowers keeps the server from starting', async () => {
+  const started = startTestServer({
+    routes: (app) => void app.post('/careless', { config: { permission: 'member' } }, async () => 'hello'),
+  });
+  await expect(started).rejects.toThrow('routes that do not say whether they empower: POST /careless');
+});

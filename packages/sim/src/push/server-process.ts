@@ -1,0 +1,208 @@
+import { randomUUID } from 'node:crypto';
+import { createNodes, type NodeLog, type Nodes, Outbox, type Peer, type Transport } from '@muster/nodes';
+import type { ServerConfig } from '@muster/platform/config';
+import { createEvents, type Events } from '@muster/platform/log';
+import { Metrics } from '@muster/platform/metrics';
+import {
+  createPushController,
+  openPushSubjects,
+  type PushControllerService,
+  PushFeeds,
+  type StartPushJob,
+} from '@muster/push';
+import type { MemoryDatabase, Store } from '@muster/store';
+import type { Frames } from '@muster/wire';
+import { brief } from '../kernel/brief.js';
+import { type DiskConditions, FaultyLane } from '../kernel/faulty-lane.js';
+import { SERVER_KEYS } from '../kernel/keys.js';
+import type { Random } from '../kernel/random.js';
+import { Process, type Timeline } from '../kernel/timeline.js';
+import type { Trace } from '../kernel/trace.js';
+import { Violation } from '../kernel/violation.js';
+import type { Network } from '../kernel/zeromq/network.js';
+import type { ServerSide } from '../kernel/zeromq/sides.js';
+import { Decisions } from './decisions.js';
+import type { Ledger } from './ledger.js';
+import type { ServerPlan } from './scenario.js';
+
+export interface ServerWorld {
+  readonly timeline: Timeline;
+  readonly network: Network;
+  readonly random: Random;
+  readonly trace: Trace;
+  readonly ledger: Ledger;
+  readonly database: MemoryDatabase;
+  readonly disk: DiskConditions;
+  readonly config: ServerConfig;
+  readonly plan: ServerPlan;
+  readonly skewMs: number;
+  /** A rule was broken where nobody may throw. */
+  readonly report: (violation: Violation) => void;
+}
+
+let keys = 0;
+
+/** One life of a server: the shipped layers, put together as `server.ts` does, on the simulated machine. */
+export class ServerProcess {
+  readonly process: Process;
+  readonly events: Events;
+  readonly nodes: Nodes;
+  readonly push: PushControllerService;
+  readonly decisions: Decisions;
+  /** Everything is loaded and the sockets are open. */
+  ready = false;
+  readyAt = 0;
+  readonly #world: ServerWorld;
+  readonly #store: Store;
+  readonly #feeds: PushFeeds;
+  #side: ServerSide | null = null;
+  #stopping = false;
+
+  constructor(world: ServerWorld) {
+    this.#world = world;
+    const { timeline, config, ledger, plan } = world;
+    this.process = new Process(plan.name, timeline);
+    this.process.skewMs = world.skewMs;
+    const { clock } = this.process;
+    const log = this.#log();
+    const { process } = this;
+    const { random } = world;
+    const decisions = new Decisions(ledger);
+    this.decisions = decisions;
+    const store = world.database.connect({ clock, log }, (lane) => {
+      const around = { conditions: world.disk, timeline, process, random, reach: ledger.reach };
+      return new FaultyLane(lane, around, (batch) => decisions.stored(batch, clock.now()));
+    });
+    this.#store = decisions.watch(
+      store,
+      () => clock.now(),
+      () => process.alive,
+    );
+    const incarnation = randomUUID();
+    this.events = createEvents({
+      store: this.#store,
+      clock,
+      logger: log,
+      config,
+      // Nobody reads or appends as clients of the fabric do.
+      organizationId: async () => undefined,
+      openSubjects: [openPushSubjects],
+    });
+    const { recorder } = this.events;
+    this.nodes = createNodes({
+      store: this.#store,
+      recorder,
+      clock,
+      logger: log,
+      metrics: new Metrics(),
+      config,
+      serverName: plan.name,
+      incarnation,
+      serverKeys: SERVER_KEYS,
+      removeIdentity: async () => undefined,
+      transport: this.#transport(),
+    });
+    const retentionSeconds = config.push.org_feed_history;
+    this.#feeds = new PushFeeds({ read: store.read, recorder, clock, retentionSeconds });
+    this.push = createPushController({
+      store: this.#store,
+      recorder,
+      clock,
+      logger: log,
+      nodes: this.nodes.registry,
+      feed: this.#feeds,
+      counts: { jobEnded: () => undefined, jobNodeEnded: () => undefined },
+      config,
+    });
+  }
+
+  async start(): Promise<void> {
+    await this.events.load();
+    this.events.start();
+    await this.nodes.load();
+    await this.#feeds.load();
+    await this.push.load();
+    await this.nodes.start();
+    if (!this.process.alive) return;
+    this.decisions.started = true;
+    this.readyAt = this.#world.timeline.now;
+    this.ready = true;
+  }
+
+  /** SIGTERM, as `server.ts` does it. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.ready = false;
+    this.#feeds.close();
+    await this.push.stop();
+    await this.nodes.stop();
+    await this.events.stop();
+    await this.#store.close();
+  }
+
+  /** SIGKILL. */
+  kill(): void {
+    this.ready = false;
+    this.process.die();
+    if (this.#side !== null) this.#world.network.unlisten(this.#side);
+  }
+
+  startJob(input: StartPushJob): Promise<void> {
+    return this.push.start(input);
+  }
+
+  #transport(): Transport {
+    const { network, plan, trace } = this.#world;
+    const { process } = this;
+    let outbox: Outbox | null = null;
+    return {
+      start: async (handlers) => {
+        const side: ServerSide = { process, handlers, host: plan.host, key: String(++keys).padStart(40, '0') };
+        this.#side = side;
+        const socket = {
+          send: (identity: Uint8Array, frames: Frames) =>
+            process.alive ? network.toNode(side, identity, frames) : 'gone',
+        };
+        outbox = new Outbox(socket, (cause) => {
+          trace.say(() => `${plan.name}: not sent, ${cause}`);
+          handlers.sendDropped(cause);
+        });
+        return { ...network.listen(side), curvePublicKey: side.key, plain: null };
+      },
+      send: (peer: Peer, seal) => {
+        if (process.alive) outbox?.push(peer.identity, seal);
+      },
+      publish: (_channel, frames) => {
+        if (process.alive && this.#side !== null) network.publish(this.#side, frames);
+      },
+      stop: async () => {
+        outbox?.close();
+        if (this.#side !== null) network.unlisten(this.#side);
+      },
+    };
+  }
+
+  /** What the shipped code logs as its own fault is one. */
+  #log(): NodeLog {
+    const { plan, trace, report } = this.#world;
+    const say = (details: object, message: string): void =>
+      trace.say(() => `${plan.name}: ${message} ${brief(details)}`.trimEnd());
+    return {
+      debug: say,
+      info: say,
+      warn: (details, message) => {
+        say(details, message);
+        if (BROKEN.some((text) => message.includes(text))) {
+          report(new Violation('logged', `${message} ${brief(details)}`));
+        }
+      },
+      error: (details, message) => {
+        say(details, message);
+        if (!this.#stopping) report(new Violation('logged', `${message} ${brief(details)}`));
+      },
+    };
+  }
+}
+
+/** Warnings that only a defect can cause. */
+const BROKEN = ['invariant broken', 'a message could not be handled'];

@@ -1,3 +1,0 @@
-import { treesHold } from './fabric-support.js';
-
-treesHold(1, 250);

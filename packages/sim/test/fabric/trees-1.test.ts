@@ -1,0 +1,3 @@
+import { treesHold } from './trees.js';
+
+treesHold(1, 250);

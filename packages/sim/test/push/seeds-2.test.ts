@@ -1,0 +1,3 @@
+import { holdUnderFaults } from './seeds.js';
+
+holdUnderFaults(501, 1000);

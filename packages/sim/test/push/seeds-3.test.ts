@@ -1,0 +1,3 @@
+import { holdUnderFaults } from './seeds.js';
+
+holdUnderFaults(1001, 1500);

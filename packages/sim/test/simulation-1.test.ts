@@ -1,3 +1,0 @@
-import { holdUnderFaults } from './support/seeds.js';
-
-holdUnderFaults(1, 500);

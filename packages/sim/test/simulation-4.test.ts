@@ -1,3 +1,0 @@
-import { holdUnderFaults } from './support/seeds.js';
-
-holdUnderFaults(1501, 2000);

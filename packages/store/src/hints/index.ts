@@ -1,0 +1,1 @@
+export { type Hints, MISSED } from './types.js';

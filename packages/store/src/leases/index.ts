@@ -1,0 +1,2 @@
+export { type Acquisition, fence, type Lease, Leases, type LeasesDeps } from './leases.js';
+export { decideLease, type LeaseAnswer, type LeaseRequest, type LeaseRow } from './machine.js';

@@ -1,0 +1,114 @@
+import type { Clock } from '@muster/base';
+import { isDuplicate } from '../duplicate.js';
+import { GuardFailed } from '../guards.js';
+import { absent, guard, insert, upsert } from '../statements.js';
+import type { Store, Write } from '../types.js';
+import { decideLease, type LeaseRow } from './machine.js';
+
+/** Attempts at a lease that others change at the same time. */
+const ATTEMPTS = 5;
+
+const COLUMNS = { name: 'text', holder: 'text', epoch: 'integer', expires_at: 'integer' } as const;
+const unchanged = guard('leases', COLUMNS, ['name']);
+const heldBy = guard('leases', { name: 'text', holder: 'text', epoch: 'integer' }, ['name']);
+const unknown = absent('leases', { name: 'text' });
+const replace = upsert('leases', COLUMNS, ['name']);
+/** Without a key: of two servers that make the row at once, one is refused. */
+const add = insert('leases', COLUMNS);
+
+/** A lease as its holder has it. */
+export interface Lease {
+  readonly name: string;
+  readonly holder: string;
+  /** Fences former holders: see `fence`. */
+  readonly epoch: number;
+  /** When others may take it over, by the clock that people set. */
+  readonly expiresAt: number;
+  /** The same by the monotonic clock of this process, counted from before it was asked for: who holds it acts no longer. */
+  readonly actUntil: number;
+}
+
+export type Acquisition =
+  | { readonly kind: 'acquired'; readonly lease: Lease }
+  | { readonly kind: 'held'; readonly holder: string; readonly until: number };
+
+/**
+ * Goes with every write of who acts under this lease: if somebody else has acquired it since, or it was given back,
+ * nothing of the part is stored (`GuardFailed`). Of all parts of a transaction it costs one look.
+ */
+export function fence({ name, holder, epoch }: Pick<Lease, 'name' | 'holder' | 'epoch'>): Write {
+  return heldBy({ name, holder, epoch });
+}
+
+export interface LeasesDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Name of this process, new at every start. */
+  readonly holder: string;
+}
+
+/** Leases of one process. All of it rejects with `store_unavailable` while the database is away. */
+export class Leases {
+  readonly #deps: LeasesDeps;
+
+  constructor(deps: LeasesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Becomes the holder, with a new epoch, unless somebody else is. */
+  async acquire(name: string, ttlMs: number): Promise<Acquisition> {
+    const { store, clock, holder } = this.#deps;
+    for (let attempt = 1; ; attempt++) {
+      const begun = clock.monotonic();
+      const found = await store.read.selectFrom('leases').selectAll().where('name', '=', name).executeTakeFirst();
+      const answer = decideLease(name, found, { kind: 'acquire', holder, now: clock.now(), ttlMs });
+      if (answer.kind === 'held') return answer;
+      if (answer.kind === 'lost') throw new Error('who acquires a lease cannot have lost it');
+      const { row } = answer;
+      try {
+        await store.commit(found === undefined ? [unknown({ name }), add(row)] : [unchanged(found), replace(row)]);
+        return { kind: 'acquired', lease: { ...leaseOf(row, holder), actUntil: begun + ttlMs } };
+      } catch (error) {
+        // Somebody was faster: it is decided anew upon what is there now.
+        const overtaken = error instanceof GuardFailed || isDuplicate(error);
+        if (!overtaken || attempt === ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  /** Holds it for longer. null: it was lost. */
+  async renew(lease: Lease, ttlMs: number): Promise<Lease | null> {
+    const { clock } = this.#deps;
+    const begun = clock.monotonic();
+    const { holder, epoch } = lease;
+    const row = await this.#change(lease, { kind: 'renew', holder, epoch, now: clock.now(), ttlMs });
+    return row === null ? null : { ...leaseOf(row, holder), actUntil: begun + ttlMs };
+  }
+
+  /** Gives it back, so that nobody waits for its end. False: it was lost before. */
+  async release(lease: Lease): Promise<boolean> {
+    const { holder, epoch } = lease;
+    const now = this.#deps.clock.now();
+    return (await this.#change(lease, { kind: 'release', holder, epoch, now })) !== null;
+  }
+
+  async #change(
+    lease: Lease,
+    request: Parameters<typeof decideLease>[2] & { readonly kind: 'renew' | 'release' },
+  ): Promise<LeaseRow | null> {
+    const { name, holder, epoch, expiresAt } = lease;
+    const answer = decideLease(name, { name, holder, epoch, expires_at: expiresAt }, request);
+    if (answer.kind !== 'granted') return null;
+    try {
+      await this.#deps.store.commit([fence(lease), replace(answer.row)]);
+      return answer.row;
+    } catch (error) {
+      if (error instanceof GuardFailed) return null;
+      throw error;
+    }
+  }
+}
+
+function leaseOf({ name, epoch, expires_at: expiresAt }: LeaseRow, holder: string): Omit<Lease, 'actUntil'> {
+  return { name, holder, epoch, expiresAt };
+}

@@ -1,0 +1,10 @@
+/** See `mutations.mjs`. */
+export interface Mutation {
+  readonly name: string;
+  readonly by: 'push' | 'fabric' | 'store';
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+export const MUTATIONS: readonly Mutation[];

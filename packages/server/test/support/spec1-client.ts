@@ -21,6 +21,10 @@ export class Spec1Client {
   readonly #dealer = new Dealer({ linger: 0 });
   /** Resolves when the command socket will have none of this client. */
   readonly refused: Promise<void>;
+  /** Aborts that were answered: a client that is asked to abort says that it has, whenever that is. */
+  aborted = 0;
+  readonly #commands: Spec1Message[] = [];
+  #arrived: () => void = () => {};
 
   constructor(node: string, privateKey: string, serverKey: string) {
     this.#node = node;
@@ -39,6 +43,7 @@ export class Spec1Client {
     this.#subscriber.connect(heartbeat);
     this.#subscriber.subscribe();
     this.#dealer.connect(command);
+    void this.#listen();
   }
 
   /** §7.4.1: the fields that all client messages have. */
@@ -56,8 +61,15 @@ export class Spec1Client {
     await this.#dealer.send([`Version:1.0;Checksum:${signed.toString('base64')}`, body]);
   }
 
-  receive(): Promise<Spec1Message> {
-    return this.#read(this.#dealer);
+  /** The next command that is not an abort. */
+  async receive(): Promise<Spec1Message> {
+    for (;;) {
+      const message = this.#commands.shift();
+      if (message !== undefined) return message;
+      await new Promise<void>((resolve) => {
+        this.#arrived = resolve;
+      });
+    }
   }
 
   serverHeartbeat(): Promise<Spec1Message> {
@@ -67,6 +79,23 @@ export class Spec1Client {
   close(): void {
     this.#subscriber.close();
     this.#dealer.close();
+  }
+
+  async #listen(): Promise<void> {
+    while (!this.#dealer.closed) {
+      const message = await this.#read(this.#dealer).catch((error: unknown) => {
+        if (this.#dealer.closed) return undefined;
+        throw error;
+      });
+      if (message === undefined) return;
+      if (message.type === 'abort') {
+        await this.send({ type: 'aborted' });
+        this.aborted++;
+      } else {
+        this.#commands.push(message);
+        this.#arrived();
+      }
+    }
   }
 
   async #read(socket: Dealer | Subscriber): Promise<Spec1Message> {

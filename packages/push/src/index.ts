@@ -1,6 +1,6 @@
 export { createPushController } from './controller/controller.js';
-export { jobOfSubject, readPushEvent } from './events.js';
-export { PushFeeds } from './feeds/feed.js';
+export { PUSH_FEED } from './events.js';
+export { createPushFeeds, type PushFeeds } from './feeds.js';
 export { createPush, type Push } from './layer.js';
 export type { PushControllerService, StartPushJob } from './ports.js';
 export { pushMigrations } from './repository/migrations.js';

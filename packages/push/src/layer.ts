@@ -7,7 +7,7 @@ import type { Recorder } from '@muster/platform/log';
 import type { Metrics } from '@muster/platform/metrics';
 import type { Store } from '@muster/store';
 import { createPushController } from './controller/controller.js';
-import { PushFeeds } from './feeds/feed.js';
+import { createPushFeeds } from './feeds.js';
 import { createPushMetrics } from './metrics.js';
 import type { PushController, PushControllerService, PushLog } from './ports.js';
 import { starterOf } from './repository/reads.js';
@@ -49,7 +49,7 @@ export interface Push {
 export function createPush(deps: PushDeps): Push {
   const { store, recorder, clock, logger, config, nodes, audit, access } = deps;
   const retentionSeconds = config.push.org_feed_history;
-  const feeds = new PushFeeds({ read: store.read, recorder, clock, retentionSeconds });
+  const feeds = createPushFeeds({ read: store.read, recorder, clock, retentionSeconds });
   const controller: PushControllerService = createPushController({
     store,
     recorder,

@@ -26,13 +26,6 @@ export const JOBS_AT_ONCE = 100;
 /** Jobs shown to somebody who typed the beginning of an id: enough to see that it is not unambiguous, and why. */
 export const JOBS_FOUND = 6;
 
-/** Events a feed reader may fall behind in memory; then it reads from the store again. */
-export const MAX_FEED_BACKLOG = 1000;
-/** Rows of events read from the store at once, each at most 1 MiB. */
-export const EVENT_ROWS = 16;
-/** Events the organization feed keeps, however long its retention. */
-export const MAX_ORG_EVENTS = 10_000;
-
 /** Deleting old jobs: at most this many rows in one transaction, so that the jobs that run are not held up. */
 export const RETENTION = {
   jobs: 100,

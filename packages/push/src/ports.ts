@@ -7,28 +7,6 @@ import type { Store, Write } from '@muster/store';
 import type { LiveJob } from './controller/live-job.js';
 import type { FinalPushJobNodeStatus, PushJobSpec, PushJobStatus } from './types.js';
 
-/** Names of job events (sheet §7.10). */
-export type PushEventName =
-  | 'start'
-  | 'quorum_vote'
-  | 'quorum_succeeded'
-  | 'run_start'
-  | 'run_complete'
-  | 'rehab'
-  | 'job_complete';
-
-/** One event of a job's feed. `seq` counts from 1 without gaps. */
-export interface PushEvent {
-  /** In the event log. */
-  readonly position: number;
-  readonly seq: number;
-  readonly name: PushEventName;
-  /** Milliseconds since the epoch; never before the event with the previous `seq`. */
-  readonly at: number;
-  /** Without `timestamp`, which the feed adds. */
-  readonly data: Readonly<Record<string, unknown>>;
-}
-
 /** What the controller tells the feeds, besides the events, which they get from the log. */
 export interface FeedPort {
   /** The job ended without `job_complete`: its live streams close. */

@@ -1,6 +1,7 @@
 import { ManualClock } from '@muster/base';
 import type { ClaimResult, NodeRegistry, NodeView, PushPort } from '@muster/nodes';
 import { type ServerConfig, ServerConfigSchema } from '@muster/platform/config';
+import { idOf, readFeedEntry } from '@muster/platform/feeds';
 import { Recorder } from '@muster/platform/log';
 import type { Store, Write } from '@muster/store';
 import type { AgentMessage, CommandResult, ServerMessage } from '@muster/wire';
@@ -8,7 +9,7 @@ import fc from 'fast-check';
 import { Value } from 'typebox/value';
 import { describe, expect, it } from 'vitest';
 import { createPushController } from '../src/controller/controller.js';
-import { jobOfSubject, readPushEvent } from '../src/events.js';
+import { PUSH_FEED } from '../src/events.js';
 import { isFinal } from '../src/machine/job-node.js';
 import type { PushJobNodeStatus, PushJobSpec } from '../src/types.js';
 
@@ -123,7 +124,9 @@ class World implements Pick<Store, 'commit' | 'persist'> {
     });
     recorder.onStored((events) => {
       for (const { position, atMs: at, event, subject } of events) {
-        if (jobOfSubject(subject) !== null) this.events.push(readPushEvent({ position, at, event }).seq);
+        if (idOf(PUSH_FEED, subject) !== null) {
+          this.events.push(readFeedEntry(PUSH_FEED, { position, at, event }).seq);
+        }
       }
     });
     this.controller = createPushController({

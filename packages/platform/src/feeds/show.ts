@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
-import type { EventStream } from '../http/sse.js';
+import type { FastifyReply } from 'fastify';
+import type { EventStreams } from '../http/sse.js';
 
 /** One event as it goes over the wire. `data` already holds `timestamp`. */
 export interface FeedEvent {
@@ -14,22 +14,29 @@ export interface FeedLog {
   error(details: object, message: string): void;
 }
 
-/** After which event the reader wants to go on. An empty header counts as none. */
-export function lastEventId(headers: Readonly<Record<string, string | string[] | undefined>>): string | undefined {
-  return String(headers['last-event-id'] ?? '') || undefined;
+export interface ShowFeedDeps {
+  readonly streams: EventStreams;
+  readonly logger: FeedLog;
+  /** Between comment lines that keep proxies from closing an idle stream. */
+  readonly keepaliveMs: number;
 }
 
-/** Sends events as fast as the reader takes them, until either side has had enough. */
-export function showFeed(
-  stream: EventStream,
-  response: ServerResponse,
-  logger: FeedLog,
-  open: (signal: AbortSignal) => AsyncGenerator<FeedEvent>,
-): void {
+/** @param lastEventId After which event the reader wants to go on. */
+export type OpenFeed = (lastEventId: string | undefined, signal: AbortSignal) => AsyncGenerator<FeedEvent>;
+
+/**
+ * Answers with events as fast as the reader takes them, until either side has had enough.
+ * @throws MusterError `too_busy` over the limits of streams.
+ */
+export function showFeed(reply: FastifyReply, { streams, logger, keepaliveMs }: ShowFeedDeps, open: OpenFeed): void {
+  const stream = streams.open(reply, { keepaliveMs });
+  const response = reply.raw;
   const closed = new AbortController();
   stream.onClose(() => closed.abort());
+  // An empty header counts as none.
+  const lastEventId = String(reply.request.headers['last-event-id'] ?? '') || undefined;
   const run = async (): Promise<void> => {
-    for await (const event of open(closed.signal)) {
+    for await (const event of open(lastEventId, closed.signal)) {
       if (!stream.send(event)) return;
       if (response.writableNeedDrain) {
         await once(response, 'drain', { signal: closed.signal }).catch(() => undefined);

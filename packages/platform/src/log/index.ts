@@ -8,7 +8,7 @@ export {
   subjectsSince,
 } from './log-reads.js';
 export type { Recordable } from './log-rows.js';
-export { encodeEvent, ownEvent } from './own-event.js';
+export { encodeEvent, ownEvent, readOwnEvent, typeOfOwn } from './own-event.js';
 export { Recorder } from './recorder.js';
 export type { OpenSubjects } from './retention.js';
 export { AUTH_EVENT_SCHEMA, EVENT_SCHEMAS } from './schemas.js';

@@ -1,5 +1,5 @@
-import { escapeHeader, type NewEvent, type Origin, originOf } from '@muster/fabric';
-import { frameEvent } from './event-chunk.js';
+import { escapeHeader, type NewEvent, type Origin, originOf, textOf, unescapeHeader } from '@muster/fabric';
+import { type EventContent, frameEvent } from './event-chunk.js';
 import { assertFollowers } from './followers.js';
 import type { Recordable } from './log-rows.js';
 import type { AttributesOf, DataOf, EventType } from './schemas.js';
@@ -30,7 +30,7 @@ export function encodeEvent(
   subject: string | null = null,
 ): Recordable {
   assertFollowers(type);
-  let lines = `type:${type}\n`;
+  let lines = `${TYPE}${type}\n`;
   for (const name in attributes) {
     const value = attributes[name];
     if (value !== undefined) lines += `${name}:${typeof value === 'string' ? written(value) : value}\n`;
@@ -42,6 +42,32 @@ export function encodeEvent(
   return { orgId: organization.id, subject, event, frame };
 }
 
+/** An event of Muster's own, as it was told. */
+export interface OwnEvent {
+  readonly type: string;
+  /** All of them as text, without the type. */
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly data: unknown;
+}
+
+/** Without reading the rest of it. The event is one of Muster's own: they begin with their type. */
+export function typeOfOwn({ bytes, linesStart }: EventContent): string {
+  const start = linesStart + TYPE.length;
+  return textOf(bytes, start, bytes.indexOf(LF, start), true);
+}
+
+export function readOwnEvent({ bytes, linesStart, linesEnd, bodyStart, bodyEnd }: EventContent): OwnEvent {
+  const [first = '', ...others] = textOf(bytes, linesStart, linesEnd - 1).split('\n');
+  const attributes: Record<string, string> = {};
+  for (const line of others) {
+    const colon = line.indexOf(':');
+    attributes[line.slice(0, colon)] = unescapeHeader(line.slice(colon + 1), '1.2');
+  }
+  return { type: first.slice(TYPE.length), attributes, data: JSON.parse(textOf(bytes, bodyStart, bodyEnd)) };
+}
+
+const TYPE = 'type:';
+const LF = 10;
 const SPECIAL = /[\n\r:\\\0]/;
 
 /** As it stands in a header line. No frame can express NUL there. */

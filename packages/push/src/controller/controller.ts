@@ -1,11 +1,13 @@
 import type { Timer } from '@muster/base';
 import type { ClaimResult, Owner } from '@muster/nodes';
+import { newestEntry } from '@muster/platform/feeds';
 import type { Write } from '@muster/store';
 import { MusterError } from '../errors.js';
+import { PUSH_FEED } from '../events.js';
 import { type JobNodeEvent, NEW_NODE } from '../machine/job-node.js';
 import { OutputKeeper } from '../output/output-keeper.js';
 import type { PushControllerDeps, PushControllerService, StartPushJob, StoredOutput } from '../ports.js';
-import { lastEvent, unfinishedJobs } from '../repository/reads.js';
+import { unfinishedJobs } from '../repository/reads.js';
 import { LiveJob } from './live-job.js';
 import { type NodeMessage, type NodeReport, nodeEvent, reportOn } from './messages.js';
 import { restoreJob } from './snapshot.js';
@@ -120,7 +122,7 @@ class Controller implements PushControllerService {
     const { nodes, store, clock, config, logger } = this.#deps;
     const graceMs = recoveryGraceMs(config);
     for (const stored of await unfinishedJobs(store.read)) {
-      const job = restoreJob(stored, await lastEvent(store.read, stored.job.id));
+      const job = restoreJob(stored, await newestEntry(store.read, PUSH_FEED, stored.job.id));
       this.#jobs.set(job.id, job);
       for (const name of job.unfinished) nodes.readopt(job.org.id, job.id, name);
       await this.#outputs.load(job.id);

@@ -1,12 +1,12 @@
 import type { Recordable } from '@muster/platform/log';
 import type { Write } from '@muster/store';
 import { type DialectCodec, dialects } from '@muster/wire';
-import { feedEvent, jobChanged, jobNodeChanged } from '../events.js';
+import { jobChanged, jobEvent, jobNodeChanged, type PushEventName } from '../events.js';
 import { type JobEffect, type JobEvent, type JobRules, stepJob } from '../machine/job-machine.js';
 import { isFinal, type JobNode, type JobNodeEffect, type JobNodeEvent } from '../machine/job-node.js';
 import { stepNode } from '../machine/job-node-machine.js';
 import type { OutputKeeper } from '../output/output-keeper.js';
-import type { PushControllerDeps, PushEventName, StoredOutput } from '../ports.js';
+import type { PushControllerDeps, StoredOutput } from '../ports.js';
 import { savePushJob, savePushJobNode } from '../repository/writes.js';
 import type { FinalPushJobNodeStatus, FinalPushJobStatus } from '../types.js';
 import type { LiveJob } from './live-job.js';
@@ -122,7 +122,7 @@ export class Turn {
   announce(name: PushEventName, data: Readonly<Record<string, unknown>>): void {
     const { job } = this;
     job.seq += 1;
-    this.events.push(feedEvent(job, job.seq, name, data));
+    this.events.push(jobEvent(job, job.seq, name, data));
   }
 
   saveJob(): void {

@@ -1,8 +1,8 @@
 import { type Organization, organizationsById } from '@muster/platform/auth';
-import { newestOfSubject } from '@muster/platform/log';
+import { subjectOf } from '@muster/platform/feeds';
 import type { Schema } from '@muster/store';
 import type { Kysely } from 'kysely';
-import { readPushEvent, subjectOf } from '../events.js';
+import { PUSH_FEED } from '../events.js';
 import { JOBS_AT_ONCE, MAX_PAGE_TEXT } from '../limits.js';
 import { isJobId } from '../request/job-id.js';
 import type { PushJobPhase, PushJobSpec } from '../types.js';
@@ -224,7 +224,7 @@ export async function unfinishedJobs(read: Read): Promise<UnfinishedJob[]> {
 /** Subjects of the event log that are to stay: unfinished jobs' feeds are replayed from their start. */
 export async function openPushSubjects(read: Read): Promise<string[]> {
   const rows = await read.selectFrom('push_jobs').select('id').where('phase', 'in', UNFINISHED).execute();
-  return rows.map(({ id }) => subjectOf(id));
+  return rows.map(({ id }) => subjectOf(PUSH_FEED, id));
 }
 
 /** Finished jobs whose end is longer ago, oldest first. */
@@ -285,12 +285,6 @@ export async function outputExtent(
     .where('stream', '=', stream)
     .executeTakeFirstOrThrow();
   return { chunks: Number(row.chunks), bytes: Number(row.bytes ?? 0), end: Number(row.end ?? 0) };
-}
-
-/** Number and time of the newest event of a job's feed. */
-export async function lastEvent(read: Read, jobId: string): Promise<{ readonly seq: number; readonly at: number }> {
-  const newest = await newestOfSubject(read, subjectOf(jobId));
-  return newest === undefined ? { seq: 0, at: 0 } : readPushEvent(newest);
 }
 
 /** Where every captured stream of a job stands: end of the last byte, and bytes kept. */

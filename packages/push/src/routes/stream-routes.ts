@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { formatMicros, lastEventId, showFeed } from '@muster/platform/feeds';
+import { formatMicros, showFeed } from '@muster/platform/feeds';
 import type { App, EventStreams } from '@muster/platform/http';
 import { MusterError } from '../errors.js';
-import type { PushFeeds } from '../feeds/feed.js';
+import type { PushFeeds } from '../feeds.js';
 import { followedOutput, type OutputStream, storedOutput, summarizeOutput } from '../output/reading.js';
 import type { PushLog } from '../ports.js';
 import { nodeStatuses } from '../repository/reads.js';
@@ -31,6 +31,7 @@ const PUSHY = '/organizations/:org/pushy';
 export function feedRoutes(app: App, deps: StreamRouteDeps): void {
   const accept = 'text/event-stream';
   const keepaliveMs = deps.config.push.keepalive * 1000;
+  const { streams, logger, feeds } = deps;
 
   app.route({
     method: 'GET',
@@ -46,9 +47,8 @@ export function feedRoutes(app: App, deps: StreamRouteDeps): void {
     },
     handler: async (request, reply) => {
       const { id } = request.organization;
-      const stream = deps.streams.open(reply, { keepaliveMs });
-      showFeed(stream, reply.raw, deps.logger, (signal) =>
-        deps.feeds.org.stream(id, lastEventId(request.headers), signal),
+      showFeed(reply, { streams, logger, keepaliveMs }, (lastEventId, signal) =>
+        feeds.organization.stream(id, lastEventId, signal),
       );
       return reply;
     },
@@ -67,21 +67,19 @@ export function feedRoutes(app: App, deps: StreamRouteDeps): void {
       response: { 200: schemas.EventStreamAnswer },
     },
     handler: async (request, reply) => {
-      const { organization, params, headers } = request;
-      const options = { keepaliveMs };
+      const { organization, params } = request;
       const job = await existingJob(deps, organization, params.id);
       if (job.phase === 'finished' && !deps.controller.isLive(job.id)) {
         const nodes = await nodeStatuses(deps.read, job.id);
         const summary = singleJob(job, nodes, { includeFile: false, detail: false });
-        const stream = deps.streams.open(reply, options);
+        const stream = streams.open(reply, { keepaliveMs });
         const timestamp = formatMicros(deps.now() * 1000);
         stream.send({ event: 'summary', id: 'job-1', data: { timestamp, ...summary } });
         stream.end();
         return reply;
       }
-      const stream = deps.streams.open(reply, options);
-      showFeed(stream, reply.raw, deps.logger, (signal) =>
-        deps.feeds.job.stream(organization.id, job.id, lastEventId(headers), signal),
+      showFeed(reply, { streams, logger, keepaliveMs }, (lastEventId, signal) =>
+        feeds.subject.stream(organization.id, job.id, lastEventId, signal),
       );
       return reply;
     },

@@ -5,7 +5,6 @@ import { ManualClock } from '@muster/base';
 import { type CommitReport, open, type Store } from '@muster/store';
 import { createTestDatabase } from '../../../platform/test/support/database.js';
 import { MIGRATIONS } from '../../../platform/test/support/migrations.js';
-import type { PushEvent, PushEventName } from '../../src/ports.js';
 import type { JobNodeRow, JobRow } from '../../src/repository/writes.js';
 import type { PushJobSpec } from '../../src/types.js';
 
@@ -92,12 +91,4 @@ export function jobNodeRow(given: Partial<JobNodeRow> = {}): JobNodeRow {
     output_missing: null,
     ...given,
   };
-}
-
-export function pushEvent(
-  seq: number,
-  name: PushEventName,
-  data: Readonly<Record<string, unknown>> = {},
-): Pick<PushEvent, 'seq' | 'name' | 'data'> {
-  return { seq, name, data };
 }

@@ -1,5 +1,6 @@
+import { idOf, readFeedEntry } from '@muster/platform/feeds';
 import { feedContents } from '@muster/platform/log';
-import { jobOfSubject, readPushEvent } from '@muster/push';
+import { PUSH_FEED } from '@muster/push';
 import type { Write } from '@muster/store';
 import type { JobEntry, JobNodeEntry } from './entries.js';
 
@@ -86,10 +87,10 @@ export function feedEvents({
   start,
   end,
 }: Row): readonly { readonly jobId: string; readonly seq: number }[] {
-  const jobId = typeof subject === 'string' ? jobOfSubject(subject) : null;
+  const jobId = typeof subject === 'string' ? idOf(PUSH_FEED, subject) : null;
   if (jobId === null || !(frames instanceof Uint8Array)) return [];
   const part = typeof start === 'number' && typeof end === 'number' ? frames.subarray(start, end) : frames;
-  return feedContents(part).map((content) => ({ jobId, seq: readPushEvent(content).seq }));
+  return feedContents(part).map((content) => ({ jobId, seq: readFeedEntry(PUSH_FEED, content).seq }));
 }
 
 export function short(jobId: string): string {

@@ -5,9 +5,10 @@ import { createEvents, type Events } from '@muster/platform/log';
 import { Metrics } from '@muster/platform/metrics';
 import {
   createPushController,
+  createPushFeeds,
   openPushSubjects,
   type PushControllerService,
-  PushFeeds,
+  type PushFeeds,
   type StartPushJob,
 } from '@muster/push';
 import type { MemoryDatabase, Store } from '@muster/store';
@@ -103,7 +104,7 @@ export class ServerProcess {
       transport: this.#transport(),
     });
     const retentionSeconds = config.push.org_feed_history;
-    this.#feeds = new PushFeeds({ read: store.read, recorder, clock, retentionSeconds });
+    this.#feeds = createPushFeeds({ read: store.read, recorder, clock, retentionSeconds });
     this.push = createPushController({
       store: this.#store,
       recorder,

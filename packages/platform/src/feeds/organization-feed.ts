@@ -1,13 +1,14 @@
 import type { Clock } from '@muster/base';
-import { type FeedEvent, formatMicros, type Subscription, Timeline, Topics } from '@muster/platform/feeds';
-import { subjectsSince } from '@muster/platform/log';
 import type { Schema } from '@muster/store';
 import type { Kysely } from 'kysely';
-import { feedEventName, jobOfSubject, readPushEvent, SUBJECT } from '../events.js';
-import { MAX_FEED_BACKLOG, MAX_ORG_EVENTS } from '../limits.js';
-import type { PushEvent, PushEventName } from '../ports.js';
+import { subjectsSince } from '../log/index.js';
+import { type FeedEntry, type FeedKind, idOf, nameOfEntry, readFeedEntry } from './feed-kind.js';
+import { FEED_LIMITS } from './limits.js';
+import type { FeedEvent } from './show.js';
+import { type Subscription, Topics } from './subscription.js';
+import { formatMicros, Timeline } from './timeline.js';
 
-interface Entry {
+interface Kept {
   /** In the event log. */
   readonly position: number;
   readonly at: number;
@@ -18,53 +19,54 @@ interface Entry {
 interface History {
   /** Position of the newest event. */
   last: number;
-  entries: Entry[];
+  entries: Kept[];
   readonly timeline: Timeline;
 }
 
+export interface OrganizationFeedDeps<Name extends string> {
+  readonly kind: FeedKind<Name>;
+  readonly read: Kysely<Schema>;
+  readonly clock: Clock;
+  readonly retentionSeconds: number;
+}
+
 /**
- * The feed of an organization: `start` and `job_complete` of all its jobs, kept for a while (sheet §7.10).
- * Never ends by itself.
+ * The feed of an organization: of all its things of one kind the events that the kind lists, such as their start and
+ * their end, kept for a while (sheet §7.10). Never ends by itself.
  */
-export class OrgFeed {
-  readonly #clock: Clock;
+export class OrganizationFeed<Name extends string> {
+  readonly #deps: OrganizationFeedDeps<Name>;
   readonly #retentionMs: number;
   readonly #histories = new Map<string, History>();
-  readonly #topics = new Topics<Entry>(MAX_FEED_BACKLOG);
+  readonly #topics = new Topics<Kept>(FEED_LIMITS.backlog);
 
-  constructor(clock: Clock, retentionSeconds: number) {
-    this.#clock = clock;
-    this.#retentionMs = retentionSeconds * 1000;
+  constructor(deps: OrganizationFeedDeps<Name>) {
+    this.#deps = deps;
+    this.#retentionMs = deps.retentionSeconds * 1000;
   }
 
   /** Goes on where an earlier process stopped, so that readers that reconnect miss nothing. Before any `publish`. */
-  async load(read: Kysely<Schema>): Promise<void> {
-    for (const event of await subjectsSince(read, SUBJECT, this.#clock.now() - this.#retentionMs)) {
-      const jobId = jobOfSubject(event.subject);
-      if (jobId === null || !this.shows(feedEventName(event.event))) continue;
-      this.publish(event.orgId, jobId, readPushEvent(event));
+  async load(): Promise<void> {
+    const { kind, read, clock } = this.#deps;
+    for (const event of await subjectsSince(read, kind.subjects, clock.now() - this.#retentionMs)) {
+      const id = idOf(kind, event.subject);
+      if (id === null || !kind.listed.includes(nameOfEntry(kind, event.event))) continue;
+      this.publish(event.orgId, id, readFeedEntry(kind, event));
     }
   }
 
-  shows(name: PushEventName): boolean {
-    return name === 'start' || name === 'job_complete';
-  }
-
-  publish(orgId: string, jobId: string, event: PushEvent): void {
+  publish(orgId: string, id: string, { position, at, name, data }: FeedEntry<Name>): void {
     const history = this.#history(orgId);
     // It came while the history was read.
-    if (event.position <= history.last) return;
+    if (position <= history.last) return;
     this.#expire(history);
-    history.last = event.position;
-    const timestamp = formatMicros(history.timeline.next(event.at));
-    const entry: Entry = {
-      position: event.position,
-      at: event.at,
-      shown: { event: event.name, id: `org-${event.position}`, data: { timestamp, ...event.data, job: jobId } },
-    };
-    history.entries.push(entry);
-    if (history.entries.length > MAX_ORG_EVENTS) history.entries.shift();
-    this.#topics.publish(orgId, entry);
+    history.last = position;
+    const timestamp = formatMicros(history.timeline.next(at));
+    const shown = { event: name, id: `org-${position}`, data: { timestamp, ...data, [this.#deps.kind.noun]: id } };
+    const kept: Kept = { position, at, shown };
+    history.entries.push(kept);
+    if (history.entries.length > FEED_LIMITS.organization) history.entries.shift();
+    this.#topics.publish(orgId, kept);
   }
 
   closeAll(): void {
@@ -90,8 +92,8 @@ export class OrgFeed {
 
   async *#follow(
     orgId: string,
-    subscription: Subscription<Entry>,
-    past: readonly Pick<Entry, 'shown'>[],
+    subscription: Subscription<Kept>,
+    past: readonly Pick<Kept, 'shown'>[],
     last: number,
   ): AsyncGenerator<FeedEvent> {
     const history = this.#history(orgId);
@@ -115,11 +117,11 @@ export class OrgFeed {
     }
   }
 
-  #since(history: History, id: string): Pick<Entry, 'shown'>[] {
+  #since(history: History, id: string): Pick<Kept, 'shown'>[] {
     this.#expire(history);
     const at = history.entries.findIndex((entry) => entry.shown.id === id);
     if (at >= 0) return history.entries.slice(at + 1);
-    const timestamp = formatMicros((this.#clock.now() - this.#retentionMs) * 1000);
+    const timestamp = formatMicros((this.#deps.clock.now() - this.#retentionMs) * 1000);
     const start = { shown: { event: 'start_of_history', id: 'start_id', data: { timestamp } } };
     return [start, ...history.entries];
   }
@@ -134,7 +136,7 @@ export class OrgFeed {
   }
 
   #expire(history: History): void {
-    const oldest = this.#clock.now() - this.#retentionMs;
+    const oldest = this.#deps.clock.now() - this.#retentionMs;
     const keep = history.entries.findIndex((entry) => entry.at > oldest);
     history.entries = keep < 0 ? [] : history.entries.slice(keep);
   }

@@ -45,7 +45,7 @@ export function encodeEvent(
 /** An event of Muster's own, as it was told. */
 export interface OwnEvent {
   readonly type: string;
-  /** All of them as text, without the type. */
+  /** All its other headers, as text. */
   readonly attributes: Readonly<Record<string, string>>;
   readonly data: unknown;
 }

@@ -31,6 +31,7 @@ interface Shown {
   readonly type: string;
   readonly position: number;
   readonly source: string;
+  readonly source_kind: string;
   readonly attributes: Readonly<Record<string, string>>;
   readonly body?: string;
 }
@@ -65,7 +66,7 @@ describe('an event', () => {
     expect([published.code, published.stdout]).toEqual([0, 'published temp.high\n']);
     expect((await live.exited).code).toBe(0);
     expect(live.stdout).toMatch(
-      /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d temp\.high default\/admin host="db 1" celsius=81 too hot\\nhelp\n$/,
+      /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d temp\.high default\/admin \(user\) host="db 1" celsius=81 too hot\\nhelp\n$/,
     );
   });
 
@@ -78,7 +79,13 @@ describe('an event', () => {
     publish.closeInput();
     expect((await publish.exited).code).toBe(0);
     expect(await ended(live)).toMatchObject([
-      { type: 'disk.report', source: 'default/admin', attributes: { host: 'db1' }, body: 'from standard input' },
+      {
+        type: 'disk.report',
+        source: 'default/admin',
+        source_kind: 'user',
+        attributes: { host: 'db1' },
+        body: 'from standard input',
+      },
     ]);
   });
 
@@ -278,7 +285,7 @@ describe('a program on a node', () => {
       MUSTER_CONFIG: undefined,
     });
     expect((await publish.exited).code).toBe(0);
-    expect(await ended(live)).toMatchObject([{ type: 'temp.high', source: 'default/web1' }]);
+    expect(await ended(live)).toMatchObject([{ type: 'temp.high', source: 'default/web1', source_kind: 'node' }]);
   });
 
   test('is given commands, and answers them', async () => {

@@ -34,6 +34,7 @@ ${table(
     ['`type`', 'what happened; those below are Muster’s own, and nobody else publishes them'],
     ['`org`', 'name of the organization; nobody follows another one'],
     ['`source`', '`ORG/NAME` of whoever published it; `muster` of those below, which nobody else can be'],
+    ['`source-kind`', 'what that is the name of: `user`, `node` or `service`; `server` of those below'],
     ['`time`', 'when it was accepted, UTC'],
     ['`message-id`', 'its position in the log: events are told in this order, and a subscription may go on `from` one'],
   ],
@@ -51,7 +52,8 @@ ${GROUPS.map(group).join('\n\n')}
 ## Identities
 
 The type is \`auth.\` and what was done, as the audit records it too. The attributes are \`actor\`
-(${AUTH_EVENT_SCHEMA.attributes.properties.actor.description.toLowerCase()}) and \`target\`
+(${AUTH_EVENT_SCHEMA.attributes.properties.actor.description.toLowerCase()}), \`actor_kind\`
+(\`user\`, \`node\`, \`service\` or \`server\`) and \`target\`
 (${AUTH_EVENT_SCHEMA.attributes.properties.target.description.toLowerCase()}), the body holds what the audit says in
 \`detail\`. Users belong to no organization: what happens to one is told wherever it is a member.
 

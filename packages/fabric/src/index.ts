@@ -1,7 +1,6 @@
 export * from './event/access.js';
 export {
   bodyOf,
-  type Due,
   type LoggedEvent,
   linesOf,
   type NewEvent,

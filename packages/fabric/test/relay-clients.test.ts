@@ -151,6 +151,7 @@ describe('what a client may do at a relay', () => {
 
   test.each([
     ['a reserved name', [...send('a'), ['source', 'default/root']], 'event_reserved'],
+    ['a kind of its own choice', [...send('a'), ['source-kind', 'user']], 'event_reserved'],
     ['no type', [['destination', '/topic/events']], 'stomp_missing_header'],
     [
       'another destination',
@@ -218,14 +219,14 @@ describe('what a client may do at a relay', () => {
     expect(typesOf(parent.published)).toEqual(['kept']);
   });
 
-  test('a future event goes up with its time and whether it is of a user or a client, and its id comes down in the receipt', async () => {
+  test('a future event goes up with its time and the kind of who sent it, and its id comes down in the receipt', async () => {
     const { root, leaf } = await tree(2);
     root.authority.set('default/person', { kind: 'user' });
     const client = await leaf.client('default/person');
     const receipt = await client.ask('SEND', [...send('later'), ['at', '4102444800000']]);
     const [scheduled] = root.schedule.events;
     expect(header(receipt, 'scheduled')).toBe(scheduled?.id);
-    expect(scheduled).toMatchObject({ atMs: 4_102_444_800_000, kind: 'user' });
+    expect(scheduled).toMatchObject({ atMs: 4_102_444_800_000, event: { origin: { kind: 'user' } } });
   });
 
   test('who is withdrawn at the root is cut at every relay', async () => {

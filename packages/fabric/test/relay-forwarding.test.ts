@@ -13,7 +13,7 @@ beforeEach(() => {
   forwarded = new ForwardedSubscriptions(false, new ManualClock());
 });
 
-function add(principal: string, kind: PrincipalKind = 'client'): Replay {
+function add(principal: string, kind: PrincipalKind = 'node'): Replay {
   return forwarded.add({
     subscriber: { ready: true, deliver() {}, missed() {}, receipt() {}, fail() {} },
     principal,

@@ -9,7 +9,7 @@ import { FrameParser } from '../src/stomp/parser.js';
 const access: EventAccess = {
   org: 'default',
   principal: 'default/client',
-  kind: 'client',
+  kind: 'node',
   relay: false,
   publish: EVERY_TYPE,
   subscribe: EVERY_TYPE,
@@ -60,7 +60,7 @@ test.each([
   {},
   { access },
   { access: { ...access, org: 1 }, grounds },
-  { access: { ...access, kind: 'node' }, grounds },
+  { access: { ...access, kind: 'client' }, grounds },
   { access: { ...access, publish: { granted: ['a'], restricted: [] } }, grounds },
   { access, grounds, expiresMs: 'soon' },
 ])('an answer that cannot be read (%j) refuses the login', async (body) => {

@@ -320,7 +320,7 @@ describe('durable subscriptions', () => {
     const [client, other] = [await leaf.client(), await leaf.client()];
     await client.subscribe('1', '', durable);
     await other.subscribe('1');
-    await root.root.forget({ org: 'default', principal: 'default/client', kind: 'client', name: 'd' });
+    await root.root.forget({ org: 'default', principal: 'default/client', kind: 'node', name: 'd' });
     expect(header(await client.error(), 'code')).toBe('event_durable_deleted');
     expect(await root.cursors.list('default')).toEqual([]);
     await publish(other, 'a');

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { OrganizationRemnants, type OrganizationRows } from '../src/auth/organization-rows.js';
 import { openDirectory } from './support/directory.js';
+import { ME } from './support/personas.js';
 
 /** What layers keep of an organization goes with it: little by little, and also when the server ends in between. */
 
@@ -31,8 +32,8 @@ const remnants = (...layers: readonly OrganizationRows[]) =>
 
 async function deleted(): Promise<string> {
   const { auth } = directory;
-  const { id } = await auth.organizations.create('passing', 'me');
-  await auth.organizations.remove({ id, name: 'passing' }, 'me');
+  const { id } = await auth.organizations.create('passing', ME);
+  await auth.organizations.remove({ id, name: 'passing' }, ME);
   return id;
 }
 
@@ -69,7 +70,7 @@ test('its events go, and those of others stay', async () => {
   await deleted();
   const logged = async () =>
     new Set((await directory.store.read.selectFrom('event_log').select('org_id').execute()).map((row) => row.org_id));
-  await directory.auth.organizations.create('staying', 'me');
+  await directory.auth.organizations.create('staying', ME);
   const before = await logged();
   await directory.auth.remnants.clear();
   const after = await logged();

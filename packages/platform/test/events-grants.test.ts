@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EventGrants } from '../src/events/grants.js';
 import { EVENT_LIMITS } from '../src/events/limits.js';
 import { type Directory, openDirectory } from './support/directory.js';
+import { ME } from './support/personas.js';
 
 const NOBODY = { users: [], clients: [], groups: [] };
 let directory: Directory;
@@ -17,13 +18,13 @@ const put = (
   pattern: string,
   holders: Partial<typeof NOBODY> | { users: string[] },
   action: 'publish' | 'subscribe' = 'publish',
-) => grants.put(directory.organization, { action, pattern }, { ...NOBODY, ...holders }, 'me');
+) => grants.put(directory.organization, { action, pattern }, { ...NOBODY, ...holders }, ME);
 const listed = () => grants.list(directory.organization.id);
 
 describe('a restriction of event types', () => {
   it('names who may, each once', async () => {
     const holders = { users: ['bob', 'alice', 'bob'], clients: ['web1'], groups: ['oncall'] };
-    const set = await grants.put(directory.organization, { action: 'publish', pattern: 'named.*' }, holders, 'me');
+    const set = await grants.put(directory.organization, { action: 'publish', pattern: 'named.*' }, holders, ME);
     expect(set).toEqual({
       action: 'publish',
       pattern: 'named.*',
@@ -53,16 +54,16 @@ describe('a restriction of event types', () => {
   it('stays when its last holder is deleted: that opens nothing', async () => {
     await directory.addUser('leaving');
     await put('left', { users: ['leaving'] });
-    await directory.auth.principals.removeUser('leaving', 'me');
+    await directory.auth.principals.removeUser('leaving', ME);
     expect(await listed()).toContainEqual({ action: 'publish', pattern: 'left', ...NOBODY });
   });
 
   it('is gone when it is removed, and then cannot be removed', async () => {
     const target = { action: 'publish', pattern: 'gone' } as const;
     await put('gone', { users: ['alice'] });
-    await grants.remove(directory.organization, target, 'me');
+    await grants.remove(directory.organization, target, ME);
     expect((await listed()).map(({ pattern }) => pattern)).not.toContain('gone');
-    await expect(grants.remove(directory.organization, target, 'me')).rejects.toMatchObject({ code: 'not_found' });
+    await expect(grants.remove(directory.organization, target, ME)).rejects.toMatchObject({ code: 'not_found' });
   });
 
   it.each(['push.x', 'node.*', 'no*', '*'])(
@@ -75,18 +76,18 @@ describe('a restriction of event types', () => {
 
   it('is audited', async () => {
     await put('audited', { users: ['alice'] });
-    await grants.remove(directory.organization, { action: 'publish', pattern: 'audited' }, 'me');
+    await grants.remove(directory.organization, { action: 'publish', pattern: 'audited' }, ME);
     const entries = await directory.auth.audit.page({ orgId: directory.organization.id, limit: 2 });
     expect(entries).toMatchObject([
-      { action: 'event_access.delete', actor: 'me', target: 'publish audited' },
-      { action: 'event_access.set', actor: 'me', target: 'publish audited', detail: { holders: 'user:alice' } },
+      { action: 'event_access.delete', actor: ME, target: 'publish audited' },
+      { action: 'event_access.set', actor: ME, target: 'publish audited', detail: { holders: 'user:alice' } },
     ]);
   });
 
   it('goes with its organization', async () => {
-    const other = await directory.auth.organizations.create('other', 'me');
-    await grants.put(other, { action: 'publish', pattern: 'x' }, NOBODY, 'me');
-    await directory.auth.organizations.remove(other, 'me');
+    const other = await directory.auth.organizations.create('other', ME);
+    await grants.put(other, { action: 'publish', pattern: 'x' }, NOBODY, ME);
+    await directory.auth.organizations.remove(other, ME);
     const rows = await directory.store.read.selectFrom('event_grants').select('org_id').distinct().execute();
     expect(rows).toEqual([{ org_id: directory.organization.id }]);
   });
@@ -94,7 +95,7 @@ describe('a restriction of event types', () => {
 
 describe('too many', () => {
   it('restricted patterns are refused; changing one there is is not', async () => {
-    const organization = await directory.auth.organizations.create('many', 'me');
+    const organization = await directory.auth.organizations.create('many', ME);
     await directory.store.transact((trx) =>
       trx
         .insertInto('event_grants')
@@ -109,7 +110,7 @@ describe('too many', () => {
         )
         .execute(),
     );
-    const set = (pattern: string) => grants.put(organization, { action: 'publish', pattern }, NOBODY, 'me');
+    const set = (pattern: string) => grants.put(organization, { action: 'publish', pattern }, NOBODY, ME);
     await expect(set('more')).rejects.toMatchObject({ code: 'too_busy' });
     await expect(set('p0')).resolves.toMatchObject({ pattern: 'p0' });
   });

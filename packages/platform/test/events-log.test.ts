@@ -59,7 +59,7 @@ beforeEach(async () => {
 afterEach(() => given.close());
 
 const event = (type: string, org = ORG.name) =>
-  newEvent(originOf(org, `${org}/alice`), [['type', type]], Buffer.from(''));
+  newEvent(originOf(org, `${org}/alice`, 'user'), [['type', type]], Buffer.from(''));
 const many = (count: number, type = 't') => Array.from({ length: count }, () => event(type));
 const PLENTY = { events: 1000, bytes: 1 << 20 };
 

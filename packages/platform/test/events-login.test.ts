@@ -7,7 +7,7 @@ import { EVENT_LIMITS } from '../src/events/limits.js';
 import { EventAuthority } from '../src/events/login.js';
 import { StoredNonces } from '../src/events/stored-nonces.js';
 import { type Directory, openDirectory, otherKey } from './support/directory.js';
-import { sharedKey } from './support/personas.js';
+import { ME, sharedKey } from './support/personas.js';
 
 let directory: Directory;
 let authority: EventAuthority;
@@ -113,7 +113,7 @@ describe('an access token', () => {
   it('of a service does not let a user of its name in', async () => {
     await directory.addUser('both');
     await directory.addClient('service', 'both');
-    const other = await directory.auth.organizations.create('other', 'me');
+    const other = await directory.auth.organizations.create('other', ME);
     await directory.addClient('service', 'both', other);
     const { token } = await directory.token('both', other);
     expect(await reason(login('default/both', token))).toBe('token of somebody else');
@@ -121,7 +121,7 @@ describe('an access token', () => {
 
   it('lets a user into organizations it belongs to, and no other', async () => {
     await directory.addUser('alice');
-    await directory.auth.organizations.create('other', 'me');
+    await directory.auth.organizations.create('other', ME);
     const { token } = await directory.token('alice');
     expect(await reason(login('other/alice', token))).toBe('not in the organization');
   });
@@ -246,7 +246,7 @@ describe('a login that was granted', () => {
     expect(await renew('default/alice', before)).toMatchObject(same);
     expect(before.grounds).not.toContain(token);
     // From now on it is told when it holds no longer.
-    await directory.auth.principals.removeUser('alice', 'me');
+    await directory.auth.principals.removeUser('alice', ME);
     await vi.waitFor(() => expect(revoked).toMatchObject([{ principal: 'default/alice' }]));
     await expect(renew('default/alice', before)).rejects.toMatchObject({ code: 'login_refused' });
   });
@@ -261,11 +261,11 @@ describe('a login that was granted', () => {
     const web1 = await login('default/web1', signed('default/web1'));
     const { principals, tokens } = directory.auth;
     const orgId = directory.organization.id;
-    await tokens.removeUserToken(null, id, 'me');
+    await tokens.removeUserToken(null, id, ME);
     directory.clock.advance(60_000);
-    const added = await principals.addKey(orgId, 'node', 'web1', otherKey.publicKey, 'me');
+    const added = await principals.addKey(orgId, 'node', 'web1', otherKey.publicKey, ME);
     for (const { fingerprint } of (await principals.get(orgId, 'node', 'web1')).keys) {
-      if (fingerprint !== added.fingerprint) await principals.removeKey(orgId, 'node', 'web1', fingerprint, 'me');
+      if (fingerprint !== added.fingerprint) await principals.removeKey(orgId, 'node', 'web1', fingerprint, ME);
     }
     for (const [name, before] of [
       ['default/alice', deleted],
@@ -282,7 +282,7 @@ describe('a login that was granted', () => {
     await directory.addUser('alice');
     const before = await login('default/alice', signed('default/alice'));
     const members = { users: ['somebody'], clients: [], groups: [] };
-    await directory.auth.groups.put(directory.organization, 'event_writers', members, 'me');
+    await directory.auth.groups.put(directory.organization, 'event_writers', members, ME);
     expect((await renew('default/alice', before)).access.publish).not.toEqual(before.access.publish);
   });
 
@@ -331,7 +331,7 @@ describe('a refusal', () => {
     await reason(login('default/nobody', 'access_guess'));
     const [entry] = await directory.auth.audit.page({ orgId: directory.organization.id, limit: 1 });
     expect(entry).toMatchObject({
-      actor: 'nobody',
+      actor: { name: 'nobody', kind: 'claimed' },
       action: 'access.denied',
       target: 'stomp',
       outcome: 'denied',
@@ -356,7 +356,7 @@ describe('what was granted is taken back', () => {
   it('when the token is deleted', async () => {
     const { id, token } = await directory.token('alice');
     await login('default/alice', token);
-    await directory.auth.tokens.removeUserToken(null, id, 'me');
+    await directory.auth.tokens.removeUserToken(null, id, ME);
     await told([alice]);
     expect(await reason(login('default/alice', token))).toBe('unknown token');
   });
@@ -364,36 +364,36 @@ describe('what was granted is taken back', () => {
   it('when the key is deleted, but not when another of its keys is', async () => {
     const { principals } = directory.auth;
     const orgId = directory.organization.id;
-    const added = await principals.addKey(orgId, 'node', 'web1', publicKey, 'me');
+    const added = await principals.addKey(orgId, 'node', 'web1', publicKey, ME);
     const [first] = (await principals.get(orgId, 'node', 'web1')).keys.filter(
       (key) => key.fingerprint !== added.fingerprint,
     );
     await login('default/web1', signed('default/web1', privateKey));
-    await principals.removeKey(orgId, 'node', 'web1', first?.fingerprint ?? '', 'me');
-    await principals.addKey(orgId, 'node', 'web1', first?.publicKey ?? '', 'me');
+    await principals.removeKey(orgId, 'node', 'web1', first?.fingerprint ?? '', ME);
+    await principals.addKey(orgId, 'node', 'web1', first?.publicKey ?? '', ME);
     expect(revoked).toEqual([]);
-    await principals.removeKey(orgId, 'node', 'web1', added.fingerprint, 'me');
+    await principals.removeKey(orgId, 'node', 'web1', added.fingerprint, ME);
     await told([web1]);
   });
 
   it('when the node is deleted', async () => {
     await login('default/web1', signed('default/web1'));
-    await directory.auth.principals.removeClient(directory.organization.id, 'node', 'web1', 'me');
+    await directory.auth.principals.removeClient(directory.organization.id, 'node', 'web1', ME);
     await told([web1]);
   });
 
   it('when the user leaves the organization', async () => {
     await login('default/alice', signed('default/alice'));
-    await directory.auth.organizations.removeMember(directory.organization, 'alice', 'me');
+    await directory.auth.organizations.removeMember(directory.organization, 'alice', ME);
     await told([alice]);
   });
 
   it('when the organization is deleted', async () => {
-    const other = await directory.auth.organizations.create('other', 'me');
-    await directory.auth.organizations.addMember(other, 'alice', 'me');
+    const other = await directory.auth.organizations.create('other', ME);
+    await directory.auth.organizations.addMember(other, 'alice', ME);
     await login('other/alice', signed('other/alice'));
     await login('default/alice', signed('default/alice'));
-    await directory.auth.organizations.remove(other, 'me');
+    await directory.auth.organizations.remove(other, ME);
     await told([{ org: 'other', principal: 'other/alice' }]);
   });
 
@@ -401,7 +401,7 @@ describe('what was granted is taken back', () => {
     await login('default/alice', signed('default/alice'));
     await login('default/web1', signed('default/web1'));
     const members = { ...NOBODY, users: ['alice'] };
-    await directory.auth.groups.put(directory.organization, 'event_writers', members, 'me');
+    await directory.auth.groups.put(directory.organization, 'event_writers', members, ME);
     await told([web1]);
   });
 
@@ -409,7 +409,7 @@ describe('what was granted is taken back', () => {
     await login('default/alice', signed('default/alice'));
     const grants = new EventGrants(directory.auth.changes, directory.auth.repository);
     const target = { action: 'publish', pattern: 'temp.*' } as const;
-    await grants.put(directory.organization, target, { ...NOBODY, clients: ['web1'] }, 'me');
+    await grants.put(directory.organization, target, { ...NOBODY, clients: ['web1'] }, ME);
     await told([alice]);
   });
 
@@ -417,7 +417,7 @@ describe('what was granted is taken back', () => {
     const { token } = await directory.token('alice');
     const { id, token: other } = await directory.token('alice');
     const before = [await login('default/alice', token), await login('default/alice', other)];
-    await directory.auth.tokens.removeUserToken(null, id, 'me');
+    await directory.auth.tokens.removeUserToken(null, id, ME);
     const after = await login('default/alice', token);
     await told([alice]);
     const isMeant = ({ stamp }: Login) => (stamp ?? 0) < (revoked[0]?.before ?? 0);
@@ -428,7 +428,7 @@ describe('what was granted is taken back', () => {
     const { token } = await directory.token('alice');
     const first = await login('default/alice', token);
     const members = { ...NOBODY, users: ['somebody'] };
-    await directory.auth.groups.put(directory.organization, 'event_writers', members, 'me');
+    await directory.auth.groups.put(directory.organization, 'event_writers', members, ME);
     const second = await login('default/alice', token);
     await told([alice]);
     const isMeant = ({ stamp }: Login) => (stamp ?? 0) < (revoked[0]?.before ?? 0);
@@ -439,10 +439,10 @@ describe('what was granted is taken back', () => {
     await login('default/alice', signed('default/alice'));
     await directory.addUser('bob');
     await directory.token('bob');
-    await directory.auth.groups.put(directory.organization, 'oncall', NOBODY, 'me');
-    await directory.auth.principals.removeUser('bob', 'me');
+    await directory.auth.groups.put(directory.organization, 'oncall', NOBODY, ME);
+    await directory.auth.principals.removeUser('bob', ME);
     await login('default/web1', signed('default/web1'));
-    await directory.auth.principals.removeClient(directory.organization.id, 'node', 'web1', 'me');
+    await directory.auth.principals.removeClient(directory.organization.id, 'node', 'web1', ME);
     await told([web1]);
   });
 });

@@ -184,7 +184,7 @@ test('an event of Muster’s own that is too large to travel is kept whole, and 
   const body = JSON.stringify({ facts, labels: {} });
   expect((await loggedEvents(given.store))[0]?.data).toEqual({ facts, labels: {} });
   expect(tailOf(told[0] ?? expect.fail('nothing was told'))).toBe(
-    `destination:/topic/events\nmessage-id:${told[0]?.position}\norg:acme\nsource:muster\n` +
+    `destination:/topic/events\nmessage-id:${told[0]?.position}\norg:acme\nsource:muster\nsource-kind:server\n` +
       `time:${new Date(given.clock.now()).toISOString().replaceAll(':', '\\c')}\ntype:node.facts\nnode:web1\n` +
       `content-type:application/json\noversize:${body.length}\ncontent-length:0\n\n\0`,
   );

@@ -6,6 +6,7 @@ import { EVENT_LIMITS } from '../src/events/limits.js';
 import { type EventOwner, EventSchedule } from '../src/events/schedule.js';
 import { type Directory, openDirectory } from './support/directory.js';
 import { tailOf } from './support/event-log.js';
+import { ME } from './support/personas.js';
 
 const MOST = 5;
 const SECOND = 1000;
@@ -55,24 +56,23 @@ afterEach(async () => {
   await directory.close();
 });
 
-const event = (type: string, source = 'default/alice', body = '') =>
+const event = (type: string, source = 'default/alice', body = '', kind: PrincipalKind = 'user') =>
   newEvent(
-    originOf(source.split('/')[0] ?? '', source),
+    originOf(source.split('/')[0] ?? '', source, kind),
     [
       ['type', type],
       ['a:b', 'line\nbreak'],
     ],
     Buffer.from(body),
   );
-const user = (atMs: number) => ({ atMs, kind: 'user' }) as const;
 const put = (type: string, inMs: number, source?: string, kind: PrincipalKind = 'user') =>
-  schedule.put(event(type, source), { atMs: clock.now() + inMs, kind });
+  schedule.put(event(type, source, '', kind), clock.now() + inMs);
 const types = () => published.map((tail) => /\ntype:(.*)\n/.exec(tail)?.[1]);
 const told = (expected: readonly string[]) => vi.waitFor(() => expect(types()).toEqual(expected));
 
 describe('a future event', () => {
   it('is published when it is due, not before, as any other event at that time', async () => {
-    await schedule.put(event('later', 'default/alice', 'body'), user(clock.now() + 10 * SECOND));
+    await schedule.put(event('later', 'default/alice', 'body'), clock.now() + 10 * SECOND);
     clock.advance(10 * SECOND - 1);
     await put('marker', 0);
     clock.advance(0);
@@ -81,7 +81,7 @@ describe('a future event', () => {
     await told(['marker', 'later']);
     const [, tail = ''] = published;
     expect(tail).toContain(
-      `source:default/alice\ntime:${new Date(clock.now()).toISOString().replaceAll(':', '\\c')}\ntype:later\n`,
+      `source:default/alice\nsource-kind:user\ntime:${new Date(clock.now()).toISOString().replaceAll(':', '\\c')}\ntype:later\n`,
     );
     expect(tail).toContain('a\\cb:line\\nbreak\ncontent-length:4\n\nbody\0');
   });
@@ -131,7 +131,7 @@ describe('a future event', () => {
   });
 
   it('keeps the order of acceptance over a restart', async () => {
-    const due = user(clock.now() + SECOND);
+    const due = clock.now() + SECOND;
     await schedule.put(event('a'), due);
     await schedule.stop();
     await open();
@@ -141,7 +141,7 @@ describe('a future event', () => {
   });
 
   it('may be accepted before what was stored is published, and comes after it', async () => {
-    const due = user(clock.now() + SECOND);
+    const due = clock.now() + SECOND;
     await schedule.put(event('a'), due);
     await schedule.stop();
     await load();
@@ -247,16 +247,16 @@ describe('the list', () => {
   });
 
   it('may be of one owner, of one organization, and no longer than asked for', async () => {
-    const other = await directory.auth.organizations.create('other', 'me');
+    const other = await directory.auth.organizations.create('other', ME);
     await put('a', SECOND, 'default/alice');
     await put('b', SECOND, 'default/bob');
-    await put('b client', SECOND, 'default/bob', 'client');
+    await put('b of a node', SECOND, 'default/bob', 'node');
     await put('c', SECOND, 'other/alice');
     const listed = async (orgId: string, whose: EventOwner | null, limit = 10) =>
       (await schedule.list(orgId, whose, limit)).map(({ type }) => type);
-    expect(await listed(directory.organization.id, null)).toEqual(['a', 'b', 'b client']);
+    expect(await listed(directory.organization.id, null)).toEqual(['a', 'b', 'b of a node']);
     expect(await listed(directory.organization.id, { source: 'default/bob', kind: 'user' })).toEqual(['b']);
-    expect(await listed(directory.organization.id, { source: 'default/bob', kind: 'client' })).toEqual(['b client']);
+    expect(await listed(directory.organization.id, { source: 'default/bob', kind: 'node' })).toEqual(['b of a node']);
     expect(await listed(other.id, null)).toEqual(['c']);
     expect(await listed(directory.organization.id, null, 1)).toEqual(['a']);
   });
@@ -275,11 +275,11 @@ describe('cancelling', () => {
   });
 
   it('of one that is somebody else’s, of another organization, or published does nothing', async () => {
-    const other = await directory.auth.organizations.create('other', 'me');
+    const other = await directory.auth.organizations.create('other', ME);
     const id = await put('a', SECOND);
     const gone = { code: 'not_found' };
     await expect(cancel(id, { source: 'default/bob', kind: 'user' })).rejects.toMatchObject(gone);
-    await expect(cancel(id, { source: 'default/alice', kind: 'client' })).rejects.toMatchObject(gone);
+    await expect(cancel(id, { source: 'default/alice', kind: 'node' })).rejects.toMatchObject(gone);
     await expect(schedule.cancel(other, id, { whose: null, by: 'other/bob' })).rejects.toMatchObject(gone);
     clock.advance(SECOND);
     await told(['a']);
@@ -289,7 +289,7 @@ describe('cancelling', () => {
 
 describe('too many future events of one organization', () => {
   it('are refused; another organization’s, and those after some are gone, are taken', async () => {
-    await directory.auth.organizations.create('other', 'me');
+    await directory.auth.organizations.create('other', ME);
     const ids = await Promise.all(Array.from({ length: MOST }, (_, n) => put(`n${n}`, SECOND)));
     await expect(put('more', SECOND)).rejects.toMatchObject({ code: 'too_busy', details: { limit: MOST } });
     await put('theirs', 2 * SECOND, 'other/bob');

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ME } from '../../platform/test/support/personas.js';
 import { savePushJob } from '../src/repository/writes.js';
 import { jobRow, jobId as numbered } from './support/push-rows.js';
 import { type Persona, type PushServer, type Request, startPushServer } from './support/push-server.js';
@@ -104,10 +105,9 @@ describe('JOBS: access with groups', () => {
     ['outside user', 403, NOT_ASSOCIATED],
   ];
   const put = (name: string, members: object) =>
-    server.auth.groups.put(server.org, name, { users: [], clients: [], groups: [], ...members }, 'test');
+    server.auth.groups.put(server.org, name, { users: [], clients: [], groups: [], ...members }, ME);
   const removeGroups = async () => {
-    for (const name of ['push_job_readers', 'push_job_writers'])
-      await server.auth.groups.remove(server.org, name, 'test');
+    for (const name of ['push_job_readers', 'push_job_writers']) await server.auth.groups.remove(server.org, name, ME);
   };
 
   describe.each([
@@ -440,8 +440,8 @@ describe('jobs by the beginning of their id', () => {
   describe('to abort', () => {
     const abort = (digits: string, as: Persona) => send({ method: 'PUT', path: `jobs/${digits}/abort`, as });
     const readers = { users: [], clients: ['member-client'], groups: [], exclusive: true };
-    beforeAll(() => server.auth.groups.put(server.org, 'push_job_readers', readers, 'test'));
-    afterAll(() => server.auth.groups.remove(server.org, 'push_job_readers', 'test'));
+    beforeAll(() => server.auth.groups.put(server.org, 'push_job_readers', readers, ME));
+    afterAll(() => server.auth.groups.remove(server.org, 'push_job_readers', ME));
 
     it('need no permission to read, only to abort', async () => {
       server.nodes.enter(server.org.id, 'BEGUN', 'run');

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ME } from '../../platform/test/support/personas.js';
 import { savePushJob } from '../src/repository/writes.js';
 import { jobRow, jobId as numbered } from './support/push-rows.js';
 import { type Persona, type PushServer, startPushServer } from './support/push-server.js';
@@ -26,7 +27,7 @@ const group = (name: string, content: { nodes?: string[]; query?: string; users?
       query: content.query ?? null,
       execute: { users: content.users ?? [], clients: [], groups: content.groups ?? [] },
     },
-    'test',
+    ME,
   );
 const post = (body: object, as: Persona = 'admin user') => server.send({ method: 'POST', path: 'jobs', body, as });
 const preview = (body: object, as: Persona = 'admin user') =>
@@ -110,13 +111,13 @@ describe('targets', () => {
       200,
       { count: 3, nodes: ['db1', 'web1', 'web2'], restricted: ['db1'] },
     ]);
-    await server.auth.nodeGroups.remove(server.org, 'reserved', 'test');
+    await server.auth.nodeGroups.remove(server.org, 'reserved', ME);
   });
 });
 
 describe('EXECUTE on nodes (N13)', () => {
   beforeEach(() => group('granted', { nodes: ['web1'], users: ['grantee'] }));
-  afterAll(() => server.auth.nodeGroups.remove(server.org, 'granted', 'test'));
+  afterAll(() => server.auth.nodeGroups.remove(server.org, 'granted', ME));
 
   it('a node on which it is missing is nacked with the reason, and the job goes on without it', async () => {
     const id = await server.start({ command: 'x', nodes: ['open', 'web1'], quorum: 1 });

@@ -4,7 +4,15 @@ import { join } from 'node:path';
 import { type Clock, dataDirError, systemClock } from '@muster/base';
 import type { Transport } from '@muster/nodes';
 import { clearNodes, createNodes, type Nodes, nodesMigrations, searchNodes } from '@muster/nodes';
-import { type Auth, bootstrap, createAuth, FIRST, type RandomBytes, systemRandom } from '@muster/platform/auth';
+import {
+  type Auth,
+  actorOf,
+  bootstrap,
+  createAuth,
+  FIRST,
+  type RandomBytes,
+  systemRandom,
+} from '@muster/platform/auth';
 import type { ServerConfig } from '@muster/platform/config';
 import { expiredCertificates, readTls } from '@muster/platform/config';
 import { authRoutes } from '@muster/platform/directory';
@@ -308,7 +316,7 @@ async function compose(
     serverName,
     incarnation,
     serverKeys: keys,
-    removeIdentity: (org, name, by) => auth.principals.forgetNode(org.id, name, by.name),
+    removeIdentity: (org, name, by) => auth.principals.forgetNode(org.id, name, actorOf(by)),
     failed: (error) => fail('the command socket failed', error),
     ...(options.transport && { transport: options.transport }),
   });

@@ -1,6 +1,6 @@
 import { ManualClock } from '@muster/base';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Personas, sharedKey } from '../../platform/test/support/personas.js';
+import { newKey, type Personas, sharedKey } from '../../platform/test/support/personas.js';
 import type { Client } from '../../platform/test/support/signed-client.js';
 import { startTestServer, type TestServer } from './support/test-server.js';
 
@@ -19,6 +19,7 @@ afterAll(() => server.stop());
 interface Entry {
   readonly id: number;
   readonly actor: string;
+  readonly actor_kind: string;
   readonly action: string;
   readonly target: string;
   readonly outcome: string;
@@ -36,7 +37,13 @@ const groups = '/organizations/default/groups';
 describe('the audit', () => {
   it('has the first start', async () => {
     const [first] = await audit('?after=0&limit=1');
-    expect(first).toMatchObject({ actor: 'muster', action: 'server.bootstrap', target: 'admin', outcome: 'done' });
+    expect(first).toMatchObject({
+      actor: 'muster',
+      actor_kind: 'server',
+      action: 'server.bootstrap',
+      target: 'admin',
+      outcome: 'done',
+    });
   });
 
   it('has every change of identity, with who made it', async () => {
@@ -81,6 +88,22 @@ describe('the audit', () => {
     const entries = await audit('?actor=normal-user&action=access.denied');
     expect(entries.length).toBeGreaterThan(0);
     expect(new Set(entries.map(({ actor }) => actor))).toEqual(new Set(['normal-user']));
+  });
+
+  it('tells a user and a service of one name apart, and both from who only claims it', async () => {
+    const { publicKey, privateKey } = newKey();
+    await api.post('/users', { name: 'twin', public_key: publicKey, organization: 'default' });
+    await api.post('/organizations/default/services', { name: 'twin', public_key: sharedKey().publicKey });
+    const denied = async (as: Client, code: string, kind: string) => {
+      expect((await as.put(`${groups}/ops`, {})).body).toMatchObject({ error: expect.anything() });
+      const entries = () => audit(`?actor=twin&actor_kind=${kind}`);
+      await expect.poll(entries).toMatchObject([{ actor: 'twin', actor_kind: kind, detail: { code } }]);
+    };
+    await denied(api.as({ name: 'twin', privateKey }), 'forbidden', 'user');
+    await denied(api.as({ name: 'twin', privateKey: sharedKey().privateKey }), 'forbidden', 'service');
+    await denied(api.as({ name: 'twin', privateKey: newKey().privateKey }), 'invalid_signature', 'claimed');
+    expect(await audit('?actor=twin')).toHaveLength(3);
+    expect((await api.get('/organizations/default/audit?actor_kind=client')).status).toBe(400);
   });
 
   it('is paged both ways', async () => {

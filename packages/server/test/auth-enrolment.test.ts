@@ -2,7 +2,7 @@ import { ManualClock } from '@muster/base';
 import { createAuth, systemRandom } from '@muster/platform/auth';
 import type { Store } from '@muster/store';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newKey, sharedKey } from '../../platform/test/support/personas.js';
+import { ME, newKey, sharedKey } from '../../platform/test/support/personas.js';
 import { openRecorder } from '../../platform/test/support/recorder.js';
 import type { Client } from '../../platform/test/support/signed-client.js';
 import { openTestStore } from '../../push/test/support/push-rows.js';
@@ -50,7 +50,7 @@ describe('enrolment', () => {
       auditFailed: () => undefined,
       standingFailed: () => undefined,
     });
-    const organization = await auth.organizations.create('alone', 'me');
+    const organization = await auth.organizations.create('alone', ME);
     const made = transactions;
     const request = { token: 'enrol_guess', name: 'stranger', publicKey: public_key };
     await expect(auth.enrolment.enrol(organization, request)).rejects.toMatchObject({ code: 'invalid_token' });

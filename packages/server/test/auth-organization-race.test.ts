@@ -3,7 +3,7 @@ import { Metrics } from '@muster/platform/metrics';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openDirectory } from '../../platform/test/support/directory.js';
-import { sharedKey } from '../../platform/test/support/personas.js';
+import { ME, sharedKey } from '../../platform/test/support/personas.js';
 import { Client, type Reply } from '../../platform/test/support/signed-client.js';
 import { startTestServer, type TestServer } from './support/test-server.js';
 
@@ -57,7 +57,7 @@ it('who is denied because the organization goes just then is told that it is gon
       ...auth,
       authentication: {
         bySignature: async (signed, content, realm) => {
-          await auth.organizations.remove(directory.organization, 'me');
+          await auth.organizations.remove(directory.organization, ME);
           return auth.authentication.bySignature(signed, content, realm);
         },
       } as typeof auth.authentication,

@@ -51,11 +51,11 @@ describe('future events', () => {
     const theirs = header(await service.publish('theirs', [['at', at]], 'x'), 'scheduled') ?? '';
     // The key is that of both, and requests are then of the client.
     const client = events.api.as({ name: 'twin', privateKey });
-    expect((await client.get(SCHEDULED)).body).toEqual([expect.objectContaining({ id: theirs, kind: 'client' })]);
+    expect((await client.get(SCHEDULED)).body).toEqual([expect.objectContaining({ id: theirs, kind: 'service' })]);
     expect((await client.delete(`${SCHEDULED}/${mine}`)).status).toBe(404);
     expect((await events.api.get(SCHEDULED)).body).toEqual([
       expect.objectContaining({ id: mine, kind: 'user' }),
-      expect.objectContaining({ id: theirs, kind: 'client' }),
+      expect.objectContaining({ id: theirs, kind: 'service' }),
     ]);
     for (const id of [mine, theirs]) expect((await events.api.delete(`${SCHEDULED}/${id}`)).status).toBe(204);
   });
@@ -129,11 +129,11 @@ describe('durable subscriptions', () => {
     for (const client of [user, service]) await client.event();
     const kinds = async (client: Client) =>
       ((await client.get(DURABLE)).body as { kind: string }[]).map(({ kind }) => kind);
-    expect(await kinds(events.api)).toEqual(['client', 'user']);
+    expect(await kinds(events.api)).toEqual(['service', 'user']);
     expect((await events.api.delete(`${DURABLE}/both/inbox`)).body).toMatchObject({
-      error: 'invalid kind: a user and a client have one: say which',
+      error: 'invalid kind: a user and a service have one: say which',
     });
-    expect((await events.api.delete(`${DURABLE}/both/inbox?kind=client`)).status).toBe(204);
+    expect((await events.api.delete(`${DURABLE}/both/inbox?kind=service`)).status).toBe(204);
     await service.error();
     await user.publish('both');
     await user.event();

@@ -90,6 +90,7 @@ describe('permissions', () => {
       ['destination', '/topic/events'],
       ['type', 'x'],
       ['on-behalf', 'default/bob'],
+      ['on-behalf-kind', 'user'],
     ] as const;
     await expect((await as('alice')).ask('SEND', asked)).rejects.toThrow(/on-behalf/);
     await withGroup('event_relays', { clients: ['relay'] }, async () => {
@@ -107,6 +108,7 @@ describe('permissions', () => {
         ['destination', '/topic/events'],
         ['type', 'node.down'],
         ['on-behalf', 'default/bob'],
+        ['on-behalf-kind', 'user'],
       ]);
       const refused = await relay.take((one) => header(one, 'subscription') === '/temp-queue/refused');
       expect(header(refused, 'message')).toContain("'node.down'");

@@ -1,9 +1,12 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { systemClock } from '@muster/base';
+import { header } from '@muster/fabric';
 import { startRelay } from '@muster/fabric/relay';
 import { afterEach, expect, it } from 'vitest';
-import { useEventServer } from './support/event-server.js';
+import type { EventClient } from '../../platform/test/support/event-client.js';
+import { newKey } from '../../platform/test/support/personas.js';
+import { ORG, useEventServer } from './support/event-server.js';
 
 const events = useEventServer();
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
@@ -67,6 +70,15 @@ async function relayBelow(upstream: string) {
   return { url, state };
 }
 
+async function sourcesOf(client: EventClient, count: number): Promise<string[]> {
+  const sources: string[] = [];
+  while (sources.length < count) {
+    const event = await client.event();
+    sources.push(`${header(event, 'source')} ${header(event, 'source-kind')}`);
+  }
+  return sources;
+}
+
 const makeToken = async () =>
   (await events.api.post('/access_tokens', { user: 'alice' })).body as { id: string; token: string };
 
@@ -91,6 +103,57 @@ it('a token that is deleted while a relay is cut off ends the session it had the
       await client.subscribe("type = 'after'");
       await client.publish('after');
       await client.event();
+    }
+  });
+});
+
+it('a user, a node and a service of one name are told apart, whichever way their events come', async () => {
+  await events.create('/users', 'web1', { organization: 'default' });
+  const other = { public_key: newKey().publicKey };
+  await events.create(`${ORG}/services`, 'twin', other);
+  await events.create('/users', 'twin', { organization: 'default' });
+  await events.withGroup('event_relays', { clients: ['relay'] }, async () => {
+    const relay = await relayBelow((await way()).url);
+    const path = `${ORG}/services/twin/access_tokens`;
+    const { token } = (await events.api.post(path, {})).body as { token: string };
+    for (const url of [undefined, relay.url]) {
+      // The key is that of the node and of the user, and the login is then the node's.
+      const node = await events.connect('default/web1', events.signature('default/web1'), url);
+      const user = await events.connect('default/web1', await events.token('web1'), url);
+      const service = await events.connect('default/twin', token, url);
+      const twin = await events.connect('default/twin', await events.token('twin'), url);
+      const followers = [
+        await events.as('alice'),
+        await events.connect('default/alice', await events.token('alice'), relay.url),
+      ];
+      for (const one of followers) await one.subscribe("type = 'hello'");
+      for (const one of [node, user, service, twin]) await one.publish('hello');
+      for (const one of followers) {
+        expect(await sourcesOf(one, 4)).toEqual([
+          'default/web1 node',
+          'default/web1 user',
+          'default/twin service',
+          'default/twin user',
+        ]);
+      }
+      const [chooser = expect.fail('no follower')] = followers;
+      await chooser.subscribe(`"source-kind" = 'user' AND source = 'default/web1'`, [['from', '-1h']]);
+      expect(await sourcesOf(chooser, 1)).toEqual(['default/web1 user']);
+    }
+  });
+});
+
+it('nobody says of themselves of which kind they are, over a relay either', async () => {
+  await events.withGroup('event_relays', { clients: ['relay'] }, async () => {
+    const relay = await relayBelow((await way()).url);
+    for (const url of [undefined, relay.url]) {
+      for (const [header, reason] of [
+        ['source-kind', /source-kind/],
+        ['on-behalf-kind', /on-behalf-kind/],
+      ] as const) {
+        const alice = await events.connect('default/alice', await events.token('alice'), url);
+        await expect(alice.publish('hello', [[header, 'user']])).rejects.toThrow(reason);
+      }
     }
   });
 });

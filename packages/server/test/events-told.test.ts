@@ -1,4 +1,4 @@
-import { AUTH_ACTIONS } from '@muster/platform/auth';
+import { type Actor, AUTH_ACTIONS } from '@muster/platform/auth';
 import { AUTH_EVENT_SCHEMA, EVENT_SCHEMAS } from '@muster/platform/log';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Fixture, INTERVAL, ORG, startNodes, type TestAgent } from '../../nodes/test/support/nodes-fixture.js';
 import { type Directory, openDirectory } from '../../platform/test/support/directory.js';
 import { loggedEvents, type ShownEvent } from '../../platform/test/support/event-log.js';
-import { newKey, sharedKey } from '../../platform/test/support/personas.js';
+import { ME, newKey, sharedKey } from '../../platform/test/support/personas.js';
 import { type PushServer, startPushServer } from '../../push/test/support/push-server.js';
 
 /** Every change of state is an event, stored with it, and is what docs/reference/events.md says. */
@@ -24,6 +24,8 @@ function expectDocumented(events: readonly ShownEvent[]): void {
     expect([event.type, [...Value.Errors(schema.data, event.data)]]).toEqual([event.type, []]);
   }
 }
+
+const ANN: Actor = { name: 'ann', kind: 'user' };
 
 const brief = ({ type, attributes }: ShownEvent): string =>
   [type, ...Object.entries(attributes).map(([name, value]) => `${name}=${value}`)].join(' ');
@@ -198,9 +200,9 @@ describe('a change of identity', () => {
   test('is told in its organization', async () => {
     const { auth, organization } = directory;
     await directory.addClient('service', 'relay');
-    expect(await told()).toEqual(['default: auth.service.create actor=me target=relay']);
-    await auth.groups.put(organization, 'ops', { users: [], clients: ['relay'], groups: [] }, 'me');
-    expect(await told()).toEqual(['default: auth.group.set actor=me target=ops']);
+    expect(await told()).toEqual(['default: auth.service.create actor=me actor_kind=user target=relay']);
+    await auth.groups.put(organization, 'ops', { users: [], clients: ['relay'], groups: [] }, ME);
+    expect(await told()).toEqual(['default: auth.group.set actor=me actor_kind=user target=ops']);
   });
 
   test('is told once it is stored, and not when it is refused', async () => {
@@ -212,26 +214,26 @@ describe('a change of identity', () => {
 
   test('of a user is told wherever it is a member, and nowhere else', async () => {
     const { auth } = directory;
-    const other = await auth.organizations.create('other', 'me');
-    await auth.organizations.create('third', 'me');
+    const other = await auth.organizations.create('other', ME);
+    await auth.organizations.create('third', ME);
     await directory.addUser('ann');
-    await auth.organizations.addMember(other, 'ann', 'me');
+    await auth.organizations.addMember(other, 'ann', ME);
     await told();
-    const key = await auth.principals.addKey(null, 'user', 'ann', newKey().publicKey, 'ann');
+    const key = await auth.principals.addKey(null, 'user', 'ann', newKey().publicKey, ANN);
     expect((await told()).sort()).toEqual([
-      'default: auth.key.add actor=ann target=ann',
-      'other: auth.key.add actor=ann target=ann',
+      'default: auth.key.add actor=ann actor_kind=user target=ann',
+      'other: auth.key.add actor=ann actor_kind=user target=ann',
     ]);
-    await auth.principals.removeKey(null, 'user', 'ann', key.fingerprint, 'ann');
+    await auth.principals.removeKey(null, 'user', 'ann', key.fingerprint, ANN);
     const { id } = await auth.tokens.createAccessToken(
       { bearer: { organization: null, name: 'ann' }, ttlSeconds: 9 },
-      'me',
+      ME,
     );
     await told();
-    await auth.tokens.removeUserToken(null, id, 'me');
+    await auth.tokens.removeUserToken(null, id, ME);
     expect((await told()).sort()).toEqual([
-      `default: auth.access_token.delete actor=me target=${id}`,
-      `other: auth.access_token.delete actor=me target=${id}`,
+      `default: auth.access_token.delete actor=me actor_kind=user target=${id}`,
+      `other: auth.access_token.delete actor=me actor_kind=user target=${id}`,
     ]);
   });
 
@@ -239,18 +241,18 @@ describe('a change of identity', () => {
     const { publicKey } = sharedKey();
     await directory.auth.principals.createUser(
       { name: 'root', publicKey, serverAdmin: true, organization: null, groups: [] },
-      'me',
+      ME,
     );
     await directory.addUser('ann');
     await told();
-    await directory.auth.principals.removeUser('ann', 'me');
-    expect(await told()).toEqual(['default: auth.user.delete actor=me target=ann']);
+    await directory.auth.principals.removeUser('ann', ME);
+    expect(await told()).toEqual(['default: auth.user.delete actor=me actor_kind=user target=ann']);
   });
 
   test('that deletes an organization takes its events with it', async () => {
-    const other = await directory.auth.organizations.create('other', 'me');
-    expect(await told()).toEqual(['other: auth.organization.create actor=me target=other']);
-    await directory.auth.organizations.remove(other, 'me');
+    const other = await directory.auth.organizations.create('other', ME);
+    expect(await told()).toEqual(['other: auth.organization.create actor=me actor_kind=user target=other']);
+    await directory.auth.organizations.remove(other, ME);
     // In bounded steps, which go on after the answer.
     await directory.auth.remnants.clear();
     expect((await loggedEvents(directory.store)).filter(({ orgId }) => orgId === other.id)).toEqual([]);

@@ -21,7 +21,7 @@ afterEach(async () => {
   if (made) await groups.remove(server.org, 'push_job_readers', BY);
 });
 
-const BY = 'admin';
+const BY = { name: 'admin', kind: 'user' } as const;
 
 async function newReader(organization = server.org): Promise<string> {
   const name = `reader-${++readers}`;

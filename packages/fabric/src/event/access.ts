@@ -8,11 +8,16 @@ export interface TypeRules {
   readonly open: readonly string[];
 }
 
-/** Users have one space of names; clients, which are nodes and services, another. */
-export type PrincipalKind = 'user' | 'client';
+export const PRINCIPAL_KINDS = ['user', 'node', 'service'] as const;
+
+/** A user may have the name of a node or a service. */
+export type PrincipalKind = (typeof PRINCIPAL_KINDS)[number];
+
+/** Who publishes events: somebody who logged in, or the server itself. */
+export type SourceKind = PrincipalKind | 'server';
 
 export function isPrincipalKind(value: unknown): value is PrincipalKind {
-  return value === 'user' || value === 'client';
+  return PRINCIPAL_KINDS.some((kind) => kind === value);
 }
 
 /** What a login may do; relays get it from above and keep it as long as the connection lasts. */
@@ -21,7 +26,7 @@ export interface EventAccess {
   readonly org: string;
   /** `ORG/NAME`: the source of what it publishes. */
   readonly principal: string;
-  /** Tells a user from a client of the same name: each has its own durable subscriptions. */
+  /** Tells a user from a node of the same name: each has its own durable subscriptions. */
   readonly kind: PrincipalKind;
   /** May speak for others of its organization (`on-behalf`), whose own rights it has checked, and ask for logins. */
   readonly relay: boolean;

@@ -119,6 +119,8 @@ function stampedValue({ position, atMs, event }: LoggedEvent, name: string): str
       return event.origin.org;
     case 'source':
       return event.origin.source;
+    case 'source-kind':
+      return event.origin.kind;
     case 'time':
       return timeOf(atMs);
     default:

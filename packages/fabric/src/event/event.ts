@@ -2,29 +2,33 @@ import { MusterError } from '../errors.js';
 import { bytesOf, copyOf } from '../stomp/bytes.js';
 import { concat, headerLine, headerLines } from '../stomp/encode.js';
 import { EMPTY_BODY, type Headers } from '../stomp/frame.js';
-import type { PrincipalKind } from './access.js';
+import type { SourceKind } from './access.js';
 
-/** Who publishes an event: organization and source, as header lines that are encoded once for many events. */
+/** Who publishes an event: organization, source and kind, as header lines that are encoded once for many events. */
 export class Origin {
   /** Name of the organization. */
   readonly org: string;
   /** `ORG/NAME` */
   readonly source: string;
+  /** What the name in the source is the name of. */
+  readonly kind: SourceKind;
   readonly #lines: string;
   /** The time that `#rootLines` are for: most events have the same millisecond as the one before. */
   #atMs = Number.NaN;
   #rootLines: Uint8Array = EMPTY_BODY;
 
-  constructor(org: string, source: string) {
+  constructor(org: string, source: string, kind: SourceKind) {
     this.org = org;
     this.source = source;
+    this.kind = kind;
     this.#lines = headerLines([
       ['org', org],
       ['source', source],
+      ['source-kind', kind],
     ]);
   }
 
-  /** The header lines that the root adds after the position: `org`, `source` and `time`. */
+  /** The header lines that the root adds after the position: `org`, `source`, `source-kind` and `time`. */
   rootLines(atMs: number): Uint8Array {
     if (atMs !== this.#atMs) {
       this.#atMs = atMs;
@@ -79,17 +83,9 @@ export interface LoggedEvent {
   readonly event: NewEvent;
 }
 
-/** When a future event is to be published, and who owns it until then. */
-export interface Due {
-  /** When it is to be published, in milliseconds since the epoch. */
-  readonly atMs: number;
-  /** Whether the name in its source is that of a user or of a client. */
-  readonly kind: PrincipalKind;
-}
-
 /** @param source `ORG/NAME`, the organization's name first. */
-export function originOf(org: string, source: string): Origin {
-  return new Origin(org, source);
+export function originOf(org: string, source: string, kind: SourceKind): Origin {
+  return new Origin(org, source, kind);
 }
 
 /**

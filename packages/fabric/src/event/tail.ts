@@ -12,7 +12,7 @@ const GREATEST_INT32 = 0x7fffffff;
 
 /**
  * The tail of an event: the bytes of its MESSAGE that are the same for every subscriber, from the header `destination`
- * to the NUL. It is a stamp, which the root makes (destination, position, organization, source, time), and the rest,
+ * to the NUL. It is a stamp, which the root makes (destination, position, organization, source, its kind, time), and the rest,
  * which the publisher has sent. They are written straight into the outbound memory, and not put together before.
  */
 export interface Tail {

@@ -77,7 +77,7 @@ export class RelayBroker implements Broker {
 function anonymousAccess(org: string, login: string, follow: TypeRules): EventAccess {
   const name = login.slice(login.indexOf('/') + 1) || 'anonymous';
   const principal = `${org}/${name}`;
-  return { org, principal, kind: 'client', relay: false, publish: EVERY_TYPE, subscribe: follow };
+  return { org, principal, kind: 'user', relay: false, publish: EVERY_TYPE, subscribe: follow };
 }
 
 function unknownUpstream(command: string, header: string): MusterError {

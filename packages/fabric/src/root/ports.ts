@@ -1,5 +1,5 @@
 import type { PrincipalKind } from '../event/access.js';
-import type { Due, LoggedEvent, NewEvent } from '../event/event.js';
+import type { LoggedEvent, NewEvent } from '../event/event.js';
 import type { Login, Revoked } from '../protocol/login.js';
 
 /** What the root needs from whoever runs it. The conformance suite in `test/support` says the same as tests. */
@@ -110,8 +110,8 @@ export interface Cursor extends CursorKey {
 /** Future events. Firing them is up to the implementation: it appends them to the log. */
 export interface Schedule {
   /**
-   * Stores an event to be published at a time (past: at once). Resolves with its id when durable.
+   * Stores an event to be published at a time, in milliseconds since the epoch (past: at once).Resolves with its id when durable.
    * Rejects with `store_unavailable`, or `too_busy` when the organization has too many.
    */
-  put(event: NewEvent, due: Due): Promise<string>;
+  put(event: NewEvent, atMs: number): Promise<string>;
 }

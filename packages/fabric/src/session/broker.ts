@@ -2,7 +2,7 @@ import type { Expression } from '@muster/selector';
 import type { MusterError } from '../errors.js';
 import type { EventAccess, PrincipalKind } from '../event/access.js';
 import type { Delivery } from '../event/delivery.js';
-import type { Due, NewEvent } from '../event/event.js';
+import type { NewEvent } from '../event/event.js';
 import type { Hub } from '../hub/hub.js';
 import type { Login } from '../protocol/login.js';
 import type { ReplayStart } from '../protocol/replay-start.js';
@@ -30,8 +30,8 @@ export interface Broker {
 /** An event on its way to the log: for the root the next step, for a relay upstream. */
 export interface Publication extends NewEvent {
   readonly publisher: Publisher;
-  /** A future event; null: it is published now. */
-  readonly due: Due | null;
+  /** When a future event is to be published, in milliseconds since the epoch; null: now. */
+  readonly due: number | null;
   /** Id of the receipt that was asked for, or null. */
   readonly receipt: string | null;
 }

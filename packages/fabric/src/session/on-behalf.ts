@@ -1,5 +1,5 @@
 import { MusterError } from '../errors.js';
-import { isPrincipalKind, type PrincipalKind } from '../event/access.js';
+import { isPrincipalKind, PRINCIPAL_KINDS, type PrincipalKind } from '../event/access.js';
 
 /** @throws MusterError unless a relay speaks for somebody of its own organization. */
 export function checkOnBehalf(command: string, principal: string, org: string, relay: boolean): void {
@@ -9,9 +9,13 @@ export function checkOnBehalf(command: string, principal: string, org: string, r
   throw new MusterError('stomp_header_value', { command, header: 'on-behalf', reason });
 }
 
-/** The header `on-behalf-kind`: a user and a client may have the same name. @throws MusterError */
+/** The header `on-behalf-kind`: a user may have the name of a node or a service. @throws MusterError */
 export function onBehalfKind(command: string, text: string | undefined): PrincipalKind {
   if (text === undefined) throw new MusterError('stomp_missing_header', { command, header: 'on-behalf-kind' });
   if (isPrincipalKind(text)) return text;
-  throw new MusterError('stomp_header_value', { command, header: 'on-behalf-kind', reason: 'must be user or client' });
+  throw new MusterError('stomp_header_value', {
+    command,
+    header: 'on-behalf-kind',
+    reason: `must be one of ${PRINCIPAL_KINDS.join(', ')}`,
+  });
 }

@@ -28,7 +28,7 @@ const NOBODY: Login = {
   access: {
     org: '',
     principal: '',
-    kind: 'client',
+    kind: 'user',
     relay: false,
     publish: { granted: [], restricted: [], open: [] },
     subscribe: { granted: [], restricted: [], open: [] },

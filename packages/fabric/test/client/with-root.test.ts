@@ -176,7 +176,7 @@ describe('the client library and the root', () => {
     const deleted = client.subscribe({ durable: 'mine', ack: 'client' });
     const other = client.subscribe({ selector: "type = 'n'", from: 'first' });
     await Promise.all([deleted.ready, other.ready]);
-    await root.root.forget({ org: 'default', principal: 'default/client', kind: 'client', name: 'mine' });
+    await root.root.forget({ org: 'default', principal: 'default/client', kind: 'node', name: 'mine' });
     await expect(deleted.next()).rejects.toMatchObject({ code: 'event_durable_deleted' });
     await (await connected({ login: 'default/other' })).publish({ type: 'n' });
     await take(other, 1);

@@ -60,7 +60,7 @@ describe('headers as selectors see them', () => {
           own.show(event);
           const fromAbove = new Delivery();
           fromAbove.showTail(tail, 0, tail.length, 42);
-          const fixed = ['destination', 'message-id', 'org', 'source', 'time', 'content-length'];
+          const fixed = ['destination', 'message-id', 'org', 'source', 'source-kind', 'time', 'content-length'];
           const parsed = new Delivery();
           const parser = new FrameParser(LIMITS, {
             frame: (raw) => {
@@ -74,7 +74,15 @@ describe('headers as selectors see them', () => {
               expect(delivery.get(asked)).toBe(headers.find(([each]) => each === asked)?.[1]);
             }
             const said = fixed.map((asked) => delivery.get(asked));
-            expect(said).toEqual(['/topic/events', '42', 'org', 'org/me', '1970-01-01T00:00:00.000Z', undefined]);
+            expect(said).toEqual([
+              '/topic/events',
+              '42',
+              'org',
+              'org/me',
+              'user',
+              '1970-01-01T00:00:00.000Z',
+              undefined,
+            ]);
             expect(delivery.get('never there')).toBeUndefined();
             expect(delivery.get('subscription')).toBe(headers.find(([each]) => each === 'subscription')?.[1]);
           };
@@ -146,6 +154,7 @@ describe('headers as selectors see them', () => {
             ['message-id', String(at)],
             ['org', 'org'],
             ['source', 'org/me'],
+            ['source-kind', 'user'],
             ['time', new Date(at).toISOString()],
             ...headers,
           ];
@@ -175,7 +184,7 @@ describe('headers as selectors see them', () => {
   });
 
   test('an event is put together in the same way wherever its bytes lie', () => {
-    const origin = originOf('org', 'org/me');
+    const origin = originOf('org', 'org/me', 'user');
     const received = Buffer.from('SEND\ntype:a\ncontent-length:4\n\nbody\0SEND');
     const where = { bytes: received, linesStart: 5, linesEnd: 12, bodyStart: 30, bodyEnd: 34 };
     const together = stamp({ position: 7, atMs: 0, event: { origin, ...where, tailEnd: 35 } });
@@ -188,7 +197,7 @@ describe('MESSAGEs in a block', () => {
   const heads = ['MESSAGE\nsubscription:0\n', `MESSAGE\nsubscription:${'s'.repeat(50)}\n`].map((text) =>
     Buffer.from(text),
   );
-  const origins = [originOf('org', 'org/me'), originOf('org', 'org/you')];
+  const origins = [originOf('org', 'org/me', 'user'), originOf('org', 'org/you', 'user')];
   const message = fc.record({
     client: fc.nat(1),
     origin: fc.constantFrom(...origins),
@@ -263,5 +272,5 @@ function read(bytes: Uint8Array, show: (raw: RawFrame) => void): void {
 }
 
 function logged(headers: Headers, body: Uint8Array, position: number, atMs: number): LoggedEvent {
-  return { position, atMs, event: newEvent(originOf('org', 'org/me'), headers, body) };
+  return { position, atMs, event: newEvent(originOf('org', 'org/me', 'user'), headers, body) };
 }

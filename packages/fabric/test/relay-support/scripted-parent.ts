@@ -71,7 +71,7 @@ export class ScriptedParent {
     this.logins.set(login, {
       org,
       principal: login,
-      kind: 'client',
+      kind: 'node',
       relay: false,
       publish: EVERY_TYPE,
       subscribe: EVERY_TYPE,

@@ -86,7 +86,7 @@ class Somebody implements Publisher {
 
   constructor(org: string, relay: boolean) {
     const rights = { granted: [], restricted: [], open: [] };
-    this.access = { org, principal: `${org}/p`, kind: 'client', relay, publish: rights, subscribe: rights };
+    this.access = { org, principal: `${org}/p`, kind: 'node', relay, publish: rights, subscribe: rights };
   }
   settled(publication: Publication, scheduled: string | null): void {
     expect(scheduled === null).toBe(publication.due === null);
@@ -140,12 +140,12 @@ test('every publisher gets one true answer for each event, in order', async () =
           const publisher = everybody[index] as Somebody;
           if (!publisher.gone) {
             const event = newEvent(
-              originOf(publisher.access.org, publisher.access.principal),
+              originOf(publisher.access.org, publisher.access.principal, publisher.access.kind),
               [['type', 't']],
               new Uint8Array(),
             );
             const bytes = new Uint8Array(memory, 0, size);
-            const due = later ? { atMs: 1, kind: publisher.access.kind } : null;
+            const due = later ? 1 : null;
             const publication: Publication = { ...event, bytes, publisher, due, receipt: null };
             publisher.published.push(publication);
             append.publish(publication);

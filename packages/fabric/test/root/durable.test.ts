@@ -26,7 +26,7 @@ const DURABLE: Headers = [
   ['ack', 'client-individual'],
 ];
 
-const KEY = { org: 'default', principal: 'default/worker', kind: 'client', name: 'd' } as const;
+const KEY = { org: 'default', principal: 'default/worker', kind: 'node', name: 'd' } as const;
 
 /** One more event, and how its client acknowledges it. */
 async function one(client: RawClient): Promise<{ readonly ack: string }> {

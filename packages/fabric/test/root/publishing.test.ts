@@ -306,7 +306,7 @@ describe('future events', () => {
     ]);
     expect(header(receipt, 'scheduled')).toBe('s1');
     expect(given.schedule.events).toMatchObject([
-      { atMs: Date.UTC(2049, 11, 31, 23), kind: 'client', event: { origin: { source: 'default/alice' } } },
+      { atMs: Date.UTC(2049, 11, 31, 23), event: { origin: { source: 'default/alice', kind: 'node' } } },
     ]);
     expect(given.log.last()).toBe(0);
     await given.schedule.fire(Date.UTC(2050, 0, 1));

@@ -65,7 +65,7 @@ const SENT: readonly [wrong: string, text: string, code: string, names: string, 
     "not 'a b'",
   ],
   ['SEND with too long a type', `SEND\ndestination:/topic/events\ntype:${'t'.repeat(129)}\n\n\0`, 'event_type', '128'],
-  ...['org', 'source', 'time', 'message-id', 'subscription', 'ack', 'position', 'redelivered'].map(
+  ...['org', 'source', 'source-kind', 'time', 'message-id', 'subscription', 'ack', 'position', 'redelivered'].map(
     (name): [string, string, string, string] => [
       `SEND with the reserved attribute ${name}`,
       `SEND\ndestination:/topic/events\ntype:a\n${name}:x\n\n\0`,

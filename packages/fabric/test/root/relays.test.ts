@@ -16,6 +16,8 @@ beforeEach(async () => {
 });
 afterEach(() => given.end());
 
+const aliceAs = (kind: string): Headers => [...EVENT, ['on-behalf', 'default/alice'], ['on-behalf-kind', kind]];
+
 const EVENT: Headers = [
   ['destination', '/topic/events'],
   ['type', 'a'],
@@ -54,21 +56,31 @@ describe('what relays may do', () => {
   test('it publishes for them, and they are the source', async () => {
     const client = await given.client();
     await client.subscribe('1');
-    await relay.ask('SEND', [...EVENT, ['on-behalf', 'default/alice']]);
+    for (const kind of ['user', 'node', 'node', 'service', 'user']) await relay.ask('SEND', aliceAs(kind));
     await relay.ask('SEND', EVENT);
-    const messages = await client.messages(2);
-    expect(messages.map((message) => header(message, 'source'))).toEqual(['default/alice', 'default/relay']);
-    expect(messages.every((message) => header(message, 'on-behalf') === undefined)).toBe(true);
+    const messages = await client.messages(6);
+    expect(messages.map((message) => [header(message, 'source'), header(message, 'source-kind')])).toEqual([
+      ['default/alice', 'user'],
+      ['default/alice', 'node'],
+      ['default/alice', 'node'],
+      ['default/alice', 'service'],
+      ['default/alice', 'user'],
+      ['default/relay', 'node'],
+    ]);
+    const own = ['on-behalf', 'on-behalf-kind'];
+    expect(messages.some((message) => own.some((name) => header(message, name) !== undefined))).toBe(false);
   });
 
-  test('its future events for them are of a user or a client, as it says', async () => {
-    const future: Headers = [...EVENT, ['at', '4102444800000'], ['on-behalf', 'default/alice']];
-    for (const kind of ['user', 'client']) await relay.ask('SEND', [...future, ['on-behalf-kind', kind]]);
+  test('its future events for them are of the kind that it says', async () => {
+    for (const kind of ['user', 'service']) await relay.ask('SEND', [...aliceAs(kind), ['at', '4102444800000']]);
     expect(given.schedule.events).toMatchObject([
-      { event: { origin: { source: 'default/alice' } }, kind: 'user' },
-      { event: { origin: { source: 'default/alice' } }, kind: 'client' },
+      { event: { origin: { source: 'default/alice', kind: 'user' } } },
+      { event: { origin: { source: 'default/alice', kind: 'service' } } },
     ]);
-    relay.send('SEND', future);
+  });
+
+  test.each([undefined, 'server', 'client', ''])('it says which kind they are of, not %j', async (kind) => {
+    relay.send('SEND', kind === undefined ? [...EVENT, ['on-behalf', 'default/alice']] : aliceAs(kind));
     const [refusal] = await relay.messages(1);
     expect(refusal && header(refusal, 'message')).toContain("'on-behalf-kind'");
   });
@@ -78,7 +90,7 @@ describe('what relays may do', () => {
       ['durable', 'd'],
       ['ack', 'client'],
     ];
-    await relay.subscribe('up-1', '', [...headers, ['on-behalf', 'default/alice'], ['on-behalf-kind', 'client']]);
+    await relay.subscribe('up-1', '', [...headers, ['on-behalf', 'default/alice'], ['on-behalf-kind', 'node']]);
     await relay.ask('SEND', EVENT);
     const [message] = await relay.messages(1);
     await relay.ask('ACK', [['id', (message && header(message, 'ack')) ?? '']]);
@@ -90,8 +102,8 @@ describe('what relays may do', () => {
     await relay.barrier();
   });
 
-  test.each([[], [['on-behalf-kind', 'node']]])(
-    'it says whether it is for a user or a client, not %j',
+  test.each([[], [['on-behalf-kind', 'client']]])(
+    'it says whose durable subscription it is, not %j',
     async (...kind) => {
       relay.send('SUBSCRIBE', [
         ['id', 'up-1'],

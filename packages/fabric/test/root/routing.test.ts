@@ -83,7 +83,7 @@ describe('events through the root', () => {
     expect(client.text.endsWith(`Z\n${sent}`)).toBe(true);
   });
 
-  test('a MESSAGE says position, organization, source and time', async () => {
+  test('a MESSAGE says position, organization, source, its kind and time', async () => {
     const client = await given.client('default/alice');
     await client.subscribe('7');
     client.publish('a', [['x', 'y']], 'hello');
@@ -94,6 +94,7 @@ describe('events through the root', () => {
       ['message-id', String(given.log.last())],
       ['org', 'default'],
       ['source', 'default/alice'],
+      ['source-kind', 'node'],
       ['time', expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)],
       ['type', 'a'],
       ['x', 'y'],
@@ -105,7 +106,7 @@ describe('events through the root', () => {
   test('selectors see source, time and type as well as attributes', async () => {
     const [client, alice] = await Promise.all([given.client(), given.client('default/alice')]);
     await client.subscribe('1', "source = 'default/alice' AND type LIKE 'b.%' AND n = 5.0");
-    await client.subscribe('2', "source = 'default/alice' AND time LIKE '20%' AND org = 'default' AND n = 5.0");
+    await client.subscribe('2', "source = 'default/alice' AND "source-kind" = 'node' AND time LIKE '20%' AND org = 'default' AND n = 5.0");
     client.publish('a.b', [['n', '5']]);
     alice.publish('a.b', [['n', '5']]);
     const messages = await client.messages(1);

@@ -4,7 +4,6 @@ import {
   type Cursor,
   type CursorKey,
   type Cursors,
-  type Due,
   EVERY_TYPE,
   type EventAccess,
   type EventLog,
@@ -160,15 +159,15 @@ function textOf({ org, principal, kind, name }: CursorKey): string {
 /** Publishes what is due when it is told to. */
 export class MemorySchedule implements Schedule {
   readonly #log: EventLog;
-  readonly events: (Due & { readonly id: string; readonly event: NewEvent })[] = [];
+  readonly events: { readonly id: string; readonly event: NewEvent; readonly atMs: number }[] = [];
 
   constructor(log: EventLog) {
     this.#log = log;
   }
 
-  async put(event: NewEvent, due: Due): Promise<string> {
+  async put(event: NewEvent, atMs: number): Promise<string> {
     const id = `s${this.events.length + 1}`;
-    this.events.push({ id, event, ...due });
+    this.events.push({ id, event, atMs });
     return id;
   }
 
@@ -205,7 +204,7 @@ export class MemoryAuthority implements Authority {
     const access = {
       org,
       principal: login,
-      kind: 'client' as const,
+      kind: 'node' as const,
       relay: false,
       publish: EVERY_TYPE,
       subscribe: EVERY_TYPE,

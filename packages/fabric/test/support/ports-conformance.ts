@@ -1,6 +1,7 @@
 import {
   type Cursor,
   type Cursors,
+  EMPTY_BODY,
   type EventLog,
   type LoggedEvent,
   type NewEvent,
@@ -37,7 +38,7 @@ export function logConformance(name: string, open: () => Promise<LogUnderTest>):
         }
       });
     const event = (org: string, type: string, body = ''): NewEvent =>
-      newEvent(originOf(org, `${org}/alice`), [['type', type]], Buffer.from(body));
+      newEvent(originOf(org, `${org}/alice`, 'user'), [['type', type]], Buffer.from(body));
     const types = (events: readonly LoggedEvent[]) =>
       events.map((each) => /\ntype:(.*)\n/.exec(Buffer.from(stamp(each)).toString())?.[1]);
 
@@ -57,7 +58,7 @@ export function logConformance(name: string, open: () => Promise<LogUnderTest>):
       const [stored] = await log.append([event(org, 'temp.high', 'hot')]);
       if (stored === undefined) throw new Error('nothing stored');
       expect(Buffer.from(stamp(stored)).toString()).toBe(
-        `destination:/topic/events\nmessage-id:${stored.position}\norg:${org}\nsource:${org}/alice\n` +
+        `destination:/topic/events\nmessage-id:${stored.position}\norg:${org}\nsource:${org}/alice\nsource-kind:user\n` +
           `time:${new Date(now()).toISOString().replaceAll(':', '\\c')}\ntype:temp.high\ncontent-length:3\n\nhot\0`,
       );
       expect(stored.atMs).toBe(now());
@@ -82,6 +83,14 @@ export function logConformance(name: string, open: () => Promise<LogUnderTest>):
         expect(told).toHaveLength(40);
       },
     );
+
+    using('events of one source and several kinds are read as what they were', async ({ log, org }) => {
+      const kinds = ['user', 'node', 'node', 'service', 'user'] as const;
+      const before = log.last();
+      await log.append(kinds.map((kind) => newEvent(originOf(org, `${org}/alice`, kind), [['type', 't']], EMPTY_BODY)));
+      const { events } = await log.read(before, org, PLENTY);
+      expect(events.map(({ event: { origin } }) => origin.kind)).toEqual(kinds);
+    });
 
     using('what is appended as soon as an append is durable is told of after it', async ({ log, org }) => {
       const told: string[] = [];
@@ -246,7 +255,7 @@ export function cursorsConformance(
 
     using('organization, principal, kind and name tell cursors apart', async ({ cursors, org, otherOrg }) => {
       const all = [
-        cursor(org, 'a', { kind: 'client', through: 1 }),
+        cursor(org, 'a', { kind: 'node', through: 1 }),
         cursor(org, 'a', { through: 2 }),
         cursor(org, 'b', { through: 3 }),
         cursor(org, 'a', { principal: `${org}/bob`, through: 4 }),

@@ -4,12 +4,13 @@ import { insert } from '@muster/store';
 import type { Transaction } from 'kysely';
 import { Budget } from '../upkeep/budget.js';
 import { AUTH_LIMITS } from './limits.js';
-import type { AuditEntry } from './types.js';
+import type { ActorKind, AuditEntry } from './types.js';
 
 const COLUMNS = {
   org_id: 'text',
   at: 'integer',
   actor: 'text',
+  actor_kind: 'text',
   action: 'text',
   target: 'text',
   outcome: 'text',
@@ -31,6 +32,7 @@ export interface AuditQuery {
   /** Entries before this id, newest first; the newest of all without either. */
   readonly before?: number | undefined;
   readonly actor?: string | undefined;
+  readonly actorKind?: ActorKind | undefined;
   readonly action?: string | undefined;
 }
 
@@ -63,7 +65,8 @@ export class Audit {
     return {
       org_id: entry.orgId,
       at: this.#clock.now(),
-      actor: cut(entry.actor),
+      actor: cut(entry.actor.name),
+      actor_kind: entry.actor.kind,
       action: entry.action,
       target: cut(entry.target),
       outcome: entry.outcome,
@@ -111,12 +114,13 @@ export class Audit {
     if (query.after !== undefined) rows = rows.where('id', '>', query.after);
     if (query.before !== undefined) rows = rows.where('id', '<', query.before);
     if (query.actor !== undefined) rows = rows.where('actor', '=', query.actor);
+    if (query.actorKind !== undefined) rows = rows.where('actor_kind', '=', query.actorKind);
     if (query.action !== undefined) rows = rows.where('action', '=', query.action);
     return (await rows.execute()).map((row) => ({
       id: row.id,
       at: row.at,
       orgId: row.org_id,
-      actor: row.actor,
+      actor: { name: row.actor, kind: row.actor_kind },
       action: row.action,
       target: row.target,
       outcome: row.outcome,

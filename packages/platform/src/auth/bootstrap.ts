@@ -1,5 +1,6 @@
 import { normalizePublicKey } from '@muster/signing';
 import type { Store } from '@muster/store';
+import { MUSTER } from '../log/own-event.js';
 import type { Audit } from './audit.js';
 import type { Changes } from './changes.js';
 import { addToGroup } from './groups.js';
@@ -33,7 +34,7 @@ export async function bootstrap(
   const id = changes.newId();
   const keyId = changes.newId();
   await changes.apply(
-    { orgId: organization.id, actor: 'muster', action: 'server.bootstrap', target: FIRST.user },
+    { orgId: organization.id, actor: { name: MUSTER, kind: 'server' }, action: 'server.bootstrap', target: FIRST.user },
     async (trx) => {
       await insertOrganization(trx, organization, now);
       await insertPrincipal(trx, {

@@ -16,9 +16,6 @@ export type RandomBytes = (size: number) => Uint8Array;
 
 export const systemRandom: RandomBytes = (size) => randomBytes(size);
 
-/** Who changes something; the name goes into the audit. */
-export type Actor = string;
-
 export type Trx = Transaction<Schema>;
 
 export interface ChangesDeps {
@@ -89,7 +86,7 @@ export class Changes {
 }
 
 function eventOf({ action, actor, target, detail }: Change, organization: Organization) {
-  const attributes = { actor: cut(actor), target: cut(target) };
+  const attributes = { actor: cut(actor.name), actor_kind: actor.kind, target: cut(target) };
   return encodeEvent(`auth.${action}`, organization, attributes, cutDetail(detail));
 }
 

@@ -41,7 +41,13 @@ export class Enrolment {
     const keyId = this.#changes.newId();
     const orgId = organization.id;
     const enrolled = await this.#changes.apply<Enrolled>(
-      { orgId, actor: name, action: 'node.enrol', target: name, detail: { fingerprint: key.fingerprint } },
+      {
+        orgId,
+        actor: { name, kind: 'node' },
+        action: 'node.enrol',
+        target: name,
+        detail: { fingerprint: key.fingerprint },
+      },
       async (trx) => {
         const tokenId = await validToken(trx, orgId, request.token, now);
         const taken = await findPrincipal(trx, orgId, name);

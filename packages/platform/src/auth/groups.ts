@@ -1,11 +1,11 @@
 import { MusterError } from '../errors.js';
-import type { Actor, Changes, Trx } from './changes.js';
+import type { Changes, Trx } from './changes.js';
 import { likelyRole } from './likely-role.js';
 import { AUTH_LIMITS } from './limits.js';
 import { canonicalGroup, isDeployedSpelling } from './names.js';
 import type { Group, Members } from './permissions.js';
 import type { AuthRepository } from './repository.js';
-import type { Organization } from './types.js';
+import type { Actor, Organization } from './types.js';
 
 type MemberKind = 'user' | 'client' | 'group';
 

@@ -5,4 +5,4 @@ export { type RandomBytes, systemRandom } from './changes.js';
 export type { OrganizationRows } from './organization-rows.js';
 export { organizationsById } from './organizations.js';
 export { forbidden } from './permissions.js';
-export type { AuditEntry, Identity, Organization } from './types.js';
+export { type Actor, type AuditEntry, actorOf, type Identity, type Organization } from './types.js';

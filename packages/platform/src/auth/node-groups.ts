@@ -1,10 +1,10 @@
 import { MusterError } from '../errors.js';
-import type { Actor, Changes } from './changes.js';
+import type { Changes } from './changes.js';
 import { inPieces, listed, type MemberLists, memberRows } from './groups.js';
 import { AUTH_LIMITS } from './limits.js';
 import { deniedNodes, type NodeGroup } from './permissions.js';
 import type { AuthRepository } from './repository.js';
-import type { Identity, Organization } from './types.js';
+import type { Actor, Identity, Organization } from './types.js';
 
 /** What the nodes layer knows and groups need: which nodes a selector matches. */
 export interface NodeSelection {

@@ -1,12 +1,12 @@
 import type { Schema } from '@muster/store';
 import { type Kysely, sql } from 'kysely';
 import { MusterError } from '../errors.js';
-import type { Actor, Changes, Trx } from './changes.js';
+import type { Changes, Trx } from './changes.js';
 import { AUTH_LIMITS } from './limits.js';
 import { ADMINS } from './names.js';
 import type { OrganizationRemnants, OrganizationRows } from './organization-rows.js';
 import type { AuthRepository } from './repository.js';
-import type { Organization } from './types.js';
+import type { Actor, Organization } from './types.js';
 
 export interface OrganizationView extends Organization {
   readonly createdAt: number;
@@ -42,7 +42,7 @@ export async function forgetName(trx: Trx, orgId: string | null, kind: 'user' | 
   let eventGrants = trx.deleteFrom('event_grants').where('kind', '=', kind).where('member', '=', name);
   let cursors = trx
     .deleteFrom('event_cursors')
-    .where('kind', '=', kind)
+    .where('kind', 'in', kind === 'user' ? ['user'] : ['node', 'service'])
     .where('principal', 'in', (from) =>
       from.selectFrom('organizations').select(sql<string>`name || '/' || ${name}`.as('principal')),
     );

@@ -1,11 +1,11 @@
 import { normalizePublicKey, type PublicKey } from '@muster/signing';
 import { MusterError } from '../errors.js';
-import type { Actor, Changes, Trx } from './changes.js';
+import type { Changes, Trx } from './changes.js';
 import { addToGroup } from './groups.js';
 import { AUTH_LIMITS } from './limits.js';
 import { forgetName, insertMember } from './organizations.js';
 import type { AuthRepository } from './repository.js';
-import type { Organization, PrincipalType } from './types.js';
+import type { Actor, Organization, PrincipalType } from './types.js';
 
 export interface KeyView {
   /** SHA-256 of the DER; identifies the key. */

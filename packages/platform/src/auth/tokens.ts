@@ -1,10 +1,10 @@
 import type { Schema } from '@muster/store';
 import type { DeleteResult, Kysely } from 'kysely';
 import { MusterError } from '../errors.js';
-import type { Actor, Changes } from './changes.js';
+import type { Changes } from './changes.js';
 import { AUTH_LIMITS } from './limits.js';
 import type { AuthRepository } from './repository.js';
-import type { Organization } from './types.js';
+import type { Actor, Organization } from './types.js';
 
 export interface EnrolTokenView {
   readonly id: string;
@@ -54,7 +54,7 @@ export class Tokens {
       id: this.#changes.newId(),
       usesLeft: about.uses,
       expiresAt: now + about.ttlSeconds * 1000,
-      createdBy: actor,
+      createdBy: actor.name,
       createdAt: now,
     };
     await this.#changes.apply(
@@ -73,7 +73,7 @@ export class Tokens {
             hash: secret.hash,
             uses_left: view.usesLeft,
             expires_at: view.expiresAt,
-            created_by: actor,
+            created_by: actor.name,
             created_at: now,
           })
           .execute();
@@ -117,7 +117,7 @@ export class Tokens {
       id: this.#changes.newId(),
       bearer: name,
       expiresAt: now + ttlSeconds * 1000,
-      createdBy: actor,
+      createdBy: actor.name,
       createdAt: now,
     };
     await this.#changes.apply(
@@ -147,7 +147,7 @@ export class Tokens {
             principal_id: principalId,
             hash: secret.hash,
             expires_at: view.expiresAt,
-            created_by: actor,
+            created_by: actor.name,
             created_at: now,
           })
           .execute();

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
+import type { PrincipalKind } from '@muster/fabric';
 
-export type PrincipalType = 'user' | 'node' | 'service';
+export type PrincipalType = PrincipalKind;
 
 /** The two spaces of names: a user and a client of an organization may have the same. */
 export function kindOf(type: PrincipalType): 'user' | 'client' {
@@ -20,6 +21,19 @@ export interface Identity {
   readonly publicKey: string | null;
   /** The same, parsed, where it was at hand. */
   readonly parsedKey?: KeyObject;
+}
+
+/** Who did something: a user may have the name of a node or a service. */
+export interface Actor {
+  readonly name: string;
+  readonly kind: ActorKind;
+}
+
+/** `claimed`: the name is that of a request which was refused before anybody proved to be that. */
+export type ActorKind = PrincipalType | 'server' | 'claimed';
+
+export function actorOf({ name, type: kind }: Identity): Actor {
+  return { name, kind };
 }
 
 /** What somebody proved with who they are. */
@@ -42,7 +56,7 @@ export type Permission =
 /** What the audit table records (append-only). */
 export interface AuditEntry {
   readonly orgId: string | null;
-  readonly actor: string;
+  readonly actor: Actor;
   /** Dotted, e.g. `push.start`, `principal.create`, `access.denied`. */
   readonly action: string;
   readonly target: string;

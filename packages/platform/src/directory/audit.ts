@@ -21,8 +21,8 @@ export function auditRoutes(app: App, auth: Auth): void {
       },
     },
     async (request) => {
-      const { limit = 100, ...filters } = request.query;
-      const entries = await auth.audit.page({ orgId: request.organization.id, limit, ...filters });
+      const { limit = 100, actor_kind: actorKind, ...filters } = request.query;
+      const entries = await auth.audit.page({ orgId: request.organization.id, limit, actorKind, ...filters });
       return entries.map(auditView);
     },
   );

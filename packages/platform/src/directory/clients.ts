@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Auth } from '../auth/auth.js';
+import { actorOf } from '../auth/types.js';
 import { MusterError } from '../errors.js';
 import type { App } from '../http/route.js';
 import * as schemas from './schemas.js';
@@ -23,7 +24,7 @@ export function clientRoutes(app: App, auth: Auth): void {
     async (request, reply) => {
       const { organization, caller, body } = request;
       const client = { type: 'node', name: body.name, publicKey: body.public_key } as const;
-      const created = await auth.principals.createClient(organization, client, caller.name);
+      const created = await auth.principals.createClient(organization, client, actorOf(caller));
       auth.nodes.created(organization, created.name);
       return reply.code(201).send(clientView('node', created));
     },
@@ -71,7 +72,7 @@ export function clientRoutes(app: App, auth: Auth): void {
     async (request, reply) => {
       const { organization, caller, body } = request;
       const client = { type: 'service', name: body.name, publicKey: body.public_key } as const;
-      const created = await auth.principals.createClient(organization, client, caller.name);
+      const created = await auth.principals.createClient(organization, client, actorOf(caller));
       return reply.code(201).send(clientView('service', created));
     },
   );
@@ -108,7 +109,7 @@ export function clientRoutes(app: App, auth: Auth): void {
     },
     async (request, reply) => {
       const { organization, params, caller } = request;
-      await auth.principals.removeClient(organization.id, 'service', params.name, caller.name);
+      await auth.principals.removeClient(organization.id, 'service', params.name, actorOf(caller));
       return reply.code(204).send(null);
     },
   );

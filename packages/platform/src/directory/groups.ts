@@ -3,6 +3,7 @@ import { Value } from 'typebox/value';
 import type { Auth } from '../auth/auth.js';
 import type { GroupView, MemberLists } from '../auth/groups.js';
 import type { NodeGroupView } from '../auth/node-groups.js';
+import { actorOf } from '../auth/types.js';
 import { unknownNames } from '../auth/unknown-names.js';
 import { MusterError } from '../errors.js';
 import type { App } from '../http/route.js';
@@ -71,7 +72,7 @@ export function groupRoutes(app: App, auth: Auth): void {
     async ({ organization, params, query, body, caller }) => {
       checkName(params.name);
       const content = { ...members(body), exclusive: body.exclusive, force: query.force };
-      const stored = await auth.groups.put(organization, params.name, content, caller.name);
+      const stored = await auth.groups.put(organization, params.name, content, actorOf(caller));
       const unknown = await unknownNames(auth.repository, organization.id, stored);
       return { ...groupAnswer(stored), unknown: membersAnswer(unknown) };
     },
@@ -90,7 +91,7 @@ export function groupRoutes(app: App, auth: Auth): void {
       },
     },
     async (request, reply) => {
-      await auth.groups.remove(request.organization, request.params.name, request.caller.name);
+      await auth.groups.remove(request.organization, request.params.name, actorOf(request.caller));
       return reply.code(204).send(null);
     },
   );
@@ -166,7 +167,7 @@ export function nodeGroupRoutes(app: App, auth: Auth): void {
         throw new MusterError('invalid_field', { field: 'nodes', reason: 'give either nodes or query' });
       }
       const content = { nodes, query, execute: members(execute) };
-      return nodeGroupAnswer(await auth.nodeGroups.put(organization, params.name, content, caller.name));
+      return nodeGroupAnswer(await auth.nodeGroups.put(organization, params.name, content, actorOf(caller)));
     },
   );
 
@@ -183,7 +184,7 @@ export function nodeGroupRoutes(app: App, auth: Auth): void {
       },
     },
     async (request, reply) => {
-      await auth.nodeGroups.remove(request.organization, request.params.name, request.caller.name);
+      await auth.nodeGroups.remove(request.organization, request.params.name, actorOf(request.caller));
       return reply.code(204).send(null);
     },
   );

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Auth } from '../auth/auth.js';
-import type { Organization, Permission, PrincipalType } from '../auth/types.js';
+import { actorOf, type Organization, type Permission, type PrincipalType } from '../auth/types.js';
 import type { App } from '../http/route.js';
 import * as schemas from './schemas.js';
 import { keyView } from './views.js';
@@ -84,7 +84,7 @@ function keysOf(app: App, auth: Auth, owners: KeyOwners): void {
     async (request, reply) => {
       const { caller, body } = request;
       const { orgId, name } = ofOne(request);
-      const key = await auth.principals.addKey(orgId, type, name, body.public_key, caller.name);
+      const key = await auth.principals.addKey(orgId, type, name, body.public_key, actorOf(caller));
       return reply.code(201).send(keyView(key));
     },
   );
@@ -105,7 +105,7 @@ function keysOf(app: App, auth: Auth, owners: KeyOwners): void {
       const { caller } = request;
       const { orgId, name } = ofOne(request);
       const { fingerprint = '' } = request.params;
-      await auth.principals.removeKey(orgId, type, name, fingerprint, caller.name);
+      await auth.principals.removeKey(orgId, type, name, fingerprint, actorOf(caller));
       if (type === 'node') auth.nodes.keyRemoved(request.organization, name, fingerprint);
       return reply.code(204).send(null);
     },

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Auth } from '../auth/auth.js';
+import { actorOf } from '../auth/types.js';
 import type { App } from '../http/route.js';
 import * as schemas from './schemas.js';
 import { organizationView, time } from './views.js';
@@ -21,7 +22,7 @@ export function organizationRoutes(app: App, auth: Auth): void {
       },
     },
     async (request, reply) => {
-      const created = await auth.organizations.create(request.body.name, request.caller.name);
+      const created = await auth.organizations.create(request.body.name, actorOf(request.caller));
       return reply.code(201).send(organizationView(created));
     },
   );
@@ -71,7 +72,7 @@ export function organizationRoutes(app: App, auth: Auth): void {
       },
     },
     async (request, reply) => {
-      await auth.organizations.remove(request.organization, request.caller.name);
+      await auth.organizations.remove(request.organization, actorOf(request.caller));
       await auth.nodes.organizationRemoved(request.organization.id);
       return reply.code(204).send(null);
     },
@@ -108,7 +109,7 @@ export function organizationRoutes(app: App, auth: Auth): void {
       },
     },
     async (request, reply) => {
-      await auth.organizations.addMember(request.organization, request.params.name, request.caller.name);
+      await auth.organizations.addMember(request.organization, request.params.name, actorOf(request.caller));
       return reply.code(204).send(null);
     },
   );
@@ -126,7 +127,7 @@ export function organizationRoutes(app: App, auth: Auth): void {
       },
     },
     async (request, reply) => {
-      await auth.organizations.removeMember(request.organization, request.params.name, request.caller.name);
+      await auth.organizations.removeMember(request.organization, request.params.name, actorOf(request.caller));
       return reply.code(204).send(null);
     },
   );

@@ -158,12 +158,23 @@ export const ServiceTokenAnswer = Type.Object({ ...TokenFields, service: Type.St
 export const IssuedServiceTokenAnswer = Type.Object({ ...TokenFields, service: Type.String(), token: Type.String() });
 
 const cursor = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }));
+const ActorKind = Type.Union(
+  [
+    Type.Literal('user'),
+    Type.Literal('node'),
+    Type.Literal('service'),
+    Type.Literal('server'),
+    Type.Literal('claimed'),
+  ],
+  { description: 'What the actor is; `claimed`: nobody proved to be that' },
+);
 export const AuditQuery = Type.Object(
   {
     after: cursor('Entries after this id, oldest first'),
     before: cursor('Entries before this id, newest first'),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: AUTH_LIMITS.auditPage, default: 100 })),
     actor: Type.Optional(Type.String({ maxLength: 255 })),
+    actor_kind: Type.Optional(ActorKind),
     action: Type.Optional(Type.String({ maxLength: 255, description: 'For example push.start or access.denied' })),
   },
   STRICT,
@@ -171,7 +182,8 @@ export const AuditQuery = Type.Object(
 export const AuditAnswer = Type.Object({
   id: Type.Integer(),
   at: Time,
-  actor: Type.String(),
+  actor: Type.String({ description: 'Who did it' }),
+  actor_kind: ActorKind,
   action: Type.String(),
   target: Type.String(),
   outcome: Type.Union([Type.Literal('done'), Type.Literal('denied')]),

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { Auth } from '../auth/auth.js';
 import { AUTH_LIMITS } from '../auth/limits.js';
 import { forbidden } from '../auth/permissions.js';
+import { actorOf } from '../auth/types.js';
 import type { App } from '../http/route.js';
 import * as schemas from './schemas.js';
 import { serviceTokenView, tokenView, userTokenView } from './views.js';
@@ -26,7 +27,7 @@ export function enrolTokenRoutes(app: App, auth: Auth): void {
     async (request, reply) => {
       const { uses = 1, ttl: ttlSeconds = 3600 } = request.body;
       const { organization, caller } = request;
-      const issued = await auth.tokens.createEnrolToken(organization, { uses, ttlSeconds }, caller.name);
+      const issued = await auth.tokens.createEnrolToken(organization, { uses, ttlSeconds }, actorOf(caller));
       return reply.code(201).send({ ...tokenView(issued), token: issued.token });
     },
   );
@@ -59,7 +60,7 @@ export function enrolTokenRoutes(app: App, auth: Auth): void {
       },
     },
     async (request, reply) => {
-      await auth.tokens.removeEnrolToken(request.organization, request.params.id, request.caller.name);
+      await auth.tokens.removeEnrolToken(request.organization, request.params.id, actorOf(request.caller));
       return reply.code(204).send(null);
     },
   );
@@ -85,7 +86,7 @@ export function accessTokenRoutes(app: App, auth: Auth): void {
       const { user = caller.name, ttl: ttlSeconds = AUTH_LIMITS.defaultTokenTtl } = body;
       if (user !== caller.name && !caller.serverAdmin) throw forbidden(caller.name, 'server:admin');
       const bearer = { organization: null, name: user };
-      const issued = await auth.tokens.createAccessToken({ bearer, ttlSeconds }, caller.name);
+      const issued = await auth.tokens.createAccessToken({ bearer, ttlSeconds }, actorOf(caller));
       return reply.code(201).send({ ...userTokenView(issued), token: issued.token });
     },
   );
@@ -121,7 +122,7 @@ export function accessTokenRoutes(app: App, auth: Auth): void {
     },
     async (request, reply) => {
       const { caller, params } = request;
-      await auth.tokens.removeUserToken(caller.serverAdmin ? null : caller.principalId, params.id, caller.name);
+      await auth.tokens.removeUserToken(caller.serverAdmin ? null : caller.principalId, params.id, actorOf(caller));
       return reply.code(204).send(null);
     },
   );
@@ -146,7 +147,7 @@ export function serviceTokenRoutes(app: App, auth: Auth): void {
       const { caller, organization, params } = request;
       const { ttl: ttlSeconds = AUTH_LIMITS.defaultTokenTtl } = request.body;
       const bearer = { organization, name: params.name };
-      const issued = await auth.tokens.createAccessToken({ bearer, ttlSeconds }, caller.name);
+      const issued = await auth.tokens.createAccessToken({ bearer, ttlSeconds }, actorOf(caller));
       return reply.code(201).send({ ...serviceTokenView(issued), token: issued.token });
     },
   );
@@ -181,7 +182,7 @@ export function serviceTokenRoutes(app: App, auth: Auth): void {
     },
     async (request, reply) => {
       const { organization, params, caller } = request;
-      await auth.tokens.removeServiceToken(organization, params.name, params.id, caller.name);
+      await auth.tokens.removeServiceToken(organization, params.name, params.id, actorOf(caller));
       return reply.code(204).send(null);
     },
   );

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Auth } from '../auth/auth.js';
 import { likelyRole } from '../auth/likely-role.js';
 import { forbidden } from '../auth/permissions.js';
-import type { Identity, Organization } from '../auth/types.js';
+import { actorOf, type Identity, type Organization } from '../auth/types.js';
 import { MusterError } from '../errors.js';
 import type { App } from '../http/route.js';
 import * as schemas from './schemas.js';
@@ -58,7 +58,7 @@ export function userRoutes(app: App, auth: Auth): void {
         if (role !== null && known === undefined) throw new MusterError('group_name_unlikely', { name: group, role });
       }
       const user = { name, publicKey, serverAdmin, organization, groups };
-      return reply.code(201).send(userView(await auth.principals.createUser(user, caller.name)));
+      return reply.code(201).send(userView(await auth.principals.createUser(user, actorOf(caller))));
     },
   );
 
@@ -112,7 +112,7 @@ export function userRoutes(app: App, auth: Auth): void {
       },
     },
     async (request, reply) => {
-      await auth.principals.removeUser(request.params.name, request.caller.name);
+      await auth.principals.removeUser(request.params.name, actorOf(request.caller));
       return reply.code(204).send(null);
     },
   );

@@ -47,5 +47,5 @@ export function serviceTokenView(token: AccessTokenView) {
 }
 
 export function auditView({ id, at, actor, action, target, outcome, detail }: StoredAuditEntry) {
-  return { id, at: time(at), actor, action, target, outcome, detail: detail ?? {} };
+  return { id, at: time(at), actor: actor.name, actor_kind: actor.kind, action, target, outcome, detail: detail ?? {} };
 }

@@ -1,6 +1,6 @@
 import { EVERY_TYPE, type EventAccess, OWN_TYPES, type TypeRules } from '@muster/fabric';
 import { allows, type EventAction, type EventGrant, type Groups, holdsRole, includes } from '../auth/permissions.js';
-import { type Identity, kindOf, type Organization } from '../auth/types.js';
+import type { Identity, Organization } from '../auth/types.js';
 import { OWN_FOLLOWERS } from '../log/followers.js';
 
 /** Of a relay, which speaks for all. */
@@ -27,7 +27,7 @@ export function eventAccess(identity: Identity, organization: Organization, righ
   return {
     org: organization.name,
     principal: `${organization.name}/${identity.name}`,
-    kind: kindOf(identity.type),
+    kind: identity.type,
     relay,
     // Its own name is one of those that a relay may speak for. So no grant to anybody costs a tree its connections.
     publish: relay ? OTHERS_TYPES : publishing(identity, rights),

@@ -2,7 +2,7 @@ import type { Cursor, CursorKey, Cursors, PrincipalKind } from '@muster/fabric';
 import { type Store, upsert } from '@muster/store';
 import type { OrganizationId } from '../log/log.js';
 
-/** Is there a user, or a client, of that name in the organization? */
+/** Is there somebody of that kind and name in the organization? */
 export type IsMember = (orgId: string, kind: PrincipalKind, name: string) => Promise<boolean>;
 
 const saveCursor = upsert(

@@ -5,7 +5,7 @@ import type { Store } from '@muster/store';
 import type { Logger } from 'pino';
 import type { Auth } from '../auth/auth.js';
 import type { RandomBytes } from '../auth/changes.js';
-import { type Identity, kindOf, type Organization } from '../auth/types.js';
+import type { Identity, Organization } from '../auth/types.js';
 import { parseHostPort } from '../config/address.js';
 import type { ServerConfig } from '../config/schema.js';
 import { readTls } from '../config/tls.js';
@@ -80,7 +80,7 @@ export function createEventFabric(deps: EventFabricDeps): EventFabric {
     store,
     async (name) => (await organization(name))?.id,
     async (orgId, kind, name) =>
-      (await repository.candidates(orgId, name)).some(({ member, type }) => member && kindOf(type) === kind),
+      (await repository.candidates(orgId, name)).some(({ member, type }) => member && type === kind),
   );
   const schedule = new EventSchedule({
     store,

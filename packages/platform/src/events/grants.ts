@@ -1,8 +1,8 @@
-import type { Actor, Changes } from '../auth/changes.js';
+import type { Changes } from '../auth/changes.js';
 import { inPieces, listed, type MemberLists, memberRows } from '../auth/groups.js';
 import type { EventAction, EventGrant } from '../auth/permissions.js';
 import type { AuthRepository } from '../auth/repository.js';
-import type { Organization } from '../auth/types.js';
+import type { Actor, Organization } from '../auth/types.js';
 import { unknownNames } from '../auth/unknown-names.js';
 import { MusterError } from '../errors.js';
 import { fitsOwnType } from './access.js';

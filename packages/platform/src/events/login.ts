@@ -84,7 +84,7 @@ export class EventAuthority implements Authority {
     const { refused: reason, organization } = verdict;
     this.#deps.audit.denied('stranger', {
       orgId: organization?.id ?? null,
-      actor: login.slice(login.indexOf('/') + 1),
+      actor: { name: login.slice(login.indexOf('/') + 1), kind: 'claimed' },
       action: 'access.denied',
       target: 'stomp',
       detail: { code: 'login_refused', reason, address: remote },

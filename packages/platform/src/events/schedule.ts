@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '@muster/base';
-import type { Due, NewEvent, PrincipalKind, Schedule } from '@muster/fabric';
+import type { NewEvent, PrincipalKind, Schedule } from '@muster/fabric';
 import type { Store } from '@muster/store';
 import type { RandomBytes, Trx } from '../auth/changes.js';
 import type { Organization } from '../auth/types.js';
@@ -16,7 +16,7 @@ import {
   scheduleWrite,
 } from './scheduled-rows.js';
 
-/** Of future events. A user and a client of the same name are two. */
+/** Of future events. A user and a node of the same name are two. */
 export interface EventOwner {
   /** `ORG/NAME` */
   readonly source: string;
@@ -93,7 +93,7 @@ export class EventSchedule implements Schedule {
     return size;
   }
 
-  async put(event: NewEvent, due: Due): Promise<string> {
+  async put(event: NewEvent, atMs: number): Promise<string> {
     const { recorder, clock, random, most } = this.#deps;
     const id = Buffer.from(random(16)).toString('hex');
     const { org, source } = event.origin;
@@ -105,15 +105,15 @@ export class EventSchedule implements Schedule {
     const { id: orgId } = organization;
     if (this.#count(orgId) >= most) throw new MusterError('too_busy', { what: 'future events', limit: most });
     this.#add(orgId, 1);
-    const row = scheduledRow(event, due, { id, org_id: orgId, seq, created_at: clock.now() });
-    const about = { id, event: row.type, at: new Date(due.atMs).toISOString(), by: source };
+    const row = scheduledRow(event, atMs, { id, org_id: orgId, seq, created_at: clock.now() });
+    const about = { id, event: row.type, at: new Date(atMs).toISOString(), by: source };
     try {
       await recorder.commit([scheduleWrite(row)], [ownEvent('event.scheduled', organization, about, {})]);
     } catch (error) {
       this.#add(orgId, -1);
       throw error;
     }
-    this.#next = Math.min(this.#next, due.atMs);
+    this.#next = Math.min(this.#next, atMs);
     this.#arm();
     return id;
   }

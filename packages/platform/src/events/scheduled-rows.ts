@@ -1,6 +1,5 @@
 import {
   bodyOf,
-  type Due,
   type Headers,
   linesOf,
   type NewEvent,
@@ -21,7 +20,7 @@ export interface ScheduledEvent {
   readonly type: string;
   /** `ORG/NAME` */
   readonly source: string;
-  /** A user and a client may have the same name. */
+  /** A user may have the name of a node or a service. */
   readonly kind: PrincipalKind;
   /** When it is due; this and `createdAt` in milliseconds since the epoch. */
   readonly at: number;
@@ -47,17 +46,19 @@ export const scheduleWrite: (row: ScheduledRow) => Write = insert('scheduled_eve
 
 export function scheduledRow(
   event: NewEvent,
-  { atMs, kind }: Due,
+  atMs: number,
   about: Pick<ScheduledRow, 'id' | 'org_id' | 'seq' | 'created_at'>,
 ): ScheduledRow {
   const lines = linesOf(event);
   const type = headersOf(lines).find(([name]) => name === 'type')?.[1] ?? '';
-  return { ...about, source: event.origin.source, kind, type, at: atMs, lines, body: bodyOf(event) };
+  const { source, kind } = event.origin;
+  if (kind === 'server') throw new Error('what the server tells is never a future event');
+  return { ...about, source, kind, type, at: atMs, lines, body: bodyOf(event) };
 }
 
 /** What was scheduled, as it is published when it is due. */
-export function eventOf({ source, lines, body }: ScheduledRow): NewEvent {
-  return newEventOf(originOf(source.slice(0, source.indexOf('/')), source), lines, body);
+export function eventOf({ source, kind, lines, body }: ScheduledRow): NewEvent {
+  return newEventOf(originOf(source.slice(0, source.indexOf('/')), source, kind), lines, body);
 }
 
 export function scheduledEvent(row: ScheduledRow): ScheduledEvent {

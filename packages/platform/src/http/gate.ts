@@ -6,7 +6,7 @@ import type { Counter } from 'prom-client';
 import type { Auth } from '../auth/auth.js';
 import { type Authenticated, NotAuthenticated } from '../auth/authentication.js';
 import { forbidden, isAdministration, RIGHTS } from '../auth/permissions.js';
-import type { Organization, Permission } from '../auth/types.js';
+import { type Actor, actorOf, type Organization, type Permission } from '../auth/types.js';
 import { MusterError } from '../errors.js';
 
 import type { Metrics } from '../metrics/metrics.js';
@@ -223,8 +223,9 @@ export class Gate {
     this.#denials.inc({ code });
     const { caller, credentials, organization } = passageOf(request);
     const claimed = credentials?.kind === 'signature' ? credentials.signed.userId : request.headers['x-ops-userid'];
-    const actor = caller?.name ?? (typeof claimed === 'string' ? claimed : '');
-    this.#deps.refused(param(request, 'org') ?? '', actor, code);
+    const actor: Actor =
+      caller === undefined ? { name: typeof claimed === 'string' ? claimed : '', kind: 'claimed' } : actorOf(caller);
+    this.#deps.refused(param(request, 'org') ?? '', actor.name, code);
     this.#deps.auth.audit.denied(caller === undefined ? 'stranger' : 'caller', {
       orgId: organization?.id ?? null,
       actor,

@@ -1,3 +1,4 @@
+import type { Origin, SourceKind } from '@muster/fabric';
 import { append, type Schema, type Write } from '@muster/store';
 import type { Selectable } from 'kysely';
 
@@ -5,7 +6,7 @@ type EventRow = Selectable<Schema['event_log']>;
 
 /**
  * The column `frames` of `event_log`: runs of events, in the order of their positions. The events of a run have one
- * source, one time, and positions that follow each other:
+ * source of one kind, one time, and positions that follow each other:
  *
  * | bytes | what |
  * |---|---|
@@ -14,6 +15,7 @@ type EventRow = Selectable<Schema['event_log']>;
  * | 8 | time in milliseconds since the epoch, a double |
  * | 2 | length of the source |
  * | 4 | how many events |
+ * | 1 | kind of the source: its place in `KINDS` |
  * | 12 for each | length of the event, of its header lines, and of its body |
  * | | source; the events |
  *
@@ -22,8 +24,13 @@ type EventRow = Selectable<Schema['event_log']>;
  *
  * Numbers are big-endian. It is stored: a change takes a migration.
  */
-const HEAD = 26;
+const HEAD = 27;
 const ENTRY = 12;
+/** Their places are stored. */
+const KINDS: readonly SourceKind[] = ['server', 'user', 'node', 'service'];
+
+/** Who published an event. */
+type Publisher = Pick<Origin, 'source' | 'kind'>;
 
 /** Of one row. More bytes of one transaction make further rows. */
 const CHUNK_BYTES = 1_048_576;
@@ -43,6 +50,7 @@ export interface ChunkEvent extends EventContent {
   readonly position: number;
   readonly at: number;
   readonly source: string;
+  readonly kind: SourceKind;
 }
 
 /** Bytes of a run in `frames`, without its events. */
@@ -69,7 +77,7 @@ interface Placed {
 export function writeRun(
   target: Buffer,
   offset: number,
-  placed: Placed & { readonly source: string },
+  placed: Placed & Publisher,
   events: readonly EventContent[],
   from = 0,
   to = events.length,
@@ -87,7 +95,7 @@ export function writeRun(
     writeEntry(target, entry, at - start, linesEnd - linesStart, bodyEnd - bodyStart);
     entry += ENTRY;
   }
-  writeHead(target, offset, at, first - source, to - from);
+  writeHead(target, offset, { end: at, sourceLength: first - source, events: to - from, kind: placed.kind });
   placeRun(target, offset, placed);
   return at;
 }
@@ -113,7 +121,7 @@ const CHARACTER_BYTES = 3;
 let block = Buffer.alloc(0);
 let used = 0;
 
-export function frameEvent(source: string, lines: string, body: string): EventFrame {
+export function frameEvent({ source, kind }: Publisher, lines: string, body: string): EventFrame {
   const text = source + lines + body;
   const most = HEAD + ENTRY + CHARACTER_BYTES * text.length;
   if (used + most > block.length) {
@@ -130,7 +138,7 @@ export function frameEvent(source: string, lines: string, body: string): EventFr
   const linesEnd = linesStart + (ascii ? lines.length : Buffer.byteLength(lines));
   const end = sourceStart + size;
   writeEntry(bytes, start + HEAD, end - linesStart, linesEnd - linesStart, end - linesEnd);
-  writeHead(bytes, start, end, linesStart - sourceStart, 1);
+  writeHead(bytes, start, { end, sourceLength: linesStart - sourceStart, events: 1, kind });
   used = end;
   return { bytes, start, end, linesStart, linesEnd, bodyStart: linesEnd, bodyEnd: end };
 }
@@ -141,11 +149,20 @@ export function placeRun(target: Buffer, offset: number, { position, at }: Place
   target.writeDoubleBE(at, offset + 12);
 }
 
-/** All but its place. @param end Where the run ends. */
-function writeHead(target: Buffer, offset: number, end: number, sourceLength: number, events: number): void {
+interface RunHead {
+  /** Where the run ends. */
+  readonly end: number;
+  readonly sourceLength: number;
+  readonly events: number;
+  readonly kind: SourceKind;
+}
+
+/** All but its place. */
+function writeHead(target: Buffer, offset: number, { end, sourceLength, events, kind }: RunHead): void {
   target.writeUInt32BE(end - offset - 4, offset);
   target.writeUInt16BE(sourceLength, offset + 20);
   target.writeUInt32BE(events, offset + 22);
+  target.writeUInt8(KINDS.indexOf(kind), offset + 26);
 }
 
 function writeEntry(target: Buffer, offset: number, length: number, lines: number, body: number): void {
@@ -181,6 +198,7 @@ function readRun(bytes: Buffer, offset: number, { first, last, after, most }: Wa
   const sourceStart = entry + ENTRY * (last - first + 1);
   let linesStart = sourceStart + bytes.readUInt16BE(offset + 20);
   const source = bytes.toString('utf8', sourceStart, linesStart);
+  const kind = kindAt(bytes, offset + 26);
   for (let position = first; position <= last && found.length < most; position++) {
     const length = bytes.readUInt32BE(entry);
     const linesEnd = linesStart + bytes.readUInt32BE(entry + 4);
@@ -190,11 +208,17 @@ function readRun(bytes: Buffer, offset: number, { first, last, after, most }: Wa
     const bodyEnd = tailEnd === undefined ? end : end - 1;
     if (position > after) {
       const bodyStart = bodyEnd - body;
-      found.push({ position, at, source, bytes, linesStart, linesEnd, bodyStart, bodyEnd, tailEnd });
+      found.push({ position, at, source, kind, bytes, linesStart, linesEnd, bodyStart, bodyEnd, tailEnd });
     }
     entry += ENTRY;
     linesStart = end;
   }
+}
+
+function kindAt(bytes: Buffer, offset: number): SourceKind {
+  const kind = KINDS[bytes.readUInt8(offset)];
+  if (kind === undefined) throw new Error(`kind ${bytes.readUInt8(offset)} of a source in the log is unknown`);
+  return kind;
 }
 
 /** Events that were handed in together, of one organization and subject. */

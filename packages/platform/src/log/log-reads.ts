@@ -210,10 +210,11 @@ class Origins {
 
   #event(part: ChunkEvent): ReadEvent {
     const { bytes, linesStart, linesEnd, bodyStart, bodyEnd, tailEnd } = part;
-    let origin = this.#known.get(part.source);
+    const key = `${part.kind} ${part.source}`;
+    let origin = this.#known.get(key);
     if (origin === undefined) {
-      origin = originOf(this.#org, part.source);
-      this.#known.set(part.source, origin);
+      origin = originOf(this.#org, part.source, part.kind);
+      this.#known.set(key, origin);
     }
     return {
       position: part.position,

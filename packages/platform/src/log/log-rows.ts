@@ -1,4 +1,4 @@
-import type { NewEvent } from '@muster/fabric';
+import type { NewEvent, Origin } from '@muster/fabric';
 import { type EventFrame, type EventPart, placeRun, sizeOfEvent, sizeOfRun, writeRun } from './event-chunk.js';
 
 /** An event on its way into the log. */
@@ -45,28 +45,33 @@ interface Extent {
 function extentOf(events: readonly Recordable[], start: number): Extent {
   const { orgId, subject } = events[start] as Recordable;
   let bytes = 0;
-  let source: string | null = null;
+  let before: Origin | null = null;
   for (let next = start; next < events.length; next++) {
     const recorded = events[next] as Recordable;
     const { event } = recorded;
-    const same = event.origin.source === source;
+    const same = before !== null && isSame(event.origin, before);
     const size = sizeOfEvent(event) + (same ? 0 : sizeOfRun(event.origin.source));
     const apart = recorded.orgId !== orgId || recorded.subject !== subject || recorded.frame !== undefined;
     if (next > start && (apart || bytes + size > PART_BYTES)) return { next, bytes };
-    ({ source } = event.origin);
+    before = event.origin;
     bytes += size;
   }
   return { next: events.length, bytes };
+}
+
+function isSame(one: Origin, other: Origin): boolean {
+  return one === other || (one.source === other.source && one.kind === other.kind);
 }
 
 function framesOf(events: readonly NewEvent[], bytes: number, first: number, at: number): Buffer {
   const frames = Buffer.allocUnsafeSlow(bytes);
   let offset = 0;
   for (let from = 0; from < events.length; ) {
-    const { source } = (events[from] as NewEvent).origin;
+    const { origin } = events[from] as NewEvent;
+    const { source, kind } = origin;
     let to = from + 1;
-    while (events[to]?.origin.source === source) to += 1;
-    offset = writeRun(frames, offset, { position: first + from, at, source }, events, from, to);
+    while (to < events.length && isSame((events[to] as NewEvent).origin, origin)) to += 1;
+    offset = writeRun(frames, offset, { position: first + from, at, source, kind }, events, from, to);
     from = to;
   }
   return frames;

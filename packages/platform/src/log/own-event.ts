@@ -8,6 +8,8 @@ import type { Organization } from './types.js';
 /** The source of what Muster itself tells. That of everybody else begins with an organization. */
 export const MUSTER = 'muster';
 
+const OWN = { source: MUSTER, kind: 'server' } as const;
+
 /** The same for every event of an organization, as long as it is the same object. */
 const origins = new WeakMap<Organization, Origin>();
 
@@ -36,7 +38,7 @@ export function encodeEvent(
     if (value !== undefined) lines += `${name}:${typeof value === 'string' ? written(value) : value}\n`;
   }
   lines += 'content-type:application/json\n';
-  const frame = frameEvent(MUSTER, lines, JSON.stringify(data));
+  const frame = frameEvent(OWN, lines, JSON.stringify(data));
   const { bytes, linesStart, linesEnd, bodyStart, bodyEnd } = frame;
   const event: NewEvent = { origin: originFor(organization), bytes, linesStart, linesEnd, bodyStart, bodyEnd };
   return { orgId: organization.id, subject, event, frame };
@@ -78,7 +80,7 @@ function written(value: string): string {
 function originFor(organization: Organization): Origin {
   let origin = origins.get(organization);
   if (origin === undefined) {
-    origin = originOf(organization.name, MUSTER);
+    origin = originOf(organization.name, MUSTER, 'server');
     origins.set(organization, origin);
   }
   return origin;

@@ -169,6 +169,10 @@ export type DataOf<T extends EventType> = Static<(typeof EVENT_SCHEMAS)[T]['data
 
 /** Events of changes of identity; their type is `auth.` and the action as the audit has it. */
 export const AUTH_EVENT_SCHEMA = {
-  attributes: Type.Object({ actor: text('Who did it'), target: text('What it was done to') }),
+  attributes: Type.Object({
+    actor: text('Who did it'),
+    actor_kind: text('What that is: `user`, `node`, `service` or `server`'),
+    target: text('What it was done to'),
+  }),
   data: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()])),
 } as const;

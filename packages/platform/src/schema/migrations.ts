@@ -132,7 +132,7 @@ async function subscriptions(db: Kysely<unknown>, { text, integer, keyed }: Dial
 
 async function records(db: Kysely<unknown>, { text, integer, serial, table }: Dialect): Promise<void> {
   await sql`create table audit (
-    id ${serial}, ${columns(text, ['org_id?', 'actor', 'action', 'target', 'outcome', 'detail'])},
+    id ${serial}, ${columns(text, ['org_id?', 'actor', 'actor_kind', 'action', 'target', 'outcome', 'detail'])},
     ${columns(integer, ['at'])}
   ) ${table}`.execute(db);
   await sql`create index audit_organization on audit (org_id, id)`.execute(db);

@@ -96,8 +96,8 @@ declare module '@muster/store' {
       org_id: string;
       /** `ORG/NAME` */
       source: string;
-      /** A user and a client may have the same name. */
-      kind: 'user' | 'client';
+      /** A user may have the name of a node or a service. */
+      kind: 'user' | 'node' | 'service';
       type: string;
       /** When it is due. */
       at: number;
@@ -113,8 +113,8 @@ declare module '@muster/store' {
       org_id: string;
       /** `ORG/NAME` */
       principal: string;
-      /** A user and a client may have the same name. */
-      kind: 'user' | 'client';
+      /** A user may have the name of a node or a service. */
+      kind: 'user' | 'node' | 'service';
       name: string;
       /** Everything up to this position was acknowledged or does not match. */
       through: number;
@@ -143,6 +143,7 @@ declare module '@muster/store' {
       org_id: string | null;
       at: number;
       actor: string;
+      actor_kind: 'user' | 'node' | 'service' | 'server' | 'claimed';
       action: string;
       target: string;
       outcome: 'done' | 'denied';

@@ -3,7 +3,7 @@ import { type Auth, createAuth } from '../../src/auth/auth.js';
 import { systemRandom } from '../../src/auth/changes.js';
 import type { Organization } from '../../src/auth/types.js';
 import type { Recorder } from '../../src/log/recorder.js';
-import { newKey, sharedKey } from './personas.js';
+import { ME, newKey, sharedKey } from './personas.js';
 import { openRecorder } from './recorder.js';
 
 /** Identities on a database of their own, without a server around them. */
@@ -33,7 +33,7 @@ export async function openDirectory(): Promise<Directory> {
     auditFailed: () => undefined,
     standingFailed: () => undefined,
   });
-  const organization = await auth.organizations.create('default', 'me');
+  const organization = await auth.organizations.create('default', ME);
   const { publicKey } = sharedKey();
   return {
     ...test,
@@ -41,13 +41,13 @@ export async function openDirectory(): Promise<Directory> {
     auth,
     organization,
     async addUser(name, into = organization) {
-      await auth.principals.createUser({ name, publicKey, serverAdmin: false, organization: into, groups: [] }, 'me');
+      await auth.principals.createUser({ name, publicKey, serverAdmin: false, organization: into, groups: [] }, ME);
     },
     async addClient(type, name, into = organization) {
-      await auth.principals.createClient(into, { type, name, publicKey }, 'me');
+      await auth.principals.createClient(into, { type, name, publicKey }, ME);
     },
     token(name, of = null, ttlSeconds = 3600) {
-      return auth.tokens.createAccessToken({ bearer: { organization: of, name }, ttlSeconds }, 'me');
+      return auth.tokens.createAccessToken({ bearer: { organization: of, name }, ttlSeconds }, ME);
     },
   };
 }

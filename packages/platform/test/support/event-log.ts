@@ -12,7 +12,7 @@ export function something(
   type: string,
   { org = ORG, subject = null, body = '' }: { org?: Organization; subject?: string | null; body?: string } = {},
 ): Recordable {
-  const event = newEvent(originOf(org.name, `${org.name}/alice`), [['type', type]], Buffer.from(body));
+  const event = newEvent(originOf(org.name, `${org.name}/alice`, 'user'), [['type', type]], Buffer.from(body));
   return { orgId: org.id, subject, event };
 }
 

@@ -1,6 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { KeyPair } from '@muster/signing';
+import type { Actor } from '../../src/auth/types.js';
 import type { Client, Persona, Reply } from './signed-client.js';
+
+/** Who changes identities in tests that have no caller. */
+export const ME: Actor = { name: 'me', kind: 'user' };
 
 let shared: KeyPair | undefined;
 

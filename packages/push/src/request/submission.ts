@@ -1,4 +1,4 @@
-import type { AuditEntry, Identity, Organization } from '@muster/platform/auth';
+import { type AuditEntry, actorOf, type Identity, type Organization } from '@muster/platform/auth';
 import type { ServerConfig } from '@muster/platform/config';
 import type { Write } from '@muster/store';
 import type { PushController } from '../ports.js';
@@ -34,7 +34,7 @@ export async function submitJob(
   const resolved = resolveSpec(request, allowed.length + denied.length, target, { runTimeout, votingTimeout });
   const spec = { ...resolved, requesterId: caller.principalId };
   const jobId = newJobId(org.id, deps.random);
-  const entry = { orgId: org.id, actor: caller.name, target: jobId };
+  const entry = { orgId: org.id, actor: actorOf(caller), target: jobId };
   const started = deps.audit.write({
     ...entry,
     action: 'push.start',

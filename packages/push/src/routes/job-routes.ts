@@ -1,4 +1,4 @@
-import { forbidden, type Identity, type Organization } from '@muster/platform/auth';
+import { actorOf, forbidden, type Identity, type Organization } from '@muster/platform/auth';
 import type { App } from '@muster/platform/http';
 import { parseJson } from '@muster/platform/http';
 import type { FastifyRequest } from 'fastify';
@@ -202,7 +202,7 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
       await checkMayAbort(deps, caller, organization, job);
       const aborted = deps.audit.write({
         orgId: organization.id,
-        actor: caller.name,
+        actor: actorOf(caller),
         action: 'push.abort',
         target: job.id,
         outcome: 'done',

@@ -9,6 +9,7 @@ import { generateKeyPair, type KeyPair, signRequest } from '@muster/signing';
 import type { ServerMessage } from '@muster/wire';
 import { pino } from 'pino';
 import { Value } from 'typebox/value';
+import { ME } from '../../../platform/test/support/personas.js';
 import { openRecorder } from '../../../platform/test/support/recorder.js';
 import { createPush } from '../../src/layer.js';
 import { openTestStore, type TestStore } from './push-rows.js';
@@ -335,18 +336,18 @@ export async function startPushServer(
 }
 
 async function createPersonas(auth: Auth): Promise<Organization> {
-  const org = await auth.organizations.create('default', 'test');
-  await auth.organizations.create('elsewhere', 'test');
+  const org = await auth.organizations.create('default', ME);
+  await auth.organizations.create('elsewhere', ME);
   const user = (name: string, organization: Organization | null, groups: string[], serverAdmin = false) =>
-    auth.principals.createUser({ name, publicKey: keys.publicKey, serverAdmin, organization, groups }, 'test');
+    auth.principals.createUser({ name, publicKey: keys.publicKey, serverAdmin, organization, groups }, ME);
   await user('admin', org, ['admins'], true);
   await user('normal', org, []);
   await user('grantee', org, []);
   await user('outside', null, []);
   for (const name of ['admin-client', 'member-client']) {
-    await auth.principals.createClient(org, { type: 'service', name, publicKey: keys.publicKey }, 'test');
+    await auth.principals.createClient(org, { type: 'service', name, publicKey: keys.publicKey }, ME);
   }
-  await auth.groups.put(org, 'admins', { users: ['admin'], clients: ['admin-client'], groups: [] }, 'test');
+  await auth.groups.put(org, 'admins', { users: ['admin'], clients: ['admin-client'], groups: [] }, ME);
   const elsewhere = await auth.organizations.require('elsewhere');
   await user('other-admin', elsewhere, ['admins']);
   return org;

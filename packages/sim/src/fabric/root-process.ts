@@ -182,7 +182,7 @@ export class RootProcess {
           const access = {
             org,
             principal: name,
-            kind: 'client' as const,
+            kind: 'node' as const,
             relay,
             publish: EVERY_TYPE,
             subscribe: EVERY_TYPE,

@@ -110,6 +110,8 @@ export class Truth {
     if (publication.org !== logged.org)
       this.#fail('organization', `event ${id} of ${publication.org} in ${logged.org}`);
     const source = logged.attributes.get('source');
+    const kind = logged.attributes.get('source-kind');
+    if (kind !== 'node') this.#fail('source', `event ${id} is of a ${kind}`);
     if (source !== `${publication.org}/${publication.client}`) this.#fail('source', `event ${id} is of ${source}`);
     if (publication.dueMs !== null) {
       if (logged.told && logged.atMs < publication.dueMs) this.#fail('future events', `event ${id} came too early`);

@@ -1,3 +1,4 @@
+import type { SourceKind } from '@muster/fabric';
 import type { Store } from '@muster/store';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -19,18 +20,19 @@ interface Given {
   readonly subject?: string | null;
   readonly at?: number;
   readonly source?: string;
+  readonly kind?: SourceKind;
   readonly lines?: Uint8Array;
   readonly body?: Uint8Array;
 }
 
 const NOTHING = new Uint8Array();
 
-function event({ position, org = 'o', subject = null, at = 1, source = 's', lines, body }: Given) {
+function event({ position, org = 'o', subject = null, at = 1, source = 's', kind = 'user', lines, body }: Given) {
   const bytes = Buffer.concat([lines ?? Buffer.from(`type:t${position}\n`), body ?? NOTHING]);
   const linesEnd = bytes.length - (body ?? NOTHING).length;
   const content = { bytes, linesStart: 0, linesEnd, bodyStart: linesEnd, bodyEnd: bytes.length };
   const frames = Buffer.alloc(sizeOfRun(source) + sizeOfEvent(content));
-  writeRun(frames, 0, { position, at, source }, [content]);
+  writeRun(frames, 0, { position, at, source, kind }, [content]);
   const about = { first: position, last: position, at, org_id: org, subject };
   return appendEvents({ ...about, frames, start: 0, end: frames.length });
 }
@@ -84,8 +86,8 @@ export function eventsSuite(suite: Suite): void {
 
     test('an event that is text comes back as it was', async () => {
       const store = await openStore();
-      const text = { source: 'o/á', lines: 'type:ü\n', body: '{"é":1}' };
-      const { bytes: frames, start, end } = frameEvent(text.source, text.lines, text.body);
+      const text = { source: 'o/á', kind: 'node', lines: 'type:ü\n', body: '{"é":1}' } as const;
+      const { bytes: frames, start, end } = frameEvent(text, text.lines, text.body);
       placeRun(frames, start, { position: 7, at: 9 });
       const about = { first: 7, last: 7, at: 9, org_id: 'o', subject: null };
       await store.commit([
@@ -95,10 +97,12 @@ export function eventsSuite(suite: Suite): void {
       ]);
       const row = await store.read.selectFrom('event_log').select('frames').executeTakeFirstOrThrow();
       const events = readEvents(row.frames);
-      const { bytes, source, linesStart, linesEnd, bodyStart, bodyEnd, at } = events[1] ?? expect.fail('no event');
+      const { bytes, source, kind, linesStart, linesEnd, bodyStart, bodyEnd, at } =
+        events[1] ?? expect.fail('no event');
       const shown = Buffer.from(bytes);
       expect({
         source,
+        kind,
         lines: shown.toString('utf8', linesStart, linesEnd),
         body: shown.toString('utf8', bodyStart, bodyEnd),
       }).toEqual(text);
@@ -108,7 +112,7 @@ export function eventsSuite(suite: Suite): void {
     test('events of any length are framed', () => {
       for (const length of [0, 1, 20_000, 30_000, 100_000, 10]) {
         const body = 'é'.repeat(length);
-        const frame = frameEvent('s', 'l\n', body);
+        const frame = frameEvent({ source: 's', kind: 'user' }, 'l\n', body);
         placeRun(frame.bytes, frame.start, { position: 7, at: 1 });
         const [found = expect.fail('no event'), ...more] = readEvents(frame.bytes.subarray(frame.start, frame.end));
         expect([found.position, more]).toEqual([7, []]);
@@ -130,16 +134,16 @@ export function eventsSuite(suite: Suite): void {
       const events: EventContent[] = [whole, apart, whole];
       const bytes = events.reduce((size, one) => size + sizeOfEvent(one), sizeOfRun('ó'));
       const frames = Buffer.alloc(bytes + 3);
-      expect(writeRun(frames, 3, { position: 7, at: 5, source: 'ó' }, events)).toBe(frames.length);
+      expect(writeRun(frames, 3, { position: 7, at: 5, source: 'ó', kind: 'service' }, events)).toBe(frames.length);
       const read = readEvents(frames.subarray(3), 7);
       const shown = (from: EventContent) => [
         Buffer.from(from.bytes).toString('latin1', from.linesStart, from.linesEnd),
         Buffer.from(from.bytes).toString('latin1', from.bodyStart, from.bodyEnd),
         from.tailEnd && Buffer.from(from.bytes).toString('latin1', from.linesStart, from.tailEnd),
       ];
-      expect(read.map(({ position, at, source }) => [position, at, source])).toEqual([
-        [8, 5, 'ó'],
-        [9, 5, 'ó'],
+      expect(read.map(({ position, at, source, kind }) => [position, at, source, kind])).toEqual([
+        [8, 5, 'ó', 'service'],
+        [9, 5, 'ó', 'service'],
       ]);
       expect(read.map(shown)).toEqual([
         ['type:b\n', '', undefined],
@@ -157,6 +161,7 @@ export function eventsSuite(suite: Suite): void {
           fc.record({
             at: fc.integer({ min: 0, max: 4_102_444_800_000 }),
             source: fc.string({ maxLength: 40, unit: 'grapheme' }),
+            kind: fc.constantFrom<SourceKind>('user', 'node', 'service', 'server'),
             lines: fc.uint8Array({ maxLength: 50 }),
             body: fc.uint8Array({ maxLength: 50 }),
           }),
@@ -174,6 +179,7 @@ export function eventsSuite(suite: Suite): void {
               position: found?.position,
               at: found?.at,
               source: found?.source,
+              kind: found?.kind,
               lines: new Uint8Array(bytes.subarray(linesStart, linesEnd)),
               body: new Uint8Array(bytes.subarray(bodyStart, bodyEnd)),
             }).toEqual({ ...given, position });

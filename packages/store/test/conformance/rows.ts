@@ -11,6 +11,7 @@ export const audit = insert('audit', {
   org_id: 'text',
   at: 'integer',
   actor: 'text',
+  actor_kind: 'text',
   action: 'text',
   target: 'text',
   outcome: 'text',
@@ -27,7 +28,7 @@ export const user = insert('principals', {
 
 export const named = (id: string, name: string) => organization({ id, name, created_at: 1 });
 export const done = (target: string) =>
-  audit({ org_id: null, at: 1, actor: 'a', action: 'x', target, outcome: 'done', detail: '{}' });
+  audit({ org_id: null, at: 1, actor: 'a', actor_kind: 'user', action: 'x', target, outcome: 'done', detail: '{}' });
 /** A row of several pages: a full disk cannot take it. */
 export const large = (position: number) =>
   output({ job_id: 'j', node: 'n', stream: 'stdout', position, data: new Uint8Array(16_384).fill(position) });

@@ -5,7 +5,7 @@ import { addList, addRemove } from '../resource.js';
 
 interface Durable {
   readonly principal: string;
-  readonly kind: 'user' | 'client';
+  readonly kind: 'user' | 'node' | 'service';
   readonly name: string;
   readonly selector: string;
   readonly position: number;
@@ -43,9 +43,10 @@ export function addDurable(event: Command, shell: Shell): void {
       line: `deleted durable subscription ${name} of ${principal}`,
     }),
   }).addOption(
-    new Option('--kind <kind>', 'whose it is, when a user and a client (node or service) have the same name').choices([
+    new Option('--kind <kind>', 'whose it is, when a user and a node or service have the same name').choices([
       'user',
-      'client',
+      'node',
+      'service',
     ]),
   );
 }

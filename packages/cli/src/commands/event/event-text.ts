@@ -6,7 +6,7 @@ import { timeText } from '../../summary.js';
 /** Characters of a body in a line. */
 const BODY_CHARS = 160;
 
-/** One line for people: time, type, source, attributes in order, and the body, shortened. */
+/** One line for people: time, type, source and its kind, attributes in order, and the body, shortened. */
 export function eventLine(event: EventMessage, out: Output): string {
   const attributes = event.attributes
     .filter(([name]) => name !== 'type')
@@ -14,7 +14,7 @@ export function eventLine(event: EventMessage, out: Output): string {
   const parts = [
     out.paint(timeText(event.time), 'dim'),
     out.paint(printable(event.type), 'bold'),
-    out.paint(printable(event.source === '' ? '-' : event.source), 'cyan'),
+    out.paint(sourceOf(event), 'cyan'),
     ...attributes,
     ...bodyOf(event),
   ];
@@ -23,7 +23,7 @@ export function eventLine(event: EventMessage, out: Output): string {
 
 /** The same for programs. The body is text where it is UTF-8; of attributes of one name the first counts. */
 export function eventRecord(event: EventMessage): object {
-  const { position, time, type, org, source, contentType } = event;
+  const { position, time, type, org, source, sourceKind, contentType } = event;
   const attributes: Record<string, string> = {};
   for (const [name, value] of event.attributes) {
     if (name !== 'type' && !Object.hasOwn(attributes, name)) attributes[name] = value;
@@ -35,10 +35,17 @@ export function eventRecord(event: EventMessage): object {
     type,
     org,
     source,
+    source_kind: sourceKind,
     attributes,
     ...(contentType !== undefined && { content_type: contentType }),
     ...(text === null ? { body_base64: Buffer.from(event.body()).toString('base64') } : { body: text }),
   };
+}
+
+/** A user may have the name of a node or a service. What the server tells has a name that nobody else has. */
+function sourceOf({ source, sourceKind }: EventMessage): string {
+  if (source === '') return '-';
+  return printable(sourceKind === '' || sourceKind === 'server' ? source : `${source} (${sourceKind})`);
 }
 
 function wordOf(value: string): string {

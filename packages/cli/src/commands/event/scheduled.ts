@@ -7,7 +7,7 @@ interface Scheduled {
   readonly id: string;
   readonly type: string;
   readonly source: string;
-  readonly kind: 'user' | 'client';
+  readonly kind: 'user' | 'node' | 'service';
   readonly at: string;
   readonly attributes: readonly { readonly name: string; readonly value: string }[];
 }

@@ -12,6 +12,7 @@ const OTHERS = new Set([
   'content-type',
   'org',
   'source',
+  'source-kind',
   'time',
   'redelivered',
 ]);
@@ -31,6 +32,8 @@ export class EventMessage {
   readonly org: string;
   /** `ORG/NAME` of who published it. */
   readonly source: string;
+  /** What that is the name of: `user`, `node` or `service`; `server` of what Muster itself tells; '' from other brokers. */
+  readonly sourceKind: string;
   /** When, in ISO 8601. */
   readonly time: string;
   /** In the order of the wire, the type among them. */
@@ -49,6 +52,7 @@ export class EventMessage {
     this.type = first('type') ?? '';
     this.org = first('org') ?? '';
     this.source = first('source') ?? '';
+    this.sourceKind = first('source-kind') ?? '';
     this.time = first('time') ?? '';
     this.attributes = headers.filter(([name]) => !OTHERS.has(name));
     this.contentType = first('content-type');

@@ -10,7 +10,19 @@ const DESTINATION: Headers = [['destination', '/topic/events']];
 const TYPE = /^[A-Za-z0-9_.-]{1,128}$/;
 /** The server would refuse them, and the connection would be lost over it. */
 const RESERVED = new Set([
-  ...['type', 'token', 'signature', 'org', 'source', 'time', 'message-id', 'subscription', 'ack', 'position'],
+  ...[
+    'type',
+    'token',
+    'signature',
+    'org',
+    'source',
+    'source-kind',
+    'time',
+    'message-id',
+    'subscription',
+    'ack',
+    'position',
+  ],
   ...['redelivered', 'destination', 'receipt', 'transaction', 'content-length', 'content-type', 'at', 'on-behalf'],
   'on-behalf-kind',
 ]);

@@ -4,7 +4,7 @@ import { EVENTS_DESTINATION, restOf } from '../../event/tail.js';
 import { FABRIC_LIMITS } from '../../limits.js';
 import type { Publication, Publisher } from '../../session/broker.js';
 import { allocate, bytesOf, copyInto } from '../../stomp/bytes.js';
-import { headerLine } from '../../stomp/encode.js';
+import { headerLines } from '../../stomp/encode.js';
 import type { RawFrame } from '../../stomp/raw-frame.js';
 import type { ReceiptHandler } from './receipts.js';
 import type { Upstream } from './upstream.js';
@@ -75,7 +75,7 @@ export class UpstreamPublisher {
   #first = 0;
   #bytes = 0;
   #confirmed = 0;
-  #named: { readonly origin: Origin | null; readonly line: Uint8Array } = { origin: null, line: NOTHING };
+  #named: { readonly origin: Origin | null; readonly lines: Uint8Array } = { origin: null, lines: NOTHING };
   readonly #paused = new Set<Publisher>();
 
   /** @param anonymous Publishers are not named to upstream. */
@@ -159,13 +159,13 @@ export class UpstreamPublisher {
   #frames(events: readonly InFlightEvent[], receipts: readonly string[]): Uint8Array {
     let most = 0;
     for (const { publication } of events) {
-      most += MOST_BESIDES + this.#onBehalfLine(publication).length + sizeOf(publication);
+      most += MOST_BESIDES + this.#onBehalfLines(publication).length + sizeOf(publication);
     }
     const made = allocate(most);
     let at = 0;
     events.forEach(({ publication }, index) => {
-      const behalf = this.#onBehalfLine(publication);
-      const due = this.#dueLines(publication);
+      const behalf = this.#onBehalfLines(publication);
+      const due = dueLine(publication);
       at = copyInto(made, at, SEND, 0, SEND.length);
       at = putAscii(made, at, receipts[index] ?? '');
       made[at++] = LF;
@@ -177,21 +177,23 @@ export class UpstreamPublisher {
     return made.subarray(0, at);
   }
 
-  /** Header lines that only a future event has. */
-  #dueLines({ due }: Publication): Uint8Array {
-    if (due === null) return NOTHING;
-    const whose = this.#anonymous ? '' : `on-behalf-kind:${due.kind}\n`;
-    return bytesOf(`at:${due.atMs}\n${whose}`);
-  }
-
-  /** Header line that names the publisher to upstream. Most are the same as the one before. */
-  #onBehalfLine({ origin }: Publication): Uint8Array {
+  /** Header lines that name the publisher to upstream. Most are the same as those before. */
+  #onBehalfLines({ origin }: Publication): Uint8Array {
     if (this.#anonymous) return NOTHING;
     if (origin !== this.#named.origin) {
-      this.#named = { origin, line: bytesOf(headerLine('on-behalf', origin.source)) };
+      const lines = headerLines([
+        ['on-behalf', origin.source],
+        ['on-behalf-kind', origin.kind],
+      ]);
+      this.#named = { origin, lines: bytesOf(lines) };
     }
-    return this.#named.line;
+    return this.#named.lines;
   }
+}
+
+/** Header line that only a future event has. */
+function dueLine({ due }: Publication): Uint8Array {
+  return due === null ? NOTHING : bytesOf(`at:${due}\n`);
 }
 
 function putAscii(into: Uint8Array, at: number, text: string): number {

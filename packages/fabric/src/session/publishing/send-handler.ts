@@ -1,5 +1,4 @@
 import { MusterError } from '../../errors.js';
-import type { Due } from '../../event/event.js';
 import { newEventOf, type Origin, originOf } from '../../event/event.js';
 import { isOwnType, OWN_TYPES } from '../../event/own-types.js';
 import { EVENTS_DESTINATION } from '../../event/tail.js';
@@ -53,7 +52,7 @@ export class SendHandler {
     const { access } = ports.publisher;
     this.#ports = ports;
     this.#rights = new PublishRights(access.publish);
-    this.#origin = originOf(access.org, access.principal);
+    this.#origin = originOf(access.org, access.principal, access.kind);
   }
 
   /** The next frames lie in this chunk, whose bytes may be kept, or in the parser's own memory, which is used again. */
@@ -73,7 +72,7 @@ export class SendHandler {
     this.#check(raw);
     const origin = scan.onBehalf < 0 ? this.#origin : this.#originOnBehalf(raw);
     const receipt = scan.receipt < 0 ? null : raw.valueOf(scan.receipt);
-    const due = scan.at < 0 ? null : this.#due(raw);
+    const due = scan.at < 0 ? null : at(raw.valueOf(scan.at));
     if (scan.transaction >= 0) this.#addToTransaction(raw, origin, due, receipt);
     else this.#ports.publish(this.#publication(raw, origin, due, receipt));
   }
@@ -101,7 +100,7 @@ export class SendHandler {
     this.#permittedType = type;
   }
 
-  #publication(raw: RawFrame, origin: Origin, due: Due | null, receipt: string | null): Publication {
+  #publication(raw: RawFrame, origin: Origin, due: number | null, receipt: string | null): Publication {
     const { publisher } = this.#ports;
     if (!scan.contiguous) {
       const body = raw.bytes.subarray(raw.bodyStart, raw.bodyEnd);
@@ -129,17 +128,10 @@ export class SendHandler {
     };
   }
 
-  #due(raw: RawFrame): Due {
-    const atMs = at(raw.valueOf(scan.at));
-    if (scan.onBehalf < 0) return { atMs, kind: this.#ports.publisher.access.kind };
-    const kind = scan.onBehalfKind < 0 ? undefined : raw.valueOf(scan.onBehalfKind);
-    return { atMs, kind: onBehalfKind('SEND', kind) };
-  }
-
   /**
    * Copies the event, which may wait for long. The receipt is sent at once: it says that the event waits for COMMIT.
    */
-  #addToTransaction(raw: RawFrame, origin: Origin, due: Due | null, receipt: string | null): void {
+  #addToTransaction(raw: RawFrame, origin: Origin, due: number | null, receipt: string | null): void {
     const { publisher, transactions, publish } = this.#ports;
     const event = newEventOf(origin, scan.lines(raw), raw.bytes.subarray(raw.bodyStart, raw.bodyEnd));
     transactions.add('SEND', raw.valueOf(scan.transaction), (committed) =>
@@ -148,23 +140,28 @@ export class SendHandler {
     if (receipt !== null) this.#ports.receipt(receipt);
   }
 
-  /** The origin of the client that a relay speaks for (`on-behalf`). */
+  /** The origin of the client that a relay speaks for (`on-behalf`, `on-behalf-kind`). */
   #originOnBehalf(raw: RawFrame): Origin {
     // Most are of the same client as the one before.
-    if (this.#latestOnBehalf !== null && isValue(raw, scan.onBehalf, this.#latestOnBehalf.source))
-      return this.#latestOnBehalf;
+    if (this.#latestOnBehalf !== null && isOnBehalfOf(raw, this.#latestOnBehalf)) return this.#latestOnBehalf;
     const { access } = this.#ports.publisher;
     const principal = raw.valueOf(scan.onBehalf);
     checkOnBehalf('SEND', principal, access.org, access.relay);
-    let origin = this.#originsOnBehalf.get(principal);
+    const kind = onBehalfKind('SEND', scan.onBehalfKind < 0 ? undefined : raw.valueOf(scan.onBehalfKind));
+    const key = `${kind} ${principal}`;
+    let origin = this.#originsOnBehalf.get(key);
     if (origin === undefined) {
       if (this.#originsOnBehalf.size >= KNOWN_ORIGINS) this.#originsOnBehalf.clear();
-      origin = originOf(access.org, principal);
-      this.#originsOnBehalf.set(principal, origin);
+      origin = originOf(access.org, principal, kind);
+      this.#originsOnBehalf.set(key, origin);
     }
     this.#latestOnBehalf = raw.ascii && !raw.escaped ? origin : null;
     return origin;
   }
+}
+
+function isOnBehalfOf(raw: RawFrame, { source, kind }: Origin): boolean {
+  return isValue(raw, scan.onBehalf, source) && scan.onBehalfKind >= 0 && isValue(raw, scan.onBehalfKind, kind);
 }
 
 function at(text: string): number {

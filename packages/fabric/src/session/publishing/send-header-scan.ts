@@ -16,9 +16,18 @@ const OWN = [
 
 const KINDS = new Map<string, Kind>();
 for (const kind of OWN) KINDS.set(kind, kind);
-for (const name of ['org', 'source', 'time', 'message-id', 'subscription', 'ack', 'position', 'redelivered']) {
-  KINDS.set(name, 'reserved');
-}
+const RESERVED = [
+  'org',
+  'source',
+  'source-kind',
+  'time',
+  'message-id',
+  'subscription',
+  'ack',
+  'position',
+  'redelivered',
+];
+for (const name of RESERVED) KINDS.set(name, 'reserved');
 
 interface Name {
   readonly codes: Uint8Array;

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { Check } from 'typebox/value';
+import { actorOf } from '../../auth/types.js';
 import { Nothing } from '../../directory/schemas.js';
 import { MusterError } from '../../errors.js';
 import type { App } from '../../http/route.js';
@@ -50,7 +51,7 @@ export function accessRoutes(app: App, grants: EventGrants): void {
         throw new MusterError('invalid_field', { field: 'pattern', reason });
       }
       const { users = [], clients = [], groups = [] } = body;
-      const stored = await grants.put(organization, { action, pattern }, { users, clients, groups }, caller.name);
+      const stored = await grants.put(organization, { action, pattern }, { users, clients, groups }, actorOf(caller));
       const unknown = await grants.unknown(organization, stored);
       return {
         ...answer(stored),
@@ -72,7 +73,7 @@ export function accessRoutes(app: App, grants: EventGrants): void {
       },
     },
     async ({ organization, params, caller }, reply) => {
-      await grants.remove(organization, params, caller.name);
+      await grants.remove(organization, params, actorOf(caller));
       return reply.code(204).send(null);
     },
   );

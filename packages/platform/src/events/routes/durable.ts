@@ -1,6 +1,6 @@
-import type { Cursor, CursorKey, Cursors, PrincipalKind } from '@muster/fabric';
+import { type Cursor, type CursorKey, type Cursors, PRINCIPAL_KINDS, type PrincipalKind } from '@muster/fabric';
 import { Type } from 'typebox';
-import { type Identity, kindOf, type Organization } from '../../auth/types.js';
+import type { Identity, Organization } from '../../auth/types.js';
 import { Nothing } from '../../directory/schemas.js';
 import { time } from '../../directory/views.js';
 import { MusterError } from '../../errors.js';
@@ -22,11 +22,9 @@ function answer({ org, principal, kind, name, selector, through, savedMs }: Curs
   return { ...owner, name, selector, position: through, saved_at: time(savedMs) };
 }
 
-const KINDS: readonly PrincipalKind[] = ['user', 'client'];
-
-/** A user and a client may have the same name. */
+/** A user may have the name of a node or a service. */
 function isOwn(caller: Identity, principal: string, kind: PrincipalKind): boolean {
-  return principal === caller.name && kind === kindOf(caller.type);
+  return principal === caller.name && kind === caller.type;
 }
 
 /** Durable subscriptions: one's own, and for admins those of the organization. */
@@ -61,7 +59,7 @@ export function durableRoutes(app: App, { cursors, forget, administers }: Durabl
         summary: 'Forget how far a durable subscription is: one’s own, for admins any',
         description:
           'Whoever follows it is told so by an ERROR, `event_durable_deleted`. An admin says by `kind` which is meant ' +
-          'when a user and a client of that name have one each.',
+          'when several of that name have one each.',
         params: schemas.DurableParams,
         querystring: schemas.DurableQuery,
         response: Nothing,
@@ -71,12 +69,15 @@ export function durableRoutes(app: App, { cursors, forget, administers }: Durabl
       const { principal, name } = params;
       const all = await administers(caller, organization);
       const found: CursorKey[] = [];
-      for (const kind of query.kind === undefined ? KINDS : [query.kind]) {
+      for (const kind of query.kind === undefined ? PRINCIPAL_KINDS : [query.kind]) {
         const key = { org: organization.name, principal: `${organization.name}/${principal}`, kind, name };
         if ((all || isOwn(caller, principal, kind)) && (await cursors.load(key)) !== null) found.push(key);
       }
       if (found.length > 1) {
-        throw new MusterError('invalid_field', { field: 'kind', reason: 'a user and a client have one: say which' });
+        throw new MusterError('invalid_field', {
+          field: 'kind',
+          reason: `a ${found.map(({ kind }) => kind).join(' and a ')} have one: say which`,
+        });
       }
       const [key] = found;
       if (key === undefined || !(await forget(key))) {

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { type Identity, kindOf, type Organization } from '../../auth/types.js';
+import type { Identity, Organization } from '../../auth/types.js';
 import { Nothing } from '../../directory/schemas.js';
 import { time } from '../../directory/views.js';
 import type { App } from '../../http/route.js';
@@ -33,9 +33,7 @@ function answer({ id, type, source, kind, at, createdAt, attributes, size }: Sch
 export function scheduledRoutes(app: App, { schedule, administers }: ScheduledRouteDeps): void {
   const sourceOf = ({ name }: Identity, organization: Organization) => `${organization.name}/${name}`;
   const whose = async (caller: Identity, organization: Organization) =>
-    (await administers(caller, organization))
-      ? null
-      : { source: sourceOf(caller, organization), kind: kindOf(caller.type) };
+    (await administers(caller, organization)) ? null : { source: sourceOf(caller, organization), kind: caller.type };
 
   app.get(
     '/organizations/:org/events/scheduled',

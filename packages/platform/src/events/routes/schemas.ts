@@ -36,8 +36,8 @@ const Grant = {
 export const GrantAnswer = Type.Object(Grant);
 export const StoredGrantAnswer = Type.Object({ ...Grant, ...Unknown });
 
-const Kind = Type.Union([Type.Literal('user'), Type.Literal('client')], {
-  description: 'What that is: a user, or a client, which is a node or a service',
+const Kind = Type.Union([Type.Literal('user'), Type.Literal('node'), Type.Literal('service')], {
+  description: 'What that is the name of',
 });
 
 export const ScheduledParams = Type.Object({ org: segment(), id: segment() });

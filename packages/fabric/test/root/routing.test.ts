@@ -106,7 +106,10 @@ describe('events through the root', () => {
   test('selectors see source, time and type as well as attributes', async () => {
     const [client, alice] = await Promise.all([given.client(), given.client('default/alice')]);
     await client.subscribe('1', "source = 'default/alice' AND type LIKE 'b.%' AND n = 5.0");
-    await client.subscribe('2', "source = 'default/alice' AND "source-kind" = 'node' AND time LIKE '20%' AND org = 'default' AND n = 5.0");
+    await client.subscribe(
+      '2',
+      "source = 'default/alice' AND \"source-kind\" = 'node' AND time LIKE '20%' AND org = 'default' AND n = 5.0",
+    );
     client.publish('a.b', [['n', '5']]);
     alice.publish('a.b', [['n', '5']]);
     const messages = await client.messages(1);

@@ -16,7 +16,19 @@ const LAYERS = [
 ];
 
 /** The folders of the platform, lowest first. */
-const PLATFORM = ['schema', 'upkeep', 'metrics', 'config', 'log', 'auth', 'http', 'feeds', 'directory', 'events'];
+const PLATFORM = [
+  'schema',
+  'upkeep',
+  'metrics',
+  'config',
+  'log',
+  'auth',
+  'http',
+  'feeds',
+  'output',
+  'directory',
+  'events',
+];
 
 /** The folders of the event fabric, lowest first. */
 const FABRIC = [

@@ -30,8 +30,6 @@ export const JOBS_FOUND = 6;
 export const RETENTION = {
   jobs: 100,
   nodes: 1000,
-  /** Each may have 64 KiB of output. */
-  outputs: 100,
   /** Between two rounds. */
   pauseMs: 60_000,
 } as const;

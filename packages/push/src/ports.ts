@@ -3,6 +3,7 @@ import type { NodeRegistry } from '@muster/nodes';
 import type { Organization } from '@muster/platform/auth';
 import type { ServerConfig } from '@muster/platform/config';
 import type { Recorder } from '@muster/platform/log';
+import type { OutputFollowers } from '@muster/platform/output';
 import type { Store, Write } from '@muster/store';
 import type { LiveJob } from './controller/live-job.js';
 import type { FinalPushJobNodeStatus, PushJobSpec, PushJobStatus } from './types.js';
@@ -11,13 +12,6 @@ import type { FinalPushJobNodeStatus, PushJobSpec, PushJobStatus } from './types
 export interface FeedPort {
   /** The job ended without `job_complete`: its live streams close. */
   ended(jobId: string): void;
-}
-
-/** Bytes that were just stored; followers read them from the store. */
-export interface StoredOutput {
-  readonly jobId: string;
-  readonly node: string;
-  readonly stream: 'stdout' | 'stderr';
 }
 
 export interface StartPushJob {
@@ -44,8 +38,8 @@ export interface PushController {
   /** Unfinished, or finished and still in its linger. */
   isLive(jobId: string): boolean;
   liveJobs(): readonly string[];
-  /** Called after output was stored, and after a node's status became final. Returns how to stop listening. */
-  onOutput(listener: (output: StoredOutput) => void): () => void;
+  /** Told after output of a node was stored, and after its status became final. */
+  readonly outputFollowers: Pick<OutputFollowers, 'follow'>;
 }
 
 /** What the controller counts for whoever watches the server: called when it is stored. */

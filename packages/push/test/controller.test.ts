@@ -10,9 +10,11 @@ import {
   startNodes,
   type TestAgent,
 } from '../../nodes/test/support/nodes-fixture.js';
+import { extentOf } from '../../platform/src/output/chunks.js';
 import { createPushController } from '../src/controller/controller.js';
+import { outputOf } from '../src/output.js';
 import type { PushControllerService } from '../src/ports.js';
-import { findJobNode, outputExtent } from '../src/repository/reads.js';
+import { findJobNode } from '../src/repository/reads.js';
 import { savePushJob, savePushJobNode } from '../src/repository/writes.js';
 import type { PushJobSpec } from '../src/types.js';
 import { jobId, jobNodeRow, jobRow, SPEC } from './support/push-rows.js';
@@ -34,7 +36,7 @@ afterEach(async () => {
   expect(logged.splice(0)).toEqual([]);
   await fixture.stored();
   await fixture.store.transact(async (trx) => {
-    for (const table of ['push_outputs', 'event_log', 'push_job_nodes', 'push_jobs'] as const)
+    for (const table of ['output_chunks', 'event_log', 'push_job_nodes', 'push_jobs'] as const)
       await trx.deleteFrom(table).execute();
   });
   await fixture.close();
@@ -221,7 +223,10 @@ test('output that an earlier job left over is not kept as this job’s', async (
   agent.send({ type: 'output', jobId: B, stream: 'stdout', offset: 0, data: Buffer.from('old') });
   agent.send({ type: 'output', jobId: A, stream: 'stdout', offset: 0, data: Buffer.from('new!') });
   await fixture.stored();
-  expect(await outputExtent(fixture.store.read, A, 'web1', 'stdout')).toMatchObject({ chunks: 1, bytes: 4 });
+  expect(await extentOf(fixture.store.read, { ...outputOf(A, 'web1'), stream: 'stdout' })).toMatchObject({
+    chunks: 1,
+    bytes: 4,
+  });
 });
 
 describe('captured output', () => {

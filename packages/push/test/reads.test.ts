@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { JOBS_AT_ONCE, MAX_PAGE_TEXT } from '../src/limits.js';
-import { followedOutput, storedOutput, summarizeOutput } from '../src/output/reading.js';
-import type { StoredOutput } from '../src/ports.js';
+import { outputStanding } from '../src/output.js';
 import {
   findJob,
   type JobCursor,
@@ -12,11 +11,10 @@ import {
   listJobs,
   nodeCounts,
   nodeStatuses,
-  outputExtent,
   pageOfJobs,
   unfinishedJobs,
 } from '../src/repository/reads.js';
-import { appendOutput, savePushJob, savePushJobNode } from '../src/repository/writes.js';
+import { savePushJob, savePushJobNode } from '../src/repository/writes.js';
 import { jobId, jobNodeRow, jobRow, ORG, OTHER_ORG, openTestStore, type TestStore } from './support/push-rows.js';
 
 let test: TestStore;
@@ -152,114 +150,20 @@ describe('job-nodes', () => {
   });
 });
 
-describe('output', () => {
+describe('what is known of a node’s output', () => {
   const job = { id: jobId(20), capture: true };
-  const chunk = (node: string, position: number, text: string) =>
-    appendOutput({ job_id: job.id, node, stream: 'stdout', position, data: Buffer.from(text) });
-  const source = (node: string, from = 0) => ({
-    read: test.store.read,
-    jobId: job.id,
-    node,
-    stream: 'stdout' as const,
-    from,
-  });
-  const text = async (chunks: AsyncIterable<Uint8Array>): Promise<string> => {
-    const all: Uint8Array[] = [];
-    for await (const data of chunks) all.push(data);
-    return Buffer.concat(all).toString();
-  };
-  const node = (given: object) => savePushJobNode(jobNodeRow({ job_id: job.id, ...given }));
-
-  it('comes in order, from any byte on', async () => {
-    await test.store.commit([
-      ...Array.from({ length: 40 }, (_, index) => chunk('many', index * 3, `${100 + index}`)),
-      node({ node: 'many', status: 'succeeded' }),
-    ]);
-    const whole = Array.from({ length: 40 }, (_, index) => `${100 + index}`).join('');
-    expect(await text(storedOutput(source('many')))).toBe(whole);
-    expect(await text(storedOutput(source('many', 100)))).toBe(whole.slice(100));
-    expect(await text(storedOutput(source('many', 1000)))).toBe('');
-  });
-
-  it('with a hole tells how much is missing', async () => {
-    await test.store.commit([
-      chunk('hole', 0, 'abc'),
-      chunk('hole', 10, 'xyz'),
-      node({ node: 'hole', status: 'failed', stdout_bytes: 15 }),
-    ]);
-    expect(await text(storedOutput(source('hole')))).toBe('abcxyz');
-    expect(await outputExtent(test.store.read, job.id, 'hole', 'stdout')).toEqual({ chunks: 2, bytes: 6, end: 13 });
-    expect(await summarizeOutput(test.store.read, job, 'hole', 'stdout')).toEqual({
-      ended: true,
-      missing: null,
-      dropped: 9,
-      present: true,
-    });
-  });
 
   it.each([
-    ['an unknown node', null, undefined],
-    ['a node that said there was none', { status: 'succeeded', stdout_bytes: 0 }, [true, true]],
-    ['a node that sent nothing', { status: 'failed' }, [true, false]],
-    ['a node that runs', { status: 'running' }, [false, true]],
-    ['a node that has not started', { status: 'ready' }, [false, false]],
-  ])('of %s', async (name, given, expected) => {
-    if (given !== null) await test.store.commit([node({ node: name, ...given })]);
-    const summary = await summarizeOutput(test.store.read, job, name, 'stdout');
-    expect(summary && [summary.ended, summary.present]).toEqual(expected);
+    ['a node that has not started', { status: 'ready' }, { ended: false, running: false }],
+    ['a node that runs', { status: 'running', stdout_bytes: 3 }, { written: { stdout: 3, stderr: null } }],
+    ['a node that has finished', { status: 'succeeded' }, { ended: true, running: false, missing: null }],
+    ['a node that crashed', { status: 'crashed', output_missing: 'gone' }, { ended: true, missing: 'gone' }],
+  ])('is told of %s', async (name, given, expected) => {
+    await test.store.commit([savePushJobNode(jobNodeRow({ job_id: job.id, node: name, ...given }))]);
+    expect(await outputStanding(test.store.read, job, name)).toMatchObject({ captured: true, ...expected });
   });
 
-  it('of a running node is absent when nothing is captured', async () => {
-    await test.store.commit([node({ node: 'quiet', status: 'running' })]);
-    const summary = await summarizeOutput(test.store.read, { ...job, capture: false }, 'quiet', 'stdout');
-    expect(summary?.present).toBe(false);
-  });
-
-  it('that is sent again is stored once', async () => {
-    await test.store.commit([chunk('twice', 0, 'abc')]);
-    await test.store.commit([chunk('twice', 0, 'abc')]);
-    expect(await text(storedOutput(source('twice')))).toBe('abc');
-  });
-
-  it('is followed until the node has finished', async () => {
-    const listeners = new Set<(output: StoredOutput) => void>();
-    const controller = {
-      onOutput: (listener: (output: StoredOutput) => void) => {
-        listeners.add(listener);
-        return () => listeners.delete(listener);
-      },
-    };
-    const tell = (name: string): void => {
-      for (const listener of listeners) listener({ jobId: job.id, node: name, stream: 'stdout' });
-    };
-    await test.store.commit([node({ node: 'live', status: 'running' }), chunk('live', 0, 'one ')]);
-    const stream = followedOutput(source('live'), controller, new AbortController().signal);
-    const next = async (): Promise<string> => Buffer.from((await stream.next()).value ?? []).toString();
-    expect(await next()).toBe('one ');
-    const second = next();
-    tell('another node');
-    await test.store.commit([chunk('live', 4, 'two ')]);
-    tell('live');
-    expect(await second).toBe('two ');
-    const rest = text(stream);
-    await test.store.commit([chunk('live', 8, 'three'), node({ node: 'live', status: 'succeeded' })]);
-    tell('live');
-    expect(await rest).toBe('three');
-    expect(listeners.size).toBe(0);
-  });
-
-  it('is followed no longer when the reader leaves', async () => {
-    const gone = new AbortController();
-    let listening = true;
-    const controller = {
-      onOutput: () => () => {
-        listening = false;
-      },
-    };
-    await test.store.commit([node({ node: 'left', status: 'running' })]);
-    const end = text(followedOutput(source('left'), controller, gone.signal));
-    gone.abort();
-    expect(await end).toBe('');
-    expect(listening).toBe(false);
+  it.each(['unknown', 'with\0NUL'])('is nothing of the node %j, which is not part of the job', async (name) => {
+    expect(await outputStanding(test.store.read, job, name)).toBeUndefined();
   });
 });

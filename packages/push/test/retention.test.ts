@@ -1,9 +1,12 @@
 import type { Store } from '@muster/store';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { appendChunk } from '../../platform/src/output/chunks.js';
+import { OUTPUT_LIMITS } from '../../platform/src/output/limits.js';
 import { RETENTION } from '../src/limits.js';
+import { outputOf } from '../src/output.js';
 import { jobNodeNames } from '../src/repository/reads.js';
 import { JobRetention, type JobRetentionDeps } from '../src/repository/retention.js';
-import { appendOutput, savePushJob, savePushJobNode } from '../src/repository/writes.js';
+import { savePushJob, savePushJobNode } from '../src/repository/writes.js';
 import { jobId, jobNodeRow, jobRow, openTestStore, type TestStore } from './support/push-rows.js';
 import { startPushServer } from './support/push-server.js';
 
@@ -17,7 +20,14 @@ const failures: unknown[] = [];
 /** Transactions of stores made by `storeWith`. */
 let underWay = 0;
 
-const TABLES = ['push_jobs', 'push_job_nodes', 'push_outputs', 'deleted_push_jobs'] as const;
+/** Each with the column that tells the job. */
+const ID = {
+  push_jobs: 'id',
+  push_job_nodes: 'job_id',
+  output_chunks: 'subject',
+  deleted_push_jobs: 'job_id',
+} as const;
+const TABLES = ['push_jobs', 'push_job_nodes', 'output_chunks', 'deleted_push_jobs'] as const;
 
 beforeAll(async () => {
   given = await openTestStore();
@@ -54,20 +64,19 @@ const nodes = (number: number, count: number) =>
   );
 const output = (number: number, count: number) =>
   Array.from({ length: count }, (_, position) =>
-    appendOutput({ job_id: jobId(number), node: 'n0', stream: 'stdout', position, data: Buffer.from('x') }),
+    appendChunk({ ...outputOf(jobId(number), 'n0'), stream: 'stdout', position, data: Buffer.from('x') }),
   );
 
 async function numbersIn(table: (typeof TABLES)[number]): Promise<number[]> {
-  const column = table === 'push_jobs' ? 'id' : 'job_id';
-  const rows = await given.store.read.selectFrom(table).select(`${column} as id`).distinct().execute();
-  return rows.map(({ id }) => Number.parseInt(id, 16)).sort();
+  const rows = await given.store.read.selectFrom(table).select(`${ID[table]} as id`).distinct().execute();
+  return rows.map(({ id }) => Number.parseInt(id.replace('push/', ''), 16)).sort();
 }
 
 /** Numbers of the jobs of which something is stored. */
 const stored = async () => ({
   jobs: await numbersIn('push_jobs'),
   nodes: await numbersIn('push_job_nodes'),
-  output: await numbersIn('push_outputs'),
+  output: await numbersIn('output_chunks'),
   deleted: await numbersIn('deleted_push_jobs'),
 });
 const only = (...numbers: number[]) => ({ jobs: numbers, nodes: numbers, output: numbers, deleted: [] });
@@ -156,7 +165,8 @@ test('more jobs than one transaction deletes go in one round', async () => {
 });
 
 test('a large job goes at once for who looks, and its rows in transactions of bounded size between which others get their turn', async () => {
-  const { nodes: mostNodes, outputs: mostOutputs } = RETENTION;
+  const { nodes: mostNodes } = RETENTION;
+  const { chunksCleared: mostOutputs } = OUTPUT_LIMITS;
   await given.store.commit([ended(1, 100), ...nodes(1, mostNodes + 1), ...output(1, 2 * mostOutputs + 1)]);
   const left: number[] = [];
   const others: Promise<void>[] = [];
@@ -178,7 +188,7 @@ test('a large job goes at once for who looks, and its rows in transactions of bo
 });
 
 test('what a server that stopped in the middle left is deleted by the next one, also when that keeps jobs for ever', async () => {
-  await given.store.commit([ended(1, 100), ...nodes(1, 3), ...output(1, 3 * RETENTION.outputs)]);
+  await given.store.commit([ended(1, 100), ...nodes(1, 3), ...output(1, 3 * OUTPUT_LIMITS.chunksCleared)]);
   let rounds = 0;
   const first: JobRetention = retention({
     store: storeWith(async () => {

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { appendOutput, savePushJob, savePushJobNode } from '../src/repository/writes.js';
+import { appendChunk } from '../../platform/src/output/chunks.js';
+import { outputOf } from '../src/output.js';
+import { savePushJob, savePushJobNode } from '../src/repository/writes.js';
 import { jobNodeRow, jobRow, jobId as numbered } from './support/push-rows.js';
 import { finished, type PushServer, parseEvents, type ReadEvent, startPushServer } from './support/push-server.js';
 
@@ -254,7 +256,7 @@ describe('the feed of an organization', () => {
 
 describe('sheet §7.8: output', () => {
   const chunk = (jobId: string, node: string, position: number, data: Uint8Array | string) =>
-    appendOutput({ job_id: jobId, node, stream: 'stdout', position, data: Buffer.from(data) });
+    appendChunk({ ...outputOf(jobId, node), stream: 'stdout', position, data: Buffer.from(data) });
   const get = (id: string, node: string, stream = 'stdout', query = '') =>
     server.send({ path: `jobs/${id}/output/${encodeURIComponent(node)}/${stream}${query}` });
 

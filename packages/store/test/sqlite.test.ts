@@ -65,7 +65,7 @@ beforeEach(async () => {
 afterEach(() => harness.drop());
 
 const output = (position: number, data: Uint8Array) =>
-  outputs({ job_id: 'j', node: 'n', stream: 'stdout', position, data });
+  outputs({ subject: 'j', part: 'n', stream: 'stdout', position, data });
 
 const path = (): string => (harness.location.kind === 'sqlite' ? harness.location.path : '');
 
@@ -146,7 +146,7 @@ describe('the thread that writes', () => {
     const part = Buffer.from('-middle-').subarray(1, 7);
     await store.commit([output(1, whole), output(2, part)]);
     expect([whole.toString(), part.toString()]).toEqual(['abcd', 'middle']);
-    const rows = await store.read.selectFrom('push_outputs').select('data').orderBy('position').execute();
+    const rows = await store.read.selectFrom('output_chunks').select('data').orderBy('position').execute();
     expect(rows.map(({ data }) => Buffer.from(data).toString())).toEqual(['abcd', 'middle']);
     await store.close();
   });

@@ -10,7 +10,7 @@ export const platformMigrations: Migrations = {
   package: 'platform',
   steps: [
     {
-      name: 'identities, events and audit',
+      name: 'identities, events, output and audit',
       async up(db, dialect) {
         await identities(db, dialect);
         await nodeGroups(db, dialect);
@@ -18,6 +18,7 @@ export const platformMigrations: Migrations = {
         await log(db, dialect);
         await schedule(db, dialect);
         await subscriptions(db, dialect);
+        await output(db, dialect);
         await records(db, dialect);
       },
     },
@@ -128,6 +129,13 @@ async function subscriptions(db: Kysely<unknown>, { text, integer, keyed }: Dial
     kind ${text} not null, member ${text} not null,
     primary key (org_id, action, pattern, kind, member)
   ) ${keyed}`.execute(db);
+}
+
+async function output(db: Kysely<unknown>, { text, integer, bytes, table }: Dialect): Promise<void> {
+  await sql`create table output_chunks (
+    ${columns(text, ['subject', 'part', 'stream'])}, ${columns(integer, ['position'])}, ${columns(bytes, ['data'])},
+    primary key (subject, part, stream, position)
+  ) ${table}`.execute(db);
 }
 
 async function records(db: Kysely<unknown>, { text, integer, serial, table }: Dialect): Promise<void> {

@@ -138,6 +138,17 @@ declare module '@muster/store' {
       kind: 'user' | 'client' | 'group';
       member: string;
     };
+    /** What commands wrote. */
+    output_chunks: {
+      /** What the command belongs to, as in `event_log`: `push/ID`. */
+      subject: string;
+      /** Which of the commands of the subject, such as the node that ran it. */
+      part: string;
+      stream: 'stdout' | 'stderr';
+      /** Position of `data` in the stream; a gap means that bytes were dropped. */
+      position: number;
+      data: Uint8Array;
+    };
     audit: {
       id: Generated<number>;
       org_id: string | null;

@@ -1,12 +1,13 @@
 import type { Timer } from '@muster/base';
 import type { ClaimResult, Owner } from '@muster/nodes';
-import { newestEntry } from '@muster/platform/feeds';
+import { newestEntry, subjectOf } from '@muster/platform/feeds';
+import { type OutputFollowers, OutputKeeper } from '@muster/platform/output';
 import type { Write } from '@muster/store';
 import { MusterError } from '../errors.js';
 import { PUSH_FEED } from '../events.js';
 import { type JobNodeEvent, NEW_NODE } from '../machine/job-node.js';
-import { OutputKeeper } from '../output/output-keeper.js';
-import type { PushControllerDeps, PushControllerService, StartPushJob, StoredOutput } from '../ports.js';
+import { outputOf } from '../output.js';
+import type { PushControllerDeps, PushControllerService, StartPushJob } from '../ports.js';
 import { unfinishedJobs } from '../repository/reads.js';
 import { LiveJob } from './live-job.js';
 import { type NodeMessage, type NodeReport, nodeEvent, reportOn } from './messages.js';
@@ -26,27 +27,20 @@ class Controller implements PushControllerService {
   readonly #lingering = new Map<string, Timer>();
   readonly #transitions: Transitions;
   readonly #outputs: OutputKeeper;
-  readonly #outputListeners = new Set<(output: StoredOutput) => void>();
 
   constructor(deps: PushControllerDeps) {
-    const tellListeners = (output: StoredOutput): void => {
-      for (const listener of this.#outputListeners) listener(output);
-    };
     this.#outputs = new OutputKeeper({
       store: deps.store,
       limit: deps.config.push.output_limit,
-      stored: (orgId, jobId, node, stream, offset) => {
-        if (this.#transitions.stopped) return;
-        deps.nodes.send(orgId, [node], { type: 'output_stored', jobId, stream, offset });
-        tellListeners({ jobId, node, stream });
-      },
       failed: (error) => deps.logger.error({ err: error }, 'output could not be stored'),
     });
     this.#deps = { ...deps, outputs: this.#outputs };
     this.#transitions = new Transitions({
       ...this.#deps,
       finished: (job) => this.#retire(job),
-      outputEnded: tellListeners,
+      outputEnded: (job, nodes) => {
+        for (const node of nodes) this.#outputs.followers.tell(outputOf(job.id, node));
+      },
     });
     deps.nodes.attach({
       message: this.#message.bind(this),
@@ -110,9 +104,8 @@ class Controller implements PushControllerService {
     return [...this.#jobs.keys(), ...this.#lingering.keys()];
   }
 
-  onOutput(listener: (output: StoredOutput) => void): () => void {
-    this.#outputListeners.add(listener);
-    return () => this.#outputListeners.delete(listener);
+  get outputFollowers(): OutputFollowers {
+    return this.#outputs.followers;
   }
 
   // --- life cycle
@@ -125,7 +118,7 @@ class Controller implements PushControllerService {
       const job = restoreJob(stored, await newestEntry(store.read, PUSH_FEED, stored.job.id));
       this.#jobs.set(job.id, job);
       for (const name of job.unfinished) nodes.readopt(job.org.id, job.id, name);
-      await this.#outputs.load(job.id);
+      await this.#outputs.load(subjectOf(PUSH_FEED, job.id));
       const now = clock.now();
       job.resume(now, clock.monotonic(), graceMs);
       logger.info({ job: job.id, phase: job.state.phase }, 'push job taken up again');
@@ -151,7 +144,7 @@ class Controller implements PushControllerService {
   #retire(job: LiveJob): void {
     job.cancelTimers();
     this.#jobs.delete(job.id);
-    this.#outputs.forget(job.id);
+    this.#outputs.forget(subjectOf(PUSH_FEED, job.id));
     const lingerMs = this.#deps.config.push.linger * 1000;
     this.#lingering.set(
       job.id,
@@ -167,15 +160,24 @@ class Controller implements PushControllerService {
     if (message.type === 'output') {
       // What an earlier job left over is not this job's output.
       const own = message.jobId === jobId && job.unfinished.has(node);
-      if (own && job.spec.capture) this.#outputs.chunk(job, node, message);
+      if (own && job.spec.capture) this.#takeOutput(job, node, message);
       return;
     }
     const event = nodeEvent(job, message);
     if (event === null) return;
     if (event.type === 'finished' && message.type === 'finished' && job.spec.capture) {
-      this.#outputs.finish(job, node, message);
+      this.#outputs.finish(outputOf(job.id, node), message);
     }
     this.#tell(jobId, node, event);
+  }
+
+  /** The agent is told how far it is stored, and forgets so much. */
+  #takeOutput(job: LiveJob, node: string, message: Extract<NodeMessage, { type: 'output' }>): void {
+    const { stream } = message;
+    this.#outputs.take({ ...outputOf(job.id, node), stream }, message, (offset) => {
+      if (this.#transitions.stopped) return;
+      this.#deps.nodes.send(job.org.id, [node], { type: 'output_stored', jobId: job.id, stream, offset });
+    });
   }
 
   #heard(jobId: string, node: string, report: NodeReport): void {

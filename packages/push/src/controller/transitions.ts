@@ -1,4 +1,4 @@
-import type { PushControllerDeps, StoredOutput } from '../ports.js';
+import type { PushControllerDeps } from '../ports.js';
 import type { LiveJob } from './live-job.js';
 import { orderFor } from './messages.js';
 import { JobTimers } from './timers.js';
@@ -7,8 +7,8 @@ import { Turn, type TurnDeps } from './turn.js';
 export interface TransitionsDeps extends TurnDeps, Pick<PushControllerDeps, 'recorder' | 'logger' | 'feed' | 'counts'> {
   /** The job has reached its end in memory. */
   readonly finished: (job: LiveJob) => void;
-  /** A node's end is stored: nothing is added to its output any more. */
-  readonly outputEnded: (output: StoredOutput) => void;
+  /** The end of these nodes is stored: nothing is added to their output any more. */
+  readonly outputEnded: (job: LiveJob, nodes: readonly string[]) => void;
 }
 
 /**
@@ -86,7 +86,7 @@ export class Transitions {
     try {
       for (const [order, names] of sends) nodes.send(job.org.id, names, orderFor(job, order));
       if (job.state.status === 'crashed') feed.ended(job.id);
-      for (const output of ended) outputEnded(output);
+      outputEnded(job, ended);
     } catch (error) {
       // Nobody waits for most turns: without this a defect here would end the process.
       logger.error({ err: error, job: job.id }, 'the effects of a transition failed');

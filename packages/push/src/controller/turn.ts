@@ -1,12 +1,13 @@
 import type { Recordable } from '@muster/platform/log';
+import type { OutputKeeper } from '@muster/platform/output';
 import type { Write } from '@muster/store';
 import { type DialectCodec, dialects } from '@muster/wire';
 import { jobChanged, jobEvent, jobNodeChanged, type PushEventName } from '../events.js';
 import { type JobEffect, type JobEvent, type JobRules, stepJob } from '../machine/job-machine.js';
 import { isFinal, type JobNode, type JobNodeEffect, type JobNodeEvent } from '../machine/job-node.js';
 import { stepNode } from '../machine/job-node-machine.js';
-import type { OutputKeeper } from '../output/output-keeper.js';
-import type { PushControllerDeps, StoredOutput } from '../ports.js';
+import { outputOf } from '../output.js';
+import type { PushControllerDeps } from '../ports.js';
 import { savePushJob, savePushJobNode } from '../repository/writes.js';
 import type { FinalPushJobNodeStatus, FinalPushJobStatus } from '../types.js';
 import type { LiveJob } from './live-job.js';
@@ -35,7 +36,8 @@ export class Turn {
   readonly sends = new Map<Order, string[]>();
   readonly releases: Release[] = [];
   readonly events: Recordable[] = [];
-  readonly ended: StoredOutput[] = [];
+  /** Nodes of which no more output comes. */
+  readonly ended: string[] = [];
   /** How nodes ended in this turn, each once. */
   readonly endedNodes: FinalPushJobNodeStatus[] = [];
   /** When the start rate allows the next start; null when nobody waits for it. */
@@ -94,10 +96,7 @@ export class Turn {
       }
       if (isFinal(node.status)) {
         if (!isFinal(before.status)) this.endedNodes.push(node.status);
-        this.ended.push(
-          { jobId: job.id, node: name, stream: 'stdout' },
-          { jobId: job.id, node: name, stream: 'stderr' },
-        );
+        this.ended.push(name);
       }
     }
     for (const effect of effects) {
@@ -130,7 +129,7 @@ export class Turn {
   }
 
   saveNode(name: string, node: JobNode): void {
-    const bytes = this.#deps.outputs.totals(this.job.id, name);
+    const bytes = this.#deps.outputs.totals(outputOf(this.job.id, name));
     const output = { bytes, missing: this.#missingOutput(name, node) };
     this.writes.push(savePushJobNode(jobNodeRow(this.job, name, node, output, this.#deps.clock.now())));
   }
@@ -138,7 +137,7 @@ export class Turn {
   /** Why captured output may be incomplete, besides the limit: the command ended in a way that nobody told it whole. */
   #missingOutput(name: string, node: JobNode): string | null {
     const ran = isFinal(node.status) && node.startedAt !== null;
-    if (!ran || !this.job.spec.capture || this.#deps.outputs.isWhole(this.job.id, name)) return null;
+    if (!ran || !this.job.spec.capture || this.#deps.outputs.isWhole(outputOf(this.job.id, name))) return null;
     return node.reason ?? 'the node did not tell how much there was';
   }
 

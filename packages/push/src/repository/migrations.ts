@@ -7,7 +7,7 @@ export const pushMigrations: Migrations = {
   steps: [
     {
       name: 'push jobs',
-      async up(db, { text, integer, bytes, table, keyed }) {
+      async up(db, { text, integer, table, keyed }) {
         await sql`create table push_jobs (
         id ${text} primary key,
         ${columns(text, ['org_id', 'command', 'spec', 'requester', 'status', 'phase', 'ending?', 'reason?'])},
@@ -25,10 +25,6 @@ export const pushMigrations: Migrations = {
         primary key (job_id, node)
       ) ${keyed}`.execute(db);
 
-        await sql`create table push_outputs (
-        ${columns(text, ['job_id', 'node', 'stream'])}, ${columns(integer, ['position'])}, ${columns(bytes, ['data'])},
-        primary key (job_id, node, stream, position)
-      ) ${table}`.execute(db);
         await sql`create table deleted_push_jobs (${columns(text, ['job_id'])}, primary key (job_id)) ${keyed}`.execute(
           db,
         );

@@ -6,10 +6,9 @@ import { PUSH_FEED } from '../events.js';
 import { JOBS_AT_ONCE, MAX_PAGE_TEXT } from '../limits.js';
 import { isJobId } from '../request/job-id.js';
 import type { PushJobPhase, PushJobSpec } from '../types.js';
-import type { JobNodeRow, JobOutputRow, JobRow } from './writes.js';
+import type { JobNodeRow, JobRow } from './writes.js';
 
 type Read = Kysely<Schema>;
-type Stream = JobOutputRow['stream'];
 
 /** A job of this organization; a job of another one does not exist (sheet §7.7). */
 export function findJob(read: Read, orgId: string, jobId: string): Promise<JobRow | undefined> {
@@ -244,66 +243,6 @@ export async function jobsEndedBefore(read: Read, before: number, limit: number)
 export async function deletedJobs(read: Read, limit: number): Promise<string[]> {
   const rows = await read.selectFrom('deleted_push_jobs').select('job_id').orderBy('job_id').limit(limit).execute();
   return rows.map((row) => row.job_id);
-}
-
-/** Stored pieces of one stream in order, from the one that holds byte `from` on. */
-export function readOutput(
-  read: Read,
-  jobId: string,
-  node: string,
-  stream: Stream,
-  range: { readonly from: number; readonly limit: number },
-): Promise<Pick<JobOutputRow, 'position' | 'data'>[]> {
-  return read
-    .selectFrom('push_outputs')
-    .select(['position', 'data'])
-    .where('job_id', '=', jobId)
-    .where('node', '=', node)
-    .where('stream', '=', stream)
-    .where((eb) => eb(eb('position', '+', eb.fn<number>('length', ['data'])), '>', range.from))
-    .orderBy('position')
-    .limit(range.limit)
-    .execute();
-}
-
-/** How many bytes of a stream are stored, and where the last of them ends. */
-export async function outputExtent(
-  read: Read,
-  jobId: string,
-  node: string,
-  stream: Stream,
-): Promise<{ readonly chunks: number; readonly bytes: number; readonly end: number }> {
-  const row = await read
-    .selectFrom('push_outputs')
-    .select((eb) => [
-      eb.fn.countAll<number>().as('chunks'),
-      eb.fn.sum<number | null>(eb.fn('length', ['data'])).as('bytes'),
-      eb.fn.max<number | null>(eb('position', '+', eb.fn<number>('length', ['data']))).as('end'),
-    ])
-    .where('job_id', '=', jobId)
-    .where('node', '=', node)
-    .where('stream', '=', stream)
-    .executeTakeFirstOrThrow();
-  return { chunks: Number(row.chunks), bytes: Number(row.bytes ?? 0), end: Number(row.end ?? 0) };
-}
-
-/** Where every captured stream of a job stands: end of the last byte, and bytes kept. */
-export async function outputEnds(
-  read: Read,
-  jobId: string,
-): Promise<{ node: string; stream: Stream; end: number; kept: number }[]> {
-  const rows = await read
-    .selectFrom('push_outputs')
-    .select((eb) => [
-      'node',
-      'stream',
-      eb.fn.max<number>(eb('position', '+', eb.fn<number>('length', ['data']))).as('end'),
-      eb.fn.sum<number>(eb.fn('length', ['data'])).as('kept'),
-    ])
-    .where('job_id', '=', jobId)
-    .groupBy(['node', 'stream'])
-    .execute();
-  return rows.map((row) => ({ ...row, end: Number(row.end), kept: Number(row.kept) }));
 }
 
 /**

@@ -1,7 +1,10 @@
 import type { Clock } from '@muster/base';
+import { subjectOf } from '@muster/platform/feeds';
+import { clearOutput } from '@muster/platform/output';
 import { Upkeep } from '@muster/platform/upkeep';
 import type { Schema, Store } from '@muster/store';
 import type { Transaction } from 'kysely';
+import { PUSH_FEED } from '../events.js';
 import { RETENTION } from '../limits.js';
 import { deletePushJobs } from './organization.js';
 import { deletedJobs, jobsEndedBefore } from './reads.js';
@@ -82,36 +85,13 @@ type Trx = Transaction<Schema>;
 
 /** True when nothing is left of the job. */
 async function clearSome(trx: Trx, jobId: string): Promise<boolean> {
-  if (!(await clearOutputs(trx, jobId)) || !(await clearNodes(trx, jobId))) return false;
+  if (!(await clearOutput(trx, subjectOf(PUSH_FEED, jobId)))) return false;
+  if (!(await clearNodes(trx, jobId))) return false;
   await trx.deleteFrom('deleted_push_jobs').where('job_id', '=', jobId).execute();
   return true;
 }
 
 /** Up to the first row that stays, which both databases find and reach by the primary key. True when none stays. */
-async function clearOutputs(trx: Trx, jobId: string): Promise<boolean> {
-  const first = await trx
-    .selectFrom('push_outputs')
-    .select(['node', 'stream', 'position'])
-    .where('job_id', '=', jobId)
-    .orderBy('node')
-    .orderBy('stream')
-    .orderBy('position')
-    .offset(RETENTION.outputs)
-    .limit(1)
-    .executeTakeFirst();
-  const all = trx.deleteFrom('push_outputs').where('job_id', '=', jobId);
-  if (first === undefined) await all.execute();
-  else {
-    const { node, stream, position } = first;
-    await all
-      .where(({ eb, refTuple, tuple }) =>
-        eb(refTuple('node', 'stream', 'position'), '<', tuple(node, stream, position)),
-      )
-      .execute();
-  }
-  return first === undefined;
-}
-
 async function clearNodes(trx: Trx, jobId: string): Promise<boolean> {
   const first = await trx
     .selectFrom('push_job_nodes')

@@ -37,15 +37,7 @@ declare module '@muster/store' {
       /** Why captured output is not whole, for another cause than the limit. */
       output_missing: string | null;
     };
-    push_outputs: {
-      job_id: string;
-      node: string;
-      stream: 'stdout' | 'stderr';
-      /** Position of `data` in the stream; a gap means that bytes were dropped. */
-      position: number;
-      data: Uint8Array;
-    };
-    /** Push jobs that are gone from `push_jobs`, while rows of `push_job_nodes` and `push_outputs` are left of them. */
+    /** Push jobs that are gone from `push_jobs`, while rows of `push_job_nodes` and captured output are left of them. */
     deleted_push_jobs: { job_id: string };
   }
 }

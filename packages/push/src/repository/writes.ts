@@ -1,11 +1,10 @@
-import { insert, type Schema, upsert, type Write } from '@muster/store';
+import { type Schema, upsert, type Write } from '@muster/store';
 import type { Selectable } from 'kysely';
 
 export type JobRow = Selectable<Schema['push_jobs']>;
 export type JobNodeRow = Selectable<Schema['push_job_nodes']>;
-export type JobOutputRow = Selectable<Schema['push_outputs']>;
 
-/** Everything that is stored of push jobs is written through these three; reading is in `reads.ts`. */
+/** Everything that is stored of push jobs is written through these two; reading is in `reads.ts`. */
 
 export const savePushJob: (row: JobRow) => Write = upsert(
   'push_jobs',
@@ -44,11 +43,4 @@ export const savePushJobNode: (row: JobNodeRow) => Write = upsert(
     output_missing: 'text',
   },
   ['job_id', 'node'],
-);
-
-/** Natural key, so that a chunk that is sent again after a lost confirmation changes nothing. */
-export const appendOutput: (row: JobOutputRow) => Write = insert(
-  'push_outputs',
-  { job_id: 'text', node: 'text', stream: 'text', position: 'integer', data: 'bytes' },
-  ['job_id', 'node', 'stream', 'position'],
 );

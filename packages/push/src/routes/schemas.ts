@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import { Type } from 'typebox';
 import { MAX_PAGE } from '../limits.js';
 
@@ -94,20 +93,6 @@ export const JobNodesQuery = Type.Object(
   strict,
 );
 
-export const OutputQuery = Type.Object(
-  {
-    follow: flag('go on until the node has finished'),
-    from: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: Number.MAX_SAFE_INTEGER,
-        description: 'First byte, as counted by the command',
-      }),
-    ),
-  },
-  strict,
-);
-
 /** Loose on purpose: answers are made by code that is tested against the sheet, and an unknown key must not vanish. */
 export const JobAnswer = Type.Object({}, { additionalProperties: true, description: 'A job (sheet §7.7)' });
 export const JobListAnswer = Type.Array(JobAnswer);
@@ -123,7 +108,3 @@ export const PreviewAnswer = Type.Object({
 });
 
 export const EventStreamAnswer = { content: { 'text/event-stream': { schema: Type.String() } } };
-/** Bytes are streamed, never held whole. */
-export const OutputAnswer = {
-  content: { 'application/octet-stream': { schema: Type.Unsafe<Readable>({ type: 'string', format: 'binary' }) } },
-};

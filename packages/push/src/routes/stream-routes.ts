@@ -1,11 +1,15 @@
-import type { ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { formatMicros, showFeed } from '@muster/platform/feeds';
 import type { App, EventStreams } from '@muster/platform/http';
-import { MusterError } from '../errors.js';
+import {
+  answerOutput,
+  OCTETS,
+  OUTPUT_HEADERS,
+  OutputAnswer,
+  OutputQuery,
+  type OutputStream,
+} from '@muster/platform/output';
 import type { PushFeeds } from '../feeds.js';
-import { followedOutput, type OutputStream, storedOutput, summarizeOutput } from '../output/reading.js';
+import { outputOf, outputStanding } from '../output.js';
 import type { PushLog } from '../ports.js';
 import { nodeStatuses } from '../repository/reads.js';
 import type { PushJobSpec } from '../types.js';
@@ -22,9 +26,6 @@ export interface StreamRouteDeps extends JobRouteDeps {
   readonly stopping: AbortSignal;
 }
 
-const OCTETS = 'application/octet-stream';
-/** Longest reason told in a header. */
-const MISSING_LENGTH = 512;
 const PUSHY = '/organizations/:org/pushy';
 
 /** Event feeds (sheet §7.10). */
@@ -93,6 +94,8 @@ export function outputRoutes(app: App, deps: StreamRouteDeps): void {
 }
 
 function outputRoute(app: App, deps: StreamRouteDeps, stream: OutputStream): void {
+  const { read, streams, logger, stopping, controller } = deps;
+  const answerDeps = { read, streams, logger, stopping, followers: controller.outputFollowers };
   app.route({
     method: 'GET',
     url: `${PUSHY}/jobs/:id/output/:node/${stream}`,
@@ -101,75 +104,20 @@ function outputRoute(app: App, deps: StreamRouteDeps, stream: OutputStream): voi
       tags: ['push jobs'],
       operationId: stream === 'stdout' ? 'getPushJobStdout' : 'getPushJobStderr',
       summary: `What a node wrote to ${stream}`,
-      description:
-        '`X-Muster-Complete` is `true` when the node has finished and nothing but what is over the limit is missing; ' +
-        '`X-Muster-Dropped-Bytes` tells how many bytes over the limit were dropped from the middle, ' +
-        '`X-Muster-Missing` why the output of a node that has finished is not complete.',
+      description: OUTPUT_HEADERS,
       params: schemas.OutputParams,
-      querystring: schemas.OutputQuery,
-      response: { 200: schemas.OutputAnswer },
+      querystring: OutputQuery,
+      response: { 200: OutputAnswer },
     },
     handler: async (request, reply) => {
       const { organization, params, query } = request;
       const job = await existingJob(deps, organization, params.id);
       const { capture } = JSON.parse(job.spec) as PushJobSpec;
-      const about = { id: job.id, capture };
-      const summary = await summarizeOutput(deps.read, about, params.node, stream);
-      const follow = query.follow === 'true' && summary !== undefined && !summary.ended && capture;
-      if (summary === undefined || !(summary.present || follow)) {
-        throw new MusterError('not_found', { kind: 'output', name: `${params.node}/${stream}` });
-      }
-      const source = {
-        read: deps.read,
-        jobId: job.id,
-        node: params.node,
-        stream,
-        from: query.from ?? 0,
-      };
-      if (!follow) {
-        reply
-          .header('content-type', OCTETS)
-          .header('x-muster-complete', String(summary.ended && summary.missing === null))
-          .header('x-muster-dropped-bytes', String(summary.dropped));
-        if (summary.missing !== null) reply.header('x-muster-missing', headerText(summary.missing));
-        return reply.send(Readable.from(storedOutput(source), { objectMode: false }));
-      }
-      const leave = deps.streams.seat(request, () => reply.raw.destroy());
-      // The reader learns at once that it follows, not when the first byte comes.
-      reply.hijack();
-      reply.raw.writeHead(200, {
-        'content-type': OCTETS,
-        'cache-control': 'no-cache',
-        'x-accel-buffering': 'no',
-        'x-content-type-options': 'nosniff',
-        // It may end while the server stops, and must not leave an idle connection that stops it from stopping.
-        connection: 'close',
-      });
-      reply.raw.flushHeaders();
-      const bytes = followedOutput(source, deps.controller, readerLeft(reply.raw, deps.stopping));
-      pipeline(Readable.from(bytes, { objectMode: false }), reply.raw)
-        .catch((error: unknown) => {
-          if (!reply.raw.destroyed) deps.logger.error({ err: error }, 'following output failed');
-        })
-        .finally(leave);
+      const of = { ...outputOf(job.id, params.node), stream };
+      await answerOutput(reply, answerDeps, of, query, () =>
+        outputStanding(read, { id: job.id, capture }, params.node),
+      );
       return reply;
     },
   });
-}
-
-/** Reasons come from nodes: a header takes printable ASCII alone. */
-function headerText(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, '?').slice(0, MISSING_LENGTH);
-}
-
-/** Aborted when the connection closes or the server stops. */
-function readerLeft(response: ServerResponse, stopping: AbortSignal): AbortSignal {
-  const left = new AbortController();
-  const leave = (): void => left.abort();
-  stopping.addEventListener('abort', leave, { once: true });
-  response.once('close', () => {
-    stopping.removeEventListener('abort', leave);
-    leave();
-  });
-  return left.signal;
 }

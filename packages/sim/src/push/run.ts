@@ -1,4 +1,5 @@
-import type { PushJobSpec } from '@muster/push';
+import { idOf } from '@muster/platform/feeds';
+import { PUSH_FEED, type PushJobSpec } from '@muster/push';
 import type { Run } from '../kernel/explore.js';
 import { Violation } from '../kernel/violation.js';
 import { askAgain } from './ask-again.js';
@@ -165,8 +166,9 @@ async function audit(world: World): Promise<void> {
     if (!isFinalJobNode(status)) fail('every job ends', `${node} is ${status} in job ${short(id)}`);
     if (ledger.durable.nodesOf(id).get(node)?.status !== status) fail('the ledger', `${node} in job ${short(id)}`);
   }
-  const outputs = await database.read.selectFrom('push_outputs').selectAll().execute();
-  for (const { job_id: id, node, position, data } of outputs) {
+  const chunks = await database.read.selectFrom('output_chunks').selectAll().execute();
+  for (const { subject, part: node, position, data } of chunks) {
+    const id = idOf(PUSH_FEED, subject) ?? subject;
     if (!Buffer.from(data).equals(output(id, node, position, data.length))) {
       fail('output', `${node} in job ${short(id)} at ${position}`);
     }

@@ -2,9 +2,9 @@ import { insert, upsert } from '@muster/store';
 
 export const organization = upsert('organizations', { id: 'text', name: 'text', created_at: 'integer' }, ['id']);
 export const output = upsert(
-  'push_outputs',
-  { job_id: 'text', node: 'text', stream: 'text', position: 'integer', data: 'bytes' },
-  ['job_id', 'node', 'stream', 'position'],
+  'output_chunks',
+  { subject: 'text', part: 'text', stream: 'text', position: 'integer', data: 'bytes' },
+  ['subject', 'part', 'stream', 'position'],
 );
 export const group = insert('groups', { org_id: 'text', name: 'text', created_at: 'integer' }, ['org_id', 'name']);
 export const audit = insert('audit', {
@@ -31,6 +31,6 @@ export const done = (target: string) =>
   audit({ org_id: null, at: 1, actor: 'a', actor_kind: 'user', action: 'x', target, outcome: 'done', detail: '{}' });
 /** A row of several pages: a full disk cannot take it. */
 export const large = (position: number) =>
-  output({ job_id: 'j', node: 'n', stream: 'stdout', position, data: new Uint8Array(16_384).fill(position) });
+  output({ subject: 'j', part: 'n', stream: 'stdout', position, data: new Uint8Array(16_384).fill(position) });
 export const principal = (id: string, orgId: string | null, name: string) =>
   user({ id, org_id: orgId, type: 'user', name, server_admin: 0, created_at: 1 });

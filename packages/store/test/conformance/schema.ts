@@ -8,7 +8,7 @@ export function schemaSuite(suite: Suite): void {
     test('an empty database gets every table', async () => {
       await suite.harness.untouched();
       const store = await openStore();
-      for (const table of ['nodes', 'push_jobs', 'push_job_nodes', 'push_outputs', 'event_log', 'audit'] as const) {
+      for (const table of ['nodes', 'push_jobs', 'push_job_nodes', 'output_chunks', 'event_log', 'audit'] as const) {
         expect(await store.read.selectFrom(table).selectAll().execute()).toEqual([]);
       }
     });

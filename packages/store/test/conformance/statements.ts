@@ -44,10 +44,10 @@ export function statementsSuite(suite: Suite): void {
       const store = await openStore();
       const data = Uint8Array.from({ length: 256 }, (_, index) => index);
       await store.commit([
-        output({ job_id: 'j', node: 'n', stream: 'stderr', position: 0, data: data.subarray(3) }),
-        output({ job_id: 'j', node: 'n', stream: 'stderr', position: 1, data: new Uint8Array() }),
+        output({ subject: 'j', part: 'n', stream: 'stderr', position: 0, data: data.subarray(3) }),
+        output({ subject: 'j', part: 'n', stream: 'stderr', position: 1, data: new Uint8Array() }),
       ]);
-      const rows = await store.read.selectFrom('push_outputs').select('data').orderBy('position').execute();
+      const rows = await store.read.selectFrom('output_chunks').select('data').orderBy('position').execute();
       expect(rows.map((row) => [...row.data])).toEqual([[...data.subarray(3)], []]);
     });
 

@@ -138,7 +138,7 @@ export function createSuite(make: () => Promise<Harness>): Suite {
       return rows.map((row) => row.name);
     },
     async positions(store) {
-      const rows = await store.read.selectFrom('push_outputs').select('position').orderBy('position').execute();
+      const rows = await store.read.selectFrom('output_chunks').select('position').orderBy('position').execute();
       return rows.map((row) => row.position);
     },
     async targets(store) {

@@ -111,8 +111,8 @@ export function transactSuite(suite: Suite): void {
       await suite.harness.fail(store);
       const turn = store.transact((trx) =>
         trx
-          .insertInto('push_outputs')
-          .values({ job_id: 'j', node: 'n', stream: 'stdout', position: 1, data: Buffer.alloc(16_384) })
+          .insertInto('output_chunks')
+          .values({ subject: 'j', part: 'n', stream: 'stdout', position: 1, data: Buffer.alloc(16_384) })
           .execute(),
       );
       await expect(turn).rejects.toMatchObject({ code: 'store_unavailable' });

@@ -1,0 +1,96 @@
+import { insert, type Schema, type Write } from '@muster/store';
+import type { Kysely, Selectable, Transaction } from 'kysely';
+import { OUTPUT_LIMITS } from './limits.js';
+import type { OutputSource, OutputStream, SourceStream } from './types.js';
+
+type Read = Kysely<Schema>;
+type ChunkRow = Selectable<Schema['output_chunks']>;
+
+/** Natural key, so that a chunk that is sent again after a lost confirmation changes nothing. */
+export const appendChunk: (row: ChunkRow) => Write = insert(
+  'output_chunks',
+  { subject: 'text', part: 'text', stream: 'text', position: 'integer', data: 'bytes' },
+  ['subject', 'part', 'stream', 'position'],
+);
+
+function chunksOf(read: Read, { subject, part, stream }: SourceStream) {
+  return read
+    .selectFrom('output_chunks')
+    .where('subject', '=', subject)
+    .where('part', '=', part)
+    .where('stream', '=', stream);
+}
+
+/** Stored chunks in order, from the one that holds byte `from` on. */
+export function readChunks(
+  read: Read,
+  of: SourceStream,
+  { from, limit }: { readonly from: number; readonly limit: number },
+): Promise<Pick<ChunkRow, 'position' | 'data'>[]> {
+  return chunksOf(read, of)
+    .select(['position', 'data'])
+    .where((eb) => eb(eb('position', '+', eb.fn<number>('length', ['data'])), '>', from))
+    .orderBy('position')
+    .limit(limit)
+    .execute();
+}
+
+/** How much of a stream is stored, and where the last byte of it ends. */
+export async function extentOf(
+  read: Read,
+  of: SourceStream,
+): Promise<{ readonly chunks: number; readonly bytes: number; readonly end: number }> {
+  const row = await chunksOf(read, of)
+    .select((eb) => [
+      eb.fn.countAll<number>().as('chunks'),
+      eb.fn.sum<number | null>(eb.fn('length', ['data'])).as('bytes'),
+      eb.fn.max<number | null>(eb('position', '+', eb.fn<number>('length', ['data']))).as('end'),
+    ])
+    .executeTakeFirstOrThrow();
+  return { chunks: Number(row.chunks), bytes: Number(row.bytes ?? 0), end: Number(row.end ?? 0) };
+}
+
+/** The same of every stream of a subject. */
+export async function extentsOf(
+  read: Read,
+  subject: OutputSource['subject'],
+): Promise<{ part: string; stream: OutputStream; bytes: number; end: number }[]> {
+  const rows = await read
+    .selectFrom('output_chunks')
+    .select((eb) => [
+      'part',
+      'stream',
+      eb.fn.sum<number>(eb.fn('length', ['data'])).as('bytes'),
+      eb.fn.max<number>(eb('position', '+', eb.fn<number>('length', ['data']))).as('end'),
+    ])
+    .where('subject', '=', subject)
+    .groupBy(['part', 'stream'])
+    .execute();
+  return rows.map((row) => ({ ...row, bytes: Number(row.bytes), end: Number(row.end) }));
+}
+
+/** Deletes output of a subject that is gone, at most so much that nobody is held up. True when none is left. */
+export async function clearOutput(trx: Transaction<Schema>, subject: OutputSource['subject']): Promise<boolean> {
+  // Up to the first row that stays, which both databases find and reach by the primary key.
+  const first = await trx
+    .selectFrom('output_chunks')
+    .select(['part', 'stream', 'position'])
+    .where('subject', '=', subject)
+    .orderBy('part')
+    .orderBy('stream')
+    .orderBy('position')
+    .offset(OUTPUT_LIMITS.chunksCleared)
+    .limit(1)
+    .executeTakeFirst();
+  const all = trx.deleteFrom('output_chunks').where('subject', '=', subject);
+  if (first === undefined) await all.execute();
+  else {
+    const { part, stream, position } = first;
+    await all
+      .where(({ eb, refTuple, tuple }) =>
+        eb(refTuple('part', 'stream', 'position'), '<', tuple(part, stream, position)),
+      )
+      .execute();
+  }
+  return first === undefined;
+}

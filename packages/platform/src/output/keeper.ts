@@ -1,0 +1,162 @@
+import type { Store, Write } from '@muster/store';
+import { appendChunk, extentsOf } from './chunks.js';
+import { OutputFollowers } from './followers.js';
+import { OUTPUT_LIMITS } from './limits.js';
+import type { OutputSource, OutputTotals, SourceStream } from './types.js';
+
+/** How far a stream has come. */
+interface StreamState {
+  /** Position after the last byte received. */
+  end: number;
+  /** Bytes kept; fewer than `end` when the middle was dropped. */
+  kept: number;
+  /** Position below which everything received is durable: only so far is the agent told, for it forgets what is safe. */
+  durable: number;
+  /** Writes that the store has not answered yet. */
+  writing: number;
+}
+
+const untouched = (): StreamState => ({ end: 0, kept: 0, durable: 0, writing: 0 });
+
+interface SourceState {
+  stdout: StreamState;
+  stderr: StreamState;
+  /** What the command wrote in all, told with its result. */
+  totals: OutputTotals | null;
+}
+
+/** What comes with the end of a command. */
+export interface OutputResult {
+  /** All that it wrote, in dialects that do not stream it. */
+  readonly output: { readonly stdout: Uint8Array; readonly stderr: Uint8Array } | null;
+  /** How much it wrote, where it was streamed. */
+  readonly bytes: OutputTotals | null;
+}
+
+/** A piece of a stream: `offset` is where it begins in what the command wrote. */
+export interface OutputPiece {
+  readonly offset: number;
+  readonly data: Uint8Array;
+}
+
+export interface OutputKeeperDeps {
+  readonly store: Pick<Store, 'persist' | 'read'>;
+  /** Most bytes kept of a stream. */
+  readonly limit: number;
+  readonly failed: (error: unknown) => void;
+}
+
+/** Takes output of commands that run to the store, tells who brings it how far it is safe, and those who follow it that there is more. */
+export class OutputKeeper {
+  readonly followers = new OutputFollowers();
+  readonly #deps: OutputKeeperDeps;
+  readonly #subjects = new Map<string, Map<string, SourceState>>();
+  readonly #pending = new Set<Promise<void>>();
+
+  constructor(deps: OutputKeeperDeps) {
+    this.#deps = deps;
+  }
+
+  /** After a restart: where each stream of a subject stood. */
+  async load(subject: string): Promise<void> {
+    for (const { part, stream, end, bytes } of await extentsOf(this.#deps.store.read, subject)) {
+      this.#stateOf({ subject, part })[stream] = { end, kept: bytes, durable: end, writing: 0 };
+    }
+  }
+
+  /**
+   * A piece that is repeated is not stored twice.
+   * @param stored Everything of the stream below this offset is durable: who sent it may forget so much.
+   */
+  take(of: SourceStream, { offset, data }: OutputPiece, stored: (below: number) => void): void {
+    const writes = this.#accept(of, offset, data);
+    const state = this.#stateOf(of)[of.stream];
+    const { end } = state;
+    state.writing += 1;
+    this.#store(writes, () => {
+      state.writing -= 1;
+      // The store answers in the order of the writes; a piece that needed none may not overtake those before it.
+      if (writes.length > 0) state.durable = Math.max(state.durable, end);
+      if (state.writing === 0) state.durable = state.end;
+      stored(state.durable);
+      this.followers.tell(of);
+    });
+  }
+
+  /** The command has ended: nothing of it comes after this. */
+  finish(of: OutputSource, { output, bytes }: OutputResult): void {
+    if (output !== null) {
+      const writes = [
+        ...this.#accept({ ...of, stream: 'stdout' }, 0, output.stdout),
+        ...this.#accept({ ...of, stream: 'stderr' }, 0, output.stderr),
+      ];
+      this.#store(writes, () => undefined);
+      this.#stateOf(of).totals = { stdout: output.stdout.length, stderr: output.stderr.length };
+    }
+    if (bytes !== null) this.#stateOf(of).totals = bytes;
+  }
+
+  /** Whether it was told how much the command wrote, which happens once all that is kept of it is stored. */
+  isWhole(of: OutputSource): boolean {
+    return (this.#find(of)?.totals ?? null) !== null;
+  }
+
+  /** Bytes written so far, or in all once the result has told; null when nothing was captured. */
+  totals(of: OutputSource): OutputTotals | null {
+    const state = this.#find(of);
+    if (state === undefined) return null;
+    return state.totals ?? { stdout: state.stdout.end, stderr: state.stderr.end };
+  }
+
+  /** Nothing of the subject comes any more. */
+  forget(subject: string): void {
+    this.#subjects.delete(subject);
+  }
+
+  /** Resolves when everything handed to the store has been answered for. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#pending);
+  }
+
+  #accept(of: SourceStream, offset: number, data: Uint8Array): Write[] {
+    const { subject, part, stream } = of;
+    const state = this.#stateOf(of)[stream];
+    const skip = Math.max(state.end - offset, 0);
+    if (skip >= data.length) return [];
+    const fresh = data.subarray(skip, skip + Math.max(this.#deps.limit - state.kept, 0));
+    const start = offset + skip;
+    const writes: Write[] = [];
+    for (let at = 0; at < fresh.length; at += OUTPUT_LIMITS.chunkBytes) {
+      const chunk = fresh.subarray(at, at + OUTPUT_LIMITS.chunkBytes);
+      writes.push(appendChunk({ subject, part, stream, position: start + at, data: chunk }));
+    }
+    state.kept += fresh.length;
+    // What is beyond the limit counts as received: the gap tells the reader.
+    state.end = offset + data.length;
+    return writes;
+  }
+
+  #store(writes: readonly Write[], then: () => void): void {
+    if (writes.length === 0) {
+      then();
+      return;
+    }
+    const pending: Promise<void> = this.#deps.store
+      .persist(writes)
+      .then(then, this.#deps.failed)
+      .finally(() => this.#pending.delete(pending));
+    this.#pending.add(pending);
+  }
+
+  #find({ subject, part }: OutputSource): SourceState | undefined {
+    return this.#subjects.get(subject)?.get(part);
+  }
+
+  #stateOf({ subject, part }: OutputSource): SourceState {
+    const sources = this.#subjects.get(subject) ?? new Map<string, SourceState>();
+    this.#subjects.set(subject, sources);
+    const state = sources.get(part) ?? { stdout: untouched(), stderr: untouched(), totals: null };
+    sources.set(part, state);
+    return state;
+  }
+}

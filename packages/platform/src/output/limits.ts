@@ -1,0 +1,11 @@
+/** Bounds of captured output that are not settings. */
+export const OUTPUT_LIMITS = {
+  /** Of one stored chunk, whatever a dialect sends at once. */
+  chunkBytes: 65_536,
+  /** Chunks of a stream in memory while it is read. */
+  chunksRead: 16,
+  /** Chunks deleted in one transaction, so that what runs is not held up. */
+  chunksCleared: 100,
+  /** Longest reason told in a header. */
+  reasonCharacters: 512,
+} as const;

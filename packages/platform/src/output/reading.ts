@@ -1,0 +1,89 @@
+import type { Schema } from '@muster/store';
+import type { Kysely } from 'kysely';
+import { extentOf, readChunks } from './chunks.js';
+import type { OutputFollowers } from './followers.js';
+import { OUTPUT_LIMITS } from './limits.js';
+import type { SourceStanding, SourceStream } from './types.js';
+
+type Read = Kysely<Schema>;
+
+/** What is known of one stream before any of it is read. */
+export interface OutputSummary {
+  /** Bytes that the command wrote and that are not stored, because the middle of too much is dropped. */
+  readonly dropped: number;
+  /** Something may be shown: bytes are stored, or it was told that there were none, or the command is running. */
+  readonly present: boolean;
+}
+
+export async function summarizeOutput(
+  read: Read,
+  of: SourceStream,
+  { captured, running, written, missing }: SourceStanding,
+): Promise<OutputSummary> {
+  const { chunks, bytes, end } = await extentOf(read, of);
+  const told = written[of.stream];
+  return {
+    dropped: Math.max(told ?? 0, end) - bytes,
+    present: chunks > 0 || told !== null || missing !== null || (captured && running),
+  };
+}
+
+/** Stored bytes in order, a few chunks in memory at a time. `from`: first byte, as counted by the command. */
+export async function* storedOutput(read: Read, of: SourceStream, from: number): AsyncGenerator<Uint8Array, number> {
+  const limit = OUTPUT_LIMITS.chunksRead;
+  let next = from;
+  for (;;) {
+    const chunks = await readChunks(read, of, { from: next, limit });
+    for (const { position, data } of chunks) {
+      const known = Math.max(0, next - position);
+      next = position + data.length;
+      if (known < data.length) yield data.subarray(known);
+    }
+    if (chunks.length < limit) return next;
+  }
+}
+
+export interface FollowedOutput {
+  readonly read: Read;
+  readonly followers: Pick<OutputFollowers, 'follow'>;
+  /** Undefined when the source is gone. */
+  readonly standingOf: () => Promise<Pick<SourceStanding, 'ended'> | undefined>;
+}
+
+/**
+ * Stored bytes, then what arrives, until the source has ended or `signal` is aborted. Woken by who stores, never by a
+ * timer; the store is read again after each wake, so nothing between two reads is lost.
+ */
+export async function* followedOutput(
+  { read, followers, standingOf }: FollowedOutput,
+  of: SourceStream,
+  from: number,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  let news = false;
+  let wake: (() => void) | null = null;
+  const notice = (): void => {
+    news = true;
+    wake?.();
+  };
+  const forget = followers.follow(of, notice);
+  signal.addEventListener('abort', notice, { once: true });
+  try {
+    let next = from;
+    while (!signal.aborted) {
+      news = false;
+      // Before the bytes: if the source has ended now, all of them are stored.
+      const standing = await standingOf();
+      next = yield* storedOutput(read, of, next);
+      if (standing === undefined || standing.ended) return;
+      if (!news && !signal.aborted) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        wake = null;
+      }
+    }
+  } finally {
+    forget();
+  }
+}

@@ -40,6 +40,12 @@ export const PLATFORM_ERRORS = declareErrors({
     fix: 'Make a new one: `muster token create` for an agent, `muster access-token create` for a person or script.',
   },
   route_not_found: { status: 404, exit: 4, message: 'no such route: {path}', fix: 'See /docs for the routes.' },
+  range_not_satisfiable: {
+    status: 416,
+    exit: 2,
+    message: 'no byte of it is in the range {range}: it has {size}',
+    fix: 'Ask for a range that begins before its end.',
+  },
   upgrade_required: {
     status: 426,
     exit: 2,

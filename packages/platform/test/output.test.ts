@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTestStore, type TestStore } from '../../push/test/support/push-rows.js';
-import { appendChunk, clearOutput, extentOf, extentsOf } from '../src/output/chunks.js';
+import { appendChunk, clearOutput, extentOf, extentsOf, positionOf } from '../src/output/chunks.js';
 import { OutputFollowers } from '../src/output/followers.js';
 import { OUTPUT_LIMITS } from '../src/output/limits.js';
 import { followedOutput, storedOutput, summarizeOutput } from '../src/output/reading.js';
@@ -56,7 +56,16 @@ describe('what is stored', () => {
     expect(await stored('hole', 5)).toBe('xyz');
     expect(await extentOf(test.store.read, of('hole'))).toEqual({ chunks: 2, bytes: 6, end: 13 });
     const ended = { ...NOTHING, ended: true, written: { stdout: 15, stderr: 0 } };
-    expect(await summarizeOutput(test.store.read, of('hole'), ended)).toEqual({ dropped: 9, present: true });
+    expect(await summarizeOutput(test.store.read, of('hole'), ended)).toEqual({ size: 6, dropped: 9, present: true });
+  });
+
+  it('is counted without its holes, and a part of it ends where it is asked to', async () => {
+    await test.store.commit([chunk('part', 0, 'abc'), chunk('part', 10, 'xyz'), chunk('part', 13, '!')]);
+    const position = (number: number) => positionOf(test.store.read, of('part'), number);
+    const positions = await Promise.all([0, 1, 2, 3, 4, 5, 6, 7].map(position));
+    expect(positions).toEqual([0, 1, 2, 10, 11, 12, 13, undefined]);
+    const part = (from: number, most: number) => text(storedOutput(test.store.read, of('part'), from, most));
+    expect([await part(1, 3), await part(0, 3), await part(11, 100)]).toEqual(['bcx', 'abc', 'yz!']);
   });
 
   it.each([
@@ -68,7 +77,7 @@ describe('what is stored', () => {
     ['of what has not begun', {}, false],
   ])('output %s: shown %o -> %s', async (_what, standing, present) => {
     const summary = await summarizeOutput(test.store.read, of('nothing'), { ...NOTHING, ...standing });
-    expect(summary).toEqual({ dropped: 0, present });
+    expect(summary).toEqual({ size: 0, dropped: 0, present });
   });
 
   it('is deleted with its subject in steps, and that of others stays', async () => {

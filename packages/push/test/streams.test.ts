@@ -283,6 +283,27 @@ describe('sheet §7.8: output', () => {
     expect([empty.status, await empty.text()]).toEqual([200, '']);
   });
 
+  it('is given in parts, whatever was dropped from its middle', async () => {
+    const id = await stored(0xa6, { stdout_bytes: 1000 }, [0, 'head'], [996, 'tail']);
+    const part = async (range: string, query = '', more: Record<string, string> = {}) => {
+      const path = `jobs/${id}/output/N/stdout${query}`;
+      const response = await server.send({ path, headers: { range, ...more } });
+      return [response.status, response.headers.get('content-range'), await response.text()];
+    };
+    expect(await part('bytes=2-5')).toEqual([206, 'bytes 2-5/8', 'adta']);
+    expect(await part('bytes=6-')).toEqual([206, 'bytes 6-7/8', 'il']);
+    expect(await part('bytes=-1')).toEqual([206, 'bytes 7-7/8', 'l']);
+    expect(await part('bytes=0-1,3-4')).toEqual([200, null, 'headtail']);
+    expect(await part('bytes=0-1', '', { 'if-range': '"tag"' })).toEqual([200, null, 'headtail']);
+    expect(await part('bytes=0-1', '?from=3')).toEqual([200, null, 'dtail']);
+    const [status, total, body] = await part('bytes=8-');
+    expect([status, total, JSON.parse(String(body))]).toEqual([
+      416,
+      'bytes */8',
+      { error: 'no byte of it is in the range bytes=8-: it has 8' },
+    ]);
+  });
+
   it('over the limit says how many bytes were dropped', async () => {
     const id = await stored(0xa2, { stdout_bytes: 1000 }, [0, 'head'], [996, 'tail']);
     const response = await get(id, 'N');
@@ -329,6 +350,12 @@ describe('sheet §7.8: output', () => {
     expect(await follower.until((text) => text.length >= 4)).toBe('one\n');
     const running = await get(id, 'RUN');
     expect([running.headers.get('x-muster-complete'), await running.text()]).toEqual(['false', 'one\n']);
+    const soFar = await server.send({ path: `jobs/${id}/output/RUN/stdout`, headers: { range: 'bytes=1-' } });
+    expect([soFar.status, soFar.headers.get('content-range'), await soFar.text()]).toEqual([
+      206,
+      'bytes 1-3/*',
+      'ne\n',
+    ]);
     output(4, 'two\n');
     server.nodes.play(id, 'RUN', finished(id, 'succeeded', { stdout: 8, stderr: 0 }));
     expect(await follower.until(() => false)).toBe('one\ntwo\n');

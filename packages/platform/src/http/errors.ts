@@ -1,6 +1,7 @@
 import { type ErrorCode, errorRow } from '@muster/base';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { MusterError } from '../errors.js';
+import { headerText } from './header-text.js';
 
 /** Sheet §1.5: rows 7 and 10, which are one here, name the schemes, rows 2 and 3 do not. */
 const SIGNATURE_CHALLENGE = 'X-Ops-Sign version="1.0" version="1.1"';
@@ -13,11 +14,6 @@ function challenge(code: ErrorCode): string | undefined {
 /** Exactly the deployed body; code and advice travel in headers, because clients compare whole bodies. */
 function errorBody(error: MusterError): { error: string | [string] } {
   return { error: errorRow(error.code).listed === true ? [error.message] : error.message };
-}
-
-/** Header values hold printable Latin-1 only; whatever else a message quotes becomes `?`. */
-function headerText(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, '?');
 }
 
 /** What the framework refuses by itself, in terms of the one table; everything unexpected is `internal`. */
@@ -42,6 +38,7 @@ export function sendError(error: MusterError, request: FastifyRequest, reply: Fa
     request.log.error({ err: error.cause ?? error, requestId: request.id }, 'request failed');
   }
   if (error.code === 'method_not_allowed') reply.header('allow', String(error.details.allow ?? ''));
+  if (error.code === 'range_not_satisfiable') reply.header('content-range', `bytes */${error.details.size}`);
   const scheme = challenge(error.code);
   if (scheme !== undefined) reply.header('www-authenticate', scheme);
   void reply

@@ -2,12 +2,16 @@ import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Schema } from '@muster/store';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Kysely } from 'kysely';
 import { MusterError } from '../errors.js';
+import { headerText } from '../http/header-text.js';
+import { HTTP_LIMITS } from '../http/limits.js';
 import type { EventStreams } from '../http/sse.js';
+import { positionOf } from './chunks.js';
 import type { OutputFollowers } from './followers.js';
 import { OUTPUT_LIMITS } from './limits.js';
+import { type ByteRange, rangeWithin, readRange } from './range.js';
 import { followedOutput, storedOutput, summarizeOutput } from './reading.js';
 import { OCTETS, type OutputRequest } from './schemas.js';
 import type { SourceStanding, SourceStream } from './types.js';
@@ -57,13 +61,52 @@ export async function answerOutput(
       .finally(leave);
     return;
   }
+  const part = from === 0 ? await rangeOf(reply.request, deps.read, of, summary.size) : undefined;
   const { ended, missing } = standing;
   reply
     .header('content-type', OCTETS)
+    .header('accept-ranges', from === 0 ? 'bytes' : 'none')
     .header('x-muster-complete', String(ended && missing === null))
     .header('x-muster-dropped-bytes', String(summary.dropped));
-  if (missing !== null) reply.header('x-muster-missing', headerText(missing));
-  await reply.send(Readable.from(storedOutput(deps.read, of, from), { objectMode: false }));
+  if (missing !== null) reply.header('x-muster-missing', headerText(missing).slice(0, OUTPUT_LIMITS.reasonCharacters));
+  if (part !== undefined) {
+    const { first, last } = part.range;
+    reply
+      .code(206)
+      .header('content-length', String(part.bytes))
+      .header('content-range', `bytes ${first}-${last}/${ended ? summary.size : '*'}`);
+  }
+  const bytes = storedOutput(deps.read, of, part?.from ?? from, part?.bytes);
+  await reply.send(Readable.from(bytes, { objectMode: false }));
+}
+
+interface Part {
+  readonly range: ByteRange;
+  /** Its first byte, as counted by the command. */
+  readonly from: number;
+  readonly bytes: number;
+}
+
+/**
+ * What the header `Range` asks for of the bytes that are stored. Undefined: all of them.
+ * @throws MusterError `range_not_satisfiable`
+ */
+async function rangeOf(
+  { headers }: FastifyRequest,
+  read: Kysely<Schema>,
+  of: SourceStream,
+  size: number,
+): Promise<Part | undefined> {
+  // Nothing that is sent has a validator, so that no condition on one holds (RFC 9110 §13.1.5).
+  const asked = headers['if-range'] === undefined ? readRange(headers.range) : undefined;
+  if (asked === undefined) return undefined;
+  const range = rangeWithin(asked, size);
+  const from = range && (await positionOf(read, of, range.first));
+  if (range === undefined || from === undefined) {
+    const shown = headers.range?.slice(0, HTTP_LIMITS.echoedCharacters) ?? '';
+    throw new MusterError('range_not_satisfiable', { range: shown, size });
+  }
+  return { range, from, bytes: range.last - range.first + 1 };
 }
 
 function sendAsItComes(reply: FastifyReply, bytes: AsyncIterable<Uint8Array>): Promise<void> {
@@ -79,11 +122,6 @@ function sendAsItComes(reply: FastifyReply, bytes: AsyncIterable<Uint8Array>): P
   });
   reply.raw.flushHeaders();
   return pipeline(Readable.from(bytes, { objectMode: false }), reply.raw);
-}
-
-/** Reasons come from nodes: a header takes printable ASCII alone. */
-function headerText(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, '?').slice(0, OUTPUT_LIMITS.reasonCharacters);
 }
 
 /** Aborted when the connection closes or the server stops. */

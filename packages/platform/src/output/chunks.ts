@@ -1,5 +1,5 @@
 import { insert, type Schema, type Write } from '@muster/store';
-import type { Kysely, Selectable, Transaction } from 'kysely';
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import { OUTPUT_LIMITS } from './limits.js';
 import type { OutputSource, OutputStream, SourceStream } from './types.js';
 
@@ -67,6 +67,26 @@ export async function extentsOf(
     .groupBy(['part', 'stream'])
     .execute();
   return rows.map((row) => ({ ...row, bytes: Number(row.bytes), end: Number(row.end) }));
+}
+
+/**
+ * Where the stored byte with this number, from 0 on, stands in the stream. They differ behind bytes that were dropped.
+ * Undefined when there are not so many.
+ */
+export async function positionOf(read: Read, of: SourceStream, number: number): Promise<number | undefined> {
+  const counted = chunksOf(read, of).select([
+    'position',
+    sql<number>`length(data)`.as('size'),
+    sql<number>`sum(length(data)) over (order by position)`.as('through'),
+  ]);
+  const row = await read
+    .selectFrom(counted.as('counted'))
+    .selectAll()
+    .where('through', '>', number)
+    .orderBy('position')
+    .limit(1)
+    .executeTakeFirst();
+  return row && row.position + number - (Number(row.through) - row.size);
 }
 
 /** Deletes output of a subject that is gone, at most so much that nobody is held up. True when none is left. */

@@ -9,6 +9,8 @@ type Read = Kysely<Schema>;
 
 /** What is known of one stream before any of it is read. */
 export interface OutputSummary {
+  /** Bytes that are stored. */
+  readonly size: number;
   /** Bytes that the command wrote and that are not stored, because the middle of too much is dropped. */
   readonly dropped: number;
   /** Something may be shown: bytes are stored, or it was told that there were none, or the command is running. */
@@ -23,21 +25,35 @@ export async function summarizeOutput(
   const { chunks, bytes, end } = await extentOf(read, of);
   const told = written[of.stream];
   return {
+    size: bytes,
     dropped: Math.max(told ?? 0, end) - bytes,
     present: chunks > 0 || told !== null || missing !== null || (captured && running),
   };
 }
 
-/** Stored bytes in order, a few chunks in memory at a time. `from`: first byte, as counted by the command. */
-export async function* storedOutput(read: Read, of: SourceStream, from: number): AsyncGenerator<Uint8Array, number> {
+/**
+ * Stored bytes in order, a few chunks in memory at a time; returns where the next would be.
+ * @param from First byte, as counted by the command.
+ * @param most So many bytes, if there are.
+ */
+export async function* storedOutput(
+  read: Read,
+  of: SourceStream,
+  from: number,
+  most = Number.POSITIVE_INFINITY,
+): AsyncGenerator<Uint8Array, number> {
   const limit = OUTPUT_LIMITS.chunksRead;
   let next = from;
+  let left = most;
   for (;;) {
     const chunks = await readChunks(read, of, { from: next, limit });
     for (const { position, data } of chunks) {
       const known = Math.max(0, next - position);
       next = position + data.length;
-      if (known < data.length) yield data.subarray(known);
+      const wanted = data.subarray(known, known + left);
+      left -= wanted.length;
+      if (wanted.length > 0) yield wanted;
+      if (left === 0) return next;
     }
     if (chunks.length < limit) return next;
   }

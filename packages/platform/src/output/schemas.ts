@@ -25,8 +25,9 @@ export const OutputAnswer = {
   content: { [OCTETS]: { schema: Type.Unsafe<Readable>({ type: 'string', format: 'binary' }) } },
 };
 
-/** What the headers of an answer tell. */
-export const OUTPUT_HEADERS =
+/** For the description of a route. */
+export const OUTPUT_DESCRIPTION =
   '`X-Muster-Complete` is `true` when the node has finished and nothing but what is over the limit is missing; ' +
   '`X-Muster-Dropped-Bytes` tells how many bytes over the limit were dropped from the middle, ' +
-  '`X-Muster-Missing` why the output of a node that has finished is not complete.';
+  '`X-Muster-Missing` why the output of a node that has finished is not complete. ' +
+  'A header `Range` gives a part of what was kept (206), without `from` and `follow`.';

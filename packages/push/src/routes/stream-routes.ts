@@ -3,7 +3,7 @@ import type { App, EventStreams } from '@muster/platform/http';
 import {
   answerOutput,
   OCTETS,
-  OUTPUT_HEADERS,
+  OUTPUT_DESCRIPTION,
   OutputAnswer,
   OutputQuery,
   type OutputStream,
@@ -104,10 +104,10 @@ function outputRoute(app: App, deps: StreamRouteDeps, stream: OutputStream): voi
       tags: ['push jobs'],
       operationId: stream === 'stdout' ? 'getPushJobStdout' : 'getPushJobStderr',
       summary: `What a node wrote to ${stream}`,
-      description: OUTPUT_HEADERS,
+      description: OUTPUT_DESCRIPTION,
       params: schemas.OutputParams,
       querystring: OutputQuery,
-      response: { 200: OutputAnswer },
+      response: { 200: OutputAnswer, 206: OutputAnswer },
     },
     handler: async (request, reply) => {
       const { organization, params, query } = request;

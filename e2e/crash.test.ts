@@ -32,6 +32,9 @@ async function restarted(): Promise<void> {
 async function running(command = 'held', nodes = NAMES): Promise<string> {
   const id = await cluster.startJob({ command, nodes });
   await until('every node to run', async () => (await cluster.job(id)).nodes.running?.length === nodes.length);
+  // An agent says that it runs a command, and starts it.
+  const started = command === 'stubborn' ? stubborn : held;
+  await until('the commands to run', () => started.runs.length === nodes.length);
   return id;
 }
 

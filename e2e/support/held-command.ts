@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { processesMarked } from './started-process.js';
+import { groupOf, processesMarked } from './started-process.js';
 
 /**
  * A real command that writes its node's name to a file when it starts and ends when the test says so: what ran, and how
@@ -44,8 +44,8 @@ export class HeldCommand {
     return readFileSync(this.#runs, 'utf8').trim().split('\n').sort();
   }
 
-  /** How many of it run now; what it starts itself, such as `sleep`, comes and goes and does not count. */
+  /** How many of it run now; what it starts itself, such as `sleep`, comes and goes in its group and does not count. */
   get running(): number {
-    return processesMarked('', this.#runs).length;
+    return processesMarked('', this.#runs).filter((pid) => groupOf(pid) === pid).length;
   }
 }

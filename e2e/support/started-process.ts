@@ -107,6 +107,17 @@ export function parentOf(pid: number): number | null {
   }
 }
 
+/** Of processes; null: it is gone. */
+export function groupOf(pid: number): number | null {
+  try {
+    // The name of the program, in parentheses, may hold anything.
+    const [, fields = ''] = /\) (.*)$/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+    return Number(fields.split(' ')[2]);
+  } catch {
+    return null;
+  }
+}
+
 /** Kills whatever still carries the marker, by process id. */
 export function killMarked(marker: string, mention?: string): void {
   for (const pid of processesMarked(marker, mention)) {

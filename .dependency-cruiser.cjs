@@ -28,6 +28,7 @@ const PLATFORM = [
   'output',
   'directory',
   'events',
+  'layers',
 ];
 
 /** The folders of the event fabric, lowest first. */

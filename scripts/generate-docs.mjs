@@ -7,6 +7,7 @@ import { commandReference } from '@muster/cli';
 import { configurationPage } from './docs/configuration.mjs';
 import { errorsPage } from './docs/errors.mjs';
 import { eventsPage } from './docs/events.mjs';
+import { permissionsPage } from './docs/permissions.mjs';
 import { restPage } from './docs/rest.mjs';
 
 const pages = {
@@ -14,6 +15,7 @@ const pages = {
   'docs/reference/configuration.md': configurationPage(),
   'docs/reference/errors.md': errorsPage(),
   'docs/reference/events.md': eventsPage(),
+  'docs/reference/permissions.md': permissionsPage(),
   'docs/reference/rest.md': await restPage(),
 };
 

@@ -1,5 +1,5 @@
-import { AUTH_ACTIONS } from '@muster/platform/auth';
-import { AUTH_EVENT_SCHEMA, EVENT_SCHEMAS } from '@muster/platform/log';
+import { AUTH_ACTIONS, AUTH_EVENT } from '@muster/platform/auth';
+import { LAYERS } from '@muster/server';
 import { code, table } from './markdown.mjs';
 
 const GROUPS = [
@@ -16,7 +16,7 @@ const GROUPS = [
 export function eventsPage() {
   return `# Events
 
-Generated from the event schemas (\`packages/platform/src/log/schemas.ts\`) by \`npm run docs\`.
+Generated from what each layer declares (\`event-types.ts\` of its package) by \`npm run docs\`.
 
 Everything that changes in Muster is an event: stored in the transaction that stores the change, and published once that
 is durable. Whoever may read the same over REST may follow it, and what else programs publish, over
@@ -52,9 +52,9 @@ ${GROUPS.map(group).join('\n\n')}
 ## Identities
 
 The type is \`auth.\` and what was done, as the audit records it too. The attributes are \`actor\`
-(${AUTH_EVENT_SCHEMA.attributes.properties.actor.description.toLowerCase()}), \`actor_kind\`
+(${AUTH_EVENT.attributes.properties.actor.description.toLowerCase()}), \`actor_kind\`
 (\`user\`, \`node\`, \`service\` or \`server\`) and \`target\`
-(${AUTH_EVENT_SCHEMA.attributes.properties.target.description.toLowerCase()}), the body holds what the audit says in
+(${AUTH_EVENT.attributes.properties.target.description.toLowerCase()}), the body holds what the audit says in
 \`detail\`. Users belong to no organization: what happens to one is told wherever it is a member.
 
 ${table(
@@ -67,7 +67,8 @@ ${table(
 }
 
 function group([prefix, title, text]) {
-  const types = Object.entries(EVENT_SCHEMAS).filter(([type]) => type.startsWith(`${prefix}.`));
+  const family = LAYERS.flatMap(({ events }) => events).find((one) => one.prefix === `${prefix}.`);
+  const types = Object.entries(family.schemas);
   return `## ${title}\n\n${text}\n\n${types.map(section).join('\n\n')}`;
 }
 

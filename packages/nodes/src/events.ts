@@ -1,5 +1,5 @@
 import type { Recordable } from '@muster/platform/log';
-import { ownEvent } from '@muster/platform/log';
+import { NODE_EVENTS } from './event-types.js';
 import type { KnownNode } from './known-node.js';
 import type { Owner } from './types.js';
 
@@ -9,10 +9,10 @@ import type { Owner } from './types.js';
 export function ownerEvent(node: KnownNode, before: Owner): Recordable | null {
   const { org, name, owner, reason } = node;
   if (owner.kind === 'job' && before.kind === 'job' && owner.jobId === before.jobId) return null;
-  if (owner.kind === 'down') return ownEvent('node.down', org, { node: name, ...jobOf(before) }, { reason });
-  if (before.kind === 'down') return ownEvent('node.up', org, { node: name, owner: owner.kind }, { reason });
+  if (owner.kind === 'down') return NODE_EVENTS.tell('node.down', org, { node: name, ...jobOf(before) }, { reason });
+  if (before.kind === 'down') return NODE_EVENTS.tell('node.up', org, { node: name, owner: owner.kind }, { reason });
   const job = owner.kind === 'job' ? jobOf(owner) : jobOf(before);
-  return ownEvent('node.owner', org, { node: name, owner: owner.kind, from: before.kind, ...job }, { reason });
+  return NODE_EVENTS.tell('node.owner', org, { node: name, owner: owner.kind, from: before.kind, ...job }, { reason });
 }
 
 function jobOf(owner: Owner): { job?: string } {
@@ -20,26 +20,26 @@ function jobOf(owner: Owner): { job?: string } {
 }
 
 export function created({ org, name }: KnownNode): Recordable {
-  return ownEvent('node.created', org, { node: name }, {});
+  return NODE_EVENTS.tell('node.created', org, { node: name }, {});
 }
 
 export function removed({ org, name }: KnownNode): Recordable {
-  return ownEvent('node.removed', org, { node: name }, {});
+  return NODE_EVENTS.tell('node.removed', org, { node: name }, {});
 }
 
 export function factsChanged({ org, name, facts, labels }: KnownNode): Recordable {
-  return ownEvent('node.facts', org, { node: name }, { facts, labels });
+  return NODE_EVENTS.tell('node.facts', org, { node: name }, { facts, labels });
 }
 
 export function restarted({ org, name, lastEnd, incarnation }: KnownNode): Recordable {
   const end = lastEnd === null ? {} : { end: lastEnd };
-  return ownEvent('node.restarted', org, { node: name, ...end }, { incarnation });
+  return NODE_EVENTS.tell('node.restarted', org, { node: name, ...end }, { incarnation });
 }
 
 export function protocolChanged({ org, name, dialect }: KnownNode): Recordable {
-  return ownEvent('node.protocol', org, { node: name, dialect: dialect ?? 'unknown' }, {});
+  return NODE_EVENTS.tell('node.protocol', org, { node: name, dialect: dialect ?? 'unknown' }, {});
 }
 
 export function keyChanged({ org, name }: KnownNode, fingerprint: string): Recordable {
-  return ownEvent('node.key', org, { node: name }, { fingerprint });
+  return NODE_EVENTS.tell('node.key', org, { node: name }, { fingerprint });
 }

@@ -1,8 +1,12 @@
+// What the package adds to the types of those below it: tables and permissions.
+import './rights.js';
+import './tables.js';
+
+export { nodesLayer } from './declaration.js';
+export { NODE_EVENTS } from './event-types.js';
 export { createNodes, type Nodes } from './layer.js';
-export { nodesMigrations } from './migrations.js';
 export { Outbox } from './outbox.js';
 export type { NodeLog } from './ports.js';
-export { clearNodes } from './repository.js';
 export { searchNodes } from './search.js';
 export type { Handlers, Peer, Transport } from './transport.js';
 export type { ClaimResult, NodeRegistry, NodeView, Owner, PushPort } from './types.js';

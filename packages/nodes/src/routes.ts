@@ -85,7 +85,7 @@ function stateRoutes(app: App, nodes: NodeRouteDeps): void {
   app.get(
     '/organizations/:org/pushy/node_states',
     {
-      config: { permission: 'push:read' },
+      config: { permission: 'node:read' },
       schema: {
         tags: ['nodes'],
         summary: 'Status of every known node',
@@ -101,7 +101,7 @@ function stateRoutes(app: App, nodes: NodeRouteDeps): void {
   app.get(
     '/organizations/:org/pushy/node_states/:node',
     {
-      config: { permission: 'push:read' },
+      config: { permission: 'node:read' },
       schema: {
         tags: ['nodes'],
         summary: 'Status of one node',
@@ -117,7 +117,7 @@ function inventoryRoutes(app: App, nodes: NodeRouteDeps): void {
   app.get(
     '/organizations/:org/nodes',
     {
-      config: { permission: 'push:read' },
+      config: { permission: 'node:read' },
       schema: {
         tags: ['nodes'],
         summary: 'Nodes that match a search, with facts and labels',
@@ -143,7 +143,7 @@ function inventoryRoutes(app: App, nodes: NodeRouteDeps): void {
   app.get(
     '/organizations/:org/nodes/:node',
     {
-      config: { permission: 'push:read' },
+      config: { permission: 'node:read' },
       schema: {
         tags: ['nodes'],
         summary: 'Everything known of one node',
@@ -157,7 +157,7 @@ function inventoryRoutes(app: App, nodes: NodeRouteDeps): void {
   app.get(
     '/organizations/:org/nodes/:node/why',
     {
-      config: { permission: 'push:read' },
+      config: { permission: 'node:read' },
       schema: {
         tags: ['nodes'],
         summary: 'Why a node is, or is not, available for jobs',

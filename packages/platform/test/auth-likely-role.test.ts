@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { likelyRole } from '../src/auth/likely-role.js';
+import { RIGHTS } from './support/layers.js';
 
 /** A group whose name is nearly a role's gives nobody anything, and nothing would say so. */
 
@@ -18,7 +18,7 @@ it.each([
   ['events_writers', 'event_writers'],
   ['event_relay', 'event_relays'],
 ])('%s is probably %s', (name, role) => {
-  expect(likelyRole(name)).toBe(role);
+  expect(RIGHTS.likelyRole(name)).toBe(role);
 });
 
 it.each([
@@ -35,5 +35,5 @@ it.each([
   'readers',
   'a',
 ])('%s is meant', (name) => {
-  expect(likelyRole(name)).toBeNull();
+  expect(RIGHTS.likelyRole(name)).toBeNull();
 });

@@ -1,17 +1,16 @@
-import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  allows,
   deniedNodes,
   type Group,
   type Groups,
   includes,
   type Members,
   type NodeGroup,
-  RIGHTS,
 } from '../src/auth/permissions.js';
+import { Rights } from '../src/auth/rights.js';
 import type { Identity, Permission } from '../src/auth/types.js';
+import { DECLARED, RIGHTS } from './support/layers.js';
 
 /** The permissions of sheet §7.3 and decisions N13 and N14. */
 
@@ -38,7 +37,7 @@ function may(
   nodeGroups: readonly NodeGroup[] = [],
   subject?: string,
 ) {
-  return allows(who, permission, { groups: table, nodeGroups, subject });
+  return RIGHTS.allows(who, permission, { groups: table, nodeGroups, subject });
 }
 
 const alice = identity('alice');
@@ -113,12 +112,12 @@ describe('read', () => {
 
   it('of one job is also for who started it, and not for another of the same name', () => {
     const table = groups({ push_job_readers: members({}), push_job_writers: members({ users: ['alice'] }) });
-    const about = { groups: table, nodeGroups: [], subject: 'j1', starter: 'alice' };
-    expect(allows(alice, 'push:job', about)).toBe(true);
-    expect(allows({ ...alice, principalId: 'another' }, 'push:job', about)).toBe(false);
-    expect(allows(alice, 'push:read', about)).toBe(false);
+    const about = { groups: table, nodeGroups: [], subject: 'j1', owner: 'alice' };
+    expect(RIGHTS.allows(alice, 'push:job', about)).toBe(true);
+    expect(RIGHTS.allows({ ...alice, principalId: 'another' }, 'push:job', about)).toBe(false);
+    expect(RIGHTS.allows(alice, 'push:read', about)).toBe(false);
     const former = groups({ push_job_readers: members({}), push_job_writers: members({}) });
-    expect(allows(alice, 'push:job', { ...about, groups: former })).toBe(false);
+    expect(RIGHTS.allows(alice, 'push:job', { ...about, groups: former })).toBe(false);
   });
 });
 
@@ -205,7 +204,7 @@ describe('EXECUTE on node groups (N13)', () => {
   const table = groups({ admins: members({ users: ['root'] }), dba: members({ users: ['alice'] }) });
   const root = identity('root');
   const denied = (who: Identity, names: readonly string[], nodeGroups: readonly NodeGroup[]) =>
-    deniedNodes(who, names, { groups: table, nodeGroups }, (one) => one.nodes);
+    deniedNodes(who, names, { groups: table, nodeGroups, open: may(who, 'push:write', table) }, (one) => one.nodes);
 
   it('nodes in no granting group are open to whoever may write', () => {
     expect(denied(root, ['web1', 'db1'], [group('web', ['web1'])])).toEqual([]);
@@ -237,7 +236,10 @@ describe('EXECUTE on node groups (N13)', () => {
   });
 });
 
-it('docs/reference/permissions.md says of each permission who has it', () => {
-  const page = readFileSync(new URL('../../../docs/reference/permissions.md', import.meta.url), 'utf8');
-  for (const [name, { holders }] of Object.entries(RIGHTS)) expect(page).toContain(`| \`${name}\` | ${holders} |`);
+it('a right is declared once', () => {
+  expect(() => new Rights([...DECLARED.rights, ...DECLARED.rights])).toThrow('two layers declare the right');
+});
+
+it('what no layer declares is nobody’s', () => {
+  expect(() => RIGHTS.of('task:write' as Permission)).toThrow('no layer declares the right task:write');
 });

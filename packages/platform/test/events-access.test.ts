@@ -3,8 +3,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EventAction, EventGrant, Groups, Members } from '../src/auth/permissions.js';
 import type { Identity } from '../src/auth/types.js';
-import { eventAccess, fitsOwnType } from '../src/events/access.js';
-import { encodeEvent } from '../src/log/own-event.js';
+import { eventAccess, Followers, fitsOwnType } from '../src/events/access.js';
+import { OwnEvents } from '../src/log/own-events.js';
+import { FOLLOWERS, RIGHTS } from './support/layers.js';
 
 const ORGANIZATION = { id: 'o1', name: 'default' };
 const person = (name: string, serverAdmin = false): Identity => ({
@@ -37,15 +38,20 @@ function may(
   groups: Groups = groupsOf({}),
   grants: readonly EventGrant[] = [],
 ): boolean {
-  return allows(eventAccess(who, ORGANIZATION, { groups, grants })[action], type);
+  return allows(eventAccess(who, ORGANIZATION, { groups, grants }, FOLLOWERS)[action], type);
 }
 
-it('what Muster tells without saying for whom is not told at all', () => {
-  const tell = (type: string) => () => encodeEvent(type, ORGANIZATION, {}, {});
-  expect(tell('node.up')).not.toThrow();
-  for (const type of ['task.done', 'job.phase', 'queue.full', 'brand.new']) {
-    expect(tell(type)).toThrow(`nobody is said to follow events of type ${type}`);
-  }
+it('what no layer declares nobody follows, whatever else they may follow', () => {
+  const undeclared = OWN_TYPES.filter((types) => !['auth.*', 'event.*', 'node.*', 'push.*'].includes(types));
+  expect(undeclared).toContain('task.*');
+  const admins = groupsOf({ admins: ['alice'] });
+  for (const types of undeclared)
+    expect([types, may(alice, 'subscribe', types.replace('*', 'done'), admins)]).toEqual([types, false]);
+});
+
+it('a layer whose events nobody can be said to follow does not start', () => {
+  const family = new OwnEvents({ prefix: 'task.', followers: 'task:read', schemas: {} });
+  expect(() => new Followers(RIGHTS, [family])).toThrow('no layer declares who may follow task.*');
 });
 
 describe('following events', () => {
@@ -163,7 +169,8 @@ describe.each(['publish', 'subscribe'] as const)('a grant to %s', (action) => {
 
 describe('speaking for others, as relays do', () => {
   it('is for the members of event_relays: by default for nobody, admins neither', () => {
-    const relay = (who: Identity, groups: Groups) => eventAccess(who, ORGANIZATION, { groups, grants: [] }).relay;
+    const relay = (who: Identity, groups: Groups) =>
+      eventAccess(who, ORGANIZATION, { groups, grants: [] }, FOLLOWERS).relay;
     expect(relay(person('root', true), groupsOf({ admins: ['root'] }))).toBe(false);
     expect(relay(alice, groupsOf({ event_relays: ['alice'] }))).toBe(true);
   });
@@ -171,21 +178,21 @@ describe('speaking for others, as relays do', () => {
   it('takes every event of the organization, so that none is missing below', () => {
     const grants = [{ action: 'subscribe' as const, pattern: 'temp.*', holders: members({ users: ['bob'] }) }];
     const groups = groupsOf({ event_relays: ['alice'], event_readers: ['bob'], push_job_readers: ['bob'] });
-    const { subscribe } = eventAccess(alice, ORGANIZATION, { groups, grants });
+    const { subscribe } = eventAccess(alice, ORGANIZATION, { groups, grants }, FOLLOWERS);
     for (const type of ['temp.high', 'push.start', 'auth.user.create', 'x']) expect(allows(subscribe, type)).toBe(true);
   });
 
   it('is not changed by what others are granted, so that no grant cuts a tree of relays', () => {
     const grants = [grant('publish', 'temp.*', 'bob'), grant('subscribe', 'temp.*', 'bob')];
     const given = { event_relays: ['alice'] };
-    const before = eventAccess(alice, ORGANIZATION, { groups: groupsOf(given), grants: [] });
+    const before = eventAccess(alice, ORGANIZATION, { groups: groupsOf(given), grants: [] }, FOLLOWERS);
     const groups = groupsOf({ ...given, event_readers: ['bob'], event_writers: ['bob'] });
-    expect(eventAccess(alice, ORGANIZATION, { groups, grants })).toEqual(before);
+    expect(eventAccess(alice, ORGANIZATION, { groups, grants }, FOLLOWERS)).toEqual(before);
   });
 });
 
 it('the source is the organization and the name', () => {
-  const access = eventAccess(web1, ORGANIZATION, { groups: groupsOf({}), grants: [] });
+  const access = eventAccess(web1, ORGANIZATION, { groups: groupsOf({}), grants: [] }, FOLLOWERS);
   expect(access).toMatchObject({ org: 'default', principal: 'default/web1' });
 });
 

@@ -7,6 +7,7 @@ import { EVENT_LIMITS } from '../src/events/limits.js';
 import { EventAuthority } from '../src/events/login.js';
 import { StoredNonces } from '../src/events/stored-nonces.js';
 import { type Directory, openDirectory, otherKey } from './support/directory.js';
+import { FOLLOWERS } from './support/layers.js';
 import { ME, sharedKey } from './support/personas.js';
 
 let directory: Directory;
@@ -32,6 +33,7 @@ async function start(): Promise<void> {
     repository: auth.repository,
     audit: auth.audit,
     nonces,
+    followers: FOLLOWERS,
     clock,
     log: { warn: () => undefined },
     observe: (outcome) => outcomes.push(outcome),

@@ -1,7 +1,7 @@
+import { NODE_EVENTS } from '@muster/nodes';
 import { insert, type Store } from '@muster/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openTestStore, type TestStore } from '../../push/test/support/push-rows.js';
-import { ownEvent } from '../src/log/own-event.js';
 import { Recorder } from '../src/log/recorder.js';
 import type { StoredEvent } from '../src/log/stored-event.js';
 import { loggedEvents, ORG, OTHER, something, tailOf, typeOf } from './support/event-log.js';
@@ -180,7 +180,7 @@ test('a listener that throws harms neither the change nor the other listeners', 
 
 test('an event of Muster’s own that is too large to travel is kept whole, and travels without its body', async () => {
   const facts = { text: 'x'.repeat(300) };
-  await recorder.commit([], [ownEvent('node.facts', ORG, { node: 'web1' }, { facts, labels: {} })]);
+  await recorder.commit([], [NODE_EVENTS.tell('node.facts', ORG, { node: 'web1' }, { facts, labels: {} })]);
   const body = JSON.stringify({ facts, labels: {} });
   expect((await loggedEvents(given.store))[0]?.data).toEqual({ facts, labels: {} });
   expect(tailOf(told[0] ?? expect.fail('nothing was told'))).toBe(
@@ -191,6 +191,6 @@ test('an event of Muster’s own that is too large to travel is kept whole, and 
 });
 
 test('attributes are escaped, and what no frame can express is replaced', async () => {
-  await recorder.commit([], [ownEvent('node.created', ORG, { node: 'a:b\\c\nd\0é' }, {})]);
+  await recorder.commit([], [NODE_EVENTS.tell('node.created', ORG, { node: 'a:b\\c\nd\0é' }, {})]);
   expect(tailOf(told[0] ?? expect.fail('nothing was told'))).toContain('\nnode:a\\cb\\\\c\\nd\uFFFDé\n');
 });

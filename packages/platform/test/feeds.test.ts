@@ -6,6 +6,7 @@ import { Feeds } from '../src/feeds/feeds.js';
 import { FEED_LIMITS } from '../src/feeds/limits.js';
 import type { FeedEvent } from '../src/feeds/show.js';
 import { formatMicros, Timeline } from '../src/feeds/timeline.js';
+import { OwnEvents } from '../src/log/own-events.js';
 import { ORG, OTHER } from './support/event-log.js';
 import { openRecorder } from './support/recorder.js';
 
@@ -15,7 +16,7 @@ type Name = 'start' | 'step' | 'end';
 
 const THINGS: FeedKind<Name> = {
   subjects: 'thing/',
-  types: 'event.thing_',
+  family: new OwnEvents({ prefix: 'thing.', followers: null, schemas: {} }),
   noun: 'thing',
   last: 'end',
   listed: ['start', 'end'],

@@ -1,6 +1,7 @@
 import { type FeedKind, feedEvent } from '@muster/platform/feeds';
-import { ownEvent, type Recordable } from '@muster/platform/log';
+import type { Recordable } from '@muster/platform/log';
 import type { LiveJob } from './controller/live-job.js';
+import { PUSH_EVENTS } from './event-types.js';
 
 /** What push jobs tell: events that their feeds show, and further ones for those who follow everything. */
 
@@ -17,7 +18,7 @@ export type PushEventName =
 /** The feeds of push jobs. */
 export const PUSH_FEED: FeedKind<PushEventName> = {
   subjects: 'push/',
-  types: 'push.',
+  family: PUSH_EVENTS,
   noun: 'job',
   last: 'job_complete',
   listed: ['start', 'job_complete'],
@@ -40,7 +41,7 @@ export function jobEvent(
 /** The job is in another phase, and nothing in its feed says so. */
 export function jobChanged({ org, id, state }: Pick<LiveJob, 'org' | 'id' | 'state'>): Recordable {
   const { status, phase, reason } = state;
-  return ownEvent('push.job', org, { job: id, status, phase }, { reason });
+  return PUSH_EVENTS.tell('push.job', org, { job: id, status, phase }, { reason });
 }
 
 /** The same of one of its nodes. */
@@ -49,5 +50,5 @@ export function jobNodeChanged(
   node: string,
   { status, reason }: { readonly status: string; readonly reason: string | null },
 ): Recordable {
-  return ownEvent('push.job_node', org, { job: id, node, status }, { reason });
+  return PUSH_EVENTS.tell('push.job_node', org, { job: id, node, status }, { reason });
 }

@@ -1,10 +1,13 @@
+// What the package adds to the types of those below it: tables and permissions.
+import './repository/tables.js';
+import './rights.js';
+
 export { createPushController } from './controller/controller.js';
+export { pushLayer } from './declaration.js';
 export { PUSH_FEED } from './events.js';
 export { createPushFeeds, type PushFeeds } from './feeds.js';
 export { createPush, type Push } from './layer.js';
 export type { PushControllerService, StartPushJob } from './ports.js';
-export { pushMigrations } from './repository/migrations.js';
-export { clearPushJobs, unfinishedPushJob } from './repository/organization.js';
-export { openPushSubjects } from './repository/reads.js';
 export { savePushJob } from './repository/writes.js';
+export { pushAccess } from './routes/access.js';
 export type { FinalPushJobStatus, PushJobNodeStatus, PushJobSpec, PushJobStatus } from './types.js';

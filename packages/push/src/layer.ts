@@ -10,15 +10,15 @@ import { createPushController } from './controller/controller.js';
 import { createPushFeeds } from './feeds.js';
 import { createPushMetrics } from './metrics.js';
 import type { PushController, PushControllerService, PushLog } from './ports.js';
-import { starterOf } from './repository/reads.js';
 import { JobRetention } from './repository/retention.js';
 import type { PushAudit } from './request/submission.js';
-import { jobRoutes, type PushAccess } from './routes/job-routes.js';
+import type { PushAccess } from './routes/access.js';
+import { jobRoutes } from './routes/job-routes.js';
 import { feedRoutes, outputRoutes } from './routes/stream-routes.js';
 
 export type { PushController } from './ports.js';
 export type { PushAudit } from './request/submission.js';
-export type { PushAccess } from './routes/job-routes.js';
+export type { PushAccess } from './routes/access.js';
 
 export interface PushDeps {
   readonly store: Store;
@@ -37,8 +37,6 @@ export interface PushDeps {
 export interface Push {
   readonly controller: PushController;
   routes(app: App): void;
-  /** Id of the principal who started the job, when there is such a job. */
-  starterOf(orgId: string, jobId: string): Promise<string | undefined>;
   /** Takes up unfinished jobs, and from now on deletes old ones. After the nodes layer was loaded, before anything listens. */
   start(): Promise<void>;
   /** Ends streams and timers; jobs go on with the next server. */
@@ -87,7 +85,6 @@ export function createPush(deps: PushDeps): Push {
   };
   return {
     controller,
-    starterOf: (orgId, jobId) => starterOf(store.read, orgId, jobId),
     routes: (app) => {
       jobRoutes(app, routeDeps);
       feedRoutes(app, routeDeps);

@@ -1,1 +1,2 @@
+export { LAYERS } from './layers.js';
 export { type RunningServer, startServer } from './server.js';

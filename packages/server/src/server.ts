@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, dataDirError, systemClock } from '@muster/base';
 import type { Transport } from '@muster/nodes';
-import { clearNodes, createNodes, type Nodes, nodesMigrations, searchNodes } from '@muster/nodes';
+import { createNodes, type Nodes, searchNodes } from '@muster/nodes';
 import {
   type Auth,
   actorOf,
@@ -19,22 +19,16 @@ import { authRoutes } from '@muster/platform/directory';
 import { createEventFabric, type EventFabric } from '@muster/platform/events';
 import type { App } from '@muster/platform/http';
 import { createApp, EventStreams, HTTP_LIMITS, listen } from '@muster/platform/http';
+import { together } from '@muster/platform/layers';
 import { createEvents, type Events } from '@muster/platform/log';
 import { Metrics } from '@muster/platform/metrics';
-import { platformMigrations } from '@muster/platform/schema';
 import { createLogger } from '@muster/platform/upkeep';
-import {
-  clearPushJobs,
-  createPush,
-  openPushSubjects,
-  type Push,
-  pushMigrations,
-  unfinishedPushJob,
-} from '@muster/push';
+import { createPush, type Push, pushAccess } from '@muster/push';
 import { lockDirectory, open, type Store } from '@muster/store';
 import type { Logger } from 'pino';
 import { adminKeys, hasServerKey, serverKeys, writeCliSettings } from './data-dir.js';
 import { MusterError } from './errors.js';
+import { LAYERS } from './layers.js';
 import { VERSION } from './version.js';
 
 export interface ServerOptions {
@@ -215,8 +209,7 @@ interface Composed {
 /** The server cannot go on: what failed, and why. The first time counts. */
 type Fail = (what: string, cause: unknown) => void;
 
-/** Of all layers, the lower ones first. */
-const MIGRATIONS = [platformMigrations, nodesMigrations, pushMigrations];
+const DECLARED = together(LAYERS);
 
 function openStore(config: ServerConfig, parts: Omit<Composed, 'store' | 'incarnation'>): Promise<Store> {
   const { clock, logger, random, metrics, fail } = parts;
@@ -232,7 +225,7 @@ function openStore(config: ServerConfig, parts: Omit<Composed, 'store' | 'incarn
       ? ({ kind: 'sqlite', path: join(config.data_dir, 'muster.db') } as const)
       : ({ kind: 'postgres', url } as const);
   return open(location, {
-    migrations: MIGRATIONS,
+    migrations: DECLARED.migrations,
     clock,
     random,
     established: hasServerKey(config.data_dir),
@@ -263,7 +256,7 @@ async function compose(
   // First: it may fail, and what follows is running once it is made.
   const keys = await serverKeys(config.data_dir);
   const organizationId = async (name: string) => (await auth.repository.organization(name))?.id;
-  const events = createEvents({ store, clock, logger, config, organizationId, openSubjects: [openPushSubjects] });
+  const events = createEvents({ store, clock, logger, config, organizationId, openSubjects: DECLARED.openSubjects });
   await events.load();
   const { recorder } = events;
   const auth: Auth = createAuth({
@@ -272,8 +265,8 @@ async function compose(
     clock,
     random,
     auditFailed: (error) => logger.error({ err: error }, 'an audit entry was not stored'),
-    starterOf: (orgId, jobId) => push.starterOf(orgId, jobId),
-    organizationRows: [{ inUse: unfinishedPushJob, clear: clearPushJobs }, { clear: clearNodes }],
+    rights: DECLARED.rights,
+    organizationRows: DECLARED.organizationRows,
     remnantsFailed: (error) =>
       logger.warn({ err: error }, 'what is left of deleted organizations could not be deleted'),
     standingFailed: (error) =>
@@ -303,6 +296,7 @@ async function compose(
     config,
     auth,
     events,
+    families: DECLARED.families,
     serverName,
     version: VERSION,
   });
@@ -331,12 +325,7 @@ async function compose(
     nodes: nodes.registry,
     streams,
     audit: auth.audit,
-    access: {
-      nodeGroup: (org, name) => auth.nodeGroups.nodeGroup(org, name),
-      denied: (caller, org, names) => auth.nodeGroups.denied(caller, org, names),
-      assertPresent: (org) => auth.organizations.assertPresent(org),
-      mayWrite: (caller, org) => auth.authorize(caller, org, 'push:write'),
-    },
+    access: pushAccess(auth),
     random,
   });
   return { auth, events, fabric, nodes, push, streams };

@@ -2,6 +2,7 @@ import { ManualClock } from '@muster/base';
 import { createAuth, systemRandom } from '@muster/platform/auth';
 import type { Store } from '@muster/store';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DECLARED } from '../../platform/test/support/layers.js';
 import { ME, newKey, sharedKey } from '../../platform/test/support/personas.js';
 import { openRecorder } from '../../platform/test/support/recorder.js';
 import type { Client } from '../../platform/test/support/signed-client.js';
@@ -45,6 +46,7 @@ describe('enrolment', () => {
       recorder: await openRecorder(store, clock),
       clock,
       random: systemRandom,
+      rights: DECLARED.rights,
       selection: { check: () => undefined, select: () => [] },
       nodes: { created: () => undefined, keyRemoved: () => undefined, organizationRemoved: async () => undefined },
       auditFailed: () => undefined,

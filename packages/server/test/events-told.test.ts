@@ -1,5 +1,4 @@
-import { type Actor, AUTH_ACTIONS } from '@muster/platform/auth';
-import { AUTH_EVENT_SCHEMA, EVENT_SCHEMAS } from '@muster/platform/log';
+import type { Actor } from '@muster/platform/auth';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -8,14 +7,16 @@ import { type Directory, openDirectory } from '../../platform/test/support/direc
 import { loggedEvents, type ShownEvent } from '../../platform/test/support/event-log.js';
 import { ME, newKey, sharedKey } from '../../platform/test/support/personas.js';
 import { type PushServer, startPushServer } from '../../push/test/support/push-server.js';
+import { LAYERS } from '../src/layers.js';
 
 /** Every change of state is an event, stored with it, and is what docs/reference/events.md says. */
 
 function expectDocumented(events: readonly ShownEvent[]): void {
   expect(events).not.toEqual([]);
   for (const event of events) {
-    const action = event.type.replace(/^auth\./, '');
-    const schema = action in AUTH_ACTIONS ? AUTH_EVENT_SCHEMA : EVENT_SCHEMAS[event.type as keyof typeof EVENT_SCHEMAS];
+    const schema = LAYERS.flatMap(({ events }) => events)
+      .map(({ schemas }) => schemas[event.type])
+      .find(Boolean);
     if (schema === undefined) throw new Error(`${event.type} is not documented`);
     // On the wire everything is text.
     const attributes = Value.Convert(schema.attributes, event.attributes);

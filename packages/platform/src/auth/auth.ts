@@ -9,9 +9,9 @@ import { GroupDirectory } from './groups.js';
 import { NodeGroupDirectory, type NodeSelection } from './node-groups.js';
 import { OrganizationRemnants, type OrganizationRows } from './organization-rows.js';
 import { Organizations } from './organizations.js';
-import { allows, isAdministration } from './permissions.js';
 import { Principals } from './principals.js';
 import { AuthRepository } from './repository.js';
+import { type DeclaredRights, Rights } from './rights.js';
 import { type Ground, Standing } from './standing.js';
 import { Tokens } from './tokens.js';
 import type { Identity, Organization, Permission } from './types.js';
@@ -39,14 +39,15 @@ export interface AuthDeps {
   readonly nodes: NodeLifecycle;
   /** An audit entry that could not be stored: the store was closed. */
   readonly auditFailed: (error: unknown) => void;
-  /** Id of the principal who started a push job, when there is such a job. */
-  readonly starterOf?: (orgId: string, jobId: string) => Promise<string | undefined>;
+  /** Of all layers of the process. */
+  readonly rights: readonly DeclaredRights[];
   /** What open answers stand on could not be read; it is tried again. */
   readonly standingFailed: (error: unknown) => void;
 }
 
 /** Identities, what they may do, and the record of it. */
 export interface Auth {
+  readonly rights: Rights;
   readonly repository: AuthRepository;
   readonly changes: Changes;
   readonly authentication: Authentication;
@@ -80,33 +81,35 @@ export function createAuth(deps: AuthDeps): Auth {
   const history = { clear: (trx: Trx, orgId: string, most: number) => recorder.forgetSome(trx, orgId, most) };
   const layers = [...(deps.organizationRows ?? []), history];
   const remnants = new OrganizationRemnants({ store, clock, layers, failed: deps.remnantsFailed ?? (() => undefined) });
+  const rights = new Rights(deps.rights);
   const authorize: Auth['authorize'] = async (identity, organization, permission, subject) => {
+    const right = rights.of(permission);
     const orgId = organization?.id;
     const groups = orgId === undefined ? new Map() : await repository.groups(orgId);
-    const grants = permission === 'push:execute' || permission === 'push:job';
-    const nodeGroups = orgId === undefined || !grants ? [] : await repository.nodeGroups(orgId);
+    const nodeGroups = orgId === undefined || !right.byNodeGroup ? [] : await repository.nodeGroups(orgId);
     const about = { groups, nodeGroups, subject };
-    if (allows(identity, permission, about)) return true;
-    // Read only for those who need it: most who ask may read all jobs.
-    if (permission !== 'push:job' || orgId === undefined || subject === undefined) return false;
-    return allows(identity, permission, { ...about, starter: await deps.starterOf?.(orgId, subject) });
+    if (right.allows(identity, about)) return true;
+    // Looked up only for those who need it: most who ask have the right without.
+    if (right.ownerOf === undefined || orgId === undefined || subject === undefined) return false;
+    return right.allows(identity, { ...about, owner: await right.ownerOf(store.read, orgId, subject) });
   };
   const stands = async (ground: Ground): Promise<boolean> => {
     const { organization, permission, subject } = ground;
     if (organization !== null && (await repository.organization(organization.name))?.id !== organization.id)
       return false;
-    const realm = { organization, administration: isAdministration(permission) };
+    const realm = { organization, administration: rights.of(permission).administration };
     const identity = await authentication.again(ground, realm, clock.now());
     return identity !== null && authorize(identity, organization, permission, subject);
   };
   return {
+    rights,
     repository,
     changes,
     authentication,
     organizations: new Organizations(changes, repository, { layers, remnants }),
     remnants,
     principals: new Principals(changes, repository),
-    groups: new GroupDirectory(changes, repository),
+    groups: new GroupDirectory(changes, repository, rights),
     nodeGroups: new NodeGroupDirectory(changes, repository, selection),
     tokens: new Tokens(changes, repository),
     enrolment: new Enrolment(changes, repository),

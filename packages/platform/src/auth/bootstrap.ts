@@ -1,6 +1,6 @@
 import { normalizePublicKey } from '@muster/signing';
 import type { Store } from '@muster/store';
-import { MUSTER } from '../log/own-event.js';
+import { MUSTER } from '../log/own-events.js';
 import type { Audit } from './audit.js';
 import type { Changes } from './changes.js';
 import { addToGroup } from './groups.js';

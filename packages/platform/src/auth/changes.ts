@@ -4,10 +4,10 @@ import type { Schema } from '@muster/store';
 import type { Transaction } from 'kysely';
 import { MusterError } from '../errors.js';
 import { LOG_LIMITS } from '../log/log-limits.js';
-import { encodeEvent } from '../log/own-event.js';
 import type { Recorder } from '../log/recorder.js';
 import type { AuthAction } from './actions.js';
 import { type Audit, cut, cutDetail } from './audit.js';
+import { AUTH_EVENTS } from './event-types.js';
 import type { AuthRepository, ChangeScope } from './repository.js';
 import type { AuditEntry, Organization } from './types.js';
 
@@ -87,7 +87,7 @@ export class Changes {
 
 function eventOf({ action, actor, target, detail }: Change, organization: Organization) {
   const attributes = { actor: cut(actor.name), actor_kind: actor.kind, target: cut(target) };
-  return encodeEvent(`auth.${action}`, organization, attributes, cutDetail(detail));
+  return AUTH_EVENTS.tell(`auth.${action}`, organization, attributes, cutDetail(detail));
 }
 
 /** Where the user is a member, as far as there are positions for it. */

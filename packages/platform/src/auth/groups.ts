@@ -1,10 +1,10 @@
 import { MusterError } from '../errors.js';
 import type { Changes, Trx } from './changes.js';
-import { likelyRole } from './likely-role.js';
 import { AUTH_LIMITS } from './limits.js';
 import { canonicalGroup, isDeployedSpelling } from './names.js';
 import type { Group, Members } from './permissions.js';
 import type { AuthRepository } from './repository.js';
+import type { Rights } from './rights.js';
 import type { Actor, Organization } from './types.js';
 
 type MemberKind = 'user' | 'client' | 'group';
@@ -76,10 +76,12 @@ export async function addToGroup(
 export class GroupDirectory {
   readonly #changes: Changes;
   readonly #repository: AuthRepository;
+  readonly #rights: Rights;
 
-  constructor(changes: Changes, repository: AuthRepository) {
+  constructor(changes: Changes, repository: AuthRepository, rights: Rights) {
     this.#changes = changes;
     this.#repository = repository;
+    this.#rights = rights;
   }
 
   async list(orgId: string): Promise<readonly GroupView[]> {
@@ -109,7 +111,7 @@ export class GroupDirectory {
     const name = canonicalGroup(group);
     const { exclusive, force = false, ...members } = content;
     const rows = memberRows(members);
-    const role = likelyRole(group);
+    const role = this.#rights.likelyRole(group);
     if (role !== null && !force && !(await this.#repository.groups(orgId)).has(name)) {
       throw new MusterError('group_name_unlikely', { name: group, role });
     }

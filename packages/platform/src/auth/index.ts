@@ -2,7 +2,17 @@ export { AUTH_ACTIONS } from './actions.js';
 export { type Auth, createAuth } from './auth.js';
 export { bootstrap, FIRST } from './bootstrap.js';
 export { type RandomBytes, systemRandom } from './changes.js';
+export { AUTH_EVENT, AUTH_EVENTS } from './event-types.js';
 export type { OrganizationRows } from './organization-rows.js';
 export { organizationsById } from './organizations.js';
-export { forbidden } from './permissions.js';
-export { type Actor, type AuditEntry, actorOf, type Identity, type Organization } from './types.js';
+export { type Groups, holdsRole, includes } from './permissions.js';
+export { type Circumstances, type DeclaredRights, mayRead, PLATFORM_RIGHTS, READERS_HOLD, Rights } from './rights.js';
+export {
+  type Actor,
+  type AuditEntry,
+  actorOf,
+  type Identity,
+  type Organization,
+  type Permission,
+  type PermissionTable,
+} from './types.js';

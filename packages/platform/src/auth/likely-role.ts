@@ -1,4 +1,4 @@
-import { canonicalGroup, ROLES } from './names.js';
+import { canonicalGroup } from './names.js';
 
 /** Letters that may be other, missing or too many until a name counts as one of its own; of a short one, fewer. */
 const mostEdits = (role: string) => (role.length > 8 ? 2 : 1);
@@ -7,11 +7,11 @@ const mostEdits = (role: string) => (role.length > 8 ? 2 : 1);
  * The role that was probably meant by the name of a group that is none: a group of that name gives nobody anything, and nothing
  * would say so. Null when the name is a role's, or no role's by far.
  */
-export function likelyRole(group: string): string | null {
+export function likelyRole(group: string, roles: readonly string[]): string | null {
   const name = canonicalGroup(group);
-  if (ROLES.some((role) => role === name)) return null;
+  if (roles.some((role) => role === name)) return null;
   const plain = letters(canonicalGroup(name.toLowerCase()));
-  return ROLES.find((role) => edits(letters(role), plain) <= mostEdits(role)) ?? null;
+  return roles.find((role) => edits(letters(role), plain) <= mostEdits(role)) ?? null;
 }
 
 /** Dashes, dots and none at all are as likely as underscores. */

@@ -10,11 +10,8 @@ const ALIASES: Readonly<Record<string, string>> = {
 };
 
 export const ADMINS = 'admins';
+/** Whoever may look at nodes and push jobs, as deployed clients know the group. */
 export const READERS = 'push_job_readers';
-export const WRITERS = 'push_job_writers';
-
-/** Groups that give rights by their names. */
-export const ROLES = [ADMINS, READERS, WRITERS, 'event_readers', 'event_writers', 'event_relays'] as const;
 
 /** The deployed spellings mean what they meant: their members alone (sheet §7.3). */
 export function isDeployedSpelling(name: string): boolean {

@@ -56,13 +56,21 @@ export class NodeGroupDirectory {
     return group === undefined ? undefined : [...this.#nodesOf(org.id, group)].sort();
   }
 
-  /** Which of these nodes the caller may not run commands on (N13). That it may start jobs at all was checked before. */
-  async denied(caller: Identity, org: Organization, names: readonly string[]): Promise<readonly string[]> {
+  /**
+   * Which of these nodes the caller may not run commands on (N13). That it may run any at all was checked before.
+   * @param open whether it may on nodes that no group restricts.
+   */
+  async denied(
+    caller: Identity,
+    org: Organization,
+    names: readonly string[],
+    open: boolean,
+  ): Promise<readonly string[]> {
     const [groups, nodeGroups] = await Promise.all([
       this.#repository.groups(org.id),
       this.#repository.nodeGroups(org.id),
     ]);
-    return deniedNodes(caller, names, { groups, nodeGroups }, (group) => this.#nodesOf(org.id, group));
+    return deniedNodes(caller, names, { groups, nodeGroups, open }, (group) => this.#nodesOf(org.id, group));
   }
 
   async #find(orgId: string, name: string): Promise<NodeGroup | undefined> {

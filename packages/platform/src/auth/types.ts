@@ -41,17 +41,16 @@ export type Credential =
   | { readonly kind: 'key'; readonly pem: string }
   | { readonly kind: 'token'; readonly hash: string; readonly expiresMs: number };
 
-/** What a route asks for; `permissions.ts` says who has it. */
-export type Permission =
-  | 'push:read'
-  | 'push:job'
-  | 'push:write'
-  | 'push:execute'
-  | 'org:admin'
-  | 'server:admin'
-  | 'node:self'
-  | 'user:self'
-  | 'member';
+/** What routes may ask for. Each layer adds its own, and says with `DeclaredRights` who has them. */
+export interface PermissionTable {
+  'org:admin': true;
+  'server:admin': true;
+  'user:self': true;
+  'node:read': true;
+  member: true;
+}
+
+export type Permission = keyof PermissionTable;
 
 /** What the audit table records (append-only). */
 export interface AuditEntry {

@@ -120,7 +120,7 @@ export function nodeGroupRoutes(app: App, auth: Auth): void {
   app.get(
     '/organizations/:org/node_groups',
     {
-      config: { permission: 'push:read' },
+      config: { permission: 'node:read' },
       schema: {
         tags,
         operationId: 'listNodeGroups',
@@ -135,7 +135,7 @@ export function nodeGroupRoutes(app: App, auth: Auth): void {
   app.get(
     '/organizations/:org/node_groups/:name',
     {
-      config: { permission: 'push:read' },
+      config: { permission: 'node:read' },
       schema: {
         tags,
         operationId: 'getNodeGroup',

@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import type { Auth } from '../auth/auth.js';
 import { AUTH_LIMITS } from '../auth/limits.js';
-import { forbidden } from '../auth/permissions.js';
 import { actorOf } from '../auth/types.js';
 import type { App } from '../http/route.js';
 import * as schemas from './schemas.js';
@@ -84,7 +83,7 @@ export function accessTokenRoutes(app: App, auth: Auth): void {
     async (request, reply) => {
       const { caller, body } = request;
       const { user = caller.name, ttl: ttlSeconds = AUTH_LIMITS.defaultTokenTtl } = body;
-      if (user !== caller.name && !caller.serverAdmin) throw forbidden(caller.name, 'server:admin');
+      if (user !== caller.name && !caller.serverAdmin) throw auth.rights.forbidden(caller.name, 'server:admin');
       const bearer = { organization: null, name: user };
       const issued = await auth.tokens.createAccessToken({ bearer, ttlSeconds }, actorOf(caller));
       return reply.code(201).send({ ...userTokenView(issued), token: issued.token });

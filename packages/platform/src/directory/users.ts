@@ -1,7 +1,5 @@
 import { Type } from 'typebox';
 import type { Auth } from '../auth/auth.js';
-import { likelyRole } from '../auth/likely-role.js';
-import { forbidden } from '../auth/permissions.js';
 import { actorOf, type Identity, type Organization } from '../auth/types.js';
 import { MusterError } from '../errors.js';
 import type { App } from '../http/route.js';
@@ -24,7 +22,7 @@ async function requireCreator(auth: Auth, caller: Identity, into: Organization |
   const [own] =
     into === null ? [] : (await auth.organizations.list(caller.principalId)).filter(({ id }) => id === into.id);
   const allowed = !admin && own !== undefined && (await auth.authorize(caller, into, 'org:admin'));
-  if (!allowed) throw forbidden(caller.name, 'org:admin');
+  if (!allowed) throw auth.rights.forbidden(caller.name, 'org:admin');
 }
 
 /** Users are people and programs; they exist once, whatever organizations they belong to. */
@@ -53,7 +51,7 @@ export function userRoutes(app: App, auth: Auth): void {
         });
       }
       for (const group of groups) {
-        const role = likelyRole(group);
+        const role = auth.rights.likelyRole(group);
         const known = organization === null ? undefined : (await auth.repository.groups(organization.id)).get(group);
         if (role !== null && known === undefined) throw new MusterError('group_name_unlikely', { name: group, role });
       }

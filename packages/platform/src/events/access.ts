@@ -1,7 +1,8 @@
 import { EVERY_TYPE, type EventAccess, OWN_TYPES, type TypeRules } from '@muster/fabric';
-import { allows, type EventAction, type EventGrant, type Groups, holdsRole, includes } from '../auth/permissions.js';
-import type { Identity, Organization } from '../auth/types.js';
-import { OWN_FOLLOWERS } from '../log/followers.js';
+import { type EventAction, type EventGrant, type Groups, holdsRole, includes } from '../auth/permissions.js';
+import type { Rights } from '../auth/rights.js';
+import type { Identity, Organization, Permission } from '../auth/types.js';
+import type { EventFamily } from '../log/own-events.js';
 
 /** Of a relay, which speaks for all. */
 const OTHERS_TYPES: TypeRules = { granted: [], restricted: OWN_TYPES, open: ['*'] };
@@ -20,7 +21,12 @@ export interface EventRights {
  * What a member of the organization may do with events. Where a grant fits a type, its holders alone may; nobody
  * publishes Muster's own types, which is why no grant to publish may fit one of them.
  */
-export function eventAccess(identity: Identity, organization: Organization, rights: EventRights): EventAccess {
+export function eventAccess(
+  identity: Identity,
+  organization: Organization,
+  rights: EventRights,
+  followers: Followers,
+): EventAccess {
   const { groups } = rights;
   const relays = groups.get(EVENT_RELAYS);
   const relay = relays !== undefined && includes(relays, identity, groups);
@@ -32,7 +38,7 @@ export function eventAccess(identity: Identity, organization: Organization, righ
     // Its own name is one of those that a relay may speak for. So no grant to anybody costs a tree its connections.
     publish: relay ? OTHERS_TYPES : publishing(identity, rights),
     // It hands out to each of its clients what that client may follow: what it lacked itself would be missing there, unsaid.
-    subscribe: relay ? EVERY_TYPE : subscribing(identity, rights),
+    subscribe: relay ? EVERY_TYPE : subscribing(identity, rights, followers),
   };
 }
 
@@ -42,17 +48,39 @@ function publishing(identity: Identity, rights: EventRights): TypeRules {
   return { granted: held, restricted: [...OWN_TYPES, ...missing], open: ['*'] };
 }
 
-function subscribing(identity: Identity, rights: EventRights): TypeRules {
+function subscribing(identity: Identity, rights: EventRights, followers: Followers): TypeRules {
   const { held, missing } = grantsOf('subscribe', identity, rights);
-  const about = { groups: rights.groups, nodeGroups: [], subject: undefined };
-  const types = (permitted: boolean) =>
-    OWN_FOLLOWERS.flatMap((one) =>
-      one.permission !== null && allows(identity, one.permission, about) === permitted ? [one.types] : [],
-    );
-  if (!holdsRole(EVENT_READERS, identity, rights.groups, true)) {
-    return { granted: held, restricted: missing, open: types(true) };
+  const readsOthers = holdsRole(EVENT_READERS, identity, rights.groups, true);
+  const own = OWN_TYPES.filter((types) => followers.may(types, identity, rights.groups, readsOthers));
+  if (!readsOthers) return { granted: held, restricted: missing, open: own };
+  const shut = OWN_TYPES.filter((types) => !own.includes(types));
+  return { granted: held, restricted: [...shut, ...missing], open: ['*'] };
+}
+
+/** Who may follow what Muster itself tells, as the layers of this process have declared it. */
+export class Followers {
+  readonly #rights: Rights;
+  readonly #families: ReadonlyMap<string, EventFamily>;
+
+  constructor(rights: Rights, families: readonly EventFamily[]) {
+    this.#rights = rights;
+    for (const { prefix, followers } of families) {
+      if (followers !== null && !rights.has(followers)) throw new Error(`no layer declares who may follow ${prefix}*`);
+    }
+    this.#families = new Map(families.map((family) => [`${family.prefix}*`, family]));
   }
-  return { granted: held, restricted: [...types(false), ...missing], open: ['*'] };
+
+  /** What no layer declares is nobody's. */
+  may(types: string, identity: Identity, groups: Groups, readsOthers: boolean): boolean {
+    const family = this.#families.get(types);
+    if (family === undefined) return false;
+    if (family.followers === null) return readsOthers;
+    return this.#rights.allows(identity, family.followers as Permission, {
+      groups,
+      nodeGroups: [],
+      subject: undefined,
+    });
+  }
 }
 
 function grantsOf(action: EventAction, identity: Identity, { groups, grants }: EventRights) {

@@ -12,7 +12,9 @@ import { readTls } from '../config/tls.js';
 import type { App } from '../http/route.js';
 import { serveWebSockets } from '../http/upgrade.js';
 import type { Events } from '../log/events.js';
+import type { EventFamily } from '../log/own-events.js';
 import type { Metrics } from '../metrics/metrics.js';
+import { Followers } from './access.js';
 import { StoredCursors } from './cursors.js';
 import { fabricMetrics } from './fabric-metrics.js';
 import { EventGrants } from './grants.js';
@@ -33,6 +35,8 @@ export interface EventFabricDeps {
   readonly config: ServerConfig;
   readonly auth: Auth;
   readonly events: Events;
+  /** What the layers of this process tell. */
+  readonly families: readonly EventFamily[];
   /** Where others reach a server that listens everywhere. */
   readonly serverName: string;
   readonly version: string;
@@ -72,6 +76,7 @@ export function createEventFabric(deps: EventFabricDeps): EventFabric {
     repository,
     audit,
     nonces,
+    followers: new Followers(auth.rights, deps.families),
     clock,
     log: logger,
     observe: (outcome) => logins.inc({ outcome }),

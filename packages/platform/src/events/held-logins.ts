@@ -4,7 +4,7 @@ import type { Clock } from '@muster/base';
 import type { EventAccess, Revoked } from '@muster/fabric';
 import type { AuthRepository } from '../auth/repository.js';
 import type { Credential, Identity, Organization } from '../auth/types.js';
-import { type EventRights, eventAccess } from './access.js';
+import { type EventRights, eventAccess, type Followers } from './access.js';
 import { EVENT_LIMITS } from './limits.js';
 
 export interface Grounds {
@@ -21,6 +21,7 @@ interface Held extends Grounds {
 }
 
 export interface HeldLoginsDeps {
+  readonly followers: Followers;
   readonly repository: AuthRepository;
   readonly clock: Clock;
   /** What a change has left could not be read; it is tried again. */
@@ -154,7 +155,7 @@ export class HeldLogins {
         held.organization.id === organization.id &&
         standing.members.has(identity.principalId) &&
         standing.proofs.has(proofOf(identity.principalId, credential)) &&
-        hashOf(eventAccess({ ...identity, serverAdmin }, organization, rights)) === given;
+        hashOf(eventAccess({ ...identity, serverAdmin }, organization, rights, this.#deps.followers)) === given;
       if (!stands) this.#revoke(key, held);
       else if (credential.kind === 'token' && credential.expiresMs <= this.#deps.clock.now()) this.#held.delete(key);
     }

@@ -7,7 +7,7 @@ import { ORGANIZATION_NAME, PRINCIPAL_NAME } from '../auth/names.js';
 import type { AuthRepository, Candidate } from '../auth/repository.js';
 import type { Credential, Identity, Organization } from '../auth/types.js';
 import { MusterError } from '../errors.js';
-import { eventAccess } from './access.js';
+import { eventAccess, type Followers } from './access.js';
 import { type Grounds, groundsText, HeldLogins, hashOf, rightsIn } from './held-logins.js';
 import { EVENT_LIMITS } from './limits.js';
 import type { StoredNonces } from './stored-nonces.js';
@@ -16,6 +16,7 @@ export interface EventAuthorityDeps {
   readonly repository: AuthRepository;
   readonly audit: Audit;
   readonly nonces: StoredNonces;
+  readonly followers: Followers;
   readonly clock: Clock;
   readonly log: { warn(detail: object, message: string): void };
   readonly observe: (outcome: 'accepted' | 'refused') => void;
@@ -63,7 +64,8 @@ export class EventAuthority implements Authority {
   constructor(deps: EventAuthorityDeps) {
     this.#deps = deps;
     const failed = (error: unknown) => deps.log.warn({ err: error }, 'logins could not be looked at after a change');
-    this.#held = new HeldLogins({ repository: deps.repository, clock: deps.clock, failed });
+    const { repository, clock, followers } = deps;
+    this.#held = new HeldLogins({ repository, clock, followers, failed });
   }
 
   onRevoked(listener: (revoked: Revoked) => void): () => void {
@@ -146,7 +148,7 @@ export class EventAuthority implements Authority {
     login: string,
     prove: (members: readonly Candidate[]) => Promise<Omit<Grounds, 'organization'> | Refusal>,
   ): Promise<Refused | Proven> {
-    const { repository } = this.#deps;
+    const { repository, followers } = this.#deps;
     const [, orgName = '', name = ''] = LOGIN.exec(login) ?? [];
     if (name === '') return { refused: 'not ORG/NAME', organization: null };
     const organization = await repository.organization(orgName);
@@ -155,11 +157,8 @@ export class EventAuthority implements Authority {
     const proven = members.length === 0 ? 'not in the organization' : await prove(members);
     if (typeof proven === 'string') return { refused: proven, organization };
     const grounds = { organization, ...proven };
-    return {
-      refused: null,
-      grounds,
-      access: eventAccess(proven.identity, organization, await rightsIn(repository, organization.id)),
-    };
+    const rights = await rightsIn(repository, organization.id);
+    return { refused: null, grounds, access: eventAccess(proven.identity, organization, rights, followers) };
   }
 
   async #prove(

@@ -4,8 +4,8 @@ import type { Store } from '@muster/store';
 import type { RandomBytes, Trx } from '../auth/changes.js';
 import type { Organization } from '../auth/types.js';
 import { MusterError } from '../errors.js';
-import { ownEvent } from '../log/own-event.js';
 import type { Recorder } from '../log/recorder.js';
+import { EVENT_EVENTS } from './event-types.js';
 import { EVENT_LIMITS } from './limits.js';
 import {
   eventOf,
@@ -108,7 +108,7 @@ export class EventSchedule implements Schedule {
     const row = scheduledRow(event, atMs, { id, org_id: orgId, seq, created_at: clock.now() });
     const about = { id, event: row.type, at: new Date(atMs).toISOString(), by: source };
     try {
-      await recorder.commit([scheduleWrite(row)], [ownEvent('event.scheduled', organization, about, {})]);
+      await recorder.commit([scheduleWrite(row)], [EVENT_EVENTS.tell('event.scheduled', organization, about, {})]);
     } catch (error) {
       this.#add(orgId, -1);
       throw error;
@@ -140,7 +140,7 @@ export class EventSchedule implements Schedule {
       const own = whose === null ? all : all.where('source', '=', whose.source).where('kind', '=', whose.kind);
       const deleted = await own.returningAll().executeTakeFirst();
       if (deleted === undefined) throw new MusterError('not_found', { kind: 'future event', name: id });
-      record([ownEvent('event.cancelled', organization, { id, event: deleted.type, by }, {})]);
+      record([EVENT_EVENTS.tell('event.cancelled', organization, { id, event: deleted.type, by }, {})]);
       return deleted;
     });
     this.#add(orgId, -1);

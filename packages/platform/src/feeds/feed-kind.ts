@@ -2,9 +2,10 @@ import type { Schema } from '@muster/store';
 import type { Kysely } from 'kysely';
 import {
   type EventContent,
-  encodeEvent,
+  type EventSchemas,
   type FeedContent,
   newestOfSubject,
+  type OwnEvents,
   type Recordable,
   readOwnEvent,
   typeOfOwn,
@@ -18,8 +19,8 @@ import type { Organization } from '../log/types.js';
 export interface FeedKind<Name extends string = string> {
   /** What its subjects begin with: those of push jobs are `push/ID`. No other layer has the same. */
   readonly subjects: string;
-  /** What the types of its events begin with, such as `push.` */
-  readonly types: string;
+  /** Of which its events are: their types begin alike, such as with `push.` */
+  readonly family: Pick<OwnEvents<EventSchemas>, 'prefix' | 'record'>;
   /** What the thing is called: in its events the attribute with its id, in feeds the ids of its events, `job-1`. */
   readonly noun: string;
   /** The event that ends a feed. */
@@ -58,12 +59,13 @@ export function feedEvent<Name extends string>(
   { seq, name, data }: Pick<FeedEntry<Name>, 'seq' | 'name' | 'data'>,
   attributes: Readonly<Record<string, unknown>>,
 ): Recordable {
-  return encodeEvent(kind.types + name, org, { [kind.noun]: id, seq, ...attributes }, data, subjectOf(kind, id));
+  const about = { [kind.noun]: id, seq, ...attributes };
+  return kind.family.record(kind.family.prefix + name, org, about, data, subjectOf(kind, id));
 }
 
 /** The name of an event of a feed, without reading the rest of it. */
 export function nameOfEntry<Name extends string>(kind: FeedKind<Name>, event: EventContent): Name {
-  return typeOfOwn(event).slice(kind.types.length) as Name;
+  return typeOfOwn(event).slice(kind.family.prefix.length) as Name;
 }
 
 /** What `feedEvent` made, with its place in the log. */
@@ -72,7 +74,7 @@ export function readFeedEntry<Name extends string>(
   { position, at, event }: FeedContent,
 ): FeedEntry<Name> {
   const { type, attributes, data } = readOwnEvent(event);
-  const name = type.slice(kind.types.length) as Name;
+  const name = type.slice(kind.family.prefix.length) as Name;
   return { position, seq: Number(attributes.seq), name, at, data: data as FeedEntry['data'] };
 }
 

@@ -5,7 +5,6 @@ import type { FastifyRequest, RouteOptions } from 'fastify';
 import type { Counter } from 'prom-client';
 import type { Auth } from '../auth/auth.js';
 import { type Authenticated, NotAuthenticated } from '../auth/authentication.js';
-import { forbidden, isAdministration, RIGHTS } from '../auth/permissions.js';
 import { type Actor, actorOf, type Organization, type Permission } from '../auth/types.js';
 import { MusterError } from '../errors.js';
 
@@ -87,10 +86,18 @@ export class Gate {
     app.addHook('onRoute', (route) => void routes.push(route));
     app.addHook('onReady', async () => {
       refuseRoutes('without a permission', routes, ({ config }) => config?.permission === undefined);
+      refuseRoutes('with a permission that no layer declares', routes, ({ config }) =>
+        this.#unknown(config?.permission),
+      );
       refuseRoutes('that do not say whether they empower', routes, (route) => changes(route) && !declares(route));
     });
     app.addHook('onRequest', async (request) => this.#readCredentials(request));
     app.addHook('preValidation', async (request) => this.#admit(request));
+  }
+
+  #unknown(permission: RoutePermission | undefined): boolean {
+    if (permission === undefined || permission === 'public' || permission === 'enrol') return false;
+    return !this.#deps.auth.rights.has(permission);
   }
 
   /** Checks 1 to 4 of sheet §1.5: they come before the body is read. */
@@ -129,7 +136,7 @@ export class Gate {
     // Its handler says the same of an organization that is missing as of a token that is.
     if (permission === 'enrol') return;
     // Start-up refuses such a route; should one appear later, nobody gets in.
-    if (permission === undefined) throw forbidden('anybody', 'server:admin');
+    if (permission === undefined) throw this.#deps.auth.rights.forbidden('anybody', 'server:admin');
     if (organization === 'missing') return this.#refuseOrganization(request, permission);
     try {
       await this.#admitCaller(request, permission, organization, changes);
@@ -150,11 +157,10 @@ export class Gate {
     const { identity: caller, credential } = await this.#authenticate(request, permission, organization);
     const passage = passageOf(request);
     passage.caller = caller;
-    const { subject: named } = RIGHTS[permission];
-    const subject = named === undefined ? undefined : param(request, named);
+    const right = auth.rights.of(permission);
+    const subject = right.subject === undefined ? undefined : param(request, right.subject);
     if (!(await auth.authorize(caller, organization, permission, subject))) {
-      if (permission === 'node:self' && caller.type === 'node') throw new MusterError('node_name_mismatch');
-      throw forbidden(caller.name, permission);
+      throw right.refusal?.(caller) ?? auth.rights.forbidden(caller.name, permission);
     }
     const { empowers } = request.routeOptions.config;
     if (empowers === true && caller.publicKey === null)
@@ -192,7 +198,7 @@ export class Gate {
     organization: Organization | null,
   ): Promise<Authenticated> {
     const { credentials, rawBody } = passageOf(request);
-    const realm = { organization, administration: isAdministration(permission) };
+    const realm = { organization, administration: this.#deps.auth.rights.of(permission).administration };
     const { authentication } = this.#deps.auth;
     switch (credentials?.kind) {
       case 'signature': {

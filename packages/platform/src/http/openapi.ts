@@ -18,15 +18,7 @@ function refusals(permission: RoutePermission): Readonly<Record<string, string>>
       return common;
     case 'enrol':
       return { ...common, '401': 'The token is not valid', '404': 'No such organization' };
-    case 'server:admin':
-    case 'org:admin':
-    case 'push:read':
-    case 'push:job':
-    case 'push:write':
-    case 'push:execute':
-    case 'node:self':
-    case 'user:self':
-    case 'member':
+    default:
       return { ...common, '401': 'Not authenticated', '403': 'Not allowed', '404': 'No such thing' };
   }
 }

@@ -8,8 +8,14 @@ export {
   subjectsSince,
 } from './log-reads.js';
 export type { Recordable } from './log-rows.js';
-export { encodeEvent, ownEvent, readOwnEvent, typeOfOwn } from './own-event.js';
+export {
+  type EventFamily,
+  type EventSchema,
+  type EventSchemas,
+  OwnEvents,
+  readOwnEvent,
+  typeOfOwn,
+} from './own-events.js';
 export { Recorder } from './recorder.js';
 export type { OpenSubjects } from './retention.js';
-export { AUTH_EVENT_SCHEMA, EVENT_SCHEMAS } from './schemas.js';
 export type { StoredEvent } from './stored-event.js';

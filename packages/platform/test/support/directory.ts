@@ -3,6 +3,7 @@ import { type Auth, createAuth } from '../../src/auth/auth.js';
 import { systemRandom } from '../../src/auth/changes.js';
 import type { Organization } from '../../src/auth/types.js';
 import type { Recorder } from '../../src/log/recorder.js';
+import { DECLARED } from './layers.js';
 import { ME, newKey, sharedKey } from './personas.js';
 import { openRecorder } from './recorder.js';
 
@@ -28,6 +29,7 @@ export async function openDirectory(): Promise<Directory> {
     recorder,
     clock,
     random: systemRandom,
+    rights: DECLARED.rights,
     selection: { check: () => undefined, select: () => [] },
     nodes: { created: () => undefined, keyRemoved: () => undefined, organizationRemoved: async () => undefined },
     auditFailed: () => undefined,

@@ -1,6 +1,4 @@
-import { nodesMigrations } from '@muster/nodes';
-import { platformMigrations } from '@muster/platform/schema';
-import { pushMigrations } from '@muster/push';
+import { DECLARED } from './layers.js';
 
 /** Of all layers, as the server has them. */
-export const MIGRATIONS = [platformMigrations, nodesMigrations, pushMigrations];
+export const MIGRATIONS = DECLARED.migrations;

@@ -1,4 +1,4 @@
-import { actorOf, forbidden, type Identity, type Organization } from '@muster/platform/auth';
+import { actorOf, type Identity, type Organization } from '@muster/platform/auth';
 import type { App } from '@muster/platform/http';
 import { parseJson } from '@muster/platform/http';
 import type { FastifyRequest } from 'fastify';
@@ -19,17 +19,12 @@ import { idsBeginning, isJobId } from '../request/job-id.js';
 import { readJobRequest } from '../request/request.js';
 import { readNodeStatuses, readTargetRequest } from '../request/request-target.js';
 import { type SubmissionDeps, submitJob } from '../request/submission.js';
-import { chooseNodes, type TargetAccess } from '../request/targets.js';
+import { chooseNodes } from '../request/targets.js';
+import type { PushAccess } from './access.js';
 import { cursorOf, nextLink, readCursor, readJobFilter, wordsOf } from './queries.js';
 import * as schemas from './schemas.js';
 import { jobUri } from './uri.js';
 import { foundJob, type JobViewOptions, jobNode, listedJob, singleJob } from './view.js';
-
-/** What push jobs need to know of permissions. */
-export interface PushAccess extends TargetAccess {
-  /** May the caller start jobs at large, not only on nodes granted to them? */
-  mayWrite(caller: Identity, org: Organization): Promise<boolean>;
-}
 
 export interface JobRouteDeps extends SubmissionDeps {
   readonly access: PushAccess;
@@ -246,7 +241,7 @@ async function checkMayAbort(deps: JobRouteDeps, caller: Identity, org: Organiza
   const names = await unfinishedNodeNames(deps.read, job.id);
   if (names.length === 0) return;
   const denied = await deps.access.denied(caller, org, names);
-  if (denied.length > 0) throw forbidden(caller.name, 'push:write');
+  if (denied.length > 0) throw deps.access.forbidden(caller);
 }
 
 /** Bodies are validated before the signature (sheet §7.2) and used after it. */

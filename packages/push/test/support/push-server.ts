@@ -9,9 +9,11 @@ import { generateKeyPair, type KeyPair, signRequest } from '@muster/signing';
 import type { ServerMessage } from '@muster/wire';
 import { pino } from 'pino';
 import { Value } from 'typebox/value';
+import { DECLARED } from '../../../platform/test/support/layers.js';
 import { ME } from '../../../platform/test/support/personas.js';
 import { openRecorder } from '../../../platform/test/support/recorder.js';
 import { createPush } from '../../src/layer.js';
+import { pushAccess } from '../../src/routes/access.js';
 import { openTestStore, type TestStore } from './push-rows.js';
 
 /**
@@ -225,7 +227,7 @@ export async function startPushServer(
     auditFailed: (error) => {
       throw error;
     },
-    starterOf: (orgId, jobId) => push.starterOf(orgId, jobId),
+    rights: DECLARED.rights,
     standingFailed: (error) => {
       throw error;
     },
@@ -242,12 +244,7 @@ export async function startPushServer(
     nodes,
     streams,
     audit: auth.audit,
-    access: {
-      nodeGroup: (organization, name) => auth.nodeGroups.nodeGroup(organization, name),
-      denied: (caller, organization, names) => auth.nodeGroups.denied(caller, organization, names),
-      assertPresent: (organization) => auth.organizations.assertPresent(organization),
-      mayWrite: (caller, organization) => auth.authorize(caller, organization, 'push:write'),
-    },
+    access: pushAccess(auth),
     random: (size) => {
       const bytes = new Uint8Array(size);
       new DataView(bytes.buffer).setUint32(size - 4, ++ids);

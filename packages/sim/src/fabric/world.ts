@@ -1,4 +1,4 @@
-import { platformMigrations } from '@muster/platform/schema';
+import { platformLayer } from '@muster/platform/layers';
 import { type Batch, insert, type MemoryDatabase, openMemory } from '@muster/store';
 import { brief } from '../kernel/brief.js';
 import type { DiskConditions } from '../kernel/faulty-lane.js';
@@ -19,7 +19,7 @@ import { RelayProcess, type RelayStateName } from './relay-process.js';
 import { organizationId, type ProcessLog, RootProcess } from './root-process.js';
 import { Truth } from './truth.js';
 
-const MIGRATIONS = [platformMigrations];
+const MIGRATIONS = [platformLayer.migrations];
 
 /** For the last words of a relay that stops. */
 const LAST_WORDS_MS = 50;

@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { createNodes, type NodeLog, type Nodes, Outbox, type Peer, type Transport } from '@muster/nodes';
 import type { ServerConfig } from '@muster/platform/config';
+import { together } from '@muster/platform/layers';
 import { createEvents, type Events } from '@muster/platform/log';
 import { Metrics } from '@muster/platform/metrics';
 import {
   createPushController,
   createPushFeeds,
-  openPushSubjects,
   type PushControllerService,
   type PushFeeds,
+  pushLayer,
   type StartPushJob,
 } from '@muster/push';
 import type { MemoryDatabase, Store } from '@muster/store';
@@ -87,7 +88,7 @@ export class ServerProcess {
       config,
       // Nobody reads or appends as clients of the fabric do.
       organizationId: async () => undefined,
-      openSubjects: [openPushSubjects],
+      openSubjects: together([pushLayer]).openSubjects,
     });
     const { recorder } = this.events;
     this.nodes = createNodes({

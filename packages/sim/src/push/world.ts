@@ -1,8 +1,8 @@
 import { MusterError } from '@muster/base';
-import { nodesMigrations } from '@muster/nodes';
+import { nodesLayer } from '@muster/nodes';
 import { loadConfig } from '@muster/platform/config';
-import { platformMigrations } from '@muster/platform/schema';
-import { type PushJobSpec, pushMigrations } from '@muster/push';
+import { platformLayer, together } from '@muster/platform/layers';
+import { type PushJobSpec, pushLayer } from '@muster/push';
 import { insert, type MemoryDatabase, openMemory } from '@muster/store';
 import type { DiskConditions } from '../kernel/faulty-lane.js';
 import { NODE_KEYS, OTHER_NODE_KEYS } from '../kernel/keys.js';
@@ -26,7 +26,8 @@ import { HOST, makeJob, makeScenario, type Scenario, type Sizes } from './scenar
 import type { ServerProcess } from './server-process.js';
 import { Servers } from './servers.js';
 
-const MIGRATIONS = [platformMigrations, nodesMigrations, pushMigrations];
+/** Those of the server. */
+const DECLARED = together([platformLayer, nodesLayer, pushLayer]);
 
 const BASE = loadConfig({ env: {}, flags: { 'log-level': 'silent' } });
 /** What the timeouts of a job do not say: transport, commits, the turns of the server. */
@@ -131,7 +132,7 @@ export class World extends Stage {
 
   static async create(seed: number, options: WorldOptions): Promise<World> {
     const clock = new Process('setup', new Timeline()).clock;
-    const database = await openMemory(clock, MIGRATIONS);
+    const database = await openMemory(clock, DECLARED.migrations);
     const setup = database.connect({ clock });
     await setup.commit([saveOrganization({ id: ORG.id, name: ORG.name, created_at: 0 })]);
     await setup.close();

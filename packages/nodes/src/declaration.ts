@@ -1,0 +1,13 @@
+import type { LayerDeclaration } from '@muster/platform/layers';
+import { NODE_EVENTS } from './event-types.js';
+import { nodesMigrations } from './migrations.js';
+import { clearNodes } from './repository.js';
+import { NODES_RIGHTS } from './rights.js';
+
+export const nodesLayer: LayerDeclaration = {
+  name: 'nodes',
+  migrations: nodesMigrations,
+  rights: NODES_RIGHTS,
+  events: [NODE_EVENTS],
+  organizationRows: { clear: clearNodes },
+};

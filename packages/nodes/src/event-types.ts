@@ -1,0 +1,74 @@
+import { OwnEvents } from '@muster/platform/log';
+import { Type } from 'typebox';
+
+const text = (description: string) => Type.String({ description });
+const optional = (description: string) => Type.Optional(text(description));
+const values = (description: string) =>
+  Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]), { description });
+
+const aboutNode = { node: text('Name of the node') };
+const none = Type.Object({});
+const OWNERS = '`rehab`, `idle` or `job`';
+
+/** What is told of nodes. */
+export const NODE_EVENTS = new OwnEvents({
+  prefix: 'node.',
+  followers: 'node:read',
+  schemas: {
+    'node.created': {
+      summary: 'A node became known: it was created, enrolled itself, or asked for its configuration.',
+      attributes: Type.Object(aboutNode),
+      data: none,
+    },
+    'node.removed': {
+      summary: 'A node was deleted.',
+      attributes: Type.Object(aboutNode),
+      data: none,
+    },
+    'node.up': {
+      summary: 'A node is heard again.',
+      attributes: Type.Object({ ...aboutNode, owner: text('Who owns it now: mostly `rehab`') }),
+      data: Type.Object({ reason: text('Why it is where it is') }),
+    },
+    'node.down': {
+      summary: 'A node was not heard for too long, or said that it stops.',
+      attributes: Type.Object({ ...aboutNode, job: optional('The job that has lost it') }),
+      data: Type.Object({ reason: text('Why it is down') }),
+    },
+    'node.owner': {
+      summary: 'A node that is up changed hands.',
+      attributes: Type.Object({
+        ...aboutNode,
+        owner: text(`Who owns it now: ${OWNERS}`),
+        from: text(`Who owned it: ${OWNERS}`),
+        job: optional('The job that owns it, or did'),
+      }),
+      data: Type.Object({ reason: text('Why') }),
+    },
+    'node.facts': {
+      summary: 'A node reported other facts or labels than before.',
+      attributes: Type.Object(aboutNode),
+      data: Type.Object({ facts: values('All its facts'), labels: values('All its labels') }),
+    },
+    'node.restarted': {
+      summary: 'The agent of a node was started anew, or is heard for the first time.',
+      attributes: Type.Object({
+        ...aboutNode,
+        end: optional('How the one before ended: `clean`, `crash` or `reinstalled`'),
+      }),
+      data: Type.Object({
+        incarnation: Type.Union([Type.String(), Type.Null()], { description: 'Incarnation of the agent' }),
+      }),
+    },
+    'node.protocol': {
+      summary: 'A node speaks another protocol than before.',
+      attributes: Type.Object({ ...aboutNode, dialect: text('`native`, `chef2` or `spec1`') }),
+      data: none,
+    },
+    'node.key': {
+      summary: 'A node asked for its configuration with another key than before.',
+      attributes: Type.Object(aboutNode),
+      data: Type.Object({ fingerprint: text('SHA-256 of the key') }),
+    },
+  },
+});

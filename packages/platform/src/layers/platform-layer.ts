@@ -1,0 +1,12 @@
+import { AUTH_EVENTS } from '../auth/event-types.js';
+import { PLATFORM_RIGHTS } from '../auth/rights.js';
+import { EVENT_EVENTS } from '../events/event-types.js';
+import { platformMigrations } from '../schema/migrations.js';
+import type { LayerDeclaration } from './declaration.js';
+
+export const platformLayer: LayerDeclaration = {
+  name: 'platform',
+  migrations: platformMigrations,
+  rights: PLATFORM_RIGHTS,
+  events: [EVENT_EVENTS, AUTH_EVENTS],
+};

@@ -1,0 +1,122 @@
+import { escapeHeader, type NewEvent, type Origin, originOf, textOf, unescapeHeader } from '@muster/fabric';
+import type { Static, TObject, TRecord } from 'typebox';
+import { type EventContent, frameEvent } from './event-chunk.js';
+import type { Recordable } from './log-rows.js';
+import type { Organization } from './types.js';
+
+/** The source of what Muster itself tells. That of everybody else begins with an organization. */
+export const MUSTER = 'muster';
+const OWN = { source: MUSTER, kind: 'server' } as const;
+
+export interface EventSchema {
+  /** One sentence. */
+  readonly summary: string;
+  /** What events are selected by. */
+  readonly attributes: TObject;
+  /** The body: JSON. */
+  readonly data: TObject | TRecord;
+}
+
+/** By type. */
+export type EventSchemas = Readonly<Record<string, EventSchema>>;
+
+/** What a layer tells, and to whom. `docs/reference/events.md` is made from these. */
+export interface EventFamily {
+  /** What its types begin with, such as `node.`. */
+  readonly prefix: string;
+  /** Who may follow them: whoever may read the same over REST; null: whoever may follow what others publish. */
+  readonly followers: string | null;
+  readonly schemas: EventSchemas;
+}
+
+/** The same for every event of an organization, as long as it is the same object. */
+const origins = new WeakMap<Organization, Origin>();
+
+/** The events that a layer tells. There is no other way to tell one: a type that is not declared has no followers. */
+export class OwnEvents<S extends EventSchemas> implements EventFamily {
+  readonly prefix: string;
+  readonly followers: string | null;
+  readonly schemas: S;
+
+  constructor({ prefix, followers, schemas }: { prefix: string; followers: string | null; schemas: S }) {
+    for (const type of Object.keys(schemas)) {
+      if (!type.startsWith(prefix)) throw new Error(`events of type ${type} are not of the family ${prefix}`);
+    }
+    this.prefix = prefix;
+    this.followers = followers;
+    this.schemas = schemas;
+  }
+
+  /** @param subject whose feed shows it, such as `push/ID`; null: no feed does. */
+  tell<T extends keyof S & string>(
+    type: T,
+    organization: Organization,
+    attributes: Static<S[T]['attributes']>,
+    data: Static<S[T]['data']>,
+    subject: string | null = null,
+  ): Recordable {
+    return this.record(type, organization, attributes as Readonly<Record<string, unknown>>, data as object, subject);
+  }
+
+  /** The same for who tells several types alike. */
+  record(
+    type: keyof S & string,
+    organization: Organization,
+    attributes: Readonly<Record<string, unknown>>,
+    data: object,
+    subject: string | null = null,
+  ): Recordable {
+    let lines = `${TYPE}${type}\n`;
+    for (const name in attributes) {
+      const value = attributes[name];
+      if (value !== undefined) lines += `${name}:${typeof value === 'string' ? written(value) : value}\n`;
+    }
+    lines += 'content-type:application/json\n';
+    const frame = frameEvent(OWN, lines, JSON.stringify(data));
+    const { bytes, linesStart, linesEnd, bodyStart, bodyEnd } = frame;
+    const event: NewEvent = { origin: originFor(organization), bytes, linesStart, linesEnd, bodyStart, bodyEnd };
+    return { orgId: organization.id, subject, event, frame };
+  }
+}
+
+/** An event of Muster's own, as it was told. */
+export interface OwnEvent {
+  readonly type: string;
+  /** All its other headers, as text. */
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly data: unknown;
+}
+
+/** Without reading the rest of it. The event is one of Muster's own: they begin with their type. */
+export function typeOfOwn({ bytes, linesStart }: EventContent): string {
+  const start = linesStart + TYPE.length;
+  return textOf(bytes, start, bytes.indexOf(LF, start), true);
+}
+
+export function readOwnEvent({ bytes, linesStart, linesEnd, bodyStart, bodyEnd }: EventContent): OwnEvent {
+  const [first = '', ...others] = textOf(bytes, linesStart, linesEnd - 1).split('\n');
+  const attributes: Record<string, string> = {};
+  for (const line of others) {
+    const colon = line.indexOf(':');
+    attributes[line.slice(0, colon)] = unescapeHeader(line.slice(colon + 1), '1.2');
+  }
+  return { type: first.slice(TYPE.length), attributes, data: JSON.parse(textOf(bytes, bodyStart, bodyEnd)) };
+}
+
+const TYPE = 'type:';
+const LF = 10;
+const SPECIAL = /[\n\r:\\\0]/;
+
+/** As it stands in a header line. No frame can express NUL there. */
+function written(value: string): string {
+  return SPECIAL.test(value) ? escapeHeader(value.replaceAll('\0', '\uFFFD'), '1.2') : value;
+}
+
+function originFor(organization: Organization): Origin {
+  let origin = origins.get(organization);
+  if (origin === undefined) {
+    origin = originOf(organization.name, MUSTER, 'server');
+    origins.set(organization, origin);
+  }
+  return origin;
+}

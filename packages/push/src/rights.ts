@@ -1,0 +1,58 @@
+import {
+  type Circumstances,
+  type DeclaredRights,
+  holdsRole,
+  type Identity,
+  includes,
+  mayRead,
+  READERS_HOLD,
+} from '@muster/platform/auth';
+import { starterOf } from './repository/reads.js';
+
+declare module '@muster/platform/auth' {
+  interface PermissionTable {
+    'push:read': true;
+    'push:job': true;
+    'push:write': true;
+    'push:execute': true;
+  }
+}
+
+const WRITERS = 'push_job_writers';
+
+const mayWrite = (identity: Identity, { groups }: Circumstances) => holdsRole(WRITERS, identity, groups, false);
+
+const mayExecute = (identity: Identity, about: Circumstances) =>
+  mayWrite(identity, about) || about.nodeGroups.some(({ execute }) => includes(execute, identity, about.groups));
+
+/** Sheet §7.3, decisions N13 and N14. */
+export const PUSH_RIGHTS: DeclaredRights = {
+  roles: [WRITERS],
+  rights: {
+    'push:read': {
+      holders: READERS_HOLD,
+      administration: false,
+      allows: mayRead,
+    },
+    'push:job': {
+      holders: 'who has `push:read` (`push_job_readers`, `admins`); who started the job and still has `push:execute`',
+      subject: 'id',
+      byNodeGroup: true,
+      administration: false,
+      ownerOf: starterOf,
+      allows: (identity, about) =>
+        mayRead(identity, about) || (identity.principalId === about.owner && mayExecute(identity, about)),
+    },
+    'push:write': {
+      holders: 'members of `push_job_writers`, and of `admins` unless that group is exclusive',
+      administration: false,
+      allows: mayWrite,
+    },
+    'push:execute': {
+      holders: 'who has `push:write` (`push_job_writers`, `admins`), or holds a grant on at least one node group',
+      byNodeGroup: true,
+      administration: false,
+      allows: mayExecute,
+    },
+  },
+};

@@ -1,0 +1,6 @@
+import { nodesLayer } from '@muster/nodes';
+import { type LayerDeclaration, platformLayer } from '@muster/platform/layers';
+import { pushLayer } from '@muster/push';
+
+/** Of which the server is made, the lower ones first. */
+export const LAYERS: readonly LayerDeclaration[] = [platformLayer, nodesLayer, pushLayer];

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { appendChunk } from '../../platform/src/output/chunks.js';
+import { outputOf } from '../src/output.js';
 import { clearPushJobs, unfinishedPushJob } from '../src/repository/organization.js';
 import { JobRetention } from '../src/repository/retention.js';
 import { savePushJob, savePushJobNode } from '../src/repository/writes.js';
@@ -13,8 +15,11 @@ beforeEach(async () => {
 afterEach(() => given.close());
 
 const ended = { status: 'complete', phase: 'finished' } as const;
-const left = async (table: 'push_jobs' | 'push_job_nodes' | 'deleted_push_jobs') =>
+const left = async (table: 'push_jobs' | 'push_job_nodes' | 'output_chunks' | 'deleted_push_jobs') =>
   (await given.store.read.selectFrom(table).selectAll().execute()).length;
+
+const output = (number: number) =>
+  appendChunk({ ...outputOf(jobId(number), 'DONKEY'), stream: 'stdout', position: 0, data: Buffer.from('x') });
 
 test('an organization with a push job that runs cannot be deleted, and is told which', async () => {
   await given.store.commit([
@@ -32,11 +37,13 @@ test('its push jobs go in steps, and what belongs to them follows; those of othe
     await given.store.commit([
       savePushJob(jobRow({ id: jobId(number), ...ended })),
       savePushJobNode(jobNodeRow({ job_id: jobId(number) })),
+      output(number),
     ]);
   }
   await given.store.commit([
     savePushJob(jobRow({ id: jobId(4), org_id: OTHER_ORG, ...ended })),
     savePushJobNode(jobNodeRow({ job_id: jobId(4) })),
+    output(4),
   ]);
   const step = () => given.store.transact((trx) => clearPushJobs(trx, ORG, 2));
   expect(await step()).toBe(false);
@@ -45,5 +52,6 @@ test('its push jobs go in steps, and what belongs to them follows; those of othe
   const { store, clock } = given;
   const ignore = () => undefined;
   await new JobRetention({ store, clock, keepMs: 0, isLive: () => false, deleted: ignore, failed: ignore }).prune();
-  expect([await left('push_jobs'), await left('push_job_nodes'), await left('deleted_push_jobs')]).toEqual([1, 1, 0]);
+  expect([await left('push_jobs'), await left('push_job_nodes'), await left('output_chunks')]).toEqual([1, 1, 1]);
+  expect(await left('deleted_push_jobs')).toBe(0);
 });

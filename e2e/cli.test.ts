@@ -108,6 +108,33 @@ describe('org, user, group, service', () => {
     expect((await cluster.muster('user', 'show', 'alice')).code).toBe(4);
   });
 
+  test('an existing user is invited into an organization, and accepts or rejects', async () => {
+    const keyFile = join(cluster.dir, 'dora.pem');
+    await cluster.json('org', 'create', 'guild');
+    await cluster.json('user', 'create', 'dora', '--key-out', keyFile);
+    const settings = { MUSTER_CONFIG: undefined, MUSTER_URL: cluster.url };
+    const inGuild = async (user: string, key: string, ...args: string[]) => {
+      const env = { ...settings, MUSTER_ORG: 'guild', MUSTER_USER: user, MUSTER_KEY: key };
+      const run = cluster.launch('muster org', ['org', ...args], env);
+      await run.exited;
+      return run;
+    };
+    const admin = (...args: string[]) => inGuild('admin', join(cluster.dataDir, 'admin.pem'), ...args);
+    const dora = (...args: string[]) => inGuild('dora', keyFile, ...args);
+    expect((await admin('invite', 'dora')).stdout).toMatch(/^invited dora into guild, until /);
+    expect((await dora('reject', 'guild')).stdout).toBe('rejected the invitation into guild\n');
+    await admin('invite', 'dora');
+    expect((await admin('uninvite', 'dora')).stdout).toBe('withdrew the invitation of dora\n');
+    expect((await dora('accept', 'guild')).stderr).toContain("invitation 'guild' does not exist");
+    await admin('invite', 'dora');
+    expect((await admin('invitations')).stdout).toMatch(/guild +dora +admin/);
+    expect((await dora('invitations', '--mine')).stdout).toMatch(/guild +dora +admin/);
+    expect((await dora('accept', 'guild')).stdout).toBe('dora belongs to guild\n');
+    expect((await dora('list')).stdout).toContain('guild');
+    await cluster.json('user', 'rm', 'dora');
+    await cluster.json('org', 'rm', 'guild');
+  });
+
   test('a user may bring a public key and be put in groups', async () => {
     const file = join(cluster.dir, 'bob.pub');
     writeFileSync(file, newKey().publicKey);

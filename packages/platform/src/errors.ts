@@ -10,7 +10,7 @@ export const PLATFORM_ERRORS = declareErrors({
     status: 403,
     exit: 3,
     message: "'{name}' is not associated with organization '{organization}'",
-    fix: 'Ask an admin to add you: `muster user create NAME` or `muster org add-user`.',
+    fix: 'Ask an admin of it for an invitation, `muster org invite NAME`, and accept it: `muster org accept ORG`.',
   },
   group_name_unlikely: {
     status: 400,

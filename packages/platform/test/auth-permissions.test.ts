@@ -175,6 +175,13 @@ describe('administration', () => {
     expect(may(alice, 'user:self', groups({}), [], 'bob')).toBe(false);
     expect(may(identity('alice', 'node'), 'user:self', groups({}), [], 'alice')).toBe(false);
   });
+
+  it('agreeing for a user is for the user alone', () => {
+    const admin = { ...identity('root', 'user'), serverAdmin: true };
+    expect(may(alice, 'user:consent', groups({}), [], 'alice')).toBe(true);
+    expect(may(admin, 'user:consent', groups({}), [], 'alice')).toBe(false);
+    expect(may(identity('alice', 'node'), 'user:consent', groups({}), [], 'alice')).toBe(false);
+  });
 });
 
 describe('configuration of a node', () => {

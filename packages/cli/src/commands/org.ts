@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { pathOf } from '../client.js';
 import { clientCommand, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
+import { addInvitations } from './invitations.js';
 import { addList, addRemove, tellDone } from './resource.js';
 
 interface Organization {
@@ -13,7 +14,7 @@ export function addOrg(program: Command, shell: Shell): void {
   const org = subcommand(program, {
     usage: 'org',
     summary: 'organizations: tenants that share nothing',
-    examples: ['muster org create staging', 'muster org add-user alice'],
+    examples: ['muster org create staging', 'muster org invite alice'],
   });
   const create = clientCommand(org, {
     usage: 'create <name>',
@@ -38,13 +39,14 @@ export function addOrg(program: Command, shell: Shell): void {
     path: (_, name = '') => pathOf('organizations', name),
     done: (name) => ({ document: { name, deleted: true }, line: `deleted organization ${name}` }),
   });
+  addInvitations(org, shell);
   addMembership(org, shell);
 }
 
 function addMembership(org: Command, shell: Shell): void {
   const add = clientCommand(org, {
     usage: 'add-user <name>',
-    summary: 'make an existing user a member of the organization',
+    summary: 'make an existing user a member of the organization without asking (server administrators)',
     examples: ['muster org add-user alice', 'MUSTER_ORG=staging muster org add-user alice'],
   });
   does<object>(add, shell, async (call) => {

@@ -6,6 +6,7 @@ import { Authentication } from './authentication.js';
 import { Changes, type RandomBytes, type Trx } from './changes.js';
 import { Enrolment } from './enrolment.js';
 import { GroupDirectory } from './groups.js';
+import { Invitations } from './invitations.js';
 import { NodeGroupDirectory, type NodeSelection } from './node-groups.js';
 import { OrganizationRemnants, type OrganizationRows } from './organization-rows.js';
 import { Organizations } from './organizations.js';
@@ -52,6 +53,7 @@ export interface Auth {
   readonly changes: Changes;
   readonly authentication: Authentication;
   readonly organizations: Organizations;
+  readonly invitations: Invitations;
   /** Started when everything is loaded, stopped before the store is closed. */
   readonly remnants: OrganizationRemnants;
   readonly principals: Principals;
@@ -107,6 +109,7 @@ export function createAuth(deps: AuthDeps): Auth {
     changes,
     authentication,
     organizations: new Organizations(changes, repository, { layers, remnants }),
+    invitations: new Invitations(changes, repository),
     remnants,
     principals: new Principals(changes, repository),
     groups: new GroupDirectory(changes, repository, rights),

@@ -6,6 +6,9 @@ export const AUTH_LIMITS = {
   groupsPerOrganization: 1000,
   tokensPerOrganization: 1000,
   accessTokensPerPrincipal: 100,
+  invitationsPerOrganization: 1000,
+  /** Seconds: 14 days. */
+  invitationTtl: 1_209_600,
   enrolUses: 1_000_000,
   /** Seconds: one year. */
   tokenTtl: 31_536_000,

@@ -27,12 +27,14 @@ export async function organizationsById(read: Kysely<Schema>): Promise<ReadonlyM
   return new Map(rows.map((organization) => [organization.id, organization]));
 }
 
+/** Who is a member needs no invitation any more. */
 export async function insertMember(trx: Trx, orgId: string, principalId: string, now: number): Promise<void> {
   await trx
     .insertInto('org_members')
     .values({ org_id: orgId, principal_id: principalId, created_at: now })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
+  await trx.deleteFrom('org_invitations').where('org_id', '=', orgId).where('principal_id', '=', principalId).execute();
 }
 
 /** Everything a name holds in an organization goes with it, so that the next bearer of the name inherits nothing. */
@@ -223,10 +225,11 @@ const ORGANIZATION_TABLES = [
   'scheduled_events',
   'enrol_tokens',
   'org_members',
+  'org_invitations',
   'principals',
 ] as const;
 
-async function userId(trx: Trx, name: string): Promise<string> {
+export async function userId(trx: Trx, name: string): Promise<string> {
   const user = await trx
     .selectFrom('principals')
     .select('id')

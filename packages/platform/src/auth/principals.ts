@@ -94,6 +94,7 @@ async function deletePrincipal(trx: Trx, id: string): Promise<void> {
   await trx.deleteFrom('principal_keys').where('principal_id', '=', id).execute();
   await trx.deleteFrom('access_tokens').where('principal_id', '=', id).execute();
   await trx.deleteFrom('org_members').where('principal_id', '=', id).execute();
+  await trx.deleteFrom('org_invitations').where('principal_id', '=', id).execute();
   await trx.deleteFrom('principals').where('id', '=', id).execute();
 }
 

@@ -50,6 +50,9 @@ export const mayRead = (identity: Identity, { groups }: Circumstances): boolean 
 export const READERS_HOLD =
   'members of `push_job_readers`, and of `admins` unless that group is exclusive; any member of the organization while there is no such group';
 
+const isNamedUser = ({ type, name }: Identity, { subject }: Circumstances): boolean =>
+  type === 'user' && name === subject;
+
 /** Those of the platform itself. That the caller belongs to the organization is checked before. */
 export const PLATFORM_RIGHTS: DeclaredRights = {
   roles: [ADMINS, READERS, 'event_readers', 'event_writers', 'event_relays'],
@@ -68,8 +71,13 @@ export const PLATFORM_RIGHTS: DeclaredRights = {
       holders: 'the user that the route names; server administrators',
       subject: 'name',
       administration: true,
-      allows: (identity, { subject }) =>
-        identity.serverAdmin || (identity.type === 'user' && identity.name === subject),
+      allows: (identity, about) => identity.serverAdmin || isNamedUser(identity, about),
+    },
+    'user:consent': {
+      holders: 'the user that the route names, and nobody else',
+      subject: 'name',
+      administration: true,
+      allows: isNamedUser,
     },
     'node:read': { holders: READERS_HOLD, administration: false, allows: mayRead },
     member: {

@@ -46,6 +46,7 @@ export interface PermissionTable {
   'org:admin': true;
   'server:admin': true;
   'user:self': true;
+  'user:consent': true;
   'node:read': true;
   member: true;
 }

@@ -99,11 +99,12 @@ export function organizationRoutes(app: App, auth: Auth): void {
   app.post(
     '/organizations/:org/users/:name',
     {
-      config: { permission: 'org:admin', empowers: true },
+      config: { permission: 'server:admin', empowers: true },
       schema: {
         tags,
         operationId: 'addMember',
-        summary: 'Make a user a member of the organization; harmless when it is one',
+        summary: 'Make a user a member of the organization without asking; harmless when it is one',
+        description: 'Admins of the organization invite: `POST /organizations/{org}/association_requests`.',
         params: schemas.OrgNameParams,
         response: schemas.Nothing,
       },

@@ -3,6 +3,7 @@ import type { App } from '../http/route.js';
 import { auditRoutes } from './audit.js';
 import { clientRoutes } from './clients.js';
 import { groupRoutes, nodeGroupRoutes } from './groups.js';
+import { invitationRoutes } from './invitations.js';
 import { keyRoutes } from './keys.js';
 import { organizationRoutes } from './organizations.js';
 import { accessTokenRoutes, enrolTokenRoutes, serviceTokenRoutes } from './tokens.js';
@@ -11,6 +12,7 @@ import { userRoutes } from './users.js';
 /** Everything about who may use the server. */
 export function authRoutes(app: App, auth: Auth): void {
   organizationRoutes(app, auth);
+  invitationRoutes(app, auth);
   userRoutes(app, auth);
   clientRoutes(app, auth);
   keyRoutes(app, auth);

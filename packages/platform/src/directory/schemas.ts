@@ -24,6 +24,7 @@ export const pathParams = (names: readonly string[]) =>
   Type.Unsafe<Readonly<Record<string, string>>>(
     Type.Object(Object.fromEntries(names.map((name) => [name, segment()]))),
   );
+export const NameIdParams = Type.Object({ name: segment(), id: segment() });
 export const OrgIdParams = Type.Object({ org: segment(), id: segment() });
 export const OrgNameIdParams = Type.Object({ org: segment(), name: segment(), id: segment() });
 
@@ -113,6 +114,21 @@ export const UserAnswer = Type.Object({
   keys: Type.Array(Type.Object({ ...KeyAnswerFields, public_key: Type.String() })),
 });
 export const MemberAnswer = Type.Object({ name: Type.String(), created_at: Time });
+
+export const InvitationBody = Type.Object({ user: PrincipalName }, STRICT);
+export const InvitationAnswer = Type.Object({
+  id: Type.String(),
+  orgname: Type.String(),
+  username: Type.String(),
+  invited_by: Type.String(),
+  created_at: Time,
+  expires_at: Time,
+});
+export const InvitationResponseBody = Type.Object(
+  { response: Type.Union([Type.Literal('accept'), Type.Literal('reject')]) },
+  STRICT,
+);
+export const InvitationAnsweredAnswer = Type.Object({ organization: Type.Object({ name: Type.String() }) });
 
 export const ClientBody = Type.Object({ name: PrincipalName, public_key: PublicKey }, STRICT);
 export const ClientAnswer = Type.Object({

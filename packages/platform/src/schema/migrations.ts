@@ -51,6 +51,13 @@ async function identities(db: Kysely<unknown>, { text, integer, table, keyed }: 
   ) ${keyed}`.execute(db);
   await sql`create index org_members_principal on org_members (principal_id)`.execute(db);
 
+  await sql`create table org_invitations (
+    id ${text} primary key, ${columns(text, ['org_id', 'principal_id', 'invited_by'])},
+    ${columns(integer, ['created_at', 'expires_at'])}
+  ) ${table}`.execute(db);
+  await sql`create unique index org_invitations_user on org_invitations (org_id, principal_id)`.execute(db);
+  await sql`create index org_invitations_principal on org_invitations (principal_id)`.execute(db);
+
   await sql`create table groups (
     ${columns(text, ['org_id', 'name'])}, ${columns(integer, ['created_at'])},
     exclusive integer not null default 0, primary key (org_id, name)

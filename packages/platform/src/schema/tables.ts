@@ -29,6 +29,14 @@ declare module '@muster/store' {
       created_at: number;
     };
     org_members: { org_id: string; principal_id: string; created_at: number };
+    org_invitations: {
+      id: string;
+      org_id: string;
+      principal_id: string;
+      invited_by: string;
+      created_at: number;
+      expires_at: number;
+    };
     groups: {
       org_id: string;
       name: string;

@@ -67,8 +67,8 @@ ${table(
 }
 
 function group([prefix, title, text]) {
-  const family = LAYERS.flatMap(({ events }) => events).find((one) => one.prefix === `${prefix}.`);
-  const types = Object.entries(family.schemas);
+  const families = LAYERS.flatMap(({ events }) => events).filter((one) => one.prefix === `${prefix}.`);
+  const types = families.flatMap(({ schemas }) => Object.entries(schemas));
   return `## ${title}\n\n${text}\n\n${types.map(section).join('\n\n')}`;
 }
 

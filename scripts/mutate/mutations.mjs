@@ -6,16 +6,16 @@ export const MUTATIONS = [
   {
     name: 'rehab takes a node back while its command is still being killed',
     by: 'push',
-    file: 'packages/nodes/src/machine.ts',
+    file: 'packages/push/src/ownership/machine.ts',
     from: "if (message.type === 'aborted' && message.settled) return",
     to: "if (message.type === 'aborted') return",
   },
   {
     name: 'a restart of the agent is not told to the job',
     by: 'push',
-    file: 'packages/nodes/src/controller.ts',
-    from: "    this.#transitions.own(node, { type: 'restarted', end }, (port, owner) => port.restarted(owner, node.name, end));",
-    to: '    if (end === null) this.checkOwners();',
+    file: 'packages/push/src/ownership/ownership.ts',
+    from: "    this.#step(this.#of(node), { type: 'restarted', end }, (jobs, jobId) => jobs.restarted(jobId, node.name, end));",
+    to: '    if (end === null) this.up(node);',
   },
   {
     name: 'silence is judged three times too late',

@@ -1,35 +1,37 @@
 import type { Organization } from '@muster/platform/auth';
-import type { Store } from '@muster/store';
+import type { Recordable } from '@muster/platform/log';
+import type { Store, Write } from '@muster/store';
 import type { AgentMessage, ServerMessage } from '@muster/wire';
-import { isAvailable } from './availability.js';
+import type { Dispatch } from './dispatch.js';
 import { MusterError } from './errors.js';
 import { created, factsChanged, keyChanged, protocolChanged, removed, restarted } from './events.js';
 import { KnownNode } from './known-node.js';
-import { neverHeard, type RestartEnd, returnMs, stepLiveness } from './machine.js';
+import { neverHeard, returnMs, stepLiveness } from './machine.js';
 import type { VerifiedMessage } from './ports.js';
-import { deleteNode, leaveIdle, loadNodes } from './repository.js';
+import { deleteNode, loadNodes } from './repository.js';
+import type { Roster } from './roster.js';
 import { Transitions, type TransitionsDeps } from './transitions.js';
-import type { ClaimResult, NodeRegistry, NodeView, PushPort } from './types.js';
+import type { Attributes, NodeAspect, NodeListener, NodeRegistry, NodeView, RestartEnd } from './types.js';
 
 export interface ControllerDeps extends TransitionsDeps {
   readonly store: Store;
+  readonly roster: Roster;
+  readonly dispatch: Dispatch;
   /** A node left the registry: nothing may reach it, or be heard of it, any more. */
   readonly forget: (node: KnownNode) => void;
 }
 
-/** What jobs, messages, time and administrators want of the nodes; every change of owner goes through `Transitions`. */
+/** What messages, time and administrators do to the nodes, and what layers above ask of them. */
 export class NodeController implements NodeRegistry {
   readonly #deps: ControllerDeps;
   readonly #transitions: Transitions;
-  /** Nodes that unfinished jobs took back, until the server has started. */
-  readonly #readopted = new Set<KnownNode>();
 
   constructor(deps: ControllerDeps) {
     this.#deps = deps;
     this.#transitions = new Transitions(deps);
   }
 
-  // --- what push jobs ask for (NodeRegistry)
+  // --- what layers above ask for (NodeRegistry)
 
   get(orgId: string, name: string): KnownNode | undefined {
     return this.#deps.roster.get(orgId, name);
@@ -39,53 +41,19 @@ export class NodeController implements NodeRegistry {
     return this.#deps.roster.list(orgId);
   }
 
-  attributes(node: NodeView): Readonly<Record<string, string | number | boolean>> {
+  all(): Iterable<KnownNode> {
+    return this.#deps.roster;
+  }
+
+  attributes(node: NodeView): Attributes {
     return {
       ...node.facts,
       ...node.labels,
       ...(node.dialect !== null && { dialect: node.dialect }),
       name: node.name,
       status: node.status,
-      availability: isAvailable(node) ? 'available' : 'unavailable',
+      ...this.#deps.aspects.attributes(node),
     };
-  }
-
-  claim(orgId: string, jobId: string, names: readonly string[]): ReadonlyMap<string, ClaimResult> {
-    const results = new Map<string, ClaimResult>();
-    for (const name of names) {
-      const node = this.get(orgId, name);
-      if (node === undefined) {
-        results.set(name, { kind: 'unknown' });
-        continue;
-      }
-      const { owner } = node;
-      switch (owner.kind) {
-        case 'down':
-        case 'rehab':
-          results.set(name, { kind: owner.kind });
-          break;
-        case 'job':
-          results.set(name, { kind: 'busy', jobId: owner.jobId });
-          break;
-        case 'idle':
-          this.#transitions.own(node, { type: 'claim', jobId });
-          results.set(name, { kind: 'claimed', incarnation: node.incarnation });
-          break;
-      }
-    }
-    return results;
-  }
-
-  readopt(orgId: string, jobId: string, name: string): void {
-    const node = this.get(orgId, name);
-    if (node === undefined) return;
-    this.#transitions.own(node, { type: 'readopt', jobId });
-    if (node.owner.kind === 'job' && node.owner.jobId === jobId) this.#readopted.add(node);
-  }
-
-  release(orgId: string, jobId: string, name: string, to: 'idle' | 'rehab', reason: string): void {
-    const node = this.get(orgId, name);
-    if (node !== undefined) this.#transitions.own(node, { type: 'release', jobId, to, reason });
   }
 
   send(orgId: string, names: readonly string[], message: ServerMessage): void {
@@ -97,8 +65,28 @@ export class NodeController implements NodeRegistry {
     this.#deps.dispatch.send(nodes, message);
   }
 
-  attach(port: PushPort): void {
-    this.#transitions.attach(port);
+  reach(nodes: readonly NodeView[], message: ServerMessage): readonly NodeView[] {
+    const { dispatch } = this.#deps;
+    const reached: KnownNode[] = [];
+    for (const { org, name } of nodes) {
+      const node = this.get(org.id, name);
+      if (node !== undefined && dispatch.reaches(node)) reached.push(node);
+    }
+    dispatch.send(reached, message);
+    return reached;
+  }
+
+  async persist(view: NodeView, writes: readonly Write[], events: readonly Recordable[]): Promise<boolean> {
+    const node = this.get(view.org.id, view.name);
+    return node !== undefined && node === view && this.#transitions.persist(node, writes, events);
+  }
+
+  listen(listener: Partial<NodeListener>): void {
+    this.#transitions.listeners.push(listener);
+  }
+
+  show(aspect: NodeAspect): void {
+    this.#deps.aspects.add(aspect);
   }
 
   // --- life cycle
@@ -107,40 +95,30 @@ export class NodeController implements NodeRegistry {
     for (const node of await loadNodes(this.#deps.store, this.#deps.clock.now())) this.#deps.roster.add(node);
   }
 
-  /** After the jobs were loaded: every up node that none of them took back goes to rehab (§5.5.1, §5.5.4). */
-  begin(): void {
+  /** The sockets are open. What was heard before says nothing about now. */
+  opened(): void {
+    // Silence counts from when a node can have found its way back.
     const heardAt = this.#deps.clock.now() + returnMs(this.#deps.rules);
     for (const node of this.#deps.roster) {
-      if (!this.#readopted.has(node)) this.#transitions.own(node, { type: 'loaded', untouched: node.untouched });
-      // What was heard before says nothing about now; silence counts from when the node can have found its way back.
       if (node.liveness.status === 'up') node.liveness = { status: 'up', heardAt };
     }
-    this.#readopted.clear();
+    this.#transitions.tell((listener) => listener.opened?.());
   }
 
-  /** After the last message: this server gives nobody anything to do any more. */
-  async end(): Promise<void> {
-    const { store, incarnation, logger } = this.#deps;
-    try {
-      await store.transact((trx) => leaveIdle(trx, incarnation));
-    } catch (error) {
-      logger.warn({ err: error }, 'it could not be stored which nodes are idle: the next start resets all of them');
-    }
+  /** After the last message. */
+  async closed(): Promise<void> {
+    for (const listener of this.#transitions.listeners) await listener.closed?.();
   }
 
   // --- what nodes send
 
   /** A message that verified. `reconnected`: over a connection that was not known to be this node's. */
   verified({ node, dialect, envelope, message }: VerifiedMessage, reconnected: boolean): void {
-    if (reconnected) {
-      node.unansweredAborts = 0;
-      this.#deps.dispatch.send([node], { type: 'welcome' });
-    }
+    if (reconnected) this.#deps.dispatch.send([node], { type: 'welcome' });
     if (node.dialect !== dialect) {
       node.dialect = dialect;
       void this.#transitions.save(node, protocolChanged(node));
     }
-    const before = node.owner;
     this.#compareIncarnation(node, envelope.incarnation, message);
     switch (message.type) {
       case 'heartbeat':
@@ -157,10 +135,9 @@ export class NodeController implements NodeRegistry {
         this.#transitions.live(node, stepLiveness(node.liveness, message, this.#deps.rules));
         break;
       default:
-        this.#message(node, message);
+        this.#transitions.tell((listener) => listener.message?.(node, message));
     }
-    // Whatever rehab sent before did not reach it over this connection; it need not wait for the next round.
-    if (reconnected && node.owner === before) this.#transitions.abortAgain(node);
+    if (reconnected) this.#transitions.tell((listener) => listener.reconnected?.(node));
   }
 
   #heartbeat(node: KnownNode, message: Extract<AgentMessage, { type: 'heartbeat' }>): void {
@@ -169,36 +146,20 @@ export class NodeController implements NodeRegistry {
     node.stoppedAt = null;
     node.state = message.state;
     this.#transitions.live(node, stepLiveness(node.liveness, { type: 'heartbeat', at }, this.#deps.rules));
-    const { jobId, state, last } = message;
-    const jobLive = jobId !== null && node.owner.kind === 'idle' && this.#transitions.isLive(jobId);
-    this.#transitions.own(node, { type: 'heartbeat', state, jobId, jobLive }, (port, owner) =>
-      port.heartbeat(owner, node.name, { state, jobId, last }),
-    );
+    this.#transitions.tell((listener) => listener.heartbeat?.(node, message));
   }
 
-  #message(node: KnownNode, message: Exclude<AgentMessage, { type: 'heartbeat' }>): void {
-    let leftover = false;
-    if (message.type === 'aborted' && node.unansweredAborts > 0) {
-      node.unansweredAborts -= 1;
-      leftover = message.jobId === null;
-    }
-    this.#transitions.own(node, { type: 'message', message, leftover }, (port, owner) =>
-      port.message(owner, node.name, message),
-    );
-  }
-
-  /** An agent that says it has just started has lost whatever it was doing, also under the same incarnation (N11). */
+  /** An agent tells how it ended also when it starts under the same incarnation (N11). */
   #ready(node: KnownNode, message: Extract<AgentMessage, { type: 'ready' }>): void {
-    const end = message.start === 'clean' || message.start === 'crash' ? message.start : null;
-    if (end !== null && node.lastEnd !== end && node.lastEnd !== 'reinstalled') {
-      node.lastEnd = end;
+    const { start } = message;
+    const ended = start === 'clean' || start === 'crash';
+    if (ended && node.lastEnd !== start && node.lastEnd !== 'reinstalled') {
+      node.lastEnd = start;
       void this.#transitions.save(node, restarted(node));
     }
-    if (message.start !== null && node.owner.kind === 'job') this.#restarted(node, end ?? 'reinstalled');
-    else this.#message(node, message);
+    this.#transitions.tell((listener) => listener.message?.(node, message));
   }
 
-  /** Facts are the node's own and no business of its owner, so they count in every state. */
   #facts(node: KnownNode, message: Extract<AgentMessage, { type: 'facts' }>): void {
     const same = JSON.stringify([node.facts, node.labels]) === JSON.stringify([message.facts, message.labels]);
     if (same) return;
@@ -215,25 +176,13 @@ export class NodeController implements NodeRegistry {
       const clean = message.type === 'ready' && message.start === 'clean';
       const end: RestartEnd = node.reinstalled ? 'reinstalled' : clean ? 'clean' : 'crash';
       node.lastEnd = end;
-      this.#restarted(node, end);
+      this.#transitions.tell((listener) => listener.restarted?.(node, end));
     }
     node.reinstalled = false;
     void this.#transitions.save(node, restarted(node));
   }
 
-  #restarted(node: KnownNode, end: RestartEnd): void {
-    this.#transitions.own(node, { type: 'restarted', end }, (port, owner) => port.restarted(owner, node.name, end));
-  }
-
-  // --- rounds, driven by timers
-
-  rehabRound(): void {
-    this.#transitions.rehabRound();
-  }
-
-  checkOwners(): void {
-    this.#transitions.checkOwners();
-  }
+  // --- time
 
   /** Judges every node that is up by the time since it was heard (§4.4). */
   sweep(): void {
@@ -267,14 +216,14 @@ export class NodeController implements NodeRegistry {
     node.liveness = stepLiveness(node.liveness, { type: 'configured' }, this.#deps.rules);
   }
 
-  /** @throws MusterError `not_found`, and `node_busy` unless `force`. */
+  /** @throws MusterError `not_found`, and, unless `force`, what layers above have against it. */
   assertRemovable(orgId: string, name: string, force: boolean): void {
     const node = this.get(orgId, name);
     if (node === undefined) throw new MusterError('not_found', { kind: 'node', name });
-    if (node.owner.kind === 'job' && !force) throw new MusterError('node_busy', { name, job: node.owner.jobId });
+    if (!force) this.#deps.aspects.assertRemovable(node);
   }
 
-  /** Deletes a node, if it is there; a job that owns it learns that it is down. @throws MusterError `store_unavailable`. */
+  /** Deletes a node, if it is there; listeners learn that it is down first. @throws MusterError `store_unavailable`. */
   async remove(orgId: string, name: string): Promise<void> {
     const node = this.get(orgId, name);
     if (node === undefined) return;
@@ -282,16 +231,19 @@ export class NodeController implements NodeRegistry {
     node.removed = true;
     try {
       await this.#deps.recorder.transact(1, async (trx, record) => {
+        for (const listener of this.#transitions.listeners) await listener.removing?.(node, trx);
         await deleteNode(trx, node);
         record([removed(node)]);
       });
     } catch (error) {
       node.removed = false;
       void this.#transitions.save(node, null);
+      this.#transitions.tell((listener) => listener.kept?.(node));
       throw error;
     }
     this.#transitions.live(node, neverHeard);
     this.#deps.forget(node);
     this.#deps.roster.remove(node);
+    this.#transitions.tell((listener) => listener.removed?.(node));
   }
 }

@@ -17,12 +17,6 @@ export const NODES_ERRORS = declareErrors({
     message: 'Bad ccpk',
     fix: 'Send 40 characters of Z85, percent-encoded.',
   },
-  node_busy: {
-    status: 409,
-    exit: 1,
-    message: "node '{name}' is busy with job {job}",
-    fix: 'Wait for the job, abort it, or delete the node with ?force=true.',
-  },
 });
 
 type Rows = typeof NODES_ERRORS;

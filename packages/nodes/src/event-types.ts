@@ -8,7 +8,6 @@ const values = (description: string) =>
 
 const aboutNode = { node: text('Name of the node') };
 const none = Type.Object({});
-const OWNERS = '`rehab`, `idle` or `job`';
 
 /** What is told of nodes. */
 export const NODE_EVENTS = new OwnEvents({
@@ -27,23 +26,13 @@ export const NODE_EVENTS = new OwnEvents({
     },
     'node.up': {
       summary: 'A node is heard again.',
-      attributes: Type.Object({ ...aboutNode, owner: text('Who owns it now: mostly `rehab`') }),
+      attributes: Type.Object({ ...aboutNode, owner: optional('Who owns it now: mostly `rehab`') }),
       data: Type.Object({ reason: text('Why it is where it is') }),
     },
     'node.down': {
       summary: 'A node was not heard for too long, or said that it stops.',
       attributes: Type.Object({ ...aboutNode, job: optional('The job that has lost it') }),
       data: Type.Object({ reason: text('Why it is down') }),
-    },
-    'node.owner': {
-      summary: 'A node that is up changed hands.',
-      attributes: Type.Object({
-        ...aboutNode,
-        owner: text(`Who owns it now: ${OWNERS}`),
-        from: text(`Who owned it: ${OWNERS}`),
-        job: optional('The job that owns it, or did'),
-      }),
-      data: Type.Object({ reason: text('Why') }),
     },
     'node.facts': {
       summary: 'A node reported other facts or labels than before.',

@@ -4,7 +4,7 @@ import { type Liveness, neverHeard } from './machine.js';
 import type { Sessions } from './sessions.js';
 import { newSessions } from './sessions.js';
 import type { Peer } from './transport.js';
-import type { NodeView, Owner } from './types.js';
+import type { NodeView } from './types.js';
 
 /** What `node why` looks at. Fixed in size, kept in memory only, written by verified requests and existing nodes only. */
 export interface Diagnostics {
@@ -28,8 +28,6 @@ export class KnownNode implements NodeView {
 
   liveness: Liveness = neverHeard;
   statusAt: number;
-  owner: Owner = { kind: 'down' };
-  ownerAt: number;
   reason = 'never seen';
   incarnation: string | null = null;
   lastEnd: NodeView['lastEnd'] = null;
@@ -42,14 +40,8 @@ export class KnownNode implements NodeView {
 
   /** Set when the key that asks for configuration changed: the next incarnation is a reinstalled node. */
   reinstalled = false;
-  /** Aborts that rehab sent over the present connection and that were not answered yet. */
-  unansweredAborts = 0;
-  /** When rehab last sent one. */
-  abortedAt = 0;
   /** When its agent said that it stops; null once it is heard again. */
   stoppedAt: number | null = null;
-  /** As loaded: it was idle when the server that had it stopped as it should. */
-  untouched = false;
   /** No longer in the registry: nothing of it is stored any more. */
   removed = false;
   peer: Peer | null = null;
@@ -68,7 +60,6 @@ export class KnownNode implements NodeView {
     this.name = name;
     this.createdAt = createdAt;
     this.statusAt = createdAt;
-    this.ownerAt = createdAt;
   }
 
   get status(): 'up' | 'down' {

@@ -7,6 +7,7 @@ import type { Metrics } from '@muster/platform/metrics';
 import type { Store } from '@muster/store';
 import type { NodeConfiguration } from '@muster/wire';
 import { Admissions } from './admission.js';
+import { Aspects } from './aspects.js';
 import { BoundedLog } from './bounded-log.js';
 import { NodeController } from './controller.js';
 import { type ConfigurationRequest, Discovery } from './discovery.js';
@@ -49,15 +50,15 @@ export interface NodesDeps {
   readonly failed?: (error: unknown) => void;
 }
 
-/** The nodes layer: who is up, who owns it, and the command channel. */
+/** The nodes layer: who is up, and the command channel. */
 export interface Nodes {
   readonly registry: NodeRegistry;
   routes(app: App): void;
   /** Answers a configuration request whose caller is established; what the route does. */
   configure(request: ConfigurationRequest): NodeConfiguration;
-  /** Reads what is stored. Then push jobs take their nodes back (`readopt`), then comes `start`. */
+  /** Reads what is stored. Then layers above load what they have of nodes, then comes `start`. */
   load(): Promise<void>;
-  /** Opens the sockets and sends every up node without a job to rehab. @throws MusterError `address_in_use`. */
+  /** Opens the sockets. @throws MusterError `address_in_use`. */
   start(): Promise<Endpoints>;
   stop(): Promise<void>;
   /** A node was created or enrolled. */
@@ -84,11 +85,11 @@ export function createNodes(deps: NodesDeps): Nodes {
     offlineThreshold: config.heartbeat.offline_threshold,
     onlineThreshold: config.heartbeat.online_threshold,
   };
-  const rehabIntervalMs = config.command.rehab_interval * 1000;
   const spec1 = config.spec1.heartbeat !== undefined && config.spec1.command !== undefined;
 
   const roster = new Roster();
-  const metrics = createNodeMetrics(deps.metrics, roster);
+  const aspects = new Aspects();
+  const metrics = createNodeMetrics(deps.metrics);
   const log = new BoundedLog(logger, clock);
   const transport = deps.transport ?? sockets(deps);
   const dispatch = new Dispatch({ transport, clock, metrics, serverName });
@@ -98,13 +99,10 @@ export function createNodes(deps: NodesDeps): Nodes {
     recorder,
     clock,
     log,
-    logger,
-    metrics,
     roster,
     dispatch,
     rules,
-    rehabIntervalMs,
-    incarnation,
+    aspects,
     forget: (node) => {
       reception.forget(node);
       admissions.forget(node);
@@ -122,7 +120,7 @@ export function createNodes(deps: NodesDeps): Nodes {
   const discovery = new Discovery({ config, controller, admissions, privateKey: deps.serverKeys.privateKey });
 
   let endpoints: Endpoints | null = null;
-  let begun = false;
+  let opened = false;
   let timers: readonly Timer[] = [];
 
   function startRounds(): readonly Timer[] {
@@ -137,8 +135,6 @@ export function createNodes(deps: NodesDeps): Nodes {
         if (spared > 0) spared -= 1;
         else controller.sweep();
       }),
-      every(clock, rehabIntervalMs, () => controller.rehabRound()),
-      every(clock, rules.intervalMs, () => controller.checkOwners()),
       startHeartbeat({
         clock,
         transport,
@@ -172,7 +168,8 @@ export function createNodes(deps: NodesDeps): Nodes {
         get: (orgId, name) => controller.get(orgId, name),
         list: (orgId) => controller.list(orgId),
         search: (orgId, query) => searchNodes(controller, controller.list(orgId), query),
-        why: (node) => explain(node, rules, clock.now()),
+        why: (node) => explain(node, aspects, rules, clock.now()),
+        aspects,
         configure,
         async remove(org, name, force, by) {
           controller.assertRemovable(org.id, name, force);
@@ -196,16 +193,16 @@ export function createNodes(deps: NodesDeps): Nodes {
           log.info(`closed:${cause}`, { cause, from, why }, 'closed a connection to a socket for nodes');
         },
       });
-      controller.begin();
-      begun = true;
       timers = startRounds();
+      controller.opened();
+      opened = true;
       return endpoints;
     },
     async stop() {
       for (const timer of timers) timer.cancel();
       timers = [];
       await transport.stop();
-      if (begun) await controller.end();
+      if (opened) await controller.closed();
     },
     nodeCreated(org, name) {
       controller.known(org, name);

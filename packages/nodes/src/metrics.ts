@@ -1,6 +1,5 @@
 import type { Metrics } from '@muster/platform/metrics';
 import type { AgentMessage, DropCause } from '@muster/wire';
-import type { KnownNode } from './known-node.js';
 import type { SendDropCause } from './transport.js';
 import type { CloseCause } from './zmtp/listener.js';
 
@@ -11,14 +10,9 @@ export interface NodeMetrics {
   sendDropped(cause: SendDropCause): void;
   zap(result: 'admitted' | 'expired' | 'unknown'): void;
   connectionClosed(cause: CloseCause): void;
-  violation(): void;
 }
 
-export function createNodeMetrics(metrics: Metrics, nodes: Iterable<KnownNode>): NodeMetrics {
-  metrics.gauge('muster_nodes', 'Known nodes', ['status', 'owner'], (gauge) => {
-    gauge.reset();
-    for (const node of nodes) gauge.inc({ status: node.status, owner: node.owner.kind });
-  });
+export function createNodeMetrics(metrics: Metrics): NodeMetrics {
   const received = metrics.counter('muster_messages_received_total', 'Verified messages from nodes', ['type']);
   const dropped = metrics.counter('muster_messages_dropped_total', 'Messages from nodes that were dropped', ['cause']);
   const sends = metrics.counter('muster_sends_dropped_total', 'Messages to nodes that were not sent', ['cause']);
@@ -28,16 +22,11 @@ export function createNodeMetrics(metrics: Metrics, nodes: Iterable<KnownNode>):
     'Connections to the sockets for nodes that the server closed',
     ['cause'],
   );
-  const violations = metrics.counter(
-    'muster_invariant_violations_total',
-    'Nodes found without a rightful owner, and sent to rehab',
-  );
   return {
     received: (type) => received.inc({ type }),
     messageDropped: (cause) => dropped.inc({ cause }),
     sendDropped: (cause) => sends.inc({ cause }),
     zap: (result) => zap.inc({ result }),
     connectionClosed: (cause) => closed.inc({ cause }),
-    violation: () => violations.inc(),
   };
 }

@@ -9,9 +9,9 @@ export const nodesMigrations: Migrations = {
       name: 'nodes',
       async up(db, { text, integer, keyed }) {
         await sql`create table nodes (
-        ${columns(text, ['org_id', 'name', 'status', 'owner', 'owner_job?', 'reason', 'incarnation?', 'last_end?'])},
-        ${columns(text, ['dialect?', 'key_fingerprint?', 'facts', 'labels', 'server'])},
-        ${columns(integer, ['status_at', 'owner_at', 'created_at'])},
+        ${columns(text, ['org_id', 'name', 'status', 'reason', 'incarnation?', 'last_end?'])},
+        ${columns(text, ['dialect?', 'key_fingerprint?', 'facts', 'labels'])},
+        ${columns(integer, ['status_at', 'created_at'])},
         primary key (org_id, name)
       ) ${keyed}`.execute(db);
       },

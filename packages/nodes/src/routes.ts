@@ -3,18 +3,21 @@ import type { App } from '@muster/platform/http';
 import type { NodeConfiguration } from '@muster/wire';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
+import type { Aspects } from './aspects.js';
 import { readCurveKey } from './configuration.js';
 import type { ConfigurationRequest } from './discovery.js';
 import { MusterError } from './errors.js';
 import type { KnownNode } from './known-node.js';
 import { NODE_LIMITS } from './limits.js';
-import { Configuration, NodeDetail, NodeState, Why } from './schemas.js';
-import { nodeDetail, nodeState } from './view.js';
+import { NODE_PAGE, NodeParams, nodeNamed, nodePage, OrgParams } from './request.js';
+import { Configuration, nodeDetailSchema, Why } from './schemas.js';
+import { nodeDetail } from './view.js';
 import type { Explanation } from './why.js';
 
 /** What the routes ask of the nodes layer. */
 export interface NodeRouteDeps {
   readonly spec1: boolean;
+  readonly aspects: Aspects;
   get(orgId: string, name: string): KnownNode | undefined;
   list(orgId: string): readonly KnownNode[];
   search(orgId: string, query: string): readonly KnownNode[];
@@ -23,24 +26,16 @@ export interface NodeRouteDeps {
   remove(org: Organization, name: string, force: boolean, by: Identity): Promise<void>;
 }
 
-const ORG = { org: Type.String({ maxLength: 255 }) };
-const OrgParams = Type.Object(ORG);
-const NodeParams = Type.Object({ ...ORG, node: Type.String({ minLength: 1, maxLength: 255 }) });
 const strict = { additionalProperties: false } as const;
-const Page = {
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: NODE_LIMITS.maxPage })),
-  after: Type.Optional(Type.String({ maxLength: 255, description: 'Only nodes whose names come after this one' })),
-};
 /** Open: deployed clients may send more. */
 const ConfigQuery = Type.Object({
   ccpk: Type.Optional(Type.String({ description: 'CURVE public key of the caller, Z85' })),
   version: Type.Optional(Type.String({ maxLength: 32, description: '`3.0` for Muster agents' })),
 });
 
-/** HTTP of the nodes layer: discovery (sheet §2), node states (Push Jobs §6.5, §6.6) and our own node routes. */
+/** HTTP of the nodes layer: discovery (sheet §2), and our own node routes. */
 export function nodeRoutes(app: App, nodes: NodeRouteDeps): void {
   configurationRoutes(app, nodes);
-  stateRoutes(app, nodes);
   inventoryRoutes(app, nodes);
 }
 
@@ -81,39 +76,10 @@ function configurationRoutes(app: App, nodes: NodeRouteDeps): void {
   }
 }
 
-function stateRoutes(app: App, nodes: NodeRouteDeps): void {
-  app.get(
-    '/organizations/:org/pushy/node_states',
-    {
-      config: { permission: 'node:read' },
-      schema: {
-        tags: ['nodes'],
-        summary: 'Status of every known node',
-        params: OrgParams,
-        querystring: Type.Object(Page, strict),
-        response: { 200: Type.Array(NodeState) },
-      },
-    },
-    async (request) =>
-      page(nodes.list(request.organization.id), request.query.after, request.query.limit).map(nodeState),
-  );
-
-  app.get(
-    '/organizations/:org/pushy/node_states/:node',
-    {
-      config: { permission: 'node:read' },
-      schema: {
-        tags: ['nodes'],
-        summary: 'Status of one node',
-        params: NodeParams,
-        response: { 200: NodeState },
-      },
-    },
-    async (request) => nodeState(known(nodes, request.organization, request.params.node)),
-  );
-}
-
 function inventoryRoutes(app: App, nodes: NodeRouteDeps): void {
+  const NodeDetail = nodeDetailSchema(nodes.aspects.fields);
+  const detail = (node: KnownNode) => nodeDetail(node, nodes.aspects);
+
   app.get(
     '/organizations/:org/nodes',
     {
@@ -124,7 +90,7 @@ function inventoryRoutes(app: App, nodes: NodeRouteDeps): void {
         params: OrgParams,
         querystring: Type.Object(
           {
-            ...Page,
+            ...NODE_PAGE,
             q: Type.Optional(Type.String({ maxLength: NODE_LIMITS.query, description: 'Selector or `role:web`' })),
           },
           strict,
@@ -136,7 +102,7 @@ function inventoryRoutes(app: App, nodes: NodeRouteDeps): void {
       const { q, after, limit } = request.query;
       const { id } = request.organization;
       const matching = q === undefined ? nodes.list(id) : nodes.search(id, q);
-      return { total: matching.length, nodes: page(matching, after, limit ?? NODE_LIMITS.page).map(nodeDetail) };
+      return { total: matching.length, nodes: nodePage(matching, after, limit ?? NODE_LIMITS.page).map(detail) };
     },
   );
 
@@ -151,7 +117,7 @@ function inventoryRoutes(app: App, nodes: NodeRouteDeps): void {
         response: { 200: NodeDetail },
       },
     },
-    async (request) => nodeDetail(known(nodes, request.organization, request.params.node)),
+    async (request) => detail(nodeNamed(nodes, request.organization, request.params.node)),
   );
 
   app.get(
@@ -165,7 +131,7 @@ function inventoryRoutes(app: App, nodes: NodeRouteDeps): void {
         response: { 200: Why },
       },
     },
-    async (request) => nodes.why(known(nodes, request.organization, request.params.node)),
+    async (request) => nodes.why(nodeNamed(nodes, request.organization, request.params.node)),
   );
 
   app.delete(
@@ -189,18 +155,6 @@ function inventoryRoutes(app: App, nodes: NodeRouteDeps): void {
       return reply.code(204).send(null);
     },
   );
-}
-
-function known(nodes: NodeRouteDeps, org: Organization, name: string): KnownNode {
-  const node = nodes.get(org.id, name);
-  if (node === undefined) throw new MusterError('not_found', { kind: 'node', name });
-  return node;
-}
-
-/** Nodes come sorted by name. */
-function page(all: readonly KnownNode[], after: string | undefined, limit: number | undefined): readonly KnownNode[] {
-  const rest = after === undefined ? all : all.filter((node) => node.name > after);
-  return limit === undefined ? rest : rest.slice(0, limit);
 }
 
 /** Before validation, so a repeated parameter may still be a list: that is no key. */

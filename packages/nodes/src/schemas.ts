@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 
 /** Shapes of the answers, for the OpenAPI document and the serializer. */
 
@@ -6,21 +6,15 @@ const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) =
 const date = Type.String({ description: 'RFC 1123' });
 const values = Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]));
 
-const stateFields = {
+/** What every answer about a node begins with. */
+export const NODE_STATUS = {
   node_name: Type.String(),
   status: Type.Union([Type.Literal('up'), Type.Literal('down')]),
-  availability: Type.Union([Type.Literal('available'), Type.Literal('unavailable')]),
   updated_at: Type.String({ description: 'RFC 1123; when `status` last changed' }),
-  owner_since: Type.String({ description: 'RFC 1123; when its owner last changed, and with it its availability' }),
   reason: Type.String({ description: 'Why it is in this state' }),
 };
 
-export const NodeState = Type.Object(stateFields);
-
-export const NodeDetail = Type.Object({
-  ...stateFields,
-  owner: Type.Union([Type.Literal('down'), Type.Literal('rehab'), Type.Literal('idle'), Type.Literal('job')]),
-  job_id: Type.Optional(Type.String({ description: 'The job that owns it' })),
+const DETAIL = {
   state: nullable(Type.String({ description: 'What the agent says it is doing' })),
   heard_at: nullable(date),
   incarnation: nullable(Type.String()),
@@ -29,7 +23,12 @@ export const NodeDetail = Type.Object({
   created_at: date,
   facts: values,
   labels: values,
-});
+};
+
+/** `fields`: what layers above know of a node. */
+export function nodeDetailSchema(fields: Readonly<Record<string, TSchema>>) {
+  return Type.Object({ ...NODE_STATUS, ...fields, ...DETAIL });
+}
 
 export const Why = Type.Object({ node_name: Type.String(), available: Type.Boolean(), explanation: Type.String() });
 

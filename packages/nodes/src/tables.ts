@@ -6,10 +6,7 @@ declare module '@muster/store' {
       status: 'up' | 'down';
       /** When `status` last changed. */
       status_at: number;
-      owner: 'down' | 'rehab' | 'idle' | 'job';
-      owner_job: string | null;
-      owner_at: number;
-      /** One sentence: why it is in this state. */
+      /** Why it is up or down. */
       reason: string;
       incarnation: string | null;
       /** How the previous incarnation ended. */
@@ -20,8 +17,6 @@ declare module '@muster/store' {
       facts: string;
       labels: string;
       created_at: number;
-      /** Incarnation of the server process that last wrote this row. */
-      server: string;
     };
   }
 }

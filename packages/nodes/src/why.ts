@@ -1,7 +1,8 @@
 import { type DropCause, formatRfc1123 } from '@muster/wire';
-import { isAvailable } from './availability.js';
+import type { Aspects } from './aspects.js';
 import type { KnownNode } from './known-node.js';
 import { type LivenessRules, missedIntervals } from './machine.js';
+import type { Standing } from './types.js';
 
 export interface Explanation {
   readonly node_name: string;
@@ -10,34 +11,18 @@ export interface Explanation {
   readonly explanation: string;
 }
 
-/** Why a node can or cannot take a job, from what this server has seen of it. */
-export function explain(node: KnownNode, rules: LivenessRules, now: number): Explanation {
-  const available = isAvailable(node);
-  const sentences = [...standing(node, rules, now), ...(available ? [] : hints(node, now))];
-  return { node_name: node.name, available, explanation: sentences.join(' ') };
+/** Why a node can or cannot be given something to do, from what this server has seen of it. */
+export function explain(node: KnownNode, aspects: Aspects, rules: LivenessRules, now: number): Explanation {
+  const { available, sentences } = node.status === 'up' ? aspects.explain(node, now) : down(node, rules, now);
+  const explanation = [...sentences, ...lateness(node, rules, now), ...(available ? [] : hints(node, now))].join(' ');
+  return { node_name: node.name, available, explanation };
 }
 
-function standing(node: KnownNode, rules: LivenessRules, now: number): string[] {
-  const { owner, name } = node;
-  switch (owner.kind) {
-    case 'idle':
-      return [`${name} is up and ready for a job.`, ...lateness(node, rules, now)];
-    case 'job':
-      return [`${name} is up, but busy with job ${owner.jobId}.`, ...lateness(node, rules, now)];
-    case 'rehab':
-      return [
-        `${name} is up, but in rehab since ${formatRfc1123(owner.since)} (${ago(now - owner.since)}): ${owner.reason}. ` +
-          'It is sent abort until it acknowledges.',
-        ...(node.state === 'terminating' ? ['It says that it is still killing a command.'] : []),
-        ...(node.peer === null ? ['It has no connection to the command port now, so the abort cannot reach it.'] : []),
-        ...lateness(node, rules, now),
-      ];
-    case 'down':
-      return [down(node, rules, now)];
-  }
+function down(node: KnownNode, rules: LivenessRules, now: number): Standing {
+  return { available: false, sentences: [whyDown(node, rules, now)] };
 }
 
-function down(node: KnownNode, rules: LivenessRules, now: number): string {
+function whyDown(node: KnownNode, rules: LivenessRules, now: number): string {
   const { name, heardAt, diagnostics, liveness } = node;
   if (node.stoppedAt !== null) return `${name} is down: its agent was stopped ${ago(now - node.stoppedAt)} ago.`;
   if (heardAt !== null) {
@@ -126,7 +111,8 @@ const UNITS = [
   ['min', 60],
 ] as const;
 
-function ago(ms: number): string {
+/** A span of time, for people. */
+export function ago(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   for (const [unit, size] of UNITS) if (seconds >= 2 * size) return `${Math.floor(seconds / size)} ${unit}`;
   return `${seconds} s`;

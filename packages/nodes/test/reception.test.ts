@@ -18,9 +18,12 @@ const allDropped = () => fixture.count('muster_messages_dropped_total');
 const stranger = Buffer.from('stranger');
 
 describe('each cause of a drop is counted, and changes nothing (sheet §3.5)', () => {
-  beforeEach(() => agent.becomeIdle());
+  beforeEach(async () => {
+    await agent.comeUp();
+    fixture.listener.told.length = 0;
+  });
   afterEach(() => {
-    expect(agent.view.owner.kind).toBe('idle');
+    expect(fixture.listener.told.filter((what) => what !== 'web1 heartbeat null')).toEqual([]);
     agent.beat();
     expect(agent.view.heardAt).toBe(fixture.clock.now());
   });
@@ -106,7 +109,7 @@ describe('one peer at line speed (rate_limited)', () => {
   };
 
   test('a node that floods is not read until time has passed, and others are not in its way', async () => {
-    await agent.becomeIdle();
+    await agent.comeUp();
     fixture.nodes.nodeCreated(ORG, 'web2');
     const other = await fixture.agent('web2');
     other.configure();
@@ -122,7 +125,7 @@ describe('one peer at line speed (rate_limited)', () => {
   });
 
   test('floods in a node’s name use up the budget of their own connection, not the node’s', async () => {
-    await agent.becomeIdle();
+    await agent.comeUp();
     const body = Buffer.from(JSON.stringify({ org: ORG.name, node: 'web1', type: 'heartbeat' }));
     for (let i = 0; i < workBurst; i++) fixture.transport.receive(stranger, agent.last[0], body);
     expect(await dropped('rate_limited')).toBeGreaterThan(0);
@@ -132,7 +135,7 @@ describe('one peer at line speed (rate_limited)', () => {
   });
 
   test('a node has one budget, however many connections it opens', async () => {
-    await agent.becomeIdle();
+    await agent.comeUp();
     flood(agent.identity, workBurst);
     agent.connect();
     const before = await dropped('rate_limited');
@@ -141,14 +144,14 @@ describe('one peer at line speed (rate_limited)', () => {
   });
 
   test('a long message costs as much as the short ones it could have been', async () => {
-    await agent.becomeIdle();
+    await agent.comeUp();
     const body = Buffer.alloc(3 * workBytes, 'x');
     for (let i = 0; i < workBurst / 4; i++) fixture.transport.receive(agent.identity, Buffer.from('x'), body);
     expect(await dropped('rate_limited')).toBeGreaterThan(0);
   });
 
   test('a node that streams all the output it may keep is within its budget', async () => {
-    await agent.becomeIdle();
+    await agent.comeUp();
     const chunk = {
       type: 'output',
       jobId: 'j',
@@ -162,7 +165,7 @@ describe('one peer at line speed (rate_limited)', () => {
 });
 
 test('drops are logged once a second per cause, with the number left out', async () => {
-  await agent.becomeIdle();
+  await agent.comeUp();
   for (let i = 0; i < 100; i++) fixture.transport.receive(stranger, Buffer.from('nonsense'), Buffer.from('{}'));
   fixture.clock.advance(1000);
   fixture.transport.receive(stranger, Buffer.from('nonsense'), Buffer.from('{}'));
@@ -171,7 +174,7 @@ test('drops are logged once a second per cause, with the number left out', async
 });
 
 test('no bytes at all can throw out of the receive loop', async () => {
-  await agent.becomeIdle();
+  await agent.comeUp();
   const bytes = fc.uint8Array({ maxLength: 200 });
   const header = fc.oneof(bytes, fc.constant(agent.last[0]));
   const body = fc.oneof(
@@ -187,12 +190,12 @@ test('no bytes at all can throw out of the receive loop', async () => {
     { numRuns: 500 },
   );
   expect((await allDropped()) - before).toBe(500);
-  expect(agent.view.owner.kind).toBe('idle');
+  expect(agent.view.status).toBe('up');
 });
 
 describe('sessions', () => {
   test('the old key stays valid until the first message under the new one', async () => {
-    await agent.becomeIdle();
+    await agent.comeUp();
     const old = agent.session;
     agent.configure();
     const fresh = agent.session;
@@ -208,7 +211,7 @@ describe('sessions', () => {
   });
 
   test('messages to the node use the new key from then on', async () => {
-    await agent.becomeIdle();
+    await agent.comeUp();
     agent.configure();
     agent.beat();
     fixture.nodes.registry.send(ORG.id, ['web1'], { type: 'abort' });
@@ -216,11 +219,11 @@ describe('sessions', () => {
   });
 
   test('a node on a new connection is welcomed there, and nothing goes to the old one', async () => {
-    await agent.becomeIdle();
+    await agent.comeUp();
     agent.connect();
     agent.beat();
     expect(agent.heard).toEqual(['welcome']);
-    expect(agent.view.owner.kind).toBe('idle');
+    expect(agent.view.status).toBe('up');
   });
 
   test('a reader who asks for a node’s configuration gets a key that opens nothing, and leaves no trace', () => {

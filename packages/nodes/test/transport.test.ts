@@ -130,17 +130,11 @@ class SocketAgent {
     while ((await this.receive()).type !== type);
   }
 
-  /** Up, and answered out of rehab. */
-  async becomeIdle(): Promise<void> {
+  async comeUp(): Promise<void> {
     await this.connect();
     await this.beat();
-    await this.until('abort');
-    await this.raw(...this.seal({ type: 'aborted', jobId: null, from: 'ready', settled: true }));
-    await condition(() => this.owner === 'idle');
-  }
-
-  get owner(): string | undefined {
-    return nodes.registry.get(ORG.id, this.name)?.owner.kind;
+    await this.until('welcome');
+    await condition(() => nodes.registry.get(ORG.id, this.name)?.status === 'up');
   }
 
   close(): void {
@@ -161,9 +155,9 @@ async function count(metric: string, labels: Record<string, string>): Promise<nu
 }
 
 describe('CURVE', () => {
-  test('a node connects after its configuration request and is driven to idle', async () => {
+  test('a node connects after its configuration request and is up', async () => {
     const agent = new SocketAgent('web1');
-    await agent.becomeIdle();
+    await agent.comeUp();
     expect(nodes.upCount()).toBe(1);
   });
 
@@ -195,7 +189,7 @@ describe('CURVE', () => {
 describe('malformed frames over an admitted connection', () => {
   test('are counted by cause while a good node keeps working', async () => {
     const good = new SocketAgent('web1');
-    await good.becomeIdle();
+    await good.comeUp();
     const bad = new SocketAgent('web2');
     await bad.connect();
     const [header = Buffer.alloc(0), body = Buffer.alloc(0)] = bad.seal({ type: 'ready', start: null });
@@ -238,7 +232,7 @@ describe('malformed frames over an admitted connection', () => {
 
   test('a frame far beyond the limit costs the sender its connection and nobody else theirs', async () => {
     const good = new SocketAgent('web1');
-    await good.becomeIdle();
+    await good.comeUp();
     const bad = new SocketAgent('web2');
     const dealer = bad.open(await bad.configure());
     const gone = new Promise<void>((resolve) => dealer.events.on('disconnect', () => resolve()));
@@ -252,9 +246,9 @@ describe('malformed frames over an admitted connection', () => {
 describe('sending', () => {
   test('a message to a peer that has gone is dropped and counted, and others get theirs', async () => {
     const good = new SocketAgent('web1');
-    await good.becomeIdle();
+    await good.comeUp();
     const gone = new SocketAgent('web2');
-    await gone.becomeIdle();
+    await gone.comeUp();
     gone.close();
     await condition(async () => {
       nodes.registry.send(ORG.id, ['web2'], { type: 'reconfigure' });
@@ -266,7 +260,7 @@ describe('sending', () => {
 
   test('messages to one node arrive in the order they were sent', async () => {
     const agent = new SocketAgent('web1');
-    await agent.becomeIdle();
+    await agent.comeUp();
     const jobs = Array.from({ length: 50 }, (_, index) => `j${index}`);
     for (const jobId of jobs) nodes.registry.send(ORG.id, ['web1'], { type: 'start', jobId });
     for (const jobId of jobs) expect(await agent.receive()).toEqual({ type: 'start', jobId });
@@ -397,6 +391,8 @@ describe('spec 1.0', () => {
       session,
     );
     await dealer.send([...(frames ?? [])]);
+    await condition(() => nodes.registry.get(ORG.id, 'old')?.status === 'up');
+    nodes.registry.send(ORG.id, ['old'], { type: 'abort' });
     const limits = { now: Date.now(), maxSkewMs: 300_000 };
     for (;;) {
       const [header, body] = await dealer.receive();

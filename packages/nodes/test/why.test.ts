@@ -1,18 +1,21 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Aspects } from '../src/aspects.js';
 import { explain } from '../src/why.js';
 import { type Fixture, INTERVAL, ORG, startNodes, type TestAgent } from './support/nodes-fixture.js';
 
 const rules = { intervalMs: INTERVAL, offlineThreshold: 3, onlineThreshold: 2 };
+let aspects: Aspects;
 let fixture: Fixture;
 let agent: TestAgent;
 
 beforeEach(async () => {
+  aspects = new Aspects();
   fixture = await startNodes();
   agent = await fixture.agent('web1');
 });
 afterEach(() => fixture.close());
 
-const why = () => explain(agent.view, rules, fixture.clock.now());
+const why = () => explain(agent.view, aspects, rules, fixture.clock.now());
 
 describe('why a node is not available', () => {
   test('never seen', () => {
@@ -27,44 +30,28 @@ describe('why a node is not available', () => {
     expect(why().explanation).toMatch(/fetched its configuration 20 s ago, but no heartbeat has come since/);
   });
 
-  test('available', async () => {
-    await agent.becomeIdle();
-    expect(why()).toEqual({
-      node_name: 'web1',
-      available: true,
-      explanation: 'web1 is up and ready for a job.',
-    });
+  test('up, and no layer above has anything against it', async () => {
+    await agent.comeUp();
+    expect(why()).toEqual({ node_name: 'web1', available: true, explanation: 'web1 is up.' });
   });
 
   test('heartbeat late by n', async () => {
-    await agent.becomeIdle();
+    await agent.comeUp();
     fixture.clock.advance(INTERVAL * 2);
     expect(why().explanation).toMatch(/late by 2 of 3 intervals/);
   });
 
   test('down since n intervals', async () => {
-    await agent.becomeIdle();
+    await agent.comeUp();
     fixture.clock.advance(INTERVAL * 7);
     expect(why().explanation).toMatch(/^web1 is down: its last heartbeat came 7 s ago, 7 intervals have been missed/);
   });
 
   test('coming back', async () => {
-    await agent.becomeIdle();
+    await agent.comeUp();
     fixture.clock.advance(INTERVAL * 7);
     agent.beat();
     expect(why().explanation).toMatch(/heartbeats have come back and it is up after 2 intervals in a row/);
-  });
-
-  test('in rehab, since when and why', () => {
-    agent.configure();
-    agent.beat();
-    expect(why().explanation).toMatch(/in rehab since Sun, 16 Sep 2012 00:00:00 GMT \(0 s\): it came up\./);
-  });
-
-  test('busy with a job', async () => {
-    await agent.becomeIdle();
-    fixture.nodes.registry.claim(ORG.id, 'j1', ['web1']);
-    expect(why().explanation).toMatch(/busy with job j1/);
   });
 
   test('CURVE refused', () => {

@@ -76,6 +76,12 @@ export const PUSH_ERRORS = declareErrors({
     message: 'no node of job {job} is {statuses}',
     fix: 'See how its nodes ended: `muster push status {job}`.',
   },
+  node_busy: {
+    status: 409,
+    exit: 1,
+    message: "node '{name}' is busy with job {job}",
+    fix: 'Wait for the job, abort it, or delete the node with ?force=true.',
+  },
 });
 
 type Rows = typeof PUSH_ERRORS;

@@ -7,6 +7,8 @@ export { pushLayer } from './declaration.js';
 export { PUSH_FEED } from './events.js';
 export { createPushFeeds, type PushFeeds } from './feeds.js';
 export { createPush, type Push } from './layer.js';
+export { Ownership } from './ownership/ownership.js';
+export type { NodeOwners, Owner, OwningJobs } from './ownership/types.js';
 export type { PushControllerService, StartPushJob } from './ports.js';
 export { savePushJob } from './repository/writes.js';
 export { pushAccess } from './routes/access.js';

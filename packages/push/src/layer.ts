@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '@muster/base';
-import type { NodeRegistry } from '@muster/nodes';
+import type { NodeLog, NodeRegistry } from '@muster/nodes';
 import type { ServerConfig } from '@muster/platform/config';
 import type { App, EventStreams } from '@muster/platform/http';
 import type { Recorder } from '@muster/platform/log';
@@ -9,7 +9,8 @@ import type { Store } from '@muster/store';
 import { createPushController } from './controller/controller.js';
 import { createPushFeeds } from './feeds.js';
 import { createPushMetrics } from './metrics.js';
-import type { PushController, PushControllerService, PushLog } from './ports.js';
+import { Ownership } from './ownership/ownership.js';
+import type { PushController, PushControllerService } from './ports.js';
 import { JobRetention } from './repository/retention.js';
 import type { PushAudit } from './request/submission.js';
 import type { PushAccess } from './routes/access.js';
@@ -24,10 +25,12 @@ export interface PushDeps {
   readonly store: Store;
   readonly recorder: Recorder;
   readonly clock: Clock;
-  readonly logger: PushLog;
+  readonly logger: NodeLog;
   readonly metrics: Metrics;
   readonly config: ServerConfig;
   readonly nodes: NodeRegistry;
+  /** Of this server process; new at every start. */
+  readonly incarnation: string;
   readonly streams: EventStreams;
   readonly audit: PushAudit;
   readonly access: PushAccess;
@@ -45,20 +48,22 @@ export interface Push {
 
 /** Push jobs, composed. */
 export function createPush(deps: PushDeps): Push {
-  const { store, recorder, clock, logger, config, nodes, audit, access } = deps;
+  const { store, recorder, clock, logger, metrics, config, nodes, incarnation, audit, access } = deps;
   const retentionSeconds = config.push.org_feed_history;
   const feeds = createPushFeeds({ read: store.read, recorder, clock, retentionSeconds });
+  const owners = new Ownership({ store, clock, logger, metrics, nodes, config, incarnation });
   const controller: PushControllerService = createPushController({
     store,
     recorder,
     clock,
     logger,
     nodes,
+    owners,
     config,
     feed: feeds,
-    counts: createPushMetrics(deps.metrics, () => controller.unfinished()),
+    counts: createPushMetrics(metrics, () => controller.unfinished()),
   });
-  const deletedJobs = deps.metrics.counter('muster_push_jobs_deleted_total', 'Finished jobs deleted for their age');
+  const deletedJobs = metrics.counter('muster_push_jobs_deleted_total', 'Finished jobs deleted for their age');
   const retention = new JobRetention({
     store,
     clock,
@@ -86,12 +91,14 @@ export function createPush(deps: PushDeps): Push {
   return {
     controller,
     routes: (app) => {
+      owners.routes(app);
       jobRoutes(app, routeDeps);
       feedRoutes(app, routeDeps);
       outputRoutes(app, routeDeps);
     },
     start: async () => {
       await feeds.load();
+      await owners.load();
       await controller.load();
       retention.start();
     },

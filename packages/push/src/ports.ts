@@ -6,6 +6,7 @@ import type { Recorder } from '@muster/platform/log';
 import type { OutputFollowers } from '@muster/platform/output';
 import type { Store, Write } from '@muster/store';
 import type { LiveJob } from './controller/live-job.js';
+import type { NodeOwners } from './ownership/types.js';
 import type { FinalPushJobNodeStatus, PushJobSpec, PushJobStatus } from './types.js';
 
 /** What the controller tells the feeds, besides the events, which they get from the log. */
@@ -60,7 +61,8 @@ export interface PushControllerDeps {
   readonly recorder: Recorder;
   readonly clock: Clock;
   readonly logger: PushLog;
-  readonly nodes: NodeRegistry;
+  readonly nodes: Pick<NodeRegistry, 'get' | 'send'>;
+  readonly owners: NodeOwners;
   readonly feed: FeedPort;
   readonly counts: PushCounts;
   readonly config: ServerConfig;

@@ -1,16 +1,17 @@
 import { ManualClock } from '@muster/base';
-import type { ClaimResult, NodeRegistry, NodeView, PushPort } from '@muster/nodes';
+import type { NodeMessage, NodeRegistry, NodeView } from '@muster/nodes';
 import { type ServerConfig, ServerConfigSchema } from '@muster/platform/config';
 import { idOf, readFeedEntry } from '@muster/platform/feeds';
 import { Recorder } from '@muster/platform/log';
 import type { Store, Write } from '@muster/store';
-import type { AgentMessage, CommandResult, ServerMessage } from '@muster/wire';
+import type { CommandResult, ServerMessage } from '@muster/wire';
 import fc from 'fast-check';
 import { Value } from 'typebox/value';
 import { describe, expect, it } from 'vitest';
 import { createPushController } from '../src/controller/controller.js';
 import { PUSH_FEED } from '../src/events.js';
 import { isFinal } from '../src/machine/job-node.js';
+import type { ClaimResult, NodeOwners, OwningJobs } from '../src/ownership/types.js';
 import type { PushJobNodeStatus, PushJobSpec } from '../src/types.js';
 
 /**
@@ -30,7 +31,7 @@ class ModelNode {
   owned = false;
   rehab = false;
   readonly inbox: ServerMessage[] = [];
-  readonly outbox: AgentMessage[] = [];
+  readonly outbox: NodeMessage[] = [];
 
   receive(message: ServerMessage): void {
     switch (message.type) {
@@ -87,7 +88,7 @@ class World implements Pick<Store, 'commit' | 'persist'> {
   readonly statuses = new Map<string, PushJobNodeStatus>();
   jobStatus = 'new';
   readyAtQuorum: number | null = null;
-  #port: PushPort | undefined;
+  #jobs: OwningJobs | undefined;
   #held: (() => void)[] | null = null;
 
   readonly controller;
@@ -95,13 +96,17 @@ class World implements Pick<Store, 'commit' | 'persist'> {
   constructor(count: number) {
     this.nodes = new Map(Array.from({ length: count }, (_, i) => [`n${i}`, new ModelNode()]));
     const config = Value.Default(ServerConfigSchema, {}) as ServerConfig;
-    const registry: NodeRegistry = {
+    const nodes: Pick<NodeRegistry, 'get' | 'send'> = {
       get: (_org, name) => ({ name, dialect: 'native' }) as unknown as NodeView,
-      list: () => [],
-      attributes: () => ({}),
-      attach: (port) => {
-        this.#port = port;
+      send: (_org, names, message) => {
+        for (const name of names) this.node(name).inbox.push(message);
       },
+    };
+    const owners: NodeOwners = {
+      attach: (jobs) => {
+        this.#jobs = jobs;
+      },
+      ownerOf: () => undefined,
       readopt: () => undefined,
       claim: (_org, _job, names) =>
         new Map(names.map((name): [string, ClaimResult] => [name, this.#claim(this.node(name))])),
@@ -110,9 +115,6 @@ class World implements Pick<Store, 'commit' | 'persist'> {
         node.owned = false;
         node.rehab = to === 'rehab';
         if (to === 'rehab') node.inbox.push({ type: 'abort' });
-      },
-      send: (_org, names, message) => {
-        for (const name of names) this.node(name).inbox.push(message);
       },
     };
     const store = this as unknown as Store;
@@ -138,7 +140,8 @@ class World implements Pick<Store, 'commit' | 'persist'> {
         warn: () => undefined,
         error: (details) => expect.fail(JSON.stringify(details)),
       },
-      nodes: registry,
+      nodes,
+      owners,
       feed: { ended: () => undefined },
       counts: { jobEnded: () => undefined, jobNodeEnded: () => undefined },
       config,
@@ -151,15 +154,15 @@ class World implements Pick<Store, 'commit' | 'persist'> {
     return node;
   }
 
-  get port(): PushPort {
-    if (this.#port === undefined) throw new Error('not attached');
-    return this.#port;
+  get jobs(): OwningJobs {
+    if (this.#jobs === undefined) throw new Error('not attached');
+    return this.#jobs;
   }
 
   #claim(node: ModelNode): ClaimResult {
     if (!node.up) return { kind: 'down' };
     node.owned = true;
-    return { kind: 'claimed', incarnation: 'i' };
+    return { kind: 'claimed' };
   }
 
   commit(writes: readonly Write[]): Promise<void> {
@@ -206,7 +209,7 @@ class World implements Pick<Store, 'commit' | 'persist'> {
     node.outbox.length = 0;
     if (!node.owned) return;
     node.owned = false;
-    this.port.down(JOB, name);
+    this.jobs.down(JOB, name);
   }
 }
 
@@ -273,7 +276,7 @@ function step(world: World, action: Action): void {
     }
     case 'deliver to server': {
       const message = node.outbox.shift();
-      if (message !== undefined && message.type !== 'heartbeat' && node.owned) world.port.message(JOB, name, message);
+      if (message !== undefined && node.owned) world.jobs.message(JOB, name, message);
       return;
     }
     case 'lose':
@@ -287,7 +290,7 @@ function step(world: World, action: Action): void {
     case 'fail':
       return node.finish('failed');
     case 'heartbeat':
-      if (node.owned) world.port.heartbeat(JOB, name, { state: node.state, jobId: node.job, last: node.last });
+      if (node.owned) world.jobs.heartbeat(JOB, name, { state: node.state, jobId: node.job, last: node.last });
       return;
   }
 }

@@ -1,33 +1,25 @@
-import type { Nodes } from '@muster/nodes';
-import type { Recorder } from '@muster/platform/log';
-import type { Store } from '@muster/store';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import {
-  type Fixture,
-  INTERVAL,
-  nodesConfig,
-  ORG,
-  startNodes,
-  type TestAgent,
-} from '../../nodes/test/support/nodes-fixture.js';
+import { INTERVAL, ORG, type Parts, type TestAgent } from '../../nodes/test/support/nodes-fixture.js';
 import { extentOf } from '../../platform/src/output/chunks.js';
 import { createPushController } from '../src/controller/controller.js';
 import { outputOf } from '../src/output.js';
+import type { NodeOwners } from '../src/ownership/types.js';
 import type { PushControllerService } from '../src/ports.js';
 import { findJobNode } from '../src/repository/reads.js';
 import { savePushJob, savePushJobNode } from '../src/repository/writes.js';
 import type { PushJobSpec } from '../src/types.js';
+import { type OwnedFixture, startOwned } from './support/ownership-fixture.js';
 import { jobId, jobNodeRow, jobRow, SPEC } from './support/push-rows.js';
 
 /** Push jobs on the real nodes layer and a real store; agents are driven by hand. */
 
 const [A, B] = [jobId(0xa), jobId(0xb)];
-let fixture: Fixture;
+let fixture: OwnedFixture;
 let controller: PushControllerService;
 let agent: TestAgent;
 
 beforeEach(async () => {
-  fixture = await startNodes({ before: (nodes, store, recorder) => void push(nodes, store, recorder) });
+  fixture = await startOwned((owners, parts) => void push(owners, parts));
   agent = await fixture.agent('web1');
 });
 
@@ -44,7 +36,7 @@ afterEach(async () => {
 
 const logged: string[] = [];
 
-function push({ registry }: Pick<Nodes, 'registry'>, store: Store, recorder: Recorder): PushControllerService {
+function push(owners: NodeOwners, { nodes, store, recorder, config }: Parts): PushControllerService {
   controller = createPushController({
     store,
     clock: {
@@ -53,11 +45,12 @@ function push({ registry }: Pick<Nodes, 'registry'>, store: Store, recorder: Rec
       after: (ms, work) => fixture.clock.after(ms, work),
     },
     logger: { info: () => undefined, warn: () => undefined, error: (_, message) => void logged.push(message) },
-    nodes: registry,
+    nodes: nodes.registry,
+    owners,
     recorder,
     feed: { ended: () => undefined },
     counts: { jobEnded: () => undefined, jobNodeEnded: () => undefined },
-    config: nodesConfig(),
+    config,
   });
   return controller;
 }
@@ -70,9 +63,9 @@ async function start(id: string, spec: Partial<PushJobSpec> = {}, nodes: readonl
 /** kill -9 and, after a while, a new server on the same data. */
 async function restart(outageMs = 0): Promise<void> {
   await controller.stop();
-  fixture = await fixture.restart((nodes, store, recorder) => {
+  fixture = await fixture.restart((owners, parts) => {
     fixture.clock.advance(outageMs);
-    return push(nodes, store, recorder).load();
+    return push(owners, parts).load();
   });
   await fixture.stored();
 }
@@ -90,7 +83,7 @@ async function standing(id: string, node = 'web1'): Promise<[string | undefined,
   return [row?.status, row?.reason];
 }
 
-const owner = () => fixture.nodes.registry.get(ORG.id, 'web1')?.owner;
+const owner = () => fixture.owners.ownerOf(ORG.id, 'web1');
 
 describe('recovery (Push Jobs §5.5.4, §5.6, N10)', () => {
   /** As the server leaves it that is killed between storing a job and beginning it. */

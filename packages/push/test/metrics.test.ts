@@ -74,7 +74,7 @@ test('the duration of a job is from its creation to its end', async () => {
   const id = await server.start({ command: 'x', nodes: ['A'] });
   await settles({ 'muster_push_job_nodes{standing="running"}': 1 });
   server.clock.advance(70_000);
-  server.nodes.play(id, 'A', finished(id, 'succeeded'));
+  server.nodes.play('A', finished(id, 'succeeded'));
   await settles({
     muster_push_job_duration_seconds_sum: 70,
     'muster_push_job_duration_seconds_bucket{le="60"}': 0,

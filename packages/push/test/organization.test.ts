@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { appendChunk } from '../../platform/src/output/chunks.js';
 import { outputOf } from '../src/output.js';
-import { clearPushJobs, unfinishedPushJob } from '../src/repository/organization.js';
+import { clearPush, unfinishedPushJob } from '../src/repository/organization.js';
 import { JobRetention } from '../src/repository/retention.js';
 import { savePushJob, savePushJobNode } from '../src/repository/writes.js';
 import { jobId, jobNodeRow, jobRow, ORG, OTHER_ORG, openTestStore, type TestStore } from './support/push-rows.js';
@@ -45,7 +45,7 @@ test('its push jobs go in steps, and what belongs to them follows; those of othe
     savePushJobNode(jobNodeRow({ job_id: jobId(4) })),
     output(4),
   ]);
-  const step = () => given.store.transact((trx) => clearPushJobs(trx, ORG, 2));
+  const step = () => given.store.transact((trx) => clearPush(trx, ORG, 2));
   expect(await step()).toBe(false);
   expect([await left('push_jobs'), await left('deleted_push_jobs')]).toEqual([2, 2]);
   expect(await step()).toBe(true);
@@ -54,4 +54,15 @@ test('its push jobs go in steps, and what belongs to them follows; those of othe
   await new JobRetention({ store, clock, keepMs: 0, isLive: () => false, deleted: ignore, failed: ignore }).prune();
   expect([await left('push_jobs'), await left('push_job_nodes'), await left('output_chunks')]).toEqual([1, 1, 1]);
   expect(await left('deleted_push_jobs')).toBe(0);
+});
+
+test('so does whose its nodes were', async () => {
+  const row = { owner: 'idle', job_id: null, reason: null, since: 0, server: 'server-1' } as const;
+  await given.store.transact(async (trx) => {
+    const rows = [ORG, OTHER_ORG].map((org_id) => ({ ...row, org_id, node: 'web1' }));
+    await trx.insertInto('push_node_owners').values(rows).execute();
+  });
+  expect(await given.store.transact((trx) => clearPush(trx, ORG, 2))).toBe(true);
+  const left = await given.store.read.selectFrom('push_node_owners').select('org_id').execute();
+  expect(left).toEqual([{ org_id: OTHER_ORG }]);
 });

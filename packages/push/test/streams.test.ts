@@ -188,7 +188,7 @@ describe('SSE: the feed of a job', () => {
     ]);
     server.clock.advance(15_000);
     await reader.until((text) => text.includes(':keepalive\n'));
-    server.nodes.play(id, 'RUN', finished(id, 'succeeded'));
+    server.nodes.play('RUN', finished(id, 'succeeded'));
     const events = parseEvents(await reader.until(() => false));
     expect(brief(events).slice(4)).toEqual(['run_complete(RUN success)', 'job_complete(complete)']);
     expect(new Set(events.map((event) => event.id)).size).toBe(6);
@@ -345,7 +345,7 @@ describe('sheet §7.8: output', () => {
     await new Reader(await server.send({ path: `job_status_feed/${id}` })).events(4);
     const follower = new Reader(await get(id, 'RUN', 'stdout', '?follow=true'));
     const output = (offset: number, text: string) =>
-      server.nodes.play(id, 'RUN', { type: 'output', jobId: id, stream: 'stdout', offset, data: Buffer.from(text) });
+      server.nodes.play('RUN', { type: 'output', jobId: id, stream: 'stdout', offset, data: Buffer.from(text) });
     output(0, 'one\n');
     expect(await follower.until((text) => text.length >= 4)).toBe('one\n');
     const running = await get(id, 'RUN');
@@ -357,7 +357,7 @@ describe('sheet §7.8: output', () => {
       'ne\n',
     ]);
     output(4, 'two\n');
-    server.nodes.play(id, 'RUN', finished(id, 'succeeded', { stdout: 8, stderr: 0 }));
+    server.nodes.play('RUN', finished(id, 'succeeded', { stdout: 8, stderr: 0 }));
     expect(await follower.until(() => false)).toBe('one\ntwo\n');
     await server.events(id);
     const complete = await get(id, 'RUN');
@@ -399,7 +399,7 @@ describe('feeds and followed outputs together', () => {
         expect([refused.status, refused.headers.get('x-muster-error')]).toEqual([503, 'too_busy']);
       }
       expect((await own.send({ path: `jobs/${id}/output/RUN/stdout` })).status).toBe(200);
-      own.nodes.play(id, 'RUN', finished(id, 'succeeded', { stdout: 0, stderr: 0 }));
+      own.nodes.play('RUN', finished(id, 'succeeded', { stdout: 0, stderr: 0 }));
       await follower.until(() => false);
       await feed.until(() => false);
       await expect.poll(async () => (await own.send({ path: `job_status_feed/${id}` })).status).toBe(200);

@@ -323,6 +323,7 @@ async function compose(
     metrics,
     config,
     nodes: nodes.registry,
+    incarnation,
     streams,
     audit: auth.audit,
     access: pushAccess(auth),

@@ -2,10 +2,11 @@ import type { Actor } from '@muster/platform/auth';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Fixture, INTERVAL, ORG, startNodes, type TestAgent } from '../../nodes/test/support/nodes-fixture.js';
+import { INTERVAL, ORG, type TestAgent } from '../../nodes/test/support/nodes-fixture.js';
 import { type Directory, openDirectory } from '../../platform/test/support/directory.js';
 import { loggedEvents, type ShownEvent } from '../../platform/test/support/event-log.js';
 import { ME, newKey, sharedKey } from '../../platform/test/support/personas.js';
+import { type OwnedFixture, startOwned } from '../../push/test/support/ownership-fixture.js';
 import { type PushServer, startPushServer } from '../../push/test/support/push-server.js';
 import { LAYERS } from '../src/layers.js';
 
@@ -32,11 +33,11 @@ const brief = ({ type, attributes }: ShownEvent): string =>
   [type, ...Object.entries(attributes).map(([name, value]) => `${name}=${value}`)].join(' ');
 
 describe('a node', () => {
-  let fixture: Fixture;
+  let fixture: OwnedFixture;
   let agent: TestAgent;
   let seen = 0;
   beforeEach(async () => {
-    fixture = await startNodes();
+    fixture = await startOwned();
     agent = await fixture.agent('web1');
     seen = 0;
   });
@@ -69,8 +70,8 @@ describe('a node', () => {
   test('tells that a job has it, and that it is down, and whose it was', async () => {
     await agent.becomeIdle();
     await told();
-    fixture.port.live.add('j1');
-    fixture.nodes.registry.claim(ORG.id, 'j1', ['web1']);
+    fixture.jobs.live.add('j1');
+    fixture.owners.claim(ORG.id, 'j1', ['web1']);
     expect(await told()).toEqual(['node.owner node=web1 owner=job from=idle job=j1']);
     fixture.clock.advance(10 * INTERVAL);
     expect(await told()).toEqual(['node.down node=web1 job=j1']);
@@ -78,10 +79,10 @@ describe('a node', () => {
 
   test('tells that a job has handed it back', async () => {
     await agent.becomeIdle();
-    fixture.port.live.add('j1');
-    fixture.nodes.registry.claim(ORG.id, 'j1', ['web1']);
+    fixture.jobs.live.add('j1');
+    fixture.owners.claim(ORG.id, 'j1', ['web1']);
     await told();
-    fixture.nodes.registry.release(ORG.id, 'j1', 'web1', 'idle', 'done');
+    fixture.owners.release(ORG.id, 'j1', 'web1', 'idle', 'done');
     expect(await told()).toEqual(['node.owner node=web1 owner=idle from=job job=j1']);
   });
 

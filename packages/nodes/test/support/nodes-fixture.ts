@@ -25,8 +25,9 @@ import { MIGRATIONS } from '../../../platform/test/support/migrations.js';
 import { openRecorder } from '../../../platform/test/support/recorder.js';
 import { KnownNode } from '../../src/known-node.js';
 import { createNodes, type Nodes } from '../../src/layer.js';
+import type { NodeLog } from '../../src/ports.js';
 import type { Channel, Handlers, Transport } from '../../src/transport.js';
-import type { PushPort } from '../../src/types.js';
+import type { NodeListener, NodeMessage, NodeReport, NodeView, RestartEnd } from '../../src/types.js';
 
 /** The nodes layer on a real store, with the network in memory and a clock that stands still. */
 
@@ -82,24 +83,32 @@ export class MemoryTransport implements Transport {
   }
 }
 
-/** What jobs were told, as text. */
-export class RecordingPort implements PushPort {
+/** What a layer above was told, as text. */
+export class RecordingListener implements Partial<NodeListener> {
   readonly told: string[] = [];
-  readonly live = new Set<string>();
-  message(jobId: string, node: string, message: Exclude<AgentMessage, { type: 'heartbeat' }>): void {
-    this.told.push(`${jobId} ${node} ${message.type}`);
+  up(node: NodeView): void {
+    this.told.push(`${node.name} up`);
   }
-  heartbeat(jobId: string, node: string, report: { jobId: string | null }): void {
-    this.told.push(`${jobId} ${node} heartbeat ${report.jobId}`);
+  down(node: NodeView): void {
+    this.told.push(`${node.name} down`);
   }
-  down(jobId: string, node: string): void {
-    this.told.push(`${jobId} ${node} down`);
+  restarted(node: NodeView, end: RestartEnd): void {
+    this.told.push(`${node.name} restarted ${end}`);
   }
-  restarted(jobId: string, node: string, end: string): void {
-    this.told.push(`${jobId} ${node} restarted ${end}`);
+  heartbeat(node: NodeView, { jobId }: NodeReport): void {
+    this.told.push(`${node.name} heartbeat ${jobId}`);
   }
-  isLive(jobId: string): boolean {
-    return this.live.has(jobId);
+  message(node: NodeView, { type }: NodeMessage): void {
+    this.told.push(`${node.name} ${type}`);
+  }
+  reconnected(node: NodeView): void {
+    this.told.push(`${node.name} reconnected`);
+  }
+  kept(node: NodeView): void {
+    this.told.push(`${node.name} kept`);
+  }
+  removed(node: NodeView): void {
+    this.told.push(`${node.name} removed`);
   }
 }
 
@@ -109,7 +118,7 @@ export interface Fixture {
   readonly store: Store;
   readonly recorder: Recorder;
   readonly nodes: Nodes;
-  readonly port: RecordingPort;
+  readonly listener: RecordingListener;
   readonly metrics: Metrics;
   readonly logged: { level: string; details: object; message: string }[];
   agent(name: string, options?: { dialect?: Dialect; key?: number }): Promise<TestAgent>;
@@ -117,7 +126,7 @@ export interface Fixture {
   stored(): Promise<void>;
   count(metric: string, labels?: Record<string, string>): Promise<number>;
   /** The same after this one was killed: it leaves no word of how it left the nodes. */
-  crash(): Promise<Fixture>;
+  crash(before?: Before): Promise<Fixture>;
   /** Another server process on the same database. */
   restart(before?: Before): Promise<Fixture>;
   /** Commits with such a write wait until the function that is returned is called. */
@@ -125,9 +134,21 @@ export interface Fixture {
   close(): Promise<void>;
 }
 
-type Before = (nodes: Nodes, store: Store, recorder: Recorder) => void | Promise<void>;
+/** What a layer above is made from. */
+export interface Parts {
+  readonly nodes: Nodes;
+  readonly store: Store;
+  readonly recorder: Recorder;
+  readonly clock: ManualClock;
+  readonly metrics: Metrics;
+  readonly logger: NodeLog;
+  readonly config: ServerConfig;
+}
 
-interface FixtureOptions {
+/** Called when the nodes are loaded, before the sockets are open. */
+export type Before = (parts: Parts) => void | Promise<void>;
+
+export interface FixtureOptions {
   readonly config?: ServerConfig;
   readonly data?: TestData;
   readonly clock?: ManualClock;
@@ -186,23 +207,25 @@ export async function startNodes(options: FixtureOptions = {}): Promise<Fixture>
   const recorder = await openRecorder(store, clock, (error) => {
     logged.push({ level: 'error', details: { err: error }, message: 'somebody who was told of events failed' });
   });
+  const logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
+  const config = options.config ?? nodesConfig();
   const nodes = createNodes({
     store,
     recorder,
     clock,
     transport,
     metrics,
-    logger: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
-    config: options.config ?? nodesConfig(),
+    logger,
+    config,
     serverName: 'muster.test',
     incarnation: 'server-1',
     serverKeys: await keyPair(0),
     removeIdentity: async () => undefined,
   });
-  const port = new RecordingPort();
-  nodes.registry.attach(port);
+  const listener = new RecordingListener();
+  nodes.registry.listen(listener);
   await nodes.load();
-  await options.before?.(nodes, store, recorder);
+  await options.before?.({ nodes, store, recorder, clock, metrics, logger, config });
   await nodes.start();
 
   const fixture: Fixture = {
@@ -211,7 +234,7 @@ export async function startNodes(options: FixtureOptions = {}): Promise<Fixture>
     store,
     recorder,
     nodes,
-    port,
+    listener,
     metrics,
     logged,
     stored,
@@ -224,11 +247,11 @@ export async function startNodes(options: FixtureOptions = {}): Promise<Fixture>
         .filter((value) => Object.entries(labels).every(([label, text]) => value.labels[label] === text))
         .reduce((sum, value) => sum + value.value, 0);
     },
-    async crash() {
+    async crash(before) {
       await stored();
       vi.spyOn(store, 'transact').mockRejectedValueOnce(new Error('killed'));
       await nodes.stop();
-      return startNodes({ ...options, data: await data.reopen(), clock });
+      return startNodes({ ...options, data: await data.reopen(), clock, ...(before !== undefined && { before }) });
     },
     async restart(before) {
       await stored();
@@ -345,11 +368,17 @@ export class TestAgent {
     this.send({ type: 'aborted', jobId: null, from: 'ready', settled: true });
   }
 
-  /** Configured, heard, out of rehab. */
-  async becomeIdle(): Promise<void> {
+  /** Configured and heard. */
+  async comeUp(): Promise<void> {
     this.configure();
     this.beat();
     await this.#fixture.stored();
+    this.inbox.length = 0;
+  }
+
+  /** Up, and out of rehab. */
+  async becomeIdle(): Promise<void> {
+    await this.comeUp();
     this.settle();
     await this.#fixture.stored();
     this.inbox.length = 0;

@@ -1,5 +1,5 @@
 import type { Timer } from '@muster/base';
-import type { ClaimResult, Owner } from '@muster/nodes';
+import type { NodeMessage, NodeReport } from '@muster/nodes';
 import { newestEntry, subjectOf } from '@muster/platform/feeds';
 import { type OutputFollowers, OutputKeeper } from '@muster/platform/output';
 import type { Write } from '@muster/store';
@@ -7,10 +7,11 @@ import { MusterError } from '../errors.js';
 import { PUSH_FEED } from '../events.js';
 import { type JobNodeEvent, NEW_NODE } from '../machine/job-node.js';
 import { outputOf } from '../output.js';
+import type { ClaimResult, Owner } from '../ownership/types.js';
 import type { PushControllerDeps, PushControllerService, StartPushJob } from '../ports.js';
 import { unfinishedJobs } from '../repository/reads.js';
 import { LiveJob } from './live-job.js';
-import { type NodeMessage, type NodeReport, nodeEvent, reportOn } from './messages.js';
+import { nodeEvent, reportOn } from './messages.js';
 import { restoreJob } from './snapshot.js';
 import { Transitions } from './transitions.js';
 import { dialectOf, Turn, type TurnDeps } from './turn.js';
@@ -42,7 +43,7 @@ class Controller implements PushControllerService {
         for (const node of nodes) this.#outputs.followers.tell(outputOf(job.id, node));
       },
     });
-    deps.nodes.attach({
+    deps.owners.attach({
       message: this.#message.bind(this),
       heartbeat: (jobId, node, report) => this.#heard(jobId, node, report),
       down: (jobId, node) => this.#tell(jobId, node, { type: 'down' }),
@@ -112,12 +113,12 @@ class Controller implements PushControllerService {
 
   /** §5.6: load every unfinished job and set things up so that its state can be left the same way as before. */
   async load(): Promise<void> {
-    const { nodes, store, clock, config, logger } = this.#deps;
+    const { owners, store, clock, config, logger } = this.#deps;
     const graceMs = recoveryGraceMs(config);
     for (const stored of await unfinishedJobs(store.read)) {
       const job = restoreJob(stored, await newestEntry(store.read, PUSH_FEED, stored.job.id));
       this.#jobs.set(job.id, job);
-      for (const name of job.unfinished) nodes.readopt(job.org.id, job.id, name);
+      for (const name of job.unfinished) owners.readopt(job.org.id, job.id, name);
       await this.#outputs.load(subjectOf(PUSH_FEED, job.id));
       const now = clock.now();
       job.resume(now, clock.monotonic(), graceMs);
@@ -152,7 +153,7 @@ class Controller implements PushControllerService {
     );
   }
 
-  // --- what the nodes layer tells (PushPort)
+  // --- what is told of the nodes they own (OwningJobs)
 
   #message(jobId: string, node: string, message: NodeMessage): void {
     const job = this.#jobs.get(jobId);
@@ -195,7 +196,7 @@ class Controller implements PushControllerService {
   #claim(turn: Turn): void {
     const { job } = turn;
     const names = [...job.unfinished];
-    const claims = this.#deps.nodes.claim(job.org.id, job.id, names);
+    const claims = this.#deps.owners.claim(job.org.id, job.id, names);
     for (const name of names) {
       const claim = claims.get(name) ?? { kind: 'unknown' };
       if (claim.kind === 'claimed') this.#offerable(turn, name);
@@ -222,11 +223,11 @@ class Controller implements PushControllerService {
   #takeBack(turn: Turn): void {
     const { job } = turn;
     for (const name of [...job.unfinished]) {
-      const node = this.#deps.nodes.get(job.org.id, name);
-      if (node?.owner.kind === 'job' && node.owner.jobId === job.id) {
+      const owner = this.#deps.owners.ownerOf(job.org.id, name);
+      if (owner?.kind === 'job' && owner.jobId === job.id) {
         if (job.state.phase === 'new') this.#offerable(turn, name);
-      } else if (job.state.phase === 'new') turn.stepNode(name, unclaimed(elsewhere(node?.owner)));
-      else if (node?.owner.kind === 'rehab') turn.stepNode(name, { type: 'restarted', how: node.owner.reason });
+      } else if (job.state.phase === 'new') turn.stepNode(name, unclaimed(elsewhere(owner)));
+      else if (owner?.kind === 'rehab') turn.stepNode(name, { type: 'restarted', how: owner.reason });
       else turn.stepNode(name, { type: 'down' });
     }
   }

@@ -1,5 +1,5 @@
-import type { PushPort } from '@muster/nodes';
-import type { AgentMessage, ServerMessage } from '@muster/wire';
+import type { NodeMessage, NodeReport } from '@muster/nodes';
+import type { ServerMessage } from '@muster/wire';
 import type { JobNodeEvent, Report } from '../machine/job-node.js';
 import type { LiveJob } from './live-job.js';
 import type { Order } from './turn.js';
@@ -8,9 +8,6 @@ import type { Order } from './turn.js';
 
 /** Added to what an agent may have to wait for its start, so that it never gives up first. */
 const WAIT_MARGIN_SECONDS = 60;
-
-export type NodeMessage = Exclude<AgentMessage, { type: 'heartbeat' }>;
-export type NodeReport = Parameters<PushPort['heartbeat']>[2];
 
 export function orderFor(job: LiveJob, order: Order): ServerMessage {
   switch (order) {
@@ -34,8 +31,6 @@ export function orderFor(job: LiveJob, order: Order): ServerMessage {
 /** What a message means to the machine; null: nothing. Output is not its business. */
 export function nodeEvent(job: LiveJob, message: Exclude<NodeMessage, { type: 'output' }>): JobNodeEvent | null {
   switch (message.type) {
-    case 'facts':
-    case 'stopping':
     case 'ready':
       return null;
     case 'crashed':

@@ -4,7 +4,9 @@ import { orderFor } from './messages.js';
 import { JobTimers } from './timers.js';
 import { Turn, type TurnDeps } from './turn.js';
 
-export interface TransitionsDeps extends TurnDeps, Pick<PushControllerDeps, 'recorder' | 'logger' | 'feed' | 'counts'> {
+export interface TransitionsDeps
+  extends TurnDeps,
+    Pick<PushControllerDeps, 'owners' | 'recorder' | 'logger' | 'feed' | 'counts'> {
   /** The job has reached its end in memory. */
   readonly finished: (job: LiveJob) => void;
   /** The end of these nodes is stored: nothing is added to their output any more. */
@@ -60,13 +62,13 @@ export class Transitions {
    * from being stored before its end in this job. Messages leave when the commit is durable, and readers hear of the events.
    */
   #flush(turn: Turn, finished: boolean): Promise<boolean> {
-    const { counts, recorder, clock, nodes, logger } = this.#deps;
+    const { counts, recorder, clock, owners, logger } = this.#deps;
     const { job, writes, events } = turn;
     // Also what is only repeated (N12) waits for the decision behind it: an earlier turn may still be on its way.
     const durable =
       writes.length + events.length === 0 ? job.stored : recorder.persist(writes, events, job.eventTime(clock.now()));
     job.stored = durable;
-    for (const { name, to, reason } of turn.releases) nodes.release(job.org.id, job.id, name, to, reason);
+    for (const { name, to, reason } of turn.releases) owners.release(job.org.id, job.id, name, to, reason);
     return durable.then(
       () => {
         for (const status of turn.endedNodes) counts.jobNodeEnded(status);

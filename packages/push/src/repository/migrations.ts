@@ -25,6 +25,10 @@ export const pushMigrations: Migrations = {
         primary key (job_id, node)
       ) ${keyed}`.execute(db);
 
+        await sql`create table push_node_owners (
+        ${columns(text, ['org_id', 'node', 'owner', 'job_id?', 'reason?', 'server'])}, ${columns(integer, ['since'])},
+        primary key (org_id, node)
+      ) ${keyed}`.execute(db);
         await sql`create table deleted_push_jobs (${columns(text, ['job_id'])}, primary key (job_id)) ${keyed}`.execute(
           db,
         );

@@ -1,5 +1,6 @@
 import type { Schema } from '@muster/store';
 import type { Transaction } from 'kysely';
+import { clearNodeOwners } from '../ownership/repository.js';
 import { UNFINISHED } from './reads.js';
 
 type Trx = Transaction<Schema>;
@@ -16,11 +17,13 @@ export async function unfinishedPushJob(trx: Trx, orgId: string): Promise<string
   return live === undefined ? null : `job ${live.id} has not finished`;
 }
 
-/**
- * What is left of an organization that was deleted: its push jobs go, at most so many at once, and the rows of their nodes
- * and their output follow as those of old push jobs do. True when none is left.
- */
-export async function clearPushJobs(trx: Trx, orgId: string, most: number): Promise<boolean> {
+/** What is left of an organization that was deleted goes, at most so many rows at once. True when nothing is left. */
+export async function clearPush(trx: Trx, orgId: string, most: number): Promise<boolean> {
+  return (await clearPushJobs(trx, orgId, most)) && clearNodeOwners(trx, orgId, most);
+}
+
+/** The rows of their nodes and their output follow as those of old push jobs do. */
+async function clearPushJobs(trx: Trx, orgId: string, most: number): Promise<boolean> {
   const rows = await trx.selectFrom('push_jobs').select('id').where('org_id', '=', orgId).limit(most).execute();
   const ids = rows.map(({ id }) => id);
   if (ids.length > 0) await deletePushJobs(trx, ids);

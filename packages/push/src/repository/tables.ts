@@ -37,6 +37,20 @@ declare module '@muster/store' {
       /** Why captured output is not whole, for another cause than the limit. */
       output_missing: string | null;
     };
+    /** Whose each node is; of a node that was never up there is no row. */
+    push_node_owners: {
+      org_id: string;
+      node: string;
+      owner: 'down' | 'rehab' | 'idle' | 'job';
+      /** The job that owns it. */
+      job_id: string | null;
+      /** Why it is in rehab. */
+      reason: string | null;
+      /** When `owner` last changed. */
+      since: number;
+      /** Incarnation of the server process that last wrote this row. */
+      server: string;
+    };
     /** Push jobs that are gone from `push_jobs`, while rows of `push_job_nodes` and captured output are left of them. */
     deleted_push_jobs: { job_id: string };
   }

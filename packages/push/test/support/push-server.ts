@@ -1,6 +1,13 @@
 import type { AddressInfo } from 'node:net';
 import type { ManualClock } from '@muster/base';
-import { type ClaimResult, type NodeRegistry, type NodeView, type PushPort, searchNodes } from '@muster/nodes';
+import {
+  type Attributes,
+  type NodeListener,
+  type NodeMessage,
+  type NodeRegistry,
+  type NodeView,
+  searchNodes,
+} from '@muster/nodes';
 import { type Auth, createAuth, type Organization } from '@muster/platform/auth';
 import { type ServerConfig, ServerConfigSchema } from '@muster/platform/config';
 import { createApp, EventStreams, type SeatLimits } from '@muster/platform/http';
@@ -33,77 +40,66 @@ export type Part =
   /** Never answers. */
   | 'silent';
 
-type Message = Parameters<PushPort['message']>[2];
+interface PlayedNode {
+  readonly view: NodeView;
+  part: Part;
+  /** What it was last asked to prepare. */
+  jobId: string | null;
+}
 
 /** Nodes of the default organization. */
 class PlayedNodes implements NodeRegistry {
-  readonly #parts = new Map<string, { part: Part; facts: Readonly<Record<string, string>> }>();
-  readonly #owners = new Map<string, string>();
+  readonly #nodes = new Map<string, PlayedNode>();
+  readonly #listeners: Partial<NodeListener>[] = [];
   readonly sent: { node: string; message: ServerMessage }[] = [];
-  #port: PushPort | null = null;
-  #orgId = '';
 
   enter(orgId: string, name: string, part: Part, facts: Readonly<Record<string, string>> = {}): void {
-    this.#orgId = orgId;
-    this.#parts.set(name, { part, facts });
+    const known = this.#nodes.get(name);
+    if (known !== undefined && known.view.status === 'up') {
+      known.part = part;
+      return;
+    }
+    const view: NodeView = {
+      org: { id: orgId, name: 'default' },
+      name,
+      createdAt: 0,
+      status: part === 'down' ? 'down' : 'up',
+      statusAt: 0,
+      reason: '',
+      incarnation: null,
+      lastEnd: null,
+      dialect: 'native',
+      facts,
+      labels: {},
+      heardAt: null,
+      state: null,
+      peer: null,
+    };
+    this.#nodes.set(name, { view, part, jobId: null });
+    if (part !== 'down') for (const listener of this.#listeners) listener.up?.(view);
   }
 
   /** The node sends something of its own accord. */
-  play(jobId: string, node: string, message: Message): void {
-    this.#port?.message(jobId, node, message);
+  play(name: string, message: NodeMessage): void {
+    const node = this.#nodes.get(name);
+    if (node !== undefined) for (const listener of this.#listeners) listener.message?.(node.view, message);
   }
 
   get(orgId: string, name: string): NodeView | undefined {
-    return this.list(orgId).find((node) => node.name === name);
+    const node = this.#nodes.get(name);
+    return node?.view.org.id === orgId ? node.view : undefined;
   }
 
   list(orgId: string): readonly NodeView[] {
-    if (orgId !== this.#orgId) return [];
-    return [...this.#parts].map(([name, { part, facts }]) => {
-      const jobId = this.#owners.get(name);
-      return {
-        org: { id: orgId, name: 'default' },
-        name,
-        status: part === 'down' ? 'down' : 'up',
-        statusAt: 0,
-        owner: part === 'down' ? { kind: 'down' } : jobId === undefined ? { kind: 'idle' } : { kind: 'job', jobId },
-        ownerAt: 0,
-        reason: '',
-        incarnation: null,
-        lastEnd: null,
-        dialect: 'native',
-        facts,
-        labels: {},
-        heardAt: null,
-        state: null,
-      };
-    });
+    return [...this.all()].filter(({ org }) => org.id === orgId);
   }
 
-  attributes(node: NodeView): Readonly<Record<string, string | number | boolean>> {
+  *all(): Iterable<NodeView> {
+    for (const { view } of this.#nodes.values()) yield view;
+  }
+
+  attributes(node: NodeView): Attributes {
     return { ...node.facts, name: node.name, status: node.status };
-  }
-
-  claim(orgId: string, jobId: string, names: readonly string[]): ReadonlyMap<string, ClaimResult> {
-    return new Map(
-      names.map((name): [string, ClaimResult] => {
-        const node = this.get(orgId, name);
-        if (node === undefined) return [name, { kind: 'unknown' }];
-        if (node.status === 'down') return [name, { kind: 'down' }];
-        const owner = this.#owners.get(name);
-        if (owner !== undefined) return [name, { kind: 'busy', jobId: owner }];
-        this.#owners.set(name, jobId);
-        return [name, { kind: 'claimed', incarnation: null }];
-      }),
-    );
-  }
-
-  readopt(_orgId: string, jobId: string, name: string): void {
-    this.#owners.set(name, jobId);
-  }
-
-  release(_orgId: string, jobId: string, name: string): void {
-    if (this.#owners.get(name) === jobId) this.#owners.delete(name);
   }
 
   send(_orgId: string, names: readonly string[], message: ServerMessage): void {
@@ -113,25 +109,39 @@ class PlayedNodes implements NodeRegistry {
     }
   }
 
-  attach(port: PushPort): void {
-    this.#port = port;
+  reach(nodes: readonly NodeView[], message: ServerMessage): readonly NodeView[] {
+    for (const { name } of nodes) queueMicrotask(() => this.#answer(name, message));
+    return nodes;
   }
 
-  #answer(node: string, message: ServerMessage): void {
-    const part = this.#parts.get(node)?.part;
+  async persist(): Promise<boolean> {
+    return true;
+  }
+
+  listen(listener: Partial<NodeListener>): void {
+    this.#listeners.push(listener);
+  }
+
+  show(): void {}
+
+  #answer(name: string, message: ServerMessage): void {
+    const node = this.#nodes.get(name);
+    if (node === undefined) return;
+    const { part } = node;
     if (message.type === 'prepare') {
       const { jobId } = message;
-      if (part === 'refuse') this.play(jobId, node, { type: 'nack', jobId, reason: 'not allowed', currentJobId: null });
-      else if (part !== 'silent') this.play(jobId, node, { type: 'ack', jobId });
+      node.jobId = jobId;
+      if (part === 'refuse') this.play(name, { type: 'nack', jobId, reason: 'not allowed', currentJobId: null });
+      else if (part !== 'silent') this.play(name, { type: 'ack', jobId });
     }
     if (message.type === 'start') {
       const { jobId } = message;
-      this.play(jobId, node, { type: 'started', jobId });
-      if (part !== 'run') this.play(jobId, node, finished(jobId, part === 'fail' ? 'failed' : 'succeeded'));
+      this.play(name, { type: 'started', jobId });
+      if (part !== 'run') this.play(name, finished(jobId, part === 'fail' ? 'failed' : 'succeeded'));
     }
     if (message.type === 'abort') {
-      const jobId = this.#owners.get(node);
-      if (jobId !== undefined) this.play(jobId, node, { type: 'aborted', jobId, from: 'running', settled: true });
+      this.play(name, { type: 'aborted', jobId: node.jobId, from: 'running', settled: true });
+      node.jobId = null;
     }
   }
 }
@@ -140,7 +150,7 @@ export function finished(
   jobId: string,
   outcome: 'succeeded' | 'failed',
   bytes: { readonly stdout: number; readonly stderr: number } | null = null,
-): Message {
+): NodeMessage {
   const exitCode = outcome === 'succeeded' ? 0 : 1;
   return { type: 'finished', jobId, outcome, exitCode, signal: null, reason: null, output: null, bytes };
 }
@@ -242,6 +252,7 @@ export async function startPushServer(
     metrics,
     config,
     nodes,
+    incarnation: 'test',
     streams,
     audit: auth.audit,
     access: pushAccess(auth),

@@ -10,7 +10,9 @@ export type Row = Write['row'];
 export class Book {
   readonly jobs = new Map<string, JobEntry>();
   readonly jobNodes = new Map<string, Map<string, JobNodeEntry>>();
-  readonly owners = new Map<string, { readonly owner: string; readonly status: string }>();
+  /** Of nodes: up or down, and whose they are. */
+  readonly statuses = new Map<string, string>();
+  readonly owners = new Map<string, string>();
   /** Number of the last event of each job's feed. */
   readonly events = new Map<string, number>();
   /** Position of the last event in the log. */
@@ -20,6 +22,7 @@ export class Book {
     const book = new Book();
     for (const [id, job] of of.jobs) book.jobs.set(id, job);
     for (const [id, nodes] of of.jobNodes) book.jobNodes.set(id, new Map(nodes));
+    for (const [name, status] of of.statuses) book.statuses.set(name, status);
     for (const [name, owner] of of.owners) book.owners.set(name, owner);
     for (const [id, seq] of of.events) book.events.set(id, seq);
     book.position = of.position;

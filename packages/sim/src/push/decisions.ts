@@ -116,21 +116,23 @@ export class Decisions {
         this.#checkConcurrency(book, node.jobId);
         return;
       }
-      case 'nodes': {
-        const name = String(row.name);
-        const entry = { owner: String(row.owner), status: String(row.status) };
+      case 'nodes':
+        book.statuses.set(String(row.name), String(row.status));
+        return;
+      case 'push_node_owners': {
+        const name = String(row.node);
+        const owner = String(row.owner);
         const before = book.owners.get(name);
-        if (before !== undefined && this.started && !legalOwner(before.owner, entry.owner)) {
-          this.#violated('illegal transition', `${name}: owned by ${before.owner}, then by ${entry.owner}`);
+        const status = book.statuses.get(name);
+        if (before !== undefined && this.started && !legalOwner(before, owner)) {
+          this.#violated('illegal transition', `${name}: owned by ${before}, then by ${owner}`);
         }
-        if ((entry.status === 'down') !== (entry.owner === 'down')) {
-          this.#violated('ownership', `${name} is ${entry.status} and owned by ${entry.owner}`);
+        if ((status === 'down') !== (owner === 'down')) {
+          this.#violated('ownership', `${name} is ${status} and owned by ${owner}`);
         }
-        if (before !== undefined && before.owner !== entry.owner) {
-          this.#ledger.reach(`node: ${before.owner} to ${entry.owner}`);
-        }
-        book.owners.set(name, entry);
-        this.#ledger.trace.say(() => `decided: ${name} is ${entry.status}, owned by ${entry.owner}`);
+        if (before !== undefined && before !== owner) this.#ledger.reach(`node: ${before} to ${owner}`);
+        book.owners.set(name, owner);
+        this.#ledger.trace.say(() => `decided: ${name} is ${status}, owned by ${owner}`);
         return;
       }
       case 'event_log':

@@ -9,13 +9,13 @@ import type { ServerProcess } from './server-process.js';
 type Report = (violation: Violation) => void;
 
 /** Push Jobs §5.5.3: an up node is always owned, by exactly one of idle, rehab, or a job that still has it. */
-export function checkOwners({ decisions, nodes }: ServerProcess, report: Report): void {
-  const { registry } = nodes;
-  for (const { name, status, owner } of registry.list(ORG.id)) {
-    if ((status === 'up') === (owner.kind === 'down')) {
-      report(new Violation('ownership', `${name} is ${status} and owned by ${owner.kind}`));
+export function checkOwners({ decisions, nodes, owners }: ServerProcess, report: Report): void {
+  for (const { name, status } of nodes.registry.list(ORG.id)) {
+    const owner = owners.ownerOf(ORG.id, name);
+    if ((status === 'up') === (owner?.kind === 'down')) {
+      report(new Violation('ownership', `${name} is ${status} and owned by ${owner?.kind}`));
     }
-    if (owner.kind !== 'job') continue;
+    if (owner?.kind !== 'job') continue;
     const entry = decisions.book.nodesOf(owner.jobId).get(name);
     if (entry === undefined || !decisions.unfinished(owner.jobId).includes(entry)) {
       report(new Violation('ownership', `${name} is owned by job ${short(owner.jobId)}, which is through with it`));
@@ -24,7 +24,7 @@ export function checkOwners({ decisions, nodes }: ServerProcess, report: Report)
   for (const job of decisions.book.jobs.values()) {
     if (job.phase === 'finished' || job.phase === 'new') continue;
     for (const { node } of decisions.unfinished(job.id)) {
-      const owner = registry.get(ORG.id, node)?.owner;
+      const owner = owners.ownerOf(ORG.id, node);
       if (owner?.kind === 'job' && owner.jobId === job.id) continue;
       report(new Violation('ownership', `job ${short(job.id)} counts on ${node}, owned by ${owner?.kind ?? 'nobody'}`));
     }

@@ -67,7 +67,10 @@ export class Ledger {
         return;
       }
       case 'nodes':
-        book.owners.set(String(row.name), { owner: String(row.owner), status: String(row.status) });
+        book.statuses.set(String(row.name), String(row.status));
+        return;
+      case 'push_node_owners':
+        book.owners.set(String(row.node), String(row.owner));
         return;
       case 'event_log':
         book.number(row, (detail) => this.#violated('stored events', detail));

@@ -18,7 +18,7 @@ export class Rehab {
     const within = this.#within.get(server) ?? new Set<string>();
     this.#within.set(server, within);
     for (const { plan, room } of places) {
-      const kind = server.nodes.registry.get(ORG.id, plan.name)?.owner.kind;
+      const kind = server.owners.ownerOf(ORG.id, plan.name)?.kind;
       if (kind === 'rehab') within.add(plan.name);
       else if (within.delete(plan.name) && kind === 'idle' && room.running.size > 0) {
         this.#report(new Violation('rehab', `${plan.name} is idle, and a command runs on it`));

@@ -35,8 +35,9 @@ export class Restarts {
     const { claims, spoken } = this.#life(server);
     for (const place of spoken) this.#known(server, place);
     spoken.clear();
-    for (const { name, owner, incarnation } of server.nodes.registry.list(ORG.id)) {
-      if (owner.kind !== 'job' || incarnation === null) {
+    for (const { name, incarnation } of server.nodes.registry.list(ORG.id)) {
+      const owner = server.owners.ownerOf(ORG.id, name);
+      if (owner?.kind !== 'job' || incarnation === null) {
         claims.delete(name);
         continue;
       }

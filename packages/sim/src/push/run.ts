@@ -93,15 +93,15 @@ function isWell(world: World): boolean {
   const [server] = servers.answering;
   if (server === undefined || servers.vacant.length > 0) return false;
   for (const job of ledger.durable.jobs.values()) if (job.phase !== 'finished') return false;
-  return world.nodes.every(({ plan }) => server.nodes.registry.get(ORG.id, plan.name)?.owner.kind === 'idle');
+  return world.nodes.every(({ plan }) => server.owners.ownerOf(ORG.id, plan.name)?.kind === 'idle');
 }
 
 function unwell(world: World): string {
   const { ledger, servers } = world;
   const jobs = [...ledger.durable.jobs.values()].filter((job) => job.phase !== 'finished');
   const nodes = world.nodes.map(({ plan }) => {
-    const node = servers.running[0]?.nodes.registry.get(ORG.id, plan.name);
-    return `${plan.name} is ${node?.owner.kind ?? 'unknown'} (${node?.reason})`;
+    const owner = servers.running[0]?.owners.ownerOf(ORG.id, plan.name);
+    return `${plan.name} is ${owner === undefined ? 'unknown' : JSON.stringify(owner)}`;
   });
   return [...jobs.map((job) => `job ${short(job.id)} is ${job.phase}`), ...nodes].join(', ');
 }

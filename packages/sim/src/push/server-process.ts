@@ -7,6 +7,7 @@ import { Metrics } from '@muster/platform/metrics';
 import {
   createPushController,
   createPushFeeds,
+  Ownership,
   type PushControllerService,
   type PushFeeds,
   pushLayer,
@@ -49,6 +50,7 @@ export class ServerProcess {
   readonly process: Process;
   readonly events: Events;
   readonly nodes: Nodes;
+  readonly owners: Ownership;
   readonly push: PushControllerService;
   readonly decisions: Decisions;
   /** Everything is loaded and the sockets are open. */
@@ -91,12 +93,13 @@ export class ServerProcess {
       openSubjects: together([pushLayer]).openSubjects,
     });
     const { recorder } = this.events;
+    const metrics = new Metrics();
     this.nodes = createNodes({
       store: this.#store,
       recorder,
       clock,
       logger: log,
-      metrics: new Metrics(),
+      metrics,
       config,
       serverName: plan.name,
       incarnation,
@@ -104,6 +107,8 @@ export class ServerProcess {
       removeIdentity: async () => undefined,
       transport: this.#transport(),
     });
+    const nodes = this.nodes.registry;
+    this.owners = new Ownership({ store: this.#store, clock, logger: log, metrics, nodes, config, incarnation });
     const retentionSeconds = config.push.org_feed_history;
     this.#feeds = createPushFeeds({ read: store.read, recorder, clock, retentionSeconds });
     this.push = createPushController({
@@ -111,7 +116,8 @@ export class ServerProcess {
       recorder,
       clock,
       logger: log,
-      nodes: this.nodes.registry,
+      nodes,
+      owners: this.owners,
       feed: this.#feeds,
       counts: { jobEnded: () => undefined, jobNodeEnded: () => undefined },
       config,
@@ -123,6 +129,7 @@ export class ServerProcess {
     this.events.start();
     await this.nodes.load();
     await this.#feeds.load();
+    await this.owners.load();
     await this.push.load();
     await this.nodes.start();
     if (!this.process.alive) return;

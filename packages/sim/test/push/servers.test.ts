@@ -16,9 +16,7 @@ test('what one server began, another one that stands by for it ends, from the st
   const world = await World.create(1, { servers: 2, nodes: 3 });
   const names = world.nodes.map(({ plan }) => plan.name);
   const idle = () =>
-    world.servers.answering.some(({ nodes }) =>
-      names.every((name) => nodes.registry.get(ORG.id, name)?.owner.kind === 'idle'),
-    );
+    world.servers.answering.some(({ owners }) => names.every((name) => owners.ownerOf(ORG.id, name)?.kind === 'idle'));
   void world.servers.start(HOST);
   for (const place of world.nodes) world.startAgent(place);
   await until(world, idle);

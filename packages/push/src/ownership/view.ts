@@ -1,0 +1,30 @@
+import { NODE_STATUS } from '@muster/nodes';
+import { formatRfc1123 } from '@muster/wire';
+import { Type } from 'typebox';
+import { isAvailable, type OwnedNode, reasonOf } from './owned-node.js';
+
+/** Whether a node takes jobs, since when, and why, in every answer about nodes. */
+export const AVAILABILITY = {
+  availability: Type.Union([Type.Literal('available'), Type.Literal('unavailable')]),
+  owner_since: Type.String({ description: 'RFC 1123; when its owner last changed, and with it its availability' }),
+  reason: NODE_STATUS.reason,
+};
+
+export const NodeState = Type.Object({ ...NODE_STATUS, ...AVAILABILITY });
+
+export function available(owned: OwnedNode) {
+  return isAvailable(owned) ? ('available' as const) : ('unavailable' as const);
+}
+
+export function availability(owned: OwnedNode) {
+  return { availability: available(owned), owner_since: formatRfc1123(owned.since), reason: reasonOf(owned) };
+}
+
+/**
+ * Superset of both lineages (N4). `updated_at` tells when `status` last changed (Push Jobs §6.6), `owner_since` when the
+ * node came into the hands it is in, which decide whether it takes jobs.
+ */
+export function nodeState(owned: OwnedNode) {
+  const { name, status, statusAt } = owned.node;
+  return { node_name: name, status, updated_at: formatRfc1123(statusAt), ...availability(owned) };
+}

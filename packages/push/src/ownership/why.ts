@@ -1,0 +1,22 @@
+import { ago } from '@muster/nodes';
+import { formatRfc1123 } from '@muster/wire';
+import type { OwnedNode } from './owned-node.js';
+
+/** Why a node that is up takes jobs or does not, in sentences. */
+export function whyOwned({ node: { name, state, peer }, owner }: OwnedNode, now: number): string[] {
+  switch (owner.kind) {
+    case 'idle':
+      return [`${name} is up and ready for a job.`];
+    case 'job':
+      return [`${name} is up, but busy with job ${owner.jobId}.`];
+    case 'rehab':
+      return [
+        `${name} is up, but in rehab since ${formatRfc1123(owner.since)} (${ago(now - owner.since)}): ${owner.reason}. ` +
+          'It is sent abort until it acknowledges.',
+        ...(state === 'terminating' ? ['It says that it is still killing a command.'] : []),
+        ...(peer === null ? ['It has no connection to the command port now, so the abort cannot reach it.'] : []),
+      ];
+    case 'down':
+      return [`${name} is up, but nobody owns it yet.`];
+  }
+}

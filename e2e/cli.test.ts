@@ -138,12 +138,18 @@ describe('org, user, group, service', () => {
   test('a user may bring a public key and be put in groups', async () => {
     const file = join(cluster.dir, 'bob.pub');
     writeFileSync(file, newKey().publicKey);
-    await cluster.json('group', 'create', 'oncall');
+    expect(await cluster.json('group', 'create', 'oncall', '--exclusive')).toMatchObject({ exclusive: true });
     await cluster.json('user', 'create', 'bob', '--group', 'oncall', '--public-key', file);
     expect(await cluster.json('group', 'show', 'oncall')).toMatchObject({ name: 'oncall', users: ['bob'] });
     expect((await cluster.muster('user', 'create', 'bob', '--public-key', file)).code).toBe(1);
     await cluster.json('group', 'remove', 'oncall', '--user', 'bob');
-    await cluster.json('group', 'add', 'oncall', '--user', 'bob');
+    const added = await cluster.json('group', 'add', 'oncall', '--user', 'bob');
+    expect(added).toMatchObject({ users: ['bob'], exclusive: true });
+    expect((await cluster.muster('group', 'show', 'oncall')).stdout).toMatch(/Exclusive +yes/);
+    expect(await cluster.json('group', 'add', 'oncall', '--no-exclusive')).toMatchObject({
+      users: ['bob'],
+      exclusive: false,
+    });
     await cluster.json('group', 'rm', 'oncall');
   });
 

@@ -5,7 +5,7 @@ import { minus, type NameFlags, type Names, namesOf, plus, type Unknown, warnOfU
 import { addList, addRemove, addShow, tellItem } from './resource.js';
 import { asMeant } from './unlikely-name.js';
 
-type Group = Names & { readonly name: string };
+type Group = Names & { readonly name: string; readonly exclusive: boolean };
 
 export function addGroup(program: Command, shell: Shell): void {
   const group = subcommand(program, {
@@ -22,6 +22,7 @@ export function addGroup(program: Command, shell: Shell): void {
       Users: ({ users }) => users.join(' '),
       Clients: ({ clients }) => clients.join(' '),
       Groups: ({ groups }) => groups.join(' '),
+      Exclusive: exclusiveText,
     },
   });
   addShow(group, shell, {
@@ -37,8 +38,10 @@ export function addGroup(program: Command, shell: Shell): void {
     examples: [
       'muster group create oncall --user alice --user bob',
       'muster group create push_job_writers --group oncall',
+      'muster group create push_job_readers --exclusive --user alice',
     ],
     creates: true,
+    grows: true,
     change: async (call, name, members) => {
       if ((await all(call)).some((group) => group.name === name)) {
         throw new MusterError('already_exists', { kind: 'group', name });
@@ -49,7 +52,12 @@ export function addGroup(program: Command, shell: Shell): void {
   addChange(group, shell, {
     usage: 'add <name>',
     summary: 'add members to a group',
-    examples: ['muster group add push_job_writers --user alice', 'muster group add push_job_readers --group oncall'],
+    examples: [
+      'muster group add push_job_writers --user alice',
+      'muster group add push_job_readers --group oncall',
+      'muster group add push_job_readers --no-exclusive',
+    ],
+    grows: true,
     change: async (call, name, members) => plus(await read(call, name), members),
   });
   addChange(group, shell, {
@@ -69,18 +77,26 @@ export function addGroup(program: Command, shell: Shell): void {
 
 interface Change extends CommandText {
   readonly creates?: boolean;
+  /** Takes members in, and may say whether admins need to be members. */
+  readonly grows?: boolean;
   readonly change: (call: Call<NameFlags>, name: string, members: Names) => Promise<Names>;
 }
 
-function addChange(group: Command, shell: Shell, { change, creates = false, ...text }: Change): void {
+function addChange(group: Command, shell: Shell, { change, creates = false, grows = false, ...text }: Change): void {
   const command = withNames(clientCommand(group, text), 'another group, with all its members; may be repeated');
   if (creates) command.option('--force', 'even if the name is nearly that of a role');
-  does<NameFlags & { readonly force?: boolean }>(command, shell, async (call) => {
+  if (grows) {
+    command
+      .option('--exclusive', 'admins hold what the group gives only as members of it')
+      .option('--no-exclusive', 'admins hold it without being members; without either flag it stays as it is');
+  }
+  does<NameFlags & { readonly force?: boolean; readonly exclusive?: boolean }>(command, shell, async (call) => {
     const [name = ''] = call.args;
+    const { exclusive } = call.options;
     const { users, clients, groups } = await change(call, name, plus(NOBODY, namesOf(call.options)));
     const path = call.client.inOrg('groups', name);
     const stored = await asMeant(call, name, (force) =>
-      call.client.put<Group & Unknown>(path, { users, clients, groups }, force ? { force } : {}),
+      call.client.put<Group & Unknown>(path, { users, clients, groups, exclusive }, force ? { force } : {}),
     );
     warnOfUnknown(call.out, stored);
     tellItem(call, stored, tell);
@@ -103,5 +119,10 @@ function tell({ out }: Call<object>, group: Group): void {
     ['Users', group.users.join(' ') || '-'],
     ['Clients', group.clients.join(' ') || '-'],
     ['Groups', group.groups.join(' ') || '-'],
+    ['Exclusive', exclusiveText(group)],
   ]);
+}
+
+function exclusiveText({ exclusive }: Group): string {
+  return exclusive ? 'yes' : 'no';
 }

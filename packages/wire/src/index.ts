@@ -7,7 +7,7 @@ export type * from './discovery.js';
 export * from './header.js';
 export * from './limits.js';
 export * from './message-signing.js';
-export * from './messages.js';
+export type * from './messages/index.js';
 export * from './node-configuration.js';
 export * from './server-heartbeat.js';
 export * from './session-key.js';

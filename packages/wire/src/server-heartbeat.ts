@@ -4,7 +4,7 @@ import { Dropped, type Frames, type OpenLimits } from './dialects/types.js';
 import { count, name, nullable, parseObject } from './fields.js';
 import { formatHeader, type ParsedHeader, parseHeader } from './header.js';
 import { signRsaSha1, signRsaSha256, verifyRsaSha1, verifyRsaSha256 } from './message-signing.js';
-import type { Dialect } from './messages.js';
+import type { Dialect } from './messages/index.js';
 import { formatRfc1123, parseHttpDate } from './timestamps.js';
 
 /** What the server publishes every interval (Push Jobs §4.1, sheet §4.2). */

@@ -4,7 +4,7 @@ import { dialects } from '../src/dialects/index.js';
 import type { Session } from '../src/dialects/types.js';
 import { LIMITS } from '../src/limits.js';
 import { signHmac } from '../src/message-signing.js';
-import type { AgentMessage } from '../src/messages.js';
+import type { AgentMessage } from '../src/messages/index.js';
 import {
   dropCause,
   FINISHED,

@@ -7,7 +7,7 @@ import { claimedSender, dialectOfHeader, dialects } from '../src/dialects/index.
 import { Dropped } from '../src/dialects/types.js';
 import { formatHeader, parseHeader } from '../src/header.js';
 import { signHmac, signRsaSha1 } from '../src/message-signing.js';
-import type { Dialect } from '../src/messages.js';
+import type { Dialect } from '../src/messages/index.js';
 import { parseNodeConfiguration } from '../src/node-configuration.js';
 import { openServerHeartbeat } from '../src/server-heartbeat.js';
 import { parseHttpDate } from '../src/timestamps.js';

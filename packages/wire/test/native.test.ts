@@ -4,7 +4,7 @@ import { dialects } from '../src/dialects/index.js';
 import type { Frames, Session } from '../src/dialects/types.js';
 import { LIMITS } from '../src/limits.js';
 import { signHmac } from '../src/message-signing.js';
-import type { AgentMessage, ServerMessage } from '../src/messages.js';
+import type { AgentMessage, ServerMessage } from '../src/messages/index.js';
 import { dropCause, FROM_NODE, FROM_SERVER, header, json, LIMITS_NOW, NOW, PREPARE, sessionPair } from './sessions.js';
 
 const { native } = dialects;

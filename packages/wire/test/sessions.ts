@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { MESSAGE_KEY, SIGNING_KEY } from '../../signing/test/vectors.js';
 import { Dropped, type Frames, type Session } from '../src/dialects/types.js';
-import type { AgentMessage, DropCause, ServerMessage } from '../src/messages.js';
+import type { AgentMessage, DropCause, ServerMessage } from '../src/messages/index.js';
 
 /** Both ends of one session: the server signs with one RSA key, the node with the other. */
 export function sessionPair(): { server: Session; agent: Session } {

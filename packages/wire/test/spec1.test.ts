@@ -3,7 +3,7 @@ import { MESSAGE_KEY, SIGNING_KEY } from '../../signing/test/vectors.js';
 import { dialects } from '../src/dialects/index.js';
 import type { Session } from '../src/dialects/types.js';
 import { signRsaSha1 } from '../src/message-signing.js';
-import type { ServerMessage } from '../src/messages.js';
+import type { ServerMessage } from '../src/messages/index.js';
 import {
   dropCause,
   FINISHED,

@@ -1,6 +1,6 @@
 import { isObject } from '../fields.js';
 import { parseHeader } from '../header.js';
-import type { Dialect } from '../messages.js';
+import type { Dialect } from '../messages/index.js';
 import { chef2 } from './chef2.js';
 import { native } from './native.js';
 import { spec1 } from './spec1.js';

@@ -9,7 +9,7 @@ import type {
   Facts,
   FactValue,
   ServerMessage,
-} from '../messages.js';
+} from '../messages/index.js';
 import { Dropped } from './types.js';
 
 /** The native bodies: the internal vocabulary in snake_case, bytes as base64. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../fields.js';
 import * as read from '../fields.js';
 import { LIMITS } from '../limits.js';
-import type { AgentMessage, AgentState, Outcome, ServerMessage } from '../messages.js';
+import type { AgentMessage, AgentState, Outcome, ServerMessage } from '../messages/index.js';
 import { AGENT_STATES } from './native-messages.js';
 import { Dropped } from './types.js';
 

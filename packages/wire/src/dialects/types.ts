@@ -1,5 +1,5 @@
 import type { RsaKey } from '@muster/signing';
-import type { AgentEnvelope, AgentMessage, Dialect, DropCause, ServerMessage } from '../messages.js';
+import type { AgentEnvelope, AgentMessage, Dialect, DropCause, ServerMessage } from '../messages/index.js';
 
 /** A session: one key per node and configuration request, and counters in both directions. */
 export interface Session {

@@ -1,0 +1,2 @@
+export type * from './link.js';
+export type * from './push.js';

@@ -230,7 +230,7 @@ export class NodeController implements NodeRegistry {
     // A row that is stored from here on would bring it back.
     node.removed = true;
     try {
-      await this.#deps.recorder.transact(1, async (trx, record) => {
+      await this.#deps.recorder.transact(async (trx, record) => {
         for (const listener of this.#transitions.listeners) await listener.removing?.(node, trx);
         await deleteNode(trx, node);
         record([removed(node)]);

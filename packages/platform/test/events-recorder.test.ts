@@ -2,7 +2,7 @@ import { NODE_EVENTS } from '@muster/nodes';
 import { insert, type Store } from '@muster/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openTestStore, type TestStore } from '../../push/test/support/push-rows.js';
-import { Recorder } from '../src/log/recorder.js';
+import { Recorder, type RecorderDeps } from '../src/log/recorder.js';
 import type { StoredEvent } from '../src/log/stored-event.js';
 import { loggedEvents, ORG, OTHER, something, tailOf, typeOf } from './support/event-log.js';
 
@@ -24,8 +24,15 @@ beforeEach(async () => {
 });
 afterEach(() => given.close());
 
+const deps = (): RecorderDeps => ({
+  store: given.store,
+  clock: given.clock,
+  maxSize: 200,
+  failed: (error) => failures.push(error),
+});
+
 async function open(store: Store = given.store): Promise<void> {
-  recorder = new Recorder({ store, clock: given.clock, maxSize: 200, failed: (error) => failures.push(error) });
+  recorder = new Recorder({ ...deps(), store });
   await recorder.load();
   told = [];
   recorder.onStored((events) => told.push(...events));
@@ -54,7 +61,7 @@ test('events are told in the order in which they were handed in, whoever stores 
   const all = [
     recorder.persist([named('a')], [something('1')]),
     recorder.commit([impossible], [something('lost')]).catch(() => undefined),
-    recorder.transact(3, async (_trx, record) => record([something('2'), something('3')])),
+    recorder.transact(async (_trx, record) => record([something('2'), something('3')])),
     recorder.append([something('4')]),
     recorder.commit([named('b')], [something('5')]),
     recorder.persist([], [something('6')]),
@@ -63,26 +70,6 @@ test('events are told in the order in which they were handed in, whoever stores 
   expect(types()).toEqual(['1', '2', '3', '4', '5', '6']);
   expect(positions()).toEqual([...positions()].sort((a, b) => a - b));
   expect(await logged()).toEqual(types());
-});
-
-test('nobody hears of an event while it is not known what becomes of an earlier one', async () => {
-  let confirm: () => void = () => undefined;
-  const slow: Store = {
-    ...given.store,
-    commit: async (writes) => {
-      await given.store.commit(writes);
-      await new Promise<void>((resolve) => {
-        confirm = resolve;
-      });
-    },
-  };
-  await open(slow);
-  const first = recorder.commit([], [something('first')]);
-  await recorder.persist([], [something('second')]);
-  expect(types()).toEqual([]);
-  confirm();
-  await first;
-  expect(types()).toEqual(['first', 'second']);
 });
 
 test('what was told is told before whoever stored it goes on', async () => {
@@ -95,14 +82,13 @@ test('a transaction that runs again is told once', async () => {
   const repeating: Store = {
     ...given.store,
     transact: (work) =>
-      given.store.transact(async (trx) => {
-        await work(trx).catch(() => undefined);
-        await trx.deleteFrom('event_log').execute();
-        return work(trx);
+      given.store.transact(async (trx, write) => {
+        await work(trx, () => undefined);
+        return work(trx, write);
       }),
   };
   await open(repeating);
-  await recorder.transact(1, async (_trx, record) => {
+  await recorder.transact(async (_trx, record) => {
     runs += 1;
     record([something(`run ${runs}`)]);
   });
@@ -110,7 +96,7 @@ test('a transaction that runs again is told once', async () => {
 });
 
 test('a transaction that fails leaves nothing', async () => {
-  const failing = recorder.transact(1, async (_trx, record) => {
+  const failing = recorder.transact(async (_trx, record) => {
     record([something('never')]);
     throw new Error('no');
   });
@@ -119,33 +105,40 @@ test('a transaction that fails leaves nothing', async () => {
   expect([types(), await logged()]).toEqual([['later'], ['later']]);
 });
 
-test('a transaction cannot tell more than it announced', async () => {
-  const work = recorder.transact(1, async (_trx, record) => record([something('a'), something('b')]));
-  await expect(work).rejects.toThrow('announced 1');
-  expect(await logged()).toEqual([]);
+test('what is not stored takes no positions', async () => {
+  const ended = await Promise.allSettled([
+    recorder.commit([], [something('a'), something('b')]),
+    recorder.commit([impossible], [something('never')]),
+    recorder.transact(async () => undefined),
+    recorder.transact(async (_trx, record) => record([something('c')])),
+    recorder.transact(async (_trx, record) => {
+      record([something('never')]);
+      throw new Error('no');
+    }),
+    recorder.persist([named('a')], []),
+    recorder.persist([named('b')], [something('d')]),
+  ]);
+  expect(ended.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []))).toEqual([1, 4]);
+  expect([types(), positions()]).toEqual([
+    ['a', 'b', 'c', 'd'],
+    [1, 2, 3, 4],
+  ]);
 });
 
-test('a transaction gives back the positions that it does not use, unless later ones are given already', async () => {
-  const change = (type: string) => recorder.transact(1000, async (_trx, record) => record([something(type)]));
-  await change('a');
-  await recorder.commit([], [something('b')]);
-  await recorder.transact(1000, async () => undefined);
-  await Promise.all([change('c'), recorder.commit([], [something('d')])]);
-  const [first = 0] = positions();
-  expect(types()).toEqual(['a', 'b', 'c', 'd']);
-  expect(positions()).toEqual([first, first + 1, first + 2, first + 1002]);
-});
-
-test('a transaction that fails gives none back: it may be in the log all the same', async () => {
-  await recorder.commit([], [something('a')]);
-  const lost = recorder.transact(1000, async (_trx, record) => {
-    record([something('lost')]);
-    throw new Error('no');
+test('what a transaction records at several times is told in that order', async () => {
+  await recorder.transact(async (_trx, record) => {
+    record([something('a', { org: OTHER }), something('b')]);
+    record([something('c', { subject: 'push/1' })]);
   });
-  await expect(lost).rejects.toThrow('no');
-  await recorder.commit([], [something('b')]);
-  const [first = 0] = positions();
-  expect(positions()).toEqual([first, first + 1001]);
+  expect([types(), positions()]).toEqual([
+    ['a', 'b', 'c'],
+    [1, 2, 3],
+  ]);
+  expect((await loggedEvents(given.store)).map(({ position, type }) => [position, type])).toEqual([
+    [1, 'a'],
+    [2, 'b'],
+    [3, 'c'],
+  ]);
 });
 
 test('positions go on after a restart', async () => {
@@ -160,12 +153,41 @@ test('positions go on after a restart', async () => {
 test('positions are never given again, also when the organization with the newest events is deleted', async () => {
   await recorder.commit([], [something('kept', { org: OTHER }), something('a'), something('b')]);
   const before = recorder.last;
-  await recorder.transact(1, (trx) => recorder.forgetSome(trx, ORG.id, 1));
-  await recorder.transact(1, (trx) => recorder.forgetSome(trx, ORG.id, 100));
+  await recorder.transact((trx) => recorder.forgetSome(trx, ORG.id, 1));
+  await recorder.transact((trx) => recorder.forgetSome(trx, ORG.id, 100));
   expect(await logged()).toEqual(['kept']);
   await open();
   await recorder.commit([], [something('c')]);
   expect(positions()[0]).toBeGreaterThan(before);
+});
+
+test('several servers record into one log: each position is given once, and nobody sees one before those below it', async () => {
+  const other = new Recorder({ ...deps(), store: await given.another() });
+  const heard: StoredEvent[] = [];
+  other.onStored((events) => heard.push(...events));
+  await Promise.all(
+    [recorder, other].map(async (recorder, server) => {
+      for (let round = 0; round < 30; round++) {
+        await Promise.all([
+          recorder.append([something('a'), something('b', { org: OTHER })]),
+          recorder.persist([named(`${server} ${round}`)], [something('c', { subject: 'push/1' })]),
+          recorder.transact(async (_trx, record) => record([something('d')])),
+        ]);
+        const seen = (await loggedEvents(given.store)).map(({ position }) => position);
+        expect(seen).toEqual(seen.map((_, index) => index + 1));
+      }
+    }),
+  );
+  for (const events of [told, heard]) {
+    expect(events.map(({ position }) => position)).toEqual(
+      events.map(({ position }) => position).toSorted((a, b) => a - b),
+    );
+    expect(events.length).toBe(120);
+  }
+  const both = [...told, ...heard].sort((a, b) => a.position - b.position);
+  expect((await loggedEvents(given.store)).map(({ position, type }) => [position, type])).toEqual(
+    both.map((event) => [event.position, typeOf(event)]),
+  );
 });
 
 test('a listener that throws harms neither the change nor the other listeners', async () => {

@@ -194,8 +194,8 @@ test('readers are told of nothing that stayed, as it could not be deleted', asyn
   await tell('old');
   given.clock.advance(DAY + 1);
   const transact = vi.spyOn(given.store, 'transact').mockImplementationOnce((work) =>
-    given.store.transact(async (trx) => {
-      await work(trx);
+    given.store.transact(async (trx, write) => {
+      await work(trx, write);
       throw new Error('the disk is full');
     }),
   );

@@ -1,5 +1,5 @@
 import { identityOf, isGuard, SEPARATOR } from './guards.js';
-import type { Batch, Row } from './lane.js';
+import type { Batch, BatchStatement, Row } from './lane.js';
 import type { Statement, Write } from './types.js';
 
 /** What a write weighs in memory and on the wire, roughly. */
@@ -16,6 +16,13 @@ export function weigh(writes: readonly Write[]): number {
     }
   }
   return bytes;
+}
+
+/** How many numbers they take. */
+export function numbersOf(writes: readonly Write[]): number {
+  let count = 0;
+  for (const { statement, row } of writes) count += statement.merge?.numbers(row) ?? 0;
+  return count;
 }
 
 interface Gathered {
@@ -44,10 +51,20 @@ export function gather(parts: Iterable<readonly Write[]>): Batch {
       else gathered.byKey.set(statement.key.map((column) => row[column]).join(SEPARATOR), row);
     }
   }
-  const all = [...statements.values()];
-  const guards = all.filter(({ statement }) => isGuard(statement));
-  return [...guards, ...all.filter(({ statement }) => !isGuard(statement))].map(({ statement, byKey, rows }) => ({
-    statement,
-    rows: statement.kind === 'insert' ? (statement.merge?.rows(rows) ?? rows) : [...byKey.values()],
-  }));
+  return [...statements.values()].sort((a, b) => turnOf(a) - turnOf(b)).map(batched);
+}
+
+/** See `Batch`. */
+function turnOf({ statement }: Gathered): number {
+  if (isGuard(statement)) return 0;
+  return statement.merge === undefined ? 1 : 2;
+}
+
+function batched({ statement, byKey, rows }: Gathered): BatchStatement {
+  const { kind, merge } = statement;
+  if (merge !== undefined) {
+    const numbers = rows.reduce((count, row) => count + merge.numbers(row), 0);
+    return { statement, rows: merge.rows(rows), numbers };
+  }
+  return { statement, rows: kind === 'insert' ? rows : [...byKey.values()] };
 }

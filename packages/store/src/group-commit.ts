@@ -1,12 +1,12 @@
 import type { Clock } from '@muster/base';
 import type { Transaction } from 'kysely';
-import { gather, weigh } from './batch.js';
+import { gather, numbersOf, weigh } from './batch.js';
 import { GuardFailed, guardsOf, identityOf, isGuard, WrittenRows } from './guards.js';
-import type { Lane, Outcome } from './lane.js';
+import type { Batch, Lane, Outcome } from './lane.js';
 import type { Limits } from './limits.js';
 import { Pause } from './pause.js';
 import type { Schema } from './schema.js';
-import type { CommitReport, StoreHealth, StoreLog, Write } from './types.js';
+import type { CommitReport, HandIn, StoreHealth, StoreLog, Write } from './types.js';
 import { reasonOf, unavailable } from './unavailable.js';
 
 /** Writes of one caller: stored together or not at all. */
@@ -23,9 +23,17 @@ interface Part {
 
 interface Transact {
   readonly kind: 'transact';
-  readonly work: (trx: Transaction<Schema>) => Promise<void>;
-  resolve(): void;
+  readonly work: (trx: Transaction<Schema>) => Promise<Batch>;
+  /** @param first The first of the numbers that it was given. */
+  resolve(first: number): void;
   reject(error: unknown): void;
+}
+
+/** A part that is durable, whose caller does not know yet. */
+interface Untold {
+  readonly part: Part;
+  /** The first of its numbers. */
+  readonly first: number;
 }
 
 type Known = Exclude<Outcome, { kind: 'unknown' }>;
@@ -56,8 +64,7 @@ export class GroupCommit {
   readonly #options: GroupCommitOptions;
   readonly #pause: Pause;
   #queue: (Part | Transact)[] = [];
-  /** Durable; those who wait for them do not know yet. */
-  #untold: Part[] = [];
+  #untold: Untold[] = [];
   #pendingRows = 0;
   #pendingBytes = 0;
   #health: StoreHealth = { ok: true };
@@ -93,18 +100,22 @@ export class GroupCommit {
     return this.#part('persist', writes);
   }
 
-  transact<T>(work: (trx: Transaction<Schema>) => Promise<T>): Promise<T> {
+  transact<T>(work: (trx: Transaction<Schema>, write: HandIn) => Promise<T>): Promise<T> {
     const hung = this.#hung ?? this.#stalled;
     if (hung !== null) return Promise.reject(unavailable(hung.message, hung));
     return new Promise<T>((resolve, reject) => {
-      let result: { readonly value: T } | undefined;
+      let done: { readonly value: T; readonly writes: readonly Write[] } | undefined;
       this.#enqueue({
         kind: 'transact',
         work: async (trx) => {
-          result = { value: await work(trx) };
+          const writes: Write[] = [];
+          done = { value: await work(trx, (more) => void writes.push(...more)), writes };
+          return gather([writes]);
         },
-        resolve: () => {
-          if (result !== undefined) resolve(result.value);
+        resolve: (first) => {
+          if (done === undefined) return;
+          this.#tellNumbers(done.writes, first);
+          resolve(done.value);
         },
         reject,
       });
@@ -201,7 +212,20 @@ export class GroupCommit {
   }
 
   #tell(): void {
-    for (const part of this.#untold.splice(0)) part.resolve();
+    for (const { part, first } of this.#untold.splice(0)) {
+      this.#tellNumbers(part.writes, first);
+      part.resolve();
+    }
+  }
+
+  #tellNumbers(writes: readonly Write[], first: number): void {
+    let next = first;
+    for (const { statement, row, numbered } of writes) {
+      if (statement.merge === undefined) continue;
+      const number = next;
+      next += statement.merge.numbers(row);
+      this.#harmless(() => numbered?.(number));
+    }
   }
 
   async #step(): Promise<void> {
@@ -224,7 +248,7 @@ export class GroupCommit {
     this.#judge(outcome);
     switch (outcome.kind) {
       case 'stored':
-        return entry.resolve();
+        return entry.resolve(outcome.first);
       case 'refused':
         return entry.reject(outcome.error);
       case 'guarded':
@@ -265,8 +289,7 @@ export class GroupCommit {
       this.#judge(outcome);
       switch (outcome.kind) {
         case 'stored':
-          this.#untold.push(...group);
-          for (const part of group) this.#durable(part);
+          this.#durable(group, outcome.first);
           break;
         case 'refused': {
           const only = group.length === 1 ? group[0] : undefined;
@@ -298,10 +321,19 @@ export class GroupCommit {
     return rest;
   }
 
+  #durable(group: readonly Part[], first: number): void {
+    let next = first;
+    for (const part of group) {
+      this.#untold.push({ part, first: next });
+      next += numbersOf(part.writes);
+    }
+    for (const { stored } of group) this.#harmless(() => stored?.());
+  }
+
   /** Whoever fails at what they do then keeps nobody else from being stored or told. */
-  #durable(part: Part): void {
+  #harmless(tell: () => void): void {
     try {
-      part.stored?.();
+      tell();
     } catch (error) {
       this.#options.log.error({ err: error }, 'somebody who was told that a commit is durable failed');
     }
@@ -309,7 +341,7 @@ export class GroupCommit {
 
   async #write(group: readonly Part[]): Promise<Known> {
     const batch = gather(group.map((part) => part.writes));
-    if (batch.length === 0) return { kind: 'stored' };
+    if (batch.length === 0) return { kind: 'stored', first: 0 };
     const id = ++this.#last;
     const startedAt = this.#options.clock.monotonic();
     const writing = this.#lane.write(id, batch);

@@ -1,3 +1,4 @@
+export { lastNumber } from './counters.js';
 export { deleteSome } from './delete-some.js';
 export { isDuplicate } from './duplicate.js';
 export { GuardFailed } from './guards.js';

@@ -4,13 +4,23 @@ import type { SqlValue, Statement, Write } from './types.js';
 
 export type Row = Readonly<Record<string, SqlValue>>;
 
-/** One transaction's statements: the guards first, then in the order in which they first appeared. */
-export type Batch = readonly { readonly statement: Statement; readonly rows: readonly Row[] }[];
+/**
+ * One transaction's statements: the guards first, then in the order in which they first appeared; one that gives numbers
+ * comes last, because whoever advances the counter keeps others waiting until the commit.
+ */
+export type Batch = readonly BatchStatement[];
+
+export interface BatchStatement {
+  readonly statement: Statement;
+  readonly rows: readonly Row[];
+  /** How many numbers its rows take, if it gives numbers. */
+  readonly numbers?: number | undefined;
+}
 
 /** How an attempt to store a transaction ended. */
 export type Outcome =
-  /** Durable. */
-  | { readonly kind: 'stored' }
+  /** Durable. `first`: the first of the numbers that it was given; 0 if it takes none. */
+  | { readonly kind: 'stored'; readonly first: number }
   /** The database is well, the transaction is not: trying it again is pointless. Nothing is stored. */
   | { readonly kind: 'refused'; readonly error: unknown }
   /** Guards of the batch do not hold: these. Nothing is stored. */
@@ -29,8 +39,8 @@ export type Outcome =
  */
 export interface Lane {
   write(id: number, batch: Batch): Promise<Outcome>;
-  /** `refused` carries what `work` threw. */
-  transact(id: number, work: (trx: Transaction<Schema>) => Promise<void>): Promise<Outcome>;
+  /** `work` answers what is written at its end. `refused` carries what it threw. */
+  transact(id: number, work: (trx: Transaction<Schema>) => Promise<Batch>): Promise<Outcome>;
   /** After `unknown`: what became of transaction `id`. `unknown` again while the database cannot be asked. */
   outcome(id: number): Promise<Outcome>;
   /** Stores something that nobody needs, to see whether the database takes writes again. */

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { bounded, TookTooLong } from './bounded.js';
 import { MusterError } from './errors.js';
 import { GuardFailed, isGuard } from './guards.js';
-import type { Batch, Lane, Outcome } from './lane.js';
+import type { Batch, BatchStatement, Lane, Outcome } from './lane.js';
 import type { Limits } from './limits.js';
 import { postgresDialect } from './migrations/dialects.js';
 import { migrate } from './migrations/index.js';
@@ -12,7 +12,7 @@ import type { Migrations } from './migrations/types.js';
 import { arrayLiteral } from './postgres-arrays.js';
 import { GOODBYE_MS, isConflict, isLasting, poolOf, Session } from './postgres-session.js';
 import type { Schema } from './schema.js';
-import { postgresText } from './statements.js';
+import { postgresNumberedText, postgresText } from './statements.js';
 import type { Statement, Write } from './types.js';
 
 /** Advisory locks of a database: 'Must', and which. */
@@ -43,7 +43,8 @@ interface Connected {
  * A connection lost during COMMIT leaves open whether the transaction was stored. Therefore each transaction
  * also writes its number into this lane's row of `commit_marker`. Reading that row with a lock first waits for
  * the old session to end its transaction, one way or the other; then the number tells, and a batch is never
- * stored twice, nor a caller told "not stored" of what was.
+ * stored twice, nor a caller told "not stored" of what was. The numbers that a transaction is given are noted there,
+ * too.
  *
  * The session also holds the lock that keeps other servers away, so a transaction can only be written while the
  * lock is held.
@@ -74,38 +75,45 @@ export class PostgresLane implements Lane {
   async write(id: number, batch: Batch): Promise<Outcome> {
     return this.#attempt(async ({ session }, committing) => {
       await session.query(`begin; ${this.#mark(id)}`);
+      let first: number;
       try {
-        const failed = await this.#failedGuards(session, batch);
-        if (failed.length > 0) throw new GuardFailed(failed);
-        for (const { statement, rows } of batch) if (!isGuard(statement)) await this.#insert(session, statement, rows);
+        first = await this.#store(session, batch);
       } catch (error) {
         if (!session.lost) await session.query('rollback');
         throw error;
       }
       committing();
       await session.query('commit');
+      return first;
     });
   }
 
-  async transact(id: number, work: (trx: Transaction<Schema>) => Promise<void>): Promise<Outcome> {
+  async transact(id: number, work: (trx: Transaction<Schema>) => Promise<Batch>): Promise<Outcome> {
     const { clock, limits } = this.#options;
+    let numbered = false;
     return this.#attempt(async ({ session, db }, committing) => {
       let thrown: { readonly error: unknown } | undefined;
       const transaction = db.transaction().setIsolationLevel('serializable');
       const run = transaction.execute(async (trx) => {
         try {
-          await bounded(clock, work(trx), limits.transactMs, 'the transaction');
-          // Last, so that it fails when the callback swallowed an error: COMMIT would quietly roll back.
+          // Known after a conflict, of which a counter that other servers advance is a likely cause. What a transaction
+          // sees is fixed by its first statement, but for this one, which waits until nobody else can advance it.
+          if (numbered) await sql`lock table counters in share row exclusive mode`.execute(trx);
+          const batch = await bounded(clock, work(trx), limits.transactMs, 'the transaction');
+          numbered = batch.some(({ numbers }) => numbers !== undefined);
+          // After the callback, so that it fails when that swallowed an error: COMMIT would quietly roll back.
           await sql.raw(this.#mark(id)).execute(trx);
+          const first = await this.#store(session, batch);
+          committing();
+          return first;
         } catch (error) {
           thrown = { error };
           // Its last query may still be running: nothing else can go over this connection.
           if (error instanceof TookTooLong) await session.end();
           throw error;
         }
-        committing();
       });
-      await run.catch((error) => {
+      return run.catch((error) => {
         throw thrown === undefined ? error : thrown.error;
       });
     });
@@ -118,11 +126,11 @@ export class PostgresLane implements Lane {
   async outcome(id: number): Promise<Outcome> {
     try {
       const { session } = await this.#connection();
-      const { rows } = await session.query('select seq from commit_marker where lane = $1 for update', [
+      const { rows } = await session.query('select seq, first from commit_marker where lane = $1 for update', [
         this.#options.name,
       ]);
-      const seq: unknown = rows[0]?.seq;
-      if (typeof seq === 'number' && seq >= id) return { kind: 'stored' };
+      const marker: { readonly seq: number; readonly first: number } | undefined = rows[0];
+      if (marker !== undefined && marker.seq >= id) return { kind: 'stored', first: marker.first };
       return { kind: 'failed', error: new Error('the connection to the database was lost') };
     } catch (error) {
       return { kind: 'unknown', error };
@@ -147,8 +155,11 @@ export class PostgresLane implements Lane {
     await session.end();
   }
 
-  /** Runs `work` on the connection, again after conflicts with other servers, and says how it ended. */
-  async #attempt(work: (connected: Connected, committing: () => void) => Promise<void>): Promise<Outcome> {
+  /**
+   * Runs `work` on the connection, again after conflicts with other servers, and says how it ended. `work` answers the
+   * first of the numbers that the transaction was given.
+   */
+  async #attempt(work: (connected: Connected, committing: () => void) => Promise<number>): Promise<Outcome> {
     for (let attempt = 1; ; attempt++) {
       let connected: Connected;
       try {
@@ -158,10 +169,10 @@ export class PostgresLane implements Lane {
       }
       let committing = false;
       try {
-        await work(connected, () => {
+        const first = await work(connected, () => {
           committing = true;
         });
-        return { kind: 'stored' };
+        return { kind: 'stored', first };
       } catch (error) {
         if (connected.session.lost) {
           await this.#drop();
@@ -179,7 +190,20 @@ export class PostgresLane implements Lane {
 
   #mark(id: number): string {
     const { name, clock } = this.#options;
-    return `update commit_marker set seq = ${id}, at = ${clock.now()} where lane = '${name}'`;
+    return `update commit_marker set seq = ${id}, first = 0, at = ${clock.now()} where lane = '${name}'`;
+  }
+
+  /** Within a transaction. Answers the first of the numbers that it is given. @throws GuardFailed */
+  async #store(session: Session, batch: Batch): Promise<number> {
+    const failed = await this.#failedGuards(session, batch);
+    if (failed.length > 0) throw new GuardFailed(failed);
+    let first = 0;
+    for (const written of batch) {
+      if (isGuard(written.statement)) continue;
+      if (written.numbers === undefined) await this.#insert(session, written);
+      else first = await this.#insertNumbered(session, written, written.numbers);
+    }
+    return first;
   }
 
   /** Locks what they ask for, up to the end of the transaction. */
@@ -200,13 +224,16 @@ export class PostgresLane implements Lane {
   #prepared(statement: Statement): { readonly name: string; readonly text: string } {
     let prepared = this.#texts.get(statement.name);
     if (prepared === undefined) {
-      prepared = { name: `muster_${this.#texts.size}`, text: postgresText(statement) };
+      const { merge } = statement;
+      const text =
+        merge === undefined ? postgresText(statement) : postgresNumberedText(statement, merge, this.#options.name);
+      prepared = { name: `muster_${this.#texts.size}`, text };
       this.#texts.set(statement.name, prepared);
     }
     return prepared;
   }
 
-  async #insert(session: Session, statement: Statement, rows: Batch[number]['rows']): Promise<void> {
+  async #insert(session: Session, { statement, rows }: BatchStatement): Promise<void> {
     const prepared = this.#prepared(statement);
     const { chunkRows } = this.#options.limits;
     const columns = Object.entries(statement.columns);
@@ -214,6 +241,13 @@ export class PostgresLane implements Lane {
       const chunk = rows.slice(start, start + chunkRows);
       await session.query({ ...prepared, values: columns.map(([name, type]) => arrayLiteral(type, name, chunk)) });
     }
+  }
+
+  /** Answers the first number. */
+  async #insertNumbered(session: Session, { statement, rows }: BatchStatement, numbers: number): Promise<number> {
+    const values = Object.entries(statement.columns).map(([name, type]) => arrayLiteral(type, name, rows));
+    const given = await session.query({ ...this.#prepared(statement), values: [...values, numbers] });
+    return given.rows[0].first;
   }
 
   async #connection(): Promise<Connected> {

@@ -7,7 +7,15 @@
  */
 export interface Schema {
   /** The last transaction of each write lane, stored with it: tells after a lost connection what became of it. */
-  commit_marker: { lane: string; seq: number; at: number };
+  commit_marker: {
+    lane: string;
+    seq: number;
+    /** First of the numbers that it was given; 0 if it takes none. */
+    first: number;
+    at: number;
+  };
+  /** The last number that was given in a table. It is advanced in the transaction that the numbers are for. */
+  counters: { name: keyof Schema; last: number };
   /** Who may act for a thing, until when. Rows stay: an epoch is never given twice. */
   leases: {
     name: string;

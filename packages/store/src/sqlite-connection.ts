@@ -7,7 +7,25 @@ export type SqlBatch = readonly {
   readonly rows: readonly (readonly SqlValue[])[];
   /** The rows are conditions: for each the text finds a row, or none. */
   readonly guard?: 'guard' | 'absent' | undefined;
+  readonly numbers?: Numbers | undefined;
 }[];
+
+/** Numbers that the rows of a statement take. */
+export interface Numbers {
+  /** Takes so many, and finds the last of them. */
+  readonly text: string;
+  readonly count: number;
+  /** Places of the values that the first number is added to. */
+  readonly places: readonly number[];
+}
+
+/** What became of a batch. */
+export interface Written {
+  /** The guards that do not hold: then nothing is stored. */
+  readonly failed: readonly Place[];
+  /** The first of the numbers that it was given; 0 if it takes none. */
+  readonly first: number;
+}
 
 /** Which statement of a batch, and which of its rows. */
 export type Place = readonly [statement: number, row: number];
@@ -52,26 +70,53 @@ export class SqliteConnection {
     this.#db = db;
   }
 
-  /** A transaction of its own: all of it, or an error and nothing. Answers the guards that do not hold: then nothing, too. */
-  write(batch: SqlBatch): readonly Place[] {
-    try {
+  /** A transaction of its own: all of it, or an error and nothing. */
+  write(batch: SqlBatch): Written {
+    return this.#orNothing(() => {
       this.#db.exec('begin immediate');
-      const failed = this.#failedGuards(batch);
-      if (failed.length > 0) {
-        this.#db.exec('rollback');
-        return failed;
-      }
-      for (const { text, rows, guard } of batch) {
-        if (guard !== undefined) continue;
-        const statement = this.#prepare(text);
+      return this.#complete(batch);
+    });
+  }
+
+  /** Ends the transaction that is under way with this: all of it, or an error and nothing. */
+  finish(batch: SqlBatch): Written {
+    return this.#orNothing(() => this.#complete(batch));
+  }
+
+  #complete(batch: SqlBatch): Written {
+    const failed = this.#failedGuards(batch);
+    if (failed.length > 0) {
+      this.#db.exec('rollback');
+      return { failed, first: 0 };
+    }
+    let first = 0;
+    for (const { text, rows, guard, numbers } of batch) {
+      if (guard !== undefined) continue;
+      const statement = this.#prepare(text);
+      if (numbers === undefined) {
         for (const row of rows) statement.run(row);
+      } else {
+        first = this.#take(numbers);
+        for (const row of rows) statement.run(withNumbers(row, numbers, first));
       }
-      this.#db.exec('commit');
-      return failed;
+    }
+    this.#db.exec('commit');
+    return { failed, first };
+  }
+
+  #orNothing(work: () => Written): Written {
+    try {
+      return work();
     } catch (error) {
       this.rollback();
       throw error;
     }
+  }
+
+  /** Answers the first. */
+  #take({ text, count }: Numbers): number {
+    const { last } = this.#prepare(text).get([count]) as { readonly last: number };
+    return last - count + 1;
   }
 
   #failedGuards(batch: SqlBatch): readonly Place[] {
@@ -124,4 +169,10 @@ export class SqliteConnection {
     }
     return statement;
   }
+}
+
+function withNumbers(row: readonly SqlValue[], { places }: Numbers, first: number): SqlValue[] {
+  const values = [...row];
+  for (const place of places) values[place] = Number(values[place]) + first;
+  return values;
 }

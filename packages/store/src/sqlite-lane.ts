@@ -2,14 +2,14 @@ import type { Clock } from '@muster/base';
 import Database from 'better-sqlite3';
 import type { Transaction } from 'kysely';
 import { bounded } from './bounded.js';
-import type { Batch, Lane, Outcome } from './lane.js';
+import type { Batch, BatchStatement, Lane, Outcome } from './lane.js';
 import type { Limits } from './limits.js';
 import type { Schema } from './schema.js';
-import type { Place, SqlBatch } from './sqlite-connection.js';
+import type { Place, SqlBatch, Written } from './sqlite-connection.js';
 import { ThreadLost } from './sqlite-thread-writer.js';
 import { SqliteTransaction } from './sqlite-transaction.js';
 import type { SqliteWriter } from './sqlite-writer.js';
-import { sqliteText } from './statements.js';
+import { sqliteCounterText, sqliteText } from './statements.js';
 import type { SqlValue, Statement, Write } from './types.js';
 
 /** After these the same transaction may succeed: the disk, another process or the machine was at fault. */
@@ -44,32 +44,33 @@ export class SqliteLane implements Lane {
   }
 
   async write(_id: number, batch: Batch): Promise<Outcome> {
-    let places: readonly Place[] = [];
-    const written = this.#writer.write(batch.map(({ statement, rows }) => this.#listed(statement, rows)));
-    const outcome = await this.#attempt(
-      written.then((failed) => {
-        places = failed;
-      }),
-    );
-    if (outcome.kind !== 'stored' || places.length === 0) return outcome;
-    return { kind: 'guarded', failed: places.flatMap((place) => guardAt(batch, place)) };
+    return this.#attempt(async () => {
+      const written = await this.#writer.write(this.#listed(batch));
+      return { batch, written };
+    });
   }
 
   async probe(id: number): Promise<Outcome> {
-    return this.#attempt(this.#writer.write([{ text: PROBE, rows: [[id, this.#clock.now()]] }]).then(() => undefined));
+    return this.#attempt(async () => {
+      const written = await this.#writer.write([{ text: PROBE, rows: [[id, this.#clock.now()]] }]);
+      return { batch: [], written };
+    });
   }
 
-  async transact(_id: number, work: (trx: Transaction<Schema>) => Promise<void>): Promise<Outcome> {
+  async transact(_id: number, work: (trx: Transaction<Schema>) => Promise<Batch>): Promise<Outcome> {
     const transaction = new SqliteTransaction(this.#writer);
-    const done = transaction
-      .kysely()
-      .transaction()
-      .execute(async (trx) => {
-        await bounded(this.#clock, work(trx), this.#limits.transactMs, 'the transaction').finally(() =>
+    const { transactMs } = this.#limits;
+    return this.#attempt(async () => {
+      const running = transaction.kysely().transaction();
+      const batch = await running.execute(async (trx) => {
+        const last = await bounded(this.#clock, work(trx), transactMs, 'the transaction').finally(() =>
           transaction.end(),
         );
+        transaction.endWith(this.#listed(last));
+        return last;
       });
-    return this.#attempt(done);
+      return { batch, written: transaction.written };
+    });
   }
 
   /** Asked after a flush that failed: a local COMMIT that fails has failed. */
@@ -85,10 +86,12 @@ export class SqliteLane implements Lane {
     await this.#writer.close();
   }
 
-  async #attempt(work: Promise<void>): Promise<Outcome> {
+  async #attempt(work: () => Promise<{ readonly batch: Batch; readonly written: Written }>): Promise<Outcome> {
     try {
-      await work;
-      return { kind: 'stored' };
+      const { batch, written } = await work();
+      const { failed, first } = written;
+      if (failed.length > 0) return { kind: 'guarded', failed: failed.flatMap((place) => guardAt(batch, place)) };
+      return { kind: 'stored', first };
     } catch (error) {
       const sqlite = error instanceof Database.SqliteError;
       if (error instanceof ThreadLost || (sqlite && error.code === NOT_FLUSHED)) {
@@ -100,11 +103,24 @@ export class SqliteLane implements Lane {
     }
   }
 
-  #listed(statement: Statement, rows: Batch[number]['rows']): SqlBatch[number] {
+  #listed(batch: Batch): SqlBatch {
+    return batch.map((statement) => this.#listedStatement(statement));
+  }
+
+  #listedStatement({ statement, rows, numbers: count = 0 }: BatchStatement): SqlBatch[number] {
     const { text, columns } = this.#prepare(statement);
     const values = rows.map((row) => columns.map((column) => alone(row[column] ?? null)));
-    const { kind } = statement;
-    return { text, rows: values, guard: kind === 'guard' || kind === 'absent' ? kind : undefined };
+    const { kind, merge } = statement;
+    return {
+      text,
+      rows: values,
+      guard: kind === 'guard' || kind === 'absent' ? kind : undefined,
+      numbers: merge && {
+        text: sqliteCounterText(statement),
+        count,
+        places: merge.numbered.map((column) => columns.indexOf(column)),
+      },
+    };
   }
 
   #prepare(statement: Statement): Prepared {

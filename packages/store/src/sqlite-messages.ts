@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import type { Place, SqlBatch, SqlResult } from './sqlite-connection.js';
+import type { SqlBatch, SqlResult, Written } from './sqlite-connection.js';
 
 /** What the thread that writes is started with. */
 export interface ThreadSettings {
@@ -8,13 +8,13 @@ export interface ThreadSettings {
 }
 
 export type Request =
-  | { readonly kind: 'write'; readonly batch: SqlBatch }
+  | { readonly kind: 'write' | 'finish'; readonly batch: SqlBatch }
   | { readonly kind: 'query'; readonly text: string; readonly parameters: readonly unknown[] }
   | { readonly kind: 'rollback' }
   | { readonly kind: 'close' };
 
 /** The first says that the database is open; then there is one for each request, in their order. */
-export type Result = SqlResult | readonly Place[];
+export type Result = SqlResult | Written;
 export type Reply = { readonly result?: Result } | { readonly failure: Failure };
 
 /** An error of SQLite would arrive as any other: without its code. */

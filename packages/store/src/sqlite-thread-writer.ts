@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { Place, SqlBatch, SqlResult } from './sqlite-connection.js';
+import type { SqlBatch, SqlResult, Written } from './sqlite-connection.js';
 import { errorOf, type Reply, type Request, type Result, type ThreadSettings } from './sqlite-messages.js';
 import type { SqliteWriter } from './sqlite-writer.js';
 
@@ -33,8 +33,12 @@ export class ThreadWriter implements SqliteWriter {
     return writer;
   }
 
-  async write(batch: SqlBatch): Promise<readonly Place[]> {
-    return (await this.#ask({ kind: 'write', batch })) as readonly Place[];
+  async write(batch: SqlBatch): Promise<Written> {
+    return (await this.#ask({ kind: 'write', batch })) as Written;
+  }
+
+  async finish(batch: SqlBatch): Promise<Written> {
+    return (await this.#ask({ kind: 'finish', batch })) as Written;
   }
 
   async query(text: string, parameters: readonly unknown[]): Promise<SqlResult> {

@@ -15,6 +15,8 @@ function answer(request: Request): Result | undefined {
   switch (request.kind) {
     case 'write':
       return connection.write(request.batch);
+    case 'finish':
+      return connection.finish(request.batch);
     case 'query':
       return connection.query(request.text, request.parameters);
     case 'rollback':

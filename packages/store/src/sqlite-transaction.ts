@@ -9,6 +9,7 @@ import {
   SqliteQueryCompiler,
 } from 'kysely';
 import type { Schema } from './schema.js';
+import type { SqlBatch, Written } from './sqlite-connection.js';
 import type { SqliteWriter } from './sqlite-writer.js';
 
 /**
@@ -18,6 +19,8 @@ import type { SqliteWriter } from './sqlite-writer.js';
 export class SqliteTransaction implements Driver, DatabaseConnection {
   readonly #writer: SqliteWriter;
   #ended = false;
+  #last: SqlBatch = [];
+  #written: Written = { failed: [], first: 0 };
 
   constructor(writer: SqliteWriter) {
     this.#writer = writer;
@@ -35,8 +38,19 @@ export class SqliteTransaction implements Driver, DatabaseConnection {
     });
   }
 
+  /** Nothing else gets at the connection. */
   end(): void {
     this.#ended = true;
+  }
+
+  /** What is written at the end of the transaction. */
+  endWith(batch: SqlBatch): void {
+    this.#last = batch;
+  }
+
+  /** What became of that. */
+  get written(): Written {
+    return this.#written;
   }
 
   async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
@@ -54,7 +68,7 @@ export class SqliteTransaction implements Driver, DatabaseConnection {
   }
 
   async commitTransaction(): Promise<void> {
-    await this.#writer.query('commit', []);
+    this.#written = await this.#writer.finish(this.#last);
   }
 
   async rollbackTransaction(): Promise<void> {

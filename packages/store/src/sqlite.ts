@@ -76,6 +76,7 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
 function lastToClose(writer: SqliteWriter, reader: Database.Database, watch: SqliteWatch): SqliteWriter {
   return {
     write: (batch) => writer.write(batch),
+    finish: (batch) => writer.finish(batch),
     query: (text, parameters) => writer.query(text, parameters),
     rollback: () => writer.rollback(),
     async close() {

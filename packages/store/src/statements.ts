@@ -83,14 +83,14 @@ export function insert<T extends Table, const C extends ColumnsOf<T>>(
 }
 
 /**
- * Appends rows that are made of all that one transaction hands in: `merge` turns it, in order, into rows of the table.
- * Texts in it must not hold NUL.
+ * Appends rows that are made of all that one transaction hands in: `merge` turns it, in order, into rows of the table,
+ * and gives it numbers. Texts in it must not hold NUL.
  */
 export function append<T extends Table, const C extends ColumnsOf<T>>(
   table: T,
   columns: Only<T, C>,
   merge: Merge,
-): (part: Write['row']) => Write {
+): (part: Write['row'], numbered?: Write['numbered']) => Write {
   const statement: Statement = {
     name: nameOf('append', table, columns, []),
     table,
@@ -99,7 +99,7 @@ export function append<T extends Table, const C extends ColumnsOf<T>>(
     key: [],
     merge,
   };
-  return (row) => ({ statement, row });
+  return (row, numbered) => ({ statement, row, numbered });
 }
 
 /**
@@ -162,6 +162,18 @@ export function sqliteText(statement: Statement): string {
   return `${intoTable(statement)} values (${holes.join(', ')})${onConflict(statement)}`;
 }
 
+/** Takes so many numbers, and answers the last of them. Of a table that has none yet the counter is made. */
+function counterText(table: string, count: string): string {
+  return (
+    `insert into counters as c (name, last) values ('${table}', ${count}) ` +
+    'on conflict (name) do update set last = c.last + excluded.last returning last'
+  );
+}
+
+export function sqliteCounterText({ table }: Statement): string {
+  return counterText(table, '?');
+}
+
 const ARRAYS: Readonly<Record<ColumnType, string>> = { text: 'text[]', integer: 'bigint[]', bytes: 'bytea[]' };
 
 /**
@@ -184,4 +196,25 @@ export function postgresText(statement: Statement): string {
     );
   }
   return `${intoTable(statement)} select * from unnest(${arrays.join(', ')})${onConflict(statement)}`;
+}
+
+/**
+ * As `postgresText`, of a statement that gives numbers: takes as many as its last parameter says, notes the first of them
+ * in the marker of the lane, and answers it. All in one statement: from its beginning to the end of the transaction every
+ * other server waits for the counter.
+ */
+export function postgresNumberedText(statement: Statement, { numbered }: Merge, lane: string): string {
+  const columns = Object.entries(statement.columns);
+  const arrays = columns.map(([, type], index) => `$${index + 1}::${ARRAYS[type]}`);
+  const given = columns.map((_, index) => `c${index}`);
+  const values = columns.map(([name], index) => (numbered.includes(name) ? `given.first + c${index}` : `c${index}`));
+  const count = `$${columns.length + 1}::bigint`;
+  return (
+    `with counted as (${counterText(statement.table, count)}), ` +
+    `given as (select last - ${count} + 1 as first from counted), ` +
+    `marked as (update commit_marker set first = given.first from given where lane = '${lane}'), ` +
+    `stored as (${intoTable(statement)} ` +
+    `select ${values.join(', ')} from given, unnest(${arrays.join(', ')}) as rows(${given.join(', ')})) ` +
+    'select first from given'
+  );
 }

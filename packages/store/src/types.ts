@@ -11,6 +11,8 @@ import type { Schema } from './schema.js';
 export interface Write {
   readonly statement: Statement;
   readonly row: Readonly<Record<string, SqlValue>>;
+  /** Of a statement that gives numbers: told the first number of this part once it is durable, in the order of the numbers. */
+  readonly numbered?: ((first: number) => void) | undefined;
 }
 
 export type SqlValue = string | number | null | Uint8Array;
@@ -26,14 +28,26 @@ export interface Statement {
   readonly columns: Readonly<Record<string, ColumnType>>;
   /** Columns that identify a row. Of two writes of the same key in one commit the later wins. */
   readonly key: readonly string[];
-  /** Makes rows of all that one transaction hands in through this statement, which is no row yet. For inserts. */
+  /**
+   * Makes rows of all that one transaction hands in through this statement, which is no row yet. For inserts; there is
+   * one such statement in a transaction.
+   */
   readonly merge?: Merge;
 }
 
+/**
+ * How the parts that one transaction hands in become rows. Each part takes numbers, which the transaction gets when it
+ * is stored: in each table they follow each other from 1 on, in the order of the parts and of the commits, without gaps,
+ * also when several processes use the database.
+ */
 export interface Merge {
   rows(parts: readonly Write['row'][]): readonly Write['row'][];
   /** What a part weighs. */
   bytes(part: Write['row']): number;
+  /** How many numbers a part takes. */
+  numbers(part: Write['row']): number;
+  /** Columns that `rows` counts from 0: the first number of the transaction is added to them. */
+  readonly numbered: readonly string[];
 }
 
 /** Why the database is not to be relied on. */
@@ -44,6 +58,9 @@ export interface Trouble {
   /** Milliseconds since the epoch. */
   readonly since: number;
 }
+
+/** Takes writes for the end of a transaction. */
+export type HandIn = (writes: readonly Write[]) => void;
 
 export type StoreHealth = { readonly ok: true } | ({ readonly ok: false } & Trouble);
 
@@ -74,10 +91,11 @@ export interface Store {
   persist(writes: readonly Write[]): Promise<void>;
   /**
    * A transaction of its own, in the same lane as the group commits. For administration, not for hot paths.
-   * The callback may run again after a serialization failure; it must only touch `trx`. Rejects with what the
-   * callback threw, or with `store_unavailable`; nothing is stored then.
+   * The callback may run again after a serialization failure; it must only touch `trx`. What it hands to `write` is
+   * stored at the end of the transaction. Rejects with what the callback threw, or with `store_unavailable`; nothing is
+   * stored then.
    */
-  transact<T>(work: (trx: Transaction<Schema>) => Promise<T>): Promise<T>;
+  transact<T>(work: (trx: Transaction<Schema>, write: HandIn) => Promise<T>): Promise<T>;
   health(): StoreHealth;
   /** To and from the other processes that use this database. */
   readonly hints: Hints;

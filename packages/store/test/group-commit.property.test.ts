@@ -1,9 +1,8 @@
 import { ManualClock } from '@muster/base';
-import { type Batch, type Lane, LIMITS, type Outcome } from '@muster/store';
+import { append, type Batch, type Lane, LIMITS, type Outcome } from '@muster/store';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { GroupCommit } from '../src/group-commit.js';
-import { organization } from './conformance/rows.js';
 import { silent } from './conformance/suite.js';
 
 /** Whatever becomes of its transactions, and whenever it is closed: whoever hands something in is told the truth. */
@@ -26,6 +25,13 @@ const handing = fc.record({
 });
 type Handing = typeof handing extends fc.Arbitrary<infer T> ? T : never;
 
+/** Every row takes a number. */
+const row = append(
+  'organizations',
+  { id: 'text', name: 'text' },
+  { rows: (rows) => rows, bytes: () => 1, numbers: () => 1, numbered: [] },
+);
+
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 const error = new Error('the database is away');
 
@@ -44,10 +50,8 @@ class Database implements Lane {
     return this.#take(batch.flatMap(({ rows }) => rows));
   }
 
-  async transact(_id: number, work: (trx: never) => Promise<void>): Promise<Outcome> {
-    const rows: Batch[number]['rows'] = [];
-    await work(rows as never);
-    return this.#take(rows);
+  async transact(id: number, work: (trx: never) => Promise<Batch>): Promise<Outcome> {
+    return this.write(id, await work({} as never));
   }
 
   probe(): Promise<Outcome> {
@@ -66,10 +70,11 @@ class Database implements Lane {
     const taking = this.#takings.shift() ?? 'stored';
     if (taking === 'failed') return { kind: 'failed', error };
     if (rows.some(({ name }) => name === IMPOSSIBLE)) return { kind: 'refused', error };
+    const stored = { kind: 'stored', first: this.stored.length } as const;
     if (taking !== 'lost, not stored') this.stored.push(...rows.map(({ id }) => String(id)));
-    if (taking === 'stored') return { kind: 'stored' };
-    if (taking === 'lost, stored') this.#answers = [{ kind: 'stored' }];
-    if (taking === 'lost twice, stored') this.#answers = [{ kind: 'unknown', error }, { kind: 'stored' }];
+    if (taking === 'stored') return stored;
+    if (taking === 'lost, stored') this.#answers = [stored];
+    if (taking === 'lost twice, stored') this.#answers = [{ kind: 'unknown', error }, stored];
     return { kind: 'unknown', error };
   }
 }
@@ -101,9 +106,10 @@ test('everybody is told once, the truth, and in the order in which it was handed
         const quiet = { log: silent, observe: () => {}, refused: () => {} };
         const commits = new GroupCommit(database, { clock, databaseClock: clock, limits, ...quiet });
         const told: Told[] = [];
+        const numbered: string[] = [];
         for (const [index, each] of all.entries()) {
           if (index === closeAt) commits.close();
-          handIn(commits, told, each);
+          handIn(commits, told, numbered, each);
           for (let turns = 0; turns < each.pause; turns++) await turn();
         }
         for (let turns = 0; turns < 2000 && told.some(({ end }) => end === 'waits'); turns++) {
@@ -117,22 +123,30 @@ test('everybody is told once, the truth, and in the order in which it was handed
           expect(durable).toBe(how === 'commit' && end === 'stored' ? 1 : 0);
         }
         expect(told.filter(({ end }) => end === 'stored').flatMap(({ rows }) => rows)).toEqual(database.stored);
+        expect(numbered).toEqual(database.stored.map((id, number) => `${number}: ${id}`));
       },
     ),
     { numRuns: 300 },
   );
 });
 
-function handIn(commits: GroupCommit, told: Told[], { how, rows: count, impossible, followers, fails }: Handing): void {
+/** @param numbered Where the number of each row is put when it is told. */
+function handIn(commits: GroupCommit, told: Told[], numbered: string[], handing: Handing): void {
+  const { how, rows: count, impossible, followers, fails } = handing;
   const index = told.length;
   const rows = Array.from({ length: count }, (_, row) => `${index}.${row}`);
   const one: Told = { how, rows, durable: 0, early: false, end: 'waits' };
   told.push(one);
-  const writes = rows.map((id) => organization({ id, name: impossible ? IMPOSSIBLE : 'a', created_at: 1 }));
+  const writes = rows.map((id) =>
+    row({ id, name: impossible ? IMPOSSIBLE : 'a' }, (number) => {
+      numbered.push(`${number}: ${id}`);
+      if (fails) throw new Error('defect');
+    }),
+  );
   const stored = (): void => {
     one.durable += 1;
     const follower = { how: 'commit', rows: 1, impossible, followers: 0, fails: false, pause: 0 } as const;
-    for (let made = 0; made < followers; made++) handIn(commits, told, follower);
+    for (let made = 0; made < followers; made++) handIn(commits, told, numbered, follower);
     if (fails) throw new Error('defect');
   };
   const end = (end: 'stored' | 'refused'): void => {
@@ -158,8 +172,6 @@ function ended(
     case 'persist':
       return commits.persist(writes);
     case 'transact':
-      return commits.transact(async (rows) => {
-        (rows as unknown as object[]).push(...writes.map(({ row }) => row));
-      });
+      return commits.transact(async (_trx, write) => write(writes));
   }
 }

@@ -3,7 +3,7 @@ import { Leases, type Limits, MISSED, open, type Store } from '@muster/store';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { MIGRATIONS } from '../../platform/test/support/migrations.js';
-import { done, named } from './conformance/rows.js';
+import { done, named, numbered } from './conformance/rows.js';
 import { eventually, passing, silent, until } from './conformance/suite.js';
 import { type Cutter, cutter } from './cutter.js';
 import { dropDatabase, type PostgresHarness, postgres } from './postgres.js';
@@ -71,13 +71,15 @@ test('connections terminated at any moment lose no transition and double none', 
   const store = await openAt(harness.url);
   const expected = Array.from({ length: 300 }, (_, index) => `${index}`);
   const calls: Promise<void>[] = [];
+  const numbers: number[] = [];
   for (const target of expected) {
-    calls.push(store.persist([done(target)]));
+    calls.push(store.persist([done(target), numbered(target, (number) => void numbers.push(number))]));
     if (Number(target) % 60 === 30) await harness.terminate();
     else if (Number(target) % 7 === 0) await new Promise(setImmediate);
   }
   await passing(clock, store, Promise.all(calls));
   expect(await targets(store)).toEqual(expected);
+  expect(numbers).toEqual(expected.map((target) => Number(target) + 1));
 });
 
 test('a commit that was stored while its answer was lost is acknowledged, and stored once', async () => {
@@ -87,6 +89,33 @@ test('a commit that was stored while its answer was lost is acknowledged, and st
   await passing(clock, store, Promise.all([store.commit([done('a')]), store.persist([done('b')])]));
   expect(proxy.cuts).toBe(1);
   expect(await targets(store)).toEqual(['a', 'b']);
+});
+
+test('the numbers of a commit whose answer was lost are told, whatever other servers have taken since', async () => {
+  const proxy = await openProxy();
+  const [store, other] = [
+    await openAt(proxy.url, { exclusive: false }),
+    await openAt(harness.url, { exclusive: false }),
+  ] as const;
+  const told: [string, number][] = [];
+  const row = (id: string) => numbered(id, (number) => void told.push([id, number]));
+  await other.commit([numbered('before')]);
+  const answerLost = async (storing: () => Promise<unknown>) => {
+    proxy.cutAfter('commit');
+    const stored = storing();
+    await until(() => !store.health().ok);
+    await other.commit([numbered(`since ${told.length}`)]);
+    await passing(clock, store, stored);
+  };
+  await answerLost(() => Promise.all([store.commit([row('a'), row('b')]), store.persist([row('c')])]));
+  await answerLost(() => store.transact(async (_trx, write) => write([row('d')])));
+  expect(proxy.cuts).toBe(2);
+  expect(told).toEqual([
+    ['a', 2],
+    ['b', 3],
+    ['c', 4],
+    ['d', 6],
+  ]);
 });
 
 test('a commit that was lost on its way is rejected and absent, the transitions beside it are stored once', async () => {
@@ -234,6 +263,30 @@ test('a transact runs again after a serialization failure', async () => {
     });
   await Promise.all([increment(first), increment(second), increment(first), increment(second)]);
   expect(await first.read.selectFrom('organizations').select('name').execute()).toEqual([{ name: '4' }]);
+});
+
+test('a transact that takes numbers keeps other servers from taking some when it runs again', async () => {
+  const [store, other] = [
+    await openAt(harness.url, { exclusive: false }),
+    await openAt(harness.url, { exclusive: false }),
+  ] as const;
+  const told: string[] = [];
+  const row = (id: string) => numbered(id, (number) => void told.push(`${number}: ${id}`));
+  const waits = async () => (await harness.query('select from pg_locks where not granted')).length > 0;
+  let runs = 0;
+  let late: Promise<void> | undefined;
+  await store.transact(async (trx, write) => {
+    runs += 1;
+    await trx.selectFrom('organizations').select('id').execute();
+    if (runs === 1) await other.commit([row('between')]);
+    else {
+      late = other.commit([row('late')]);
+      await eventually(waits);
+    }
+    write([row('own')]);
+  });
+  await late;
+  expect([runs, told]).toEqual([2, ['1: between', '2: own', '3: late']]);
 });
 
 test('the read side of PostgreSQL cannot write', async () => {

@@ -84,7 +84,7 @@ test('a flush that fails is not tried again, nothing is said to be stored or not
   const write = vi.fn(async () => {
     throw failure;
   });
-  const writer: SqliteWriter = { write, query: write, rollback: write, close: write };
+  const writer: SqliteWriter = { write, finish: write, query: write, rollback: write, close: write };
   const lane = new SqliteLane(writer, LIMITS, clock, (error) => void told.push(error));
   expect(await lane.write(1, [])).toEqual({ kind: 'unknown', error: failure, forGood: true });
   expect(await lane.outcome()).toEqual({ kind: 'unknown', error: failure, forGood: true });

@@ -70,7 +70,7 @@ export class Changes {
   ): Promise<Result> {
     const { recorder, audit, repository } = this.#deps;
     const { orgId } = change;
-    const result = await recorder.transact(LOG_LIMITS.eventsOfChange, async (trx, record) => {
+    const result = await recorder.transact(async (trx, record) => {
       const members = orgId === null ? await organizationsOf(trx, change.concerns) : [];
       const done = await work(trx);
       const told = orgId === null ? members : [await requireOrganization(trx, orgId)];
@@ -90,7 +90,7 @@ function eventOf({ action, actor, target, detail }: Change, organization: Organi
   return AUTH_EVENTS.tell(`auth.${action}`, organization, attributes, cutDetail(detail));
 }
 
-/** Where the user is a member, as far as there are positions for it. */
+/** Where the user is a member; of very many organizations, some. */
 async function organizationsOf(trx: Trx, concerns: Change['concerns']): Promise<readonly Organization[]> {
   if (concerns === undefined) return [];
   const memberships = trx

@@ -135,7 +135,7 @@ export class EventSchedule implements Schedule {
     { whose, by }: { readonly whose: EventOwner | null; readonly by: string },
   ): Promise<ScheduledEvent> {
     const { id: orgId } = organization;
-    const row = await this.#deps.recorder.transact(1, async (trx, record) => {
+    const row = await this.#deps.recorder.transact(async (trx, record) => {
       const all = trx.deleteFrom('scheduled_events').where('org_id', '=', orgId).where('id', '=', id);
       const own = whose === null ? all : all.where('source', '=', whose.source).where('kind', '=', whose.kind);
       const deleted = await own.returningAll().executeTakeFirst();
@@ -196,7 +196,7 @@ export class EventSchedule implements Schedule {
   /** Returns when the next is due. */
   async #publishDue(): Promise<number> {
     const { recorder, clock } = this.#deps;
-    const { rows, next } = await recorder.transact(EVENT_LIMITS.dueAtOnce, async (trx, record) => {
+    const { rows, next } = await recorder.transact(async (trx, record) => {
       const due = await takeDue(trx, clock.now());
       record(due.map((row) => ({ orgId: row.org_id, subject: null, event: eventOf(row) })));
       const left = await trx

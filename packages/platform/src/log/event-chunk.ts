@@ -2,16 +2,17 @@ import type { Origin, SourceKind } from '@muster/fabric';
 import { append, type Schema, type Write } from '@muster/store';
 import type { Selectable } from 'kysely';
 
-type EventRow = Selectable<Schema['event_log']>;
+type StoredRow = Selectable<Schema['event_log']>;
 
 /**
  * The column `frames` of `event_log`: runs of events, in the order of their positions. The events of a run have one
- * source of one kind, one time, and positions that follow each other:
+ * source of one kind, one time, and positions that follow each other. Positions are known when the events are stored,
+ * and not before: a run tells its place in the transaction, which is added to the first position of that, `floor`:
  *
  * | bytes | what |
  * |---|---|
  * | 4 | length of all that follows |
- * | 8 | position of the first event, a double |
+ * | 8 | place of the first event in the transaction, counted from 0, a double |
  * | 8 | time in milliseconds since the epoch, a double |
  * | 2 | length of the source |
  * | 4 | how many events |
@@ -67,9 +68,9 @@ function lengthOf({ linesStart, linesEnd, bodyStart, bodyEnd, tailEnd }: EventCo
   return tailEnd === undefined ? linesEnd - linesStart + bodyEnd - bodyStart : tailEnd - linesStart;
 }
 
-/** Position of the first event, and the time. */
+/** Of the first event, and the time. */
 interface Placed {
-  readonly position: number;
+  readonly place: number;
   readonly at: number;
 }
 
@@ -144,9 +145,16 @@ export function frameEvent({ source, kind }: Publisher, lines: string, body: str
 }
 
 /** @param offset Where the run begins. */
-export function placeRun(target: Buffer, offset: number, { position, at }: Placed): void {
-  target.writeDoubleBE(position, offset + 4);
+export function placeRun(target: Buffer, offset: number, { place, at }: Placed): void {
+  target.writeDoubleBE(place, offset + 4);
   target.writeDoubleBE(at, offset + 12);
+}
+
+/** All runs from `start` up to `end` get places that are greater by so many. */
+function moveRuns(target: Buffer, start: number, end: number, by: number): void {
+  for (let run = start; run < end; run += 4 + target.readUInt32BE(run)) {
+    target.writeDoubleBE(target.readDoubleBE(run + 4) + by, run + 4);
+  }
 }
 
 interface RunHead {
@@ -171,13 +179,16 @@ function writeEntry(target: Buffer, offset: number, length: number, lines: numbe
   target.writeUInt32BE(body, offset + 8);
 }
 
+/** What is read of a row. */
+export type EventFrames = Pick<StoredRow, 'floor' | 'frames'>;
+
 /** The events of one row beyond a position, at most so many; they refer to its bytes. */
-export function readEvents(frames: Uint8Array, after = 0, most = Number.POSITIVE_INFINITY): ChunkEvent[] {
+export function readEvents({ floor, frames }: EventFrames, after = 0, most = Number.POSITIVE_INFINITY): ChunkEvent[] {
   const bytes = Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength);
   const found: ChunkEvent[] = [];
   for (let offset = 0; offset < bytes.length && found.length < most; ) {
     const end = offset + 4 + bytes.readUInt32BE(offset);
-    const first = bytes.readDoubleBE(offset + 4);
+    const first = floor + bytes.readDoubleBE(offset + 4);
     const last = first + bytes.readUInt32BE(offset + 22) - 1;
     if (last > after) readRun(bytes, offset, { first, last, after, most }, found);
     offset = end;
@@ -223,34 +234,33 @@ function kindAt(bytes: Buffer, offset: number): SourceKind {
 
 /** Events that were handed in together, of one organization and subject. */
 export type EventPart = {
-  /** Positions of its first and its last event. */
-  readonly first: number;
-  readonly last: number;
+  /** How many. */
+  readonly count: number;
   readonly at: number;
   readonly org_id: string;
   readonly subject: string | null;
-  /** Its events are the bytes of `frames` from `start` to `end`. */
+  /** Its events are the bytes of `frames` from `start` to `end`, with their places in this part. */
   readonly frames: Buffer;
   readonly start: number;
   readonly end: number;
 };
 
 interface Chunk {
-  readonly parts: EventPart[];
+  readonly parts: { readonly part: EventPart; readonly place: number }[];
   bytes: number;
 }
 
 /**
  * Makes few rows of what one transaction appends to `event_log`: one for each organization and subject, unless it
  * becomes too large. They overlap in their positions, but never with those of another transaction; `floor`, the first
- * position of all of them, tells which belong together.
+ * position of all of them, tells which belong together. Positions are counted from 0: the first one is given later.
  */
-export function eventRows(parts: readonly EventPart[]): EventRow[] {
+function eventRows(parts: readonly EventPart[]): StoredRow[] {
   const chunks: Chunk[] = [];
   const open = new Map<string, Chunk>();
   let chunk: Chunk | undefined;
   let before: EventPart | undefined;
-  let floor = Number.POSITIVE_INFINITY;
+  let place = 0;
   for (const part of parts) {
     const { org_id: org, subject } = part;
     const bytes = part.end - part.start;
@@ -262,30 +272,33 @@ export function eventRows(parts: readonly EventPart[]): EventRow[] {
       chunks.push(chunk);
       open.set(`${org} ${subject ?? ''}`, chunk);
     }
-    chunk.parts.push(part);
+    chunk.parts.push({ part, place });
     chunk.bytes += bytes;
-    floor = Math.min(floor, part.first);
+    place += part.count;
     before = part;
   }
-  return chunks.map((one) => rowOf(one, floor));
+  return chunks.map(rowOf);
 }
 
-function rowOf({ parts, bytes }: Chunk, floor: number): EventRow {
-  const [{ first, org_id, subject, at }] = parts as [EventPart, ...EventPart[]];
+function rowOf({ parts, bytes }: Chunk): StoredRow {
+  const [{ part: begin, place: first }] = parts as [Chunk['parts'][number]];
+  const { org_id, subject, at } = begin;
   const frames = Buffer.allocUnsafeSlow(bytes);
-  const row = { first, last: first, floor, at_first: at, at_last: at, org_id, subject, bytes, frames };
+  const row = { first, last: first, floor: 0, at_first: at, at_last: at, org_id, subject, bytes, frames };
   let offset = 0;
-  for (const part of parts) {
+  for (const { part, place } of parts) {
+    const start = offset;
     offset += part.frames.copy(frames, offset, part.start, part.end);
-    row.last = part.last;
+    moveRuns(frames, start, offset, place);
+    row.last = place + part.count - 1;
     row.at_first = Math.min(row.at_first, part.at);
     row.at_last = Math.max(row.at_last, part.at);
   }
   return row;
 }
 
-/** Appends to the log within a group commit. */
-export const appendEvents: (part: EventPart) => Write = append(
+/** Appends to the log. `numbered` is told the position of the first event of the part. */
+export const appendEvents: (part: EventPart, numbered?: Write['numbered']) => Write = append(
   'event_log',
   {
     first: 'integer',
@@ -301,5 +314,7 @@ export const appendEvents: (part: EventPart) => Write = append(
   {
     rows: (parts) => eventRows(parts as readonly EventPart[]),
     bytes: (part) => (part as EventPart).end - (part as EventPart).start,
+    numbers: (part) => (part as EventPart).count,
+    numbered: ['first', 'last', 'floor'],
   },
 );

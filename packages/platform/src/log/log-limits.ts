@@ -4,6 +4,6 @@ export const LOG_LIMITS = {
   pruneRows: 500,
   pruneBytes: 16 * 1024 * 1024,
   pruneEveryMs: 60_000,
-  /** Positions set aside for the events of one change of identity: a user may be known in many organizations. */
+  /** Organizations that are told of one change of a user, who may be known in many. */
   eventsOfChange: 1000,
 } as const;

@@ -1,7 +1,7 @@
 import { type NewEvent, type Origin, originOf, type PageLimit } from '@muster/fabric';
 import type { Schema } from '@muster/store';
 import type { Kysely } from 'kysely';
-import { type ChunkEvent, type EventContent, readEvents } from './event-chunk.js';
+import { type ChunkEvent, type EventContent, type EventFrames, readEvents } from './event-chunk.js';
 
 type Read = Kysely<Schema>;
 
@@ -53,9 +53,9 @@ export async function readPage(
   for (;;) {
     const heads = await headsBeyond(read, org.id, beyond, range);
     const taken = heads.slice(0, countWithin(heads, limit.bytes));
-    for (const frames of await framesOf(read, taken)) {
+    for (const row of await framesOf(read, taken)) {
       // No more of one row can be among the first so many of all.
-      const parts = readEvents(frames, after, limit.events);
+      const parts = readEvents(row, after, limit.events);
       found.push(...origins.events(parts).filter(({ position }) => position <= upTo));
     }
     const last = taken.at(-1)?.first ?? 0;
@@ -105,11 +105,10 @@ function countWithin(heads: readonly RowHead[], bytes: number): number {
   return count;
 }
 
-async function framesOf(read: Read, heads: readonly RowHead[]): Promise<Uint8Array[]> {
+async function framesOf(read: Read, heads: readonly RowHead[]): Promise<EventFrames[]> {
   if (heads.length === 0) return [];
   const firsts = heads.map(({ first }) => first);
-  const rows = await read.selectFrom('event_log').select('frames').where('first', 'in', firsts).execute();
-  return rows.map(({ frames }) => frames);
+  return read.selectFrom('event_log').select(['floor', 'frames']).where('first', 'in', firsts).execute();
 }
 
 /** Events that a feed shows, in order: rows of one subject never overlap. At least one if there is one after `after`. */
@@ -121,25 +120,25 @@ export async function readSubject(
 ): Promise<FeedContent[]> {
   const rows = await read
     .selectFrom('event_log')
-    .select('frames')
+    .select(['floor', 'frames'])
     .where('subject', '=', subject)
     .where('last', '>', after)
     .orderBy('first')
     .limit(rowLimit)
     .execute();
-  return rows.flatMap(({ frames }) => contentsOf(frames)).filter((event) => event.position > after);
+  return rows.flatMap(contentsOf).filter((event) => event.position > after);
 }
 
 /** The newest event of a feed. */
 export async function newestOfSubject(read: Read, subject: string): Promise<FeedContent | undefined> {
   const row = await read
     .selectFrom('event_log')
-    .select('frames')
+    .select(['floor', 'frames'])
     .where('subject', '=', subject)
     .orderBy('first', 'desc')
     .limit(1)
     .executeTakeFirst();
-  return row === undefined ? undefined : contentsOf(row.frames).at(-1);
+  return row === undefined ? undefined : contentsOf(row).at(-1);
 }
 
 export interface SubjectEvent extends FeedContent {
@@ -151,14 +150,15 @@ export interface SubjectEvent extends FeedContent {
 export async function subjectsSince(read: Read, prefix: string, since: number): Promise<SubjectEvent[]> {
   const rows = await read
     .selectFrom('event_log')
-    .select(['org_id', 'subject', 'frames'])
+    .select(['org_id', 'subject', 'floor', 'frames'])
     .where('at_last', '>', since)
     .where('subject', 'is not', null)
     .execute();
   const events: SubjectEvent[] = [];
-  for (const { org_id: orgId, subject, frames } of rows) {
+  for (const row of rows) {
+    const { org_id: orgId, subject } = row;
     if (!subject?.startsWith(prefix)) continue;
-    for (const event of contentsOf(frames)) if (event.at > since) events.push({ ...event, orgId, subject });
+    for (const event of contentsOf(row)) if (event.at > since) events.push({ ...event, orgId, subject });
   }
   return events.sort((a, b) => a.position - b.position);
 }
@@ -181,18 +181,22 @@ export async function positionBefore(read: Read, atMs: number): Promise<number |
     .orderBy('first')
     .limit(1)
     .executeTakeFirst();
-  let rows = read.selectFrom('event_log').select('frames').where('first', '>=', first).where('at_last', '>=', atMs);
+  let rows = read
+    .selectFrom('event_log')
+    .select(['floor', 'frames'])
+    .where('first', '>=', first)
+    .where('at_last', '>=', atMs);
   if (next !== undefined) rows = rows.where('first', '<', next.first);
   const positions = (await rows.execute())
-    .flatMap(({ frames }) => readEvents(frames))
+    .flatMap((row) => readEvents(row))
     .filter(({ at }) => at >= atMs)
     .map(({ position }) => position);
   return positions.reduce((least, position) => Math.min(least, position)) - 1;
 }
 
 /** The events of a row, as feeds need them. */
-export function contentsOf(frames: Uint8Array): FeedContent[] {
-  return readEvents(frames).map((event) => ({ position: event.position, at: event.at, event }));
+export function contentsOf(row: EventFrames): FeedContent[] {
+  return readEvents(row).map((event) => ({ position: event.position, at: event.at, event }));
 }
 
 /** Few publish many events. */

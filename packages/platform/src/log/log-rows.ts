@@ -14,22 +14,21 @@ export interface Recordable {
 /** Of one part, before those of one transaction are put together. */
 const PART_BYTES = 1_048_576;
 
-/** What goes into the log for these events, which get the positions from `first` on. */
-export function partsOf(events: readonly Recordable[], first: number, at: number): EventPart[] {
+/** What goes into the log for these events. */
+export function partsOf(events: readonly Recordable[], at: number): EventPart[] {
   const parts: EventPart[] = [];
   for (let index = 0; index < events.length; ) {
     const { orgId: org_id, subject, frame } = events[index] as Recordable;
-    const position = first + index;
     if (frame !== undefined) {
       const { bytes: frames, start, end } = frame;
-      placeRun(frames, start, { position, at });
-      parts.push({ first: position, last: position, at, org_id, subject, frames, start, end });
+      placeRun(frames, start, { place: 0, at });
+      parts.push({ count: 1, at, org_id, subject, frames, start, end });
       index += 1;
     } else {
       const { next, bytes } = extentOf(events, index);
       const contents = events.slice(index, next).map(({ event }) => event);
-      const frames = framesOf(contents, bytes, position, at);
-      parts.push({ first: position, last: first + next - 1, at, org_id, subject, frames, start: 0, end: bytes });
+      const frames = framesOf(contents, bytes, at);
+      parts.push({ count: next - index, at, org_id, subject, frames, start: 0, end: bytes });
       index = next;
     }
   }
@@ -63,7 +62,7 @@ function isSame(one: Origin, other: Origin): boolean {
   return one === other || (one.source === other.source && one.kind === other.kind);
 }
 
-function framesOf(events: readonly NewEvent[], bytes: number, first: number, at: number): Buffer {
+function framesOf(events: readonly NewEvent[], bytes: number, at: number): Buffer {
   const frames = Buffer.allocUnsafeSlow(bytes);
   let offset = 0;
   for (let from = 0; from < events.length; ) {
@@ -71,7 +70,7 @@ function framesOf(events: readonly NewEvent[], bytes: number, first: number, at:
     const { source, kind } = origin;
     let to = from + 1;
     while (to < events.length && isSame((events[to] as NewEvent).origin, origin)) to += 1;
-    offset = writeRun(frames, offset, { position: first + from, at, source, kind }, events, from, to);
+    offset = writeRun(frames, offset, { place: from, at, source, kind }, events, from, to);
     from = to;
   }
   return frames;

@@ -105,7 +105,7 @@ export class Retention {
 
   /** The oldest rows whose events are all from before `before`, until so many bytes are gone. */
   async #delete(before: number, excess: number): Promise<Pruned> {
-    const { store, recorder, openSubjects } = this.#deps;
+    const { store, openSubjects } = this.#deps;
     const known = this.#prunedThrough;
     const deleting = store.transact(async (trx) => {
       const open = await Promise.all(openSubjects.map((of) => of(trx)));
@@ -116,7 +116,6 @@ export class Retention {
       // Before they are gone: whoever reads meanwhile must not take what is missing for all there was.
       this.#prunedThrough = through;
       await trx.deleteFrom('event_log').where('first', 'in', firsts).execute();
-      await recorder.mark(trx);
       await trx
         .insertInto('event_marks')
         .values({ name: 'pruned', position: through })

@@ -94,8 +94,8 @@ declare module '@muster/store' {
     };
     /** What the rows that are left of `event_log` do not tell. */
     event_marks: {
-      /** `given`: no greater position was handed out when it was written. `pruned`: nothing after it was pruned. */
-      name: 'given' | 'pruned';
+      /** Nothing after it was pruned. */
+      name: 'pruned';
       position: number;
     };
     /** Future events. */

@@ -24,10 +24,10 @@ export interface ShownEvent {
 
 /** Everything in the log, in the order of positions. */
 export async function loggedEvents(store: Store): Promise<(ShownEvent & { position: number; orgId: string })[]> {
-  const rows = await store.read.selectFrom('event_log').select(['org_id', 'frames']).execute();
+  const rows = await store.read.selectFrom('event_log').select(['org_id', 'floor', 'frames']).execute();
   return rows
-    .flatMap(({ org_id: orgId, frames }) =>
-      readEvents(frames).map(({ position, bytes, linesStart, linesEnd, bodyStart, bodyEnd }) => {
+    .flatMap(({ org_id: orgId, ...row }) =>
+      readEvents(row).map(({ position, bytes, linesStart, linesEnd, bodyStart, bodyEnd }) => {
         const lines = textOf(bytes, linesStart, linesEnd).split('\n').slice(0, -1);
         const { type = '', ...attributes } = Object.fromEntries(
           lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]),

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManualClock } from '@muster/base';
-import { type CommitReport, open, type Store } from '@muster/store';
+import { type CommitReport, open, type Store, type StoreLocation } from '@muster/store';
 import { createTestDatabase } from '../../../platform/test/support/database.js';
 import { MIGRATIONS } from '../../../platform/test/support/migrations.js';
 import type { JobNodeRow, JobRow } from '../../src/repository/writes.js';
@@ -18,6 +18,8 @@ export const jobId = (number: number): string => number.toString(16).padStart(32
 export interface TestStore {
   readonly store: Store;
   readonly clock: ManualClock;
+  /** That of another server on the same database. */
+  another(): Promise<Store>;
   close(): Promise<void>;
 }
 
@@ -25,15 +27,20 @@ export async function openTestStore(observe: (report: CommitReport) => void = ()
   const clock = new ManualClock();
   const directory = mkdtempSync(join(tmpdir(), 'muster-push-'));
   const { url, release } = await createTestDatabase();
-  const store = await open(
-    url === undefined ? { kind: 'sqlite', path: join(directory, 'muster.db') } : { kind: 'postgres', url },
-    { clock, observe, migrations: MIGRATIONS },
-  );
+  const location: StoreLocation =
+    url === undefined ? { kind: 'sqlite', path: join(directory, 'muster.db') } : { kind: 'postgres', url };
+  const store = await open(location, { clock, observe, migrations: MIGRATIONS });
+  const others: Store[] = [];
   return {
     store,
     clock,
+    another: async () => {
+      const other = await open(location, { clock, migrations: MIGRATIONS, exclusive: false });
+      others.push(other);
+      return other;
+    },
     close: async () => {
-      await store.close();
+      await Promise.all([store, ...others].map((opened) => opened.close()));
       await release();
       rmSync(directory, { recursive: true });
     },

@@ -23,8 +23,8 @@ export class FaultyLane implements Lane {
   readonly #random: Random;
   /** For the counts of what runs have reached. */
   readonly #reach: (what: string) => void;
-  /** Told what is durable, in order. */
-  readonly #stored: (batch: Batch) => void;
+  /** Told what is durable, in order, and the first of the numbers that it was given. */
+  readonly #stored: (batch: Batch, first: number) => void;
   /** What became of transactions whose outcome was lost. */
   readonly #lost = new Map<number, Outcome>();
 
@@ -37,7 +37,7 @@ export class FaultyLane implements Lane {
       random: Random;
       reach: (what: string) => void;
     },
-    stored: (batch: Batch) => void,
+    stored: (batch: Batch, first: number) => void,
   ) {
     this.#inner = inner;
     this.#conditions = around.conditions;
@@ -62,7 +62,7 @@ export class FaultyLane implements Lane {
       return { kind: 'unknown', error: TROUBLE };
     }
     const outcome = await this.#inner.write(id, batch);
-    if (outcome.kind === 'stored') this.#stored(batch);
+    if (outcome.kind === 'stored') this.#stored(batch, outcome.first);
     if (cut) {
       this.#lost.set(id, outcome);
       this.#reach('commit: unknown, and stored');
@@ -74,7 +74,14 @@ export class FaultyLane implements Lane {
 
   async transact(id: number, work: Parameters<Lane['transact']>[1]): Promise<Outcome> {
     await this.#pause();
-    return this.#conditions.failing ? { kind: 'failed', error: TROUBLE } : this.#inner.transact(id, work);
+    if (this.#conditions.failing) return { kind: 'failed', error: TROUBLE };
+    let batch: Batch = [];
+    const outcome = await this.#inner.transact(id, async (trx) => {
+      batch = await work(trx);
+      return batch;
+    });
+    if (outcome.kind === 'stored') this.#stored(batch, outcome.first);
+    return outcome;
   }
 
   async outcome(id: number): Promise<Outcome> {

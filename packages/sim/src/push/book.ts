@@ -93,7 +93,9 @@ export function feedEvents({
   const jobId = typeof subject === 'string' ? idOf(PUSH_FEED, subject) : null;
   if (jobId === null || !(frames instanceof Uint8Array)) return [];
   const part = typeof start === 'number' && typeof end === 'number' ? frames.subarray(start, end) : frames;
-  return feedContents(part).map((content) => ({ jobId, seq: readFeedEntry(PUSH_FEED, content).seq }));
+  // Positions are given later, from 1 on at least.
+  const contents = feedContents({ floor: 1, frames: part });
+  return contents.map((content) => ({ jobId, seq: readFeedEntry(PUSH_FEED, content).seq }));
 }
 
 export function short(jobId: string): string {

@@ -48,9 +48,9 @@ export class Decisions {
     };
   }
 
-  /** A batch of this server is durable. `now` is the clock of the server. */
-  stored(batch: Batch, now: number): void {
-    this.#ledger.stored(batch);
+  /** A batch of this server is durable. `floor`: position of its first event. `now` is the clock of the server. */
+  stored(batch: Batch, floor: number, now: number): void {
+    this.#ledger.stored(batch, floor);
     for (const { statement, rows } of batch) for (const row of rows) this.#begin({ statement, row }, now);
   }
 

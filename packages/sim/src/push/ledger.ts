@@ -23,22 +23,23 @@ export class Ledger {
     this.report = report;
   }
 
-  stored(batch: Batch): void {
+  /** @param floor Position of the first event. */
+  stored(batch: Batch, floor: number): void {
     for (const { statement, rows } of batch) {
       for (const row of rows) this.#store(statement.table, row);
-      if (statement.table === 'event_log') this.#checkPositions(rows);
+      if (statement.table === 'event_log') this.#checkPositions(rows, floor);
     }
   }
 
   /** Whoever has read up to a position has read everything up to there. */
-  #checkPositions(rows: readonly Row[]): void {
-    const positions = rows.flatMap((row) => readEvents(row.frames as Uint8Array).map(({ position }) => position));
-    const first = Math.min(...positions);
-    if (first <= this.durable.position) {
-      this.#violated('log', `position ${first} was stored after ${this.durable.position}`);
+  #checkPositions(rows: readonly Row[], floor: number): void {
+    const events = rows.flatMap(({ frames }) => readEvents({ floor, frames: frames as Uint8Array }));
+    const positions = events.map(({ position }) => position).sort((a, b) => a - b);
+    for (const position of positions) {
+      const expected = this.durable.position + 1;
+      if (position !== expected) this.#violated('log', `position ${position} was stored where ${expected} was due`);
+      this.durable.position = position;
     }
-    if (new Set(positions).size < positions.length) this.#violated('log', 'a position was given twice');
-    this.durable.position = Math.max(...positions);
   }
 
   #store(table: string, row: Row): void {

@@ -75,7 +75,7 @@ export class ServerProcess {
     this.decisions = decisions;
     const store = world.database.connect({ clock, log }, (lane) => {
       const around = { conditions: world.disk, timeline, process, random, reach: ledger.reach };
-      return new FaultyLane(lane, around, (batch) => decisions.stored(batch, clock.now()));
+      return new FaultyLane(lane, around, (batch, first) => decisions.stored(batch, first, clock.now()));
     });
     this.#store = decisions.watch(
       store,

@@ -14,6 +14,8 @@ export interface Call {
   state: 'waiting' | 'stored' | 'refused';
   /** Told early that it is durable. */
   early: boolean;
+  /** The numbers of its rows, as far as they were told. */
+  readonly numbers: number[];
 }
 
 /** What callers of a store are promised (store/types.ts), checked against what is on the disk. */
@@ -40,6 +42,9 @@ export class Calls {
 
   resolved(call: Call): void {
     call.state = 'stored';
+    // A row's number is its place: both follow each other in the order of the commits.
+    const places = call.rows.map((row) => this.#disk.placeOf(row));
+    if (places.join() !== call.numbers.join()) this.#fail('numbers in order', call);
     if (!this.durable(call)) this.#fail('acknowledged is stored', call);
     if (call.kind === 'commit' && !call.early) this.#fail('told once', call);
   }
@@ -47,7 +52,7 @@ export class Calls {
   /** @param closed the store was closed, or is being closed. */
   rejected(call: Call, closed: boolean): void {
     call.state = 'refused';
-    if (call.early) this.#fail('told once', call);
+    if (call.early || call.numbers.length > 0) this.#fail('told once', call);
     if (call.rows.some((row) => this.#disk.has(row)) && !closed) this.#fail('refused is not stored', call);
     if (call.kind === 'persist' && !closed && !call.rows.some(isPoison)) this.#fail('transitions are kept', call);
   }

@@ -3,6 +3,11 @@ export class Disk {
   readonly #rows: number[] = [];
   readonly #places = new Map<number, number>();
 
+  /** Where the next row comes to stand. */
+  get next(): number {
+    return this.#rows.length;
+  }
+
   /** One transaction: all at once. Answers a row that was there already. */
   commit(rows: readonly number[]): number | null {
     for (const row of rows) {

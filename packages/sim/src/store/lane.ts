@@ -49,10 +49,8 @@ export class SimulatedLane implements Lane {
   }
 
   async transact(id: number, work: Parameters<Lane['transact']>[1]): Promise<Outcome> {
-    const rows: number[] = [];
-    // The work of this scenario knows what it is given.
-    await work({ put: (row: number) => rows.push(row) } as never);
-    return this.#transaction(id, rows);
+    // The work of this scenario does nothing but hand in rows.
+    return this.#transaction(id, numbersOf(await work({} as never)));
   }
 
   async outcome(id: number): Promise<Outcome> {
@@ -96,12 +94,12 @@ export class SimulatedLane implements Lane {
   }
 
   #judge(rows: readonly number[]): Outcome {
-    const { reach, weather } = this.#world;
+    const { disk, reach, weather } = this.#world;
     if (weather.failing) {
       reach('store: failed');
       return { kind: 'failed', error: TROUBLE };
     }
-    if (!rows.some(isPoison)) return { kind: 'stored' };
+    if (!rows.some(isPoison)) return { kind: 'stored', first: disk.next };
     reach(rows.length === 1 ? 'store: refused alone' : 'store: refused among others');
     return { kind: 'refused', error: new Error('the database refuses this row') };
   }

@@ -1,5 +1,5 @@
 import { MusterError } from '@muster/base';
-import { GuardFailed, insert, openMemory, type Store, type Write } from '@muster/store';
+import { append, GuardFailed, openMemory, type Store, type Write } from '@muster/store';
 import type { Run, RunOptions } from '../kernel/explore.js';
 import { Random } from '../kernel/random.js';
 import { Stage } from '../kernel/stage.js';
@@ -14,9 +14,18 @@ const RECOVERY_MS = 60_000;
 /** A request is answered within this time, whatever the database does: as long as a commit may be under way, and its fate. */
 const ANSWER_MS = 60_000;
 
-const makeRow = insert('organizations', { id: 'text', name: 'text', created_at: 'integer' }, ['id']);
-const writesOf = (rows: readonly number[]): Write[] =>
-  rows.map((row) => makeRow({ id: String(row), name: String(row), created_at: 0 }));
+/** Every row takes a number. */
+const makeRow = append(
+  'organizations',
+  { id: 'text' },
+  { rows: (rows) => rows, bytes: () => 1, numbers: () => 1, numbered: [] },
+);
+const writesOf = ({ rows, numbers }: Call, process: Process): Write[] =>
+  rows.map((row) =>
+    makeRow({ id: String(row) }, (number) => {
+      if (process.alive) numbers.push(number);
+    }),
+  );
 
 /** The shipped group commit over a database that is as bad as any, in processes that are killed and closed. */
 class StoreWorld extends Stage {
@@ -83,7 +92,7 @@ class StoreWorld extends Stage {
     const { calls, life, store, timeline, process } = this;
     if (store === null) return;
     const rows = Array.from({ length: this.random.pick([1, 1, 2, 5]) }, () => ++this.#row);
-    const call: Call = { kind, rows, life, atMs: timeline.now, state: 'waiting', early: false };
+    const call: Call = { kind, rows, life, atMs: timeline.now, state: 'waiting', early: false, numbers: [] };
     calls.all.push(call);
     this.trace.say(() => `${kind} of rows ${rows.join(' ')}`);
     this.#hand(store, call).then(
@@ -106,15 +115,13 @@ class StoreWorld extends Stage {
     const { calls, process } = this;
     switch (call.kind) {
       case 'commit':
-        return store.commit(writesOf(call.rows), () => {
+        return store.commit(writesOf(call, process), () => {
           if (process.alive) calls.toldEarly(call);
         });
       case 'persist':
-        return store.persist(writesOf(call.rows));
+        return store.persist(writesOf(call, process));
       case 'transact':
-        return store.transact(async (trx) => {
-          for (const row of call.rows) (trx as unknown as { put(row: number): void }).put(row);
-        });
+        return store.transact(async (_trx, write) => write(writesOf(call, process)));
     }
   }
 }

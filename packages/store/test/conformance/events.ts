@@ -15,7 +15,6 @@ import {
 import type { Suite } from './suite.js';
 
 interface Given {
-  readonly position: number;
   readonly org?: string;
   readonly subject?: string | null;
   readonly at?: number;
@@ -27,21 +26,20 @@ interface Given {
 
 const NOTHING = new Uint8Array();
 
-function event({ position, org = 'o', subject = null, at = 1, source = 's', kind = 'user', lines, body }: Given) {
-  const bytes = Buffer.concat([lines ?? Buffer.from(`type:t${position}\n`), body ?? NOTHING]);
+function event({ org = 'o', subject = null, at = 1, source = 's', kind = 'user', lines, body }: Given = {}) {
+  const bytes = Buffer.concat([lines ?? Buffer.from('type:t\n'), body ?? NOTHING]);
   const linesEnd = bytes.length - (body ?? NOTHING).length;
   const content = { bytes, linesStart: 0, linesEnd, bodyStart: linesEnd, bodyEnd: bytes.length };
   const frames = Buffer.alloc(sizeOfRun(source) + sizeOfEvent(content));
-  writeRun(frames, 0, { position, at, source, kind }, [content]);
-  const about = { first: position, last: position, at, org_id: org, subject };
-  return appendEvents({ ...about, frames, start: 0, end: frames.length });
+  writeRun(frames, 0, { place: 0, at, source, kind }, [content]);
+  return appendEvents({ count: 1, at, org_id: org, subject, frames, start: 0, end: frames.length });
 }
 
 async function rows(store: Store) {
   const found = await store.read.selectFrom('event_log').selectAll().orderBy('first').execute();
   return found.map(({ frames, bytes, ...row }) => {
     expect(bytes).toBe(frames.length);
-    return { ...row, positions: readEvents(frames).map((part) => part.position) };
+    return { ...row, positions: readEvents({ ...row, frames }).map((part) => part.position) };
   });
 }
 
@@ -52,9 +50,9 @@ export function eventsSuite(suite: Suite): void {
     test('the events of one transaction make one row for each organization and subject', async () => {
       const store = await openStore();
       await Promise.all([
-        store.persist([event({ position: 1, at: 7 }), event({ position: 2, subject: 'j', at: 5 })]),
-        store.commit([event({ position: 3, at: 6 }), event({ position: 4, org: 'p', at: 9 })]),
-        store.persist([event({ position: 5, subject: 'j', at: 4 })]),
+        store.persist([event({ at: 7 }), event({ subject: 'j', at: 5 })]),
+        store.commit([event({ at: 6 }), event({ org: 'p', at: 9 })]),
+        store.persist([event({ subject: 'j', at: 4 })]),
       ]);
       expect(await rows(store)).toEqual([
         { first: 1, last: 3, floor: 1, at_first: 6, at_last: 7, org_id: 'o', subject: null, positions: [1, 3] },
@@ -65,8 +63,8 @@ export function eventsSuite(suite: Suite): void {
 
     test('events of several transactions stay apart', async () => {
       const store = await openStore();
-      await store.commit([event({ position: 1 })]);
-      await store.commit([event({ position: 2 })]);
+      await store.commit([event()]);
+      await store.commit([event()]);
       expect((await rows(store)).map((row) => [row.floor, row.positions])).toEqual([
         [1, [1]],
         [2, [2]],
@@ -76,7 +74,7 @@ export function eventsSuite(suite: Suite): void {
     test('a row holds a bounded number of bytes', async () => {
       const store = await openStore();
       const body = new Uint8Array(400_000);
-      await store.commit([1, 2, 3, 4, 5].map((position) => event({ position, body })));
+      await store.commit(Array.from({ length: 5 }, () => event({ body })));
       expect((await rows(store)).map((row) => [row.floor, row.positions])).toEqual([
         [1, [1, 2]],
         [1, [3, 4]],
@@ -88,15 +86,11 @@ export function eventsSuite(suite: Suite): void {
       const store = await openStore();
       const text = { source: 'o/á', kind: 'node', lines: 'type:ü\n', body: '{"é":1}' } as const;
       const { bytes: frames, start, end } = frameEvent(text, text.lines, text.body);
-      placeRun(frames, start, { position: 7, at: 9 });
-      const about = { first: 7, last: 7, at: 9, org_id: 'o', subject: null };
-      await store.commit([
-        event({ position: 6 }),
-        appendEvents({ ...about, frames, start, end }),
-        event({ position: 8 }),
-      ]);
-      const row = await store.read.selectFrom('event_log').select('frames').executeTakeFirstOrThrow();
-      const events = readEvents(row.frames);
+      placeRun(frames, start, { place: 0, at: 9 });
+      const about = { count: 1, at: 9, org_id: 'o', subject: null };
+      await store.commit([event(), appendEvents({ ...about, frames, start, end }), event()]);
+      const row = await store.read.selectFrom('event_log').select(['floor', 'frames']).executeTakeFirstOrThrow();
+      const events = readEvents(row);
       const { bytes, source, kind, linesStart, linesEnd, bodyStart, bodyEnd, at } =
         events[1] ?? expect.fail('no event');
       const shown = Buffer.from(bytes);
@@ -106,15 +100,16 @@ export function eventsSuite(suite: Suite): void {
         lines: shown.toString('utf8', linesStart, linesEnd),
         body: shown.toString('utf8', bodyStart, bodyEnd),
       }).toEqual(text);
-      expect([events.map(({ position }) => position), at]).toEqual([[6, 7, 8], 9]);
+      expect([events.map(({ position }) => position), at]).toEqual([[1, 2, 3], 9]);
     });
 
     test('events of any length are framed', () => {
       for (const length of [0, 1, 20_000, 30_000, 100_000, 10]) {
         const body = 'é'.repeat(length);
         const frame = frameEvent({ source: 's', kind: 'user' }, 'l\n', body);
-        placeRun(frame.bytes, frame.start, { position: 7, at: 1 });
-        const [found = expect.fail('no event'), ...more] = readEvents(frame.bytes.subarray(frame.start, frame.end));
+        placeRun(frame.bytes, frame.start, { place: 2, at: 1 });
+        const frames = frame.bytes.subarray(frame.start, frame.end);
+        const [found = expect.fail('no event'), ...more] = readEvents({ floor: 5, frames });
         expect([found.position, more]).toEqual([7, []]);
         expect(Buffer.from(found.bytes).toString('utf8', found.bodyStart, found.bodyEnd)).toBe(body);
       }
@@ -134,8 +129,9 @@ export function eventsSuite(suite: Suite): void {
       const events: EventContent[] = [whole, apart, whole];
       const bytes = events.reduce((size, one) => size + sizeOfEvent(one), sizeOfRun('ó'));
       const frames = Buffer.alloc(bytes + 3);
-      expect(writeRun(frames, 3, { position: 7, at: 5, source: 'ó', kind: 'service' }, events)).toBe(frames.length);
-      const read = readEvents(frames.subarray(3), 7);
+      expect(writeRun(frames, 3, { place: 2, at: 5, source: 'ó', kind: 'service' }, events)).toBe(frames.length);
+      const row = { floor: 5, frames: frames.subarray(3) };
+      const read = readEvents(row, 7);
       const shown = (from: EventContent) => [
         Buffer.from(from.bytes).toString('latin1', from.linesStart, from.linesEnd),
         Buffer.from(from.bytes).toString('latin1', from.bodyStart, from.bodyEnd),
@@ -149,8 +145,8 @@ export function eventsSuite(suite: Suite): void {
         ['type:b\n', '', undefined],
         ['type:a\n', 'body', received.toString('latin1')],
       ]);
-      expect(readEvents(frames.subarray(3), 0, 2).map(({ position }) => position)).toEqual([7, 8]);
-      expect(readEvents(frames.subarray(3), 9)).toEqual([]);
+      expect(readEvents(row, 0, 2).map(({ position }) => position)).toEqual([7, 8]);
+      expect(readEvents(row, 9)).toEqual([]);
     });
 
     test('an event comes back as it was', async () => {
@@ -167,13 +163,13 @@ export function eventsSuite(suite: Suite): void {
           }),
           async (given) => {
             position += 1;
-            await store.commit([event({ ...given, position })]);
+            await store.commit([event(given)]);
             const row = await store.read
               .selectFrom('event_log')
-              .select('frames')
+              .select(['floor', 'frames'])
               .where('first', '=', position)
               .executeTakeFirstOrThrow();
-            const [found] = readEvents(row.frames);
+            const [found] = readEvents(row);
             const { bytes, linesStart, linesEnd, bodyStart, bodyEnd } = found ?? expect.fail('no event');
             expect({
               position: found?.position,

@@ -4,6 +4,7 @@ import { groupCommitSuite } from './group-commit.js';
 import { guardsSuite } from './guards.js';
 import { hintsSuite } from './hints.js';
 import { leasesSuite } from './leases.js';
+import { numbersSuite } from './numbers.js';
 import { outageSuite } from './outage.js';
 import { schemaSuite } from './schema.js';
 import { statementsSuite } from './statements.js';
@@ -19,6 +20,7 @@ export function describeStore(kind: 'sqlite' | 'postgres', make: () => Promise<H
     eventsSuite(suite);
     groupCommitSuite(suite);
     guardsSuite(suite);
+    numbersSuite(suite);
     leasesSuite(suite);
     hintsSuite(suite);
     outageSuite(suite);

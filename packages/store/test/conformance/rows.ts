@@ -1,4 +1,4 @@
-import { insert, upsert } from '@muster/store';
+import { append, insert, upsert } from '@muster/store';
 
 export const organization = upsert('organizations', { id: 'text', name: 'text', created_at: 'integer' }, ['id']);
 export const output = upsert(
@@ -34,3 +34,16 @@ export const large = (position: number) =>
   output({ subject: 'j', part: 'n', stream: 'stdout', position, data: new Uint8Array(16_384).fill(position) });
 export const principal = (id: string, orgId: string | null, name: string) =>
   user({ id, org_id: orgId, type: 'user', name, server_admin: 0, created_at: 1 });
+
+const numberedOrganization = append(
+  'organizations',
+  { id: 'text', name: 'text', created_at: 'integer' },
+  {
+    rows: (parts) => parts.map((part, index) => ({ ...part, created_at: index })),
+    bytes: () => 100,
+    numbers: () => 1,
+    numbered: ['created_at'],
+  },
+);
+/** `created_at` is its number. `told`: of its number. */
+export const numbered = (id: string, told?: (number: number) => void) => numberedOrganization({ id, name: id }, told);

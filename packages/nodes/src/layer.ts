@@ -1,10 +1,6 @@
-import type { Clock, Timer } from '@muster/base';
-import type { Identity, Organization } from '@muster/platform/auth';
-import type { ServerConfig } from '@muster/platform/config';
-import type { App } from '@muster/platform/http';
-import type { Recorder } from '@muster/platform/log';
-import type { Metrics } from '@muster/platform/metrics';
-import type { Store } from '@muster/store';
+import type { Timer } from '@muster/base';
+import type { Identity, IdentityListener, Organization } from '@muster/platform/auth';
+import type { Base, Layer } from '@muster/platform/layers';
 import type { NodeConfiguration } from '@muster/wire';
 import { Admissions } from './admission.js';
 import { Aspects } from './aspects.js';
@@ -15,45 +11,31 @@ import { Dispatch } from './dispatch.js';
 import { MusterError } from './errors.js';
 
 import { startHeartbeat } from './heartbeat.js';
+import type { Inventory } from './inventory.js';
 import { type LivenessRules, returnMs } from './machine.js';
 import { createNodeMetrics } from './metrics.js';
-import type { NodeLog } from './ports.js';
 import { Reception } from './reception.js';
 import { Roster } from './roster.js';
 import { every } from './rounds.js';
-import { nodeRoutes } from './routes.js';
 import { searchNodes } from './search.js';
 import { revoke } from './sessions.js';
 import type { Endpoints, Transport } from './transport.js';
 import type { NodeRegistry } from './types.js';
 import { explain } from './why.js';
-import { createZmtpTransport } from './zmtp-transport.js';
 
 export interface NodesDeps {
-  readonly store: Store;
-  readonly recorder: Recorder;
-  readonly clock: Clock;
-  readonly logger: NodeLog;
-  readonly metrics: Metrics;
-  readonly config: ServerConfig;
-  /** Advertised to nodes. */
-  readonly serverName: string;
-  /** Of this server process; new at every start. */
-  readonly incarnation: string;
+  readonly transport: Transport;
   /** The persistent RSA pair that signs the server's heartbeats, PEM. */
   readonly serverKeys: { readonly publicKey: string; readonly privateKey: string };
   /** Deletes the node's principal and keys; harmless when there is none. */
   readonly removeIdentity: (org: Organization, name: string, by: Identity) => Promise<void>;
-  /** Real sockets when absent. */
-  readonly transport?: Transport;
-  /** Told when the sockets fail for good; the process should end. */
-  readonly failed?: (error: unknown) => void;
 }
 
 /** The nodes layer: who is up, and the command channel. */
-export interface Nodes {
+export interface Nodes extends Required<Layer>, Required<IdentityListener> {
   readonly registry: NodeRegistry;
-  routes(app: App): void;
+  /** What routes show and do. */
+  readonly inventory: Inventory;
   /** Answers a configuration request whose caller is established; what the route does. */
   configure(request: ConfigurationRequest): NodeConfiguration;
   /** Reads what is stored. Then layers above load what they have of nodes, then comes `start`. */
@@ -61,25 +43,18 @@ export interface Nodes {
   /** Opens the sockets. @throws MusterError `address_in_use`. */
   start(): Promise<Endpoints>;
   stop(): Promise<void>;
-  /** A node was created or enrolled. */
-  nodeCreated(org: Organization, name: string): void;
-  /** A key of a node was taken away: its session with it ends. */
-  keyRemoved(org: Organization, name: string, fingerprint: string): void;
-  /** An organization was deleted with everything in it. */
-  organizationRemoved(orgId: string): Promise<void>;
   /** A request in the name of a node was refused; kept for `why` when the node is known. */
   nodeRefused(orgName: string, name: string, code: string): void;
   /** How large the tables are: with the nodes they grow, with time they do not. */
   sizes(): { readonly nodes: number; readonly connections: number; readonly admissions: number };
-  /** Nodes that are up, for `_status`. */
-  upCount(): number;
 }
 
 /** Sweeps per heartbeat interval: a node is noticed to be down at most this fraction late. */
 const SWEEPS_PER_INTERVAL = 4;
 
-export function createNodes(deps: NodesDeps): Nodes {
-  const { store, recorder, clock, logger, config, serverName, incarnation } = deps;
+export function createNodes(base: Base, deps: NodesDeps): Nodes {
+  const { store, recorder, clock, logger, config, serverName, incarnation } = base;
+  const { transport } = deps;
   const rules: LivenessRules = {
     intervalMs: config.heartbeat.interval * 1000,
     offlineThreshold: config.heartbeat.offline_threshold,
@@ -89,9 +64,8 @@ export function createNodes(deps: NodesDeps): Nodes {
 
   const roster = new Roster();
   const aspects = new Aspects();
-  const metrics = createNodeMetrics(deps.metrics);
+  const metrics = createNodeMetrics(base.metrics);
   const log = new BoundedLog(logger, clock);
-  const transport = deps.transport ?? sockets(deps);
   const dispatch = new Dispatch({ transport, clock, metrics, serverName });
   const admissions = new Admissions(clock, config.command.admission * 1000);
   const controller = new NodeController({
@@ -162,21 +136,19 @@ export function createNodes(deps: NodesDeps): Nodes {
   return {
     registry: controller,
     configure,
-    routes(app) {
-      nodeRoutes(app, {
-        spec1,
-        get: (orgId, name) => controller.get(orgId, name),
-        list: (orgId) => controller.list(orgId),
-        search: (orgId, query) => searchNodes(controller, controller.list(orgId), query),
-        why: (node) => explain(node, aspects, rules, clock.now()),
-        aspects,
-        configure,
-        async remove(org, name, force, by) {
-          controller.assertRemovable(org.id, name, force);
-          await deps.removeIdentity(org, name, by);
-          await controller.remove(org.id, name);
-        },
-      });
+    inventory: {
+      spec1,
+      aspects,
+      configure,
+      get: (orgId, name) => controller.get(orgId, name),
+      list: (orgId) => controller.list(orgId),
+      search: (orgId, query) => searchNodes(controller, controller.list(orgId), query),
+      why: (node) => explain(node, aspects, rules, clock.now()),
+      async remove(org, name, force, by) {
+        controller.assertRemovable(org.id, name, force);
+        await deps.removeIdentity(org, name, by);
+        await controller.remove(org.id, name);
+      },
     },
     load: () => controller.load(),
     async start() {
@@ -219,25 +191,10 @@ export function createNodes(deps: NodesDeps): Nodes {
       if (typeof node !== 'string') node.diagnostics.refused = { at: clock.now(), code };
     },
     sizes: () => ({ nodes: roster.size, connections: reception.connections, admissions: admissions.size }),
-    upCount() {
-      let up = 0;
-      for (const node of roster) if (node.status === 'up') up += 1;
-      return up;
+    status() {
+      let nodes = 0;
+      for (const node of roster) if (node.status === 'up') nodes += 1;
+      return { nodes };
     },
   };
-}
-
-function sockets({ config, clock, logger, failed }: NodesDeps): Transport {
-  const { heartbeat, command } = config.spec1;
-  return createZmtpTransport({
-    heartbeat: config.heartbeat.listen,
-    command: config.command.listen,
-    plain: heartbeat !== undefined && command !== undefined ? { heartbeat, command } : null,
-    maxBodySize: config.command.max_body_size,
-    clock,
-    failed: (error) => {
-      logger.error({ err: error }, 'the command socket failed');
-      failed?.(error);
-    },
-  });
 }

@@ -1,30 +1,14 @@
-import type { Identity, Organization } from '@muster/platform/auth';
 import type { App } from '@muster/platform/http';
-import type { NodeConfiguration } from '@muster/wire';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { Aspects } from './aspects.js';
 import { readCurveKey } from './configuration.js';
-import type { ConfigurationRequest } from './discovery.js';
 import { MusterError } from './errors.js';
+import type { Inventory } from './inventory.js';
 import type { KnownNode } from './known-node.js';
 import { NODE_LIMITS } from './limits.js';
 import { NODE_PAGE, NodeParams, nodeNamed, nodePage, OrgParams } from './request.js';
 import { Configuration, nodeDetailSchema, Why } from './schemas.js';
 import { nodeDetail } from './view.js';
-import type { Explanation } from './why.js';
-
-/** What the routes ask of the nodes layer. */
-export interface NodeRouteDeps {
-  readonly spec1: boolean;
-  readonly aspects: Aspects;
-  get(orgId: string, name: string): KnownNode | undefined;
-  list(orgId: string): readonly KnownNode[];
-  search(orgId: string, query: string): readonly KnownNode[];
-  why(node: KnownNode): Explanation;
-  configure(request: ConfigurationRequest): NodeConfiguration;
-  remove(org: Organization, name: string, force: boolean, by: Identity): Promise<void>;
-}
 
 const strict = { additionalProperties: false } as const;
 /** Open: deployed clients may send more. */
@@ -34,12 +18,12 @@ const ConfigQuery = Type.Object({
 });
 
 /** HTTP of the nodes layer: discovery (sheet §2), and our own node routes. */
-export function nodeRoutes(app: App, nodes: NodeRouteDeps): void {
+export function nodeRoutes(app: App, nodes: Inventory): void {
   configurationRoutes(app, nodes);
   inventoryRoutes(app, nodes);
 }
 
-function configurationRoutes(app: App, nodes: NodeRouteDeps): void {
+function configurationRoutes(app: App, nodes: Inventory): void {
   // N2: the deployed path and the spec's. Without a CURVE key the latter means the spec's own, unencrypted sockets.
   for (const [path, plainAllowed] of [
     ['config', false],
@@ -76,7 +60,7 @@ function configurationRoutes(app: App, nodes: NodeRouteDeps): void {
   }
 }
 
-function inventoryRoutes(app: App, nodes: NodeRouteDeps): void {
+function inventoryRoutes(app: App, nodes: Inventory): void {
   const NodeDetail = nodeDetailSchema(nodes.aspects.fields);
   const detail = (node: KnownNode) => nodeDetail(node, nodes.aspects);
 

@@ -1,4 +1,5 @@
 import type { Clock } from '@muster/base';
+import type { ServerConfig } from '@muster/platform/config';
 import { z85Encode } from '@muster/wire';
 import { connectionsOf, openFilesLimit } from './descriptors.js';
 import { NODE_LIMITS } from './limits.js';
@@ -26,6 +27,22 @@ interface Pair {
   readonly listeners: readonly Listener[];
   readonly heartbeat: string;
   readonly command: string;
+}
+
+/** What the settings of a server say. `failed`: a socket did; the process should end. */
+export function nodeSockets(
+  config: Pick<ServerConfig, 'heartbeat' | 'command' | 'spec1'>,
+  { clock, failed }: Pick<ZmtpSettings, 'clock' | 'failed'>,
+): Transport {
+  const { heartbeat, command } = config.spec1;
+  return createZmtpTransport({
+    heartbeat: config.heartbeat.listen,
+    command: config.command.listen,
+    plain: heartbeat !== undefined && command !== undefined ? { heartbeat, command } : null,
+    maxBodySize: config.command.max_body_size,
+    clock,
+    failed,
+  });
 }
 
 /**

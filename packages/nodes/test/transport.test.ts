@@ -1,4 +1,5 @@
 import { systemClock } from '@muster/base';
+import { systemRandom } from '@muster/platform/auth';
 import { Metrics } from '@muster/platform/metrics';
 import {
   type AgentMessage,
@@ -18,6 +19,7 @@ import { createNodes, type Nodes } from '../src/layer.js';
 import { Outbox, type RouterSocket } from '../src/outbox.js';
 import type { SendDropCause } from '../src/transport.js';
 import type { SendResult } from '../src/zmtp/connection.js';
+import { nodeSockets } from '../src/zmtp-transport.js';
 import { createTestData, keyPair, nodesConfig, ORG, type TestData } from './support/nodes-fixture.js';
 
 /** The nodes layer over real sockets. */
@@ -41,27 +43,37 @@ afterEach(async () => {
 
 async function startNodes(listen: { command?: string; spec1?: boolean; interval?: number } = {}): Promise<Nodes> {
   const quiet = () => undefined;
-  const made = createNodes({
-    store: data.store,
-    recorder: await openRecorder(data.store, systemClock),
-    clock: systemClock,
-    metrics,
-    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-    config: nodesConfig((config) => {
-      config.heartbeat.interval = listen.interval ?? 0.1;
-      config.heartbeat.offline_threshold = 1000;
-      config.heartbeat.listen = 'tcp://127.0.0.1:0';
-      config.command.listen = listen.command ?? 'tcp://127.0.0.1:0';
-      if (listen.spec1 === true) {
-        config.spec1.heartbeat = 'tcp://127.0.0.1:0';
-        config.spec1.command = 'tcp://127.0.0.1:0';
-      }
-    }),
-    serverName: 'muster.test',
-    incarnation: 'server-1',
-    serverKeys: await keyPair(0),
-    removeIdentity: async () => undefined,
+  const config = nodesConfig((settings) => {
+    settings.heartbeat.interval = listen.interval ?? 0.1;
+    settings.heartbeat.offline_threshold = 1000;
+    settings.heartbeat.listen = 'tcp://127.0.0.1:0';
+    settings.command.listen = listen.command ?? 'tcp://127.0.0.1:0';
+    if (listen.spec1 === true) {
+      settings.spec1.heartbeat = 'tcp://127.0.0.1:0';
+      settings.spec1.command = 'tcp://127.0.0.1:0';
+    }
   });
+  const failed = (error: unknown) => {
+    throw error;
+  };
+  const made = createNodes(
+    {
+      store: data.store,
+      recorder: await openRecorder(data.store, systemClock),
+      clock: systemClock,
+      random: systemRandom,
+      metrics,
+      logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+      config,
+      serverName: 'muster.test',
+      incarnation: 'server-1',
+    },
+    {
+      transport: nodeSockets(config, { clock: systemClock, failed }),
+      serverKeys: await keyPair(0),
+      removeIdentity: async () => undefined,
+    },
+  );
   await made.load();
   await made.start();
   return made;
@@ -158,7 +170,7 @@ describe('CURVE', () => {
   test('a node connects after its configuration request and is up', async () => {
     const agent = new SocketAgent('web1');
     await agent.comeUp();
-    expect(nodes.upCount()).toBe(1);
+    expect(nodes.status().nodes).toBe(1);
   });
 
   test('a key that was never announced is refused at the handshake', async () => {

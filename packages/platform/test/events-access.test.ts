@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { allows, fits, OWN_TYPES } from '@muster/fabric';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -5,7 +6,7 @@ import type { EventAction, EventGrant, Groups, Members } from '../src/auth/permi
 import type { Identity } from '../src/auth/types.js';
 import { eventAccess, Followers, fitsOwnType } from '../src/events/access.js';
 import { OwnEvents } from '../src/log/own-events.js';
-import { FOLLOWERS, RIGHTS } from './support/layers.js';
+import { DECLARED, FOLLOWERS, RIGHTS } from './support/layers.js';
 
 const ORGANIZATION = { id: 'o1', name: 'default' };
 const person = (name: string, serverAdmin = false): Identity => ({
@@ -41,17 +42,23 @@ function may(
   return allows(eventAccess(who, ORGANIZATION, { groups, grants }, FOLLOWERS)[action], type);
 }
 
-it('what no layer declares nobody follows, whatever else they may follow', () => {
-  const undeclared = OWN_TYPES.filter((types) => !['auth.*', 'event.*', 'node.*', 'push.*'].includes(types));
-  expect(undeclared).toContain('task.*');
-  const admins = groupsOf({ admins: ['alice'] });
-  for (const types of undeclared)
-    expect([types, may(alice, 'subscribe', types.replace('*', 'done'), admins)]).toEqual([types, false]);
-});
-
 it('a layer whose events nobody can be said to follow does not start', () => {
   const family = new OwnEvents({ prefix: 'task.', followers: 'task:read', schemas: {} });
   expect(() => new Followers(RIGHTS, [family])).toThrow('no layer declares who may follow task.*');
+});
+
+it('nor does one whose events others could publish', () => {
+  const family = new OwnEvents({ prefix: 'thing.', followers: null, schemas: {} });
+  expect(() => new Followers(RIGHTS, [family])).toThrow('others may publish thing.*, too');
+});
+
+it('whatever events the code can tell, a layer declares who follows them', () => {
+  const sources = new URL('../../', import.meta.url);
+  const files = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    /^[a-z]+\/src\/.*\.ts$/.test(file),
+  );
+  const made = files.flatMap((file) => readFileSync(new URL(file, sources), 'utf8').match(/new OwnEvents\(/g) ?? []);
+  expect(made).toHaveLength(DECLARED.families.length);
 });
 
 describe('following events', () => {

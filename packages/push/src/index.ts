@@ -9,7 +9,6 @@ export { createPushFeeds, type PushFeeds } from './feeds.js';
 export { createPush, type Push } from './layer.js';
 export { Ownership } from './ownership/ownership.js';
 export type { NodeOwners, Owner, OwningJobs } from './ownership/types.js';
-export type { PushControllerService, StartPushJob } from './ports.js';
+export type { PushController, StartPushJob } from './ports.js';
 export { savePushJob } from './repository/writes.js';
-export { pushAccess } from './routes/access.js';
 export type { FinalPushJobStatus, PushJobNodeStatus, PushJobSpec, PushJobStatus } from './types.js';

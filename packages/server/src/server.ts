@@ -3,32 +3,25 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, dataDirError, systemClock } from '@muster/base';
 import type { Transport } from '@muster/nodes';
-import { createNodes, type Nodes, searchNodes } from '@muster/nodes';
-import {
-  type Auth,
-  actorOf,
-  bootstrap,
-  createAuth,
-  FIRST,
-  type RandomBytes,
-  systemRandom,
-} from '@muster/platform/auth';
+import { nodesRoutes } from '@muster/nodes/http';
+import { nodeSockets } from '@muster/nodes/zmtp';
+import { bootstrap, FIRST, type RandomBytes, systemRandom } from '@muster/platform/auth';
 import type { ServerConfig } from '@muster/platform/config';
 import { expiredCertificates, readTls } from '@muster/platform/config';
 import { authRoutes } from '@muster/platform/directory';
-import { createEventFabric, type EventFabric } from '@muster/platform/events';
+import { createEventFabric } from '@muster/platform/events';
 import type { App } from '@muster/platform/http';
-import { createApp, EventStreams, HTTP_LIMITS, listen } from '@muster/platform/http';
-import { together } from '@muster/platform/layers';
-import { createEvents, type Events } from '@muster/platform/log';
+import { createApp, EventStreams } from '@muster/platform/http';
+import { Layers } from '@muster/platform/layers';
 import { Metrics } from '@muster/platform/metrics';
 import { createLogger } from '@muster/platform/upkeep';
-import { createPush, type Push, pushAccess } from '@muster/push';
+import { pushRoutes } from '@muster/push/http';
 import { lockDirectory, open, type Store } from '@muster/store';
 import type { Logger } from 'pino';
+import { compose, DECLARED } from './compose.js';
 import { adminKeys, hasServerKey, serverKeys, writeCliSettings } from './data-dir.js';
 import { MusterError } from './errors.js';
-import { LAYERS } from './layers.js';
+import { HttpLayer } from './http-layer.js';
 import { VERSION } from './version.js';
 
 export interface ServerOptions {
@@ -123,24 +116,37 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
   const store = await openStore(config, { clock, logger, random, metrics, fail });
   teardown.add(() => store.close());
 
+  // First: it may fail, and what follows is running once it is made.
+  const keys = await serverKeys(config.data_dir);
+  const socketsFailed = (error: unknown): void => {
+    logger.error({ err: error }, 'the command socket failed');
+    fail('the command socket failed', error);
+  };
   const incarnation = randomUUID();
-  const composed: Composed = { clock, random, logger, metrics, store, incarnation, fail };
-  const { auth, events, fabric, nodes, push, streams } = await compose(config, options, composed);
-  teardown.add(() => events.stop());
-  teardown.add(() => auth.standing.stop());
-  teardown.add(() => auth.remnants.stop());
-  // Here for a start that fails before anybody could connect; of a server that ran, it is stopped before HTTP is.
-  teardown.add(() => fabric.stop());
-  const first = await bootstrap(auth, store, async () => (await adminKeys(config.data_dir)).publicKey);
-
-  events.start();
-  auth.remnants.start();
-  await nodes.load();
-  teardown.add(() => nodes.stop());
-  teardown.add(() => push.stop());
-  await push.start();
+  const composed = compose({
+    store,
+    clock,
+    random,
+    logger,
+    metrics,
+    config,
+    incarnation,
+    serverName: config.name ?? hostname(),
+    serverKeys: keys,
+    transport: options.transport ?? nodeSockets(config, { clock, failed: socketsFailed }),
+  });
+  const { base, events, auth, nodes, push } = composed;
+  const fabric = createEventFabric({ ...base, logger, auth, events, families: DECLARED.families, version: VERSION });
+  auth.listeners.add(fabric);
+  const streams = new EventStreams({ clock, metrics });
   const startedAt = clock.now();
-  const app = await createApp({
+  const http = new HttpLayer({ config, tls: tls !== undefined, streams, alongside: [fabric, push] });
+  const layers = new Layers([...composed.layers, fabric, http]);
+  teardown.add(() => layers.stop());
+
+  await layers.load();
+  const first = await bootstrap(auth, store, async () => (await adminKeys(config.data_dir)).publicKey);
+  http.app = await createApp({
     auth,
     clock,
     logger,
@@ -150,31 +156,21 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
     minSigning: config.auth.min_signing,
     trustedProxies: config.http.trusted_proxies,
     routes: [
-      (scope) => push.routes(scope),
-      (scope) => nodes.routes(scope),
-      (scope) => fabric.routes(scope),
-      (scope) => authRoutes(scope, auth),
+      pushRoutes(base, push, { auth, streams }),
+      nodesRoutes(nodes),
+      (app) => fabric.routes(app),
+      (app) => authRoutes(app, auth),
       ...(options.routes === undefined ? [] : [options.routes]),
     ],
-    status: () => ({
-      incarnation,
-      startedAt,
-      now: clock.now(),
-      store: store.health(),
-      nodes: nodes.upCount(),
-      jobs: push.controller.liveJobs(),
-      eventClients: fabric.clientCount(),
-    }),
+    status: () => ({ incarnation, startedAt, now: clock.now(), store: store.health(), ...layers.status() }),
     refused: (organization, name, reason) => nodes.nodeRefused(organization, name, reason),
     ...(tls && { tls }),
     checkAnswers: options.checkAnswers === true,
   });
-  teardown.add(() => close(app, push, streams));
-  fabric.attach(app.server);
-  teardown.add(() => fabric.stop());
-  await nodes.start();
-  const stompUrl = await fabric.listen();
-  const url = await listen(app, config.http.listen, tls !== undefined);
+  fabric.attach(http.app.server);
+  await layers.start();
+  const { url } = http;
+  const { url: stompUrl } = fabric;
   const cliConfigPath = writeCliSettings(config.data_dir, { url, org: FIRST.organization, user: FIRST.user });
   if (first) print(`First start: you are '${FIRST.user}'. Try: MUSTER_CONFIG=${cliConfigPath} muster node list`);
   logger.info({ url, stompUrl, incarnation, version: VERSION, store: store.kind }, 'muster server is up');
@@ -196,22 +192,18 @@ function printLine(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-interface Composed {
+/** The server cannot go on: what failed, and why. The first time counts. */
+type Fail = (what: string, cause: unknown) => void;
+
+interface StoreParts {
   readonly clock: Clock;
   readonly random: RandomBytes;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  readonly store: Store;
-  readonly incarnation: string;
   readonly fail: Fail;
 }
 
-/** The server cannot go on: what failed, and why. The first time counts. */
-type Fail = (what: string, cause: unknown) => void;
-
-const DECLARED = together(LAYERS);
-
-function openStore(config: ServerConfig, parts: Omit<Composed, 'store' | 'incarnation'>): Promise<Store> {
+function openStore(config: ServerConfig, parts: StoreParts): Promise<Store> {
   const { clock, logger, random, metrics, fail } = parts;
   const commits = metrics.histogram(
     'muster_store_commit_seconds',
@@ -236,109 +228,4 @@ function openStore(config: ServerConfig, parts: Omit<Composed, 'store' | 'incarn
     },
     refused: (error) => fail('the database refuses a change of state for good', error),
   });
-}
-
-interface Layers {
-  readonly auth: Auth;
-  readonly events: Events;
-  readonly fabric: EventFabric;
-  readonly nodes: Nodes;
-  readonly push: Push;
-  readonly streams: EventStreams;
-}
-
-/** The layers, each knowing only those below; what a lower one needs of a higher one comes in as a function. */
-async function compose(
-  config: ServerConfig,
-  options: ServerOptions,
-  { clock, random, logger, metrics, store, incarnation, fail }: Composed,
-): Promise<Layers> {
-  // First: it may fail, and what follows is running once it is made.
-  const keys = await serverKeys(config.data_dir);
-  const organizationId = async (name: string) => (await auth.repository.organization(name))?.id;
-  const events = createEvents({ store, clock, logger, config, organizationId, openSubjects: DECLARED.openSubjects });
-  await events.load();
-  const { recorder } = events;
-  const auth: Auth = createAuth({
-    store,
-    recorder,
-    clock,
-    random,
-    auditFailed: (error) => logger.error({ err: error }, 'an audit entry was not stored'),
-    rights: DECLARED.rights,
-    organizationRows: DECLARED.organizationRows,
-    remnantsFailed: (error) =>
-      logger.warn({ err: error }, 'what is left of deleted organizations could not be deleted'),
-    standingFailed: (error) =>
-      logger.warn({ err: error }, 'rights of open streams could not be looked at after a change'),
-    selection: {
-      check: (query) => void searchNodes(nodes.registry, [], query),
-      *select(orgId, query) {
-        for (const node of searchNodes(nodes.registry, nodes.registry.list(orgId), query)) yield node.name;
-      },
-    },
-    nodes: {
-      created: (organization, node) => nodes.nodeCreated(organization, node),
-      keyRemoved: (organization, node, fingerprint) => nodes.keyRemoved(organization, node, fingerprint),
-      async organizationRemoved(orgId) {
-        fabric.organizationRemoved(orgId);
-        await nodes.organizationRemoved(orgId);
-      },
-    },
-  });
-  const serverName = config.name ?? hostname();
-  const fabric = createEventFabric({
-    store,
-    clock,
-    logger,
-    metrics,
-    random,
-    config,
-    auth,
-    events,
-    families: DECLARED.families,
-    serverName,
-    version: VERSION,
-  });
-  const nodes: Nodes = createNodes({
-    store,
-    recorder,
-    clock,
-    logger,
-    metrics,
-    config,
-    serverName,
-    incarnation,
-    serverKeys: keys,
-    removeIdentity: (org, name, by) => auth.principals.forgetNode(org.id, name, actorOf(by)),
-    failed: (error) => fail('the command socket failed', error),
-    ...(options.transport && { transport: options.transport }),
-  });
-  const streams = new EventStreams({ clock, metrics });
-  const push = createPush({
-    store,
-    recorder,
-    clock,
-    logger,
-    metrics,
-    config,
-    nodes: nodes.registry,
-    incarnation,
-    streams,
-    audit: auth.audit,
-    access: pushAccess(auth),
-    random,
-  });
-  return { auth, events, fabric, nodes, push, streams };
-}
-
-/** Streams never end by themselves, so they go first; then whoever is being answered has a while to hear the rest. */
-async function close(app: App, push: Push, streams: EventStreams): Promise<void> {
-  streams.shutdown();
-  const deadline = systemClock.after(HTTP_LIMITS.drainMs, () => app.server.closeAllConnections());
-  try {
-    await Promise.all([app.close(), push.stop()]);
-  } finally {
-    deadline.cancel();
-  }
 }

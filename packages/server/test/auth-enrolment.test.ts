@@ -48,7 +48,6 @@ describe('enrolment', () => {
       random: systemRandom,
       rights: DECLARED.rights,
       selection: { check: () => undefined, select: () => [] },
-      nodes: { created: () => undefined, keyRemoved: () => undefined, organizationRemoved: async () => undefined },
       auditFailed: () => undefined,
       standingFailed: () => undefined,
     });

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManualClock, systemClock } from '@muster/base';
 import type { Identity, Organization } from '@muster/platform/auth';
+import { systemRandom } from '@muster/platform/auth';
 import { type ServerConfig, ServerConfigSchema } from '@muster/platform/config';
+import type { Base } from '@muster/platform/layers';
 import type { Recorder } from '@muster/platform/log';
 import { Metrics } from '@muster/platform/metrics';
 import { generateKeyPair, type KeyPair } from '@muster/signing';
@@ -209,16 +211,19 @@ export async function startNodes(options: FixtureOptions = {}): Promise<Fixture>
   });
   const logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
   const config = options.config ?? nodesConfig();
-  const nodes = createNodes({
+  const base: Base = {
     store,
     recorder,
     clock,
-    transport,
+    random: systemRandom,
     metrics,
     logger,
     config,
     serverName: 'muster.test',
     incarnation: 'server-1',
+  };
+  const nodes = createNodes(base, {
+    transport,
     serverKeys: await keyPair(0),
     removeIdentity: async () => undefined,
   });

@@ -6,6 +6,7 @@ import { Authentication } from './authentication.js';
 import { Changes, type RandomBytes, type Trx } from './changes.js';
 import { Enrolment } from './enrolment.js';
 import { GroupDirectory } from './groups.js';
+import { IdentityListeners } from './identity-listeners.js';
 import { Invitations } from './invitations.js';
 import { NodeGroupDirectory, type NodeSelection } from './node-groups.js';
 import { OrganizationRemnants, type OrganizationRows } from './organization-rows.js';
@@ -17,16 +18,6 @@ import { type Ground, Standing } from './standing.js';
 import { Tokens } from './tokens.js';
 import type { Identity, Organization, Permission } from './types.js';
 
-/** What the nodes layer is told about node principals. */
-export interface NodeLifecycle {
-  /** A node was created or enrolled: it is known from now on, and down. */
-  created(organization: Organization, node: string): void;
-  /** What was agreed with this key of a node ends. */
-  keyRemoved(organization: Organization, node: string, fingerprint: string): void;
-  /** An organization was deleted. */
-  organizationRemoved(orgId: string): Promise<void>;
-}
-
 export interface AuthDeps {
   readonly store: Store;
   readonly recorder: Recorder;
@@ -37,7 +28,6 @@ export interface AuthDeps {
   readonly organizationRows?: readonly OrganizationRows[];
   /** Rows of an organization that is gone could not be deleted; it is tried again. */
   readonly remnantsFailed?: (error: unknown) => void;
-  readonly nodes: NodeLifecycle;
   /** An audit entry that could not be stored: the store was closed. */
   readonly auditFailed: (error: unknown) => void;
   /** Of all layers of the process. */
@@ -62,9 +52,13 @@ export interface Auth {
   readonly tokens: Tokens;
   readonly enrolment: Enrolment;
   readonly audit: Audit;
-  readonly nodes: NodeLifecycle;
+  /** Who is told of changes, so that what runs ends with what it stands on. */
+  readonly listeners: IdentityListeners;
   /** For what stays open: does the right to it last? */
   readonly standing: Standing;
+  /** Clears from now on what deleted organizations have left. */
+  start(): void;
+  stop(): Promise<void>;
   /** `subject` is the node or user that the route names. Membership is checked by `authentication`. */
   authorize(
     identity: Identity,
@@ -75,7 +69,7 @@ export interface Auth {
 }
 
 export function createAuth(deps: AuthDeps): Auth {
-  const { store, recorder, clock, random, selection, nodes } = deps;
+  const { store, recorder, clock, random, selection } = deps;
   const repository = new AuthRepository(store, clock);
   const audit = new Audit({ store, clock, failed: deps.auditFailed });
   const changes = new Changes({ recorder, repository, audit, clock, random });
@@ -103,6 +97,7 @@ export function createAuth(deps: AuthDeps): Auth {
     const identity = await authentication.again(ground, realm, clock.now());
     return identity !== null && authorize(identity, organization, permission, subject);
   };
+  const standing = new Standing({ repository, clock, stands, failed: deps.standingFailed });
   return {
     rights,
     repository,
@@ -117,8 +112,13 @@ export function createAuth(deps: AuthDeps): Auth {
     tokens: new Tokens(changes, repository),
     enrolment: new Enrolment(changes, repository),
     audit,
-    nodes,
-    standing: new Standing({ repository, clock, stands, failed: deps.standingFailed }),
+    listeners: new IdentityListeners(),
+    standing,
     authorize,
+    start: () => remnants.start(),
+    async stop() {
+      standing.stop();
+      await remnants.stop();
+    },
   };
 }

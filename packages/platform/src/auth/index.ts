@@ -3,6 +3,7 @@ export { type Auth, createAuth } from './auth.js';
 export { bootstrap, FIRST } from './bootstrap.js';
 export { type RandomBytes, systemRandom } from './changes.js';
 export { AUTH_EVENT, AUTH_EVENTS } from './event-types.js';
+export type { IdentityListener } from './identity-listeners.js';
 export type { OrganizationRows } from './organization-rows.js';
 export { organizationsById } from './organizations.js';
 export { type Groups, holdsRole, includes } from './permissions.js';

@@ -25,7 +25,7 @@ export function clientRoutes(app: App, auth: Auth): void {
       const { organization, caller, body } = request;
       const client = { type: 'node', name: body.name, publicKey: body.public_key } as const;
       const created = await auth.principals.createClient(organization, client, actorOf(caller));
-      auth.nodes.created(organization, created.name);
+      auth.listeners.nodeCreated(organization, created.name);
       return reply.code(201).send(clientView('node', created));
     },
   );
@@ -51,7 +51,7 @@ export function clientRoutes(app: App, auth: Auth): void {
       if (organization === undefined) throw new MusterError('invalid_token');
       const { token, name, public_key: publicKey } = body;
       const created = await auth.enrolment.enrol(organization, { token, name, publicKey });
-      auth.nodes.created(organization, name);
+      auth.listeners.nodeCreated(organization, name);
       return reply.code(created ? 201 : 200).send({ name, organization: organization.name });
     },
   );

@@ -106,7 +106,7 @@ function keysOf(app: App, auth: Auth, owners: KeyOwners): void {
       const { orgId, name } = ofOne(request);
       const { fingerprint = '' } = request.params;
       await auth.principals.removeKey(orgId, type, name, fingerprint, actorOf(caller));
-      if (type === 'node') auth.nodes.keyRemoved(request.organization, name, fingerprint);
+      if (type === 'node') auth.listeners.keyRemoved(request.organization, name, fingerprint);
       return reply.code(204).send(null);
     },
   );

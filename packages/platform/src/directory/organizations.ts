@@ -73,7 +73,7 @@ export function organizationRoutes(app: App, auth: Auth): void {
     },
     async (request, reply) => {
       await auth.organizations.remove(request.organization, actorOf(request.caller));
-      await auth.nodes.organizationRemoved(request.organization.id);
+      await auth.listeners.organizationRemoved(request.organization.id);
       return reply.code(204).send(null);
     },
   );

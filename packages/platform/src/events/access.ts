@@ -51,35 +51,37 @@ function publishing(identity: Identity, rights: EventRights): TypeRules {
 function subscribing(identity: Identity, rights: EventRights, followers: Followers): TypeRules {
   const { held, missing } = grantsOf('subscribe', identity, rights);
   const readsOthers = holdsRole(EVENT_READERS, identity, rights.groups, true);
-  const own = OWN_TYPES.filter((types) => followers.may(types, identity, rights.groups, readsOthers));
-  if (!readsOthers) return { granted: held, restricted: missing, open: own };
-  const shut = OWN_TYPES.filter((types) => !own.includes(types));
-  return { granted: held, restricted: [...shut, ...missing], open: ['*'] };
+  const own = (permitted: boolean) => followers.own(identity, rights.groups, permitted);
+  if (!readsOthers) return { granted: held, restricted: missing, open: own(true) };
+  return { granted: held, restricted: [...own(false), ...missing], open: ['*'] };
 }
 
-/** Who may follow what Muster itself tells, as the layers of this process have declared it. */
+/**
+ * Who may follow what Muster itself tells, as the layers of this process have declared it. Types that none of them declares are told
+ * by nobody: `OwnEvents` is the only way to tell one, and a test finds those that no layer declares.
+ */
 export class Followers {
   readonly #rights: Rights;
-  readonly #families: ReadonlyMap<string, EventFamily>;
+  readonly #families: readonly EventFamily[];
 
   constructor(rights: Rights, families: readonly EventFamily[]) {
     this.#rights = rights;
+    this.#families = families;
     for (const { prefix, followers } of families) {
+      if (!OWN_TYPES.some((types) => types === `${prefix}*`)) throw new Error(`others may publish ${prefix}*, too`);
       if (followers !== null && !rights.has(followers)) throw new Error(`no layer declares who may follow ${prefix}*`);
     }
-    this.#families = new Map(families.map((family) => [`${family.prefix}*`, family]));
   }
 
-  /** What no layer declares is nobody's. */
-  may(types: string, identity: Identity, groups: Groups, readsOthers: boolean): boolean {
-    const family = this.#families.get(types);
-    if (family === undefined) return false;
-    if (family.followers === null) return readsOthers;
-    return this.#rights.allows(identity, family.followers as Permission, {
-      groups,
-      nodeGroups: [],
-      subject: undefined,
-    });
+  /** The types that somebody may follow, or may not, besides those that whoever follows others may. */
+  own(identity: Identity, groups: Groups, permitted: boolean): readonly string[] {
+    const about = { groups, nodeGroups: [], subject: undefined };
+    const types = new Set<string>();
+    for (const { prefix, followers } of this.#families) {
+      if (followers === null) continue;
+      if (this.#rights.allows(identity, followers as Permission, about) === permitted) types.add(`${prefix}*`);
+    }
+    return [...types];
   }
 }
 

@@ -46,14 +46,18 @@ export interface EventFabricDeps {
 export interface EventFabric {
   routes(app: App): void;
   /** Relays among them. */
-  clientCount(): number;
+  status(): { readonly eventClients: number };
   /** Takes WebSockets of this server. Before it listens. */
   attach(server: Server): void;
+  /** Before it takes connections. */
+  load(): Promise<void>;
+  /** Where it takes connections, once it does. */
+  readonly url: string;
   /**
-   * Takes connections, and publishes what is due from now on; returns the URL.
+   * Takes connections, and publishes what is due from now on.
    * @throws MusterError `address_in_use`, `invalid_certificate`.
    */
-  listen(): Promise<string>;
+  start(): Promise<void>;
   /** An organization was deleted. */
   organizationRemoved(orgId: string): void;
   /** Takes no more, tells clients so, and publishes nothing more. Before the store is closed. */
@@ -133,7 +137,13 @@ export function createEventFabric(deps: EventFabricDeps): EventFabric {
       scheduledRoutes(app, { schedule, administers });
       durableRoutes(app, { cursors, forget: (key) => root.forget(key), administers });
     },
-    clientCount: () => root.clients().length,
+    get url() {
+      return listener?.url ?? '';
+    },
+    status: () => ({ eventClients: root.clients().length }),
+    async load() {
+      await Promise.all([schedule.load(), nonces.load()]);
+    },
     attach(server) {
       const upgrade = webSocketUpgrade({ clock });
       serveWebSockets(server, WEBSOCKET_PATH, (request, socket, head) => {
@@ -142,9 +152,8 @@ export function createEventFabric(deps: EventFabricDeps): EventFabric {
         else upgrade(request, socket, head, root.accept);
       });
     },
-    async listen() {
+    async start() {
       const tls = readTls(config, 'stomp');
-      await Promise.all([schedule.load(), nonces.load()]);
       const url = `${tls === undefined ? 'stomp' : 'stomp+tls'}://${stomp.listen}`;
       const refused = (error: Error, remote: string) => logger.debug({ err: error, remote }, 'no STOMP connection');
       listener = await listenForChannels(
@@ -154,7 +163,6 @@ export function createEventFabric(deps: EventFabricDeps): EventFabric {
       );
       schedule.start();
       nonces.start();
-      return listener.url;
     },
     organizationRemoved: (orgId) => schedule.forget(orgId),
     stop() {

@@ -3,18 +3,22 @@ import { Type } from 'typebox';
 import type { Metrics } from '../metrics/metrics.js';
 import type { App } from './route.js';
 
-export interface ServerStatus {
+/** What layers say. */
+export interface LayerStatus {
+  /** Nodes that are up, over all organizations. */
+  readonly nodes: number;
+  /** Unfinished push jobs, and finished ones in their linger. */
+  readonly jobs: readonly string[];
+  /** Of the event fabric, relays among them. */
+  readonly eventClients: number;
+}
+
+export interface ServerStatus extends LayerStatus {
   readonly incarnation: string;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   readonly now: number;
   readonly store: StoreHealth;
-  /** Available nodes over all organizations. */
-  readonly nodes: number;
-  /** Unfinished jobs, and finished ones in their linger. */
-  readonly jobs: readonly string[];
-  /** Of the event fabric, relays among them. */
-  readonly eventClients: number;
 }
 
 const ALIVE = "it's alive";

@@ -31,7 +31,6 @@ export async function openDirectory(): Promise<Directory> {
     random: systemRandom,
     rights: DECLARED.rights,
     selection: { check: () => undefined, select: () => [] },
-    nodes: { created: () => undefined, keyRemoved: () => undefined, organizationRemoved: async () => undefined },
     auditFailed: () => undefined,
     standingFailed: () => undefined,
   });

@@ -11,7 +11,6 @@ import {
   type RestartEnd,
 } from '@muster/nodes';
 import type { ServerConfig } from '@muster/platform/config';
-import type { App } from '@muster/platform/http';
 import type { Metrics } from '@muster/platform/metrics';
 import type { Schema, Store } from '@muster/store';
 import type { Transaction } from 'kysely';
@@ -22,7 +21,6 @@ import { createOwnershipMetrics, type OwnershipMetrics } from './metrics.js';
 import { OwnedNode, reasonOf } from './owned-node.js';
 import { Rehab } from './rehab.js';
 import { deleteOwner, leaveIdle, loadOwners, saveOwner } from './repository.js';
-import { nodeStateRoutes } from './routes.js';
 import type { ClaimResult, NodeOwners, Owner, OwningJobs } from './types.js';
 
 export interface OwnershipDeps {
@@ -61,10 +59,10 @@ export class Ownership implements NodeOwners, NodeListener {
     const { nodes, clock, logger, metrics, config } = deps;
     this.#deps = deps;
     this.#log = new BoundedLog(logger, clock);
-    this.#metrics = createOwnershipMetrics(metrics, () => Array.from(nodes.all(), (node) => this.#of(node)));
+    this.#metrics = createOwnershipMetrics(metrics, () => Array.from(nodes.all(), (node) => this.owned(node)));
     this.#rehabIntervalMs = config.command.rehab_interval * 1000;
     this.#rehab = new Rehab({ clock, nodes, intervalMs: this.#rehabIntervalMs });
-    nodes.show(ownerAspect((node) => this.#of(node)));
+    nodes.show(ownerAspect((node) => this.owned(node)));
     nodes.listen(this);
   }
 
@@ -119,10 +117,6 @@ export class Ownership implements NodeOwners, NodeListener {
     for (const owned of await loadOwners(store, nodes.all())) this.#owned.set(owned.node, owned);
   }
 
-  routes(app: App): void {
-    nodeStateRoutes(app, { nodes: this.#deps.nodes, owned: (node) => this.#of(node) });
-  }
-
   /** After the jobs were loaded: every up node that none of them took back goes to rehab (§5.5.1, §5.5.4). */
   opened(): void {
     for (const owned of this.#owned.values()) {
@@ -150,19 +144,19 @@ export class Ownership implements NodeOwners, NodeListener {
   // --- what nodes do (NodeListener)
 
   up(node: NodeView): void {
-    this.#step(this.#of(node), { type: 'up' });
+    this.#step(this.owned(node), { type: 'up' });
   }
 
   down(node: NodeView): void {
-    this.#step(this.#of(node), { type: 'down' }, (jobs, jobId) => jobs.down(jobId, node.name));
+    this.#step(this.owned(node), { type: 'down' }, (jobs, jobId) => jobs.down(jobId, node.name));
   }
 
   restarted(node: NodeView, end: RestartEnd): void {
-    this.#step(this.#of(node), { type: 'restarted', end }, (jobs, jobId) => jobs.restarted(jobId, node.name, end));
+    this.#step(this.owned(node), { type: 'restarted', end }, (jobs, jobId) => jobs.restarted(jobId, node.name, end));
   }
 
   heartbeat(node: NodeView, report: NodeReport): void {
-    const owned = this.#of(node);
+    const owned = this.owned(node);
     const { state, jobId } = report;
     const jobLive = jobId !== null && owned.owner.kind === 'idle' && this.#isLive(jobId);
     this.#step(owned, { type: 'heartbeat', state, jobId, jobLive }, (jobs, owner) =>
@@ -171,7 +165,7 @@ export class Ownership implements NodeOwners, NodeListener {
   }
 
   message(node: NodeView, message: NodeMessage): void {
-    const owned = this.#of(node);
+    const owned = this.owned(node);
     if (message.type === 'ready' && message.start !== null && owned.owner.kind === 'job') {
       // It has just started, and so has lost whatever it was doing, also under the same incarnation (N11).
       this.restarted(node, message.start === 'first' ? 'reinstalled' : message.start);
@@ -182,7 +176,7 @@ export class Ownership implements NodeOwners, NodeListener {
   }
 
   reconnected(node: NodeView): void {
-    this.#rehab.reconnected(this.#of(node));
+    this.#rehab.reconnected(this.owned(node));
   }
 
   removing(node: NodeView, trx: Transaction<Schema>): Promise<void> {
@@ -190,7 +184,7 @@ export class Ownership implements NodeOwners, NodeListener {
   }
 
   kept(node: NodeView): void {
-    void this.#save(this.#of(node));
+    void this.#save(this.owned(node));
   }
 
   removed(node: NodeView): void {
@@ -260,11 +254,11 @@ export class Ownership implements NodeOwners, NodeListener {
 
   #find(orgId: string, name: string): OwnedNode | undefined {
     const node = this.#deps.nodes.get(orgId, name);
-    return node === undefined ? undefined : this.#of(node);
+    return node === undefined ? undefined : this.owned(node);
   }
 
   /** A node that was made known since the start is nobody's until it is up. */
-  #of(node: NodeView): OwnedNode {
+  owned(node: NodeView): OwnedNode {
     let owned = this.#owned.get(node);
     if (owned === undefined) {
       owned = new OwnedNode(node);

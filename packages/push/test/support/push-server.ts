@@ -11,6 +11,7 @@ import {
 import { type Auth, createAuth, type Organization } from '@muster/platform/auth';
 import { type ServerConfig, ServerConfigSchema } from '@muster/platform/config';
 import { createApp, EventStreams, type SeatLimits } from '@muster/platform/http';
+import type { Base } from '@muster/platform/layers';
 import { Metrics } from '@muster/platform/metrics';
 import { generateKeyPair, type KeyPair, signRequest } from '@muster/signing';
 import type { ServerMessage } from '@muster/wire';
@@ -19,8 +20,8 @@ import { Value } from 'typebox/value';
 import { DECLARED } from '../../../platform/test/support/layers.js';
 import { ME } from '../../../platform/test/support/personas.js';
 import { openRecorder } from '../../../platform/test/support/recorder.js';
+import { pushRoutes } from '../../src/http.js';
 import { createPush } from '../../src/layer.js';
-import { pushAccess } from '../../src/routes/access.js';
 import { openTestStore, type TestStore } from './push-rows.js';
 
 /**
@@ -233,7 +234,6 @@ export async function startPushServer(
       select: (orgId, query) => searchNodes(nodes, nodes.list(orgId), query).map((node) => node.name),
       check: (query) => void searchNodes(nodes, [], query),
     },
-    nodes: { created: () => undefined, keyRemoved: () => undefined, organizationRemoved: async () => undefined },
     auditFailed: (error) => {
       throw error;
     },
@@ -244,24 +244,22 @@ export async function startPushServer(
   });
   const org = await createPersonas(auth);
   const streams = new EventStreams({ clock, metrics, ...(limits && { limits }) });
-  const push = createPush({
+  const base: Base = {
     store,
     recorder,
     clock,
     logger,
     metrics,
     config,
-    nodes,
     incarnation: 'test',
-    streams,
-    audit: auth.audit,
-    access: pushAccess(auth),
+    serverName: 'test',
     random: (size) => {
       const bytes = new Uint8Array(size);
       new DataView(bytes.buffer).setUint32(size - 4, ++ids);
       return bytes;
     },
-  });
+  };
+  const push = createPush(base, { nodes });
   const app = await createApp({
     auth,
     clock,
@@ -279,10 +277,11 @@ export async function startPushServer(
     version: '0',
     bodyLimit: config.http.body_limit,
     trustedProxies: ['127.0.0.1'],
-    routes: [push.routes],
+    routes: [pushRoutes(base, push, { auth, streams })],
     checkAnswers: true,
   });
-  await push.start();
+  await push.load?.();
+  await push.start?.();
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}`;

@@ -1,18 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { createNodes, type NodeLog, type Nodes, Outbox, type Peer, type Transport } from '@muster/nodes';
+import { type NodeLog, type Nodes, Outbox, type Peer, type Transport } from '@muster/nodes';
+import { systemRandom } from '@muster/platform/auth';
 import type { ServerConfig } from '@muster/platform/config';
-import { together } from '@muster/platform/layers';
-import { createEvents, type Events } from '@muster/platform/log';
+import { Layers } from '@muster/platform/layers';
+import type { Events } from '@muster/platform/log';
 import { Metrics } from '@muster/platform/metrics';
-import {
-  createPushController,
-  createPushFeeds,
-  Ownership,
-  type PushControllerService,
-  type PushFeeds,
-  pushLayer,
-  type StartPushJob,
-} from '@muster/push';
+import type { Ownership, PushController, StartPushJob } from '@muster/push';
+import { compose } from '@muster/server/compose';
 import type { MemoryDatabase, Store } from '@muster/store';
 import type { Frames } from '@muster/wire';
 import { brief } from '../kernel/brief.js';
@@ -51,14 +45,14 @@ export class ServerProcess {
   readonly events: Events;
   readonly nodes: Nodes;
   readonly owners: Ownership;
-  readonly push: PushControllerService;
+  readonly push: PushController;
   readonly decisions: Decisions;
   /** Everything is loaded and the sockets are open. */
   ready = false;
   readyAt = 0;
   readonly #world: ServerWorld;
   readonly #store: Store;
-  readonly #feeds: PushFeeds;
+  readonly #layers: Layers;
   #side: ServerSide | null = null;
   #stopping = false;
 
@@ -82,56 +76,28 @@ export class ServerProcess {
       () => clock.now(),
       () => process.alive,
     );
-    const incarnation = randomUUID();
-    this.events = createEvents({
+    const { events, nodes, push, layers } = compose({
       store: this.#store,
       clock,
+      random: systemRandom,
       logger: log,
+      metrics: new Metrics(),
       config,
-      // Nobody reads or appends as clients of the fabric do.
-      organizationId: async () => undefined,
-      openSubjects: together([pushLayer]).openSubjects,
-    });
-    const { recorder } = this.events;
-    const metrics = new Metrics();
-    this.nodes = createNodes({
-      store: this.#store,
-      recorder,
-      clock,
-      logger: log,
-      metrics,
-      config,
+      incarnation: randomUUID(),
       serverName: plan.name,
-      incarnation,
       serverKeys: SERVER_KEYS,
-      removeIdentity: async () => undefined,
       transport: this.#transport(),
     });
-    const nodes = this.nodes.registry;
-    this.owners = new Ownership({ store: this.#store, clock, logger: log, metrics, nodes, config, incarnation });
-    const retentionSeconds = config.push.org_feed_history;
-    this.#feeds = createPushFeeds({ read: store.read, recorder, clock, retentionSeconds });
-    this.push = createPushController({
-      store: this.#store,
-      recorder,
-      clock,
-      logger: log,
-      nodes,
-      owners: this.owners,
-      feed: this.#feeds,
-      counts: { jobEnded: () => undefined, jobNodeEnded: () => undefined },
-      config,
-    });
+    this.events = events;
+    this.nodes = nodes;
+    this.owners = push.owners;
+    this.push = push.controller;
+    this.#layers = new Layers(layers);
   }
 
   async start(): Promise<void> {
-    await this.events.load();
-    this.events.start();
-    await this.nodes.load();
-    await this.#feeds.load();
-    await this.owners.load();
-    await this.push.load();
-    await this.nodes.start();
+    await this.#layers.load();
+    await this.#layers.start();
     if (!this.process.alive) return;
     this.decisions.started = true;
     this.readyAt = this.#world.timeline.now;
@@ -142,10 +108,7 @@ export class ServerProcess {
   async stop(): Promise<void> {
     this.#stopping = true;
     this.ready = false;
-    this.#feeds.close();
-    await this.push.stop();
-    await this.nodes.stop();
-    await this.events.stop();
+    await this.#layers.stop();
     await this.#store.close();
   }
 

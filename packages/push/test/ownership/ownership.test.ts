@@ -265,6 +265,18 @@ describe('server restart (§5.5.4, N10)', () => {
     expect(fixture.jobs.told).toEqual(['j1 web1 restarted crash']);
   });
 
+  test('a node whose row was stored without that of its owner is down, or in rehab', async () => {
+    await agent.becomeIdle();
+    const silent = await fixture.agent('web2');
+    await silent.becomeIdle();
+    await fixture.store.transact(async (trx) => {
+      await trx.updateTable('push_node_owners').set({ owner: 'down' }).where('node', '=', 'web1').execute();
+      await trx.updateTable('nodes').set({ status: 'down' }).where('name', '=', 'web2').execute();
+    });
+    fixture = await fixture.restart();
+    expect(['web1', 'web2'].map((name) => owner(name)?.kind)).toEqual(['rehab', 'down']);
+  });
+
   describe('after a clean stop', () => {
     const back = async (): Promise<void> => {
       await fixture.stored();

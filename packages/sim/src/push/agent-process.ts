@@ -8,6 +8,7 @@ import {
   type NodeIdentity,
   parseAgentConfig,
 } from '@muster/agent';
+import { MusterError } from '@muster/agent/errors';
 import { parseNodeConfiguration } from '@muster/wire';
 import { brief } from '../kernel/brief.js';
 import type { ParsedPair } from '../kernel/keys.js';
@@ -110,10 +111,16 @@ export class AgentProcess {
     const { host, network, org, serverOf } = this.#world;
     const { node } = this;
     const publicKey = this.#keys.publicKey;
-    const json = await network.request(this.process, this.#path, { host, timeoutMs: REQUEST_MS }, (side) =>
-      askConfiguration(serverOf(side), { org, node, publicKey, curvePublicKey, version: '3.0' }),
-    );
-    return { configuration: parseNodeConfiguration(json), serverDate: null };
+    const request = { org, node, publicKey, curvePublicKey, version: '3.0' };
+    const to = { host, timeoutMs: REQUEST_MS };
+    try {
+      const json = await network.request(this.process, this.#path, to, (side) =>
+        askConfiguration(serverOf(side), request),
+      );
+      return { configuration: parseNodeConfiguration(json), serverDate: null };
+    } catch (error) {
+      throw asAgentsSee(error);
+    }
   }
 
   #files(): Host['files'] {
@@ -146,4 +153,12 @@ export class AgentProcess {
       };
     return { debug: write(false), info: write(false), warn: write(false), error: write(true) };
   }
+}
+
+/** What the server says no with is a refusal; everything else is the network's. */
+function asAgentsSee(error: unknown): MusterError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return error instanceof MusterError
+    ? new MusterError('configuration_refused', { status: error.status, reason, code: error.code })
+    : new MusterError('server_unreachable', { url: 'http://sim', reason });
 }

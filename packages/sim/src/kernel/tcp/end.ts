@@ -140,8 +140,9 @@ export class End implements Channel {
     this.#forget();
   }
 
-  /** The cut is over: what was held goes on, in its order. */
+  /** The cut is over: what was held goes on, in its order. Bytes are lost that nobody is there any more to repeat. */
   healed(): void {
+    if (!this.peer.open) this.#loseHeld();
     for (const parcel of this.#in) {
       if (!parcel.held) continue;
       parcel.held = false;
@@ -265,15 +266,12 @@ export class End implements Channel {
     this.#close(new Error('read ECONNRESET'));
   }
 
-  /** What this end had not given to the network is lost; what a cut holds back as well. */
+  /** What this end had not given to the network is lost. */
   #tellPeer(kind: 'end' | 'reset'): void {
-    const { peer } = this;
-    if (!peer.open) return;
-    if (kind === 'reset') peer.#lose();
-    peer.#post({ kind, arrived: false, held: false });
+    if (this.peer.open) this.peer.#post({ kind, arrived: false, held: false });
   }
 
-  #lose(): void {
+  #loseHeld(): void {
     this.#in = this.#in.filter((parcel) => {
       if (!parcel.held || parcel.kind !== 'bytes') return true;
       this.#inBytes -= parcel.bytes.length;

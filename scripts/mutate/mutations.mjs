@@ -14,7 +14,7 @@ export const MUTATIONS = [
     name: 'a restart of the agent is not told to the job',
     by: 'push',
     file: 'packages/push/src/ownership/ownership.ts',
-    from: "    this.#step(this.#of(node), { type: 'restarted', end }, (jobs, jobId) => jobs.restarted(jobId, node.name, end));",
+    from: "    this.#step(this.owned(node), { type: 'restarted', end }, (jobs, jobId) => jobs.restarted(jobId, node.name, end));",
     to: '    if (end === null) this.up(node);',
   },
   {

@@ -53,8 +53,13 @@ connection = None
 
 
 def connect():
+    """With a connection of its own each time: one that was lost may still be closing its socket."""
+    global connection
     order = teller.order
+    beats = (order["heartBeatMs"], order["heartBeatMs"])
     while True:
+        connection = stomp.Connection12([("127.0.0.1", order["port"])], heartbeats=beats, reconnect_attempts_max=1)
+        connection.set_listener("", teller)
         try:
             connection.connect(order["login"], order["passcode"], wait=False)
             return
@@ -67,13 +72,9 @@ def subscribe(order):
 
 
 def obey(order):
-    global connection
     name = order["order"]
     if name == "connect":
         teller.order = order
-        beats = (order["heartBeatMs"], order["heartBeatMs"])
-        connection = stomp.Connection12([("127.0.0.1", order["port"])], heartbeats=beats, reconnect_attempts_max=1)
-        connection.set_listener("", teller)
         connect()
     elif name == "subscribe":
         teller.subscriptions.append(order)

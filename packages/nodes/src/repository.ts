@@ -70,7 +70,7 @@ export async function deleteNode(trx: Transaction<Schema>, { org, name }: KnownN
 
 /** What is left of an organization that was deleted. True when nothing is. */
 export function clearNodes(trx: Transaction<Schema>, orgId: string, most: number): Promise<boolean> {
-  return deleteSome(trx, { table: 'nodes', key: ['org_id', 'name'], where: ['org_id', orgId], most });
+  return deleteSome(trx, { table: 'nodes', key: ['org_id', 'name'], where: ['org_id', [orgId]], most });
 }
 
 function readValues(text: string): Readonly<Record<string, FactValue>> {

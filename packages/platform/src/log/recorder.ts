@@ -87,7 +87,7 @@ export class Recorder {
 
   /** The history of an organization that was deleted goes, at most so many rows of it. True when none is left. */
   forgetSome(trx: Trx, orgId: string, most: number): Promise<boolean> {
-    return deleteSome(trx, { table: 'event_log', key: ['first'], where: ['org_id', orgId], most });
+    return deleteSome(trx, { table: 'event_log', key: ['first'], where: ['org_id', [orgId]], most });
   }
 
   /** What appends the events, and tells of them: `tell` before the listeners. */

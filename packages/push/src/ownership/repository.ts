@@ -77,5 +77,5 @@ export async function deleteOwner(trx: Transaction<Schema>, { org, name }: NodeV
 
 /** What is left of an organization that was deleted. True when nothing is. */
 export function clearNodeOwners(trx: Transaction<Schema>, orgId: string, most: number): Promise<boolean> {
-  return deleteSome(trx, { table: 'push_node_owners', key: ['org_id', 'node'], where: ['org_id', orgId], most });
+  return deleteSome(trx, { table: 'push_node_owners', key: ['org_id', 'node'], where: ['org_id', [orgId]], most });
 }

@@ -88,6 +88,7 @@ describe('a restriction of event types', () => {
     const other = await directory.auth.organizations.create('other', ME);
     await grants.put(other, { action: 'publish', pattern: 'x' }, NOBODY, ME);
     await directory.auth.organizations.remove(other, ME);
+    await directory.auth.remnants.clear();
     const rows = await directory.store.read.selectFrom('event_grants').select('org_id').distinct().execute();
     expect(rows).toEqual([{ org_id: directory.organization.id }]);
   });

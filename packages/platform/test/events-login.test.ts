@@ -121,6 +121,19 @@ describe('an access token', () => {
     expect(await reason(login('default/both', token))).toBe('token of somebody else');
   });
 
+  it('goes with the organization of its service, whose rows follow later; the next of the name inherits none', async () => {
+    const passing = await directory.auth.organizations.create('passing', ME);
+    await directory.addClient('service', 'relay', passing);
+    const { token } = await directory.token('relay', passing);
+    await login('passing/relay', token);
+    await directory.auth.organizations.remove(passing, ME);
+    expect(await reason(login('passing/relay', token))).toBe('no such organization');
+    const next = await directory.auth.organizations.create('passing', ME);
+    expect(await reason(login('passing/relay', token))).toBe('not in the organization');
+    await directory.addClient('service', 'relay', next);
+    expect(await reason(login('passing/relay', token))).toBe('unknown token');
+  });
+
   it('lets a user into organizations it belongs to, and no other', async () => {
     await directory.addUser('alice');
     await directory.auth.organizations.create('other', ME);

@@ -198,6 +198,21 @@ describe('a future event', () => {
     await told(['a']);
   });
 
+  it('is never published once its organization is gone, nor in the next one of the name', async () => {
+    const { organizations } = directory.auth;
+    const passing = await organizations.create('passing', ME);
+    await put('before', SECOND, 'passing/alice');
+    await put('later', 60 * SECOND, 'passing/alice');
+    await organizations.remove(passing, ME);
+    await organizations.create('passing', ME);
+    await put('after', SECOND, 'passing/alice');
+    clock.advance(SECOND);
+    await told(['after']);
+    await schedule.stop();
+    await open();
+    expect([schedule.size, clock.pending]).toEqual([0, 0]);
+  });
+
   it('may be one of many that are due together', async () => {
     const count = EVENT_LIMITS.dueAtOnce + 1;
     await schedule.stop();

@@ -1,8 +1,10 @@
+import type { Clock } from '@muster/base';
+import type { Auth } from '@muster/platform/auth';
 import { createApp } from '@muster/platform/http';
 import { Metrics } from '@muster/platform/metrics';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openDirectory } from '../../platform/test/support/directory.js';
+import { type Directory, openDirectory } from '../../platform/test/support/directory.js';
 import { ME, sharedKey } from '../../platform/test/support/personas.js';
 import { Client, type Reply } from '../../platform/test/support/signed-client.js';
 import { startTestServer, type TestServer } from './support/test-server.js';
@@ -48,21 +50,11 @@ it('nothing is created in an organization that is gone', async () => {
   }
 });
 
-it('who is denied because the organization goes just then is told that it is gone', async () => {
-  const directory = await openDirectory();
-  const { auth, clock } = directory;
-  await directory.addUser('alice');
-  const app = await createApp({
-    auth: {
-      ...auth,
-      authentication: {
-        bySignature: async (signed, content, realm) => {
-          await auth.organizations.remove(directory.organization, ME);
-          return auth.authentication.bySignature(signed, content, realm);
-        },
-      } as typeof auth.authentication,
-    },
-    clock,
+/** Answers `/organizations/ORG/x`. What is left of organizations stays. */
+function appOn(directory: Directory, auth: Auth = directory.auth) {
+  return createApp({
+    auth,
+    clock: directory.clock,
     logger: pino({ level: 'silent' }),
     metrics: new Metrics(),
     status: () => {
@@ -72,11 +64,56 @@ it('who is denied because the organization goes just then is told that it is gon
     bodyLimit: 1000,
     routes: [(app) => void app.get('/organizations/:org/x', { config: { permission: 'push:read' } }, async () => 'x')],
   });
+}
+
+const { privateKey } = sharedKey();
+
+function headersOf(credentials: { readonly name: string } | { readonly token: string }, url: string, clock: Clock) {
+  const signer = 'name' in credentials ? { ...credentials, privateKey } : credentials;
+  return new Client('http://muster.test', signer, clock).headers('GET', url);
+}
+
+it('who is denied because the organization goes just then is told that it is gone', async () => {
+  const directory = await openDirectory();
+  const { auth, clock } = directory;
+  await directory.addUser('alice');
+  const app = await appOn(directory, {
+    ...auth,
+    authentication: {
+      bySignature: async (signed, content, realm) => {
+        await auth.organizations.remove(directory.organization, ME);
+        return auth.authentication.bySignature(signed, content, realm);
+      },
+    } as typeof auth.authentication,
+  });
   const url = '/organizations/default/x';
-  const { privateKey } = sharedKey();
-  const headers = new Client('http://muster.test', { name: 'alice', privateKey }, clock).headers('GET', url);
-  const answer = await app.inject({ url, headers });
+  const answer = await app.inject({ url, headers: headersOf({ name: 'alice' }, url, clock) });
   expect([answer.statusCode, answer.json()]).toEqual([404, { error: ["organization 'default' does not exist."] }]);
+  await app.close();
+  await directory.close();
+});
+
+it('its clients are refused from the moment it is gone, though their rows go later, and also by the next of its name', async () => {
+  const directory = await openDirectory();
+  const { auth, clock, organization } = directory;
+  await directory.addClient('service', 'ci');
+  const { token } = await directory.token('ci', organization);
+  const app = await appOn(directory);
+  const url = '/organizations/default/x';
+  const statuses = () =>
+    Promise.all(
+      [{ name: 'ci' }, { token }].map(async (credentials) => {
+        const { statusCode } = await app.inject({ url, headers: headersOf(credentials, url, clock) });
+        return statusCode;
+      }),
+    );
+  expect(await statuses()).toEqual([200, 200]);
+  await auth.organizations.remove(organization, ME);
+  expect(await statuses()).toEqual([401, 401]);
+  await auth.organizations.create('default', ME);
+  expect(await statuses()).toEqual([401, 401]);
+  await auth.remnants.clear();
+  expect(await statuses()).toEqual([401, 401]);
   await app.close();
   await directory.close();
 });

@@ -7,6 +7,7 @@ import { Changes, type RandomBytes, type Trx } from './changes.js';
 import { Enrolment } from './enrolment.js';
 import { GroupDirectory } from './groups.js';
 import { IdentityListeners } from './identity-listeners.js';
+import { IDENTITY_ROWS } from './identity-rows.js';
 import { Invitations } from './invitations.js';
 import { NodeGroupDirectory, type NodeSelection } from './node-groups.js';
 import { OrganizationRemnants, type OrganizationRows } from './organization-rows.js';
@@ -75,8 +76,8 @@ export function createAuth(deps: AuthDeps): Auth {
   const changes = new Changes({ recorder, repository, audit, clock, random });
   const authentication = new Authentication(repository);
   const history = { clear: (trx: Trx, orgId: string, most: number) => recorder.forgetSome(trx, orgId, most) };
-  const layers = [...(deps.organizationRows ?? []), history];
-  const remnants = new OrganizationRemnants({ store, clock, layers, failed: deps.remnantsFailed ?? (() => undefined) });
+  const rows = [IDENTITY_ROWS, ...(deps.organizationRows ?? []), history];
+  const remnants = new OrganizationRemnants({ store, clock, rows, failed: deps.remnantsFailed ?? (() => undefined) });
   const rights = new Rights(deps.rights);
   const authorize: Auth['authorize'] = async (identity, organization, permission, subject) => {
     const right = rights.of(permission);
@@ -103,7 +104,7 @@ export function createAuth(deps: AuthDeps): Auth {
     repository,
     changes,
     authentication,
-    organizations: new Organizations(changes, repository, { layers, remnants }),
+    organizations: new Organizations(changes, repository, { rows, remnants }),
     invitations: new Invitations(changes, repository),
     remnants,
     principals: new Principals(changes, repository),

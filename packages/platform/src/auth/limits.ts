@@ -23,7 +23,7 @@ export const AUTH_LIMITS = {
   organizationCache: 1000,
   /** Deleted organizations that are remembered for requests still under way. */
   removedOrganizations: 1000,
-  /** Rows of deleted organizations that go in one transaction, and the pause between two rounds. */
+  /** Rows of each table that go in one transaction with a deleted organization, and the pause between two rounds. */
   remnantRows: 100,
   remnantsEveryMs: 60_000,
   /** Another server process over the same database sees a change at the latest after this. */

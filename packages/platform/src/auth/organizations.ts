@@ -58,7 +58,7 @@ export async function forgetName(trx: Trx, orgId: string | null, kind: 'user' | 
 }
 
 interface OrganizationParts {
-  readonly layers: readonly OrganizationRows[];
+  readonly rows: readonly OrganizationRows[];
   readonly remnants: Pick<OrganizationRemnants, 'hurry'>;
 }
 
@@ -66,15 +66,15 @@ interface OrganizationParts {
 export class Organizations {
   readonly #changes: Changes;
   readonly #repository: AuthRepository;
-  readonly #layers: readonly OrganizationRows[];
+  readonly #rows: readonly OrganizationRows[];
   readonly #remnants: Pick<OrganizationRemnants, 'hurry'>;
   /** Ids of organizations that were deleted here, or are being deleted. */
   readonly #removed = new Set<string>();
 
-  constructor(changes: Changes, repository: AuthRepository, rows: OrganizationParts) {
+  constructor(changes: Changes, repository: AuthRepository, { rows, remnants }: OrganizationParts) {
     this.#changes = changes;
-    this.#layers = rows.layers;
-    this.#remnants = rows.remnants;
+    this.#rows = rows;
+    this.#remnants = remnants;
     this.#repository = repository;
   }
 
@@ -135,8 +135,9 @@ export class Organizations {
   }
 
   /**
-   * Refused while it has nodes, whose agents would go on knocking, or something of a layer above that runs. It is gone at
-   * once for everybody who looks; its history follows little by little.
+   * Refused while it has nodes, whose agents would go on knocking, or something of a layer above that runs. Its name is
+   * gone at once, and with it everything for everybody who looks: nobody belongs to it any more, no token of it is good.
+   * The rows of it follow little by little.
    */
   async remove(organization: Organization, actor: Actor): Promise<void> {
     const { id } = organization;
@@ -154,25 +155,10 @@ export class Organizations {
 
   async #remove({ id, name }: Organization, actor: Actor): Promise<void> {
     await this.#changes.apply({ orgId: null, actor, action: 'organization.delete', target: name }, async (trx) => {
-      const node = await trx
-        .selectFrom('principals')
-        .select('name')
-        .where('org_id', '=', id)
-        .where('type', '=', 'node')
-        .limit(1)
-        .executeTakeFirst();
-      if (node !== undefined) {
-        throw new MusterError('in_use', { kind: 'organization', name, reason: `node '${node.name}' belongs to it` });
-      }
-      for (const layer of this.#layers) {
-        const reason = (await layer.inUse?.(trx, id)) ?? null;
+      for (const { inUse } of this.#rows) {
+        const reason = (await inUse?.(trx, id)) ?? null;
         if (reason !== null) throw new MusterError('in_use', { kind: 'organization', name, reason });
       }
-      const clients = trx.selectFrom('principals').select('id').where('org_id', '=', id);
-      for (const table of ['principal_keys', 'access_tokens'] as const) {
-        await trx.deleteFrom(table).where('principal_id', 'in', clients).execute();
-      }
-      for (const table of ORGANIZATION_TABLES) await trx.deleteFrom(table).where('org_id', '=', id).execute();
       await trx.deleteFrom('organizations').where('id', '=', id).execute();
       await trx.insertInto('deleted_organizations').values({ id, deleted_at: this.#changes.now }).execute();
     });
@@ -212,22 +198,6 @@ export class Organizations {
     });
   }
 }
-
-/** Children before parents. */
-const ORGANIZATION_TABLES = [
-  'group_members',
-  'groups',
-  'node_group_members',
-  'node_group_grants',
-  'node_groups',
-  'event_grants',
-  'event_cursors',
-  'scheduled_events',
-  'enrol_tokens',
-  'org_members',
-  'org_invitations',
-  'principals',
-] as const;
 
 export async function userId(trx: Trx, name: string): Promise<string> {
   const user = await trx

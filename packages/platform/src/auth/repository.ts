@@ -113,8 +113,11 @@ export class AuthRepository {
       this.#read
         .selectFrom('access_tokens as t')
         .innerJoin('principals as p', 'p.id', 't.principal_id')
+        .leftJoin('organizations as o', 'o.id', 'p.org_id')
         .select(['p.id as principalId', 'p.name', 't.expires_at as expiresAt'])
         .where('t.hash', '=', hash)
+        // Of an organization that was deleted there may still be tokens.
+        .where((where) => where.or([where('p.org_id', 'is', null), where('o.id', 'is not', null)]))
         .executeTakeFirst(),
     );
   }
@@ -157,7 +160,9 @@ async function readCandidates(read: Reader, orgId: string | null, name: string):
   const rows = await read
     .selectFrom('principals as p')
     .leftJoin('principal_keys as k', 'k.principal_id', 'p.id')
-    .leftJoin('org_members as m', (join) => join.onRef('m.principal_id', '=', 'p.id').on('m.org_id', '=', orgId ?? ''))
+    // Of an organization that was deleted there may still be rows of clients and members.
+    .leftJoin('organizations as o', (join) => join.on('o.id', '=', orgId ?? ''))
+    .leftJoin('org_members as m', (join) => join.onRef('m.principal_id', '=', 'p.id').onRef('m.org_id', '=', 'o.id'))
     .select(['p.id', 'p.org_id', 'p.type', 'p.name', 'p.server_admin', 'k.public_key', 'm.org_id as member_of'])
     // With the types each half is one step into an index; without them it is a walk through the organization.
     .where((where) =>
@@ -165,6 +170,7 @@ async function readCandidates(read: Reader, orgId: string | null, name: string):
         where.and([where('p.org_id', 'is', null), where('p.type', '=', 'user'), where('p.name', '=', name)]),
         where.and([
           where('p.org_id', '=', orgId ?? ''),
+          where('o.id', 'is not', null),
           where('p.type', 'in', ['node', 'service']),
           where('p.name', '=', name),
         ]),

@@ -64,6 +64,8 @@ export class EventSchedule implements Schedule {
       .selectFrom('scheduled_events')
       .select((row) => ['org_id', row.fn.countAll<number>().as('count'), row.fn.max('seq').as('seq')])
       .select((row) => row.fn.min('at').as('at'))
+      // Of an organization that was deleted there may still be some.
+      .where('org_id', 'in', (from) => from.selectFrom('organizations').select('id'))
       .groupBy('org_id')
       .execute();
     for (const { org_id: orgId, count, seq, at } of rows) {
@@ -198,7 +200,8 @@ export class EventSchedule implements Schedule {
     const { recorder, clock } = this.#deps;
     const { rows, next } = await recorder.transact(async (trx, record) => {
       const due = await takeDue(trx, clock.now());
-      record(due.map((row) => ({ orgId: row.org_id, subject: null, event: eventOf(row) })));
+      const published = due.filter(({ organization }) => organization !== null);
+      record(published.map((row) => ({ orgId: row.org_id, subject: null, event: eventOf(row) })));
       const left = await trx
         .selectFrom('scheduled_events')
         .select((row) => row.fn.min('at').as('at'))
@@ -211,13 +214,20 @@ export class EventSchedule implements Schedule {
   }
 }
 
-async function takeDue(trx: Trx, now: number): Promise<readonly ScheduledRow[]> {
+interface DueRow extends ScheduledRow {
+  /** Null when it was deleted: its events go without being published, least of all in another one of its name. */
+  readonly organization: string | null;
+}
+
+async function takeDue(trx: Trx, now: number): Promise<readonly DueRow[]> {
   const due = await trx
-    .selectFrom('scheduled_events')
-    .selectAll()
-    .where('at', '<=', now)
-    .orderBy('at')
-    .orderBy('seq')
+    .selectFrom('scheduled_events as e')
+    .leftJoin('organizations as o', 'o.id', 'e.org_id')
+    .selectAll('e')
+    .select('o.id as organization')
+    .where('e.at', '<=', now)
+    .orderBy('e.at')
+    .orderBy('e.seq')
     .limit(EVENT_LIMITS.dueAtOnce)
     .execute();
   if (due.length > 0) {

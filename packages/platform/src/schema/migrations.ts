@@ -94,6 +94,7 @@ async function tokens(db: Kysely<unknown>, { text, integer, table }: Dialect): P
     ${columns(integer, ['expires_at', 'created_at'])}
   ) ${table}`.execute(db);
   await sql`create unique index access_tokens_hash on access_tokens (hash)`.execute(db);
+  await sql`create index access_tokens_principal on access_tokens (principal_id)`.execute(db);
 }
 
 async function log(db: Kysely<unknown>, { text, integer, bytes, table, keyed }: Dialect): Promise<void> {

@@ -112,25 +112,26 @@ export class Standing {
     this.#dirty = true;
     if (this.#looking || this.#stopped) return;
     this.#looking = true;
-    this.#lookUntilClean()
-      .catch((error: unknown) => {
-        this.#deps.failed(error);
-        this.#deps.clock.after(AUTH_LIMITS.lookAgainMs, () => this.#look());
-      })
-      .finally(() => {
-        this.#looking = false;
-      });
+    this.#lookUntilClean().catch((error: unknown) => {
+      this.#deps.failed(error);
+      this.#deps.clock.after(AUTH_LIMITS.lookAgainMs, () => this.#look());
+    });
   }
 
   async #lookUntilClean(): Promise<void> {
-    while (this.#dirty && !this.#stopped) {
-      this.#dirty = false;
-      let looked = 0;
-      for (const [key, watched] of [...this.#watched]) {
-        // So that others have their turns.
-        if (++looked % AUTH_LIMITS.looksPerTurn === 0) await setImmediate();
-        if (watched.lost.size > 0 && !(await this.#deps.stands(watched.ground))) this.#lose(key, watched);
+    try {
+      while (this.#dirty && !this.#stopped) {
+        this.#dirty = false;
+        let looked = 0;
+        for (const [key, watched] of [...this.#watched]) {
+          // So that others have their turns.
+          if (++looked % AUTH_LIMITS.looksPerTurn === 0) await setImmediate();
+          if (watched.lost.size > 0 && !(await this.#deps.stands(watched.ground))) this.#lose(key, watched);
+        }
       }
+    } finally {
+      // In the same moment in which nothing is left to look at: a change that comes next begins anew.
+      this.#looking = false;
     }
   }
 }

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { createConnection, type Socket } from 'node:net';
 import { ManualClock } from '@muster/base';
 import { fastify } from 'fastify';
@@ -22,7 +24,13 @@ afterEach(async () => {
   for (const stop of started.splice(0)) await stop();
 });
 
-async function serve(bufferBytes?: number): Promise<Fixture> {
+interface Serving {
+  readonly bufferBytes?: number;
+  /** What the route does before it opens the stream. */
+  readonly before?: (response: ServerResponse) => Promise<unknown>;
+}
+
+async function serve({ bufferBytes, before }: Serving = {}): Promise<Fixture> {
   const clock = new ManualClock();
   const metrics = new Metrics();
   const streams = new EventStreams({ clock, metrics });
@@ -35,7 +43,8 @@ async function serve(bufferBytes?: number): Promise<Fixture> {
   const stream = new Promise<EventStream>((resolve) => {
     opened = resolve;
   });
-  app.get('/feed', (_request, reply) => {
+  app.get('/feed', async (_request, reply) => {
+    await before?.(reply.raw);
     opened(streams.open(reply, { keepaliveMs: KEEPALIVE_MS, ...(bufferBytes && { bufferBytes }) }));
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
@@ -127,8 +136,20 @@ describe('an event stream', () => {
     expect(await end).toBe('reader_left');
   });
 
+  it('is over when its reader has left before it was opened', async () => {
+    const abort = new AbortController();
+    const before = (response: ServerResponse): Promise<unknown> => {
+      abort.abort();
+      return once(response, 'close');
+    };
+    const fixture = await serve({ before });
+    await expect(fetch(`http://127.0.0.1:${fixture.port}/feed`, { signal: abort.signal })).rejects.toThrow('aborted');
+    expect(await ended(await fixture.stream)).toBe('reader_left');
+    expect(fixture.clock.pending).toBe(0);
+  });
+
   it('is cut off, and counted, when its reader does not keep up', async () => {
-    const fixture = await serve(64 * 1024);
+    const fixture = await serve({ bufferBytes: 64 * 1024 });
     const socket: Socket = createConnection(fixture.port, '127.0.0.1');
     onTestFinished(() => void socket.destroy());
     socket.on('error', () => undefined);
@@ -149,6 +170,13 @@ describe('an event stream', () => {
     stream.send({ event: 'start', id: 'job-1', data: {} });
     fixture.streams.shutdown();
     expect(await response.text()).toContain('event: start');
+    expect(await closings(fixture.metrics, 'shutdown')).toBe(1);
+  });
+
+  it('ends at once when it is opened while the server stops', async () => {
+    const fixture = await serve();
+    fixture.streams.shutdown();
+    expect(await (await read(fixture)).text()).toBe('');
     expect(await closings(fixture.metrics, 'shutdown')).toBe(1);
   });
 });

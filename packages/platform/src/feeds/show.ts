@@ -30,6 +30,7 @@ export type OpenFeed = (lastEventId: string | undefined, signal: AbortSignal) =>
  */
 export function showFeed(reply: FastifyReply, { streams, logger, keepaliveMs }: ShowFeedDeps, open: OpenFeed): void {
   const stream = streams.open(reply, { keepaliveMs });
+  if (stream.closed) return;
   const response = reply.raw;
   const closed = new AbortController();
   stream.onClose(() => closed.abort());

@@ -43,6 +43,7 @@ export class EventStreams {
   readonly #closed;
   readonly #seats: Seats;
   readonly #open = new Set<{ close(end: StreamEnd): void }>();
+  #stopping = false;
 
   constructor(deps: { readonly clock: Clock; readonly metrics: Metrics; readonly limits?: SeatLimits }) {
     this.#seats = new Seats(deps.limits ?? { all: HTTP_LIMITS.streams, perReader: HTTP_LIMITS.streamsPerPrincipal });
@@ -131,11 +132,15 @@ export class EventStreams {
     response.on('close', () => close('reader_left'));
     response.on('error', () => close('reader_left'));
     arm();
+    // While it was found out whether and what the reader may read, the reader may have gone, or the server begun to stop.
+    if (response.closed) close('reader_left');
+    else if (this.#stopping) close('shutdown');
     return stream;
   }
 
-  /** Ends every stream, for a stop of the server. */
+  /** Ends every stream, also those that are yet to come, for a stop of the server. */
   shutdown(): void {
+    this.#stopping = true;
     for (const stream of [...this.#open]) stream.close('shutdown');
   }
 }

@@ -128,6 +128,7 @@ function sendAsItComes(reply: FastifyReply, bytes: AsyncIterable<Uint8Array>): P
 function readerLeft(response: ServerResponse, stopping: AbortSignal): AbortSignal {
   const left = new AbortController();
   const leave = (): void => left.abort();
+  if (response.closed || stopping.aborted) leave();
   stopping.addEventListener('abort', leave, { once: true });
   response.once('close', () => {
     stopping.removeEventListener('abort', leave);

@@ -348,6 +348,38 @@ test('hints reach the other servers of a database, and whoever listens is told w
   });
 });
 
+test.each(['no hint', '{}', '[1, 2]', '["topic"]', 'null'])('%s in the channel of hints harms nobody', async (payload) => {
+  const store = await openAt(harness.url);
+  const heard: (string | null)[] = [];
+  store.hints.listen('topic', (text) => heard.push(text));
+  await until(() => heard.length === 1);
+  await harness.raw(`notify muster_hints, '${payload}'`);
+  store.hints.send('topic', 'x');
+  await until(() => heard.length === 2);
+  expect(heard).toEqual([MISSED, 'x']);
+});
+
+test('hints that PostgreSQL does not take are kept up to a limit', async () => {
+  const proxy = await openProxy();
+  const sender = await openAt(proxy.url, { exclusive: false, hintsWaiting: 2 });
+  const listener = await openAt(harness.url, { exclusive: false });
+  let connected = false;
+  sender.hints.listen('topic', () => {
+    connected = true;
+  });
+  const heard: (string | null)[] = [];
+  listener.hints.listen('topic', (text) => heard.push(text));
+  await until(() => connected && heard.length === 1);
+  proxy.freeze();
+  for (const text of ['1', '2', '3', '4']) sender.hints.send('topic', text);
+  proxy.thaw();
+  await until(() => {
+    sender.hints.send('topic', 'last');
+    return heard.includes('last');
+  });
+  expect(heard.slice(0, 4)).toEqual([MISSED, '1', '2', 'last']);
+});
+
 test('of two servers that change what the other guards, one is told so', async () => {
   const [first, second] = await Promise.all([1, 2].map(() => openAt(harness.url, { exclusive: false })));
   if (first === undefined || second === undefined) throw new Error('not opened');

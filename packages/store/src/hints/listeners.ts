@@ -1,5 +1,5 @@
 import type { StoreLog } from '../types.js';
-import type { MISSED } from './types.js';
+import { MISSED } from './types.js';
 
 export type Hear = (text: string | typeof MISSED) => void;
 
@@ -12,12 +12,14 @@ export class Listeners {
     this.#log = log;
   }
 
-  add(topic: string, hear: Hear): () => void {
+  /** @param missed Tells at once that some may have been missed; otherwise that is left to `tellAll`. */
+  add(topic: string, hear: Hear, missed: boolean): () => void {
     const listeners = this.#topics.get(topic) ?? new Set();
     this.#topics.set(topic, listeners);
     // Of its own: the same function may listen twice.
     const own: Hear = (text) => hear(text);
     listeners.add(own);
+    if (missed) setImmediate(() => listeners.has(own) && this.#call(own, MISSED));
     return () => {
       listeners.delete(own);
       if (listeners.size === 0 && this.#topics.get(topic) === listeners) this.#topics.delete(topic);

@@ -1,6 +1,6 @@
 import type { StoreLog } from '../types.js';
 import { type Hear, Listeners } from './listeners.js';
-import { type Hints, MISSED } from './types.js';
+import type { Hints } from './types.js';
 
 /** For databases that one process has for itself. Hints arrive in another turn of the event loop, as they do elsewhere. */
 export class LocalHints implements Hints {
@@ -17,14 +17,6 @@ export class LocalHints implements Hints {
   async close(): Promise<void> {}
 
   listen(topic: string, hear: Hear): () => void {
-    let listening = true;
-    const stop = this.#listeners.add(topic, hear);
-    setImmediate(() => {
-      if (listening) hear(MISSED);
-    });
-    return () => {
-      listening = false;
-      stop();
-    };
+    return this.#listeners.add(topic, hear, true);
   }
 }

@@ -21,6 +21,8 @@ export class PostgresHints implements Hints {
   #connecting: Promise<void> | null = null;
   /** JSON of topic and text, sent once there is a connection. */
   #waiting: string[] = [];
+  /** Sent, and not taken by the database yet. */
+  #underWay = 0;
   #retry: Timer | undefined;
   #closed = false;
 
@@ -36,19 +38,14 @@ export class PostgresHints implements Hints {
     if (Buffer.byteLength(payload) > this.#limits.hintBytes) throw new Error(`a hint of ${payload.length} is too long`);
     if (this.#closed) return;
     // What does not fit is lost, as hints may be.
-    if (this.#waiting.length < this.#limits.hintsWaiting) this.#waiting.push(payload);
+    if (this.#waiting.length + this.#underWay < this.#limits.hintsWaiting) this.#waiting.push(payload);
     this.#flush();
   }
 
   listen(topic: string, hear: Hear): () => void {
-    let listening = true;
-    const stop = this.#listeners.add(topic, hear);
-    if (this.#session === null) this.#connect();
-    else setImmediate(() => listening && hear(MISSED));
-    return () => {
-      listening = false;
-      stop();
-    };
+    const stop = this.#listeners.add(topic, hear, this.#session !== null);
+    this.#connect();
+    return stop;
   }
 
   async close(): Promise<void> {
@@ -60,7 +57,7 @@ export class PostgresHints implements Hints {
   }
 
   #connect(): void {
-    if (this.#closed || this.#connecting !== null || this.#retry !== undefined) return;
+    if (this.#closed || this.#session !== null || this.#connecting !== null || this.#retry !== undefined) return;
     this.#connecting = this.#begin()
       .catch((error: unknown) => {
         this.#log.warn({ err: error }, 'no connection for hints from other servers');
@@ -87,9 +84,10 @@ export class PostgresHints implements Hints {
     this.#flush();
   }
 
-  #lost(session: Session): void {
+  #lost(session: Session, error?: unknown): void {
     if (this.#session !== session) return;
     this.#session = null;
+    this.#log.warn({ err: error }, 'the connection for hints from and to other servers was lost');
     session.drop();
     this.#later();
   }
@@ -103,15 +101,37 @@ export class PostgresHints implements Hints {
   }
 
   #heard(payload: string): void {
-    const [topic, text] = JSON.parse(payload) as [string, string];
-    this.#listeners.tell(topic, text);
+    const hint = readHint(payload);
+    if (hint === null) this.#log.warn({ payload }, 'somebody sent what is no hint to the channel of hints');
+    else this.#listeners.tell(...hint);
   }
 
   #flush(): void {
     const session = this.#session;
     if (session === null) return this.#connect();
-    for (const payload of this.#waiting.splice(0)) {
-      session.query('select pg_notify($1, $2)', [CHANNEL, payload]).catch(() => this.#lost(session));
+    for (const payload of this.#waiting.splice(0)) void this.#notify(session, payload);
+  }
+
+  async #notify(session: Session, payload: string): Promise<void> {
+    this.#underWay += 1;
+    try {
+      await session.query('select pg_notify($1, $2)', [CHANNEL, payload]);
+    } catch (error) {
+      this.#lost(session, error);
+    } finally {
+      this.#underWay -= 1;
     }
+  }
+}
+
+/** Whoever may use the database may notify; null: it was none of ours. */
+function readHint(payload: string): [topic: string, text: string] | null {
+  try {
+    const hint: unknown = JSON.parse(payload);
+    if (!Array.isArray(hint)) return null;
+    const [topic, text]: unknown[] = hint;
+    return typeof topic === 'string' && typeof text === 'string' ? [topic, text] : null;
+  } catch {
+    return null;
   }
 }

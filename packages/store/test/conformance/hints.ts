@@ -50,5 +50,16 @@ export function hintsSuite(suite: Suite): void {
       await until(() => heard.includes('x'));
       expect(errors).toEqual(['somebody who was given a hint failed']);
     });
+
+    test('nor does who fails at hearing that it may have missed some', async () => {
+      const errors: string[] = [];
+      const store = await openStore({ log: { ...silent, error: (_detail, text) => errors.push(text) } });
+      await heardBy(store, 'a');
+      store.hints.listen('a', () => {
+        throw new Error('defect');
+      });
+      await until(() => errors.length > 0);
+      expect(errors).toEqual(['somebody who was given a hint failed']);
+    });
   });
 }

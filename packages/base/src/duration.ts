@@ -26,3 +26,17 @@ export function durationText(seconds: number): string {
   const unit = ms === 0 ? 's' : (LARGEST_FIRST.find((candidate) => ms % UNIT_MS[candidate] === 0) ?? 'ms');
   return `${ms / UNIT_MS[unit]}${unit}`;
 }
+
+const SPANS = [
+  ['d', UNIT_MS.d],
+  ['h', UNIT_MS.h],
+  ['min', UNIT_MS.m],
+] as const;
+
+/** A span of time for people, roughly: `90 s`, `2 min`, `36 h`, `2 d`. */
+export function ago(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  for (const [unit, size] of SPANS)
+    if (seconds * 1000 >= 2 * size) return `${Math.floor((seconds * 1000) / size)} ${unit}`;
+  return `${seconds} s`;
+}

@@ -4,5 +4,6 @@ export * from './duration.js';
 export * from './errors.js';
 export * from './process-user.js';
 export * from './quantity.js';
+export * from './rounds.js';
 export * from './size.js';
 export * from './trust.js';

@@ -1,7 +1,6 @@
 import { createPrivateKey } from 'node:crypto';
-import type { Clock, Timer } from '@muster/base';
+import { type Clock, every, type Timer } from '@muster/base';
 import { encodeServerHeartbeat, encodeSpec1Heartbeat } from '@muster/wire';
-import { every } from './rounds.js';
 import type { Transport } from './transport.js';
 
 export interface HeartbeatDeps {

@@ -2,14 +2,11 @@
 import './rights.js';
 import './tables.js';
 
-export { BoundedLog } from './bounded-log.js';
 export { nodesLayer } from './declaration.js';
 export { NODE_EVENTS } from './event-types.js';
 export { createNodes, type Nodes } from './layer.js';
 export { Outbox } from './outbox.js';
-export type { NodeLog } from './ports.js';
 export { NODE_PAGE, NodeParams, nodeNamed, nodePage, OrgParams } from './request.js';
-export { every } from './rounds.js';
 export { NODE_STATUS } from './schemas.js';
 export { searchNodes } from './search.js';
 export type { Handlers, Peer, Transport } from './transport.js';
@@ -24,4 +21,3 @@ export type {
   RestartEnd,
   Standing,
 } from './types.js';
-export { ago } from './why.js';

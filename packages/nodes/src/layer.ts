@@ -1,22 +1,20 @@
-import type { Timer } from '@muster/base';
+import { every, type Timer } from '@muster/base';
 import type { Identity, IdentityListener, Organization } from '@muster/platform/auth';
 import type { Base, Layer } from '@muster/platform/layers';
+import { BoundedLog } from '@muster/platform/upkeep';
 import type { NodeConfiguration } from '@muster/wire';
 import { Admissions } from './admission.js';
 import { Aspects } from './aspects.js';
-import { BoundedLog } from './bounded-log.js';
 import { NodeController } from './controller.js';
 import { type ConfigurationRequest, Discovery } from './discovery.js';
 import { Dispatch } from './dispatch.js';
 import { MusterError } from './errors.js';
-
 import { startHeartbeat } from './heartbeat.js';
 import type { Inventory } from './inventory.js';
 import { type LivenessRules, returnMs } from './machine.js';
 import { createNodeMetrics } from './metrics.js';
 import { Reception } from './reception.js';
 import { Roster } from './roster.js';
-import { every } from './rounds.js';
 import { searchNodes } from './search.js';
 import { revoke } from './sessions.js';
 import type { Endpoints, Transport } from './transport.js';

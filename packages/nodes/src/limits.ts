@@ -42,8 +42,6 @@ export const NODE_LIMITS = {
   maxPage: 20_000,
   /** Characters of a search. */
   query: 16_384,
-  /** Milliseconds between two log lines about the same kind of dropped message. */
-  logEveryMs: 1000,
   /** Frames larger than this many bodies close the connection; smaller ones are counted and dropped. */
   oversizeFactor: 2,
   /**

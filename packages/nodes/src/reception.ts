@@ -1,4 +1,5 @@
 import type { Clock } from '@muster/base';
+import type { BoundedLog } from '@muster/platform/upkeep';
 import {
   checkSizes,
   claimedSender,
@@ -9,7 +10,6 @@ import {
   dialects,
   type OpenedAgentMessage,
 } from '@muster/wire';
-import type { BoundedLog } from './bounded-log.js';
 import { Flow } from './flow.js';
 import type { KnownNode } from './known-node.js';
 import type { NodeMetrics } from './metrics.js';

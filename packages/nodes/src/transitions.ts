@@ -1,8 +1,8 @@
 import type { Clock } from '@muster/base';
 import type { Recordable, Recorder } from '@muster/platform/log';
+import type { BoundedLog } from '@muster/platform/upkeep';
 import type { Write } from '@muster/store';
 import type { Aspects } from './aspects.js';
-import type { BoundedLog } from './bounded-log.js';
 import { statusChanged } from './events.js';
 import type { KnownNode } from './known-node.js';
 import type { Liveness, LivenessRules } from './machine.js';

@@ -1,3 +1,4 @@
+import { ago } from '@muster/base';
 import { type DropCause, formatRfc1123 } from '@muster/wire';
 import type { Aspects } from './aspects.js';
 import type { KnownNode } from './known-node.js';
@@ -103,17 +104,4 @@ function dropReason(cause: DropCause): string {
     case 'unknown_node':
       return 'it was signed by this node, but named another';
   }
-}
-
-const UNITS = [
-  ['d', 86_400],
-  ['h', 3600],
-  ['min', 60],
-] as const;
-
-/** A span of time, for people. */
-export function ago(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1000));
-  for (const [unit, size] of UNITS) if (seconds >= 2 * size) return `${Math.floor(seconds / size)} ${unit}`;
-  return `${seconds} s`;
 }

@@ -348,16 +348,19 @@ test('hints reach the other servers of a database, and whoever listens is told w
   });
 });
 
-test.each(['no hint', '{}', '[1, 2]', '["topic"]', 'null'])('%s in the channel of hints harms nobody', async (payload) => {
-  const store = await openAt(harness.url);
-  const heard: (string | null)[] = [];
-  store.hints.listen('topic', (text) => heard.push(text));
-  await until(() => heard.length === 1);
-  await harness.raw(`notify muster_hints, '${payload}'`);
-  store.hints.send('topic', 'x');
-  await until(() => heard.length === 2);
-  expect(heard).toEqual([MISSED, 'x']);
-});
+test.each(['no hint', '{}', '[1, 2]', '["topic"]', 'null'])(
+  '%s in the channel of hints harms nobody',
+  async (payload) => {
+    const store = await openAt(harness.url);
+    const heard: (string | null)[] = [];
+    store.hints.listen('topic', (text) => heard.push(text));
+    await until(() => heard.length === 1);
+    await harness.raw(`notify muster_hints, '${payload}'`);
+    store.hints.send('topic', 'x');
+    await until(() => heard.length === 2);
+    expect(heard).toEqual([MISSED, 'x']);
+  },
+);
 
 test('hints that PostgreSQL does not take are kept up to a limit', async () => {
   const proxy = await openProxy();

@@ -1,10 +1,9 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import type { Clock, Timer } from '@muster/base';
+import { type Clock, every, type Timer } from '@muster/base';
 import { networkOf, remoteOf } from '@muster/fabric';
 import { parseTcpAddress } from '@muster/platform/config';
 import { MusterError } from '../errors.js';
 import { NODE_LIMITS } from '../limits.js';
-import { every } from '../rounds.js';
 import type { BoxKeys } from './box.js';
 import { Connection, type FrameSink } from './connection.js';
 import { CURVE_OVERHEAD, CurveMechanism } from './curve-mechanism.js';

@@ -8,6 +8,7 @@ import { type ServerConfig, ServerConfigSchema } from '@muster/platform/config';
 import type { Base } from '@muster/platform/layers';
 import type { Recorder } from '@muster/platform/log';
 import { Metrics } from '@muster/platform/metrics';
+import type { LayerLog } from '@muster/platform/upkeep';
 import { generateKeyPair, type KeyPair } from '@muster/signing';
 import { open, type Store, type Write } from '@muster/store';
 import {
@@ -27,7 +28,6 @@ import { MIGRATIONS } from '../../../platform/test/support/migrations.js';
 import { openRecorder } from '../../../platform/test/support/recorder.js';
 import { KnownNode } from '../../src/known-node.js';
 import { createNodes, type Nodes } from '../../src/layer.js';
-import type { NodeLog } from '../../src/ports.js';
 import type { Channel, Handlers, Transport } from '../../src/transport.js';
 import type { NodeListener, NodeMessage, NodeReport, NodeView, RestartEnd } from '../../src/types.js';
 
@@ -143,7 +143,7 @@ export interface Parts {
   readonly recorder: Recorder;
   readonly clock: ManualClock;
   readonly metrics: Metrics;
-  readonly logger: NodeLog;
+  readonly logger: LayerLog;
   readonly config: ServerConfig;
 }
 

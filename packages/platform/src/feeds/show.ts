@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { FastifyReply } from 'fastify';
 import type { EventStreams } from '../http/sse.js';
+import type { LayerLog } from '../upkeep/logging.js';
 
 /** One event as it goes over the wire. `data` already holds `timestamp`. */
 export interface FeedEvent {
@@ -9,14 +10,9 @@ export interface FeedEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** pino fits. */
-export interface FeedLog {
-  error(details: object, message: string): void;
-}
-
 export interface ShowFeedDeps {
   readonly streams: EventStreams;
-  readonly logger: FeedLog;
+  readonly logger: Pick<LayerLog, 'error'>;
   /** Between comment lines that keep proxies from closing an idle stream. */
   readonly keepaliveMs: number;
 }

@@ -5,7 +5,6 @@ import type { Clock } from '@muster/base';
 import { type FastifyBaseLogger, type FastifyError, type FastifyRequest, fastify, LogController } from 'fastify';
 import type { Auth } from '../auth/auth.js';
 import { MusterError } from '../errors.js';
-
 import type { Metrics } from '../metrics/metrics.js';
 import { sendError, toMusterError } from './errors.js';
 import { Gate, type MinSigning } from './gate.js';

@@ -7,7 +7,6 @@ import type { Auth } from '../auth/auth.js';
 import { type Authenticated, NotAuthenticated } from '../auth/authentication.js';
 import { type Actor, actorOf, type Organization, type Permission } from '../auth/types.js';
 import { MusterError } from '../errors.js';
-
 import type { Metrics } from '../metrics/metrics.js';
 import { accepts } from './accept.js';
 import { parseJsonBody, readBody } from './body.js';

@@ -2,5 +2,5 @@
 import '../schema/tables.js';
 
 export { type LayerDeclaration, together } from './declaration.js';
-export { type Base, type Layer, type LayerLog, Layers } from './layer.js';
+export { type Base, type Layer, Layers } from './layer.js';
 export { platformLayer } from './platform-layer.js';

@@ -5,14 +5,7 @@ import type { ServerConfig } from '../config/schema.js';
 import type { LayerStatus } from '../http/status.js';
 import type { Recorder } from '../log/recorder.js';
 import type { Metrics } from '../metrics/metrics.js';
-
-/** pino fits. */
-export interface LayerLog {
-  debug(details: object, message: string): void;
-  info(details: object, message: string): void;
-  warn(details: object, message: string): void;
-  error(details: object, message: string): void;
-}
+import type { LayerLog } from '../upkeep/logging.js';
 
 /** What every layer of a process is made with. */
 export interface Base {

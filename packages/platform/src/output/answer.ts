@@ -8,6 +8,7 @@ import { MusterError } from '../errors.js';
 import { headerText } from '../http/header-text.js';
 import { HTTP_LIMITS } from '../http/limits.js';
 import type { EventStreams } from '../http/sse.js';
+import type { LayerLog } from '../upkeep/logging.js';
 import { positionOf } from './chunks.js';
 import type { OutputFollowers } from './followers.js';
 import { OUTPUT_LIMITS } from './limits.js';
@@ -16,16 +17,11 @@ import { followedOutput, storedOutput, summarizeOutput } from './reading.js';
 import { OCTETS, type OutputRequest } from './schemas.js';
 import type { SourceStanding, SourceStream } from './types.js';
 
-/** pino fits. */
-export interface OutputLog {
-  error(details: object, message: string): void;
-}
-
 export interface AnswerOutputDeps {
   readonly read: Kysely<Schema>;
   readonly followers: Pick<OutputFollowers, 'follow'>;
   readonly streams: EventStreams;
-  readonly logger: OutputLog;
+  readonly logger: Pick<LayerLog, 'error'>;
   /** Aborted when the server stops. */
   readonly stopping: AbortSignal;
 }

@@ -1,3 +1,4 @@
+export { BoundedLog } from './bounded-log.js';
 export { Budget } from './budget.js';
-export { createLogger } from './logging.js';
+export { createLogger, type LayerLog } from './logging.js';
 export { Upkeep } from './upkeep.js';

@@ -12,6 +12,14 @@ function redactedHeaders(headers: Readonly<Record<string, unknown>>): Record<str
   );
 }
 
+/** What layers log with; pino fits. */
+export interface LayerLog {
+  debug(details: object, message: string): void;
+  info(details: object, message: string): void;
+  warn(details: object, message: string): void;
+  error(details: object, message: string): void;
+}
+
 /** JSON lines on standard output, or to `destination`. */
 export function createLogger(level: string, destination?: DestinationStream): Logger {
   return pino(

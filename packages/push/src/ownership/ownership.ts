@@ -1,17 +1,8 @@
-import type { Clock, Timer } from '@muster/base';
-import {
-  BoundedLog,
-  every,
-  type NodeListener,
-  type NodeLog,
-  type NodeMessage,
-  type NodeRegistry,
-  type NodeReport,
-  type NodeView,
-  type RestartEnd,
-} from '@muster/nodes';
+import { type Clock, every, type Timer } from '@muster/base';
+import type { NodeListener, NodeMessage, NodeRegistry, NodeReport, NodeView, RestartEnd } from '@muster/nodes';
 import type { ServerConfig } from '@muster/platform/config';
 import type { Metrics } from '@muster/platform/metrics';
+import { BoundedLog, type LayerLog } from '@muster/platform/upkeep';
 import type { Schema, Store } from '@muster/store';
 import type { Transaction } from 'kysely';
 import { ownerAspect } from './aspect.js';
@@ -26,7 +17,7 @@ import type { ClaimResult, NodeOwners, Owner, OwningJobs } from './types.js';
 export interface OwnershipDeps {
   readonly store: Store;
   readonly clock: Clock;
-  readonly logger: NodeLog;
+  readonly logger: LayerLog;
   readonly metrics: Metrics;
   readonly nodes: NodeRegistry;
   readonly config: Pick<ServerConfig, 'heartbeat' | 'command'>;

@@ -1,4 +1,4 @@
-import { ago } from '@muster/nodes';
+import { ago } from '@muster/base';
 import { formatRfc1123 } from '@muster/wire';
 import type { OwnedNode } from './owned-node.js';
 

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type NodeLog, type Nodes, Outbox, type Peer, type Transport } from '@muster/nodes';
+import { type Nodes, Outbox, type Peer, type Transport } from '@muster/nodes';
 import { systemRandom } from '@muster/platform/auth';
 import type { ServerConfig } from '@muster/platform/config';
 import { Layers } from '@muster/platform/layers';
 import type { Events } from '@muster/platform/log';
 import { Metrics } from '@muster/platform/metrics';
+import type { LayerLog } from '@muster/platform/upkeep';
 import type { Ownership, PushController, StartPushJob } from '@muster/push';
 import { compose } from '@muster/server/compose';
 import type { MemoryDatabase, Store } from '@muster/store';
@@ -155,7 +156,7 @@ export class ServerProcess {
   }
 
   /** What the shipped code logs as its own fault is one. */
-  #log(): NodeLog {
+  #log(): LayerLog {
     const { plan, trace, report } = this.#world;
     const say = (details: object, message: string): void =>
       trace.say(() => `${plan.name}: ${message} ${brief(details)}`.trimEnd());

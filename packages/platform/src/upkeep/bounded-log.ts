@@ -1,14 +1,16 @@
 import type { Clock } from '@muster/base';
-import { NODE_LIMITS } from './limits.js';
-import type { NodeLog } from './ports.js';
+import type { LayerLog } from './logging.js';
+
+/** Milliseconds between two lines of one kind. */
+const EVERY_MS = 1000;
 
 /** At most one line a second per kind; the next line says how many were left out. */
 export class BoundedLog {
-  readonly #logger: NodeLog;
+  readonly #logger: LayerLog;
   readonly #clock: Clock;
   readonly #kinds = new Map<string, { loggedAt: number; suppressed: number }>();
 
-  constructor(logger: NodeLog, clock: Clock) {
+  constructor(logger: LayerLog, clock: Clock) {
     this.#logger = logger;
     this.#clock = clock;
   }
@@ -23,9 +25,9 @@ export class BoundedLog {
 
   /** `kind` must come from a fixed set. */
   #write(level: 'info' | 'warn', kind: string, details: object, message: string): void {
-    const now = this.#clock.now();
+    const now = this.#clock.monotonic();
     const known = this.#kinds.get(kind);
-    if (known !== undefined && now - known.loggedAt < NODE_LIMITS.logEveryMs) {
+    if (known !== undefined && now - known.loggedAt < EVERY_MS) {
       known.suppressed += 1;
       return;
     }

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '@muster/base';
+import type { Clock, Timer } from './clock.js';
 
 /**
  * Runs `round` every `periodMs`, without drift; `lateMs` tells how long after its time. Rounds missed by a stall are

@@ -1,5 +1,6 @@
 import type { Clock } from '@muster/base';
 import { Daemon, pushNote } from './daemon.js';
+import { leftoverGroup } from './execution/command-groups.js';
 import type { NotedRun } from './execution/run-note.js';
 import type { Host } from './host.js';
 import { Journal } from './incarnation.js';
@@ -37,19 +38,24 @@ export async function bootDaemon(
 
 /** What a crash left running would run beside the next command. */
 async function killLeftovers(
-  { subject: jobId, run }: NotedRun,
+  noted: NotedRun,
   settings: AgentSettings,
   { clock, logger, host }: BootSurroundings,
 ): Promise<void> {
+  const { subject: jobId, run } = noted;
   const { grace } = settings.config;
   logger.warn(
     { job: jobId, grace },
     'the agent crashed while this job was running; what is left of it is killed before the agent goes on',
   );
+  const left = await leftoverGroup(settings.dataDir, noted).catch((error: unknown) => {
+    logger.warn({ err: error, group: noted.group }, 'the control group that this job had cannot be looked at');
+    return null;
+  });
   const since = clock.monotonic();
   const waited = () => clock.monotonic() - since;
   const gone = await host.processes.killRun(
-    { leader: null, marker: run },
+    { leader: null, marker: run, group: left ?? host.processes.groupOf(run) },
     clock,
     grace * 1000,
     () => waited() > grace * 1000 + LEFTOVER_WAIT_MS,

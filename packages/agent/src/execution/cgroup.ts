@@ -1,9 +1,12 @@
 import { readdirSync, writeFileSync } from 'node:fs';
-import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, realpath, rmdir, statfs, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 /** The group below its own that the agent moves into when its own has limits to hand out; see command-groups.ts. */
 export const AGENT_LEAF = 'muster-agent';
+
+/** What statfs(2) says of a cgroup v2 hierarchy. */
+const CGROUP2_SUPER_MAGIC = 0x63677270;
 
 /** Why control groups cannot be used here, in words for the owner of the node. */
 export class CgroupsUnusable extends Error {
@@ -96,6 +99,13 @@ export class ControlGroup {
   }
 }
 
+/** The control group at this path, whatever the path looks like; null when there is none, or something else. */
+export async function controlGroupAt(path: string): Promise<ControlGroup | null> {
+  const real = await unlessGone(realpath(path), null);
+  const found = real === null ? null : await unlessGone(statfs(real), null);
+  return real !== null && found?.type === CGROUP2_SUPER_MAGIC ? new ControlGroup(real) : null;
+}
+
 /**
  * The group below which a process' children can get groups of their own: its own one, or that above its leaf.
  * Throws CgroupsUnusable.
@@ -140,7 +150,7 @@ function killOne(pid: number): void {
 }
 
 /** A group that was removed meanwhile has nothing in it. */
-async function unlessGone<T>(work: Promise<T>, empty: T): Promise<T> {
+async function unlessGone<T, Empty>(work: Promise<T>, empty: Empty): Promise<T | Empty> {
   try {
     return await work;
   } catch (error) {

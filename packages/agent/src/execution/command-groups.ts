@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
+import { basename } from 'node:path';
 import type { AgentLog } from '../logging.js';
-import { AGENT_LEAF, CgroupsUnusable, type ControlGroup, groupOf } from './cgroup.js';
+import { AGENT_LEAF, CgroupsUnusable, type ControlGroup, controlGroupAt, groupOf } from './cgroup.js';
 import { type LimitFile, limitFiles, type RunLimits } from './run-limits.js';
+import type { NotedRun } from './run-note.js';
 
 /** The control groups of an agent's commands, one a run, all below the agent's own. */
 export class CommandGroups {
@@ -105,6 +107,19 @@ export async function openCommandGroups({ dataDir, limits, logger }: GroupsReque
   enterAndLeave(groups, await groups.make('probe'));
   await groups.sweep();
   return groups;
+}
+
+/**
+ * The group that a crashed agent noted for its command, wherever this agent is now. Null when it is gone, or is not one that
+ * an agent of this data directory made for that run, or when this agent itself lives in it, started by the command.
+ */
+export async function leftoverGroup(
+  dataDir: string,
+  { run, group: path }: Pick<NotedRun, 'run' | 'group'>,
+): Promise<ControlGroup | null> {
+  const group = path === null ? null : await controlGroupAt(path);
+  if (group === null || basename(group.path) !== (await prefixOf(dataDir)) + run) return null;
+  return (await group.processes()).includes(process.pid) ? null : group;
 }
 
 /** Several agents may share one group; the data directory belongs to one at a time. */

@@ -4,6 +4,7 @@ import type { CommandOptions, CommandResult, Facts } from '@muster/wire';
 import type { AgentLog } from '../logging.js';
 import type { HeldLock } from '../pid-file.js';
 import { runBuiltin } from './builtins.js';
+import type { ControlGroup } from './cgroup.js';
 import type { CommandPolicy } from './command-policy.js';
 import { commandEnvironment, type OwnVariables } from './environment.js';
 import { writeJobFile } from './job-file.js';
@@ -59,6 +60,8 @@ export class Execution {
   readonly output: CommandOutput;
   /** Marks the processes of this run, and of no other on this machine. */
   readonly run: string = randomUUID();
+  /** The control group they live in, where commands have one. */
+  readonly group: ControlGroup | null;
   readonly #settings: ExecutionSettings;
   readonly #around: ExecutionSurroundings;
   readonly #ended: Ended;
@@ -79,6 +82,7 @@ export class Execution {
     this.#settings = settings;
     this.#around = around;
     this.#ended = ended;
+    this.group = around.processes.groupOf(this.run);
   }
 
   start(): void {
@@ -157,7 +161,7 @@ export class Execution {
     this.#builtin?.cancel();
     await this.#launching;
     this.#builtin?.cancel();
-    const run: Run = { leader: this.#leader, marker: this.run };
+    const run: Run = { leader: this.#leader, marker: this.run, group: this.group };
     if (this.#builtin === null) {
       await this.#around.processes.killRun(run, this.#around.clock, this.#settings.graceMs);
     }

@@ -17,6 +17,8 @@ export interface Run {
   readonly leader: number | null;
   /** Value of MUSTER_RUN in its environment. */
   readonly marker: string;
+  /** Its control group, where commands have one. The agent itself is not in it. */
+  readonly group: ControlGroup | null;
 }
 
 interface Process {
@@ -49,14 +51,10 @@ async function carriesMarker(pid: number, marker: string): Promise<boolean> {
 }
 
 /** Process ids of the run that are alive now. `known` are members seen earlier: their children belong as well. */
-export async function membersOf(
-  run: Run,
-  known: ReadonlySet<number> = new Set(),
-  group: ControlGroup | null = null,
-): Promise<Set<number>> {
+export async function membersOf(run: Run, known: ReadonlySet<number> = new Set()): Promise<Set<number>> {
   const all = await processes();
   if (all.length === 0) return groupOnly(run);
-  const members = new Set(await group?.processes());
+  const members = new Set(await run.group?.processes());
   members.delete(process.pid);
   for (const { pid, group, session } of all) {
     if (pid === process.pid) continue;
@@ -91,25 +89,23 @@ function signal(pid: number, name: NodeJS.Signals | 0): boolean {
 
 /**
  * TERM, then after `graceMs` KILL, to every process of the run, until none is left. Resolves when they are really
- * gone; a process that the kernel cannot kill keeps it waiting until `give up` says so. `group` is the control group of
- * the run; the agent itself must not be in it.
+ * gone; a process that the kernel cannot kill keeps it waiting until `give up` says so.
  */
 export async function killRun(
   run: Run,
   clock: Clock,
   graceMs: number,
   giveUp: () => boolean = () => false,
-  group: ControlGroup | null = null,
 ): Promise<boolean> {
   const termed = new Set<number>();
-  let members = await membersOf(run, undefined, group);
+  let members = await membersOf(run);
   // A look at all processes may take longer than the pause between two of them: it counts.
   const since = clock.monotonic();
   // What is populated and has no members lives in another process namespace.
-  while (members.size > 0 || (await group?.populated())) {
+  while (members.size > 0 || (await run.group?.populated())) {
     if (giveUp()) return false;
     const hard = clock.monotonic() - since >= graceMs;
-    if (hard) await group?.kill();
+    if (hard) await run.group?.kill();
     for (const pid of members) {
       if (hard) signal(pid, 'SIGKILL');
       else if (!termed.has(pid)) signal(pid, 'SIGTERM');
@@ -118,7 +114,7 @@ export async function killRun(
       termed.add(pid);
     }
     await new Promise<void>((resolve) => clock.after(KILL_POLL_MS, resolve));
-    members = await membersOf(run, members, group);
+    members = await membersOf(run, members);
   }
   return true;
 }

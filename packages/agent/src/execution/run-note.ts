@@ -5,6 +5,8 @@ export interface NotedRun {
   /** What it ran for: the id of a push job. */
   readonly subject: string;
   readonly run: string;
+  /** Path of the control group it was to run in; null: of none, or the note does not tell. */
+  readonly group: string | null;
 }
 
 const MODE = 0o600;
@@ -28,8 +30,8 @@ export class RunNote {
    * the missing `incarnation`. So no command waits for the disk, before it starts or after it has ended. Nor need the
    * note be whole: one cut short by a crash is of a command that had not been started.
    */
-  write({ subject, run }: NotedRun): Promise<void> {
-    return this.#files.write(this.#path, `${JSON.stringify({ job_id: subject, run })}\n`, MODE, false);
+  write({ subject, run, group }: NotedRun): Promise<void> {
+    return this.#files.write(this.#path, `${JSON.stringify({ job_id: subject, run, group })}\n`, MODE, false);
   }
 
   /** Once it has ended. */
@@ -49,7 +51,10 @@ function parse(text: string | null): NotedRun | null {
     const value: unknown = JSON.parse(text);
     if (typeof value !== 'object' || value === null || !('job_id' in value) || !('run' in value)) return null;
     const { job_id: subject, run } = value;
-    return typeof subject === 'string' && typeof run === 'string' ? { subject, run } : null;
+    if (typeof subject !== 'string' || typeof run !== 'string') return null;
+    // Earlier versions did not write it.
+    const group = 'group' in value && typeof value.group === 'string' ? value.group : null;
+    return { subject, run, group };
   } catch {
     return null;
   }

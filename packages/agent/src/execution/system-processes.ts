@@ -1,4 +1,5 @@
 import { type Account, ownAccount } from './account.js';
+import type { ControlGroup } from './cgroup.js';
 import type { CommandGroups } from './command-groups.js';
 import { killRun } from './process-tree.js';
 import { LaunchError, launch } from './runner.js';
@@ -7,6 +8,8 @@ import { LaunchError, launch } from './runner.js';
 export interface Processes {
   readonly launch: typeof launch;
   readonly killRun: typeof killRun;
+  /** The control group that a run gets; null where commands have none. */
+  readonly groupOf: (run: string) => ControlGroup | null;
   /** Whom the agent itself runs as. */
   readonly ownAccount: () => Promise<Account | null>;
 }
@@ -19,9 +22,10 @@ export const KILLED_BY_TREE =
 /** Commands as processes of this machine, each in a control group of its own where `groups` are to be had. */
 export function systemProcesses(groups: CommandGroups | null): Processes {
   const own = { ownAccount: () => ownAccount() };
-  if (groups === null) return { launch, killRun, ...own };
+  if (groups === null) return { launch, killRun, groupOf: () => null, ...own };
   return {
     ...own,
+    groupOf: (run) => groups.of(run),
     async launch(request, clock, write) {
       const group = await groups.make(request.run).catch((error: unknown) => {
         throw new LaunchError(`cannot make a control group for ${request.file}: ${String(error)}`);
@@ -39,9 +43,8 @@ export function systemProcesses(groups: CommandGroups | null): Processes {
       }
     },
     async killRun(run, clock, graceMs, giveUp) {
-      const group = groups.of(run.marker);
-      const gone = await killRun(run, clock, graceMs, giveUp, group);
-      if (gone) await groups.leave(group);
+      const gone = await killRun(run, clock, graceMs, giveUp);
+      if (gone && run.group !== null) await groups.leave(run.group);
       return gone;
     },
   };

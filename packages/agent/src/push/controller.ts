@@ -131,7 +131,7 @@ export class CommandController {
     const execution = this.#around.execution(job, (outcome, bytes) =>
       this.apply({ type: 'exited', result: { jobId, ...outcome }, bytes }),
     );
-    await this.#around.note.write({ subject: jobId, run: execution.run });
+    await this.#around.note.write({ subject: jobId, run: execution.run, group: execution.group?.path ?? null });
     this.#executing = { jobId, execution };
   }
 

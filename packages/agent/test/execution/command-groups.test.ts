@@ -1,17 +1,20 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, mkdtemp, readFile, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { systemClock } from '@muster/base';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { CgroupsUnusable, ControlGroup, groupOf, groupPath } from '../../src/execution/cgroup.js';
 import {
-  type CommandGroups,
+  CommandGroups,
   handOut,
+  leftoverGroup,
   openCommandGroups,
   requireControllers,
 } from '../../src/execution/command-groups.js';
+import type { Run } from '../../src/execution/process-tree.js';
 import { limitFiles } from '../../src/execution/run-limits.js';
 import { systemProcesses } from '../../src/execution/system-processes.js';
 import { scratch, silent } from '../support/agent.js';
@@ -68,6 +71,15 @@ async function start(groups: CommandGroups | null, script: string, until: string
   return { run, command, pids };
 }
 
+function kill(
+  groups: CommandGroups | null,
+  run: Pick<Run, 'leader' | 'marker'>,
+  graceMs = 200,
+  group = groups?.of(run.marker) ?? null,
+): Promise<boolean> {
+  return systemProcesses(groups).killRun({ ...run, group }, systemClock, graceMs);
+}
+
 const survivors = async (pids: number[]) => {
   const alive = await Promise.all(pids.map(isAlive));
   return alive.filter(Boolean).length;
@@ -78,13 +90,13 @@ describe('a command in a control group of its own', () => {
     const groups = await groupsHere();
     const { run, command, pids } = await start(groups, ESCAPES, 'up');
     expect(await survivors(pids)).toBe(3);
-    await systemProcesses(groups).killRun({ leader: command.pid, marker: run }, systemClock, 200);
+    await kill(groups, { leader: command.pid, marker: run });
     expect(await survivors(pids)).toBe(groups === null ? 3 : 0);
     if (groups !== null) expect(await groups.base.children()).not.toContainEqual(groups.of(run));
   });
   it('switched off, the kill reaches the command, and what escaped in all three ways lives on', async () => {
     const { run, command, pids } = await start(null, ESCAPES, 'up');
-    await systemProcesses(null).killRun({ leader: command.pid, marker: run }, systemClock, 200);
+    await kill(null, { leader: command.pid, marker: run });
     expect(await isAlive(command.pid)).toBe(false);
     expect(await survivors(pids)).toBe(3);
   });
@@ -92,14 +104,14 @@ describe('a command in a control group of its own', () => {
     const before = await groupsHere();
     const { run, pids } = await start(before, ESCAPES, 'up');
     const after = await groupsHere();
-    await systemProcesses(after).killRun({ leader: null, marker: run }, systemClock, 200);
+    await kill(after, { leader: null, marker: run });
     expect(await survivors(pids)).toBe(after === null ? 3 : 0);
   });
   it('the agent is where it was once the command runs', async () => {
     const before = await readFile('/proc/self/cgroup', 'utf8');
     const { run, command } = await start(await groupsHere(), 'echo up; exec sleep 60', 'up');
     expect(await readFile('/proc/self/cgroup', 'utf8')).toBe(before);
-    await systemProcesses(null).killRun({ leader: command.pid, marker: run }, systemClock, 0);
+    await kill(null, { leader: command.pid, marker: run }, 0);
   });
   it('what it leaves behind on purpose lives on, and its group goes when that has ended', async () => {
     const groups = await groupsHere();
@@ -112,6 +124,63 @@ describe('a command in a control group of its own', () => {
     await vi.waitFor(async () => expect(await again.of(run).populated()).toBe(false), { timeout: 20_000 });
     await groupsHere();
     expect(await again.base.children()).not.toContainEqual(again.of(run));
+  });
+});
+
+describe('the group that a crashed agent noted', () => {
+  /** Below which another unit, or another delegation, would have had its commands. */
+  async function elsewhere(here: CommandGroups): Promise<CommandGroups> {
+    const base = here.base.child(`elsewhere-${randomUUID()}`);
+    await base.make();
+    onTestFinished(async () => {
+      await vi.waitFor(async () => expect(await base.remove()).toBe(true), { timeout: 20_000 });
+    });
+    const prefix = basename(here.of('').path);
+    return new CommandGroups(base, { home: here.base, prefix, limits: [], logger: silent });
+  }
+
+  it('is found and killed wherever the agent is now, also where it has no groups any more', async () => {
+    const here = await groupsHere();
+    if (here === null) return expect(groupsHere()).resolves.toBeNull();
+    for (const now of [here, null]) {
+      const before = await elsewhere(here);
+      const { run, pids } = await start(before, ESCAPES, 'up');
+      expect(await kill(now, { leader: null, marker: run })).toBe(true);
+      expect(await survivors(pids)).toBe(3);
+      const left = await leftoverGroup(place.dir, { run, group: before.of(run).path });
+      expect(left).toEqual(before.of(run));
+      await kill(now, { leader: null, marker: run }, 200, left);
+      expect(await survivors(pids)).toBe(0);
+    }
+  });
+  it('is no group of another run or another agent, no other place of its name, and not the agent’s own', async () => {
+    const here = await groupsHere();
+    if (here === null) return expect(groupsHere()).resolves.toBeNull();
+    const before = await elsewhere(here);
+    const run = randomUUID();
+    const group = await before.make(run);
+    const lookAt = (path: string | null, dataDir = place.dir) => leftoverGroup(dataDir, { run, group: path });
+    expect(await lookAt(group.path)).toEqual(group);
+    expect(await lookAt(null)).toBeNull();
+    expect(await lookAt(here.base.path)).toBeNull();
+    expect(await lookAt(before.base.path)).toBeNull();
+    expect(await lookAt((await before.make(randomUUID())).path)).toBeNull();
+    expect(await lookAt(group.path, tmpdir())).toBeNull();
+    const pretended = join(place.dir, basename(group.path));
+    await mkdir(pretended);
+    expect(await lookAt(pretended)).toBeNull();
+    const link = join(await mkdtemp(join(place.dir, 'links-')), basename(group.path));
+    await symlink(here.base.path, link);
+    expect(await lookAt(link)).toBeNull();
+    group.enter(process.pid);
+    try {
+      expect(await lookAt(group.path)).toBeNull();
+    } finally {
+      here.base.enter(process.pid);
+    }
+    expect(await lookAt(group.path)).toEqual(group);
+    await group.remove();
+    expect(await lookAt(group.path)).toBeNull();
   });
 });
 

@@ -167,7 +167,7 @@ describe('its output', () => {
     const told: unknown[] = [];
     ran.execution.expire((bytes) => told.push(bytes));
     await vi.waitFor(
-      async () => expect(await membersOf({ leader: null, marker: ran.execution.run })).toEqual(new Set()),
+      async () => expect(await membersOf({ leader: null, marker: ran.execution.run, group: null })).toEqual(new Set()),
       { timeout: 10_000 },
     );
     expect(told).toEqual([]);
@@ -189,17 +189,17 @@ describe('killing a command', () => {
     await says(ran, 'up');
     ran.execution.kill();
     await ran.ended;
-    expect(await membersOf({ leader: null, marker: ran.execution.run })).toEqual(new Set());
+    expect(await membersOf({ leader: null, marker: ran.execution.run, group: null })).toEqual(new Set());
   });
   it('reaches a double-forked daemon in a session of its own', async () => {
     const ran = run(
       '(setsid sh -c "sleep 300 & wait" & ); sleep 0.1; setsid sh -c "(sleep 301 &) ; sleep 302" & echo up; wait',
     );
     await says(ran, 'up');
-    expect((await membersOf({ leader: null, marker: ran.execution.run })).size).toBeGreaterThan(3);
+    expect((await membersOf({ leader: null, marker: ran.execution.run, group: null })).size).toBeGreaterThan(3);
     ran.execution.kill();
     await ran.ended;
-    expect(await membersOf({ leader: null, marker: ran.execution.run })).toEqual(new Set());
+    expect(await membersOf({ leader: null, marker: ran.execution.run, group: null })).toEqual(new Set());
   });
   it('reaches a child that emptied its environment', async () => {
     const ran = run('env -i /bin/sh -c "sleep 303; :" & echo $!; wait');
@@ -215,7 +215,7 @@ describe('killing a command', () => {
     await Promise.all([says(one, 'up'), says(other, 'up')]);
     one.execution.kill();
     await one.ended;
-    expect((await membersOf({ leader: null, marker: other.execution.run })).size).toBe(1);
+    expect((await membersOf({ leader: null, marker: other.execution.run, group: null })).size).toBe(1);
   });
   it('a command killed before it was launched never runs', async () => {
     const proof = join(place.dir, 'ran');

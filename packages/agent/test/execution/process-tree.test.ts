@@ -24,7 +24,7 @@ it('the grace is what passed, however long each look at the processes takes', as
     },
   };
   const exited = once(child, 'exit');
-  expect(await killRun({ leader: child.pid ?? 0, marker: 'none' }, slow, graceMs)).toBe(true);
+  expect(await killRun({ leader: child.pid ?? 0, marker: 'none', group: null }, slow, graceMs)).toBe(true);
   expect(await exited).toEqual([null, 'SIGKILL']);
   // Five seconds, not five seconds of pauses alone.
   expect(pauses).toBeGreaterThanOrEqual(5);

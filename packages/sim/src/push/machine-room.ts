@@ -56,6 +56,7 @@ export class MachineRoom {
   readonly processes: Processes = {
     launch: async (request, _clock, write) => this.#launch(request, write),
     ownAccount: async () => null,
+    groupOf: () => null,
     killRun: async (run) => {
       for (const command of [...this.running]) if (command.run === run.marker) await this.#kill(command);
       return true;

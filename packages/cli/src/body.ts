@@ -1,17 +1,27 @@
+import { MusterError } from './errors.js';
 import { MAX_ANSWER_BYTES, REQUEST_TIMEOUT_MS } from './limits.js';
 
-/** The pieces of a body, to its end or until `signal` aborts, which is no error. */
+/**
+ * The pieces of a body, to its end or until `signal` aborts, which is no error.
+ * @throws MusterError `connection_broke`
+ */
 export async function* bodyPieces(response: Response, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const reader = response.body?.getReader();
   if (reader === undefined) return;
   const leave = () => void reader.cancel().catch(() => {});
   signal.addEventListener('abort', leave, { once: true });
   try {
-    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
+    const read = () => reader.read().catch(broke);
+    for (let next = await read(); !next.done; next = await read()) yield next.value;
   } finally {
     signal.removeEventListener('abort', leave);
     leave();
   }
+}
+
+/** Node.js calls an answer that breaks off `aborted`, as if somebody had aborted it. */
+function broke(cause: unknown): never {
+  throw new MusterError('connection_broke', {}, { cause });
 }
 
 export interface AnswerLimits {

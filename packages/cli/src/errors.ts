@@ -14,6 +14,19 @@ export const CLI_ERRORS = declareErrors({
     message: 'cannot ask the relay at {place}: {reason}',
     fix: 'Name the address that the relay was given as its --status, not where its clients connect.',
   },
+  connection_broke: {
+    status: 502,
+    exit: 5,
+    message: 'the connection broke before the end of the answer',
+    fix: 'Try again; if it breaks again, look at the server and at what is between here and there.',
+  },
+  output_position_lost: {
+    status: 409,
+    exit: 1,
+    message:
+      'the connection broke, and so much output came that its middle was not kept: what was shown cannot be continued',
+    fix: 'Read what is kept: muster push output {id}',
+  },
   ambiguous_job: {
     status: 400,
     exit: 2,

@@ -2,7 +2,8 @@ import { createParser } from 'eventsource-parser';
 import { bodyPieces } from './body.js';
 import type { Client } from './client.js';
 import { MusterError } from './errors.js';
-import { MAX_EVENT_CHARS, RECONNECT_MAX_MS, RECONNECT_MIN_MS, RECONNECT_PATIENCE_MS } from './limits.js';
+import { MAX_EVENT_CHARS } from './limits.js';
+import { Reopening, type ReopeningOptions } from './reopening.js';
 
 /** One event of a feed (sheet §7.10). */
 export interface FeedEvent {
@@ -47,14 +48,10 @@ function decode(text: string): unknown {
   }
 }
 
-export interface FollowOptions {
+export interface FollowOptions extends ReopeningOptions {
   readonly signal: AbortSignal;
   /** Asked after a stream ended: whether more can happen. */
   readonly again: () => Promise<boolean>;
-  /** Told when the server cannot be reached, and with null when it can again. */
-  readonly onTrouble: (reason: string | null) => void;
-  readonly pause: (ms: number) => Promise<void>;
-  readonly now: () => number;
 }
 
 /**
@@ -63,34 +60,25 @@ export interface FollowOptions {
  * feed is read once more, for a stream that ended too early (its server was stopped) did not tell what came last.
  */
 export async function* followFeed(client: Client, path: string, options: FollowOptions): AsyncGenerator<FeedEvent> {
+  const reopening = new Reopening(options);
   let lastId: string | null = null;
-  let wait = RECONNECT_MIN_MS;
-  let reachedAt = options.now();
   let last = false;
   while (!options.signal.aborted) {
     try {
-      for await (const event of readFeed(client, path, lastId, options.signal, () => options.onTrouble(null))) {
+      for await (const event of readFeed(client, path, lastId, options.signal, () => reopening.opened())) {
         lastId = event.id ?? lastId;
-        wait = RECONNECT_MIN_MS;
-        reachedAt = options.now();
+        reopening.received();
         yield event;
       }
       if (options.signal.aborted || last) return;
       last = !(await options.again());
-      reachedAt = options.now();
+      reopening.reached();
     } catch (error) {
       if (options.signal.aborted) return;
-      if (!isTransient(error) || options.now() - reachedAt > RECONNECT_PATIENCE_MS) throw error;
-      options.onTrouble(error instanceof Error ? error.message : String(error));
+      reopening.broke(error);
     }
-    await options.pause(wait);
-    wait = Math.min(wait * 2, RECONNECT_MAX_MS);
+    await reopening.pause();
   }
-}
-
-/** A broken connection or a busy server passes; a refusal does not. */
-function isTransient(error: unknown): boolean {
-  return !(error instanceof MusterError) || error.exit === 5;
 }
 
 async function* readFeed(

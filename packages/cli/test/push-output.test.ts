@@ -135,6 +135,58 @@ test('--follow shows lines of all nodes as they come, each with its node in fron
   expect(server?.received.filter(({ query }) => query.get('follow') === 'true')).toHaveLength(4);
 });
 
+/** Breaks off after the first piece; asked again, it goes on at the position that was asked for. */
+function breaking(whole: string, piece: number, dropped = 0): Answer {
+  let times = 0;
+  return ({ query }, response) => {
+    if (!query.has('follow')) {
+      response.writeHead(200, { 'x-muster-complete': String(times > 1), 'x-muster-dropped-bytes': dropped }).end();
+      return;
+    }
+    times++;
+    const rest = whole.slice(Number(query.get('from')));
+    if (times > 1) response.end(rest);
+    else response.write(rest.slice(0, piece), () => response.destroy());
+  };
+}
+
+test.each([
+  [['--node', 'web1'], 'one\ntwo\n'],
+  [[], 'web1: one\nweb1: two\n'],
+])('--follow %j goes on where the connection broke, without a gap and without repeating', async (argv, text) => {
+  const { world, code } = await output(
+    { 'web1/stdout': breaking('one\ntwo\n', 5) },
+    ['web1'],
+    [...argv, '--follow', '--stream', 'stdout'],
+    { terminal: false },
+  );
+  expect(await code, world.err()).toBe(0);
+  expect(world.out()).toBe(text);
+  expect(world.err()).toBe('the connection broke before the end of the answer; trying again, the job goes on\n');
+});
+
+test('--follow goes on with a server that stopped in good order', async () => {
+  let asked = 0;
+  const stopping: Answer = ({ query }, response) => {
+    if (query.has('follow')) response.end(asked++ === 0 ? 'one\n' : 'two\n');
+    else response.writeHead(200, { 'x-muster-complete': String(asked > 1) }).end();
+  };
+  const argv = ['--node', 'web1', '--stream', 'stdout', '--follow'];
+  const { world, code } = await output({ 'web1/stdout': stopping }, ['web1'], argv, { terminal: false });
+  expect(await code, world.err()).toBe(0);
+  expect(world.out()).toBe('one\ntwo\n');
+});
+
+test('--follow that broke cannot go on where the middle of the output was not kept', async () => {
+  const argv = ['--node', 'web1', '--stream', 'stdout', '--follow'];
+  const { world, code } = await output({ 'web1/stdout': breaking('one\ntwo\n', 5, 17) }, ['web1'], argv, {
+    terminal: false,
+  });
+  expect(await code).toBe(1);
+  expect(world.out()).toBe('one\nt');
+  expect(world.err()).toContain('what was shown cannot be continued');
+});
+
 test('so many streams are followed at once, and the others when these end', async () => {
   const nodes = Array.from({ length: MOST_FOLLOWED + 1 }, (_, index) => `n${index}`);
   const open: ServerResponse[] = [];

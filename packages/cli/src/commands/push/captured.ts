@@ -2,7 +2,7 @@ import type { Job } from '../../api.js';
 import type { StreamName } from '../../output.js';
 import { printable, printableLines } from '../../printable.js';
 import type { Call } from '../../shell.js';
-import { readOutput } from './output-stream.js';
+import { storedOutput } from './output-stream.js';
 
 /** Enough for a screenful of nodes; more is read with `push output`. */
 const MOST_NODES = 20;
@@ -18,8 +18,7 @@ export async function capturedText(
   const chunks: Uint8Array[] = [];
   let kept = 0;
   let total = 0;
-  const info = await readOutput(call, id, node, stream, {
-    follow: false,
+  const info = await storedOutput(call, id)(node, stream, {
     onData: (data) => {
       total += data.length;
       if (kept < MOST_BYTES) chunks.push(data.subarray(0, MOST_BYTES - kept));

@@ -2,7 +2,7 @@ import { MOST_FOLLOWED } from '../../limits.js';
 import type { StreamName } from '../../output.js';
 import type { Call } from '../../shell.js';
 import { NodeLines } from './node-lines.js';
-import { type OutputInfo, readOutput } from './output-stream.js';
+import { followedOutput, type OutputInfo } from './output-stream.js';
 
 export interface FollowedStream {
   readonly node: string;
@@ -30,16 +30,13 @@ export async function followNodes(
   }
   const leave = new AbortController();
   const writers = { stdout: inTurn(call, 'stdout'), stderr: inTurn(call, 'stderr') };
+  const read = followedOutput(call, id);
   const waiting = streams.values();
   const follower = async (): Promise<void> => {
     for (const each of waiting) {
       const { node, stream } = each;
       const lines = new NodeLines(node, writers[to(stream)]);
-      const info = await readOutput(call, id, node, stream, {
-        follow: true,
-        signal: leave.signal,
-        onData: (data) => lines.push(data),
-      });
+      const info = await read(node, stream, { signal: leave.signal, onData: (data) => lines.push(data) });
       await lines.end();
       ended(each, info);
     }

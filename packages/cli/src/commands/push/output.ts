@@ -7,7 +7,7 @@ import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { type FollowedStream, followNodes } from './follow-nodes.js';
 import { jobId, takesJob } from './job-id.js';
 import { jobNode, jobNodes } from './job-nodes.js';
-import { type OutputInfo, readOutput } from './output-stream.js';
+import { followedOutput, type OutputInfo, type ReadOutput, storedOutput } from './output-stream.js';
 
 const LF = 10;
 
@@ -51,12 +51,16 @@ function destination({ options }: Call<OutputOptions>, stream: StreamName): Stre
   return options.stream === undefined ? stream : 'stdout';
 }
 
+function reading(call: Call<OutputOptions>, id: string): ReadOutput {
+  return call.options.follow === true ? followedOutput(call, id) : storedOutput(call, id);
+}
+
 async function oneNode(call: Call<OutputOptions>, id: string, node: string): Promise<number> {
-  const follow = call.options.follow === true;
+  const read = reading(call, id);
   const found = await Promise.all(
     streams(call).map(async (stream) => {
       const onData = call.out.foreign('bytes', destination(call, stream));
-      const info = await readOutput(call, id, node, stream, { follow, onData });
+      const info = await read(node, stream, { onData });
       tellMissing(call, node, stream, info);
       return info;
     }),
@@ -78,7 +82,7 @@ async function allNodes(call: Call<OutputOptions>, id: string): Promise<number> 
   if (call.options.follow === true)
     await followNodes(call, id, all, { to: (stream) => destination(call, stream), ended });
   else for (const each of all) ended(each, await oneAfterAnother(call, id, each));
-  if (!any) call.out.note('no output is stored for this job; it is kept with `push start --capture`');
+  if (!any) call.out.note('no output is stored for this job: nothing ran, or it was started without --capture');
   return EXIT.ok;
 }
 
@@ -91,8 +95,7 @@ async function oneAfterAnother(
   const to = destination(call, stream);
   const write = call.out.foreign('text', to);
   let last: number | undefined;
-  const info = await readOutput(call, id, node, stream, {
-    follow: false,
+  const info = await storedOutput(call, id)(node, stream, {
     onData: async (data) => {
       if (last === undefined) call.out.line(`==> ${printable(node)} ${stream} <==`, to);
       last = data.at(-1) ?? last;
@@ -107,13 +110,11 @@ async function oneAfterAnother(
 async function allAsJson(call: Call<OutputOptions>, id: string): Promise<number> {
   const { node: only } = call.options;
   const names = only === undefined ? (await jobNodes(call, id)).map(({ node_name }) => node_name) : [only];
+  const read = reading(call, id);
   for (const node of names) {
     for (const stream of streams(call)) {
       const chunks: Uint8Array[] = [];
-      const info = await readOutput(call, id, node, stream, {
-        follow: call.options.follow === true,
-        onData: (data) => void chunks.push(data),
-      });
+      const info = await read(node, stream, { onData: (data) => void chunks.push(data) });
       if (info === null) continue;
       call.out.record({
         node_name: node,

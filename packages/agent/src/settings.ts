@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { type AgentConfig, loadAgentConfig, parseAgentConfig } from './config.js';
 import { readIfThere } from './durable.js';
 import { ownKeyFile } from './enrol.js';
@@ -28,7 +28,10 @@ export interface AgentOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Everything but the key, which enrolment may yet have to make. */
+/**
+ * Everything but the key, which enrolment may yet have to make. Paths are absolute: a command that runs in a directory of
+ * its own is told where its file is.
+ */
 export interface AgentSettings {
   readonly config: AgentConfig;
   readonly server: URL;
@@ -44,7 +47,7 @@ export interface AgentSettings {
 export async function loadSettings(options: AgentOptions): Promise<AgentSettings> {
   const config = options.config === undefined ? parseAgentConfig({}) : await loadAgentConfig(options.config);
   const server = options.server ?? config.server;
-  const dataDir = options.dataDir ?? config.data_dir ?? './muster-agent';
+  const dataDir = resolve(options.dataDir ?? config.data_dir ?? './muster-agent');
   if (server === undefined) throw invalid('the URL of the server is missing (--server)');
   return {
     config,
@@ -52,8 +55,8 @@ export async function loadSettings(options: AgentOptions): Promise<AgentSettings
     org: options.org ?? config.org ?? 'default',
     name: options.name ?? config.name ?? hostname(),
     dataDir,
-    keyFile: options.key ?? config.key ?? ownKeyFile(dataDir),
-    fileDir: config.file_dir ?? join(dataDir, 'files'),
+    keyFile: resolve(options.key ?? config.key ?? ownKeyFile(dataDir)),
+    fileDir: resolve(config.file_dir ?? join(dataDir, 'files')),
     ca: config.ca === undefined ? null : await readText(config.ca, 'ca'),
   };
 }

@@ -363,6 +363,72 @@ describe('durable subscriptions', () => {
     expect(relay.status().upstream).toMatchObject({ state: 'serving', connects: 1 });
   });
 
+  test('a client that reads slowly gets all that waits for it, once and in order, however much that is', async () => {
+    const root = await realRoot();
+    const publisher = await root.client();
+    const count = 1000;
+    for (let n = 0; n < count; n++) publisher.publish('a', [['n', String(n)]], 'x'.repeat(3800));
+    await publisher.barrier();
+    const limit = 256 * 1024;
+    const upper = relayBelow(root.port, { outboundBytes: limit });
+    const leaf = relayBelow(await upper.port(), { outboundBytes: limit });
+    const client = await leaf.client();
+    client.socket.pause();
+    const names = ['1', '2'];
+    for (const name of names) {
+      client.send('SUBSCRIBE', [
+        ['id', name],
+        ['destination', '/topic/events'],
+        ['durable', name],
+        ['ack', 'client-individual'],
+        ['from', 'first'],
+      ]);
+    }
+    await leaf.until(({ queued }) => queued.largest > limit / 4);
+    client.socket.resume();
+    const got = await client.messages(names.length * count);
+    for (const name of names) {
+      const ofName = got.filter((message) => header(message, 'subscription') === name);
+      expect(ofName.map((message) => header(message, 'n'))).toEqual([...Array(count).keys()].map(String));
+    }
+    await acknowledge(client, got.at(-1));
+    expect(client.frames).toEqual([]);
+  });
+
+  test('what upstream sends before it holds a subscription is dropped, and asked for again', async () => {
+    const parent = await scriptedParent();
+    parent.habits.passesDown = false;
+    parent.habits.confirms = false;
+    const relay = relayBelow(parent.url, { outboundBytes: 1024 });
+    const client = await relay.client();
+    await client.subscribe('1', '', durable);
+    const id = header(parent.of('SUBSCRIBE').at(-1) ?? { headers: [] }, 'id') ?? '';
+    const deliver = (...positions: readonly number[]): void => {
+      for (const position of positions) {
+        const headers: Headers = [
+          ['subscription', id],
+          ['ack', `up-${position}`],
+          ['destination', '/topic/events'],
+          ['message-id', String(position)],
+          ['type', 'a'],
+        ];
+        parent.send('MESSAGE', headers, 'x'.repeat(600));
+      }
+    };
+    const sentTo = (destination: string) =>
+      parent.of('SEND').filter((one) => header(one, 'destination') === destination);
+    deliver(11, 12, 13);
+    await parent.until(() => sentTo('/muster/hold').length === 1);
+    const [hold] = sentTo('/muster/hold');
+    expect(hold && [header(hold, 'subscription'), header(hold, 'after')]).toEqual([id, '11']);
+    deliver(14);
+    parent.send('RECEIPT', [['receipt-id', (hold && header(hold, 'receipt')) ?? '']]);
+    await parent.until(() => sentTo('/muster/release').length === 1);
+    deliver(12);
+    const got = await client.messages(2);
+    expect(got.map((message) => header(message, 'message-id'))).toEqual(['11', '12']);
+  });
+
   test('an acknowledgement that cannot go up is not confirmed', async () => {
     const { root, relays, leaf } = await tree(1);
     const client = await leaf.client();

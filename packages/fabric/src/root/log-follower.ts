@@ -89,6 +89,14 @@ export class LogFollower implements Receiver {
     this.#leaveHub();
   }
 
+  /** What was delivered after that position is read again. */
+  rewind(after: number): void {
+    const through = Math.min(after, this.through);
+    this.#leaveHub();
+    this.#undelivered = null;
+    this.#through = this.#durable?.takeBack(through) ?? through;
+  }
+
   /** An event while it is live. */
   take(delivery: Delivery): void {
     if (this.#canTake) {
@@ -121,9 +129,10 @@ export class LogFollower implements Receiver {
   async #read(): Promise<void> {
     const { events, metrics } = this.#ports;
     const { subscriber, org } = this.#request;
-    const page = await events.read(this.#through, org, PAGE);
-    if (this.#ended) return;
-    const missing = page.prunedThrough - this.#through;
+    const after = this.#through;
+    const page = await events.read(after, org, PAGE);
+    if (this.#ended || this.#through !== after) return;
+    const missing = page.prunedThrough - after;
     if (missing > 0 && this.#reportsPruned) {
       metrics.expired += missing;
       subscriber.missed(missing, 'no longer in the log; at most that many');

@@ -36,6 +36,11 @@ export class PlainReplay implements Replay {
     this.#follower?.advance();
   }
 
+  takeBack(after: number, receipt: string | null): void {
+    this.#follower?.rewind(after);
+    if (receipt !== null) this.#request.subscriber.receipt(receipt);
+  }
+
   end(_forget: boolean, receipt: string | null): void {
     this.#ended = true;
     this.#follower?.end();

@@ -77,7 +77,7 @@ export type AckMode = 'auto' | 'client' | 'client-individual';
 
 /** A replay's subscription, as the broker sees it. */
 export interface Subscriber {
-  /** False: the client has enough to read. `Replay.resume` is called when it has room again. */
+  /** False: the client has enough to read, or is a relay that holds this subscription. `Replay.resume` is called after. */
   readonly ready: boolean;
   /** Sends one MESSAGE. `again`: the client has refused it before (NACK). */
   deliver(delivery: Delivery, again: boolean): void;
@@ -96,6 +96,11 @@ export interface Replay {
   nack(position: number, cumulative: boolean, receipt: string | null): void;
   /** The client has room for more. */
   resume(): void;
+  /**
+   * What was delivered after that position did not reach the client: it is delivered again once the subscriber is
+   * ready. `receipt` is sent when nothing is on its way any more that was delivered before.
+   */
+  takeBack(after: number, receipt: string | null): void;
   /**
    * The subscription or its session has ended. `forget`: what is kept of a durable subscription is deleted, then
    * `receipt` is sent.

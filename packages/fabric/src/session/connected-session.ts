@@ -101,6 +101,8 @@ export class ConnectedSession {
       },
       receipt,
       login: (raw) => this.logins.take(raw),
+      hold: (raw) => this.subscriptions.hold(raw.frame()),
+      release: (raw) => this.subscriptions.release(raw.frame()),
     });
     this.subscriptions = new Subscriptions({
       access,

@@ -63,6 +63,19 @@ describe('what a durable subscription knows of its messages', () => {
     expect(durable.refused).toBeNull();
   });
 
+  test('what did not reach the client is unread again, and what was settled stays so', () => {
+    const durable = started(11, 12, 13, 14);
+    durable.ack(13, false);
+    durable.nack(14, false);
+    expect(durable.takeBack(11)).toBe(11);
+    expect(durable.refused).toBeNull();
+    expect([12, 13, 14].map((position) => durable.wants(position))).toEqual([true, false, true]);
+    expect(durable.progress()).toEqual({ through: 10, acknowledged: [13] });
+    durable.ack(11, false);
+    expect(durable.takeBack(5)).toBe(11);
+    expect(durable.takeBack(20)).toBe(11);
+  });
+
   test('after a restart what was acknowledged out of turn is not wanted again', () => {
     const durable = new Durable(10, [13], LIMITS);
     expect([11, 13].map((position) => durable.wants(position))).toEqual([true, false]);
@@ -75,7 +88,11 @@ describe('what a durable subscription knows of its messages', () => {
   test('whatever is done, a restart delivers exactly what was not acknowledged or given up', () => {
     const doing = fc.oneof(
       fc.record({ do: fc.constant('deliver' as const), at: fc.nat(30), cumulative: fc.boolean() }),
-      fc.record({ do: fc.constantFrom('ack' as const, 'nack' as const), at: fc.nat(30), cumulative: fc.boolean() }),
+      fc.record({
+        do: fc.constantFrom('ack' as const, 'nack' as const, 'take back' as const),
+        at: fc.nat(30),
+        cumulative: fc.boolean(),
+      }),
     );
     fc.assert(
       fc.property(fc.array(doing, { maxLength: 60 }), (all) => {
@@ -91,12 +108,16 @@ describe('what a durable subscription knows of its messages', () => {
               waiting.set(again, (waiting.get(again) ?? 0) + 1);
               durable.delivered(again);
             } else if (!durable.full) {
+              while (!durable.wants(next)) next += 1;
               waiting.set(next, 1);
               durable.delivered(next++);
             }
           } else if (each.do === 'ack') {
             durable.ack(each.at, each.cumulative);
             for (const at of meant) done.add(at);
+          } else if (each.do === 'take back') {
+            next = durable.takeBack(each.at) + 1;
+            for (const at of waiting.keys()) if (at >= next) waiting.delete(at);
           } else {
             const givenUp = durable.nack(each.at, each.cumulative);
             expect(givenUp).toEqual(meant.filter((at) => waiting.get(at) === LIMITS.deliveries));

@@ -117,6 +117,18 @@ const SENT: readonly [wrong: string, text: string, code: string, names: string, 
     'stomp_transaction_missing',
     "'t'",
   ],
+  [
+    'a hold of somebody who is no relay',
+    'SEND\ndestination:/muster/hold\nsubscription:1\nafter:0\n\n\0',
+    'stomp_relays_only',
+    '/muster/hold',
+  ],
+  [
+    'a release of somebody who is no relay',
+    'SEND\ndestination:/muster/release\nsubscription:1\n\n\0',
+    'stomp_relays_only',
+    '/muster/release',
+  ],
   ['a login for others', 'SEND\ndestination:/muster/login\nrequest:1\n\n{}\0', 'stomp_relays_only', '/muster/login'],
   // SUBSCRIBE
   ['SUBSCRIBE without id', 'SUBSCRIBE\ndestination:/topic/events\n\n\0', 'stomp_missing_header', "'id'"],
@@ -315,6 +327,13 @@ describe('whatever is wrong is answered with an ERROR that names it, and disturb
       'default/NAME',
     ],
     ['a login that is no JSON', 'SEND\ndestination:/muster/login\nrequest:1\n\n{\0', 'stomp_invalid_frame', 'login'],
+    [
+      'a hold without position',
+      'SEND\ndestination:/muster/hold\nsubscription:1\nafter:x\n\n\0',
+      'stomp_header_value',
+      "'after'",
+    ],
+    ['a release of nothing', 'SEND\ndestination:/muster/release\n\n\0', 'stomp_missing_header', "'subscription'"],
     ['a login without number', 'SEND\ndestination:/muster/login\n\n{}\0', 'stomp_missing_header', "'request'"],
   ];
 

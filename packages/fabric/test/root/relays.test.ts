@@ -102,6 +102,50 @@ describe('what relays may do', () => {
     await relay.barrier();
   });
 
+  test.each([
+    ['with from', [['from', 'first']]],
+    [
+      'that is durable',
+      [
+        ['durable', 'd'],
+        ['ack', 'client-individual'],
+        ['on-behalf-kind', 'node'],
+        ['from', 'first'],
+      ],
+    ],
+  ] as const)(
+    'it holds a subscription %s, and releases it: what it had no room for comes again',
+    async (_what, headers) => {
+      const publish = () => relay.ask('SEND', EVENT);
+      const positions = async (count: number) =>
+        (await relay.messages(count)).map((message) => header(message, 'message-id'));
+      for (let n = 1; n <= 3; n++) await publish();
+      await relay.subscribe('up-1', '', [['on-behalf', 'default/alice'], ...headers]);
+      expect(await positions(3)).toEqual(['1', '2', '3']);
+      await relay.ask('SEND', [
+        ['destination', '/muster/hold'],
+        ['subscription', 'up-1'],
+        ['after', '1'],
+      ]);
+      await publish();
+      await relay.barrier();
+      expect(relay.frames).toEqual([]);
+      relay.send('SEND', [
+        ['destination', '/muster/release'],
+        ['subscription', 'up-1'],
+      ]);
+      expect(await positions(3)).toEqual(['2', '3', '4']);
+    },
+  );
+
+  test('it may hold a subscription that has ended meanwhile', async () => {
+    await relay.ask('SEND', [
+      ['destination', '/muster/hold'],
+      ['subscription', 'up-1'],
+      ['after', '0'],
+    ]);
+  });
+
   test.each([[], [['on-behalf-kind', 'client']]])(
     'it says whose durable subscription it is, not %j',
     async (...kind) => {

@@ -4,6 +4,7 @@ import { MusterError } from '../../errors.js';
 import { Delivery } from '../../event/delivery.js';
 import { EVENTS_DESTINATION } from '../../event/tail.js';
 import { FABRIC_LIMITS } from '../../limits.js';
+import { HOLD, RELEASE } from '../../protocol/hold.js';
 import { laterAgo } from '../../protocol/replay-start.js';
 import type { Replay, ReplayRequest } from '../../session/broker.js';
 import { bytesOf } from '../../stomp/bytes.js';
@@ -30,7 +31,11 @@ interface Unsettled {
   readonly deliveries: number;
 }
 
-/** One subscription that upstream serves for a client. */
+/**
+ * One subscription that upstream serves for a client. A slow client must not hold up the others, and a relay keeps no
+ * events: when the client has enough to read, the subscription is held at upstream, what comes until that is confirmed
+ * is dropped, and upstream delivers it again when the client has room.
+ */
 export class ForwardedReplay implements Replay {
   readonly #request: ReplayRequest;
   readonly #anonymous: boolean;
@@ -48,10 +53,13 @@ export class ForwardedReplay implements Replay {
   #id: string | null = null;
   /** Position of the last event that was delivered. */
   #last: number | null = null;
+  #held = false;
+  /** How many times upstream was told to hold it and has not confirmed that. */
+  #unconfirmedHolds = 0;
   #sentBefore = false;
   /** Upstream has confirmed the durable subscription. */
   #known = false;
-  /** Position up to which events came on connections that are gone. */
+  /** Position up to which events came that are to come again: on connections that are gone, or taken back. */
   #lostThrough = 0;
 
   /** @throws MusterError `stomp_too_large` */
@@ -74,27 +82,32 @@ export class ForwardedReplay implements Replay {
     this.#id = null;
     this.#acks.clear();
     this.#lastAcked = null;
-    this.#lostThrough = this.#last ?? 0;
+    this.#held = false;
+    this.#unconfirmedHolds = 0;
+    this.#lostThrough = Math.max(this.#lostThrough, this.#last ?? 0);
     if (upstream !== null) this.#register(upstream);
   }
 
   message(raw: RawFrame): void {
-    const { durable, subscriber } = this.#request;
+    const { subscriber } = this.#request;
     if (raw.header('type') === MARKER) {
       return subscriber.missed(Number(raw.header('dropped') ?? 0), raw.header('reason') ?? '');
     }
     const tail = raw.find('destination');
     const position = Number(raw.header('message-id'));
     if (tail < 0 || !Number.isSafeInteger(position)) return;
+    const again = raw.header('redelivered') === 'true';
+    // What the client has refused it has read before: there is room for that.
+    if (!again && !this.#hasRoom) {
+      if (this.#unconfirmedHolds === 0) this.takeBack(position - 1, null);
+      return;
+    }
     const ack = raw.header('ack');
     const deliveries = (this.#acks.get(position)?.deliveries ?? 0) + 1;
     if (ack !== undefined) this.#acks.set(position, { ack, deliveries });
     this.#last = Math.max(this.#last ?? 0, position);
     this.#delivery.showTail(raw.bytes, raw.headerOffsets[3 * tail] as number, raw.end, position);
-    subscriber.deliver(this.#delivery, raw.header('redelivered') === 'true');
-    // A slow client must not hold up the others, and a relay keeps no events: it subscribes again when the client has
-    // room.
-    if (durable === null && !subscriber.ready) this.#unregister(false, null);
+    subscriber.deliver(this.#delivery, again);
   }
 
   refused(error: MusterError): void {
@@ -103,7 +116,54 @@ export class ForwardedReplay implements Replay {
   }
 
   resume(): void {
-    if (this.#upstream !== null && this.#id === null) this.#register(this.#upstream);
+    if (!this.#held || !this.#hasRoom) return;
+    this.#held = false;
+    this.#upstream?.sendFrame(
+      frame('SEND', [
+        ['destination', RELEASE],
+        ['subscription', this.#id ?? ''],
+      ]),
+    );
+  }
+
+  takeBack(after: number, receipt: string | null): void {
+    const { subscriber } = this.#request;
+    const upstream = this.#upstream;
+    const id = this.#id;
+    if (this.#last !== null && this.#last > after) {
+      this.#lostThrough = Math.max(this.#lostThrough, this.#last);
+      this.#last = after;
+    }
+    for (const position of [...this.#acks.keys()]) if (position > after) this.#acks.delete(position);
+    const confirm = (): void => {
+      if (receipt !== null) subscriber.receipt(receipt);
+    };
+    // With a new connection it begins after what the client has.
+    if (upstream === null || id === null) return confirm();
+    this.#held = true;
+    this.#unconfirmedHolds += 1;
+    const asked = upstream.expect({
+      isEvent: false,
+      answered: () => {
+        confirm();
+        if (this.#id !== id) return;
+        this.#unconfirmedHolds -= 1;
+        this.resume();
+      },
+      refused: (error) => {
+        this.#endedUpstream(id);
+        subscriber.fail(error, receipt);
+      },
+      failed: confirm,
+    });
+    upstream.sendFrame(
+      frame('SEND', [
+        ['destination', HOLD],
+        ['subscription', id],
+        ['after', String(after)],
+        ['receipt', asked],
+      ]),
+    );
   }
 
   ack(position: number, cumulative: boolean, receipt: string | null): void {
@@ -117,6 +177,10 @@ export class ForwardedReplay implements Replay {
   end(forget: boolean, receipt: string | null): void {
     this.#ports.ended();
     this.#unregister(forget, receipt);
+  }
+
+  get #hasRoom(): boolean {
+    return this.#unconfirmedHolds === 0 && this.#request.subscriber.ready;
   }
 
   #register(upstream: Upstream): void {

@@ -70,6 +70,11 @@ export class DurableReplay implements Replay {
     this.#active?.follower.advance();
   }
 
+  takeBack(after: number, receipt: string | null): void {
+    this.#active?.follower.rewind(after);
+    if (receipt !== null) this.#request.subscriber.receipt(receipt);
+  }
+
   end(forget: boolean, receipt: string | null): void {
     if (!this.#ended) {
       this.#ended = true;

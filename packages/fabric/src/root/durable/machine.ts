@@ -5,7 +5,7 @@
  * A message is, in this order:
  *
  *     unread        beyond `read`; ends when the log is read up to it
- *     waiting       delivered; ends with ACK, or NACK
+ *     waiting       delivered; ends with ACK, or NACK; unread again when it did not reach the client
  *     refused       NACKed, waits to be delivered again; ends with that (waiting again), or ACK
  *     acknowledged  or given up after as many deliveries as allowed: the end
  *
@@ -56,6 +56,20 @@ export class Durable {
   /** What lies between was not for it. */
   readTo(position: number): void {
     if (position > this.#read) this.#read = position;
+  }
+
+  /**
+   * Messages after that position did not reach the client: they are unread again.
+   * @returns where to read on; what was settled stays so.
+   */
+  takeBack(after: number): number {
+    this.#read = Math.min(this.#read, Math.max(after, this.#through()));
+    for (const position of [...this.#waiting.keys()]) {
+      if (position <= this.#read) continue;
+      this.#waiting.delete(position);
+      this.#refused.delete(position);
+    }
+    return this.#read;
   }
 
   /** `cumulative`: whatever was delivered before it, too. What does not wait changes nothing: ACKs may be repeated. */

@@ -3,6 +3,7 @@ import { newEventOf, type Origin, originOf } from '../../event/event.js';
 import { isOwnType, OWN_TYPES } from '../../event/own-types.js';
 import { EVENTS_DESTINATION } from '../../event/tail.js';
 import { FABRIC_LIMITS } from '../../limits.js';
+import { HOLD, RELEASE } from '../../protocol/hold.js';
 import { parseAt } from '../../protocol/replay-start.js';
 import { copyOf } from '../../stomp/bytes.js';
 import { EMPTY_BODY } from '../../stomp/frame.js';
@@ -21,8 +22,10 @@ export interface SendHandlerPorts {
   readonly eventBytes: number;
   publish(publication: Publication): void;
   receipt(id: string): void;
-  /** A SEND to `/muster/login`, of a relay. */
+  /** SENDs of relays: to `/muster/login`, `/muster/hold` and `/muster/release`. */
   login(raw: RawFrame): void;
+  hold(raw: RawFrame): void;
+  release(raw: RawFrame): void;
 }
 
 export const LOGIN_DESTINATION = '/muster/login';
@@ -67,6 +70,8 @@ export class SendHandler {
     if (!isValue(raw, scan.destination, EVENTS_DESTINATION)) {
       const destination = raw.valueOf(scan.destination);
       if (destination === LOGIN_DESTINATION) return this.#ports.login(raw);
+      if (destination === HOLD) return this.#ports.hold(raw);
+      if (destination === RELEASE) return this.#ports.release(raw);
       throw new MusterError('stomp_destination', { command: 'SEND', destination });
     }
     this.#check(raw);

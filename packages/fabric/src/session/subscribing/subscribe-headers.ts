@@ -91,6 +91,6 @@ export function checkPatient(frame: Frame): void {
   throw wrongValue(frame, 'slow', 'has no meaning together with from or durable, which lose nothing');
 }
 
-function wrongValue(frame: Frame, name: string, reason: string): MusterError {
+export function wrongValue(frame: Frame, name: string, reason: string): MusterError {
   return new MusterError('stomp_header_value', { command: frame.command, header: name, reason });
 }

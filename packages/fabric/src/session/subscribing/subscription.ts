@@ -48,6 +48,8 @@ export class Subscription implements Receiver, Subscriber, Backlog {
   #lastPosition = 0;
   #markers = 0;
   #ended = false;
+  /** The client is a relay that has no room. */
+  #held = false;
   /** Id of the SUBSCRIBE's receipt, if that is to say that not all matching events will be delivered (`narrowed`). */
   narrowedReceipt: string | null = null;
 
@@ -101,7 +103,7 @@ export class Subscription implements Receiver, Subscriber, Backlog {
   }
 
   get ready(): boolean {
-    return this.#ports.queue.ready;
+    return !this.#held && this.#ports.queue.ready;
   }
 
   deliver(delivery: Delivery, again: boolean): void {
@@ -136,6 +138,17 @@ export class Subscription implements Receiver, Subscriber, Backlog {
 
   resume(): void {
     this.#replay?.resume();
+  }
+
+  /** Nothing is delivered until `release`. @param after What was delivered after that position is delivered again. */
+  hold(after: number, receipt: string | null): void {
+    this.#held = true;
+    this.#replay?.takeBack(after, receipt);
+  }
+
+  release(): void {
+    this.#held = false;
+    this.resume();
   }
 
   /** @param forget The broker also deletes what it keeps of a durable subscription, and then sends the receipt. */

@@ -4,6 +4,7 @@ import type { EventAccess } from '../../event/access.js';
 import { EVENTS_DESTINATION } from '../../event/tail.js';
 import type { Hub } from '../../hub/hub.js';
 import { FABRIC_LIMITS } from '../../limits.js';
+import { HOLD, RELEASE } from '../../protocol/hold.js';
 import { type Frame, header } from '../../stomp/frame.js';
 import type { Replay, ReplayRequest } from '../broker.js';
 import { checkOnBehalf, onBehalfKind } from '../on-behalf.js';
@@ -17,6 +18,7 @@ import {
   needed,
   selectorOf,
   slowPolicyOf,
+  wrongValue,
 } from './subscribe-headers.js';
 import { allowedTypes, deniedTypes, isNarrowed } from './subscribe-rights.js';
 import { Subscription, type SubscriptionPorts } from './subscription.js';
@@ -116,6 +118,27 @@ export class Subscriptions {
     const receipt = header(frame, 'receipt') ?? null;
     subscription.end(forget, forget ? receipt : null);
     if (receipt !== null && !forget) this.#ports.receipt(receipt);
+  }
+
+  /** A relay has no room for more of a replay (SEND to `/muster/hold`). */
+  hold(frame: Frame): void {
+    const subscription = this.#ofRelay(frame, HOLD);
+    const after = needed(frame, 'after');
+    if (!/^\d{1,15}$/.test(after)) throw wrongValue(frame, 'after', 'must be a position');
+    const receipt = header(frame, 'receipt') ?? null;
+    if (subscription?.replay != null) subscription.hold(Number(after), receipt);
+    else if (receipt !== null) this.#ports.receipt(receipt);
+  }
+
+  /** It has room again (SEND to `/muster/release`). */
+  release(frame: Frame): void {
+    this.#ofRelay(frame, RELEASE)?.release();
+  }
+
+  /** Undefined: the subscription has ended meanwhile, which the relay will have been told. */
+  #ofRelay(frame: Frame, destination: string): Subscription | undefined {
+    if (!this.#ports.access.relay) throw new MusterError('stomp_relays_only', { what: destination });
+    return this.#subscriptions.get(needed(frame, 'subscription'));
   }
 
   /** Ends a subscription that cannot go on. The progress of a durable one is kept. */

@@ -203,7 +203,7 @@ export const MUTATIONS = [
     name: 'a relay confirms an acknowledgement of what was refused, and passes none up',
     by: 'fabric',
     file: 'packages/fabric/src/relay/forwarding/forwarded-replay.ts',
-    from: "if (command === 'ACK' || deliveries >= FABRIC_LIMITS.redeliveries) this.#acks.delete(each);",
-    to: 'this.#acks.delete(each);',
+    from: "if (command === 'NACK' && deliveries < FABRIC_LIMITS.redeliveries) continue;",
+    to: '',
   },
 ];

@@ -1,5 +1,6 @@
 import { type Clock, ManualClock, systemClock } from '@muster/base';
 import { afterEach, describe, expect, test } from 'vitest';
+import { FABRIC_LIMITS } from '../src/limits.js';
 import { type Frame, type Headers, header } from '../src/stomp/frame.js';
 import { realRoot, relayBelow, scriptedParent, small, stopAll, tree } from './relay-support/start.js';
 import { RawClient, typesOf } from './support/raw-client.js';
@@ -286,6 +287,35 @@ describe('durable subscriptions', () => {
     ]);
     expect(header(await client.next(), 'receipt-id')).toBe('r');
     expect((await root.cursors.list('default'))[0]).toMatchObject({ through: root.log.last() });
+  });
+
+  test('an acknowledgement of what is given up is confirmed when that is saved', async () => {
+    const parent = await scriptedParent();
+    const relay = relayBelow(parent.url);
+    const client = await relay.client();
+    await client.subscribe('1', '', durable);
+    const subscription = header(parent.of('SUBSCRIBE').at(-1) ?? { headers: [] }, 'id') ?? '';
+    let ack = '';
+    for (let times = 1; times <= FABRIC_LIMITS.redeliveries; times++) {
+      parent.send('MESSAGE', [
+        ['subscription', subscription],
+        ['ack', 'up-1'],
+        ['destination', '/topic/events'],
+        ['message-id', '1'],
+        ['type', 'a'],
+      ]);
+      const [message] = await client.messages(1);
+      ack = (message && header(message, 'ack')) ?? '';
+      client.send('NACK', [['id', ack]]);
+      await parent.until(() => parent.of('NACK').length === times);
+    }
+    client.send('ACK', [
+      ['id', ack],
+      ['receipt', 'r'],
+    ]);
+    await parent.until(() => parent.of('ACK').length === 1);
+    expect(header(parent.of('ACK')[0] ?? { headers: [] }, 'id')).toBe('up-1');
+    expect(header(await client.next(), 'receipt-id')).toBe('r');
   });
 
   test('one that upstream may never have taken is asked for again from where it is to begin', async () => {

@@ -46,8 +46,8 @@ export class ForwardedReplay implements Replay {
   readonly #askedMs: number;
   /** Of a durable one: for each position that may still be acknowledged, how upstream wants it acknowledged. */
   readonly #acks = new Map<number, Unsettled>();
-  /** The id that was acknowledged upstream last. */
-  #lastAcked: string | null = null;
+  /** The id that was acknowledged upstream last, or refused so often that it is given up. */
+  #lastSettled: string | null = null;
   #upstream: Upstream | null = null;
   /** Id of the subscription at upstream; null: it is not subscribed there now. */
   #id: string | null = null;
@@ -81,7 +81,7 @@ export class ForwardedReplay implements Replay {
     this.#upstream = upstream;
     this.#id = null;
     this.#acks.clear();
-    this.#lastAcked = null;
+    this.#lastSettled = null;
     this.#held = false;
     this.#unconfirmedHolds = 0;
     this.#lostThrough = Math.max(this.#lostThrough, this.#last ?? 0);
@@ -268,12 +268,13 @@ export class ForwardedReplay implements Replay {
     // In order: the one that the client named goes last and asks for the receipt. A relay above may have forgotten
     // another one, and would answer for that at once.
     meant.sort(([one], [other]) => one - other);
-    for (const [each, { deliveries }] of meant) {
+    for (const [each, { ack, deliveries }] of meant) {
       // What was refused may be acknowledged all the same, until it is given up.
-      if (command === 'ACK' || deliveries >= FABRIC_LIMITS.redeliveries) this.#acks.delete(each);
+      if (command === 'NACK' && deliveries < FABRIC_LIMITS.redeliveries) continue;
+      this.#acks.delete(each);
+      this.#lastSettled = ack;
     }
     if (meant.length === 0) return this.#confirm(upstream, receipt);
-    if (command === 'ACK') this.#lastAcked = meant.at(-1)?.[1].ack ?? null;
     meant.forEach(([, { ack }], index) => {
       const last = index === meant.length - 1;
       const asked: Headers = last && receipt !== null ? [['receipt', this.#addReceipt(upstream, receipt)]] : [];
@@ -284,9 +285,9 @@ export class ForwardedReplay implements Replay {
   /** What was settled before is settled again: that is confirmed when upstream has saved whatever came before. */
   #confirm(upstream: Upstream, receipt: string | null): void {
     if (receipt === null) return;
-    if (this.#lastAcked === null) return this.#request.subscriber.receipt(receipt);
+    if (this.#lastSettled === null) return this.#request.subscriber.receipt(receipt);
     const headers: Headers = [
-      ['id', this.#lastAcked],
+      ['id', this.#lastSettled],
       ['receipt', this.#addReceipt(upstream, receipt)],
     ];
     // To acknowledge it once more changes nothing.

@@ -1,8 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-/** docs/architecture.md against the sources. */
+/** What the documentation says of the sources, against them. */
 
 const ROOT = join(import.meta.dirname, '../../..');
 const PAGE = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8');
@@ -52,4 +52,42 @@ describe('docs/architecture.md', () => {
   it.each(steps)('a way leads through $symbol, which stands in $name', ({ name, symbol }) => {
     expect(sources(name)).toMatch(new RegExp(`\\b(?:class|function|interface) ${symbol}\\b`));
   });
+});
+
+describe('docs/dependencies.md', () => {
+  const [, runtime = ''] = readFileSync(join(ROOT, 'docs/dependencies.md'), 'utf8').split(/^## .*$/m);
+  const rows = [...runtime.matchAll(/^\| (`[^|]+`) \| ([^|]+) \|/gm)].map(([, libraries = '', users = '']) => ({
+    libraries: [...libraries.matchAll(/`([^`]+)`/g)].map(([, library = '']) => library),
+    users: users
+      .replaceAll(/ \(.*?\)/g, '')
+      .split(', ')
+      .sort(),
+  }));
+  const declared = new Map(
+    packages.map((name) => {
+      const { dependencies = {} } = JSON.parse(readFileSync(join(ROOT, 'packages', name, 'package.json'), 'utf8'));
+      return [name, Object.keys(dependencies).filter((library) => !library.startsWith('@muster/'))];
+    }),
+  );
+
+  it('has every library that a package depends on, and no other', () => {
+    const known = rows.flatMap(({ libraries }) => libraries).sort();
+    expect(known).toEqual([...new Set([...declared.values()].flat())].sort());
+  });
+
+  it.each(rows)('says who uses $libraries', ({ libraries, users }) => {
+    expect(users).toEqual(
+      packages.filter((name) => libraries.some((library) => declared.get(name)?.includes(library))),
+    );
+  });
+});
+
+const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'].concat(
+  readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map((file) => join('docs', file)),
+);
+
+it.each(pages.filter((page) => page.endsWith('.md')))('%s names only files of packages that there are', (page) => {
+  const named = readFileSync(join(ROOT, page), 'utf8').matchAll(/`(packages\/[\w./-]+)/g);
+  const missing = [...named].map(([, file = '']) => file).filter((file) => !existsSync(join(ROOT, file)));
+  expect(missing).toEqual([]);
 });

@@ -23,7 +23,8 @@ export function isGuard({ kind }: Statement): boolean {
 
 /** Equal for guards that ask the same. */
 export function identityOf({ statement, row }: Write): string {
-  return [statement.name, ...Object.keys(statement.columns).map((column) => row[column])].join(SEPARATOR);
+  // Not joined: nothing at all and an empty text are not the same.
+  return JSON.stringify([statement.name, ...Object.keys(statement.columns).map((column) => row[column])]);
 }
 
 const NONE: readonly Write[] = [];

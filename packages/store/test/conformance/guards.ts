@@ -64,6 +64,13 @@ export function guardsSuite(suite: Suite): void {
       expect(suite.reports.slice(1)).toMatchObject([{ parts: 500, rows: 500 }]);
     });
 
+    test('a part that asks for an empty text does not pass for one that asks for none', async () => {
+      const store = await openStore();
+      await store.commit([at('a', 1)]);
+      const calls = ['', null, ''].map((holder) => store.commit([free({ name: 'a', holder }), done(`${holder}`)]));
+      expect(await ends(calls)).toEqual(['guarded', 'stored', 'guarded']);
+    });
+
     test('a part sees what was handed in before it, not what comes later', async () => {
       const store = await openStore();
       const calls = [

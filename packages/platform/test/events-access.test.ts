@@ -47,6 +47,14 @@ it('a layer whose events nobody can be said to follow does not start', () => {
   expect(() => new Followers(RIGHTS, [family])).toThrow('no layer declares who may follow task.*');
 });
 
+it.each(['node:read', null])('nor do layers that differ in who may follow events of one prefix: %s', (followers) => {
+  const families = [followers, 'org:admin'].map(
+    (one) => new OwnEvents({ prefix: 'task.', followers: one, schemas: {} }),
+  );
+  expect(() => new Followers(RIGHTS, families)).toThrow('who may follow task.* is declared twice');
+  expect(() => new Followers(RIGHTS, [...families].reverse())).toThrow('who may follow task.* is declared twice');
+});
+
 it('nor does one whose events others could publish', () => {
   const family = new OwnEvents({ prefix: 'thing.', followers: null, schemas: {} });
   expect(() => new Followers(RIGHTS, [family])).toThrow('others may publish thing.*, too');

@@ -26,7 +26,8 @@ export class IdentityListeners implements Required<IdentityListener> {
     for (const listener of this.#listeners) listener.keyRemoved?.(organization, node, fingerprint);
   }
 
+  /** Each is told, also when another one fails. */
   async organizationRemoved(orgId: string): Promise<void> {
-    for (const listener of this.#listeners) await listener.organizationRemoved?.(orgId);
+    await Promise.all(this.#listeners.map(async (listener) => listener.organizationRemoved?.(orgId)));
   }
 }

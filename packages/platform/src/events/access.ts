@@ -67,9 +67,13 @@ export class Followers {
   constructor(rights: Rights, families: readonly EventFamily[]) {
     this.#rights = rights;
     this.#families = families;
+    const known = new Map<string, string | null>();
     for (const { prefix, followers } of families) {
       if (!OWN_TYPES.some((types) => types === `${prefix}*`)) throw new Error(`others may publish ${prefix}*, too`);
       if (followers !== null && !rights.has(followers)) throw new Error(`no layer declares who may follow ${prefix}*`);
+      if (known.has(prefix) && known.get(prefix) !== followers)
+        throw new Error(`who may follow ${prefix}* is declared twice`);
+      known.set(prefix, followers);
     }
   }
 

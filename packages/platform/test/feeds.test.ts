@@ -248,6 +248,15 @@ describe('organization feed', () => {
     expect(ids(await take(reader, 1))).toEqual([newest()]);
   });
 
+  it('keeps nothing of an organization in which nothing happens any more', async () => {
+    await started('a', OTHER);
+    expect(feeds.organization.size).toBe(1);
+    test.clock.advance(60_000);
+    await started('b');
+    expect(feeds.organization.size).toBe(1);
+    expect(names(await take(stream('what', OTHER), 1))).toEqual(['start_of_history']);
+  });
+
   it('keeps organizations apart', async () => {
     const reader = stream(undefined, OTHER);
     await started('a');

@@ -39,10 +39,12 @@ export class OrganizationFeed<Name extends string> {
   readonly #retentionMs: number;
   readonly #histories = new Map<string, History>();
   readonly #topics = new Topics<Kept>(FEED_LIMITS.backlog);
+  #sweptAt: number;
 
   constructor(deps: OrganizationFeedDeps<Name>) {
     this.#deps = deps;
     this.#retentionMs = deps.retentionSeconds * 1000;
+    this.#sweptAt = deps.clock.monotonic();
   }
 
   /** Goes on where an earlier process stopped, so that readers that reconnect miss nothing. Before any `publish`. */
@@ -56,6 +58,7 @@ export class OrganizationFeed<Name extends string> {
   }
 
   publish(orgId: string, id: string, { position, at, name, data }: FeedEntry<Name>): void {
+    this.#sweep();
     const history = this.#history(orgId);
     // It came while the history was read.
     if (position <= history.last) return;
@@ -71,6 +74,11 @@ export class OrganizationFeed<Name extends string> {
 
   closeAll(): void {
     this.#topics.closeAll();
+  }
+
+  /** Organizations of which something is kept. */
+  get size(): number {
+    return this.#histories.size;
   }
 
   get readers(): number {
@@ -138,6 +146,17 @@ export class OrganizationFeed<Name extends string> {
   #expire(history: History): void {
     const oldest = this.#deps.clock.now() - this.#retentionMs;
     const keep = history.entries.findIndex((entry) => entry.at > oldest);
-    history.entries = keep < 0 ? [] : history.entries.slice(keep);
+    if (keep !== 0) history.entries = keep < 0 ? [] : history.entries.slice(keep);
+  }
+
+  /** Once in a while also for organizations in which nothing happens any more, or which are gone. */
+  #sweep(): void {
+    const now = this.#deps.clock.monotonic();
+    if (now - this.#sweptAt < this.#retentionMs) return;
+    this.#sweptAt = now;
+    for (const [orgId, history] of this.#histories) {
+      this.#expire(history);
+      if (history.entries.length === 0 && !this.#topics.isRead(orgId)) this.#histories.delete(orgId);
+    }
   }
 }

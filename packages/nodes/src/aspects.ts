@@ -13,6 +13,10 @@ export class Aspects {
     return this.#merged((aspect) => aspect.fields);
   }
 
+  get labels(): NodeAspect['labels'] {
+    return this.#merged((aspect) => aspect.labels);
+  }
+
   describe(node: NodeView): Readonly<Record<string, unknown>> {
     return this.#merged((aspect) => aspect.describe(node));
   }

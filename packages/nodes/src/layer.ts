@@ -12,7 +12,7 @@ import { MusterError } from './errors.js';
 import { startHeartbeat } from './heartbeat.js';
 import type { Inventory } from './inventory.js';
 import { type LivenessRules, returnMs } from './machine.js';
-import { createNodeMetrics } from './metrics.js';
+import { countNodes, createNodeMetrics } from './metrics.js';
 import { Reception } from './reception.js';
 import { Roster } from './roster.js';
 import { searchNodes } from './search.js';
@@ -150,6 +150,7 @@ export function createNodes(base: Base, deps: NodesDeps): Nodes {
     },
     load: () => controller.load(),
     async start() {
+      countNodes(base.metrics, roster, aspects.labels);
       endpoints = await transport.start({
         received: (channel, frames) => reception.received(channel, frames),
         admits(curveKey) {

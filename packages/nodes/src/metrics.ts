@@ -1,6 +1,7 @@
 import type { Metrics } from '@muster/platform/metrics';
 import type { AgentMessage, DropCause } from '@muster/wire';
 import type { SendDropCause } from './transport.js';
+import type { NodeAspect, NodeView } from './types.js';
 import type { CloseCause } from './zmtp/listener.js';
 
 /** The series of the nodes layer. */
@@ -29,4 +30,16 @@ export function createNodeMetrics(metrics: Metrics): NodeMetrics {
     zap: (result) => zap.inc({ result }),
     connectionClosed: (cause) => closed.inc({ cause }),
   };
+}
+
+/** When all layers are made: what those above know of nodes counts, too. */
+export function countNodes(metrics: Metrics, nodes: Iterable<NodeView>, labels: NodeAspect['labels']): void {
+  const added = Object.entries(labels);
+  metrics.gauge('muster_nodes', 'Known nodes', ['status', ...Object.keys(labels)], (gauge) => {
+    gauge.reset();
+    for (const node of nodes) {
+      const known = Object.fromEntries(added.map(([label, of]) => [label, of(node)]));
+      gauge.inc({ status: node.status, ...known });
+    }
+  });
 }

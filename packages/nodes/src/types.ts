@@ -67,6 +67,8 @@ export interface NodeAspect {
   /** Fields in what REST shows of a node. A field of the node itself with the same name gives way. */
   readonly fields: Readonly<Record<string, TSchema>>;
   describe(node: NodeView): Readonly<Record<string, unknown>>;
+  /** By which nodes are counted in the metrics. */
+  readonly labels: Readonly<Record<string, (node: NodeView) => string>>;
   /** What selectors see. */
   attributes(node: NodeView): Attributes;
   /** What the event says that tells that it is up or down now; asked before listeners are told. */

@@ -19,6 +19,7 @@ export function ownerAspect(owned: (node: NodeView) => OwnedNode): NodeAspect {
       const it = owned(node);
       return { ...availability(it), owner: it.owner.kind, ...(it.owner.kind === 'job' && { job_id: it.owner.jobId }) };
     },
+    labels: { owner: (node) => owned(node).owner.kind },
     attributes: (node) => ({ availability: available(owned(node)) }),
     changed(node) {
       const { owner } = owned(node);

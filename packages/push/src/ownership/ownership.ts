@@ -50,7 +50,7 @@ export class Ownership implements NodeOwners, NodeListener {
     const { nodes, clock, logger, metrics, config } = deps;
     this.#deps = deps;
     this.#log = new BoundedLog(logger, clock);
-    this.#metrics = createOwnershipMetrics(metrics, () => Array.from(nodes.all(), (node) => this.owned(node)));
+    this.#metrics = createOwnershipMetrics(metrics);
     this.#rehabIntervalMs = config.command.rehab_interval * 1000;
     this.#rehab = new Rehab({ clock, nodes, intervalMs: this.#rehabIntervalMs });
     nodes.show(ownerAspect((node) => this.owned(node)));

@@ -24,6 +24,14 @@ const claim = (jobId: string, ...names: string[]) => {
   return fixture.owners.claim(ORG.id, jobId, names);
 };
 
+test('nodes are counted by whose they are', async () => {
+  agent.configure();
+  agent.beat();
+  await fixture.agent('web2').then((other) => other.configure());
+  expect(await fixture.count('muster_nodes', { status: 'up', owner: 'rehab' })).toBe(1);
+  expect(await fixture.count('muster_nodes', { status: 'down', owner: 'down' })).toBe(1);
+});
+
 describe('coming up', () => {
   test('a node that was never up is nobody’s', () => {
     agent.configure();

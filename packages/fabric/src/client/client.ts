@@ -38,6 +38,8 @@ export class Client {
   #subscribed = 0;
   /** Requests that wait for their completions. */
   #requests = 0;
+  /** Durable subscriptions that the server is told to forget, by id, and why it has ended one of itself meanwhile. */
+  readonly #forgetting = new Map<string, MusterError | null>();
   /**
    * Settles when the events that are being signed are sent: later events wait for it, so that all are sent in order.
    */
@@ -222,7 +224,15 @@ export class Client {
     const durable = forget && subscription.durable !== null ? [['durable', subscription.durable] as const] : [];
     const left = this.#ask('UNSUBSCRIBE', [['id', subscription.id], ...durable], undefined, 'forgotten');
     // If that fails, the subscription ends with the connection.
-    await (forget ? left : left.catch(() => {}));
+    if (!forget) return void (await left.catch(() => {}));
+    this.#forgetting.set(subscription.id, null);
+    try {
+      await left;
+    } catch (error) {
+      throw this.#forgetting.get(subscription.id) ?? error;
+    } finally {
+      this.#forgetting.delete(subscription.id);
+    }
   }
 
   #remove(subscription: LiveSubscription): void {
@@ -242,7 +252,10 @@ export class Client {
   /** The server has ended a subscription. False: it is taken up again with the next connection. */
   #ended(error: MusterError, id: string): boolean {
     const subscription = this.#subscriptions.get(id);
-    if (subscription === undefined) return true;
+    if (subscription === undefined) {
+      if (this.#forgetting.has(id)) this.#forgetting.set(id, error);
+      return true;
+    }
     if (isPassing(error) && !endedForGood(subscription, error)) return false;
     this.#remove(subscription);
     subscription.finish(error);

@@ -382,6 +382,21 @@ describe('ending a subscription', () => {
     await world.whenTold('lost');
     await expect(subscription.unsubscribe({ forget: true })).rejects.toMatchObject({ code: 'fabric_not_connected' });
   });
+
+  it('says why the server had ended it before it could be forgotten', async () => {
+    const client = await world.connected();
+    const subscription = client.subscribe({ durable: 'mine', ack: 'client' });
+    await subscription.ready;
+    world.server.answer = (_, { command }) => command === 'UNSUBSCRIBE';
+    const forgotten = subscription.unsubscribe({ forget: true });
+    await world.server.got('UNSUBSCRIBE', 1);
+    const refuse = (code: string, about: Headers) =>
+      world.server.peer.send('MESSAGE', [['subscription', '/temp-queue/refused'], ['code', code], ...about]);
+    refuse('store_unavailable', [['refused', '1']]);
+    const receipt = world.server.peer.values('UNSUBSCRIBE', 'receipt')[0] ?? '';
+    refuse('stomp_subscription_missing', [['receipt-id', receipt]]);
+    await expect(forgotten).rejects.toMatchObject({ code: 'store_unavailable' });
+  });
 });
 
 describe('acknowledging', () => {

@@ -34,7 +34,7 @@ export const MUTATIONS = [
   {
     name: 'with the clock set back the rounds wait for the old time',
     by: 'push',
-    file: 'packages/nodes/src/rounds.ts',
+    file: 'packages/base/src/rounds.ts',
     from: '    due = Math.min(due, clock.now() + periodMs);\n',
     to: '',
   },

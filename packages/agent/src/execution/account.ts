@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { userInfo } from 'node:os';
 
 /** A local account, as far as switching to it needs. */
 export interface Account {
@@ -17,8 +16,7 @@ export function findAccount(name: string, passwd = '/etc/passwd'): Promise<Accou
 
 /** Whom the agent itself runs as; null when the passwd file does not say. */
 export function ownAccount(passwd = '/etc/passwd'): Promise<Account | null> {
-  const { uid } = userInfo();
-  return find(passwd, (account) => account.uid === uid);
+  return find(passwd, (account) => account.uid === process.getuid?.());
 }
 
 async function find(passwd: string, isIt: (account: Account) => boolean): Promise<Account | null> {
@@ -33,6 +31,6 @@ async function find(passwd: string, isIt: (account: Account) => boolean): Promis
 
 /** Whether this process may run commands as `account`: only root may become somebody else. */
 export function mayBecome(account: Account): boolean {
-  const own = userInfo().uid;
+  const own = process.getuid?.();
   return own === 0 || own === account.uid;
 }

@@ -1,5 +1,5 @@
-import { readdirSync, writeFileSync } from 'node:fs';
-import { mkdir, readdir, readFile, realpath, rmdir, statfs, writeFile } from 'node:fs/promises';
+import { mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { readdir, readFile, realpath, statfs, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 /** The group below its own that the agent moves into when its own has limits to hand out; see command-groups.ts. */
@@ -34,8 +34,9 @@ export class ControlGroup {
     return entries.filter((entry) => entry.isDirectory()).map(({ name }) => this.child(name));
   }
 
-  make(): Promise<unknown> {
-    return mkdir(this.path, { recursive: true });
+  /** At once, as it is on no disk: to hand it to another thread would take longer than to do it. */
+  make(): void {
+    mkdirSync(this.path, { recursive: true });
   }
 
   read(file: string): Promise<string> {
@@ -85,11 +86,17 @@ export class ControlGroup {
     await unlessGone(writeFile(join(this.path, 'cgroup.kill'), '1', { flag: 'r+' }), undefined);
   }
 
-  /** False when something still lives in it. */
+  /** False when something still lives in it. A command that made groups of its own is rare: they are looked for last. */
   async remove(): Promise<boolean> {
-    for (const child of await this.children()) if (!(await child.remove())) return false;
+    if (this.#removeItself()) return true;
+    const children = await this.children();
+    for (const child of children) if (!(await child.remove())) return false;
+    return children.length > 0 && this.#removeItself();
+  }
+
+  #removeItself(): boolean {
     try {
-      await rmdir(this.path);
+      rmdirSync(this.path);
       return true;
     } catch (error) {
       if (hasCode(error, 'EBUSY')) return false;

@@ -40,7 +40,7 @@ export class CommandGroups {
   async make(run: string): Promise<ControlGroup> {
     for (const group of this.#inhabited) await this.leave(group);
     const group = this.of(run);
-    await group.make();
+    group.make();
     return group;
   }
 
@@ -134,7 +134,7 @@ async function prefixOf(dataDir: string): Promise<string> {
 export async function probe(base: ControlGroup, pid: number): Promise<void> {
   const group = base.child(`muster-probe-${pid}-${process.pid}`);
   try {
-    await group.make();
+    group.make();
   } catch (error) {
     throw new CgroupsUnusable(`no control group can be made in ${base.path} (${reasonOf(error)})`);
   }
@@ -179,7 +179,7 @@ export async function handOut(base: ControlGroup, pid: number, controllers: read
   }
   const leaf = base.child(AGENT_LEAF);
   try {
-    await leaf.make();
+    leaf.make();
     leaf.enter(pid);
     await base.write('cgroup.subtree_control', controllers.map((controller) => `+${controller}`).join(' '));
   } catch (error) {

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
-import { userInfo } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Clock } from '@muster/base';
 import type { Stream } from '@muster/wire';
@@ -103,7 +102,7 @@ async function asAccount(
 ): Promise<{ file: string; args: string[]; options: { uid?: number; gid?: number } }> {
   const { account, file } = request;
   const args = [...request.args];
-  if (account === null || account.uid === userInfo().uid) return { file, args, options: {} };
+  if (account === null || account.uid === process.getuid?.()) return { file, args, options: {} };
   const switched = { uid: account.uid, gid: account.gid };
   // What is loaded into the command would be loaded into setpriv first, which is root then.
   const loads = Object.keys(request.env).some((name) => name.startsWith('LD_') || name === 'GLIBC_TUNABLES');

@@ -21,7 +21,14 @@ export const KILLED_BY_TREE =
 
 /** Commands as processes of this machine, each in a control group of its own where `groups` are to be had. */
 export function systemProcesses(groups: CommandGroups | null): Processes {
-  const own = { ownAccount: () => ownAccount() };
+  // Whose the agent is does not change while it runs.
+  let account: Promise<Account | null> | null = null;
+  const own = {
+    ownAccount: () => {
+      account ??= ownAccount();
+      return account;
+    },
+  };
   if (groups === null) return { launch, killRun, groupOf: () => null, ...own };
   return {
     ...own,

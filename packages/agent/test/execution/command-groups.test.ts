@@ -131,7 +131,7 @@ describe('the group that a crashed agent noted', () => {
   /** Below which another unit, or another delegation, would have had its commands. */
   async function elsewhere(here: CommandGroups): Promise<CommandGroups> {
     const base = here.base.child(`elsewhere-${randomUUID()}`);
-    await base.make();
+    base.make();
     onTestFinished(async () => {
       await vi.waitFor(async () => expect(await base.remove()).toBe(true), { timeout: 20_000 });
     });
@@ -205,7 +205,7 @@ describe('limits', () => {
     if (groups === null) return expect(groupsHere()).resolves.toBeNull();
     const [controller] = (await groups.base.read('cgroup.subtree_control')).trim().split(' ');
     const group = groups.of('delegated');
-    await group.make();
+    group.make();
     const agent = spawn('sleep', ['60']);
     const other = spawn('sleep', ['60']);
     onTestFinished(async () => {

@@ -89,7 +89,7 @@ describe('org, user, group, service', () => {
     expect(await cluster.json<{ name: string }[]>('org', 'list')).toEqual(
       expect.arrayContaining([expect.objectContaining({ name: 'acme' }), expect.objectContaining({ name: 'default' })]),
     );
-    await cluster.json('org', 'rm', 'acme');
+    await cluster.json('org', 'rm', 'acme', '--yes');
   });
 
   test('a user is created with a key of its own, works, and is deleted', async () => {
@@ -132,7 +132,7 @@ describe('org, user, group, service', () => {
     expect((await dora('accept', 'guild')).stdout).toBe('dora belongs to guild\n');
     expect((await dora('list')).stdout).toContain('guild');
     await cluster.json('user', 'rm', 'dora');
-    await cluster.json('org', 'rm', 'guild');
+    await cluster.json('org', 'rm', 'guild', '--yes');
   });
 
   test('a user may bring a public key and be put in groups', async () => {

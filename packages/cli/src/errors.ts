@@ -27,6 +27,12 @@ export const CLI_ERRORS = declareErrors({
       'the connection broke, and so much output came that its middle was not kept: what was shown cannot be continued',
     fix: 'Read what is kept: muster push output {id}',
   },
+  group_not_made: {
+    status: 404,
+    exit: 4,
+    message: "group '{name}' does not exist",
+    fix: 'If the name is right, make it with its first members: muster group create {name} --user NAME',
+  },
   ambiguous_job: {
     status: 400,
     exit: 2,

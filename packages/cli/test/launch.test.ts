@@ -26,8 +26,12 @@ async function start(argv: readonly string[], matching: number, answer?: string)
 }
 
 test.each([
-  [['web2', 'web3'], '1 node would run it, 2 would not (permission denied):', '  web2  (permission denied)\n'],
-  [[], '3 nodes would run it:', '  web2\n'],
+  [
+    ['web2', 'web3'],
+    '1 node would be asked to run it, 2 would not (permission denied):',
+    '  web2  (permission denied)\n',
+  ],
+  [[], '3 nodes would be asked to run it:', '  web2\n'],
 ])('a dry run counts nodes that are denied apart: %j', async (restricted, counts, line) => {
   server = await apiServer({
     [`POST ${JOBS}/preview`]: json({ count: 3, nodes: ['web1', 'web2', 'web3'], restricted }),

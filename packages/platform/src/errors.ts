@@ -10,7 +10,25 @@ export const PLATFORM_ERRORS = declareErrors({
     status: 403,
     exit: 3,
     message: "'{name}' is not associated with organization '{organization}'",
-    fix: 'Ask an admin of it for an invitation, `muster org invite NAME`, and accept it: `muster org accept ORG`.',
+    fix: 'Ask an admin of it for an invitation, `muster org invite NAME`, and accept it: `muster org accept ORG`. Server administrators add themselves: `MUSTER_ORG=ORG muster org add-user NAME`.',
+  },
+  user_exists: {
+    status: 409,
+    exit: 1,
+    message: "user '{name}' already exists",
+    fix: 'If it is who you mean, invite it: `muster org invite {name}`. Otherwise choose another name.',
+  },
+  already_member: {
+    status: 409,
+    exit: 1,
+    message: "'{name}' already belongs to the organization",
+    fix: 'Give it rights by groups: `muster group add GROUP --user {name}`.',
+  },
+  already_invited: {
+    status: 409,
+    exit: 1,
+    message: "'{name}' has already been invited and has not answered yet",
+    fix: 'Wait for `muster org accept`, or take the invitation back: `muster org uninvite {name}`.',
   },
   group_name_unlikely: {
     status: 400,

@@ -56,7 +56,7 @@ describe('nobody becomes a member without having agreed', () => {
     expect((await outside.get('/organizations/acme/groups')).status).toBe(200);
     expect([(await boss.get(SENT)).body, (await outside.get(RECEIVED)).body]).toEqual([[], []]);
     expect((await boss.post(SENT, { user: 'outside-user' })).body).toEqual({
-      error: "member 'outside-user' already exists",
+      error: "'outside-user' already belongs to the organization",
     });
     expect((await boss.delete('/organizations/acme/users/outside-user')).status).toBe(204);
   });

@@ -210,7 +210,7 @@ describe('a change of identity', () => {
   test('is told once it is stored, and not when it is refused', async () => {
     await directory.addUser('ann');
     await told();
-    await expect(directory.addUser('ann')).rejects.toMatchObject({ code: 'already_exists' });
+    await expect(directory.addUser('ann')).rejects.toMatchObject({ code: 'user_exists' });
     expect(await told()).toEqual([]);
   });
 

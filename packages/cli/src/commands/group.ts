@@ -58,7 +58,7 @@ export function addGroup(program: Command, shell: Shell): void {
       'muster group add push_job_readers --no-exclusive',
     ],
     grows: true,
-    change: async (call, name, members) => plus(await read(call, name), members),
+    change: async (call, name, members) => plus(await readToAdd(call, name), members),
   });
   addChange(group, shell, {
     usage: 'remove <name>',
@@ -111,6 +111,16 @@ function all({ client }: Call<object>): Promise<Group[]> {
 
 function read({ client }: Call<object>, name: string): Promise<Group> {
   return client.get(client.inOrg('groups', name));
+}
+
+/** A role is no group before it has its first members. */
+async function readToAdd(call: Call<object>, name: string): Promise<Group> {
+  try {
+    return await read(call, name);
+  } catch (error) {
+    if (error instanceof MusterError && error.code === 'not_found') throw new MusterError('group_not_made', { name });
+    throw error;
+  }
 }
 
 function tell({ out }: Call<object>, group: Group): void {

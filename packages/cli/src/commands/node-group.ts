@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { MusterError } from '../errors.js';
 import { type Call, type CommandText, clientCommand, does, type Shell, subcommand } from '../shell.js';
-import { minus, type NameFlags, type Names, namesText, plus, someNames, withNames } from './names.js';
+import { isEmpty, minus, type NameFlags, type Names, namesText, plus, someNames, withNames } from './names.js';
 import { addList, addRemove, addShow, tellItem } from './resource.js';
 import { warnOfUnquoted } from './unquoted.js';
 
@@ -39,7 +39,7 @@ export function addNodeGroup(program: Command, shell: Shell): void {
     summary: 'node groups of the organization',
     examples: ['muster node-group list'],
     read: all,
-    columns: { 'Node group': ({ name }) => name, Nodes: membersText, 'Restricted to': granted },
+    columns: { 'Node group': ({ name }) => name, Nodes: membersText, 'Run by': granted },
   });
   addShow(group, shell, {
     usage: 'show <name>',
@@ -94,6 +94,9 @@ function addGrant(parent: Command, shell: Shell): void {
     const execute = call.options.revoke === true ? minus(before.execute, named) : plus(before.execute, named);
     const query = before.query ?? undefined;
     await put(call, name, { ...(query === undefined ? { nodes: before.nodes ?? [] } : { query }), execute });
+    if (isEmpty(before.execute) && !isEmpty(execute)) {
+      call.out.note('note: from now on nobody else runs commands on its nodes, admins neither');
+    }
   });
 }
 
@@ -113,7 +116,7 @@ function tell({ out }: Call<object>, group: NodeGroup): void {
   out.fields([
     ['Node group', group.name],
     ['Nodes', membersText(group)],
-    ['Restricted to', granted(group)],
+    ['Run by', granted(group)],
   ]);
 }
 
@@ -123,5 +126,5 @@ function membersText({ query, nodes = [] }: NodeGroup): string {
 }
 
 function granted({ execute }: NodeGroup): string {
-  return namesText(execute, 'nobody in particular');
+  return namesText(execute, 'all who may start jobs');
 }

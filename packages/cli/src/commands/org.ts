@@ -5,6 +5,8 @@ import { timeText } from '../summary.js';
 import { addInvitations } from './invitations.js';
 import { addList, addRemove, tellDone } from './resource.js';
 
+const FIRST_ADMIN = 'muster user create NAME --group admins --key-out FILE';
+
 interface Organization {
   readonly name: string;
   readonly created_at?: string | number;
@@ -25,6 +27,7 @@ export function addOrg(program: Command, shell: Shell): void {
     const [name = ''] = call.args;
     const created = await call.client.post<Organization>(pathOf('organizations'), { name });
     tellDone(call, { document: created, line: `created organization ${name}` });
+    call.out.note(`nobody belongs to it yet; its first admin, for example: MUSTER_ORG=${name} ${FIRST_ADMIN}`);
   });
   addList<Organization>(org, shell, {
     summary: 'organizations you can see',
@@ -35,7 +38,8 @@ export function addOrg(program: Command, shell: Shell): void {
   addRemove(org, shell, {
     usage: 'rm <name>',
     summary: 'delete an organization without nodes, with its groups, tokens and jobs (server administrators)',
-    examples: ['muster org rm staging'],
+    examples: ['muster org rm staging', 'muster org rm staging --yes'],
+    question: (name) => `Delete organization ${name} with its groups, tokens and jobs?`,
     path: (_, name = '') => pathOf('organizations', name),
     done: (name) => ({ document: { name, deleted: true }, line: `deleted organization ${name}` }),
   });

@@ -35,7 +35,7 @@ export function addToken(program: Command, shell: Shell): void {
     call.out.note(`for ${uses} ${uses === 1 ? 'agent' : 'agents'}, until ${timeText(made.expires_at)}`);
   });
   addList<EnrolToken>(token, shell, {
-    summary: 'tokens that still work',
+    summary: 'tokens that have not expired, and how many more agents each lets in',
     examples: ['muster token list'],
     read: ({ client }) => client.get(client.inOrg('tokens')),
     columns: {

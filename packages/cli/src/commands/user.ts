@@ -93,7 +93,7 @@ async function create(call: Call<CreateFlags>): Promise<void> {
   if (keyOut !== undefined) out.line(`private key: ${keyOut}`);
   // An organization without a role group falls back to admins or all members; its first member changes that.
   for (const group of groups.filter((group) => !known.some(({ name }) => name === group))) {
-    out.note(`note: the group ${group} is new; from now on only its members have what it grants`);
+    out.note(`note: the group ${group} is new; if it is a role, only its members, and admins, have that from now on`);
   }
 }
 

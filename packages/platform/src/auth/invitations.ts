@@ -30,7 +30,7 @@ export class Invitations {
     this.#repository = repository;
   }
 
-  /** @throws MusterError `not_found` without such a user; `already_exists` when it belongs here or is invited; `too_busy`. */
+  /** @throws MusterError `not_found` without such a user; `already_member`; `already_invited`; `too_busy`. */
   async create(organization: Organization, user: string, actor: Actor): Promise<InvitationView> {
     const { now } = this.#changes;
     const id = this.#changes.newId();
@@ -131,9 +131,9 @@ function unknown(id: string): MusterError {
 }
 
 async function requireNeither(trx: Trx, orgId: string, principalId: string, user: string): Promise<void> {
-  for (const [table, kind] of [
-    ['org_members', 'member'],
-    ['org_invitations', 'invitation of'],
+  for (const [table, code] of [
+    ['org_members', 'already_member'],
+    ['org_invitations', 'already_invited'],
   ] as const) {
     const found = await trx
       .selectFrom(table)
@@ -141,7 +141,7 @@ async function requireNeither(trx: Trx, orgId: string, principalId: string, user
       .where('org_id', '=', orgId)
       .where('principal_id', '=', principalId)
       .executeTakeFirst();
-    if (found !== undefined) throw new MusterError('already_exists', { kind, name: user });
+    if (found !== undefined) throw new MusterError(code, { name: user });
   }
 }
 

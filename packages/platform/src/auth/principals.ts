@@ -162,7 +162,7 @@ export class Principals {
       },
       async (trx) => {
         if ((await findPrincipal(trx, null, name)) !== undefined) {
-          throw new MusterError('already_exists', { kind: 'user', name });
+          throw new MusterError('user_exists', { name });
         }
         await insertPrincipal(trx, { id, orgId: null, type: 'user', name, serverAdmin, key, keyId, now });
         if (organization === null) return;

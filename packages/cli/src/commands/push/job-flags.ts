@@ -26,7 +26,9 @@ export function addJobFlags(command: Command): Command {
     .option('--file <file>', 'send this file; the command finds it at $MUSTER_JOB_FILE')
     .option('--capture', 'keep stdout and stderr of every node')
     .option('--detach', 'do not wait for the end')
-    .addOption(new Option('--dry-run', 'show which nodes would run it, and start nothing').conflicts('detach'))
+    .addOption(
+      new Option('--dry-run', 'show which nodes would be asked to run it, and start nothing').conflicts('detach'),
+    )
     .option('-y, --yes', 'do not ask, however many nodes it is');
 }
 

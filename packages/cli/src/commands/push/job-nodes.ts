@@ -57,4 +57,9 @@ export async function tellEnd(call: Call<object>, job: Job): Promise<void> {
   if (problems.length > MOST_PROBLEMS_SHOWN) {
     call.out.line(`… and ${problems.length - MOST_PROBLEMS_SHOWN} more: muster push status ${job.id}`);
   }
+  if (problems.some(({ reason }) => reason === 'permission denied')) {
+    call.out.note(
+      'permission denied: the node is in a group that only some may run commands on: muster node-group list',
+    );
+  }
 }

@@ -60,7 +60,7 @@ function showPreview(call: Call<object>, shown: Preview): number {
   const restricted = new Set(shown.restricted ?? []);
   const allowed = shown.count - restricted.size;
   const denied = restricted.size === 0 ? '' : `, ${restricted.size} would not (permission denied)`;
-  call.out.line(`${allowed} ${allowed === 1 ? 'node' : 'nodes'} would run it${denied}:`);
+  call.out.line(`${allowed} ${allowed === 1 ? 'node' : 'nodes'} would be asked to run it${denied}:`);
   for (const name of shown.nodes) call.out.line(`  ${name}${restricted.has(name) ? '  (permission denied)' : ''}`);
   return EXIT.ok;
 }

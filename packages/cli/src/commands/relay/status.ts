@@ -59,7 +59,7 @@ function describe(relay: RelayStatus, { out, world }: Call<StatusFlags>): string
     `relay ${relay.listen.length > 0 ? relay.listen.join(' ') : '(takes no clients now)'} (pid ${relay.pid}${workers})`,
     line(
       'upstream',
-      `${upstream.url} ${out.status(upstream.state)} for ${ago(upstream.since)}, connected ${times(upstream.connects, 'time')}`,
+      `${upstream.url} ${out.status(stateText(upstream.state))} for ${ago(upstream.since)}, connected ${times(upstream.connects, 'time')}`,
     ),
     ...(upstream.state === 'serving' || upstream.last_error === null ? [] : [line('', `last: ${upstream.last_error}`)]),
     line('clients', `${relay.clients}, ${queued.total} bytes wait for them, ${queued.largest} for the slowest`),
@@ -79,6 +79,11 @@ function describe(relay: RelayStatus, { out, world }: Call<StatusFlags>): string
       drops.last === null ? 'none' : `${drops.count}, last ${ago(drops.last.at)} ago: ${drops.last.reason}`,
     ),
   ];
+}
+
+/** `ping`, the protocol's word for it, says nothing to who has not read the protocol. */
+function stateText(state: RelayStatus['upstream']['state']): string {
+  return state === 'ping' ? 'connecting' : state;
 }
 
 function times(count: number, what: string): string {

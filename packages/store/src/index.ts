@@ -1,6 +1,5 @@
 export { lastNumber } from './counters.js';
 export { deleteSome } from './delete-some.js';
-export { isDuplicate } from './duplicate.js';
 export { GuardFailed } from './guards.js';
 export { type Hints, MISSED } from './hints/index.js';
 export type { Batch, Lane, Outcome, Row } from './lane.js';

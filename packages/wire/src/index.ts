@@ -1,5 +1,4 @@
 export { checkSizes } from './dialects/checks.js';
-export { INVALID_JOB_ID } from './dialects/chef2-messages.js';
 export * from './dialects/index.js';
 export type * from './dialects/types.js';
 export { Dropped } from './dialects/types.js';

@@ -2,18 +2,17 @@ export { AUTH_ACTIONS } from './actions.js';
 export { type Auth, createAuth } from './auth.js';
 export { bootstrap, FIRST } from './bootstrap.js';
 export { type RandomBytes, systemRandom } from './changes.js';
-export { AUTH_EVENT, AUTH_EVENTS } from './event-types.js';
+export { AUTH_EVENT } from './event-types.js';
 export type { IdentityListener } from './identity-listeners.js';
 export type { OrganizationRows } from './organization-rows.js';
 export { organizationsById } from './organizations.js';
-export { type Groups, holdsRole, includes } from './permissions.js';
-export { type Circumstances, type DeclaredRights, mayRead, PLATFORM_RIGHTS, READERS_HOLD, Rights } from './rights.js';
+export { holdsRole, includes } from './permissions.js';
+export { type Circumstances, type DeclaredRights, mayRead, READERS_HOLD } from './rights.js';
 export {
   type Actor,
   type AuditEntry,
   actorOf,
   type Identity,
   type Organization,
-  type Permission,
   type PermissionTable,
 } from './types.js';

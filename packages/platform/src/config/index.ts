@@ -1,6 +1,6 @@
-export { type Address, isLoopback, parseHostPort, parseTcpAddress } from './address.js';
+export { parseTcpAddress } from './address.js';
 export { type ConfigSources, loadConfig } from './load.js';
 export { redactConfig } from './redact.js';
 export { type ServerConfig, ServerConfigSchema } from './schema.js';
-export { describeConfig, type Setting } from './settings.js';
+export { describeConfig } from './settings.js';
 export { expiredCertificates, readTls } from './tls.js';

@@ -1,5 +1,4 @@
 export {
-  type FeedEntry,
   type FeedKind,
   feedEvent,
   idOf,
@@ -8,6 +7,5 @@ export {
   subjectOf,
 } from './feed-kind.js';
 export { Feeds, type FeedsDeps } from './feeds.js';
-export { type FeedEvent, showFeed } from './show.js';
-export { type Subscription, Topics } from './subscription.js';
-export { formatMicros, Timeline } from './timeline.js';
+export { showFeed } from './show.js';
+export { formatMicros } from './timeline.js';

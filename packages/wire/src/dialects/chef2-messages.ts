@@ -11,7 +11,7 @@ import { Dropped } from './types.js';
  * Stands for a job id that is absent or malformed: it behaves like a job nobody knows (sheet §4.1).
  * No job has it, because no job id is empty.
  */
-export const INVALID_JOB_ID = '';
+const INVALID_JOB_ID = '';
 
 const STATES: Readonly<Record<'idle' | 'committed' | 'running', AgentState>> = {
   idle: 'ready',

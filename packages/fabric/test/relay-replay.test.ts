@@ -375,6 +375,51 @@ describe('durable subscriptions', () => {
     client.socket.destroy();
   });
 
+  test('why upstream has ended one is told also to whom it was to be forgotten for', async () => {
+    const parent = await scriptedParent();
+    const relay = relayBelow(parent.url);
+    const client = new RawClient(await relay.port());
+    await client.connect('default/client', { headers: [['refusals', 'message']] });
+    await client.subscribe('1', '', durable);
+    const id = header(parent.of('SUBSCRIBE').at(-1) ?? { headers: [] }, 'id') ?? '';
+    parent.send('MESSAGE', [
+      ['subscription', id],
+      ['ack', 'up-1'],
+      ['destination', '/topic/events'],
+      ['message-id', '1'],
+      ['type', 'a'],
+    ]);
+    const [message] = await client.messages(1);
+    parent.habits.confirms = false;
+    client.send('ACK', [
+      ['id', (message && header(message, 'ack')) ?? ''],
+      ['receipt', 'ack'],
+    ]);
+    client.send('UNSUBSCRIBE', [
+      ['id', '1'],
+      ['durable', 'd'],
+      ['receipt', 'forget'],
+    ]);
+    await parent.until(() => parent.of('UNSUBSCRIBE').length === 1);
+    const refuse = (command: string, code: string): void => {
+      const receipt = header(parent.of(command)[0] ?? { headers: [] }, 'receipt') ?? '';
+      parent.send('MESSAGE', [
+        ['subscription', '/temp-queue/refused'],
+        ['receipt-id', receipt],
+        ['code', code],
+        ...(command === 'ACK' ? [['refused', id] as const] : []),
+      ]);
+    };
+    refuse('ACK', 'store_unavailable');
+    refuse('UNSUBSCRIBE', 'stomp_subscription_missing');
+    const refusals = await client.messages(2);
+    expect(refusals.map((refusal) => [header(refusal, 'receipt-id'), header(refusal, 'code')])).toEqual([
+      ['ack', 'store_unavailable'],
+      ['forget', 'store_unavailable'],
+    ]);
+    client.socket.destroy();
+  });
+
   test('a client that leaves before its subscription has begun costs its relay nothing', async () => {
     const root = await realRoot();
     const clock = new ManualClock();

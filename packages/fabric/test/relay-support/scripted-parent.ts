@@ -14,7 +14,7 @@ const HABITS = {
   reads: true,
   /** Answers CONNECT and SUBSCRIBE. */
   welcomes: true,
-  /** Confirms SENDs. */
+  /** Confirms all else. */
   confirms: true,
   /** Sends what was published to everybody who subscribed, its publisher among them (F3, O-1). */
   passesDown: true,
@@ -183,7 +183,7 @@ export class ScriptedParent {
         }
         return;
       default:
-        confirm();
+        if (this.habits.confirms) confirm();
     }
   }
 

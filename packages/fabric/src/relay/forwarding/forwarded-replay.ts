@@ -57,6 +57,8 @@ export class ForwardedReplay implements Replay {
   /** How many times upstream was told to hold it and has not confirmed that. */
   #unconfirmedHolds = 0;
   #sentBefore = false;
+  /** Why upstream has ended it: what it refused first. Later frames it refuses as they are of no subscription. */
+  #refusal: MusterError | null = null;
   /** Upstream has confirmed the durable subscription. */
   #known = false;
   /** Position up to which events came that are to come again: on connections that are gone, or taken back. */
@@ -84,6 +86,7 @@ export class ForwardedReplay implements Replay {
     this.#lastSettled = null;
     this.#held = false;
     this.#unconfirmedHolds = 0;
+    this.#refusal = null;
     this.#lostThrough = Math.max(this.#lostThrough, this.#last ?? 0);
     if (upstream !== null) this.#register(upstream);
   }
@@ -112,7 +115,7 @@ export class ForwardedReplay implements Replay {
 
   refused(error: MusterError): void {
     this.#endedUpstream(this.#id);
-    this.#request.subscriber.fail(error, null);
+    this.#fail(error, null);
   }
 
   resume(): void {
@@ -152,7 +155,7 @@ export class ForwardedReplay implements Replay {
       },
       refused: (error) => {
         this.#endedUpstream(id);
-        subscriber.fail(error, receipt);
+        this.#fail(error, receipt);
       },
       failed: confirm,
     });
@@ -218,6 +221,12 @@ export class ForwardedReplay implements Replay {
       ],
     ];
     upstream.sendFrame(frame('SUBSCRIBE', headers));
+  }
+
+  /** Upstream has refused one of its frames. */
+  #fail(error: MusterError, receipt: string | null): void {
+    this.#refusal ??= error;
+    this.#request.subscriber.fail(this.#refusal, receipt);
   }
 
   /** Upstream has ended the subscription of that id. */
@@ -312,7 +321,7 @@ export class ForwardedReplay implements Replay {
       },
       refused: (error) => {
         before.refused?.();
-        subscriber.fail(error, receipt);
+        this.#fail(error, receipt);
       },
       // Without a receipt nobody waits: it is registered again, or comes again.
       failed: (error) => receipt !== null && subscriber.fail(error, receipt),

@@ -62,7 +62,8 @@ ${table(['key', 'variable', 'flag', 'type', 'default', 'what for'], server)}
 ## Agent
 
 One file (JSON or YAML, \`muster agent --config FILE\`); flags of \`muster agent\` count more. Read again on SIGHUP without
-disturbing a running command; a broken file is logged and the old settings stay in force.
+disturbing a running command; a broken file is logged and the old settings stay in force. \`server\`, \`org\`,
+\`name\`, \`key\`, \`data_dir\`, \`ca\`, \`limits\` and \`events\` count from the next start on, which the log says when one has changed.
 
 \`\`\`yaml
 server: https://muster.example.com:8443

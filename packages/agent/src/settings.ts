@@ -2,6 +2,7 @@ import { createPrivateKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { type AgentConfig, loadAgentConfig, parseAgentConfig } from './config.js';
 import { readIfThere } from './durable.js';
 import { ownKeyFile } from './enrol.js';
@@ -59,6 +60,17 @@ export async function loadSettings(options: AgentOptions): Promise<AgentSettings
     fileDir: resolve(config.file_dir ?? join(dataDir, 'files')),
     ca: config.ca === undefined ? null : await readText(config.ca, 'ca'),
   };
+}
+
+/** The settings that differ and that an agent takes at its start only, by their names in the configuration file. */
+export function changedForNextStart(started: AgentSettings, reread: AgentSettings): string[] {
+  const [before, after] = [atStart(started), atStart(reread)];
+  return Object.keys(before).filter((name) => !isDeepStrictEqual(before[name], after[name]));
+}
+
+function atStart({ server, org, name, dataDir, keyFile, ca, config }: AgentSettings): Record<string, unknown> {
+  const { limits, events } = config;
+  return { server: server.href, org, name, data_dir: dataDir, key: keyFile, ca, limits, events };
 }
 
 /** The identity that signs. Throws `not_enrolled`, or `invalid_configuration` when the key cannot be read. */

@@ -15,7 +15,7 @@ import { DEFAULT_INTERVAL_MS, RETRY_FIRST_MS } from './limits.js';
 import type { AgentLog } from './logging.js';
 import { type HeldLock, takePidFile } from './pid-file.js';
 import type { Machine } from './push/machine.js';
-import { type AgentOptions, type AgentSettings, loadIdentity, loadSettings } from './settings.js';
+import { type AgentOptions, type AgentSettings, changedForNextStart, loadIdentity, loadSettings } from './settings.js';
 
 export interface AgentSurroundings {
   readonly clock: Clock;
@@ -95,8 +95,12 @@ async function startLocked(
     reconfigure: () => daemon.reconfigure(),
     async reload() {
       try {
-        daemon.reload(await loadSettings(options));
+        const reread = await loadSettings(options);
+        daemon.reload(reread);
+        const later = changedForNextStart(settings, reread);
         logger.info('configuration file read again');
+        if (later.length > 0)
+          logger.warn({ settings: later }, 'these settings count from the next start of the agent on');
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error);
         logger.error(`the configuration file is not used, the old one stays in force: ${why}`);

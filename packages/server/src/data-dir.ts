@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { generateKeyPair, type KeyPair, publicHalf } from '@muster/signing';
 import { stringify } from 'yaml';
 import { MusterError } from './errors.js';
+import type { OwnUrl } from './own-url.js';
 
 /** Keys and the CLI's settings: readable by the owner only. */
 const PRIVATE = 0o600;
@@ -55,8 +56,7 @@ function adminKeyPath(dataDir: string): string {
 
 const WRITTEN_BY_US = '# Written by muster server. Use it with `muster --config FILE` or MUSTER_CONFIG=FILE.\n';
 
-export interface CliSettings {
-  readonly url: string;
+export interface CliSettings extends OwnUrl {
   readonly org: string;
   readonly user: string;
 }

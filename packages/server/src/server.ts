@@ -22,6 +22,7 @@ import { compose, DECLARED } from './compose.js';
 import { adminKeys, hasServerKey, serverKeys, writeCliSettings } from './data-dir.js';
 import { MusterError } from './errors.js';
 import { HttpLayer } from './http-layer.js';
+import { ownUrl } from './own-url.js';
 import { VERSION } from './version.js';
 
 export interface ServerOptions {
@@ -171,7 +172,8 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
   await layers.start();
   const { url } = http;
   const { url: stompUrl } = fabric;
-  const cliConfigPath = writeCliSettings(config.data_dir, { url, org: FIRST.organization, user: FIRST.user });
+  const settings = { ...ownUrl(url, config, tls?.cert), org: FIRST.organization, user: FIRST.user };
+  const cliConfigPath = writeCliSettings(config.data_dir, settings);
   if (first) print(`First start: you are '${FIRST.user}'. Try: MUSTER_CONFIG=${cliConfigPath} muster node list`);
   logger.info({ url, stompUrl, incarnation, version: VERSION, store: store.kind }, 'muster server is up');
 

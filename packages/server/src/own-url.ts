@@ -1,0 +1,28 @@
+import { X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import type { ServerConfig } from '@muster/platform/config';
+
+export interface OwnUrl {
+  readonly url: string;
+  /** File with the authority that signed the certificate, where that is the certificate itself. */
+  readonly ca?: string;
+}
+
+/**
+ * How a client on this machine reaches the server: where it listens, or by its name, where its certificate is for that and
+ * not for the address.
+ */
+export function ownUrl(listens: string, { http, name }: Pick<ServerConfig, 'http' | 'name'>, pem?: string): OwnUrl {
+  if (http.tls_cert === undefined || pem === undefined) return { url: listens };
+  const certificate = new X509Certificate(pem);
+  const url = new URL(listens);
+  if (name !== undefined && !isFor(certificate, url.hostname) && isFor(certificate, name)) url.hostname = name;
+  const selfSigned = certificate.checkIssued(certificate);
+  return { url: url.origin, ...(selfSigned && { ca: resolve(http.tls_cert) }) };
+}
+
+function isFor(certificate: X509Certificate, host: string): boolean {
+  const bare = host.replace(/^\[(.*)\]$/, '$1');
+  return (isIP(bare) === 0 ? certificate.checkHost(bare) : certificate.checkIP(bare)) !== undefined;
+}

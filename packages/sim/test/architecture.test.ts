@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-/** What the documentation says of the sources, against them. */
+/** What the documentation and the faults of `npm run mutate` say of the sources, against them. */
 
 const ROOT = join(import.meta.dirname, '../../..');
 const PAGE = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8');
@@ -90,4 +90,16 @@ it.each(pages.filter((page) => page.endsWith('.md')))('%s names only files of pa
   const named = readFileSync(join(ROOT, page), 'utf8').matchAll(/`(packages\/[\w./-]+)/g);
   const missing = [...named].map(([, file = '']) => file).filter((file) => !existsSync(join(ROOT, file)));
   expect(missing).toEqual([]);
+});
+
+interface Mutation {
+  readonly name: string;
+  readonly file: string;
+  readonly from: string;
+}
+
+const mutations: { readonly MUTATIONS: readonly Mutation[] } = await import(join(ROOT, 'scripts/mutate/mutations.mjs'));
+
+it.each(mutations.MUTATIONS)('the fault “$name” has its place in the code', ({ file, from }) => {
+  expect(readFileSync(join(ROOT, file), 'utf8').split(from)).toHaveLength(2);
 });

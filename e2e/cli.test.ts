@@ -125,7 +125,7 @@ describe('org, user, group, service', () => {
     expect((await dora('reject', 'guild')).stdout).toBe('rejected the invitation into guild\n');
     await admin('invite', 'dora');
     expect((await admin('uninvite', 'dora')).stdout).toBe('withdrew the invitation of dora\n');
-    expect((await dora('accept', 'guild')).stderr).toContain("invitation 'guild' does not exist");
+    expect((await dora('accept', 'guild')).stderr).toContain("there is no open invitation into 'guild'");
     await admin('invite', 'dora');
     expect((await admin('invitations')).stdout).toMatch(/guild +dora +admin/);
     expect((await dora('invitations', '--mine')).stdout).toMatch(/guild +dora +admin/);

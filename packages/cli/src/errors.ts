@@ -20,6 +20,19 @@ export const CLI_ERRORS = declareErrors({
     message: 'the connection broke before the end of the answer',
     fix: 'Try again; if it breaks again, look at the server and at what is between here and there.',
   },
+  no_output: {
+    status: 404,
+    exit: 4,
+    message:
+      "there is no output of node '{node}': it did not run the command, or the job was started without --capture",
+    fix: 'See what became of it: muster push status JOB --node {node}',
+  },
+  invitation_not_found: {
+    status: 404,
+    exit: 4,
+    message: "there is no open invitation {which} '{name}'",
+    fix: 'See which there are: {list}',
+  },
   output_position_lost: {
     status: 409,
     exit: 1,

@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { MusterError } from './errors.js';
+import { readingOf } from './files.js';
 import { CONFIRM_ABOVE, MAX_FILE_BYTES } from './limits.js';
 import type { World } from './world.js';
 
@@ -181,16 +182,12 @@ function wholeNumber(text: string | undefined): number | undefined {
 
 /** Reads a small text file; a missing or unreadable one is an error that names it. */
 export function readText(path: string): string {
-  try {
+  return readingOf(path, () => {
     if (statSync(path).size > MAX_FILE_BYTES) {
       throw new MusterError('usage', { reason: `${path} is larger than ${MAX_FILE_BYTES} bytes` });
     }
     return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (error instanceof MusterError) throw error;
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    throw new MusterError('usage', { reason: `cannot read ${path} (${code})` });
-  }
+  });
 }
 
 function exists(path: string): boolean {

@@ -92,7 +92,8 @@ test('every flag travels under the name of the API, and only those given', () =>
 test.each([
   ['a variable without value', { env: ['A'] }, /NAME=VALUE/],
   ['a variable named twice', { env: ['A=1', 'A=2'] }, /twice/],
-  ['a file that is missing', { file: 'no.sh' }, /cannot read/],
+  ['a file that is missing', { file: 'no.sh' }, /cannot read .*no\.sh \(ENOENT\)/],
+  ['a directory', { file: '.' }, /cannot read .* \(EISDIR\)/],
 ])('%s is a usage error', (_, options, message) => {
   expect(() => jobRequest({ target: { nodes: ['a'] }, words: ['x'] }, options, directory)).toThrow(message);
 });

@@ -107,6 +107,8 @@ function nameOfCaller({ settings }: Call<object>): string {
 
 function only(all: readonly Invitation[], field: 'username' | 'orgname', name: string): Invitation {
   const found = all.find((one) => one[field] === name);
-  if (found === undefined) throw new MusterError('not_found', { kind: 'invitation', name });
-  return found;
+  if (found !== undefined) return found;
+  const [which, list] =
+    field === 'username' ? ['of user', 'muster org invitations'] : ['into', 'muster org invitations --mine'];
+  throw new MusterError('invitation_not_found', { which, name, list });
 }

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { NewEventOptions } from '@muster/fabric/client';
 import type { Command } from 'commander';
 import { MusterError } from '../../errors.js';
+import { readingOf } from '../../files.js';
 import { MAX_FILE_BYTES } from '../../limits.js';
 import { type Call, collect } from '../../shell.js';
 import { type FabricFlags, signatureKey } from './fabric.js';
@@ -44,12 +45,7 @@ async function bodyOf({ world }: Call<EventFlags>, body: string): Promise<string
   if (body === '-') return readAll(world.stdin);
   if (!body.startsWith('@')) return body;
   const path = resolve(world.cwd, body.slice(1));
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new MusterError('usage', { reason: `cannot read ${path}: ${reason}` }, { cause: error });
-  }
+  return readingOf(path, () => readFileSync(path));
 }
 
 async function readAll(input: AsyncIterable<Buffer | string>): Promise<Uint8Array> {

@@ -68,7 +68,7 @@ async function oneNode(call: Call<OutputOptions>, id: string, node: string): Pro
   if (found.some((info) => info !== null)) return EXIT.ok;
   // Which of the three is missing: the job, the node in it, or its output?
   await jobNode(call, id, node);
-  throw new MusterError('not_found', { kind: 'output of node', name: node });
+  throw new MusterError('no_output', { node });
 }
 
 async function allNodes(call: Call<OutputOptions>, id: string): Promise<number> {

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { MusterError } from '../../errors.js';
+import { readingOf } from '../../files.js';
 import { MAX_JOB_FILE_BYTES } from '../../limits.js';
 import type { ShareText } from '../../share.js';
 import { joinWords } from '../../words.js';
@@ -63,8 +64,9 @@ function readEnv(pairs: readonly string[]): Record<string, string> {
 
 /** Always base64, so that any bytes survive JSON. */
 function readJobFile(path: string): string {
-  const size = statSync(path, { throwIfNoEntry: false })?.size;
-  if (size === undefined) throw new MusterError('usage', { reason: `cannot read ${path}` });
-  if (size > MAX_JOB_FILE_BYTES) throw new MusterError('invalid_file_size', { limit: MAX_JOB_FILE_BYTES });
-  return `base64:${readFileSync(path).toString('base64')}`;
+  return readingOf(path, () => {
+    const { size } = statSync(path);
+    if (size > MAX_JOB_FILE_BYTES) throw new MusterError('invalid_file_size', { limit: MAX_JOB_FILE_BYTES });
+    return `base64:${readFileSync(path).toString('base64')}`;
+  });
 }

@@ -1,10 +1,10 @@
 import { systemClock } from '@muster/base';
-import type { ServerConfig } from '@muster/platform/config';
 import { type App, type EventStreams, HTTP_LIMITS, listen } from '@muster/platform/http';
 import type { Layer } from '@muster/platform/layers';
 
 export interface HttpLayerDeps {
-  readonly config: Pick<ServerConfig, 'http'>;
+  /** HOST:PORT */
+  readonly listen: string;
   readonly tls: boolean;
   readonly streams: EventStreams;
   /** Stopped while the last requests are answered, as some of these wait for what they do. */
@@ -30,20 +30,23 @@ export class HttpLayer implements Layer {
   /** @throws MusterError `address_in_use`. */
   async start(): Promise<void> {
     if (this.app === null) throw new Error('there is nothing to serve');
-    this.#url = await listen(this.app, this.#deps.config.http.listen, this.#deps.tls);
+    this.#url = await listen(this.app, this.#deps.listen, this.#deps.tls);
   }
 
-  /** Streams never end by themselves, so they go first; then whoever is being answered has a while to hear the rest. */
+  /**
+   * Streams never end by themselves, so they go first; then whoever is being answered has a while to hear the rest, also
+   * when one of the others fails.
+   * @throws AggregateError of what failed.
+   */
   async stop(): Promise<void> {
     const { streams, alongside } = this.#deps;
     const { app } = this;
     if (app === null) return;
     streams.shutdown();
     const deadline = systemClock.after(HTTP_LIMITS.drainMs, () => app.server.closeAllConnections());
-    try {
-      await Promise.all([app.close(), ...alongside.map((layer) => layer.stop?.())]);
-    } finally {
-      deadline.cancel();
-    }
+    const stopped = await Promise.allSettled([app.close(), ...alongside.map((layer) => layer.stop?.())]);
+    deadline.cancel();
+    const failures = stopped.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+    if (failures.length > 0) throw new AggregateError(failures, 'HTTP did not stop cleanly');
   }
 }

@@ -141,7 +141,12 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
   auth.listeners.add(fabric);
   const streams = new EventStreams({ clock, metrics });
   const startedAt = clock.now();
-  const http = new HttpLayer({ config, tls: tls !== undefined, streams, alongside: [fabric, push] });
+  const http = new HttpLayer({
+    listen: config.http.listen,
+    tls: tls !== undefined,
+    streams,
+    alongside: [fabric, push],
+  });
   const layers = new Layers([...composed.layers, fabric, http]);
   teardown.add(() => layers.stop());
 

@@ -112,7 +112,7 @@ describe('F6: subscriptions with from', () => {
     expect(Number(again?.slice(1, -1))).toBeGreaterThanOrEqual(310);
   });
 
-  test('a client that reads slowly gets all of a long past, and the relay keeps little of it', async () => {
+  test('F6: a client that reads slowly gets all of a long past, and the relay keeps little of it', async () => {
     const root = await realRoot();
     const publisher = await root.client();
     const count = 4000;
@@ -438,7 +438,7 @@ describe('durable subscriptions', () => {
     expect(relay.status().upstream).toMatchObject({ state: 'serving', connects: 1 });
   });
 
-  test('a client that reads slowly gets all that waits for it, once and in order, however much that is', async () => {
+  test('F6: a client that reads slowly gets all that waits for it, once and in order, however much that is', async () => {
     const root = await realRoot();
     const publisher = await root.client();
     const count = 1000;

@@ -1,8 +1,9 @@
+import { Leases } from '@muster/store';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { IDENTITY_ROWS } from '../src/auth/identity-rows.js';
 import { AUTH_LIMITS } from '../src/auth/limits.js';
-import { OrganizationRemnants, type OrganizationRows } from '../src/auth/organization-rows.js';
+import { CLEARING, OrganizationRemnants, type OrganizationRows } from '../src/auth/organization-rows.js';
 import { openDirectory } from './support/directory.js';
 import { ME, sharedKey } from './support/personas.js';
 
@@ -30,8 +31,10 @@ function layer(rows: number) {
   return { clear, steps };
 }
 
-const remnants = (...rows: readonly OrganizationRows[]) =>
-  new OrganizationRemnants({ store: directory.store, clock: directory.clock, rows, failed });
+const remnantsOf = (incarnation: string, ...rows: readonly OrganizationRows[]) =>
+  new OrganizationRemnants({ store: directory.store, clock: directory.clock, incarnation, rows, failed });
+
+const remnants = (...rows: readonly OrganizationRows[]) => remnantsOf('test', ...rows);
 
 async function deleted(): Promise<string> {
   const { auth } = directory;
@@ -67,6 +70,33 @@ test('a server that ends in between leaves the rest to the next one', async () =
   await remnants(half).clear();
   expect(half.steps).toEqual([100, 100, 50]);
   expect(await waiting()).toEqual([]);
+});
+
+test('of several servers one clears; from one that ended in the midst of it another takes over when its lease is over', async () => {
+  const id = await deleted();
+  const { store, clock } = directory;
+  await new Leases({ store, clock, holder: 'another' }).acquire(CLEARING, AUTH_LIMITS.clearingLeaseMs);
+  const rows = layer(250);
+  await remnants(rows).clear();
+  expect([rows.steps, await waiting()]).toEqual([[], [id]]);
+  clock.advance(AUTH_LIMITS.clearingLeaseMs);
+  await remnants(rows).clear();
+  expect([rows.steps, await waiting()]).toEqual([[100, 100, 50], []]);
+});
+
+test('who clears for long keeps the lease, and gives it back', async () => {
+  await deleted();
+  const { store, clock } = directory;
+  const held = async () => new Leases({ store, clock, holder: 'another' }).acquire(CLEARING, 1);
+  const rows = layer(250);
+  await remnants({
+    clear(trx, orgId, most) {
+      clock.advance(AUTH_LIMITS.clearingLeaseMs * 0.6);
+      return rows.clear(trx, orgId, most);
+    },
+  }).clear();
+  expect(rows.steps).toEqual([100, 100, 50]);
+  expect((await held()).kind).toBe('acquired');
 });
 
 test('its events go, and those of others stay', async () => {

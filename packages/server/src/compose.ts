@@ -31,7 +31,7 @@ export interface Composition {
  * ZeroMQ is loaded for it: who needs them adds them.
  */
 export function compose({ serverKeys, transport, ...around }: Surroundings): Composition {
-  const { store, clock, random, logger, config } = around;
+  const { store, clock, random, logger, config, incarnation } = around;
   const warn = (message: string) => (error: unknown) => logger.warn({ err: error }, message);
   const events = createEvents({
     store,
@@ -47,6 +47,7 @@ export function compose({ serverKeys, transport, ...around }: Surroundings): Com
     recorder: events.recorder,
     clock,
     random,
+    incarnation,
     rights: DECLARED.rights,
     organizationRows: DECLARED.organizationRows,
     selection: {

@@ -46,6 +46,7 @@ describe('enrolment', () => {
       recorder: await openRecorder(store, clock),
       clock,
       random: systemRandom,
+      incarnation: 'test',
       rights: DECLARED.rights,
       selection: { check: () => undefined, select: () => [] },
       auditFailed: () => undefined,

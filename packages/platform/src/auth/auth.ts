@@ -24,6 +24,8 @@ export interface AuthDeps {
   readonly recorder: Recorder;
   readonly clock: Clock;
   readonly random: RandomBytes;
+  /** Of this process; new at every start. */
+  readonly incarnation: string;
   readonly selection: NodeSelection;
   /** What the layers above keep of organizations. */
   readonly organizationRows?: readonly OrganizationRows[];
@@ -77,7 +79,8 @@ export function createAuth(deps: AuthDeps): Auth {
   const authentication = new Authentication(repository);
   const history = { clear: (trx: Trx, orgId: string, most: number) => recorder.forgetSome(trx, orgId, most) };
   const rows = [IDENTITY_ROWS, ...(deps.organizationRows ?? []), history];
-  const remnants = new OrganizationRemnants({ store, clock, rows, failed: deps.remnantsFailed ?? (() => undefined) });
+  const { incarnation, remnantsFailed = () => undefined } = deps;
+  const remnants = new OrganizationRemnants({ store, clock, incarnation, rows, failed: remnantsFailed });
   const rights = new Rights(deps.rights);
   const authorize: Auth['authorize'] = async (identity, organization, permission, subject) => {
     const right = rights.of(permission);

@@ -26,6 +26,8 @@ export const AUTH_LIMITS = {
   /** Rows of each table that go in one transaction with a deleted organization, and the pause between two rounds. */
   remnantRows: 100,
   remnantsEveryMs: 60_000,
+  /** Who clears what organizations have left does so for this long, and longer while it is at it. */
+  clearingLeaseMs: 30_000,
   /** Another server process over the same database sees a change at the latest after this. */
   cacheTtlMs: 30_000,
   /** Denials audited per second before the rest is only counted, and the burst on top. */

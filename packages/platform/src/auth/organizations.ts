@@ -1,4 +1,4 @@
-import type { Schema } from '@muster/store';
+import { guard, type Schema, type Write } from '@muster/store';
 import { type Kysely, sql } from 'kysely';
 import { MusterError } from '../errors.js';
 import type { Changes, Trx } from './changes.js';
@@ -7,6 +7,8 @@ import { ADMINS } from './names.js';
 import type { OrganizationRemnants, OrganizationRows } from './organization-rows.js';
 import type { AuthRepository } from './repository.js';
 import type { Actor, Organization } from './types.js';
+
+const isPresent = guard('organizations', { id: 'text', name: 'text' }, ['id']);
 
 export interface OrganizationView extends Organization {
   readonly createdAt: number;
@@ -126,10 +128,14 @@ export class Organizations {
   }
 
   /**
-   * For what is stored outside the transactions here: from the moment the deletion takes its turn in the store nothing
-   * may be handed in for the organization, and what was handed in before, the deletion sees.
-   * @throws MusterError `organization_not_found`.
+   * Goes with what is stored outside the transactions here: once the organization is deleted nothing of the part is
+   * (`GuardFailed`), and what was stored before, the deletion sees.
    */
+  present({ id, name }: Organization): Write {
+    return isPresent({ id, name });
+  }
+
+  /** @throws MusterError `organization_not_found` from the moment the deletion begins. */
   assertPresent({ id, name }: Organization): void {
     if (this.#removed.has(id)) throw new MusterError('organization_not_found', { organization: name });
   }

@@ -29,6 +29,7 @@ export async function openDirectory(): Promise<Directory> {
     recorder,
     clock,
     random: systemRandom,
+    incarnation: 'test',
     rights: DECLARED.rights,
     selection: { check: () => undefined, select: () => [] },
     auditFailed: () => undefined,

@@ -1,6 +1,7 @@
 import { type AuditEntry, actorOf, type Identity, type Organization } from '@muster/platform/auth';
 import type { ServerConfig } from '@muster/platform/config';
-import type { Write } from '@muster/store';
+import { GuardFailed, type Write } from '@muster/store';
+import { MusterError } from '../errors.js';
 import type { PushController } from '../ports.js';
 import { invalid } from './fields.js';
 import { newJobId } from './job-id.js';
@@ -45,13 +46,18 @@ export async function submitJob(
       target: target.slice(0, 200),
     },
   });
-  const record = [started];
+  const record = [deps.access.present(org), started];
   if (denied.length > 0) {
     const detail = { nodes: denied.length, first: denied[0] ?? '' };
     record.push(deps.audit.write({ ...entry, action: 'push.execute', outcome: 'denied', detail }));
   }
-  deps.access.assertPresent(org);
-  await deps.controller.start({ org, jobId, spec, requester: caller.name, nodes: allowed, denied, record });
+  try {
+    await deps.controller.start({ org, jobId, spec, requester: caller.name, nodes: allowed, denied, record });
+  } catch (error) {
+    // It was deleted while the request was on its way.
+    if (error instanceof GuardFailed) throw new MusterError('organization_not_found', { organization: org.name });
+    throw error;
+  }
   return jobId;
 }
 

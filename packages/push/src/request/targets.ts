@@ -1,7 +1,7 @@
 import type { NodeRegistry } from '@muster/nodes';
 import { searchNodes } from '@muster/nodes';
 import type { Identity, Organization } from '@muster/platform/auth';
-import type { Schema } from '@muster/store';
+import type { Schema, Write } from '@muster/store';
 import type { Kysely } from 'kysely';
 import { MusterError } from '../errors.js';
 import { findJob, jobNodeNames } from '../repository/reads.js';
@@ -14,8 +14,8 @@ export interface TargetAccess {
   nodeGroup(org: Organization, name: string): Promise<readonly string[] | undefined>;
   /** Which of these the caller may not run commands on. */
   denied(caller: Identity, org: Organization, names: readonly string[]): Promise<readonly string[]>;
-  /** @throws MusterError `organization_not_found` when it was deleted while the request was on its way. */
-  assertPresent(org: Organization): void;
+  /** To be stored with what is stored for it: refused (`GuardFailed`) when it was deleted while the request was on its way. */
+  present(org: Organization): Write;
 }
 
 export interface ChosenNodes {

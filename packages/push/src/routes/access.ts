@@ -17,6 +17,6 @@ export function pushAccess(auth: Pick<Auth, 'authorize' | 'nodeGroups' | 'organi
     forbidden: (caller) => auth.rights.forbidden(caller.name, 'push:write'),
     nodeGroup: (org, name) => auth.nodeGroups.nodeGroup(org, name),
     denied: async (caller, org, names) => auth.nodeGroups.denied(caller, org, names, await mayWrite(caller, org)),
-    assertPresent: (org) => auth.organizations.assertPresent(org),
+    present: (org) => auth.organizations.present(org),
   };
 }

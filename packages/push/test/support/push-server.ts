@@ -238,6 +238,7 @@ export async function startPushServer(
       throw error;
     },
     rights: DECLARED.rights,
+    incarnation: 'test',
     standingFailed: (error) => {
       throw error;
     },

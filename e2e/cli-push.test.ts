@@ -84,7 +84,7 @@ describe('push', () => {
     const before = await cluster.json<Job[]>('push', 'list');
     const result = await cluster.muster('push', 'start', 'role:web', '--dry-run', '--', 'hello');
     expect(result.code).toBe(0);
-    expect(result.stdout).toContain('2 nodes would run it');
+    expect(result.stdout).toContain('2 nodes would be asked to run it');
     expect(await cluster.json<Job[]>('push', 'list')).toHaveLength(before.length);
   });
 

@@ -22,7 +22,7 @@ export interface RemnantsDeps {
   readonly failed: (error: unknown) => void;
 }
 
-/** Of whoever clears; and the topic of hints that there is something to clear. */
+/** The lease of whoever clears. */
 export const CLEARING = 'organization remnants';
 
 /**
@@ -35,7 +35,6 @@ export class OrganizationRemnants {
   readonly #deps: RemnantsDeps;
   readonly #leases: Leases;
   readonly #upkeep: Upkeep;
-  #stopListening: () => void = () => undefined;
 
   constructor(deps: RemnantsDeps) {
     this.#deps = deps;
@@ -46,17 +45,15 @@ export class OrganizationRemnants {
 
   start(): void {
     this.#upkeep.start();
-    // Also at once, as hints from before may have been missed.
-    this.#stopListening = this.#deps.store.hints.listen(CLEARING, () => this.#upkeep.hurry());
+    this.#upkeep.hurry();
   }
 
-  /** An organization was just deleted: whichever server clears may begin. */
+  /** An organization was just deleted. */
   hurry(): void {
-    this.#deps.store.hints.send(CLEARING, '');
+    this.#upkeep.hurry();
   }
 
   stop(): Promise<void> {
-    this.#stopListening();
     return this.#upkeep.stop();
   }
 

@@ -4,6 +4,8 @@ export default defineConfig({
   test: {
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    // A commit takes seconds on a machine that does much else.
+    expect: { poll: { timeout: 20_000 } },
     pool: 'forks',
     // One more than the processors of the smallest machine: end-to-end tests wait for most of their time.
     maxWorkers: 3,

@@ -119,13 +119,6 @@ describe.each([
   ['frozen', 'everything'],
   ['frozen in the sessions that it has', 'sessions'],
 ] as const)('PostgreSQL is %s', (_, what) => {
-  // Each with a server that has not met the faults before it.
-  beforeAll(async () => {
-    await cluster.killServer('SIGTERM');
-    await cluster.restartServer();
-    await cluster.available(...NAMES);
-  });
-
   test('while commands run and end: the status says so and jobs and reads get 503, results wait and are stored when it goes on', async () => {
     const id = await runningEverywhere();
     await reads.served(10);

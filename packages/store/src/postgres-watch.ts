@@ -10,6 +10,8 @@ export interface WatchOptions {
   readonly url: string;
   /** Row of `commit_marker` that is written: hex digits. */
   readonly name: string;
+  /** Of the store: since when there is trouble is told by it. */
+  readonly clock: Clock;
   readonly limits: Limits;
   readonly log: StoreLog;
   /** PostgreSQL does not answer: whoever waits for it is to be told. Called once for each time that it hangs. */
@@ -26,7 +28,7 @@ const patient: Clock = { ...systemClock, after: (ms, work) => systemClock.after(
  * it, nobody would notice that PostgreSQL hangs (frozen, swapping, behind a network that drops packets) before the
  * limits of statements pass, which are long for the sake of long statements.
  *
- * It goes by the real clock, as the limits of the driver do: a database does not keep to the clock of a test.
+ * It waits by the real clock, as the limits of the driver do: a database does not keep to the clock of a test.
  */
 export class PostgresWatch implements Watch {
   readonly #options: WatchOptions;
@@ -60,6 +62,8 @@ export class PostgresWatch implements Watch {
   stored(): void {
     this.#written = true;
     this.#well();
+    // A connection of its own that it does not have yet could not tell it that those of others hang.
+    if (this.#session === null || this.#session.lost) this.#wake();
   }
 
   async stop(): Promise<void> {
@@ -152,7 +156,7 @@ export class PostgresWatch implements Watch {
 
   #troubled(reason: string): void {
     if (this.#trouble === null) this.#options.log.warn({ reason }, `the database is in trouble: ${reason}`);
-    this.#trouble = { problem: 'unavailable', reason, since: this.#trouble?.since ?? systemClock.now() };
+    this.#trouble = { problem: 'unavailable', reason, since: this.#trouble?.since ?? this.#options.clock.now() };
   }
 
   #hang(): void {

@@ -37,6 +37,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
         return new PostgresWatch({
           url,
           name: `${name}0`,
+          clock,
           limits,
           log,
           hung(reason) {

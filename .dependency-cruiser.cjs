@@ -9,6 +9,7 @@ const LAYERS = [
   'platform',
   'nodes',
   'push',
+  'tasks',
   'agent',
   'server',
   'cli',
@@ -113,7 +114,7 @@ module.exports = {
       severity: 'error',
       comment: 'what runs on nodes shares only the wire and the fabric with the server',
       from: { path: '^packages/agent/src' },
-      to: { path: '^packages/(store|platform|nodes|push)/' },
+      to: { path: '^packages/(store|platform|nodes|push|tasks)/' },
     },
     // The simulator's kernel knows no scenario, and no scenario another; the load generator stands alone.
     apart('kernel', 'kernel'),
@@ -127,7 +128,7 @@ module.exports = {
       comment: 'a machine knows no clock, store, socket or randomness: only types and other pure code',
       from: { path: '(machine|/job-node-[^/.]+)\\.ts$' },
       to: {
-        pathNot: '(types|errors|machine|/job-node-[^/]+|messages|limits|shares?)\\.ts$|/(base|wire)/(src|dist)/',
+        pathNot: '(types|status|errors|machine|/job-node-[^/]+|messages|limits|shares?)\\.ts$|/(base|wire)/(src|dist)/',
         dependencyTypesNot: ['type-only'],
       },
     },

@@ -1,5 +1,5 @@
 import { ManualClock } from '@muster/base';
-import type { NodeMessage, NodeRegistry, NodeView } from '@muster/nodes';
+import type { NodeRegistry, NodeView } from '@muster/nodes';
 import { type ServerConfig, ServerConfigSchema } from '@muster/platform/config';
 import { idOf, readFeedEntry } from '@muster/platform/feeds';
 import { Recorder } from '@muster/platform/log';
@@ -11,7 +11,7 @@ import { describe, expect, it } from 'vitest';
 import { createPushController } from '../src/controller/controller.js';
 import { PUSH_FEED } from '../src/events.js';
 import { isFinal } from '../src/machine/job-node.js';
-import type { ClaimResult, NodeOwners, OwningJobs } from '../src/ownership/types.js';
+import type { ClaimResult, NodeOwners, OwningJobs, PushMessage } from '../src/ownership/types.js';
 import type { PushJobNodeStatus, PushJobSpec } from '../src/types.js';
 
 /**
@@ -31,7 +31,7 @@ class ModelNode {
   owned = false;
   rehab = false;
   readonly inbox: ServerMessage[] = [];
-  readonly outbox: NodeMessage[] = [];
+  readonly outbox: PushMessage[] = [];
 
   receive(message: ServerMessage): void {
     switch (message.type) {

@@ -11,5 +11,5 @@ export { columns } from './migrations/columns.js';
 export type { Dialect, Migration, Migrations } from './migrations/types.js';
 export { type OpenOptions, open } from './open.js';
 export * from './schema.js';
-export { absent, append, type ColumnsOf, guard, insert, type RowOf, upsert } from './statements.js';
+export { absent, append, type ColumnsOf, guard, insert, type RowOf, update, upsert } from './statements.js';
 export * from './types.js';

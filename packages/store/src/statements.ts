@@ -65,6 +65,27 @@ export function upsert<T extends Table, const C extends ColumnsOf<T>>(
 }
 
 /**
+ * Gives the declared columns of the row with this key these values. Where there is no such row nothing happens: so an epoch
+ * or an attempt among the key keeps a former owner from changing anything.
+ */
+export function update<T extends Table, const C extends ColumnsOf<T>>(
+  table: T,
+  columns: Only<T, C>,
+  key: readonly (keyof C & string)[],
+): (row: RowOf<T, C>) => Write {
+  const declared = Object.entries(columns as Readonly<Record<string, ColumnType>>);
+  const inKey = ([column]: readonly [string, ColumnType]): boolean => (key as readonly string[]).includes(column);
+  return writer({
+    name: nameOf('update', table, columns, key),
+    table,
+    kind: 'update',
+    // The key last, as the text of SQLite has its holes.
+    columns: Object.fromEntries([...declared.filter((one) => !inKey(one)), ...declared.filter(inKey)]),
+    key,
+  });
+}
+
+/**
  * Appends the row. With a `key` a row that exists is left as it is, so that stating a fact twice is harmless;
  * without one every write makes a row (and exactly one, also over a lost connection).
  */
@@ -138,6 +159,11 @@ function list(columns: readonly string[]): string {
   return columns.map((column) => `"${column}"`).join(', ');
 }
 
+/** Columns that are not of the key. */
+function rest({ columns, key }: Statement): string[] {
+  return Object.keys(columns).filter((column) => !key.includes(column));
+}
+
 /** What precedes the rows. Names come from code only, never from input. */
 function intoTable(statement: Statement): string {
   return `insert into "${statement.table}" (${list(Object.keys(statement.columns))})`;
@@ -146,9 +172,9 @@ function intoTable(statement: Statement): string {
 /** What follows the rows: the same on both databases. */
 function onConflict(statement: Statement): string {
   if (statement.key.length === 0) return '';
-  const rest = Object.keys(statement.columns).filter((column) => !statement.key.includes(column));
-  if (statement.kind === 'insert' || rest.length === 0) return ` on conflict (${list(statement.key)}) do nothing`;
-  const updates = rest.map((column) => `"${column}" = excluded."${column}"`).join(', ');
+  const others = rest(statement);
+  if (statement.kind === 'insert' || others.length === 0) return ` on conflict (${list(statement.key)}) do nothing`;
+  const updates = others.map((column) => `"${column}" = excluded."${column}"`).join(', ');
   return ` on conflict (${list(statement.key)}) do update set ${updates}`;
 }
 
@@ -157,6 +183,10 @@ export function sqliteText(statement: Statement): string {
   if (isGuard(statement)) {
     const fits = Object.keys(statement.columns).map((column) => `"${column}" is ?`);
     return `select 1 from "${statement.table}" where ${fits.join(' and ')}`;
+  }
+  if (statement.kind === 'update') {
+    const [set, key] = [rest(statement), statement.key].map((columns) => columns.map((column) => `"${column}" = ?`));
+    return `update "${statement.table}" set ${set?.join(', ')} where ${key?.join(' and ')}`;
   }
   const holes = Object.keys(statement.columns).map(() => '?');
   return `${intoTable(statement)} values (${holes.join(', ')})${onConflict(statement)}`;
@@ -193,6 +223,15 @@ export function postgresText(statement: Statement): string {
     return (
       `select g.n from unnest(${arrays.join(', ')}) with ordinality as g(${given.join(', ')}, n) ` +
       `join "${statement.table}" as t on ${fits.join(' and ')}${lock}`
+    );
+  }
+  if (statement.kind === 'update') {
+    const given = Object.keys(statement.columns);
+    const set = rest(statement).map((column) => `"${column}" = g."${column}"`);
+    const where = statement.key.map((column) => `t."${column}" = g."${column}"`);
+    return (
+      `update "${statement.table}" as t set ${set.join(', ')} from unnest(${arrays.join(', ')}) ` +
+      `as g(${list(given)}) where ${where.join(' and ')}`
     );
   }
   return `${intoTable(statement)} select * from unnest(${arrays.join(', ')})${onConflict(statement)}`;

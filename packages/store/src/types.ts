@@ -5,7 +5,7 @@ import type { Limits } from './limits.js';
 import type { Schema } from './schema.js';
 
 /**
- * One row for one prepared statement, or a condition on one. Made by the functions that `upsert`, `insert`, `append`,
+ * One row for one prepared statement, or a condition on one. Made by the functions that `upsert`, `update`, `insert`, `append`,
  * `guard` and `absent` return.
  */
 export interface Write {
@@ -24,7 +24,7 @@ export interface Statement {
   readonly name: string;
   readonly table: keyof Schema;
   /** `guard` and `absent` change nothing: they hold when there is a row with all these values, or none with this key. */
-  readonly kind: 'insert' | 'upsert' | 'guard' | 'absent';
+  readonly kind: 'insert' | 'upsert' | 'update' | 'guard' | 'absent';
   readonly columns: Readonly<Record<string, ColumnType>>;
   /** Columns that identify a row. Of two writes of the same key in one commit the later wins. */
   readonly key: readonly string[];

@@ -29,6 +29,18 @@ export const LIMITS = {
   envEntries: 1024,
   /** Session keys (sheet §2.4). */
   sessionKeyBytes: 32,
+  /** Ids of tasks and of queues. */
+  taskIdBytes: 64,
+  /** Tasks in one list of one message. */
+  tasksAtOnce: 1024,
+  /** Tasks that one node holds. */
+  tasksHeld: 4096,
+  /** Plugins of one node. */
+  plugins: 256,
+  /** Queues that a node names in its configuration. */
+  queuesNamed: 256,
+  /** Output of a task that comes with its result; longer output is streamed. */
+  inlineOutputBytes: 16_384,
   /** An address in the node configuration. */
   addressBytes: 1024,
 } as const;

@@ -1,5 +1,5 @@
 import type { Timer } from '@muster/base';
-import type { NodeMessage, NodeReport } from '@muster/nodes';
+import type { NodeReport } from '@muster/nodes';
 import { newestEntry, subjectOf } from '@muster/platform/feeds';
 import { type OutputFollowers, OutputKeeper } from '@muster/platform/output';
 import type { Write } from '@muster/store';
@@ -7,7 +7,7 @@ import { MusterError } from '../errors.js';
 import { PUSH_FEED } from '../events.js';
 import { type JobNodeEvent, NEW_NODE } from '../machine/job-node.js';
 import { outputOf } from '../output.js';
-import type { ClaimResult, Owner } from '../ownership/types.js';
+import type { ClaimResult, Owner, PushMessage } from '../ownership/types.js';
 import type { PushControllerDeps, PushControllerService, StartPushJob } from '../ports.js';
 import { unfinishedJobs } from '../repository/reads.js';
 import { LiveJob } from './live-job.js';
@@ -155,7 +155,7 @@ class Controller implements PushControllerService {
 
   // --- what is told of the nodes they own (OwningJobs)
 
-  #message(jobId: string, node: string, message: NodeMessage): void {
+  #message(jobId: string, node: string, message: PushMessage): void {
     const job = this.#jobs.get(jobId);
     if (job === undefined) return;
     if (message.type === 'output') {
@@ -173,7 +173,7 @@ class Controller implements PushControllerService {
   }
 
   /** The agent is told how far it is stored, and forgets so much. */
-  #takeOutput(job: LiveJob, node: string, message: Extract<NodeMessage, { type: 'output' }>): void {
+  #takeOutput(job: LiveJob, node: string, message: Extract<PushMessage, { type: 'output' }>): void {
     const { stream } = message;
     this.#outputs.take({ ...outputOf(job.id, node), stream }, message, (offset) => {
       if (this.#transitions.stopped) return;

@@ -1,6 +1,7 @@
-import type { NodeMessage, NodeReport } from '@muster/nodes';
+import type { NodeReport } from '@muster/nodes';
 import type { ServerMessage } from '@muster/wire';
 import type { JobNodeEvent, Report } from '../machine/job-node.js';
+import type { PushMessage } from '../ownership/types.js';
 import type { LiveJob } from './live-job.js';
 import type { Order } from './turn.js';
 
@@ -29,7 +30,7 @@ export function orderFor(job: LiveJob, order: Order): ServerMessage {
 }
 
 /** What a message means to the machine; null: nothing. Output is not its business. */
-export function nodeEvent(job: LiveJob, message: Exclude<NodeMessage, { type: 'output' }>): JobNodeEvent | null {
+export function nodeEvent(job: LiveJob, message: Exclude<PushMessage, { type: 'output' }>): JobNodeEvent | null {
   switch (message.type) {
     case 'ready':
       return null;

@@ -1,6 +1,6 @@
-import type { NodeMessage, RestartEnd } from '@muster/nodes';
+import type { RestartEnd } from '@muster/nodes';
 import type { AgentState } from '@muster/wire';
-import type { Owner } from './types.js';
+import type { Owner, PushMessage } from './types.js';
 
 /** Ownership (Push Jobs §5.5): decides who handles the messages of a node, one machine for each node. */
 
@@ -14,7 +14,7 @@ export type OwnershipEvent =
   | { readonly type: 'readopt'; readonly jobId: string }
   | { readonly type: 'release'; readonly jobId: string; readonly to: 'idle' | 'rehab'; readonly reason: string }
   /** `leftover`: it answers an abort that rehab sent before the node became idle. */
-  | { readonly type: 'message'; readonly message: NodeMessage; readonly leftover: boolean }
+  | { readonly type: 'message'; readonly message: PushMessage; readonly leftover: boolean }
   | { readonly type: 'heartbeat'; readonly state: AgentState; readonly jobId: string | null; readonly jobLive: boolean }
   /** The agent runs under another incarnation, or says that it has just started. */
   | { readonly type: 'restarted'; readonly end: RestartEnd }
@@ -127,7 +127,7 @@ export function stepOwnership(owner: Owner, event: OwnershipEvent, at: number): 
 
 function receive(
   owner: Owner,
-  message: NodeMessage,
+  message: PushMessage,
   stay: (...effects: OwnershipEffect[]) => OwnershipStep,
   rehab: (reason: string) => OwnershipStep,
 ): OwnershipStep {

@@ -4,6 +4,7 @@ import type { ServerConfig } from '@muster/platform/config';
 import type { Metrics } from '@muster/platform/metrics';
 import { BoundedLog, type LayerLog } from '@muster/platform/upkeep';
 import type { Schema, Store } from '@muster/store';
+import { isTaskReport } from '@muster/wire';
 import type { Transaction } from 'kysely';
 import { ownerAspect } from './aspect.js';
 import { ownerEvent } from './events.js';
@@ -156,6 +157,7 @@ export class Ownership implements NodeOwners, NodeListener {
   }
 
   message(node: NodeView, message: NodeMessage): void {
+    if (isTaskReport(message)) return;
     const owned = this.owned(node);
     if (message.type === 'ready' && message.start !== null && owned.owner.kind === 'job') {
       // It has just started, and so has lost whatever it was doing, also under the same incarnation (N11).

@@ -1,7 +1,8 @@
 import type { Clock } from '@muster/base';
-import type { NodeMessage, NodeRegistry } from '@muster/nodes';
+import type { NodeRegistry } from '@muster/nodes';
 import { stepOwnership } from './machine.js';
 import type { OwnedNode } from './owned-node.js';
+import type { PushMessage } from './types.js';
 
 export interface RehabDeps {
   readonly clock: Clock;
@@ -64,7 +65,7 @@ export class Rehab {
   }
 
   /** Whether this answers an abort that rehab sent, maybe before the node became idle. */
-  answered(owned: OwnedNode, message: NodeMessage): boolean {
+  answered(owned: OwnedNode, message: PushMessage): boolean {
     const { aborts, node } = owned;
     if (message.type !== 'aborted' || aborts.peer !== node.peer || aborts.unanswered === 0) return false;
     aborts.unanswered -= 1;

@@ -1,4 +1,8 @@
 import type { NodeMessage, NodeReport, RestartEnd } from '@muster/nodes';
+import type { TaskReport } from '@muster/wire';
+
+/** What a node says that concerns push jobs, or whose it is. */
+export type PushMessage = Exclude<NodeMessage, TaskReport>;
 
 /** Who handles a node's messages (Push Jobs §5.5.2). An up node always has exactly one owner. */
 export type Owner =
@@ -26,7 +30,7 @@ export type ClaimResult =
 
 /** What a job hears about the nodes it owns. Called synchronously, in the order things happened. */
 export interface OwningJobs {
-  message(jobId: string, node: string, message: NodeMessage): void;
+  message(jobId: string, node: string, message: PushMessage): void;
   /** Every heartbeat. */
   heartbeat(jobId: string, node: string, report: NodeReport): void;
   /** Stopped heartbeating; it is owned by `down` already. */

@@ -1,8 +1,7 @@
-import type { NodeMessage } from '@muster/nodes';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type OwnershipEvent, stepOwnership } from '../../src/ownership/machine.js';
-import type { Owner } from '../../src/ownership/types.js';
+import type { Owner, PushMessage } from '../../src/ownership/types.js';
 
 const AT = 1_000_000;
 const down: Owner = { kind: 'down' };
@@ -11,9 +10,9 @@ const rehab: Owner = { kind: 'rehab', since: 5, reason: 'it misbehaved' };
 const inJob: Owner = { kind: 'job', jobId: 'j1' };
 
 const abort = { do: 'abort' };
-const aborted = (settled: boolean): NodeMessage => ({ type: 'aborted', jobId: null, from: 'ready', settled });
-const ack: NodeMessage = { type: 'ack', jobId: 'j1' };
-const message = (content: NodeMessage, leftover = false): OwnershipEvent => ({
+const aborted = (settled: boolean): PushMessage => ({ type: 'aborted', jobId: null, from: 'ready', settled });
+const ack: PushMessage = { type: 'ack', jobId: 'j1' };
+const message = (content: PushMessage, leftover = false): OwnershipEvent => ({
   type: 'message',
   message: content,
   leftover,
@@ -104,7 +103,7 @@ describe('§5.5.2 Message handling', () => {
 
 describe('§5.5.3 Idle', () => {
   const job = { jobId: 'j1', outcome: 'succeeded', exitCode: 0, signal: null, reason: null } as const;
-  const wrong: readonly NodeMessage[] = [
+  const wrong: readonly PushMessage[] = [
     ack,
     { type: 'nack', jobId: 'j1', reason: 'busy', currentJobId: null },
     { type: 'started', jobId: 'j1' },
@@ -120,7 +119,7 @@ describe('§5.5.3 Idle', () => {
     });
   });
 
-  const leftovers: readonly NodeMessage[] = [aborted(true), { type: 'ready', start: null }];
+  const leftovers: readonly PushMessage[] = [aborted(true), { type: 'ready', start: null }];
   test.each(leftovers)('a left-over $type does not bounce an idle node back into rehab (E2E-12)', (content) => {
     expect(step(idle, message(content))).toEqual({ owner: idle, effects: [] });
   });
@@ -223,11 +222,11 @@ describe('§5.5.3 Invariant: a client is always owned by some state when it is u
 
 describe('properties', () => {
   const jobIds = fc.constantFrom('j1', 'j2');
-  const content: fc.Arbitrary<NodeMessage> = fc.oneof(
+  const content: fc.Arbitrary<PushMessage> = fc.oneof(
     fc.constant(ack),
     fc.boolean().map(aborted),
-    fc.constant<NodeMessage>({ type: 'ready', start: null }),
-    jobIds.map((jobId): NodeMessage => ({ type: 'started', jobId })),
+    fc.constant<PushMessage>({ type: 'ready', start: null }),
+    jobIds.map((jobId): PushMessage => ({ type: 'started', jobId })),
   );
   const event: fc.Arbitrary<OwnershipEvent> = fc.oneof(
     fc.constantFrom<OwnershipEvent>({ type: 'up' }, { type: 'down' }, { type: 'rehab_tick' }),

@@ -1,4 +1,4 @@
-import type { NodeMessage, RestartEnd } from '@muster/nodes';
+import type { RestartEnd } from '@muster/nodes';
 import {
   type Before,
   type Fixture,
@@ -7,13 +7,13 @@ import {
   startNodes,
 } from '../../../nodes/test/support/nodes-fixture.js';
 import { Ownership } from '../../src/ownership/ownership.js';
-import type { OwningJobs } from '../../src/ownership/types.js';
+import type { OwningJobs, PushMessage } from '../../src/ownership/types.js';
 
 /** What jobs were told, as text. */
 export class RecordingJobs implements OwningJobs {
   readonly told: string[] = [];
   readonly live = new Set<string>();
-  message(jobId: string, node: string, message: NodeMessage): void {
+  message(jobId: string, node: string, message: PushMessage): void {
     this.told.push(`${jobId} ${node} ${message.type}`);
   }
   heartbeat(jobId: string, node: string, report: { jobId: string | null }): void {

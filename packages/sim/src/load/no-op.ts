@@ -34,9 +34,7 @@ export function noOp(state: NoOpState, message: ServerMessage): NoOpStep {
         state: READY,
         replies: [{ type: 'aborted', jobId: state.jobId, from: state.state, settled: true }],
       };
-    case 'output_stored':
-    case 'welcome':
-    case 'reconfigure':
+    default:
       return { state, replies: [] };
   }
 }

@@ -1,6 +1,11 @@
-import { append, insert, upsert } from '@muster/store';
+import { append, insert, update, upsert } from '@muster/store';
 
 export const organization = upsert('organizations', { id: 'text', name: 'text', created_at: 'integer' }, ['id']);
+/** Renames what was made then, and nothing else. */
+export const renamed = update('organizations', { created_at: 'integer', id: 'text', name: 'text' }, [
+  'id',
+  'created_at',
+]);
 export const output = upsert(
   'output_chunks',
   { subject: 'text', part: 'text', stream: 'text', position: 'integer', data: 'bytes' },

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { done, group, named, organization, output } from './rows.js';
+import { done, group, named, organization, output, renamed } from './rows.js';
 import { type Suite, wellFormed } from './suite.js';
 
 export function statementsSuite(suite: Suite): void {
@@ -17,6 +17,22 @@ export function statementsSuite(suite: Suite): void {
       const store = await openStore();
       await store.commit([named('1', 'first'), named('2', 'other'), named('1', 'last')]);
       expect(await names(store)).toEqual(['last', 'other']);
+    });
+
+    test('an update changes the row with its key, and makes none', async () => {
+      const store = await openStore();
+      await store.commit([
+        organization({ id: '1', name: 'one', created_at: 1 }),
+        organization({ id: '2', name: 'two', created_at: 2 }),
+        organization({ id: '3', name: 'three', created_at: 3 }),
+      ]);
+      await store.commit([
+        renamed({ id: '1', name: 'first', created_at: 1 }),
+        renamed({ id: '1', name: 'last', created_at: 1 }),
+        renamed({ id: '2', name: 'of another time', created_at: 1 }),
+        renamed({ id: '4', name: 'nobody', created_at: 4 }),
+      ]);
+      expect((await names(store)).toSorted()).toEqual(['last', 'three', 'two']);
     });
 
     test('an insert with a key leaves the row that exists', async () => {

@@ -39,6 +39,9 @@ export function writeServer(message: ServerMessage, server: string): JsonObject 
       return { type: 'ack' };
     case 'output_stored':
     case 'reconfigure':
+    case 'task_orders':
+    case 'task_output_stored':
+    case 'task_census':
       return null;
   }
 }
@@ -92,6 +95,10 @@ export function writeAgent(message: AgentMessage): JsonObject | null {
     case 'output':
     case 'stopping':
     case 'facts':
+    case 'task_slots':
+    case 'task_news':
+    case 'task_inventory':
+    case 'task_output':
       return null;
   }
 }

@@ -10,6 +10,7 @@ import type {
   FactValue,
   ServerMessage,
 } from '../messages/index.js';
+import { readOrder, readReport, writeOrder, writeReport } from './native-tasks.js';
 import { Dropped } from './types.js';
 
 /** The native bodies: the internal vocabulary in snake_case, bytes as base64. */
@@ -39,6 +40,8 @@ export function writeServer(message: ServerMessage): JsonObject {
     case 'welcome':
     case 'reconfigure':
       return { type: message.type };
+    default:
+      return writeOrder(message);
   }
 }
 
@@ -71,7 +74,7 @@ export function readServer(body: JsonObject): ServerMessage {
     case 'reconfigure':
       return { type: body.type };
     default:
-      throw new Dropped('unknown_type');
+      return readOrder(body) ?? unknownType();
   }
 }
 
@@ -150,6 +153,8 @@ export function writeAgent(message: AgentMessage): JsonObject {
       return { type: message.type };
     case 'facts':
       return { type: message.type, facts: message.facts, labels: message.labels };
+    default:
+      return writeReport(message);
   }
 }
 
@@ -208,8 +213,12 @@ export function readAgent(body: JsonObject): AgentMessage {
     case 'facts':
       return { type: 'facts', facts: readFacts(body, 'facts'), labels: readFacts(body, 'labels') };
     default:
-      throw new Dropped('unknown_type');
+      return readReport(body) ?? unknownType();
   }
+}
+
+function unknownType(): never {
+  throw new Dropped('unknown_type');
 }
 
 function writeResult(result: CommandResult): JsonObject {

@@ -23,6 +23,9 @@ export function writeServer(message: ServerMessage, server: string): JsonObject 
       return { server, type: message.type };
     case 'welcome':
     case 'output_stored':
+    case 'task_orders':
+    case 'task_output_stored':
+    case 'task_census':
       return null;
   }
 }
@@ -84,6 +87,10 @@ export function writeAgent(message: AgentMessage): JsonObject | null {
     case 'output':
     case 'stopping':
     case 'facts':
+    case 'task_slots':
+    case 'task_news':
+    case 'task_inventory':
+    case 'task_output':
       return null;
   }
 }

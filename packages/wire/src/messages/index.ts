@@ -1,2 +1,3 @@
 export type * from './link.js';
 export type * from './push.js';
+export type * from './tasks.js';

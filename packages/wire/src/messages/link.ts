@@ -1,4 +1,5 @@
 import type { AgentState, CommandResult, PushOrder, PushReport } from './push.js';
+import type { TaskOrder, TaskReport } from './tasks.js';
 
 /**
  * The one internal vocabulary between server and agent (decision N1): the Push Jobs spec's own names.
@@ -8,6 +9,7 @@ import type { AgentState, CommandResult, PushOrder, PushReport } from './push.js
 /** Server to agent. */
 export type ServerMessage =
   | PushOrder
+  | TaskOrder
   /** Confirms a (re)connected command channel. */
   | { readonly type: 'welcome' }
   /** Ask for the configuration again (Push Jobs §3.2). */
@@ -16,6 +18,7 @@ export type ServerMessage =
 /** Agent to server. */
 export type AgentMessage =
   | PushReport
+  | TaskReport
   | {
       readonly type: 'heartbeat';
       readonly state: AgentState;

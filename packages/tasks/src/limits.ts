@@ -1,0 +1,27 @@
+/** Bounds of queues and tasks that are not settings. */
+export const TASK_LIMITS = {
+  /** Queues of one organization. */
+  queues: 10_000,
+  /** Tasks that wait in memory, of each lane of a queue. */
+  window: 2_000,
+  /** Fewer than this, and the next are read. */
+  windowLow: 500,
+  /** Parameters up to this many bytes are kept in memory while a task waits; larger ones are read when it is assigned. */
+  paramsInMemory: 4_096,
+  /** Tasks assigned, and stored, at once. */
+  assignedAtOnce: 1_000,
+  /** Tasks added in one transaction. */
+  addedAtOnce: 2_000,
+  /** Tasks acted on in one transaction. */
+  actedAtOnce: 500,
+  /** Tasks in one message to a node, and their bytes. */
+  ordersAtOnce: 512,
+  orderBytes: 512_000,
+  /** Tasks that a node holds beyond those it runs. */
+  prefetch: 256,
+  /** Other tasks that one waits for. */
+  after: 1_000,
+  /** Characters of a name of a queue, a plugin, a key. */
+  name: 255,
+  idempotencyKey: 255,
+} as const;

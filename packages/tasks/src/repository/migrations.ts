@@ -1,0 +1,69 @@
+import { columns, type Migrations } from '@muster/store';
+import { sql } from 'kysely';
+import './tables.js';
+
+export const taskMigrations: Migrations = {
+  package: 'tasks',
+  steps: [
+    {
+      name: 'queues and tasks',
+      async up(db, { text, integer, table, keyed }) {
+        await sql`create table task_queues (
+        id ${text} primary key,
+        ${columns(text, ['org_id', 'name', 'plugin', 'state', 'rules'])},
+        ${columns(integer, ['threads?', 'created_at', 'updated_at'])}
+      ) ${table}`.execute(db);
+        await sql`create unique index task_queues_name on task_queues (org_id, name)`.execute(db);
+
+        await sql`create table tasks (
+        id ${text} primary key,
+        ${columns(text, ['org_id', 'queue_id', 'params', 'options?', 'lane', 'requester'])},
+        ${columns(integer, ['ctime', 'status'])},
+        ${columns(text, ['node?'])},
+        attempt ${integer} not null default 0,
+        failures ${integer} not null default 0,
+        orphanings ${integer} not null default 0,
+        rank ${integer} not null default 0,
+        ${columns(integer, ['not_before?', 'expires_at?'])},
+        waits_for ${integer} not null default 0,
+        cancelling ${integer} not null default 0,
+        ${columns(text, ['reason?'])},
+        ${columns(integer, ['mtime', 'started_at?', 'ended_at?', 'exit_code?'])},
+        ${columns(text, ['signal?', 'stdout?', 'stderr?'])},
+        ${columns(integer, ['stdout_bytes?', 'stderr_bytes?', 'complete?'])}
+      ) ${table}`.execute(db);
+        // In the order in which they are assigned, of each lane by itself.
+        await sql`create index tasks_ready on tasks (queue_id, lane, rank, id)
+          where status = -2 and not_before is null`.execute(db);
+        await sql`create index tasks_status on tasks (queue_id, status, id)`.execute(db);
+        await sql`create index tasks_active on tasks (status, id) where status = -1 or status = 0`.execute(db);
+        await sql`create index tasks_due on tasks (not_before) where not_before is not null`.execute(db);
+        await sql`create index tasks_expiry on tasks (expires_at) where expires_at is not null`.execute(db);
+
+        await sql`create table task_attempts (
+        ${columns(text, ['task_id'])}, ${columns(integer, ['attempt'])}, ${columns(text, ['node', 'reason?', 'signal?'])},
+        ${columns(integer, ['status', 'started_at?', 'ended_at', 'exit_code?', 'stdout_bytes?', 'stderr_bytes?'])},
+        ${columns(text, ['stdout?', 'stderr?'])},
+        primary key (task_id, attempt)
+      ) ${keyed}`.execute(db);
+        await sql`create table task_dependencies (
+        ${columns(text, ['task_id', 'after_id'])}, primary key (task_id, after_id)
+      ) ${keyed}`.execute(db);
+        await sql`create index task_dependencies_after on task_dependencies (after_id)`.execute(db);
+        await sql`create table task_keys (
+        ${columns(text, ['queue_id', 'key', 'task_id'])}, ${columns(integer, ['until'])}, primary key (queue_id, key)
+      ) ${keyed}`.execute(db);
+        await sql`create table deleted_tasks (${columns(text, ['task_id'])}, primary key (task_id)) ${keyed}`.execute(
+          db,
+        );
+        await sql`create table deleted_task_queues (
+        ${columns(text, ['queue_id'])}, primary key (queue_id)
+      ) ${keyed}`.execute(db);
+        await sql`create table task_nodes (
+        ${columns(text, ['org_id', 'node', 'id'])}, ${columns(integer, ['maxthreads?', 'seen_at?'])},
+        primary key (org_id, node)
+      ) ${keyed}`.execute(db);
+      },
+    },
+  ],
+};

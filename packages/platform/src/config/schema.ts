@@ -115,6 +115,24 @@ export const ServerConfigSchema = Type.Object(
       },
       strict,
     ),
+    tasks: Type.Object(
+      {
+        plugins: Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
+          description: 'Plugins that queues may name before any node has them',
+          default: [],
+          maxItems: 1000,
+        }),
+        max_params: bytes('Longest parameters of a task, as JSON', 262_144, 2, 1_000_000),
+        keep: seconds('How long ended tasks are kept, with their output; 0: for ever', 2_592_000, 0, 10 * YEAR),
+        output_limit: bytes(
+          'Most bytes kept of each stream of a task, unless its queue says otherwise; the middle of more is dropped',
+          10_485_760,
+          1,
+          LARGEST_INTEGER,
+        ),
+      },
+      strict,
+    ),
     stomp: Type.Object(
       {
         listen: address('HOST:PORT where event clients and relays connect', '127.0.0.1:61613'),

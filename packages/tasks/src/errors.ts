@@ -1,0 +1,38 @@
+import { declareErrors } from '@muster/base/errors';
+
+/** The errors of queues and tasks. */
+export const TASK_ERRORS = declareErrors({
+  queue_exists: {
+    status: 409,
+    exit: 1,
+    message: "there is a queue '{name}' already",
+    fix: 'Choose another name, or change that one: `muster queue set {name}`.',
+  },
+  queue_busy: {
+    status: 409,
+    exit: 1,
+    message: "nodes still have {tasks} tasks of queue '{name}'",
+    fix: 'Pause it and wait for them (`muster queue why {name}`), or delete it with ?force=true, which cancels them.',
+  },
+  queue_draining: {
+    status: 409,
+    exit: 1,
+    message: "queue '{name}' is being drained and takes no more tasks",
+    fix: 'Open it again with `muster queue resume {name}`, or use another queue.',
+  },
+  too_many_queues: {
+    status: 409,
+    exit: 1,
+    message: 'the organization has {limit} queues already',
+    fix: 'Delete queues that are not used any more. One queue serves any number of tasks.',
+  },
+});
+
+type Rows = typeof TASK_ERRORS;
+
+declare module '@muster/base/errors' {
+  interface ErrorTable extends Rows {}
+}
+
+/** Taken from here, it knows the errors above. */
+export { MusterError } from '@muster/base/errors';

@@ -10,6 +10,7 @@ const LAYERS = [
   'nodes',
   'push',
   'tasks',
+  'plugin',
   'agent',
   'server',
   'cli',
@@ -115,6 +116,13 @@ module.exports = {
       comment: 'what runs on nodes shares only the wire and the fabric with the server',
       from: { path: '^packages/agent/src' },
       to: { path: '^packages/(store|platform|nodes|push|tasks)/' },
+    },
+    {
+      name: 'plugins-know-the-wire-only',
+      severity: 'error',
+      comment: 'whoever writes a plugin installs neither a server nor an agent',
+      from: { path: '^packages/plugin/src' },
+      to: { path: '^packages/(?!(base|wire|plugin)/)' },
     },
     // The simulator's kernel knows no scenario, and no scenario another; the load generator stands alone.
     apart('kernel', 'kernel'),

@@ -11,5 +11,6 @@ export { isTaskOrder, isTaskReport } from './messages/kinds.js';
 export * from './node-configuration.js';
 export * from './server-heartbeat.js';
 export * from './session-key.js';
+export * from './task-exit.js';
 export * from './timestamps.js';
 export * from './z85.js';

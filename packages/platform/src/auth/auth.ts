@@ -90,8 +90,11 @@ export function createAuth(deps: AuthDeps): Auth {
     const about = { groups, nodeGroups, subject };
     if (right.allows(identity, about)) return true;
     // Looked up only for those who need it: most who ask have the right without.
-    if (right.ownerOf === undefined || orgId === undefined || subject === undefined) return false;
-    return right.allows(identity, { ...about, owner: await right.ownerOf(store.read, orgId, subject) });
+    if (orgId === undefined || subject === undefined) return false;
+    if (right.ownerOf === undefined && right.admittedTo === undefined) return false;
+    const owner = await right.ownerOf?.(store.read, orgId, subject);
+    const admitted = await right.admittedTo?.(store.read, orgId, subject);
+    return right.allows(identity, { ...about, owner, admitted });
   };
   const stands = async (ground: Ground): Promise<boolean> => {
     const { organization, permission, subject } = ground;

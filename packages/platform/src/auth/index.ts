@@ -6,7 +6,7 @@ export { AUTH_EVENT } from './event-types.js';
 export type { IdentityListener } from './identity-listeners.js';
 export type { OrganizationRows } from './organization-rows.js';
 export { organizationsById } from './organizations.js';
-export { holdsRole, includes } from './permissions.js';
+export { holdsRole, includes, type Members } from './permissions.js';
 export { type Circumstances, type DeclaredRights, mayRead, READERS_HOLD } from './rights.js';
 export {
   type Actor,

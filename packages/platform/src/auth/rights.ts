@@ -2,7 +2,7 @@ import type { Store } from '@muster/store';
 import { MusterError } from '../errors.js';
 import { likelyRole } from './likely-role.js';
 import { ADMINS, READERS } from './names.js';
-import { type Groups, holdsRole, inGroup, type NodeGroup } from './permissions.js';
+import { type Groups, holdsRole, inGroup, type Members, type NodeGroup } from './permissions.js';
 import type { Identity, Permission } from './types.js';
 
 /** What a permission is judged by, besides who asks. */
@@ -14,6 +14,8 @@ export interface Circumstances {
   readonly subject: string | undefined;
   /** Id of the principal whose thing the subject is, once that was looked up. */
   readonly owner?: string | undefined;
+  /** Who may besides, as the subject itself says, once that was looked up. */
+  readonly admitted?: Members | undefined;
 }
 
 /** What a permission is: each layer declares its own. `docs/reference/permissions.md` is made from these. */
@@ -21,7 +23,7 @@ export interface Right {
   /** Who has it: for that page, and for whoever is denied it. */
   readonly holders: string;
   /** Of the path's parameters, the one that it depends on. */
-  readonly subject?: 'node' | 'name' | 'id';
+  readonly subject?: 'node' | 'name' | 'id' | 'queue';
   /** It depends on the grants of node groups. */
   readonly byNodeGroup?: true;
   /**
@@ -32,6 +34,8 @@ export interface Right {
   readonly allows: (identity: Identity, about: Circumstances) => boolean;
   /** Id of the principal whose thing the subject is; asked only when the caller has not the right without that. */
   readonly ownerOf?: (read: Store['read'], orgId: string, subject: string) => Promise<string | undefined>;
+  /** Who may besides, as the subject itself says, such as a queue of its writers; asked as `ownerOf` is. */
+  readonly admittedTo?: (read: Store['read'], orgId: string, subject: string) => Promise<Members | undefined>;
   /** What somebody is told who lacks it, where that is not simply who has it. */
   readonly refusal?: (identity: Identity) => MusterError | undefined;
 }

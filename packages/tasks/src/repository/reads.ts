@@ -1,0 +1,225 @@
+import type { Members } from '@muster/platform/auth';
+import type { Schema } from '@muster/store';
+import type { Kysely } from 'kysely';
+import { isId } from '../ids.js';
+import type { QueueRules } from '../types.js';
+import type { AttemptRow, QueueRow, TaskRow } from './writes.js';
+
+type Read = Kysely<Schema>;
+
+/** Statuses of one queue that are looked for; a queue with more has made up codes of its own. */
+const MOST_STATUSES = 64;
+
+/** A queue of this organization, by its id or its name; that of another one does not exist. */
+export async function findQueue(read: Read, orgId: string, idOrName: string): Promise<QueueRow | undefined> {
+  // PostgreSQL takes no NUL, and no queue has one in its name.
+  if (idOrName.includes('\0')) return undefined;
+  const rows = await read
+    .selectFrom('task_queues')
+    .selectAll()
+    .where('org_id', '=', orgId)
+    .where((eb) => eb.or([eb('name', '=', idOrName), eb('id', '=', idOrName)]))
+    .limit(2)
+    .execute();
+  // A name may look like an id: then the id counts.
+  return rows.find(({ id }) => id === idOrName) ?? rows[0];
+}
+
+/** A task of this organization; that of another one does not exist. */
+export async function findTask(read: Read, orgId: string, id: string): Promise<TaskRow | undefined> {
+  if (!isId(id)) return undefined;
+  return read.selectFrom('tasks').selectAll().where('id', '=', id).where('org_id', '=', orgId).executeTakeFirst();
+}
+
+/** Rows of tasks of this organization, without their output; those that are not there are left out. */
+export type ListedTask = Omit<TaskRow, 'stdout' | 'stderr'>;
+
+const LISTED = [
+  'id',
+  'org_id',
+  'queue_id',
+  'params',
+  'options',
+  'lane',
+  'requester',
+  'ctime',
+  'status',
+  'node',
+  'attempt',
+  'failures',
+  'orphanings',
+  'rank',
+  'not_before',
+  'expires_at',
+  'waits_for',
+  'cancelling',
+  'reason',
+  'mtime',
+  'started_at',
+  'ended_at',
+  'exit_code',
+  'signal',
+  'stdout_bytes',
+  'stderr_bytes',
+  'complete',
+] as const satisfies readonly (keyof ListedTask)[];
+
+/** In no order. */
+export async function tasksById(read: Read, orgId: string, ids: readonly string[]): Promise<ListedTask[]> {
+  if (ids.length === 0) return [];
+  return read.selectFrom('tasks').select(LISTED).where('id', 'in', ids).where('org_id', '=', orgId).execute();
+}
+
+/** Runs of a task that are over while it went on, by number. */
+export function attemptsOf(read: Read, taskId: string, page: { after: number; limit: number }): Promise<AttemptRow[]> {
+  return read
+    .selectFrom('task_attempts')
+    .selectAll()
+    .where('task_id', '=', taskId)
+    .where('attempt', '>', page.after)
+    .orderBy('attempt')
+    .limit(page.limit)
+    .execute();
+}
+
+export function findAttempt(read: Read, taskId: string, attempt: number): Promise<AttemptRow | undefined> {
+  return read
+    .selectFrom('task_attempts')
+    .selectAll()
+    .where('task_id', '=', taskId)
+    .where('attempt', '=', attempt)
+    .executeTakeFirst();
+}
+
+/** Ids of the tasks that this one waits for, or waited for. */
+export async function dependenciesOf(read: Read, taskId: string): Promise<string[]> {
+  const rows = await read
+    .selectFrom('task_dependencies')
+    .select('after_id')
+    .where('task_id', '=', taskId)
+    .orderBy('after_id')
+    .execute();
+  return rows.map(({ after_id }) => after_id);
+}
+
+/** Least and greatest status, both inclusive. */
+export interface StatusRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Ids of queues that have tasks, of all organizations, also such as were deleted and left theirs. One step of the index
+ * for each. Null: there are more than `most`.
+ */
+export async function queuesWithTasks(read: Read, most: number): Promise<string[] | null> {
+  const found: string[] = [];
+  for (let after = ''; ; ) {
+    const row = await read
+      .selectFrom('tasks')
+      .select('queue_id')
+      .where('queue_id', '>', after)
+      .orderBy('queue_id')
+      .limit(1)
+      .executeTakeFirst();
+    if (row === undefined) return found;
+    if (found.length === most) return null;
+    found.push(row.queue_id);
+    after = row.queue_id;
+  }
+}
+
+/** Statuses that tasks of a queue have, within these ranges, one step of the index for each. Null: there are too many. */
+export async function statusesOf(
+  read: Read,
+  queueId: string,
+  ranges: readonly StatusRange[],
+): Promise<number[] | null> {
+  const found = new Set<number>();
+  for (const { from, to } of ranges) {
+    for (let after = from - 1; ; ) {
+      const row = await read
+        .selectFrom('tasks')
+        .select('status')
+        .where('queue_id', '=', queueId)
+        .where('status', '>', after)
+        .where('status', '<=', to)
+        .orderBy('status')
+        .limit(1)
+        .executeTakeFirst();
+      if (row === undefined) break;
+      if (found.size === MOST_STATUSES) return null;
+      found.add(row.status);
+      after = row.status;
+    }
+  }
+  return [...found];
+}
+
+/** A place in the order of ids, and which way it is read. */
+export interface IdPage {
+  /** Exclusive; null: from the beginning. */
+  readonly after: string | null;
+  readonly order: 'asc' | 'desc';
+  readonly limit: number;
+}
+
+/** Ids of tasks of one queue with one status, in the order of the index. */
+export async function idsOfStatus(read: Read, queueId: string, status: number, page: IdPage): Promise<string[]> {
+  let query = read.selectFrom('tasks').select('id').where('queue_id', '=', queueId).where('status', '=', status);
+  if (page.after !== null) query = query.where('id', page.order === 'asc' ? '>' : '<', page.after);
+  const rows = await query.orderBy('id', page.order).limit(page.limit).execute();
+  return rows.map(({ id }) => id);
+}
+
+/** Ids of all tasks of all organizations, in the order of the primary key. */
+export async function allIds(read: Read, page: IdPage): Promise<string[]> {
+  let query = read.selectFrom('tasks').select('id');
+  if (page.after !== null) query = query.where('id', page.order === 'asc' ? '>' : '<', page.after);
+  const rows = await query.orderBy('id', page.order).limit(page.limit).execute();
+  return rows.map(({ id }) => id);
+}
+
+/** Who may look at a queue (`readers`, and those who may write), and who may add and change its tasks. */
+export type Admission = 'readers' | 'writers';
+
+/** The members that a queue names itself. */
+export async function admittedToQueue(
+  read: Read,
+  orgId: string,
+  idOrName: string,
+  as: Admission,
+): Promise<Members | undefined> {
+  const queue = await findQueue(read, orgId, idOrName);
+  return queue && membersOf(JSON.parse(queue.rules) as QueueRules, as);
+}
+
+/** The same of the queue of a task. */
+export async function admittedToTask(
+  read: Read,
+  orgId: string,
+  taskId: string,
+  as: Admission,
+): Promise<Members | undefined> {
+  if (!isId(taskId)) return undefined;
+  const row = await read
+    .selectFrom('tasks')
+    .innerJoin('task_queues', 'task_queues.id', 'tasks.queue_id')
+    .select('task_queues.rules')
+    .where('tasks.id', '=', taskId)
+    .where('tasks.org_id', '=', orgId)
+    .executeTakeFirst();
+  return row && membersOf(JSON.parse(row.rules) as QueueRules, as);
+}
+
+/** `alice` is a user, `group:NAME` a group, `client:NAME` a node or a service: these choose their own names. */
+function membersOf({ readers = [], writers = [] }: Partial<QueueRules>, as: Admission): Members {
+  const names = as === 'readers' ? [...readers, ...writers] : writers;
+  const of = (kind: string) =>
+    names.filter((name) => name.startsWith(`${kind}:`)).map((name) => name.slice(kind.length + 1));
+  return {
+    users: new Set(names.filter((name) => !name.includes(':'))),
+    clients: new Set(of('client')),
+    groups: new Set(of('group')),
+  };
+}

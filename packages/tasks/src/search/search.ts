@@ -1,0 +1,100 @@
+import type { Schema } from '@muster/store';
+import type { Kysely } from 'kysely';
+import { type ListedTask, tasksById } from '../repository/reads.js';
+import type { SearchedQueue } from './attributes.js';
+import type { TaskQuery } from './query.js';
+import { candidates, type Place } from './scan.js';
+
+type Read = Kysely<Schema>;
+
+/** Rows read at once: each may have parameters of a quarter of a megabyte. */
+const ROWS_AT_ONCE = 100;
+/** Characters of parameters in one page; a page with more ends early. */
+const MOST_TEXT = 4_000_000;
+/** Rows that one request looks at. */
+export const MOST_EXAMINED = 50_000;
+
+export interface SearchDeps {
+  readonly read: Read;
+  /** Of the organization, by id. */
+  readonly queueOf: (id: string) => SearchedQueue | undefined;
+}
+
+export interface SearchPage extends Place {
+  readonly limit: number;
+  /** Rows looked at; `MOST_EXAMINED` unless given. */
+  readonly examine?: number;
+}
+
+export interface FoundTasks {
+  readonly rows: readonly ListedTask[];
+  /** Where to go on: there may be more. Null: this is all. */
+  readonly next: string | null;
+}
+
+/** Tasks that match, in the order of their ids; at most so many rows are looked at, so that an answer may be short, or empty, and yet not the last. */
+export async function searchTasks(
+  deps: SearchDeps,
+  orgId: string,
+  query: TaskQuery,
+  page: SearchPage,
+): Promise<FoundTasks> {
+  const rows: ListedTask[] = [];
+  let text = 0;
+  const next = await walk(deps, orgId, query, page, (row) => {
+    rows.push(row);
+    text += row.params.length;
+    return rows.length < page.limit && text < MOST_TEXT;
+  });
+  return { rows, next };
+}
+
+/** How many match; the same bounds. */
+export async function countTasks(
+  deps: SearchDeps,
+  orgId: string,
+  query: TaskQuery,
+  place: Place & { readonly examine?: number },
+): Promise<{ readonly count: number; readonly next: string | null }> {
+  let count = 0;
+  const next = await walk(deps, orgId, query, place, () => {
+    count += 1;
+    return true;
+  });
+  return { count, next };
+}
+
+/** Answers where to go on; null: at the end. `found` answers whether it wants more. */
+async function walk(
+  { read, queueOf }: SearchDeps,
+  orgId: string,
+  { narrowing, matches }: TaskQuery,
+  { after, order, examine = MOST_EXAMINED }: Place & { readonly examine?: number },
+  found: (row: ListedTask) => boolean,
+): Promise<string | null> {
+  const ids = candidates(read, narrowing, { after, order });
+  try {
+    for (let examined = 0; ; ) {
+      const batch: string[] = [];
+      while (batch.length < Math.min(ROWS_AT_ONCE, examine - examined)) {
+        const { value, done } = await ids.next();
+        if (done === true) break;
+        batch.push(value);
+      }
+      const rows = new Map((await tasksById(read, orgId, batch)).map((row) => [row.id, row]));
+      for (const [index, id] of batch.entries()) {
+        const row = rows.get(id);
+        if (row === undefined || !matches({ row, queue: queueOf(row.queue_id) })) continue;
+        if (found(row)) continue;
+        // Enough: the last one of all, or is there another?
+        return index + 1 < batch.length || (await ids.next()).done !== true ? id : null;
+      }
+      examined += batch.length;
+      const last = batch.at(-1);
+      if (last === undefined) return null;
+      if (examined >= examine) return (await ids.next()).done === true ? null : last;
+    }
+  } finally {
+    await ids.return(undefined);
+  }
+}

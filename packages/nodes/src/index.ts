@@ -8,7 +8,7 @@ export { createNodes, type Nodes } from './layer.js';
 export { Outbox } from './outbox.js';
 export { NODE_PAGE, NodeParams, nodeNamed, nodePage, OrgParams } from './request.js';
 export { NODE_STATUS } from './schemas.js';
-export { searchNodes } from './search.js';
+export { compileSearch, searchNodes } from './search.js';
 export type { Handlers, Peer, Transport } from './transport.js';
 export type {
   Attributes,

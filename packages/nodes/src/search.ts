@@ -15,7 +15,8 @@ export function searchNodes<Node extends NodeView>(
   return nodes.filter((node) => matches(registry.attributes(node)));
 }
 
-function compileSearch(query: string): ReturnType<typeof compile> {
+/** For who searches again and again. @throws MusterError `invalid_selector`. */
+export function compileSearch(query: string): ReturnType<typeof compile> {
   try {
     return compile(parseSelector(query, { sugar: true }));
   } catch (error) {

@@ -19,7 +19,7 @@ async function slowStore() {
   };
   const keeper = new OutputKeeper({
     store: { read: store.read, persist },
-    limit: 10,
+    limitOf: () => 10,
     failed: (error) => {
       throw error;
     },
@@ -98,7 +98,7 @@ test('after a restart it goes on where the streams stood', async () => {
   const { store, take, release, text } = await slowStore();
   take(0, 'hello');
   await release();
-  const next = new OutputKeeper({ store, limit: 10, failed: (error) => expect.fail(`${error}`) });
+  const next = new OutputKeeper({ store, limitOf: () => 10, failed: (error) => expect.fail(`${error}`) });
   await next.load(SOURCE.subject);
   expect(next.totals(SOURCE)).toEqual({ stdout: 5, stderr: 0 });
   const acknowledged: number[] = [];

@@ -43,10 +43,8 @@ export type TaskEvent =
   | { readonly type: 'assign'; readonly node: string }
   | { readonly type: 'due' }
   | { readonly type: 'expired' }
-  /** One of the tasks that it waits for succeeded. */
-  | { readonly type: 'unblocked' }
-  /** One that had succeeded is to run again. */
-  | { readonly type: 'blocked' }
+  /** So many of the tasks that must come before it have not succeeded. */
+  | { readonly type: 'counted'; readonly waitsFor: number }
   // Its node, of the present attempt.
   | { readonly type: 'started' }
   | { readonly type: 'finished'; readonly result: RunResult }
@@ -71,10 +69,8 @@ export type TaskEffect =
   | 'kill'
   /** Its node may forget the attempt, which is kept in the history when the task goes on. */
   | 'settle'
-  /** It succeeded: those that wait for it wait for one less. */
-  | 'unblock'
-  /** It had succeeded, and is to run again. */
-  | 'block';
+  /** It succeeded, or is to run again: those that wait for it are to be counted anew. */
+  | 'recount';
 
 export interface TaskStep {
   readonly task: TaskState;
@@ -129,16 +125,12 @@ export function stepTask(task: TaskState, event: TaskEvent, rules: TaskRulesNow,
         ? ended(task, STATUS.cancelled, 'it had not begun in time', now)
         : stay(task);
 
-    case 'unblocked': {
-      const waitsFor = Math.max(0, task.waitsFor - 1);
-      const unblocked = { ...task, waitsFor };
-      if (task.status !== STATUS.blocked || waitsFor > 0) return { task: unblocked, effects: NONE };
-      return queued(unblocked, task.notBefore);
-    }
-
-    case 'blocked': {
-      const blocked = { ...task, waitsFor: task.waitsFor + 1 };
-      return { task: task.status === STATUS.queued ? { ...blocked, status: STATUS.blocked } : blocked, effects: NONE };
+    case 'counted': {
+      const { waitsFor } = event;
+      if (waitsFor === task.waitsFor) return stay(task);
+      const counted = { ...task, waitsFor };
+      if (task.status === STATUS.blocked && waitsFor === 0) return queued(counted, task.notBefore);
+      return { task: task.status === STATUS.queued && waitsFor > 0 ? { ...counted, status: STATUS.blocked } : counted, effects: NONE };
     }
 
     case 'started':
@@ -185,7 +177,7 @@ export function stepTask(task: TaskState, event: TaskEvent, rules: TaskRulesNow,
     case 'retry': {
       if (!isEnded(task.status)) return { refused: 'it has not ended' };
       const anew = { ...task, failures: 0, orphanings: 0, reason: null };
-      return queued(anew, null, ...(task.status === STATUS.succeeded ? (['block'] as const) : []));
+      return queued(anew, null, ...(task.status === STATUS.succeeded ? (['recount'] as const) : []));
     }
   }
 }
@@ -226,7 +218,7 @@ function ended(
 function finish(task: TaskState, result: RunResult, rules: TaskRulesNow, now: number): TaskStep {
   const startedAt = task.startedAt ?? now - result.durationMs;
   const over = { ...task, startedAt };
-  if (result.status === STATUS.succeeded) return ended(over, result.status, result.reason, now, 'settle', 'unblock');
+  if (result.status === STATUS.succeeded) return ended(over, result.status, result.reason, now, 'settle', 'recount');
   // It had ended before it was killed: what it says counts, but nobody wants it again.
   const failures = task.failures + 1;
   if (task.cancelling || failures > retriesOf(result, rules)) {

@@ -41,8 +41,8 @@ export interface OutputPiece {
 
 export interface OutputKeeperDeps {
   readonly store: Pick<Store, 'persist' | 'read'>;
-  /** Most bytes kept of a stream. */
-  readonly limit: number;
+  /** Most bytes kept of each stream of a source. */
+  readonly limitOf: (of: OutputSource) => number;
   readonly failed: (error: unknown) => void;
 }
 
@@ -123,7 +123,7 @@ export class OutputKeeper {
     const state = this.#stateOf(of)[stream];
     const skip = Math.max(state.end - offset, 0);
     if (skip >= data.length) return [];
-    const fresh = data.subarray(skip, skip + Math.max(this.#deps.limit - state.kept, 0));
+    const fresh = data.subarray(skip, skip + Math.max(this.#deps.limitOf(of) - state.kept, 0));
     const start = offset + skip;
     const writes: Write[] = [];
     for (let at = 0; at < fresh.length; at += OUTPUT_LIMITS.chunkBytes) {

@@ -32,7 +32,7 @@ class Controller implements PushControllerService {
   constructor(deps: PushControllerDeps) {
     this.#outputs = new OutputKeeper({
       store: deps.store,
-      limit: deps.config.push.output_limit,
+      limitOf: () => deps.config.push.output_limit,
       failed: (error) => deps.logger.error({ err: error }, 'output could not be stored'),
     });
     this.#deps = { ...deps, outputs: this.#outputs };

@@ -37,8 +37,10 @@ export const taskMigrations: Migrations = {
           where status = -2 and not_before is null`.execute(db);
         await sql`create index tasks_status on tasks (queue_id, status, id)`.execute(db);
         await sql`create index tasks_active on tasks (status, id) where status = -1 or status = 0`.execute(db);
-        await sql`create index tasks_due on tasks (not_before) where not_before is not null`.execute(db);
-        await sql`create index tasks_expiry on tasks (expires_at) where expires_at is not null`.execute(db);
+        await sql`create index tasks_due on tasks (not_before)
+          where not_before is not null and status = -2`.execute(db);
+        await sql`create index tasks_expiry on tasks (expires_at)
+          where expires_at is not null and (status = -2 or status = -4)`.execute(db);
 
         await sql`create table task_attempts (
         ${columns(text, ['task_id'])}, ${columns(integer, ['attempt'])}, ${columns(text, ['node', 'reason?', 'signal?'])},

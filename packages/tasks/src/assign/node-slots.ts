@@ -1,0 +1,135 @@
+import type { NodeView } from '@muster/nodes';
+import type { OfferedPlugin, TaskReport } from '@muster/wire';
+import type { LiveTask } from '../controller/live-task.js';
+import { TASK_LIMITS } from '../limits.js';
+import type { LiveQueue } from '../queues/live-queue.js';
+import { STATUS } from '../status.js';
+import { Breaker } from './breaker.js';
+import { Pace } from './pace.js';
+
+export type Offer = Extract<TaskReport, { type: 'task_slots' }>;
+
+/**
+ * Tasks that a node ends while an answer is on its way, stored and sent: it gets so many beyond those that it runs, so that
+ * its slots are never idle. A node whose tasks take long gets none.
+ */
+const ROUND_MS = 60;
+
+/** Whether a node runs tasks of a queue, and what that was judged by. */
+interface Fit extends Pick<NodeView, 'facts' | 'labels'> {
+  readonly version: number;
+  readonly fits: boolean;
+}
+
+/** What a node offers, and which tasks it has. */
+export class NodeSlots {
+  readonly node: NodeView;
+  readonly held = new Map<string, LiveTask>();
+  /** At most so many, set by an administrator (sheet §1.1); null: as many as it offers. */
+  maxthreads: number | null = null;
+  #offer: Offer | null = null;
+  readonly #plugins = new Map<string, OfferedPlugin>();
+  readonly #heldOf = new Map<string, number>();
+  readonly #breakers = new Map<string, Breaker>();
+  readonly #pace = new Pace();
+  /** Of queues: whether this node runs their tasks, as of a version of the queue. */
+  #fits = new WeakMap<LiveQueue, Fit>();
+
+  constructor(node: NodeView) {
+    this.node = node;
+  }
+
+  get offer(): Offer | null {
+    return this.#offer;
+  }
+
+  offers(plugin: string): boolean {
+    return this.#plugins.has(plugin);
+  }
+
+  offered(offer: Offer): void {
+    this.#offer = offer;
+    this.#plugins.clear();
+    for (const plugin of offer.plugins) this.#plugins.set(plugin.name, plugin);
+    this.#fits = new WeakMap();
+  }
+
+  /** So many more tasks it may get now. */
+  get free(): number {
+    if (this.#offer === null || this.node.status !== 'up') return 0;
+    const { max } = this.#offer;
+    const most = max === 0 ? 0 : max + Math.min(this.#pace.within(ROUND_MS), TASK_LIMITS.prefetch);
+    return Math.min(most, this.maxthreads ?? Number.POSITIVE_INFINITY) - this.held.size;
+  }
+
+  get running(): number {
+    let running = 0;
+    for (const { state } of this.held.values()) if (state.status === STATUS.running) running += 1;
+    return running;
+  }
+
+  /** Does it run tasks of this queue at all? `matches`: the selectors of the queue let it in. */
+  fits(queue: LiveQueue, matches: () => boolean): boolean {
+    const { facts, labels } = this.node;
+    const known = this.#fits.get(queue);
+    // What a node says of itself is another object when it says something else.
+    if (known?.version === queue.version && known.facts === facts && known.labels === labels) return known.fits;
+    const fits = this.wants(queue) && matches();
+    this.#fits.set(queue, { version: queue.version, facts, labels, fits });
+    return fits;
+  }
+
+  /** By what its agent says: it has the plugin, and the queue is not one that it leaves out (sheet §2.7). */
+  wants({ queue: { id, name, plugin } }: LiveQueue): boolean {
+    if (this.#offer === null || !this.#plugins.has(plugin)) return false;
+    const { activequeues, ignorequeues } = this.#offer;
+    const named = (list: readonly string[]): boolean => list.includes(id) || list.includes(name);
+    return activequeues.length > 0 ? named(activequeues) : !named(ignorequeues);
+  }
+
+  /** May it get another one of this plugin now? @param at Monotonic milliseconds. */
+  hasRoomFor(plugin: string, at: number): boolean {
+    if (this.#breakers.get(plugin)?.admits(at) === false) return false;
+    const concurrency = this.#plugins.get(plugin)?.concurrency ?? null;
+    if (concurrency === null) return true;
+    const prefetch = Math.min(this.#pace.within(ROUND_MS), TASK_LIMITS.prefetch);
+    return (this.#heldOf.get(plugin) ?? 0) < concurrency + prefetch;
+  }
+
+  hold(task: LiveTask): void {
+    const { plugin } = task.queue.queue;
+    this.held.set(task.id, task);
+    this.#heldOf.set(plugin, (this.#heldOf.get(plugin) ?? 0) + 1);
+    this.#breakers.get(plugin)?.given();
+    task.slots = this;
+    task.incarnation = this.node.incarnation;
+  }
+
+  release(task: LiveTask): void {
+    if (!this.held.delete(task.id)) return;
+    const { plugin } = task.queue.queue;
+    this.#heldOf.set(plugin, (this.#heldOf.get(plugin) ?? 1) - 1);
+    this.#breakers.get(plugin)?.undone();
+    task.slots = null;
+  }
+
+  /** A run came to an end. Answers whether the node gets no more tasks of that plugin for a while, from now on. */
+  ended(plugin: string, failed: boolean, durationMs: number, at: number): boolean {
+    this.#pace.ended(1, at);
+    let breaker = this.#breakers.get(plugin);
+    if (breaker === undefined) {
+      if (!failed) return false;
+      breaker = new Breaker();
+      this.#breakers.set(plugin, breaker);
+    }
+    return breaker.ended(failed, durationMs, at);
+  }
+
+  /** Plugins of which it gets no tasks, and for how many milliseconds more. */
+  *broken(at: number): Iterable<{ readonly plugin: string; readonly waitMs: number }> {
+    for (const [plugin, breaker] of this.#breakers) {
+      const waitMs = breaker.waitMs(at);
+      if (waitMs !== null) yield { plugin, waitMs };
+    }
+  }
+}

@@ -1,0 +1,265 @@
+import type { Clock, Timer } from '@muster/base';
+import type { NodeRegistry } from '@muster/nodes';
+import type { Recordable, Recorder } from '@muster/platform/log';
+import type { LayerLog } from '@muster/platform/upkeep';
+import type { Store, Write } from '@muster/store';
+import { Scheduler } from '../assign/scheduler.js';
+import { TASK_LIMITS } from '../limits.js';
+import type { Lane } from '../queues/lane.js';
+import type { LiveQueue } from '../queues/live-queue.js';
+import { paramsOf, type ReadyRow, readReady, readyTask } from '../repository/ready.js';
+import { isActive } from '../status.js';
+import { LiveTask } from './live-task.js';
+import { sendOrders } from './orders.js';
+import { Turn } from './turn.js';
+
+export interface BookDeps {
+  readonly store: Store;
+  readonly recorder: Recorder;
+  readonly clock: Clock;
+  readonly logger: LayerLog;
+  readonly nodes: Pick<NodeRegistry, 'send' | 'attributes'>;
+  /** Tasks succeeded, or are to run again: those that wait for them are counted anew. */
+  readonly recount: (ids: readonly string[]) => void;
+  /** A task is due then. */
+  readonly due: (at: number) => void;
+  /** They are stored, and no node has them any more. */
+  readonly left: (tasks: Iterable<LiveTask>) => void;
+}
+
+/**
+ * The tasks in memory, and every change of one: step, match what became possible, store all of it in one commit, then act
+ * (architecture: save, then act). A task is here while a node has it, and while a change of it is not stored; so what is
+ * read of the store is never older than what is known, if these are left out.
+ */
+export class Book {
+  readonly scheduler: Scheduler;
+  readonly #deps: BookDeps;
+  readonly #tasks = new Map<string, LiveTask>();
+  /** How many changes of a task are not stored. */
+  readonly #unstored = new Map<LiveTask, number>();
+  /** Reads under way, and the tasks that left while there was one: what it read of them may be old. */
+  #reads = 0;
+  readonly #leftMeanwhile = new Set<string>();
+  readonly #pending = new Set<Promise<unknown>>();
+  #wake: Timer | null = null;
+  #stopped = false;
+
+  constructor(deps: BookDeps) {
+    this.#deps = deps;
+    const { clock, nodes } = deps;
+    this.scheduler = new Scheduler({
+      attributes: (node) => nodes.attributes(node),
+      now: () => clock.monotonic(),
+    });
+  }
+
+  get(id: string): LiveTask | undefined {
+    return this.#tasks.get(id);
+  }
+
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
+  tasks(): Iterable<LiveTask> {
+    return this.#tasks.values();
+  }
+
+  /** A node has it, as the store says. */
+  restore(task: LiveTask): void {
+    this.#tasks.set(task.id, task);
+    task.queue.begin(task);
+  }
+
+  /** Something changed of which more may follow: matches. */
+  look(): void {
+    void this.turn(() => undefined);
+  }
+
+  /**
+   * Resolves when what `work` changed is stored, with `record`; false when it never will be. What became possible by it is
+   * assigned in the same commit.
+   */
+  turn(work: (turn: Turn) => void, record: readonly Write[] = [], told: readonly Recordable[] = []): Promise<boolean> {
+    if (this.#stopped) return Promise.resolve(false);
+    const { clock } = this.#deps;
+    const turn = new Turn(clock.now(), clock.monotonic());
+    work(turn);
+    for (const slots of turn.freed) this.scheduler.roomAt(slots);
+    for (const { queue } of turn.touched) if (queue.waiting) this.scheduler.workIn(queue);
+    this.#match(turn);
+    if (turn.wakeAt !== null) this.#deps.due(turn.wakeAt);
+    return this.#flush(turn, record, told);
+  }
+
+  #match(turn: Turn): void {
+    const wakeMs = this.scheduler.match(({ queue, task: ready, slots }) => {
+      const task = new LiveTask(queue, ready, turn.now);
+      this.#tasks.set(task.id, task);
+      slots.hold(task);
+      turn.step(task, { type: 'assign', node: slots.node.name });
+      queue.begin(task);
+      const lane = queue.lane(ready.lane, false);
+      if (lane.low) void this.fill(queue, lane);
+    });
+    if (wakeMs !== null) this.#wakeIn(wakeMs);
+  }
+
+  #wakeIn(ms: number): void {
+    this.#wake?.cancel();
+    this.#wake = this.#deps.clock.after(ms, () => {
+      this.#wake = null;
+      this.look();
+    });
+  }
+
+  #flush(turn: Turn, record: readonly Write[], told: readonly Recordable[]): Promise<boolean> {
+    const writes = [...turn.writes, ...record];
+    const events = [...turn.events, ...told];
+    for (const task of turn.touched) {
+      this.#tasks.set(task.id, task);
+      this.#unstored.set(task, (this.#unstored.get(task) ?? 0) + 1);
+    }
+    if (writes.length + events.length === 0) {
+      this.#leave(turn);
+      return Promise.resolve(true);
+    }
+    const stored = this.#deps.recorder.persist(writes, events).then(
+      () => {
+        this.#settle(turn);
+        return true;
+      },
+      (error: unknown) => {
+        if (!this.#stopped) this.#deps.logger.error({ err: error }, 'transitions of tasks could not be stored');
+        return false;
+      },
+    );
+    return stored;
+  }
+
+  #settle(turn: Turn): void {
+    const left: LiveTask[] = [];
+    for (const task of turn.touched) {
+      const open = (this.#unstored.get(task) ?? 1) - 1;
+      if (open > 0) {
+        this.#unstored.set(task, open);
+        continue;
+      }
+      this.#unstored.delete(task);
+      if (!isActive(task.state.status)) left.push(task);
+    }
+    for (const task of left) {
+      this.#tasks.delete(task.id);
+      if (this.#reads > 0) this.#leftMeanwhile.add(task.id);
+    }
+    if (this.#stopped) return;
+    this.#leave(turn);
+    this.#deps.left(left);
+    if (turn.recount.length > 0) this.#deps.recount(turn.recount);
+    let offered = false;
+    for (const task of turn.offers()) {
+      // It may have been changed again meanwhile: then that turn offers it.
+      if (this.#tasks.has(task.id)) continue;
+      const { ready, state, queue } = task;
+      if (queue.removed) continue;
+      queue.offer({ ...ready, state });
+      this.scheduler.workIn(queue);
+      offered = true;
+    }
+    if (offered) this.look();
+  }
+
+  /** Messages to nodes. */
+  #leave(turn: Turn): void {
+    const long: string[] = [];
+    for (const { assign } of turn.orders.values()) {
+      for (const { ready } of assign) if (ready.params === null) long.push(ready.id);
+    }
+    if (long.length === 0) this.#send(turn, new Map());
+    else {
+      this.#watch(
+        paramsOf(this.#deps.store.read, long).then(
+          (params) => this.#send(turn, params),
+          // The node does not have them; its next inventory brings them up again.
+          (error: unknown) => this.#deps.logger.warn({ err: error }, 'parameters of tasks could not be read'),
+        ),
+      );
+    }
+  }
+
+  #send(turn: Turn, long: ReadonlyMap<string, string>): void {
+    if (this.#stopped) return;
+    for (const [slots, orders] of turn.orders) {
+      sendOrders(this.#deps.nodes, slots, orders, ({ ready }) => ready.params ?? long.get(ready.id) ?? '{}');
+    }
+  }
+
+  // --- reading
+
+  /**
+   * Reads tasks of the store. Answered are those of which nothing newer is known, and those in memory as they are there.
+   * @throws MusterError `store_unavailable`.
+   */
+  async read<T>(work: () => Promise<T>): Promise<{ readonly value: T; readonly outdated: (id: string) => boolean }> {
+    this.#reads += 1;
+    try {
+      const value = await work();
+      const left = new Set(this.#leftMeanwhile);
+      return { value, outdated: (id) => left.has(id) };
+    } finally {
+      this.#reads -= 1;
+      if (this.#reads === 0) this.#leftMeanwhile.clear();
+    }
+  }
+
+  /** A row that was just read as a task to be stepped; the one in memory where there is one. */
+  task(queue: LiveQueue, row: ReadyRow): LiveTask {
+    return this.#tasks.get(row.id) ?? new LiveTask(queue, readyTask(row), row.mtime);
+  }
+
+  /** Reads the next tasks of a lane. */
+  async fill(queue: LiveQueue, lane: Lane): Promise<void> {
+    if (this.#stopped || lane.filling) return;
+    const after = lane.beginFill();
+    const limit = TASK_LIMITS.window - lane.size;
+    const { id: queueId } = queue;
+    const { sort } = queue.queue.rules;
+    const filling = this.read(() => readReady(this.#deps.store.read, { queueId, lane: lane.name, sort }, after, limit));
+    this.#watch(filling);
+    try {
+      const { value, outdated } = await filling;
+      const fresh = value.filter(({ id }) => !outdated(id) && !this.#tasks.has(id));
+      queue.filled(lane, fresh, value.length < limit ? null : (value.at(-1) ?? null));
+      this.scheduler.workIn(queue);
+      // All that was read may be in memory already: then there may be more behind it.
+      if (lane.low && !this.#stopped) await this.fill(queue, lane);
+      else this.look();
+    } catch (error) {
+      lane.abandonFill();
+      if (this.#stopped) return;
+      this.#deps.logger.warn({ err: error, queue: queueId }, 'the next tasks of a queue could not be read');
+      this.#deps.clock.after(RETRY_MS, () => void this.fill(queue, lane));
+    }
+  }
+
+  #watch(work: Promise<unknown>): void {
+    const watched = work.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#pending.add(watched);
+    void watched.then(() => this.#pending.delete(watched));
+  }
+
+  /** No turn begins any more, and no message leaves: what is stored goes on with the next server. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#wake?.cancel();
+    while (this.#pending.size > 0) await Promise.all(this.#pending);
+  }
+}
+
+/** Until a read that failed is tried again. */
+const RETRY_MS = 1000;
+

@@ -1,0 +1,80 @@
+import type { NodeSlots } from '../assign/node-slots.js';
+import type { TaskState } from '../machine.js';
+import type { ReadyTask } from '../queues/lane.js';
+import type { LiveQueue } from '../queues/live-queue.js';
+import type { TaskStanding } from '../repository/writes.js';
+
+/** What is known of a run besides the state of its task. */
+export type Ending = Pick<
+  TaskStanding,
+  'exit_code' | 'signal' | 'stdout' | 'stderr' | 'stdout_bytes' | 'stderr_bytes' | 'complete'
+>;
+
+export const NO_ENDING: Ending = {
+  exit_code: null,
+  signal: null,
+  stdout: null,
+  stderr: null,
+  stdout_bytes: null,
+  stderr_bytes: null,
+  complete: null,
+};
+
+/** A task that a node has: it is in memory until it is stored that no node has it any more. */
+export class LiveTask {
+  readonly queue: LiveQueue;
+  readonly ready: ReadyTask;
+  state: TaskState;
+  ending: Ending = NO_ENDING;
+  mtime: number;
+  /** Where it is; null once it has ended, and when its node is not there any more. */
+  slots: NodeSlots | null = null;
+  /** Of the agent that it was given to. Another one that does not have it never had it, or lost it. */
+  incarnation: string | null = null;
+  /** The order to run it has left. */
+  sent = false;
+  progress: { readonly fraction: number; readonly text: string } | null = null;
+
+  constructor(queue: LiveQueue, ready: ReadyTask, mtime: number) {
+    this.queue = queue;
+    this.ready = ready;
+    this.state = ready.state;
+    this.mtime = mtime;
+  }
+
+  get id(): string {
+    return this.ready.id;
+  }
+
+  get lane(): string {
+    return this.ready.lane;
+  }
+
+  get ref(): { readonly id: string; readonly attempt: number } {
+    return { id: this.ready.id, attempt: this.state.attempt };
+  }
+}
+
+/** A task as it is stored. */
+export function standing(
+  id: string,
+  state: TaskState,
+  { mtime, ending }: { readonly mtime: number; readonly ending: Ending },
+): TaskStanding {
+  return {
+    id,
+    status: state.status,
+    node: state.node,
+    attempt: state.attempt,
+    failures: state.failures,
+    orphanings: state.orphanings,
+    not_before: state.notBefore,
+    waits_for: state.waitsFor,
+    cancelling: state.cancelling ? 1 : 0,
+    reason: state.reason,
+    mtime,
+    started_at: state.startedAt,
+    ended_at: state.endedAt,
+    ...ending,
+  };
+}

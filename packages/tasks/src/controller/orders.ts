@@ -1,0 +1,66 @@
+import type { NodeRegistry } from '@muster/nodes';
+import type { AssignedTask, TaskOrder, TaskRef } from '@muster/wire';
+import type { NodeSlots } from '../assign/node-slots.js';
+import { TASK_LIMITS } from '../limits.js';
+import type { Params } from '../types.js';
+import type { LiveTask } from './live-task.js';
+
+/** What one node is told at one moment. */
+export class Orders {
+  readonly assign: LiveTask[] = [];
+  readonly settled: TaskRef[] = [];
+  readonly cancel: TaskRef[] = [];
+  readonly recall: TaskRef[] = [];
+}
+
+type Content = Omit<Extract<TaskOrder, { type: 'task_orders' }>, 'type'>;
+
+/** Sends what nodes are told, in as few messages as their size allows. */
+export function sendOrders(
+  nodes: Pick<NodeRegistry, 'send'>,
+  { node }: NodeSlots,
+  orders: Orders,
+  paramsOf: (task: LiveTask) => string,
+): void {
+  const send = (content: Content): void => nodes.send(node.org.id, [node.name], { type: 'task_orders', ...content });
+  const { settled, cancel, recall } = orders;
+  const rest = [settled, cancel, recall].map((refs) => [...refs]);
+  const next = (): Pick<Content, 'settled' | 'cancel' | 'recall'> => {
+    const [one = [], two = [], three = []] = rest.map((refs) => refs.splice(0, TASK_LIMITS.ordersAtOnce));
+    return { settled: one, cancel: two, recall: three };
+  };
+  for (const assign of parts(orders.assign, paramsOf)) send({ assign, ...next() });
+  while (rest.some((refs) => refs.length > 0)) send({ assign: [], ...next() });
+}
+
+/** Neither too many nor too long for one message. */
+function* parts(tasks: readonly LiveTask[], paramsOf: (task: LiveTask) => string): Iterable<AssignedTask[]> {
+  let part: AssignedTask[] = [];
+  let bytes = 0;
+  for (const task of tasks) {
+    const params = paramsOf(task);
+    if (part.length === TASK_LIMITS.ordersAtOnce || (part.length > 0 && bytes + params.length > TASK_LIMITS.orderBytes)) {
+      yield part;
+      part = [];
+      bytes = 0;
+    }
+    part.push(assigned(task, params));
+    task.sent = true;
+    bytes += params.length;
+  }
+  if (part.length > 0) yield part;
+}
+
+function assigned(task: LiveTask, params: string): AssignedTask {
+  const { id, name, plugin, rules } = task.queue.queue;
+  return {
+    ...task.ref,
+    queue: { id, name },
+    plugin,
+    params: JSON.parse(params) as Params,
+    ctime: task.ready.ctime,
+    mtime: task.mtime,
+    timeoutSeconds: task.ready.timeout ?? rules.timeout,
+    outputLimit: rules.outputLimit,
+  };
+}

@@ -1,0 +1,169 @@
+import type { NodeRegistry, NodeView } from '@muster/nodes';
+import type { OutputKeeper, OutputSource } from '@muster/platform/output';
+import type { LayerLog } from '@muster/platform/upkeep';
+import type { TaskNews, TaskRef, TaskReport, TaskResult } from '@muster/wire';
+import type { NodeSlots } from '../assign/node-slots.js';
+import { taskSubject } from '../events.js';
+import { STATUS } from '../status.js';
+import type { Book } from './book.js';
+import { type Ending, type LiveTask, NO_ENDING } from './live-task.js';
+import type { Turn } from './turn.js';
+
+export interface ReportsDeps {
+  readonly book: Book;
+  readonly nodes: Pick<NodeRegistry, 'send'>;
+  readonly outputs: OutputKeeper;
+  readonly logger: LayerLog;
+  /** A node gets no more tasks of a plugin for so many milliseconds. */
+  readonly broken: (slots: NodeSlots, plugin: string) => void;
+}
+
+type News = Extract<TaskReport, { type: 'task_news' }>;
+type Inventory = Extract<TaskReport, { type: 'task_inventory' }>;
+type Output = Extract<TaskReport, { type: 'task_output' }>;
+
+/** What a run of a task wrote. */
+export function outputOf({ id, attempt }: TaskRef): OutputSource {
+  return { subject: taskSubject(id), part: String(attempt) };
+}
+
+/** What nodes say of the tasks that they have. */
+export class Reports {
+  readonly #deps: ReportsDeps;
+
+  constructor(deps: ReportsDeps) {
+    this.#deps = deps;
+  }
+
+  /** The present attempt, if this node has it: what others say of it changes nothing. */
+  #find(slots: NodeSlots, { id, attempt }: TaskRef): LiveTask | undefined {
+    const task = this.#deps.book.get(id);
+    return task !== undefined && task.slots === slots && task.state.attempt === attempt ? task : undefined;
+  }
+
+  news(slots: NodeSlots, { news }: News): void {
+    void this.#deps.book.turn((turn) => {
+      for (const one of news) {
+        const task = this.#find(slots, one);
+        if (task !== undefined) this.#happened(turn, slots, task, one);
+        else if (one.event === 'started' || one.event === 'progress') turn.ordersFor(slots).cancel.push(refOf(one));
+        else turn.ordersFor(slots).settled.push(refOf(one));
+      }
+    });
+  }
+
+  #happened(turn: Turn, slots: NodeSlots, task: LiveTask, news: TaskNews): void {
+    switch (news.event) {
+      case 'started':
+        turn.step(task, news);
+        return;
+      case 'progress':
+        task.progress = { fraction: news.fraction, text: news.text };
+        return;
+      case 'finished': {
+        const { result } = news;
+        const opened = slots.ended(task.queue.queue.plugin, result.status !== STATUS.succeeded, result.durationMs, turn.at);
+        if (opened) this.#deps.broken(slots, task.queue.queue.plugin);
+        turn.step(task, { type: 'finished', result }, this.#finished(task, result));
+        return;
+      }
+      case 'returned':
+        turn.step(task, news);
+        return;
+      case 'cancelled':
+        turn.step(task, news, this.#cutOff(task, news.bytes));
+        return;
+      case 'lost':
+        turn.step(task, news, this.#cutOff(task, null));
+        return;
+    }
+  }
+
+  #finished(task: LiveTask, result: TaskResult): Ending {
+    const { outputs } = this.#deps;
+    const of = outputOf(task.ref);
+    if (result.bytes !== null) outputs.finish(of, { output: null, bytes: result.bytes });
+    return {
+      exit_code: result.exitCode,
+      signal: result.signal,
+      stdout: result.stdout,
+      stderr: result.stderr,
+      stdout_bytes: result.bytes?.stdout ?? null,
+      stderr_bytes: result.bytes?.stderr ?? null,
+      complete: 1,
+    };
+  }
+
+  /** A run that did not come to an end of its own. */
+  #cutOff(task: LiveTask, bytes: { readonly stdout: number; readonly stderr: number } | null): Ending {
+    const { outputs } = this.#deps;
+    const of = outputOf(task.ref);
+    if (bytes !== null) outputs.finish(of, { output: null, bytes });
+    const totals = outputs.totals(of);
+    return {
+      ...NO_ENDING,
+      stdout_bytes: totals?.stdout ?? null,
+      stderr_bytes: totals?.stderr ?? null,
+      complete: totals === null || bytes !== null ? 1 : 0,
+    };
+  }
+
+  output(slots: NodeSlots, { id, attempt, stream, offset, data }: Output): void {
+    const { outputs, nodes } = this.#deps;
+    const task = this.#find(slots, { id, attempt });
+    if (task === undefined) {
+      void this.#deps.book.turn((turn) => turn.ordersFor(slots).cancel.push({ id, attempt }));
+      return;
+    }
+    const { node } = slots;
+    outputs.take({ ...outputOf(task.ref), stream }, { offset, data }, (below) => {
+      nodes.send(node.org.id, [node.name], { type: 'task_output_stored', id, attempt, stream, offset: below });
+    });
+  }
+
+  /** Both sides say the same of what the node has, from here on. */
+  inventory(slots: NodeSlots, { held }: Inventory): void {
+    const listed = new Map(held.map((one) => [one.id, one]));
+    void this.#deps.book.turn((turn) => {
+      for (const one of held) {
+        if (this.#find(slots, one) !== undefined) continue;
+        const orders = turn.ordersFor(slots);
+        if (one.state === 'ended') orders.settled.push(refOf(one));
+        else orders.cancel.push(refOf(one));
+      }
+      for (const task of [...slots.held.values()]) {
+        if (listed.get(task.id)?.attempt !== task.state.attempt) this.#missing(turn, slots, task);
+        else if (task.state.cancelling) turn.ordersFor(slots).cancel.push(task.ref);
+      }
+    });
+  }
+
+  /**
+   * The node does not have what it was given. An agent that still is the one that it was given to never got it: it would
+   * know. Another one may have lost it while it ran.
+   */
+  #missing(turn: Turn, slots: NodeSlots, task: LiveTask): void {
+    if (task.state.status === STATUS.claimed && task.incarnation === slots.node.incarnation) {
+      if (task.sent) turn.ordersFor(slots).assign.push(task);
+      return;
+    }
+    this.lose(turn, task, `${slots.node.name} does not have it any more`);
+  }
+
+  /** Nobody can tell how it ends. */
+  lose(turn: Turn, task: LiveTask, reason: string): void {
+    turn.step(task, { type: 'lost', reason }, this.#cutOff(task, null));
+  }
+
+  /** The node is down: whatever it has is lost (T5). */
+  down(slots: NodeSlots, node: NodeView): void {
+    if (slots.held.size === 0) return;
+    void this.#deps.book.turn((turn) => {
+      for (const task of [...slots.held.values()]) this.lose(turn, task, `${node.name} is down: ${node.reason}`);
+    });
+  }
+}
+
+function refOf({ id, attempt }: TaskRef): TaskRef {
+  return { id, attempt };
+}

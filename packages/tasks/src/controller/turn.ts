@@ -1,0 +1,133 @@
+import type { Recordable } from '@muster/platform/log';
+import type { Write } from '@muster/store';
+import type { NodeSlots } from '../assign/node-slots.js';
+import { taskChanged } from '../events.js';
+import { isReady, stepTask, type TaskEvent, type TaskRulesNow, type TaskState } from '../machine.js';
+import { saveAttempt, saveTask } from '../repository/writes.js';
+import { isActive, isEnded } from '../status.js';
+import { type Ending, type LiveTask, NO_ENDING, standing } from './live-task.js';
+import { Orders } from './orders.js';
+
+/**
+ * What one moment changes: tasks step in memory, and the rows, events and messages that follow are collected here. None of
+ * them leaves before the rows are stored.
+ */
+export class Turn {
+  readonly now: number;
+  /** Monotonic milliseconds. */
+  readonly at: number;
+  readonly writes: Write[] = [];
+  readonly events: Recordable[] = [];
+  readonly orders = new Map<NodeSlots, Orders>();
+  /** They are in memory until this turn is stored, and longer while a node has them. */
+  readonly touched = new Set<LiveTask>();
+  /** They have room again. */
+  readonly freed = new Set<NodeSlots>();
+  /** Those that others wait for, to be counted anew. */
+  readonly recount: string[] = [];
+  /** When a task is due. */
+  wakeAt: number | null = null;
+
+  constructor(now: number, at: number) {
+    this.now = now;
+    this.at = at;
+  }
+
+  ordersFor(slots: NodeSlots): Orders {
+    let orders = this.orders.get(slots);
+    if (orders === undefined) {
+      orders = new Orders();
+      this.orders.set(slots, orders);
+    }
+    return orders;
+  }
+
+  /** One step of a task. Answers why a person may not do it; null: it was done, or meant nothing. */
+  step(task: LiveTask, event: TaskEvent, ending: Ending = NO_ENDING): string | null {
+    const before = task.state;
+    const step = stepTask(before, event, rulesOf(task), this.now);
+    if ('refused' in step) return step.refused;
+    const { slots } = task;
+    const { ref } = task;
+    if (step.task !== before) this.#changed(task, before, step.task, ending);
+    for (const effect of step.effects) {
+      switch (effect) {
+        case 'run':
+          if (task.slots !== null) this.ordersFor(task.slots).assign.push(task);
+          break;
+        case 'kill':
+          if (slots !== null) this.ordersFor(slots).cancel.push(ref);
+          break;
+        case 'settle':
+          if (slots !== null) this.ordersFor(slots).settled.push(ref);
+          break;
+        case 'wait':
+          this.wakeAt = Math.min(this.wakeAt ?? Number.POSITIVE_INFINITY, step.task.notBefore ?? this.now);
+          break;
+        case 'recount':
+          this.recount.push(task.id);
+          break;
+        case 'offer':
+          break;
+      }
+    }
+    return null;
+  }
+
+  #changed(task: LiveTask, before: TaskState, after: TaskState, ending: Ending): void {
+    const { queue } = task;
+    this.touched.add(task);
+    task.state = after;
+    if (after.status !== before.status) {
+      task.mtime = this.now;
+      queue.moved(before.status, after.status);
+    }
+    if (isReady(before) && !isActive(after.status)) queue.withdraw(task.id, task.lane);
+    const left = isActive(before.status) && !isActive(after.status);
+    if (left) {
+      if (!isEnded(after.status)) this.#keepAttempt(task, before, after, ending);
+      queue.end(task);
+      if (task.slots !== null) this.freed.add(task.slots);
+      task.slots?.release(task);
+      if (after.status > 0) queue.countEnded(this.at);
+    }
+    // What a run left behind stays with the task until it runs again; that of one that is run again is in its history.
+    if (left) task.ending = isEnded(after.status) ? ending : NO_ENDING;
+    else if (!isEnded(after.status)) task.ending = NO_ENDING;
+    this.writes.push(saveTask(standing(task.id, after, task)));
+    const event = taskChanged({ org: queue.org, queueId: queue.id }, task.id, before, after);
+    if (event !== null) this.events.push(event);
+  }
+
+  /** A run that is over while its task goes on. One that never began left nothing. */
+  #keepAttempt(task: LiveTask, before: TaskState, after: TaskState, ending: Ending): void {
+    const { complete, ...rest } = ending;
+    if (before.startedAt === null && rest.exit_code === null && rest.signal === null && after.failures === before.failures) return;
+    this.writes.push(
+      saveAttempt({
+        task_id: task.id,
+        attempt: before.attempt,
+        node: before.node ?? '',
+        status: after.failures > before.failures ? 2 : -6,
+        reason: after.reason,
+        started_at: before.startedAt,
+        ended_at: this.now,
+        ...rest,
+      }),
+    );
+  }
+
+  /** Those that may be assigned once this is stored. */
+  *offers(): Iterable<LiveTask> {
+    for (const task of this.touched) if (isReady(task.state)) yield task;
+  }
+}
+
+function rulesOf({ queue, ready }: LiveTask): TaskRulesNow {
+  const { retry, orphanRetries } = queue.queue.rules;
+  return {
+    retries: ready.retries ?? retry.limit,
+    backoff: { first: retry.first, longest: retry.longest },
+    orphanRetries,
+  };
+}

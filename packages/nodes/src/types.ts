@@ -23,6 +23,8 @@ export interface NodeView {
   /** Last valid heartbeat heard by this server process; null when none yet. */
   readonly heardAt: number | null;
   readonly state: AgentState | null;
+  /** When its agent said that it stops, in order; null once it is heard again. */
+  readonly stoppedAt: number | null;
   /** The connection it was last heard on: another object for each connection. */
   readonly peer: Peer | null;
 }

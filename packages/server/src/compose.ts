@@ -3,6 +3,8 @@ import { type Auth, actorOf, createAuth } from '@muster/platform/auth';
 import { type Base, type Layer, together } from '@muster/platform/layers';
 import { createEvents, type Events } from '@muster/platform/log';
 import { createPush, type Push } from '@muster/push';
+import { createTasks, type Tasks } from '@muster/tasks';
+
 import { LAYERS } from './layers.js';
 
 /** What the layers declare, together. */
@@ -22,6 +24,7 @@ export interface Composition {
   readonly auth: Auth;
   readonly nodes: Nodes;
   readonly push: Push;
+  readonly tasks: Tasks;
   /** The lower ones first. */
   readonly layers: readonly Layer[];
 }
@@ -67,5 +70,7 @@ export function compose({ serverKeys, transport, ...around }: Surroundings): Com
   });
   auth.listeners.add(nodes);
   const push = createPush(base, { nodes: nodes.registry });
-  return { base, events, auth, nodes, push, layers: [events, auth, nodes, push] };
+  const tasks = createTasks(base, { nodes: nodes.registry });
+  auth.listeners.add(tasks);
+  return { base, events, auth, nodes, push, tasks, layers: [events, auth, nodes, push, tasks] };
 }

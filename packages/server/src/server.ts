@@ -136,7 +136,7 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
     serverKeys: keys,
     transport: options.transport ?? nodeSockets(config, { clock, failed: socketsFailed }),
   });
-  const { base, events, auth, nodes, push } = composed;
+  const { base, events, auth, nodes, push, tasks } = composed;
   const fabric = createEventFabric({ ...base, logger, auth, events, families: DECLARED.families, version: VERSION });
   auth.listeners.add(fabric);
   const streams = new EventStreams({ clock, metrics });
@@ -145,7 +145,7 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
     listen: config.http.listen,
     tls: tls !== undefined,
     streams,
-    alongside: [fabric, push],
+    alongside: [fabric, push, tasks],
   });
   const layers = new Layers([...composed.layers, fabric, http]);
   teardown.add(() => layers.stop());

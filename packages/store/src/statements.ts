@@ -73,14 +73,14 @@ export function update<T extends Table, const C extends ColumnsOf<T>>(
   columns: Only<T, C>,
   key: readonly (keyof C & string)[],
 ): (row: RowOf<T, C>) => Write {
-  const declared = Object.entries(columns as Readonly<Record<string, ColumnType>>);
-  const inKey = ([column]: readonly [string, ColumnType]): boolean => (key as readonly string[]).includes(column);
+  const types = columns as Readonly<Record<string, ColumnType>>;
+  const others = Object.keys(types).filter((column) => !(key as readonly string[]).includes(column));
   return writer({
     name: nameOf('update', table, columns, key),
     table,
     kind: 'update',
     // The key last, as the text of SQLite has its holes.
-    columns: Object.fromEntries([...declared.filter((one) => !inKey(one)), ...declared.filter(inKey)]),
+    columns: Object.fromEntries([...others, ...key].map((column) => [column, types[column] ?? 'text'])),
     key,
   });
 }

@@ -20,7 +20,12 @@ export function taskSubject(taskId: string): string {
 type InQueue = { readonly org: Organization; readonly queueId: string };
 
 /** A task stands otherwise than before; null: nobody needs to hear of it. */
-export function taskChanged({ org, queueId }: InQueue, id: string, before: TaskState, after: TaskState): Recordable | null {
+export function taskChanged(
+  { org, queueId }: InQueue,
+  id: string,
+  before: TaskState,
+  after: TaskState,
+): Recordable | null {
   const subject = queueSubject(queueId);
   const about = { queue: queueId, task: id };
   const { status, attempt, node, reason } = after;

@@ -130,7 +130,10 @@ export function stepTask(task: TaskState, event: TaskEvent, rules: TaskRulesNow,
       if (waitsFor === task.waitsFor) return stay(task);
       const counted = { ...task, waitsFor };
       if (task.status === STATUS.blocked && waitsFor === 0) return queued(counted, task.notBefore);
-      return { task: task.status === STATUS.queued && waitsFor > 0 ? { ...counted, status: STATUS.blocked } : counted, effects: NONE };
+      return {
+        task: task.status === STATUS.queued && waitsFor > 0 ? { ...counted, status: STATUS.blocked } : counted,
+        effects: NONE,
+      };
     }
 
     case 'started':

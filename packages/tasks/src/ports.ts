@@ -23,8 +23,6 @@ export interface QueueView extends Queue {
   readonly counts: QueueCounts;
   /** Tasks ended in the last minute. */
   readonly endedLastMinute: number;
-  /** When the task was added that has waited longest; null: none waits. */
-  readonly oldestWaiting: number | null;
   /** Why nothing is assigned though something waits, in sentences; empty while it moves. */
   readonly why: readonly string[];
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '@muster/base';
-import { deleteSome, lastNumber, type Schema, type Store, type Write } from '@muster/store';
+import { deleteSome, type HandIn, lastNumber, type Schema, type Store, type Write } from '@muster/store';
 import type { Transaction } from 'kysely';
 import { appendEvents } from './event-chunk.js';
 import { partsOf, type Recordable } from './log-rows.js';
@@ -72,11 +72,11 @@ export class Recorder {
 
   /**
    * As `Store.transact`. `work` calls `record`, any number of times; it may run again, and then what it recorded before
-   * is forgotten.
+   * is forgotten. What it hands to `write` is stored at the end.
    */
-  transact<T>(work: (trx: Trx, record: RecordEvents) => Promise<T>): Promise<T> {
+  transact<T>(work: (trx: Trx, record: RecordEvents, write: HandIn) => Promise<T>): Promise<T> {
     const at = this.#deps.clock.now();
-    return this.#deps.store.transact((trx, write) => work(trx, (events) => write(this.#writes(events, at))));
+    return this.#deps.store.transact((trx, write) => work(trx, (events) => write(this.#writes(events, at)), write));
   }
 
   /** The listener is told of events once they are durable, in the order of their positions. Returns how to stop. */

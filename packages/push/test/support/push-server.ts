@@ -73,6 +73,7 @@ class PlayedNodes implements NodeRegistry {
       facts,
       labels: {},
       heardAt: null,
+      stoppedAt: null,
       state: null,
       peer: null,
     };

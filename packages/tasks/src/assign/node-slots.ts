@@ -1,6 +1,5 @@
 import type { NodeView } from '@muster/nodes';
 import type { OfferedPlugin, TaskReport } from '@muster/wire';
-import type { LiveTask } from '../controller/live-task.js';
 import { TASK_LIMITS } from '../limits.js';
 import type { LiveQueue } from '../queues/live-queue.js';
 import { STATUS } from '../status.js';
@@ -21,10 +20,17 @@ interface Fit extends Pick<NodeView, 'facts' | 'labels'> {
   readonly fits: boolean;
 }
 
+/** A task that it has. */
+export interface HeldTask {
+  readonly id: string;
+  readonly queue: Pick<LiveQueue, 'queue'>;
+  readonly state: { readonly status: number };
+}
+
 /** What a node offers, and which tasks it has. */
 export class NodeSlots {
   readonly node: NodeView;
-  readonly held = new Map<string, LiveTask>();
+  readonly held = new Map<string, HeldTask>();
   /** At most so many, set by an administrator (sheet §1.1); null: as many as it offers. */
   maxthreads: number | null = null;
   #offer: Offer | null = null;
@@ -96,21 +102,18 @@ export class NodeSlots {
     return (this.#heldOf.get(plugin) ?? 0) < concurrency + prefetch;
   }
 
-  hold(task: LiveTask): void {
+  hold(task: HeldTask): void {
     const { plugin } = task.queue.queue;
     this.held.set(task.id, task);
     this.#heldOf.set(plugin, (this.#heldOf.get(plugin) ?? 0) + 1);
     this.#breakers.get(plugin)?.given();
-    task.slots = this;
-    task.incarnation = this.node.incarnation;
   }
 
-  release(task: LiveTask): void {
+  release(task: HeldTask): void {
     if (!this.held.delete(task.id)) return;
     const { plugin } = task.queue.queue;
     this.#heldOf.set(plugin, (this.#heldOf.get(plugin) ?? 1) - 1);
     this.#breakers.get(plugin)?.undone();
-    task.slots = null;
   }
 
   /** A run came to an end. Answers whether the node gets no more tasks of that plugin for a while, from now on. */

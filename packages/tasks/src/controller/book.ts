@@ -8,7 +8,7 @@ import { TASK_LIMITS } from '../limits.js';
 import type { Lane } from '../queues/lane.js';
 import type { LiveQueue } from '../queues/live-queue.js';
 import { paramsOf, type ReadyRow, readReady, readyTask } from '../repository/ready.js';
-import { isActive } from '../status.js';
+import { isActive, isEnded, type StatusName, statusName } from '../status.js';
 import { LiveTask } from './live-task.js';
 import { sendOrders } from './orders.js';
 import { Turn } from './turn.js';
@@ -25,6 +25,8 @@ export interface BookDeps {
   readonly due: (at: number) => void;
   /** They are stored, and no node has them any more. */
   readonly left: (tasks: Iterable<LiveTask>) => void;
+  /** A task ended, and that is stored. */
+  readonly ended: (status: StatusName) => void;
 }
 
 /**
@@ -97,7 +99,7 @@ export class Book {
     const wakeMs = this.scheduler.match(({ queue, task: ready, slots }) => {
       const task = new LiveTask(queue, ready, turn.now);
       this.#tasks.set(task.id, task);
-      slots.hold(task);
+      task.giveTo(slots);
       turn.step(task, { type: 'assign', node: slots.node.name });
       queue.begin(task);
       const lane = queue.lane(ready.lane, false);
@@ -155,6 +157,7 @@ export class Book {
     }
     if (this.#stopped) return;
     this.#leave(turn);
+    for (const { state } of left) if (isEnded(state.status)) this.#deps.ended(statusName(state.status));
     this.#deps.left(left);
     if (turn.recount.length > 0) this.#deps.recount(turn.recount);
     let offered = false;
@@ -262,4 +265,3 @@ export class Book {
 
 /** Until a read that failed is tried again. */
 const RETRY_MS = 1000;
-

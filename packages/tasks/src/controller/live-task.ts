@@ -28,9 +28,9 @@ export class LiveTask {
   ending: Ending = NO_ENDING;
   mtime: number;
   /** Where it is; null once it has ended, and when its node is not there any more. */
-  slots: NodeSlots | null = null;
+  #slots: NodeSlots | null = null;
   /** Of the agent that it was given to. Another one that does not have it never had it, or lost it. */
-  incarnation: string | null = null;
+  #incarnation: string | null = null;
   /** The order to run it has left. */
   sent = false;
   progress: { readonly fraction: number; readonly text: string } | null = null;
@@ -40,6 +40,25 @@ export class LiveTask {
     this.ready = ready;
     this.state = ready.state;
     this.mtime = mtime;
+  }
+
+  get slots(): NodeSlots | null {
+    return this.#slots;
+  }
+
+  get incarnation(): string | null {
+    return this.#incarnation;
+  }
+
+  giveTo(slots: NodeSlots): void {
+    slots.hold(this);
+    this.#slots = slots;
+    this.#incarnation = slots.node.incarnation;
+  }
+
+  takeBack(): void {
+    this.#slots?.release(this);
+    this.#slots = null;
   }
 
   get id(): string {

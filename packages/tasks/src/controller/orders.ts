@@ -39,7 +39,10 @@ function* parts(tasks: readonly LiveTask[], paramsOf: (task: LiveTask) => string
   let bytes = 0;
   for (const task of tasks) {
     const params = paramsOf(task);
-    if (part.length === TASK_LIMITS.ordersAtOnce || (part.length > 0 && bytes + params.length > TASK_LIMITS.orderBytes)) {
+    if (
+      part.length === TASK_LIMITS.ordersAtOnce ||
+      (part.length > 0 && bytes + params.length > TASK_LIMITS.orderBytes)
+    ) {
       yield part;
       part = [];
       bytes = 0;

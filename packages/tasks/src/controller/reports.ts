@@ -41,6 +41,11 @@ export class Reports {
     return task !== undefined && task.slots === slots && task.state.attempt === attempt ? task : undefined;
   }
 
+  /** What the server knows it to have. */
+  #held(slots: NodeSlots): LiveTask[] {
+    return [...slots.held.keys()].flatMap((id) => this.#deps.book.get(id) ?? []);
+  }
+
   news(slots: NodeSlots, { news }: News): void {
     void this.#deps.book.turn((turn) => {
       for (const one of news) {
@@ -55,26 +60,31 @@ export class Reports {
   #happened(turn: Turn, slots: NodeSlots, task: LiveTask, news: TaskNews): void {
     switch (news.event) {
       case 'started':
-        turn.step(task, news);
+        turn.step(task, { type: 'started' });
         return;
       case 'progress':
         task.progress = { fraction: news.fraction, text: news.text };
         return;
       case 'finished': {
         const { result } = news;
-        const opened = slots.ended(task.queue.queue.plugin, result.status !== STATUS.succeeded, result.durationMs, turn.at);
+        const opened = slots.ended(
+          task.queue.queue.plugin,
+          result.status !== STATUS.succeeded,
+          result.durationMs,
+          turn.at,
+        );
         if (opened) this.#deps.broken(slots, task.queue.queue.plugin);
         turn.step(task, { type: 'finished', result }, this.#finished(task, result));
         return;
       }
       case 'returned':
-        turn.step(task, news);
+        turn.step(task, { type: 'returned', reason: news.reason });
         return;
       case 'cancelled':
-        turn.step(task, news, this.#cutOff(task, news.bytes));
+        turn.step(task, { type: 'cancelled', forced: news.forced }, this.#cutOff(task, news.bytes));
         return;
       case 'lost':
-        turn.step(task, news, this.#cutOff(task, null));
+        this.lose(turn, task, news.reason);
         return;
     }
   }
@@ -131,7 +141,7 @@ export class Reports {
         if (one.state === 'ended') orders.settled.push(refOf(one));
         else orders.cancel.push(refOf(one));
       }
-      for (const task of [...slots.held.values()]) {
+      for (const task of this.#held(slots)) {
         if (listed.get(task.id)?.attempt !== task.state.attempt) this.#missing(turn, slots, task);
         else if (task.state.cancelling) turn.ordersFor(slots).cancel.push(task.ref);
       }
@@ -159,7 +169,7 @@ export class Reports {
   down(slots: NodeSlots, node: NodeView): void {
     if (slots.held.size === 0) return;
     void this.#deps.book.turn((turn) => {
-      for (const task of [...slots.held.values()]) this.lose(turn, task, `${node.name} is down: ${node.reason}`);
+      for (const task of this.#held(slots)) this.lose(turn, task, `${node.name} is down: ${node.reason}`);
     });
   }
 }

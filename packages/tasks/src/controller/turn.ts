@@ -88,7 +88,7 @@ export class Turn {
       if (!isEnded(after.status)) this.#keepAttempt(task, before, after, ending);
       queue.end(task);
       if (task.slots !== null) this.freed.add(task.slots);
-      task.slots?.release(task);
+      task.takeBack();
       if (after.status > 0) queue.countEnded(this.at);
     }
     // What a run left behind stays with the task until it runs again; that of one that is run again is in its history.
@@ -102,7 +102,13 @@ export class Turn {
   /** A run that is over while its task goes on. One that never began left nothing. */
   #keepAttempt(task: LiveTask, before: TaskState, after: TaskState, ending: Ending): void {
     const { complete, ...rest } = ending;
-    if (before.startedAt === null && rest.exit_code === null && rest.signal === null && after.failures === before.failures) return;
+    if (
+      before.startedAt === null &&
+      rest.exit_code === null &&
+      rest.signal === null &&
+      after.failures === before.failures
+    )
+      return;
     this.writes.push(
       saveAttempt({
         task_id: task.id,

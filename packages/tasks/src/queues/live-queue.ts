@@ -1,6 +1,5 @@
 import type { Attributes } from '@muster/nodes';
 import type { Organization } from '@muster/platform/auth';
-import type { LiveTask } from '../controller/live-task.js';
 import { STATUS_NAMES, type StatusName, statusName } from '../status.js';
 import type { Queue } from '../types.js';
 import { Lane, type Place, type ReadyTask } from './lane.js';
@@ -12,11 +11,16 @@ export type NodeFilter = (attributes: Attributes) => boolean;
 /** Seconds of which it is remembered how many tasks ended in them. */
 const MINUTE = 60;
 
+/** One of its tasks that a node has. */
+export interface Running {
+  readonly lane: string;
+}
+
 /** A queue at work: what it has, what runs, and what may come next. */
 export class LiveQueue {
   readonly org: Organization;
   readonly counts: Record<StatusName, number>;
-  readonly active = new Set<LiveTask>();
+  readonly active = new Set<Running>();
   /** Grows with each assignment, the slower the greater its weight: the queue with the least is next. */
   pass = 0;
   filter: NodeFilter = () => true;
@@ -138,13 +142,13 @@ export class LiveQueue {
 
   // --- what runs
 
-  begin(task: LiveTask): void {
+  begin(task: Running): void {
     this.active.add(task);
     this.#activeOf.set(task.lane, this.activeOf(task.lane) + 1);
     this.#judge(this.lane(task.lane, false));
   }
 
-  end(task: LiveTask): void {
+  end(task: Running): void {
     if (!this.active.delete(task)) return;
     const left = this.activeOf(task.lane) - 1;
     if (left > 0) this.#activeOf.set(task.lane, left);

@@ -1,0 +1,212 @@
+import type { Clock } from '@muster/base';
+import type { Organization } from '@muster/platform/auth';
+import type { Recorder } from '@muster/platform/log';
+import type { Schema, Store, Write } from '@muster/store';
+import type { Transaction } from 'kysely';
+import { MusterError } from '../errors.js';
+import { tasksAdded } from '../events.js';
+import type { Ids } from '../ids.js';
+import { TASK_LIMITS } from '../limits.js';
+import { isReady, newTask } from '../machine.js';
+import type { Added, By, NewTask } from '../ports.js';
+import type { ReadyTask } from '../queues/lane.js';
+import type { LiveQueue } from '../queues/live-queue.js';
+import { addDependency, addTask } from '../repository/writes.js';
+import { STATUS } from '../status.js';
+import type { TaskOptions } from '../types.js';
+
+export interface AddingDeps {
+  readonly store: Store;
+  readonly recorder: Recorder;
+  readonly clock: Clock;
+  readonly ids: () => Ids;
+  /** Most bytes of parameters. */
+  readonly maxParams: number;
+  /** They are stored, and may be assigned. */
+  readonly offer: (queue: LiveQueue, tasks: readonly ReadyTask[]) => void;
+  readonly due: (at: number) => void;
+  readonly recount: (ids: readonly string[]) => void;
+}
+
+/** A task on its way into the store. */
+interface Draft {
+  readonly id: string;
+  readonly params: string;
+  readonly options: Partial<TaskOptions>;
+  readonly waitsFor: number;
+  readonly lane: string;
+}
+
+/** Takes tasks into queues. */
+export class Adding {
+  readonly #deps: AddingDeps;
+
+  constructor(deps: AddingDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws MusterError see `TaskController.add`. */
+  async add(org: Organization, queue: LiveQueue, tasks: readonly NewTask[], by: By): Promise<readonly Added[]> {
+    if (queue.queue.state === 'draining') throw new MusterError('queue_draining', { name: queue.queue.name });
+    const now = this.#deps.clock.now();
+    const waits = await this.#dependencies(org, tasks);
+    const drafts = tasks.map((task, index) => this.#draft(queue, task, index, waits));
+    const unique = drafts.some(({ options }) => options.unique != null);
+    const added = unique ? await this.#storeUnique(queue, drafts, by, now) : await this.#store(queue, drafts, by, now);
+    const created = drafts.filter((_, index) => added[index]?.created);
+    this.#take(queue, created, by, now);
+    return added;
+  }
+
+  #draft(queue: LiveQueue, task: NewTask, index: number, waits: ReadonlyMap<string, number>): Draft {
+    const { maxParams, ids } = this.#deps;
+    const params = JSON.stringify(task.params);
+    if (Buffer.byteLength(params) > maxParams) {
+      throw new MusterError('invalid_field', {
+        field: `tasks.${index}.params`,
+        reason: `${Buffer.byteLength(params)} bytes as JSON; at most ${maxParams} (setting tasks.max_params)`,
+      });
+    }
+    const { key } = queue.queue.rules;
+    const value = key === null ? undefined : task.params[key.param];
+    const lane = value === undefined || value === null ? '' : laneOf(value);
+    const options = { ...task.options, ...(task.options?.after && { after: [...new Set(task.options.after)] }) };
+    const waitsFor = (options.after ?? []).reduce((sum, id) => sum + (waits.get(id) ?? 0), 0);
+    return { id: ids().next(), params, options, waitsFor, lane };
+  }
+
+  /** Tasks that others wait for, and whether they have not succeeded yet: 1 or 0. */
+  async #dependencies(org: Organization, tasks: readonly NewTask[]): Promise<ReadonlyMap<string, number>> {
+    const asked = new Map<string, number>();
+    for (const [index, { options }] of tasks.entries()) {
+      const after = options?.after ?? [];
+      if (after.length > TASK_LIMITS.after) {
+        const reason = `it may wait for at most ${TASK_LIMITS.after} tasks`;
+        throw new MusterError('invalid_field', { field: `tasks.${index}.after`, reason });
+      }
+      for (const id of after) if (!asked.has(id)) asked.set(id, index);
+    }
+    const waits = new Map<string, number>();
+    const ids = [...asked.keys()];
+    for (let from = 0; from < ids.length; from += TASK_LIMITS.after) {
+      const rows = await this.#deps.store.read
+        .selectFrom('tasks')
+        .select(['id', 'status'])
+        .where('org_id', '=', org.id)
+        .where('id', 'in', ids.slice(from, from + TASK_LIMITS.after))
+        .execute();
+      for (const { id, status } of rows) waits.set(id, status === STATUS.succeeded ? 0 : 1);
+    }
+    for (const [id, index] of asked) {
+      if (waits.has(id)) continue;
+      throw new MusterError('invalid_field', { field: `tasks.${index}.after`, reason: `there is no task ${id}` });
+    }
+    return waits;
+  }
+
+  async #store(queue: LiveQueue, drafts: readonly Draft[], by: By, now: number): Promise<Added[]> {
+    const writes = drafts.flatMap((draft) => rowsOf(queue, draft, by, now));
+    await this.#deps.recorder.commit([...writes, ...(by.record ?? [])], this.#events(queue, drafts, by));
+    return drafts.map(({ id }) => ({ id, created: true }));
+  }
+
+  /** One after the other in a transaction: of two with the same key only the first is made. */
+  #storeUnique(queue: LiveQueue, drafts: readonly Draft[], by: By, now: number): Promise<Added[]> {
+    return this.#deps.recorder.transact(async (trx, record, write) => {
+      const added: Added[] = [];
+      for (const draft of drafts) {
+        const existing = await this.#keyTaken(trx, queue, draft, now);
+        if (existing === null) write(rowsOf(queue, draft, by, now));
+        added.push({ id: existing ?? draft.id, created: existing === null });
+      }
+      const created = drafts.filter((_, index) => added[index]?.created);
+      write(by.record ?? []);
+      record(this.#events(queue, created, by));
+      return added;
+    });
+  }
+
+  /** Takes the key, unless it is taken: then by which task. */
+  async #keyTaken(trx: Transaction<Schema>, queue: LiveQueue, draft: Draft, now: number): Promise<string | null> {
+    const { unique } = draft.options;
+    if (unique == null) return null;
+    const row = await trx
+      .selectFrom('task_keys')
+      .select(['task_id', 'until'])
+      .where('queue_id', '=', queue.id)
+      .where('key', '=', unique.key)
+      .executeTakeFirst();
+    if (row !== undefined && row.until > now) return row.task_id;
+    const taken = { task_id: draft.id, until: now + Math.round(unique.seconds * 1000) };
+    await trx
+      .insertInto('task_keys')
+      .values({ queue_id: queue.id, key: unique.key, ...taken })
+      .onConflict((conflict) => conflict.columns(['queue_id', 'key']).doUpdateSet(taken))
+      .execute();
+    return null;
+  }
+
+  #events(queue: LiveQueue, drafts: readonly Draft[], by: By) {
+    if (drafts.length === 0) return [];
+    const ids = drafts.map(({ id }) => id);
+    return [tasksAdded({ org: queue.org, queueId: queue.id }, ids, by.identity.name)];
+  }
+
+  /** They are stored. */
+  #take(queue: LiveQueue, drafts: readonly Draft[], by: By, now: number): void {
+    const { offer, due, recount } = this.#deps;
+    const ready: ReadyTask[] = [];
+    const waiting: string[] = [];
+    for (const draft of drafts) {
+      const { id, params, options, lane } = draft;
+      const state = newTask({ notBefore: options.notBefore ?? null, waitsFor: draft.waitsFor });
+      queue.moved(null, state.status);
+      if (options.expiresAt != null) due(options.expiresAt);
+      if (state.notBefore !== null) due(state.notBefore);
+      if (draft.waitsFor > 0) waiting.push(id);
+      if (!isReady(state)) continue;
+      ready.push({
+        id,
+        rank: -(options.priority ?? 0),
+        lane,
+        ctime: now,
+        requester: by.identity.name,
+        state,
+        params: params.length <= TASK_LIMITS.paramsInMemory ? params : null,
+        retries: options.retries ?? null,
+        timeout: options.timeout ?? null,
+      });
+    }
+    offer(queue, ready);
+    // What they wait for may have succeeded while they were stored.
+    if (waiting.length > 0) recount(waiting);
+  }
+}
+
+function rowsOf(queue: LiveQueue, draft: Draft, by: By, now: number): Write[] {
+  const { priority = 0, notBefore = null, expiresAt = null, after = [], ...options } = draft.options;
+  const { status } = newTask({ notBefore, waitsFor: draft.waitsFor });
+  const task = addTask({
+    id: draft.id,
+    org_id: queue.org.id,
+    queue_id: queue.id,
+    params: draft.params,
+    options: Object.keys(options).length === 0 ? null : JSON.stringify(options),
+    lane: draft.lane,
+    requester: by.identity.name,
+    ctime: now,
+    mtime: now,
+    status,
+    rank: -priority,
+    not_before: notBefore,
+    expires_at: expiresAt,
+    waits_for: draft.waitsFor,
+  });
+  return [task, ...after.map((id) => addDependency({ task_id: draft.id, after_id: id }))];
+}
+
+/** Values of any kind have a lane: texts their own, others that of their JSON. */
+function laneOf(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.slice(0, TASK_LIMITS.name);
+}

@@ -1,0 +1,153 @@
+import type { Clock } from '@muster/base';
+import { compileSearch } from '@muster/nodes';
+import type { Organization } from '@muster/platform/auth';
+import type { Recorder } from '@muster/platform/log';
+import { MusterError } from '../errors.js';
+import { queueChanged, queueCreated, queueRemoved } from '../events.js';
+import type { Ids } from '../ids.js';
+import { TASK_LIMITS } from '../limits.js';
+import type { By, NewQueue, QueueChanges } from '../ports.js';
+import { checkQueue } from '../queues/checks.js';
+import { LiveQueue } from '../queues/live-queue.js';
+import type { QueueRegistry } from '../queues/registry.js';
+import { DEFAULT_RULES } from '../queues/rules.js';
+import { queueRow } from '../queues/stored.js';
+import { saveQueue } from '../repository/writes.js';
+import type { Queue } from '../types.js';
+import type { Book } from './book.js';
+
+export interface AdministrationDeps {
+  readonly recorder: Recorder;
+  readonly clock: Clock;
+  readonly ids: () => Ids;
+  readonly queues: QueueRegistry;
+  readonly book: Book;
+  /** Of tasks of queues that do not say otherwise. */
+  readonly outputLimit: number;
+}
+
+/** Makes, changes and deletes queues: one at a time, so that no two have one name. */
+export class Administration {
+  readonly #deps: AdministrationDeps;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(deps: AdministrationDeps) {
+    this.#deps = deps;
+  }
+
+  create(org: Organization, asked: NewQueue, by: By): Promise<LiveQueue> {
+    checkQueue(asked);
+    return this.#inTurn(async () => {
+      const { recorder, clock, ids, queues, outputLimit } = this.#deps;
+      this.#assertFree(org.id, asked.name);
+      if (queues.of(org.id).length >= TASK_LIMITS.queues) {
+        throw new MusterError('too_many_queues', { limit: TASK_LIMITS.queues });
+      }
+      const now = clock.now();
+      const queue: Queue = {
+        id: ids().next(),
+        orgId: org.id,
+        name: asked.name,
+        plugin: asked.plugin,
+        threads: asked.threads,
+        state: asked.state,
+        rules: { ...DEFAULT_RULES, outputLimit, ...asked.rules },
+        createdAt: now,
+        updatedAt: now,
+      };
+      const event = queueCreated(org, queue, by.identity.name);
+      await recorder.commit([saveQueue(queueRow(queue)), ...(by.record ?? [])], [event]);
+      const live = new LiveQueue(org, queue, clock.monotonic());
+      live.filter = filterOf(queue);
+      queues.add(live);
+      return live;
+    });
+  }
+
+  change(org: Organization, id: string, changes: QueueChanges, by: By): Promise<boolean> {
+    checkQueue(changes);
+    return this.#inTurn(async () => {
+      const { recorder, clock, queues, book } = this.#deps;
+      const live = this.#find(org, id);
+      const before = live.queue;
+      const { rules, ...rest } = changes;
+      const wanted: Queue = { ...before, ...rest, rules: { ...before.rules, ...rules } };
+      const changed = differences(before, wanted);
+      if (changed.length === 0) return false;
+      if (wanted.name !== before.name) this.#assertFree(org.id, wanted.name);
+      const queue = { ...wanted, updatedAt: clock.now() };
+      const event = queueChanged(org, queue, changed, by.identity.name);
+      await recorder.commit([saveQueue(queueRow(queue)), ...(by.record ?? [])], [event]);
+      live.filter = filterOf(queue);
+      live.change(queue, clock.monotonic());
+      if (queue.name !== before.name) queues.renamed(live, before.name);
+      for (const lane of live.low()) void book.fill(live, lane);
+      book.scheduler.workIn(live);
+      book.look();
+      return true;
+    });
+  }
+
+  remove(
+    org: Organization,
+    id: string,
+    how: { readonly force: boolean; readonly keepTasks: boolean },
+    by: By,
+  ): Promise<void> {
+    return this.#inTurn(async () => {
+      const { recorder, queues, book } = this.#deps;
+      const live = this.#find(org, id);
+      const { queue, active } = live;
+      if (active.size > 0 && !how.force) throw new MusterError('queue_busy', { name: queue.name, tasks: active.size });
+      // Nothing more of it is assigned; if it cannot be deleted, it goes on as before.
+      book.scheduler.forgetQueue(live);
+      await recorder.transact(async (trx, record, write) => {
+        await trx.deleteFrom('task_queues').where('id', '=', queue.id).execute();
+        await trx.deleteFrom('task_keys').where('queue_id', '=', queue.id).execute();
+        if (!how.keepTasks) await trx.insertInto('deleted_task_queues').values({ queue_id: queue.id }).execute();
+        record([queueRemoved(org, queue, by.identity.name)]);
+        write(by.record ?? []);
+      });
+      queues.remove(live);
+      await book.turn((turn) => {
+        const reason = `its queue was deleted by ${by.identity.name}`;
+        for (const task of [...book.tasks()]) if (task.queue === live) turn.step(task, { type: 'cancel', reason });
+      });
+    });
+  }
+
+  #find(org: Organization, id: string): LiveQueue {
+    const live = this.#deps.queues.find(org.id, id);
+    if (live === undefined) throw new MusterError('not_found', { kind: 'queue', name: id });
+    return live;
+  }
+
+  #assertFree(orgId: string, name: string): void {
+    const other = this.#deps.queues.of(orgId).some(({ queue }) => queue.name === name);
+    if (other) throw new MusterError('queue_exists', { name });
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+}
+
+/** Names of what is not the same in both. */
+function differences(a: Queue, b: Queue): string[] {
+  const { rules: one, ...restOne } = a;
+  const { rules: other, ...restOther } = b;
+  const differs = (x: object, y: object): string[] =>
+    Object.entries(y).flatMap(([name, value]) =>
+      JSON.stringify(value) === JSON.stringify((x as Record<string, unknown>)[name]) ? [] : [name],
+    );
+  return [...differs(restOne, restOther), ...differs(one, other)];
+}
+
+/** Which nodes the selectors of the queue let in. */
+export function filterOf({ rules: { nodes, ignoreNodes } }: Queue): LiveQueue['filter'] {
+  const wanted = nodes === null ? () => true : compileSearch(nodes);
+  const ignored = ignoreNodes === null ? () => false : compileSearch(ignoreNodes);
+  return (attributes) => wanted(attributes) && !ignored(attributes);
+}

@@ -1,0 +1,13 @@
+import type { LayerDeclaration } from '@muster/platform/layers';
+import { QUEUE_EVENTS, TASK_EVENTS } from './event-types.js';
+import { taskMigrations } from './repository/migrations.js';
+import { activeTask, clearTasks } from './repository/organization.js';
+import { TASK_RIGHTS } from './rights.js';
+
+export const tasksLayer: LayerDeclaration = {
+  name: 'tasks',
+  migrations: taskMigrations,
+  rights: TASK_RIGHTS,
+  events: [QUEUE_EVENTS, TASK_EVENTS],
+  organizationRows: { inUse: activeTask, clear: clearTasks },
+};

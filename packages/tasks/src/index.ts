@@ -1,0 +1,6 @@
+// What the package adds to the types of those below it: tables and permissions.
+import './repository/tables.js';
+import './rights.js';
+
+export { tasksLayer } from './declaration.js';
+export { createTasks, type Tasks } from './layer.js';

@@ -1,0 +1,58 @@
+import type { NodeRegistry } from '@muster/nodes';
+import type { IdentityListener } from '@muster/platform/auth';
+import type { Base, Layer } from '@muster/platform/layers';
+import { taskAspect } from './aspect.js';
+import { createTaskController, type TaskControllerService } from './controller/controller.js';
+import { createTaskMetrics } from './metrics.js';
+import { TaskRetention } from './retention.js';
+
+export interface TasksDeps {
+  readonly nodes: NodeRegistry;
+}
+
+export interface Tasks extends Required<Omit<Layer, 'status'>>, Pick<IdentityListener, 'organizationRemoved'> {
+  readonly controller: TaskControllerService;
+  readonly nodes: NodeRegistry;
+  /** Aborted when the layer stops. */
+  readonly stopping: AbortSignal;
+}
+
+/** Queues and tasks, composed. */
+export function createTasks(base: Base, { nodes }: TasksDeps): Tasks {
+  const { store, recorder, clock, random, logger, metrics, config } = base;
+  const ended = createTaskMetrics(metrics, () => controller.allQueues());
+  const controller: TaskControllerService = createTaskController({
+    store,
+    recorder,
+    clock,
+    random,
+    logger,
+    nodes,
+    config,
+    ended,
+  });
+  nodes.show(taskAspect((node) => controller.slotsOf(node)));
+  const retention = new TaskRetention({
+    store,
+    clock,
+    keepMs: config.tasks.keep * 1000,
+    queues: () => controller.allQueues(),
+    failed: (error) => logger.warn({ err: error }, 'old tasks could not be deleted'),
+  });
+  const stopping = new AbortController();
+  return {
+    controller,
+    nodes,
+    stopping: stopping.signal,
+    organizationRemoved: (orgId) => controller.forget(orgId),
+    load: () => controller.load(),
+    start() {
+      controller.start();
+      retention.start();
+    },
+    async stop() {
+      stopping.abort();
+      await Promise.all([retention.stop(), controller.stop()]);
+    },
+  };
+}

@@ -35,11 +35,15 @@ export function pluginConfig(config: {
 }
 
 /** What every program is told of the task that it runs for. `taskFile` holds the parameters (simple contract) or the task. */
-export function taskVariables(task: AssignedTask, node: string, taskFile: string): { readonly [name: string]: string } {
+export function taskVariables(
+  task: AssignedTask,
+  node: string,
+  taskFile: string | null,
+): { readonly [name: string]: string } {
   return {
     MUSTER_TASK_ID: task.id,
     MUSTER_TASK_ATTEMPT: String(task.attempt),
-    MUSTER_TASK_FILE: taskFile,
+    ...(taskFile !== null && { MUSTER_TASK_FILE: taskFile }),
     MUSTER_QUEUE: task.queue.name,
     MUSTER_NODE_NAME: node,
     MUSTER_PROGRESS_FD: String(PROGRESS_FD),

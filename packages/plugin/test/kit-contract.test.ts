@@ -38,23 +38,21 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true }));
 
-function taskWith(params: Readonly<Record<string, string | number | object>>, plugin: string) {
-  return {
-    id: '0123456789abcdef01234567',
-    attempt: 1,
-    queue: { id: 'f'.repeat(24), name: 'sample' },
-    plugin,
-    params: params as Readonly<Record<string, string | number>>,
-    ctime: Date.UTC(2026, 0, 31),
-    mtime: Date.UTC(2026, 0, 31, 0, 0, 1),
-    timeoutSeconds: null,
-    outputLimit: 64 * MIB,
-  };
-}
+type Params = Readonly<Record<string, string | number | Readonly<Record<string, string | number>> | readonly number[]>>;
 
 describe.each(['default', 'nomongo'] as const)('a plugin of type %s', (contract) => {
-  const run = (params: Readonly<Record<string, string | number | object>>, program = sample): Promise<Trial> =>
-    tryPlugin({ contract, program }, taskWith(params, program), { node: 'node1', env: {} });
+  const run = (params: Params, program = sample): Promise<Trial> =>
+    tryPlugin(
+      { contract, program },
+      {
+        params,
+        id: '0123456789abcdef01234567',
+        queueId: 'f'.repeat(24),
+        node: 'node1',
+        ctime: Date.UTC(2026, 0, 31),
+        mtime: Date.UTC(2026, 0, 31, 0, 0, 1),
+      },
+    );
 
   it('gets its task in a file, and a configuration unless it is nomongo (sheet §3.4)', async () => {
     const trial = await run({ echo: 1 });

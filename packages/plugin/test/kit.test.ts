@@ -101,7 +101,7 @@ describe('muster-plugin run', () => {
     const program = script('sleep 1000 & echo begun; wait');
     expect(await trial('--program', program, '--args', '[]', '--timeout', '200ms', '{}')).toMatchObject({
       status: 2,
-      reason: 'timed out after 200ms',
+      reason: 'it took longer than its limit of 0.2 s, and was ended',
       signal: 'SIGTERM',
     });
   });
@@ -172,7 +172,7 @@ describe('a module under the kit', () => {
     });`);
     expect(await trial('--module', module, '--timeout', '500ms', '{}')).toMatchObject({
       status: 2,
-      reason: 'timed out after 500ms',
+      reason: 'it took longer than its limit of 0.5 s, and was ended',
       stdout: 'its time is over',
     });
   });

@@ -1,5 +1,6 @@
 export * from './judge.js';
 export * from './launch.js';
+export * from './limit-reason.js';
 export * from './limits.js';
 export * from './outcome.js';
 export * from './progress.js';

@@ -18,7 +18,7 @@ const FIXES: readonly (readonly [RegExp, string])[] = [
   ],
   [/not found or not executable/, 'Check the path, that the file may be executed (chmod +x), and what #! names.'],
   [/^Task did not return a HASH/, 'Return { status => 1, stdout => …, stderr => … } from run.'],
-  [/^timed out after/, 'Give it more time with --timeout, or let it end by itself.'],
+  [/^it took longer than its limit/, 'Give it more time with --timeout, or let it end by itself.'],
   [/^exit status 75$/, 'It asks to be run again later, within the limits of its queue.'],
   [/^exit status 127$/, 'A shell ends like this when it finds no command of that name.'],
 ];

@@ -1,33 +1,27 @@
-import { randomBytes } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { text as textOf } from 'node:stream/consumers';
 import { MusterError } from '@muster/base';
-import type { AssignedTask, Json } from '@muster/wire';
 import { TASK_BYTES } from './limits.js';
+import type { TriedTask } from './trial.js';
 
-export interface GivenTask {
-  /** A file, `-` for standard input, or JSON itself. */
-  readonly from: string;
-  readonly plugin: string;
-  readonly queue: string;
-  readonly timeoutSeconds: number | null;
-}
+type Params = TriedTask['params'];
 
-/** The task that a person gave: a whole document, known by its `params`, or the parameters alone. */
-export async function givenTask(given: GivenTask, stdin: NodeJS.ReadableStream, now: number): Promise<AssignedTask> {
-  const document = parse(await read(given.from, stdin), given.from);
-  const whole = isObject(document.params);
-  const about = whole ? document : {};
+/**
+ * The task that a person gave, in a file, on standard input (`-`) or as JSON itself: a whole document, known by its
+ * `params`, or the parameters alone.
+ */
+export async function givenTask(from: string, stdin: NodeJS.ReadableStream): Promise<TriedTask> {
+  const document = parse(await read(from, stdin), from);
+  const { params } = document;
+  if (!isObject(params)) return { params: document as Params };
+  const [id, queueId] = [document._id ?? document.id, document.queue];
+  const [ctime, mtime] = [timeOf(document.ctime), timeOf(document.mtime)];
   return {
-    id: idOf(about._id ?? about.id),
-    attempt: 1,
-    queue: { id: idOf(about.queue), name: given.queue },
-    plugin: given.plugin,
-    params: (whole ? document.params : document) as { readonly [name: string]: Json },
-    ctime: timeOf(about.ctime, now),
-    mtime: timeOf(about.mtime, now),
-    timeoutSeconds: given.timeoutSeconds,
-    outputLimit: Number.MAX_SAFE_INTEGER,
+    params: params as Params,
+    ...(isId(id) && { id }),
+    ...(isId(queueId) && { queueId }),
+    ...(ctime !== null && { ctime }),
+    ...(mtime !== null && { mtime }),
   };
 }
 
@@ -62,11 +56,11 @@ function isObject(value: unknown): value is { readonly [name: string]: unknown }
 
 const ID = /^[0-9a-f]{24}$/;
 
-function idOf(given: unknown): string {
-  return typeof given === 'string' && ID.test(given) ? given : randomBytes(12).toString('hex');
+function isId(given: unknown): given is string {
+  return typeof given === 'string' && ID.test(given);
 }
 
-function timeOf(given: unknown, now: number): number {
+function timeOf(given: unknown): number | null {
   const time = typeof given === 'string' ? Date.parse(given) : Number.NaN;
-  return Number.isNaN(time) ? now : time;
+  return Number.isNaN(time) ? null : time;
 }

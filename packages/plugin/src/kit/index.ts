@@ -1,4 +1,4 @@
 /** The kit for tests of plugins: `tryPlugin` runs one on a task as a node does. */
 export { runKit } from './run.js';
-export type { Trial, TrialOptions, TriedPlugin } from './trial.js';
+export type { Trial, TriedPlugin, TriedTask } from './trial.js';
 export { tryPlugin } from './try-plugin.js';

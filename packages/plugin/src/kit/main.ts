@@ -12,5 +12,4 @@ process.exitCode = await runKit(process.argv.slice(2), {
   stdin: process.stdin,
   write: (text) => void process.stdout.write(text),
   writeError: (text) => void process.stderr.write(text),
-  now: () => Date.now(),
 });

@@ -13,7 +13,6 @@ export interface KitWorld {
   readonly stdin: NodeJS.ReadableStream;
   readonly write: (text: string) => void;
   readonly writeError: (text: string) => void;
-  readonly now: () => number;
 }
 
 interface RunFlags {
@@ -79,15 +78,16 @@ export function createProgram(world: KitWorld, ended: (code: number) => void): C
 }
 
 async function runTask(from: string, flags: RunFlags, world: KitWorld): Promise<number> {
-  const { plugin, name } = pluginOf(flags);
-  const timeoutSeconds = timeoutOf(flags.timeout);
-  const task = await givenTask({ from, plugin: name, queue: flags.queue, timeoutSeconds }, world.stdin, world.now());
-  const trial = await tryPlugin(plugin, task, { node: flags.node, env: variables(flags.env ?? []) });
+  const plugin = pluginOf(flags);
+  const { queue, node, timeout } = flags;
+  const [limit, env] = [timeoutOf(timeout), variables(flags.env ?? [])];
+  const task = await givenTask(from, world.stdin);
+  const trial = await tryPlugin(plugin, { ...task, ...limit, queue, node, env });
   world.write(flags.json === true ? `${JSON.stringify(trial)}\n` : reportOf(trial));
   return trial.status === 1 ? EXIT.ok : EXIT.failed;
 }
 
-function pluginOf(flags: RunFlags): { readonly plugin: TriedPlugin; readonly name: string } {
+function pluginOf(flags: RunFlags): TriedPlugin {
   const { program, args, module, perl } = flags;
   const chosen = [program, module, perl].filter((one) => one !== undefined);
   if (chosen.length !== 1) {
@@ -97,16 +97,15 @@ function pluginOf(flags: RunFlags): { readonly plugin: TriedPlugin; readonly nam
   refuse(flags, args === undefined, ['stdin'], '--args');
   refuse(flags, args !== undefined, ['nomongo'], 'a program without --args');
   refuse(flags, perl === undefined, ['lib'], '--perl');
-  if (module !== undefined) return { plugin: { contract: 'module', module: resolve(module) }, name: module };
+  if (module !== undefined) return { contract: 'module', module: resolve(module) };
   if (perl !== undefined) {
     const lib = (flags.lib ?? []).map((dir) => resolve(dir));
-    return { plugin: { contract: 'perl', plugin: perl, lib }, name: perl };
+    return { contract: 'perl', plugin: perl, lib };
   }
-  const name = program ?? '';
-  const file = resolve(name);
-  if (args === undefined) return { plugin: { contract: flags.nomongo ? 'nomongo' : 'default', program: file }, name };
+  const file = resolve(program ?? '');
+  if (args === undefined) return { contract: flags.nomongo ? 'nomongo' : 'default', program: file };
   const words = checked(args.flatMap(argumentsOf));
-  return { plugin: { contract: 'simple', program: file, args: words, stdin: flags.stdin === true }, name };
+  return { contract: 'simple', program: file, args: words, stdin: flags.stdin === true };
 }
 
 function argumentsOf(text: string): readonly string[] {
@@ -135,10 +134,10 @@ function refuse(flags: RunFlags, unfit: boolean, names: readonly (keyof RunFlags
   if (found !== undefined) throw new MusterError('usage', { reason: `--${found} goes with ${fits} only` });
 }
 
-function timeoutOf(text: string | undefined): number | null {
-  if (text === undefined) return null;
+function timeoutOf(text: string | undefined): { readonly timeoutSeconds?: number } {
+  if (text === undefined) return {};
   const seconds = parseDuration(text);
-  if (seconds !== null && seconds > 0) return seconds;
+  if (seconds !== null && seconds > 0) return { timeoutSeconds: seconds };
   throw new MusterError('usage', { reason: `--timeout ${text} is no time above 0, such as 10s or 5m` });
 }
 

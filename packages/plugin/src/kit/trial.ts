@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { durationText } from '@muster/base';
-import type { AssignedTask, ProcessExit } from '@muster/wire';
+import type { AssignedTask, Json, ProcessExit } from '@muster/wire';
 import {
+  limitReason,
   type Progress,
   prepareTaskDirectory,
   type StartFault,
@@ -31,11 +31,25 @@ export type TriedPlugin =
   /** A class, and where it is looked for first. */
   | { readonly contract: 'perl'; readonly plugin: string; readonly lib: readonly string[] };
 
-export interface TrialOptions {
-  /** Name of the node that it is to think it runs on. */
-  readonly node: string;
+/** What it is run on. All but the parameters may be left out. */
+export interface TriedTask {
+  readonly params: { readonly [name: string]: Json };
+  /** 24 hex digits, as are those of the queue; made up unless given. */
+  readonly id?: string;
+  readonly queueId?: string;
+  /** Name of the queue: `trial` unless given. */
+  readonly queue?: string;
+  /** Which run it is: 1 unless given. */
+  readonly attempt?: number;
+  /** Milliseconds since the epoch: now unless given. */
+  readonly ctime?: number;
+  readonly mtime?: number;
+  /** No limit unless given. */
+  readonly timeoutSeconds?: number;
+  /** Name of the node that the plugin is to think it runs on: this host's unless given. */
+  readonly node?: string;
   /** What the node's owner gives every program. */
-  readonly env: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** How a trial ended: what the task would show, and what it would not. */
@@ -60,30 +74,26 @@ export class Workbench {
   /** Of the files of the task, and of this attempt alone. */
   readonly files: string;
   readonly progress: Progress[] = [];
-  readonly #options: TrialOptions;
+  readonly #env: Readonly<Record<string, string>>;
   readonly #cwd: string;
   #printed = { stdout: new Captured(), stderr: new Captured() };
   readonly #since = performance.now();
 
-  private constructor(task: AssignedTask, options: TrialOptions, files: string, cwd: string) {
+  private constructor(task: AssignedTask, { node = hostname(), env = {} }: TriedTask, files: string, cwd: string) {
     this.task = task;
-    this.node = options.node;
-    this.#options = options;
+    this.node = node;
+    this.#env = env;
     this.files = files;
     this.#cwd = cwd;
   }
 
   /** Works at a bench of its own, which is gone afterwards. */
-  static async use(
-    task: AssignedTask,
-    options: TrialOptions,
-    work: (bench: Workbench) => Promise<Trial>,
-  ): Promise<Trial> {
+  static async use(task: AssignedTask, given: TriedTask, work: (bench: Workbench) => Promise<Trial>): Promise<Trial> {
     const dir = await mkdtemp(join(tmpdir(), 'muster-plugin-'));
     try {
       const [files, cwd] = [join(dir, 'task'), join(dir, 'work')];
       for (const made of [files, cwd]) await prepareTaskDirectory(made, null);
-      return await work(new Workbench(task, options, files, cwd));
+      return await work(new Workbench(task, given, files, cwd));
     } finally {
       await rm(dir, { recursive: true, force: true });
     }
@@ -106,7 +116,7 @@ export class Workbench {
       stdin: null,
       ...request,
       cwd: this.#cwd,
-      env: nodeEnvironment(process.env, this.#options.env, taskVariables(this.task, this.node, taskFile)),
+      env: nodeEnvironment(process.env, this.#env, taskVariables(this.task, this.node, taskFile)),
       timeoutMs: timeoutSeconds === null ? null : timeoutSeconds * 1000,
       onOutput: (stream, piece) => this.#printed[stream].add(piece),
       onProgress: (progress) => this.tell(progress),
@@ -138,8 +148,12 @@ export class Workbench {
   /** A run over whose time is over has failed, whatever it said. */
   endRun(end: ChildEnd, judged: Parameters<Workbench['end']>[0]): Trial {
     if (!end.timedOut) return this.end(judged);
-    const limit = durationText(this.task.timeoutSeconds ?? 0);
-    return this.end({ ...judged, status: 2, retry: false, reason: `timed out after ${limit}` });
+    return this.end({
+      ...judged,
+      status: 2,
+      retry: false,
+      reason: limitReason((this.task.timeoutSeconds ?? 0) * 1000),
+    });
   }
 
   unable(fault: StartFault): Trial {

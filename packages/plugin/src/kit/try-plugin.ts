@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { AssignedTask } from '@muster/wire';
 import {
   classFault,
@@ -15,12 +16,32 @@ import {
   taskFilesOf,
   writeTaskFiles,
 } from '../contract/index.js';
-import { type Trial, type TrialOptions, type TriedPlugin, unlessUnable, Workbench } from './trial.js';
+import { OUTPUT_BYTES } from './limits.js';
+import { type Trial, type TriedPlugin, type TriedTask, unlessUnable, Workbench } from './trial.js';
 import { tryModule } from './try-module.js';
 
 /** Runs a plugin on a task as a node does, by the same code. Throws ArgumentsError for arguments that are none. */
-export function tryPlugin(plugin: TriedPlugin, task: AssignedTask, options: TrialOptions): Promise<Trial> {
-  return Workbench.use(task, options, (bench) => unlessUnable(bench, () => tryAt(bench, plugin)));
+export function tryPlugin(plugin: TriedPlugin, given: TriedTask): Promise<Trial> {
+  return Workbench.use(assigned(plugin, given), given, (bench) => unlessUnable(bench, () => tryAt(bench, plugin)));
+}
+
+function assigned(plugin: TriedPlugin, given: TriedTask): AssignedTask {
+  const now = Date.now();
+  return {
+    id: given.id ?? madeUpId(),
+    attempt: given.attempt ?? 1,
+    queue: { id: given.queueId ?? madeUpId(), name: given.queue ?? 'trial' },
+    plugin: plugin.contract,
+    params: given.params,
+    ctime: given.ctime ?? now,
+    mtime: given.mtime ?? now,
+    timeoutSeconds: given.timeoutSeconds ?? null,
+    outputLimit: OUTPUT_BYTES,
+  };
+}
+
+function madeUpId(): string {
+  return randomBytes(12).toString('hex');
 }
 
 async function tryAt(bench: Workbench, plugin: TriedPlugin): Promise<Trial> {

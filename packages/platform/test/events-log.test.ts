@@ -3,10 +3,10 @@ import type { CommitReport } from '@muster/store';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { logConformance } from '../../fabric/test/support/ports-conformance.js';
-import { openTestStore, type TestStore } from '../../push/test/support/push-rows.js';
 import { StoredLog } from '../src/log/log.js';
 import { Recorder } from '../src/log/recorder.js';
 import { ORG, OTHER, something, typeOf } from './support/event-log.js';
+import { openTestStore, type TestStore } from './support/test-store.js';
 
 /** The log of events as the root of the fabric has it, on a real database. */
 

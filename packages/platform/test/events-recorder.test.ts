@@ -1,10 +1,10 @@
 import { NODE_EVENTS } from '@muster/nodes';
 import { insert, type Store } from '@muster/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openTestStore, type TestStore } from '../../push/test/support/push-rows.js';
 import { Recorder, type RecorderDeps } from '../src/log/recorder.js';
 import type { StoredEvent } from '../src/log/stored-event.js';
 import { loggedEvents, ORG, OTHER, something, tailOf, typeOf } from './support/event-log.js';
+import { openTestStore, type TestStore } from './support/test-store.js';
 
 /** What changes state is stored together with the events that tell of it, and both are heard of only then. */
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { openTestStore, type TestStore } from '../../push/test/support/push-rows.js';
 import { createEvents, type Events } from '../src/log/events.js';
 import { LOG_LIMITS } from '../src/log/log-limits.js';
 import { loggedEvents, ORG, something } from './support/event-log.js';
+import { openTestStore, type TestStore } from './support/test-store.js';
 
 /** The log is bounded in age and in size. */
 

@@ -1,6 +1,5 @@
 import type { Recorder } from '@muster/platform/log';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openTestStore, type TestStore } from '../../push/test/support/push-rows.js';
 import { type FeedEntry, type FeedKind, feedEvent, newestEntry } from '../src/feeds/feed-kind.js';
 import { Feeds } from '../src/feeds/feeds.js';
 import { FEED_LIMITS } from '../src/feeds/limits.js';
@@ -9,6 +8,7 @@ import { formatMicros, Timeline } from '../src/feeds/timeline.js';
 import { OwnEvents } from '../src/log/own-events.js';
 import { ORG, OTHER } from './support/event-log.js';
 import { openRecorder } from './support/recorder.js';
+import { openTestStore, type TestStore } from './support/test-store.js';
 
 /** The feeds of a layer's things, and of an organization, on a real event log. */
 

@@ -2,13 +2,13 @@ import { type EventEmitter, once } from 'node:events';
 import { ManualClock } from '@muster/base';
 import { fastify } from 'fastify';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { openTestStore, type TestStore } from '../../push/test/support/push-rows.js';
 import { passageOf } from '../src/http/passage.js';
 import { EventStreams } from '../src/http/sse.js';
 import { Metrics } from '../src/metrics/metrics.js';
 import { answerOutput } from '../src/output/answer.js';
 import { OutputFollowers } from '../src/output/followers.js';
 import type { SourceStanding } from '../src/output/types.js';
+import { openTestStore, type TestStore } from './support/test-store.js';
 
 /** Who follows the output of a command that writes nothing is let go nevertheless. */
 

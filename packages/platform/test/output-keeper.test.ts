@@ -1,8 +1,8 @@
 import type { Write } from '@muster/store';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { openTestStore } from '../../push/test/support/push-rows.js';
 import { OutputKeeper } from '../src/output/keeper.js';
 import { storedOutput } from '../src/output/reading.js';
+import { openTestStore } from './support/test-store.js';
 
 const SOURCE = { subject: 'task/1', part: 'web1' };
 const STDOUT = { ...SOURCE, stream: 'stdout' } as const;

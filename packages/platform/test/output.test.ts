@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openTestStore, type TestStore } from '../../push/test/support/push-rows.js';
 import { appendChunk, clearOutput, extentOf, extentsOf, positionOf } from '../src/output/chunks.js';
 import { OutputFollowers } from '../src/output/followers.js';
 import { OUTPUT_LIMITS } from '../src/output/limits.js';
 import { followedOutput, storedOutput, summarizeOutput } from '../src/output/reading.js';
 import type { SourceStanding, SourceStream } from '../src/output/types.js';
+import { openTestStore, type TestStore } from './support/test-store.js';
 
 /** Captured output of any layer: how it is read, followed and deleted. */
 

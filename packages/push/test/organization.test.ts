@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { appendChunk } from '../../platform/src/output/chunks.js';
+import { openTestStore, type TestStore } from '../../platform/test/support/test-store.js';
 import { outputOf } from '../src/output.js';
 import { clearPush, unfinishedPushJob } from '../src/repository/organization.js';
 import { JobRetention } from '../src/repository/retention.js';
 import { savePushJob, savePushJobNode } from '../src/repository/writes.js';
-import { jobId, jobNodeRow, jobRow, ORG, OTHER_ORG, openTestStore, type TestStore } from './support/push-rows.js';
+import { jobId, jobNodeRow, jobRow, ORG, OTHER_ORG } from './support/push-rows.js';
 
 /** What becomes of push jobs when their organization is deleted. */
 

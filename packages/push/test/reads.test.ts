@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openTestStore, type TestStore } from '../../platform/test/support/test-store.js';
 import { JOBS_AT_ONCE, MAX_PAGE_TEXT } from '../src/limits.js';
 import { outputStanding } from '../src/output.js';
 import {
@@ -15,7 +16,7 @@ import {
   unfinishedJobs,
 } from '../src/repository/reads.js';
 import { savePushJob, savePushJobNode } from '../src/repository/writes.js';
-import { jobId, jobNodeRow, jobRow, ORG, OTHER_ORG, openTestStore, type TestStore } from './support/push-rows.js';
+import { jobId, jobNodeRow, jobRow, ORG, OTHER_ORG } from './support/push-rows.js';
 
 let test: TestStore;
 

@@ -2,12 +2,13 @@ import type { Store } from '@muster/store';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { appendChunk } from '../../platform/src/output/chunks.js';
 import { OUTPUT_LIMITS } from '../../platform/src/output/limits.js';
+import { openTestStore, type TestStore } from '../../platform/test/support/test-store.js';
 import { RETENTION } from '../src/limits.js';
 import { outputOf } from '../src/output.js';
 import { jobNodeNames } from '../src/repository/reads.js';
 import { JobRetention, type JobRetentionDeps } from '../src/repository/retention.js';
 import { savePushJob, savePushJobNode } from '../src/repository/writes.js';
-import { jobId, jobNodeRow, jobRow, openTestStore, type TestStore } from './support/push-rows.js';
+import { jobId, jobNodeRow, jobRow } from './support/push-rows.js';
 import { startPushServer } from './support/push-server.js';
 
 /** Finished jobs go when they are old, and with them all that is stored of them. */

@@ -6,7 +6,7 @@ import { DECLARED } from '../../platform/test/support/layers.js';
 import { ME, newKey, sharedKey } from '../../platform/test/support/personas.js';
 import { openRecorder } from '../../platform/test/support/recorder.js';
 import type { Client } from '../../platform/test/support/signed-client.js';
-import { openTestStore } from '../../push/test/support/push-rows.js';
+import { openTestStore } from '../../platform/test/support/test-store.js';
 import { startTestServer, type TestServer } from './support/test-server.js';
 
 let server: TestServer;

@@ -1,4 +1,3 @@
-import { openTestStore, type TestStore } from '../../../push/test/support/push-rows.js';
 import { type Auth, createAuth } from '../../src/auth/auth.js';
 import { systemRandom } from '../../src/auth/changes.js';
 import type { Organization } from '../../src/auth/types.js';
@@ -6,6 +5,7 @@ import type { Recorder } from '../../src/log/recorder.js';
 import { DECLARED } from './layers.js';
 import { ME, newKey, sharedKey } from './personas.js';
 import { openRecorder } from './recorder.js';
+import { openTestStore, type TestStore } from './test-store.js';
 
 /** Identities on a database of their own, without a server around them. */
 export interface Directory extends TestStore {

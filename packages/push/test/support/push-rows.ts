@@ -1,51 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { ManualClock } from '@muster/base';
-import { type CommitReport, open, type Store, type StoreLocation } from '@muster/store';
-import { createTestDatabase } from '../../../platform/test/support/database.js';
-import { MIGRATIONS } from '../../../platform/test/support/migrations.js';
 import type { JobNodeRow, JobRow } from '../../src/repository/writes.js';
 import type { PushJobSpec } from '../../src/types.js';
 
-/** Rows of push jobs, and a store to keep them in: PostgreSQL when MUSTER_TEST_DATABASE_URL is set, else SQLite. */
+/** Rows of push jobs. */
 
 export const ORG = 'c'.repeat(32);
 export const OTHER_ORG = 'd'.repeat(32);
 
 export const jobId = (number: number): string => number.toString(16).padStart(32, '0');
-
-export interface TestStore {
-  readonly store: Store;
-  readonly clock: ManualClock;
-  /** That of another server on the same database. */
-  another(): Promise<Store>;
-  close(): Promise<void>;
-}
-
-export async function openTestStore(observe: (report: CommitReport) => void = () => {}): Promise<TestStore> {
-  const clock = new ManualClock();
-  const directory = mkdtempSync(join(tmpdir(), 'muster-push-'));
-  const { url, release } = await createTestDatabase();
-  const location: StoreLocation =
-    url === undefined ? { kind: 'sqlite', path: join(directory, 'muster.db') } : { kind: 'postgres', url };
-  const store = await open(location, { clock, observe, migrations: MIGRATIONS });
-  const others: Store[] = [];
-  return {
-    store,
-    clock,
-    another: async () => {
-      const other = await open(location, { clock, migrations: MIGRATIONS, exclusive: false });
-      others.push(other);
-      return other;
-    },
-    close: async () => {
-      await Promise.all([store, ...others].map((opened) => opened.close()));
-      await release();
-      rmSync(directory, { recursive: true });
-    },
-  };
-}
 
 export const SPEC: PushJobSpec = {
   command: 'chef-client',

@@ -20,9 +20,9 @@ import { Value } from 'typebox/value';
 import { DECLARED } from '../../../platform/test/support/layers.js';
 import { ME } from '../../../platform/test/support/personas.js';
 import { openRecorder } from '../../../platform/test/support/recorder.js';
+import { openTestStore, type TestStore } from '../../../platform/test/support/test-store.js';
 import { pushRoutes } from '../../src/http.js';
 import { createPush } from '../../src/layer.js';
-import { openTestStore, type TestStore } from './push-rows.js';
 
 /**
  * The HTTP side of push jobs with a real store, gate and controller. Only the nodes are played: each does what its

@@ -1,5 +1,5 @@
 import type { Clock } from '@muster/base';
-import { Daemon, pushNote } from './daemon.js';
+import { Daemon, type DaemonSetup, pushNote } from './daemon.js';
 import { leftoverGroup } from './execution/command-groups.js';
 import type { NotedRun } from './execution/run-note.js';
 import type { Host } from './host.js';
@@ -15,6 +15,8 @@ export interface BootSurroundings {
   /** From 0 to below 1. */
   readonly random: () => number;
   readonly host: Host;
+  /** What runs tasks of queues; null: nothing does. */
+  readonly taskHosts?: DaemonSetup['taskHosts'];
 }
 
 /** Looks into how the previous run ended, clears up after it, and sets the agent to work. */
@@ -31,7 +33,7 @@ export async function bootDaemon(
   );
   const interrupted = await pushNote(settings, around.host).read();
   if (interrupted !== null) await killLeftovers(interrupted, settings, around);
-  const daemon = new Daemon({ settings, identity, journal, past, ...around });
+  const daemon = new Daemon({ taskHosts: null, settings, identity, journal, past, ...around });
   daemon.start(interrupted);
   return daemon;
 }

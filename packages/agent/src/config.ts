@@ -4,17 +4,9 @@ import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { parse } from 'yaml';
 import { MusterError } from './errors.js';
-import {
-  ALLOW_LIST_ENTRIES,
-  COMMAND_WORDS,
-  ENV_VARIABLES,
-  LABELS,
-  RUN_CPU_LEAST,
-  RUN_CPU_MOST,
-  RUN_MEMORY_LEAST,
-  RUN_MEMORY_MOST,
-  RUN_PIDS_MOST,
-} from './limits.js';
+import { MEMORY_QUANTITY, runLimitsSchema } from './execution/run-limits.js';
+import { ALLOW_LIST_ENTRIES, COMMAND_WORDS, ENV_VARIABLES, LABELS } from './limits.js';
+import { misconfiguredTasks, TASK_QUANTITIES, TasksSchema } from './tasks/config.js';
 
 const strict = { additionalProperties: false } as const;
 const text = (description: string) => Type.String({ description, minLength: 1, maxLength: 4096 });
@@ -24,7 +16,8 @@ const YEAR = 31_536_000;
 const QUANTITIES = {
   grace: { unit: 'seconds', minimum: 0, maximum: YEAR },
   file_dir_expiry: { unit: 'seconds', minimum: 0.1, maximum: YEAR },
-  'limits.memory': { unit: 'bytes', minimum: RUN_MEMORY_LEAST, maximum: RUN_MEMORY_MOST },
+  'limits.memory': MEMORY_QUANTITY,
+  ...TASK_QUANTITIES,
 } as const satisfies Readonly<Record<string, Quantity>>;
 
 const CommandLine = Type.String({
@@ -114,36 +107,12 @@ export const AgentConfigSchema = Type.Object(
       ...QUANTITIES.grace,
     }),
     limits: Type.Optional(
-      Type.Object(
-        {
-          memory: Type.Optional(
-            Type.Integer({
-              description: 'Memory of one command with all its processes; beyond it the kernel kills',
-              ...QUANTITIES['limits.memory'],
-            }),
-          ),
-          cpu: Type.Optional(
-            Type.Number({
-              description: 'Processors that one command may keep busy, such as 0.5 or 2',
-              minimum: RUN_CPU_LEAST,
-              maximum: RUN_CPU_MOST,
-            }),
-          ),
-          pids: Type.Optional(
-            Type.Integer({
-              description: 'Processes and threads of one command at a time',
-              minimum: 1,
-              maximum: RUN_PIDS_MOST,
-            }),
-          ),
-        },
-        {
-          ...strict,
-          description:
-            'What each command may take, by cgroup v2; an agent that cannot keep them does not start. Read when the agent starts',
-        },
+      runLimitsSchema(
+        'one command',
+        'What each command may take, by cgroup v2; an agent that cannot keep them does not start. Read when the agent starts',
       ),
     ),
+    tasks: Type.Optional(TasksSchema),
     file_dir: Type.Optional(text('Where files of jobs are written; DATA_DIR/files when absent')),
     file_dir_expiry: Type.Number({
       description: 'Files of jobs are removed once older than this, looked at this often',
@@ -183,26 +152,30 @@ export type CommandEntry = Static<typeof CommandEntrySchema>;
 /** Checks a parsed file and fills defaults in. Throws `invalid_configuration` naming the key. */
 export function parseAgentConfig(input: unknown, file = 'agent configuration'): AgentConfig {
   const value = Value.Default(AgentConfigSchema, withoutUnits(input ?? {}));
-  if (Value.Check(AgentConfigSchema, value)) return value;
-  throw new MusterError('invalid_configuration', { reason: `${file}: ${complaint(value, input)}` });
+  const wrong = Value.Check(AgentConfigSchema, value) ? misconfiguredTasks(value.tasks) : complaint(value, input);
+  if (wrong === null) return value as AgentConfig;
+  throw new MusterError('invalid_configuration', { reason: `${file}: ${wrong}` });
 }
 
 /** Text that is no duration or size stays, to be refused by the schema. */
-function withoutUnits(input: unknown, path = ''): unknown {
-  if (!isMap(input)) return input;
+function withoutUnits(input: unknown, path: readonly string[] = []): unknown {
+  if (!isMap(input) || path.length > DEEPEST) return input;
   const read = ([name, value]: [string, unknown]) => {
-    const key = path + name;
-    if (HOLDS_QUANTITIES.has(key)) return [name, withoutUnits(value, `${key}.`)];
-    const quantity = quantityOf(key);
-    const converts = quantity !== undefined && typeof value === 'string';
-    return [name, converts ? (parseQuantity(quantity.unit, value) ?? value) : value];
+    const at = [...path, name];
+    const quantity = quantityOf(at);
+    if (quantity === undefined) return [name, withoutUnits(value, at)];
+    return [name, typeof value === 'string' ? (parseQuantity(quantity.unit, value) ?? value) : value];
   };
   return Object.fromEntries(Object.entries(input).map(read));
 }
 
-const HOLDS_QUANTITIES = new Set(['limits']);
+/** Keys above the deepest quantity: `tasks.plugins.NAME.limits`. */
+const DEEPEST = 4;
 
-function quantityOf(key: string): Quantity | undefined {
+/** In the table the name of a plugin is a `*`. */
+function quantityOf(path: readonly string[]): Quantity | undefined {
+  const named = path[0] === 'tasks' && path[1] === 'plugins' && path.length > 2;
+  const key = path.map((name, index) => (named && index === 2 ? '*' : name)).join('.');
   return Object.hasOwn(QUANTITIES, key) ? QUANTITIES[key as keyof typeof QUANTITIES] : undefined;
 }
 
@@ -231,10 +204,14 @@ function complaint(value: unknown, written: unknown): string {
   }
   const [first] = Value.Errors(AgentConfigSchema, value);
   if (first === undefined) return 'invalid';
-  const key = first.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~');
-  const quantity = quantityOf(key);
+  const path = first.instancePath
+    .slice(1)
+    .split('/')
+    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const key = path.join('.');
+  const quantity = quantityOf(path);
   if (quantity !== undefined) {
-    const found = key.split('.').reduce<unknown>((map, name) => (isMap(map) ? map[name] : undefined), written);
+    const found = path.reduce<unknown>((map, name) => (isMap(map) ? map[name] : undefined), written);
     return `${key}: expected ${expectedQuantity(quantity)}, got ${shown(found)}`;
   }
   return `${key} ${first.message}`;

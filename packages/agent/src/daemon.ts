@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Clock, Timer } from '@muster/base';
-import type { Facts, ServerMessage } from '@muster/wire';
+import { type Facts, isTaskOrder, type ServerMessage } from '@muster/wire';
 import { type CommandPolicy, commandPolicy } from './execution/command-policy.js';
 import type { ExecutionSettings } from './execution/execution.js';
 import { type NotedRun, RunNote } from './execution/run-note.js';
@@ -14,6 +14,9 @@ import { Outbox } from './link/outbox.js';
 import type { AgentLog } from './logging.js';
 import { type PushLink, PushSlot } from './push/push-slot.js';
 import type { AgentSettings } from './settings.js';
+import type { HostEvents, TaskHosts } from './tasks/hosts.js';
+import { offerOf } from './tasks/plugins.js';
+import { TaskSlot } from './tasks/task-slot.js';
 
 export interface DaemonSetup {
   readonly settings: AgentSettings;
@@ -24,6 +27,8 @@ export interface DaemonSetup {
   readonly logger: AgentLog;
   readonly random: () => number;
   readonly host: Host;
+  /** What runs tasks of queues; null: nothing does. */
+  readonly taskHosts: ((events: HostEvents) => TaskHosts) | null;
 }
 
 /** The note of the push job's command that runs. */
@@ -37,6 +42,7 @@ export class Daemon {
   readonly #outbox: Outbox;
   readonly #link: Link;
   readonly #push: PushSlot;
+  readonly #tasks: TaskSlot | null;
   #settings: AgentSettings;
   #policy: CommandPolicy;
   #told: { readonly facts: Facts; readonly labels: string } | null = null;
@@ -48,7 +54,7 @@ export class Daemon {
     this.#policy = this.#policyOf(setup.settings);
     this.#outbox = new Outbox(
       () => this.#push.heartbeat(),
-      () => this.#push.takeOutput(),
+      () => this.#push.takeOutput() ?? this.#tasks?.take() ?? null,
     );
     const { clock, logger, random, identity, host, settings } = setup;
     const { incarnation } = setup.past;
@@ -58,7 +64,10 @@ export class Daemon {
       message: (message) => this.#message(message),
       offline: () => this.#push.serverLost(),
       online: () => this.#online(),
-      tick: () => this.#push.tick(),
+      tick: () => {
+        this.#push.tick();
+        this.#tasks?.tick();
+      },
     });
     this.#push = new PushSlot({
       clock,
@@ -70,10 +79,32 @@ export class Daemon {
       note: pushNote(settings, host),
       link: this.#pushLink(),
     });
+    this.#tasks = this.#taskSlot(setup);
+  }
+
+  #taskSlot({ clock, logger, settings, host, taskHosts }: DaemonSetup): TaskSlot | null {
+    if (taskHosts === null) return null;
+    const link = this.#link;
+    return new TaskSlot({
+      clock,
+      logger,
+      link: {
+        get bodyLimit() {
+          return link.configuration?.max_body_size ?? 0;
+        },
+        readable: () => this.#outbox.onReadable(),
+      },
+      hosts: taskHosts,
+      offer: offerOf(settings.config, coresOf(host)),
+      graceMs: () => this.#settings.config.grace * 1000,
+    });
   }
 
   start(interrupted: NotedRun | null): void {
     this.#push.begin(this.#setup.past.start, interrupted);
+    this.#tasks?.begin().catch((error: unknown) => {
+      this.#setup.logger.error({ err: error }, 'the agent cannot run tasks of queues');
+    });
     this.#sweep();
     this.#watchFacts();
     this.#link.reconfigure('starting');
@@ -104,6 +135,7 @@ export class Daemon {
     const policy = this.#policyOf(settings);
     this.#settings = settings;
     this.#policy = policy;
+    this.#tasks?.reload(offerOf(settings.config, coresOf(this.#setup.host)));
     this.#tellFacts(false);
   }
 
@@ -112,6 +144,10 @@ export class Daemon {
     const graceMs = this.#settings.config.grace * 1000;
     const gone = await this.#push.stop(graceMs + STOP_COMMAND_MS);
     if (!gone) this.#setup.logger.error('the command could not be killed; it is left behind');
+    this.#tasks?.stop();
+    for (let last = this.#tasks?.takeNews() ?? null; last !== null; last = this.#tasks?.takeNews() ?? null) {
+      this.#outbox.push(last);
+    }
     await this.#link.close(STOP_FLUSH_MS);
     await this.#setup.journal.saveIncarnation(this.#setup.past.incarnation);
   }
@@ -154,6 +190,7 @@ export class Daemon {
     this.#push.resendOutput();
     this.#outbox.greet();
     this.#tellFacts(true);
+    this.#tasks?.connected();
   }
 
   #online(): void {
@@ -161,9 +198,11 @@ export class Daemon {
     this.#push.serverBack();
     this.#push.resendOutput();
     this.#tellFacts(true);
+    this.#tasks?.connected();
   }
 
   #message(message: ServerMessage): void {
+    if (isTaskOrder(message)) return this.#tasks?.receive(message);
     switch (message.type) {
       case 'prepare':
       case 'start':
@@ -201,4 +240,10 @@ export class Daemon {
     void this.#setup.host.sweepJobFiles(this.#settings.fileDir, expiryMs, this.#setup.clock.now());
     this.#timers.sweep = this.#setup.clock.after(expiryMs, () => this.#sweep());
   }
+}
+
+/** Processors of the node. */
+function coresOf({ facts }: Pick<Host, 'facts'>): number {
+  const { cpus } = facts();
+  return typeof cpus === 'number' && cpus > 0 ? cpus : 1;
 }

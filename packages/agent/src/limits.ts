@@ -45,6 +45,46 @@ export const RUN_CPU_MOST = 4096;
 /** As many as there can be process ids. */
 export const RUN_PIDS_MOST = 2 ** 22;
 
+/** Most tasks that a node runs at one time, of all plugins or of one: an inventory of them fits into one message. */
+export const TASK_SLOTS = 1_000;
+export const PLUGIN_CONCURRENCY = 1_000;
+/** Most worker processes of a module, and most tasks that one runs before it is replaced. */
+export const MODULE_PROCESSES = 64;
+export const MODULE_RUNS_MOST = 1_000_000_000;
+/** How many tasks a worker process runs, and how much memory it may come to use, unless the plugin says otherwise. */
+export const MODULE_RUNS = 1_000_000;
+export const MODULE_MEMORY = 1024 * 1024 * 1024;
+/** Directories in which a Perl class is looked for. */
+export const PERL_DIRECTORIES = 64;
+/** News of tasks that the server has not confirmed are told again after this long. */
+export const NEWS_RESEND_MS = 10_000;
+/** Attempts that the agent remembers to have been settled: one that is assigned once more is passed over. */
+export const SETTLED_REMEMBERED = 4_096;
+/** Of the body of a message, what is not news: names, numbers, and a reason at its longest. */
+export const NEWS_MARGIN = 8_192;
+/** Output of a task that goes on is sent live after this long; of one that ends sooner it comes with the result. */
+export const LIVE_AFTER_MS = 200;
+/** Progress of one task is told no more often than this. */
+export const PROGRESS_MS = 100;
+/** Bytes to an agent that wait for its socket: more output is not taken until they are fewer. */
+export const HOST_BACKLOG_BYTES = 1024 * 1024;
+/** Largest frame between the agent and a host process. */
+export const FRAME_BYTES = 8 * 1024 * 1024;
+/** A host process has this long to answer at its socket after it was started. */
+export const HOST_START_MS = 20_000;
+/** Between looks at whether a host process that starts is there. */
+export const HOST_POLL_MS = 5;
+/** A host process that has nothing, and to which no agent is connected, ends after this long. */
+export const HOST_IDLE_MS = 60_000;
+/** Host processes of one plugin that end at their start, one after the other, make the next wait this long at first and at most. */
+export const HOST_RETRY_FIRST_MS = 1_000;
+export const HOST_RETRY_LONGEST_MS = 60_000;
+/** Beyond the grace: how long a worker process may take to end a task before it is killed itself. */
+export const WORKER_ANSWER_MS = 2_000;
+/** What a plugin writes past its task goes to the agent's log: bytes of one piece, and pieces in a second. */
+export const PLUGIN_LOG_BYTES = 2_048;
+export const PLUGIN_LOG_LINES = 20;
+
 /** Longest enrolment token. */
 export const ENROL_TOKEN_BYTES = 4096;
 /** One HTTP request to the server (sheet §2.6). */

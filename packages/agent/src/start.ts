@@ -9,13 +9,17 @@ import { MusterError } from './errors.js';
 import { startLocalEvents } from './events.js';
 import { CgroupsUnusable } from './execution/cgroup.js';
 import { type CommandGroups, openCommandGroups } from './execution/command-groups.js';
-import { KILLED_BY_GROUP, KILLED_BY_TREE, systemProcesses } from './execution/system-processes.js';
+import { KILLED_BY_GROUP, KILLED_BY_TREE, type Processes, systemProcesses } from './execution/system-processes.js';
+import { AGENT_VERSION } from './facts.js';
 import { systemHost } from './host.js';
 import { DEFAULT_INTERVAL_MS, RETRY_FIRST_MS } from './limits.js';
 import type { AgentLog } from './logging.js';
 import { type HeldLock, takePidFile } from './pid-file.js';
 import type { Machine } from './push/machine.js';
 import { type AgentOptions, type AgentSettings, changedForNextStart, loadIdentity, loadSettings } from './settings.js';
+import { HostPool } from './tasks/host-pool.js';
+import { HOST_MAIN } from './tasks/host-process.js';
+import type { HostEvents, TaskHosts } from './tasks/hosts.js';
 
 export interface AgentSurroundings {
   readonly clock: Clock;
@@ -73,7 +77,8 @@ async function startLocked(
   const identity = await loadIdentity(settings);
   const events = await startLocalEvents(settings, identity, around);
   const host = { ...systemHost, processes: systemProcesses(groups) };
-  const daemon = await bootDaemon(settings, identity, { ...around, host }).catch(async (error: unknown) => {
+  const taskHosts = taskHostsOf(settings, around, host.processes);
+  const daemon = await bootDaemon(settings, identity, { ...around, host, taskHosts }).catch(async (error: unknown) => {
     await events?.stop();
     throw error;
   });
@@ -113,6 +118,16 @@ async function startLocked(
       return stopping;
     },
   };
+}
+
+/** They outlive this agent, and are the next one's. */
+function taskHostsOf(
+  { dataDir, name }: AgentSettings,
+  { clock, logger }: AgentSurroundings,
+  processes: Processes,
+): (events: HostEvents) => TaskHosts {
+  const setup = { dir: join(dataDir, 'tasks'), node: name, build: AGENT_VERSION, main: HOST_MAIN };
+  return (events) => new HostPool({ ...setup, clock, logger, processes }, events);
 }
 
 /**

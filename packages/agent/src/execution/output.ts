@@ -146,6 +146,12 @@ export class OutputStream {
     return true;
   }
 
+  /** All that was written, if it is no more than `most` bytes and nothing of it was sent yet; else null. */
+  whole(most: number): Buffer | null {
+    if (this.#total > most || this.#highest > 0 || this.#tail.length > 0) return null;
+    return Buffer.concat(this.#blocks.map(({ bytes, length }) => bytes.subarray(0, length)));
+  }
+
   /** What is not known to be stored is sent again: positions make repeats harmless. */
   rewind(): void {
     this.#next = this.#stored;
@@ -188,6 +194,11 @@ export class CommandOutput {
     this.#streams.stderr.end();
     this.onReadable();
     if (this.drained) this.onProgress();
+  }
+
+  /** Of one stream; see OutputStream.whole. */
+  whole(stream: Stream, most: number): Buffer | null {
+    return this.#streams[stream].whole(most);
   }
 
   /** The streams take turns. */

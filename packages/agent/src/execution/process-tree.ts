@@ -17,6 +17,8 @@ export interface Run {
   readonly leader: number | null;
   /** Value of MUSTER_RUN in its environment. */
   readonly marker: string;
+  /** The marker is but the beginning of it: all runs of one host of tasks. */
+  readonly family?: boolean;
   /** Its control group, where commands have one. The agent itself is not in it. */
   readonly group: ControlGroup | null;
 }
@@ -45,9 +47,10 @@ async function processes(): Promise<Process[]> {
   return found;
 }
 
-async function carriesMarker(pid: number, marker: string): Promise<boolean> {
+async function carriesMarker(pid: number, { marker, family = false }: Run): Promise<boolean> {
   const environment = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '');
-  return environment.split('\0').includes(`${RUN_MARKER}=${marker}`);
+  const mark = `${RUN_MARKER}=${marker}`;
+  return environment.split('\0').some((variable) => (family ? variable.startsWith(mark) : variable === mark));
 }
 
 /** Process ids of the run that are alive now. `known` are members seen earlier: their children belong as well. */
@@ -59,7 +62,7 @@ export async function membersOf(run: Run, known: ReadonlySet<number> = new Set()
   for (const { pid, group, session } of all) {
     if (pid === process.pid) continue;
     const ofLeader = run.leader !== null && (pid === run.leader || group === run.leader || session === run.leader);
-    if (ofLeader || (await carriesMarker(pid, run.marker))) members.add(pid);
+    if (ofLeader || (await carriesMarker(pid, run))) members.add(pid);
   }
   for (let grown = true; grown; ) {
     grown = false;

@@ -1,7 +1,45 @@
-import type { AgentConfig } from '../config.js';
-import { CPU_PERIOD_US } from '../limits.js';
+import { type Static, Type } from 'typebox';
+import {
+  CPU_PERIOD_US,
+  RUN_CPU_LEAST,
+  RUN_CPU_MOST,
+  RUN_MEMORY_LEAST,
+  RUN_MEMORY_MOST,
+  RUN_PIDS_MOST,
+} from '../limits.js';
 
-export type RunLimits = NonNullable<AgentConfig['limits']>;
+/** Bytes; in the file also text with a unit, such as `1GiB`. */
+export const MEMORY_QUANTITY = { unit: 'bytes', minimum: RUN_MEMORY_LEAST, maximum: RUN_MEMORY_MOST } as const;
+
+/** Limits of one run, as the owner of the node writes them. `one`: what is limited. */
+export const runLimitsSchema = (one: string, description: string) =>
+  Type.Object(
+    {
+      memory: Type.Optional(
+        Type.Integer({
+          description: `Memory of ${one} with all its processes; beyond it the kernel kills`,
+          ...MEMORY_QUANTITY,
+        }),
+      ),
+      cpu: Type.Optional(
+        Type.Number({
+          description: `Processors that ${one} may keep busy, such as 0.5 or 2`,
+          minimum: RUN_CPU_LEAST,
+          maximum: RUN_CPU_MOST,
+        }),
+      ),
+      pids: Type.Optional(
+        Type.Integer({
+          description: `Processes and threads of ${one} at a time`,
+          minimum: 1,
+          maximum: RUN_PIDS_MOST,
+        }),
+      ),
+    },
+    { additionalProperties: false, description },
+  );
+
+export type RunLimits = Static<ReturnType<typeof runLimitsSchema>>;
 
 /** What one limit writes into the control group of a command; it needs the kernel's controller of this name. */
 export interface LimitFile {

@@ -16,6 +16,10 @@ export interface Launch {
   /** Null: as the agent. */
   readonly account: Account | null;
   readonly capture: boolean;
+  /** Descriptor that the command reads as its input; nothing when absent. It stays the caller's to close. */
+  readonly input?: number;
+  /** What the command writes on its third descriptor; it has none when absent. */
+  readonly third?: (data: Uint8Array) => void;
 }
 
 export interface Exit {
@@ -54,7 +58,7 @@ export async function launch(
         cwd: request.cwd,
         env: { ...request.env },
         detached: true,
-        stdio: ['ignore', output, output],
+        stdio: [request.input ?? 'ignore', output, output, ...(request.third === undefined ? [] : (['pipe'] as const))],
       }),
     );
   } catch (error) {
@@ -66,6 +70,7 @@ export async function launch(
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
   child.stdout?.on('data', (data: Buffer) => write('stdout', data));
   child.stderr?.on('data', (data: Buffer) => write('stderr', data));
+  if (request.third !== undefined) child.stdio[3]?.on('data', request.third);
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);
     child.once('error', (error) => reject(new LaunchError(reasonOf(error, request))));
@@ -90,6 +95,7 @@ async function readRest(child: ChildProcess, closed: Promise<void>, clock: Clock
   });
   child.stdout?.destroy();
   child.stderr?.destroy();
+  child.stdio[3]?.destroy();
   return exit;
 }
 
@@ -97,8 +103,8 @@ async function readRest(child: ChildProcess, closed: Promise<void>, clock: Clock
  * Node sets user and group but drops the supplementary groups; `setpriv --init-groups` (util-linux) gives the user's
  * own, as initgroups(3) does. Where it is missing the command runs without them.
  */
-async function asAccount(
-  request: Launch,
+export async function asAccount(
+  request: Pick<Launch, 'account' | 'file' | 'args' | 'env' | 'cwd'>,
 ): Promise<{ file: string; args: string[]; options: { uid?: number; gid?: number } }> {
   const { account, file } = request;
   const args = [...request.args];
@@ -112,7 +118,7 @@ async function asAccount(
   return { file: SETPRIV, args: [...become, file, ...args], options: {} };
 }
 
-async function isRunnable({ file, env, cwd }: Launch): Promise<boolean> {
+async function isRunnable({ file, env, cwd }: Pick<Launch, 'file' | 'env' | 'cwd'>): Promise<boolean> {
   if (file.includes('/')) return isExecutable(isAbsolute(file) || cwd === undefined ? file : join(cwd, file));
   for (const dir of (env.PATH ?? '/usr/bin:/bin').split(delimiter)) {
     if (await isExecutable(join(dir, file))) return true;

@@ -1,4 +1,4 @@
-import type { AgentMessage } from '@muster/wire';
+import { type AgentMessage, isTaskReport } from '@muster/wire';
 import { OUTBOX_MESSAGES } from '../limits.js';
 
 /** Told again even if the server was away when they happened; all else the server asks for again (N12). */
@@ -14,13 +14,13 @@ export class Outbox {
   #heartbeatDue = false;
   #online = true;
   readonly #heartbeat: () => AgentMessage;
-  readonly #output: () => AgentMessage | null;
+  readonly #pulled: () => AgentMessage | null;
   /** Called when there is something to take. */
   onReadable: () => void = () => undefined;
 
-  constructor(heartbeat: () => AgentMessage, output: () => AgentMessage | null) {
+  constructor(heartbeat: () => AgentMessage, pulled: () => AgentMessage | null) {
     this.#heartbeat = heartbeat;
-    this.#output = output;
+    this.#pulled = pulled;
   }
 
   /** Returns false when the message was dropped: the outbox is full, or the server is away (§4.3). */
@@ -60,12 +60,12 @@ export class Outbox {
       this.#heartbeatDue = false;
       return this.#heartbeat();
     }
-    return this.#output();
+    return this.#pulled();
   }
 
-  /** A message the socket did not take goes to the front again. Heartbeats are dropped, output is still kept. */
+  /** A message the socket did not take goes to the front again. Heartbeats are dropped; what was pulled is still kept. */
   putBack(message: AgentMessage): void {
-    if (message.type === 'heartbeat' || message.type === 'output') return;
+    if (message.type === 'heartbeat' || message.type === 'output' || isTaskReport(message)) return;
     if (this.#online || LASTING.has(message.type)) this.#queue.unshift(message);
   }
 

@@ -1,0 +1,169 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chown, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Clock } from '@muster/base';
+import { type Account, findAccount, mayBecome } from '../execution/account.js';
+import { commandEnvironment } from '../execution/environment.js';
+import { asAccount, type Exit } from '../execution/runner.js';
+import type { Processes } from '../execution/system-processes.js';
+import { HOST_POLL_MS, HOST_START_MS, LEFTOVER_WAIT_MS } from '../limits.js';
+import { livingOwner } from '../pid-file.js';
+import { HOST_FILES, hostMark } from './host-files.js';
+import { HostLink, type HostLinkEvents } from './host-link.js';
+import { type HostSpec, PROTOCOL_VERSION } from './protocol.js';
+
+export const HOST_MAIN = fileURLToPath(new URL('./host/main.js', import.meta.url));
+
+/** A fork copies the tables of all memory in use, so the process that forks for each task keeps little. */
+const SMALL_HEAP = ['--max-semi-space-size=1', '--v8-pool-size=0'];
+
+/** The host cannot be started; the message says why. */
+export class HostStartError extends Error {
+  override readonly name = 'HostStartError';
+}
+
+export interface HostStart {
+  readonly spec: HostSpec;
+  /** Null: as the agent. */
+  readonly user: string | null;
+  readonly environment: Readonly<Record<string, string>>;
+  /** The file that it runs. */
+  readonly main: string;
+}
+
+/** A host's process and directory, as the agent has them. */
+export class HostProcess {
+  readonly directory: string;
+  readonly #around: { readonly clock: Clock; readonly processes: Processes };
+  #child: ChildProcess | null = null;
+  #exit: Promise<Exit> | null = null;
+
+  constructor(directory: string, around: { readonly clock: Clock; readonly processes: Processes }) {
+    this.directory = directory;
+    this.#around = around;
+  }
+
+  /** What the host was started with; null when it is none that this agent can talk to. */
+  async spec(): Promise<HostSpec | null> {
+    try {
+      const spec = JSON.parse(await readFile(join(this.directory, HOST_FILES.spec), 'utf8')) as HostSpec;
+      return spec.version === PROTOCOL_VERSION ? spec : null;
+    } catch {
+      // None was written, or half of one: it has not been started.
+      return null;
+    }
+  }
+
+  async alive(): Promise<boolean> {
+    return (await livingOwner(join(this.directory, HOST_FILES.pid))) !== null;
+  }
+
+  /** Starts it, in a session of its own. Throws HostStartError. */
+  async start({ spec, user, environment, main }: HostStart): Promise<void> {
+    const account = await accountOf(user);
+    await mkdir(this.directory, { recursive: true, mode: 0o700 });
+    await writeFile(join(this.directory, HOST_FILES.spec), JSON.stringify(spec), { mode: 0o600 });
+    if (account !== null) await this.#giveTo(account);
+    const env = commandEnvironment({
+      agent: process.env,
+      account: account ?? (await this.#around.processes.ownAccount()),
+      configured: environment,
+      job: {},
+      own: { values: {}, file: [] },
+      filePath: null,
+      run: `${hostMark(this.directory)}0`,
+    });
+    const flags = spec.module === null ? SMALL_HEAP : [];
+    const call = { account, file: process.execPath, args: [...flags, main, this.directory], env, cwd: '/' };
+    const { file, args, options } = await asAccount(call);
+    const child = spawn(file, args, { ...options, cwd: '/', env, detached: true, stdio: 'ignore' });
+    this.#child = child;
+    this.#exit = new Promise((resolve) => {
+      child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }));
+      child.once('error', () => resolve({ exitCode: null, signal: null }));
+    });
+    child.unref();
+  }
+
+  async #giveTo({ uid, gid }: Account): Promise<void> {
+    await chown(join(this.directory, HOST_FILES.spec), uid, gid);
+    await chown(this.directory, uid, gid);
+  }
+
+  /** Resolves when it answers at its socket. Throws HostStartError when it has ended, or takes too long. */
+  async link(events: HostLinkEvents): Promise<HostLink> {
+    const { clock } = this.#around;
+    const since = clock.monotonic();
+    let exit: Exit | null = null;
+    void this.#exit?.then((how) => {
+      exit = how;
+    });
+    for (;;) {
+      const link = new HostLink(events);
+      try {
+        await link.open(join(this.directory, HOST_FILES.socket));
+        return link;
+      } catch (error) {
+        if (exit !== null) throw new HostStartError(`the host process ended at its start (${exitText(exit)})`);
+        if (clock.monotonic() - since > HOST_START_MS) {
+          throw new HostStartError(`the host process does not answer: ${String(error)}`);
+        }
+      }
+      await new Promise<void>((resolve) => clock.after(HOST_POLL_MS, resolve));
+    }
+  }
+
+  /** Ends it at once. */
+  async kill(): Promise<void> {
+    const pid = await livingOwner(join(this.directory, HOST_FILES.pid));
+    if (pid !== null) killOne(pid);
+    else this.#child?.kill('SIGKILL');
+  }
+
+  /** How it ended, once it has; null when another agent started it. */
+  async exited(): Promise<Exit | null> {
+    return this.#exit;
+  }
+
+  /** Ends it, and all that it had started, and removes what was its own. */
+  async clear(workDir: string): Promise<void> {
+    const { clock, processes } = this.#around;
+    await this.kill();
+    const since = clock.monotonic();
+    const mark = hostMark(this.directory);
+    await processes.killRun(
+      { leader: null, marker: mark, family: true, group: null },
+      clock,
+      0,
+      () => clock.monotonic() - since > LEFTOVER_WAIT_MS,
+    );
+    await removeWork(workDir, mark);
+    await rm(this.directory, { recursive: true, force: true });
+  }
+}
+
+async function removeWork(workDir: string, mark: string): Promise<void> {
+  const names = await readdir(workDir).catch((): string[] => []);
+  for (const name of names) if (name.startsWith(mark)) await rm(join(workDir, name), { recursive: true, force: true });
+}
+
+async function accountOf(user: string | null): Promise<Account | null> {
+  if (user === null) return null;
+  const account = await findAccount(user);
+  if (account === null) throw new HostStartError(`user '${user}' does not exist on this node`);
+  if (!mayBecome(account)) throw new HostStartError(`the agent may not run tasks as '${user}'`);
+  return account;
+}
+
+function killOne(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}
+
+export function exitText({ exitCode, signal }: Exit): string {
+  return signal ?? (exitCode === null ? 'it could not be started' : `exit status ${exitCode}`);
+}

@@ -1,0 +1,192 @@
+import { closeSync, mkdirSync, openSync, rmdirSync, unlinkSync } from 'node:fs';
+import { chown, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '@muster/base';
+import { ProgressLines, taskVariables } from '@muster/plugin/contract';
+import { type Account, findAccount, mayBecome } from '../../execution/account.js';
+import { commandEnvironment } from '../../execution/environment.js';
+import { type Exit, LaunchError } from '../../execution/runner.js';
+import type { Processes } from '../../execution/system-processes.js';
+import type { ProgramPlugin } from '../plugins.js';
+import type { RunOrder } from '../protocol.js';
+import type { Run, RunEvents, TaskRunner, Verdict } from './attempt.js';
+import { type Call, callOf, NotStarted } from './calls.js';
+
+export interface ProgramSurroundings {
+  readonly clock: Clock;
+  readonly node: string;
+  readonly workDir: string;
+  /** Begins the mark of every process that is started here; see process-tree.ts. */
+  readonly mark: string;
+  readonly processes: Processes;
+  /** What a program writes past its task. */
+  readonly log: (text: string) => void;
+}
+
+/** Of this process, which does not change it. Each look into `process.env` is a call of the C library. */
+const OWN_ENVIRONMENT = { ...process.env };
+
+/** Runs tasks as processes of their own, for plugins of all contracts but `module`. */
+export class Programs implements TaskRunner {
+  readonly #around: ProgramSurroundings;
+  #count = 0;
+
+  constructor(around: ProgramSurroundings) {
+    this.#around = around;
+  }
+
+  begin(order: RunOrder, events: RunEvents): Run {
+    this.#count += 1;
+    const run = new ProgramRun(
+      order,
+      order.plugin as ProgramPlugin,
+      `${this.#around.mark}${this.#count}`,
+      events,
+      this.#around,
+    );
+    void run.go();
+    return run;
+  }
+}
+
+class ProgramRun implements Run {
+  readonly #order: RunOrder;
+  readonly #plugin: ProgramPlugin;
+  /** Marks its processes. */
+  readonly #run: string;
+  readonly #events: RunEvents;
+  readonly #around: ProgramSurroundings;
+  readonly #dir: string;
+  #call: Call | null = null;
+  #leader: number | null = null;
+  #launching: Promise<void> = Promise.resolve();
+  #killing: Promise<void> | null = null;
+  #over = false;
+
+  constructor(order: RunOrder, plugin: ProgramPlugin, run: string, events: RunEvents, around: ProgramSurroundings) {
+    this.#order = order;
+    this.#plugin = plugin;
+    this.#run = run;
+    this.#events = events;
+    this.#around = around;
+    this.#dir = join(plugin.tempDir ?? around.workDir, run);
+  }
+
+  go(): Promise<void> {
+    this.#launching = this.#launch().catch((error: unknown) => this.#conclude(notStarted(error, this.#order.task.id)));
+    return this.#launching;
+  }
+
+  async #launch(): Promise<void> {
+    const account = await accountOf(this.#plugin);
+    await this.#makeDirectory(account);
+    const { node, processes, clock, log } = this.#around;
+    const call = await callOf(this.#plugin, this.#order.task, { dir: this.#dir, node, account });
+    this.#call = call;
+    const env = commandEnvironment({
+      agent: OWN_ENVIRONMENT,
+      account: account ?? (await processes.ownAccount()),
+      configured: this.#plugin.environment,
+      job: {},
+      own: { values: taskVariables(this.#order.task, node, call.taskFile), file: [] },
+      filePath: null,
+      run: this.#run,
+    });
+    if (this.#killing !== null) return;
+    const progress = new ProgressLines();
+    const input = call.stdin ? openSync(call.taskFile, 'r') : undefined;
+    try {
+      const command = await processes.launch(
+        {
+          run: this.#run,
+          file: call.file,
+          args: call.args,
+          cwd: this.#dir,
+          env,
+          account,
+          capture: true,
+          third: (data) => {
+            for (const line of progress.read(data)) this.#events.progress(line);
+          },
+          ...(input !== undefined && { input }),
+        },
+        clock,
+        (stream, data) => {
+          if (call.ownOutput) this.#events.write(stream, data);
+          else log(`task ${this.#order.task.id} ${stream}: ${Buffer.from(data).toString('utf8')}`);
+        },
+      );
+      this.#leader = command.pid;
+      this.#events.started();
+      void command.ended.then((exit) => this.#exited(call, exit));
+    } finally {
+      if (input !== undefined) closeSync(input);
+    }
+  }
+
+  /** Of whom the task runs as; others may pass through its parent, and not list what is there. */
+  async #makeDirectory(account: Account | null): Promise<void> {
+    try {
+      mkdirSync(this.#dir, { mode: 0o700 });
+      if (account !== null) await chown(this.#dir, account.uid, account.gid);
+    } catch (error) {
+      throw new NotStarted(`cannot make the working directory of the task: ${String(error)}`, { cause: error });
+    }
+  }
+
+  async #exited(call: Call, exit: Exit): Promise<void> {
+    if (this.#killing === null) await this.#conclude({ ...(await call.judge(exit)), killed: null });
+  }
+
+  kill(): void {
+    if (!this.#over) this.#killing ??= this.#killTree();
+  }
+
+  async #killTree(): Promise<void> {
+    await this.#launching;
+    const { clock, processes } = this.#around;
+    const { graceMs } = this.#order;
+    const since = clock.monotonic();
+    const run = { leader: this.#leader, marker: this.#run, group: processes.groupOf(this.#run) };
+    if (this.#leader !== null) await processes.killRun(run, clock, graceMs);
+    const forced = this.#leader !== null && clock.monotonic() - since >= graceMs;
+    await this.#conclude({ ...ENDED, signal: forced ? 'SIGKILL' : 'SIGTERM', killed: { forced } });
+  }
+
+  async #conclude(verdict: Verdict): Promise<void> {
+    if (this.#over) return;
+    this.#over = true;
+    await this.#clearUp();
+    this.#events.ended(verdict);
+  }
+
+  /** Mostly there is nothing but what was put there: to ask for that is faster than to look. */
+  async #clearUp(): Promise<void> {
+    try {
+      for (const file of this.#call?.files ?? []) unlinkSync(file);
+      rmdirSync(this.#dir);
+    } catch {
+      await rm(this.#dir, { recursive: true, force: true }).catch((error: unknown) => {
+        this.#around.log(`the working directory ${this.#dir} cannot be removed: ${String(error)}`);
+      });
+    }
+  }
+}
+
+const ENDED = { status: 2, retry: false, reason: 'killed', exitCode: null, stdout: null, stderr: null } as const;
+
+/** Null: as the agent. Throws NotStarted. */
+async function accountOf({ user }: ProgramPlugin): Promise<Account | null> {
+  if (user === null) return null;
+  const account = await findAccount(user);
+  if (account === null) throw new NotStarted(`user '${user}' does not exist on this node`);
+  if (!mayBecome(account)) throw new NotStarted(`the agent may not run tasks as '${user}'`);
+  return account;
+}
+
+function notStarted(error: unknown, task: string): Verdict {
+  const known = error instanceof NotStarted || error instanceof LaunchError;
+  const reason = error instanceof Error && known ? error.message : `cannot run task ${task}: ${String(error)}`;
+  const verdict = error instanceof NotStarted ? error.verdict : null;
+  return { ...ENDED, signal: null, stderr: reason, ...verdict, reason: verdict?.reason ?? reason, killed: null };
+}

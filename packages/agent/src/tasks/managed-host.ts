@@ -1,0 +1,115 @@
+import type { TaskRef } from '@muster/wire';
+import type { AgentLog } from '../logging.js';
+import type { HostLink } from './host-link.js';
+import { exitText, type HostProcess, HostStartError } from './host-process.js';
+import type { HostEvents } from './hosts.js';
+import { attemptKey } from './key.js';
+import type { FromHost, ToHost } from './protocol.js';
+
+export interface ManagedHostSetup {
+  readonly process: HostProcess;
+  readonly key: string;
+  readonly module: boolean;
+  /** Output of an earlier one is not wanted. */
+  readonly epoch: () => number;
+}
+
+type ManagedHostEvents = Pick<HostEvents, 'held' | 'news' | 'ending' | 'output'> & { closed(): void };
+
+/** One host as the agent knows it: its process, the link to it, and the attempts it was given. */
+export class ManagedHost {
+  readonly process: HostProcess;
+  readonly key: string;
+  readonly #setup: ManagedHostSetup;
+  readonly #logger: AgentLog;
+  readonly #events: ManagedHostEvents;
+  /** It takes no more tasks. */
+  retired = false;
+  /** By their keys; those that are not settled. */
+  readonly attempts = new Map<string, TaskRef>();
+  #link: HostLink | null = null;
+  /** For when it answers. */
+  #waiting: ToHost[] = [];
+  #greeted: () => void = () => undefined;
+
+  constructor(setup: ManagedHostSetup, logger: AgentLog, events: ManagedHostEvents) {
+    this.#setup = setup;
+    this.process = setup.process;
+    this.key = setup.key;
+    this.#logger = logger;
+    this.#events = events;
+  }
+
+  /** Resolves when it has said what it has. Throws HostStartError. */
+  async open(): Promise<void> {
+    const link = await new Promise<HostLink>((resolve, reject) => {
+      let opened: HostLink | null = null;
+      let greeted = false;
+      const look = (): void => {
+        if (opened !== null && greeted) resolve(opened);
+      };
+      this.#greeted = () => {
+        greeted = true;
+        look();
+      };
+      const closed = (): void => {
+        if (this.#link !== null) return this.#events.closed();
+        reject(new HostStartError('the host process ended before it said what it has'));
+      };
+      this.process.link({ message: (message) => this.#hear(message), closed }).then((link) => {
+        opened = link;
+        look();
+      }, reject);
+    });
+    this.#link = link;
+    link.send({ t: 'rewind', epoch: this.#setup.epoch() });
+    for (const message of this.#waiting.splice(0)) link.send(message);
+  }
+
+  #hear(message: FromHost): void {
+    switch (message.t) {
+      case 'hello':
+        for (const attempt of message.held) {
+          this.attempts.set(attemptKey(attempt), attempt);
+          this.#events.held(attempt);
+        }
+        return this.#greeted();
+      case 'news':
+        return this.#events.news(message.news);
+      case 'ending':
+        return this.#events.ending(message, message.ending);
+      case 'output':
+        if (message.epoch === this.#setup.epoch()) this.#events.output(message);
+        return;
+      case 'retiring':
+        this.retired = true;
+        this.#logger.info({ reason: message.reason }, 'a worker process takes no more tasks');
+        return;
+      case 'log':
+        return this.#logger[message.level](message.text);
+    }
+  }
+
+  send(message: ToHost): void {
+    if (this.#link === null) this.#waiting.push(message);
+    else this.#link.send(message);
+  }
+
+  retire(): void {
+    if (this.retired) return;
+    this.retired = true;
+    this.send({ t: 'retire' });
+  }
+
+  /** Why its tasks did not end, once it is gone. */
+  async lossReason(): Promise<string> {
+    const exit = await this.process.exited();
+    const how = exit === null ? '' : ` (${exitText(exit)})`;
+    if (this.#setup.module) return `the worker process ended${how} while it ran`;
+    return `the process that watched it ended${how}`;
+  }
+
+  close(): void {
+    this.#link?.close();
+  }
+}

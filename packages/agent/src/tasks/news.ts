@@ -1,0 +1,52 @@
+import { LIMITS, type TaskNews } from '@muster/wire';
+import { NEWS_MARGIN } from '../limits.js';
+import { attemptKey } from './key.js';
+
+/** What else a message holds for each piece of news: its names on the wire, and what is null here. */
+const EACH = 64;
+
+/** News on their way to the server: all of one turn go together, as many as fit into a message. */
+export class NewsDesk {
+  readonly #waiting: TaskNews[] = [];
+  /** Of what waits: only the latest progress of an attempt is worth telling. */
+  readonly #progress = new Map<string, number>();
+
+  push(news: TaskNews): void {
+    if (news.event === 'progress') {
+      const key = attemptKey(news);
+      const place = this.#progress.get(key);
+      if (place !== undefined) {
+        this.#waiting[place] = news;
+        return;
+      }
+      this.#progress.set(key, this.#waiting.length);
+    }
+    this.#waiting.push(news);
+  }
+
+  /** What fits into a body of `bodyLimit` bytes; null: there is nothing. One that does not fit alone goes alone. */
+  take(bodyLimit: number): readonly TaskNews[] | null {
+    if (this.#waiting.length === 0) return null;
+    const room = bodyLimit - NEWS_MARGIN;
+    let size = 0;
+    let count = 0;
+    for (const news of this.#waiting) {
+      size += EACH + Buffer.byteLength(JSON.stringify(news));
+      if (count > 0 && (size > room || count >= LIMITS.tasksAtOnce)) break;
+      count += 1;
+    }
+    this.#progress.clear();
+    return this.#waiting.splice(0, count);
+  }
+
+  /** It is told again, whatever of it waits. */
+  drop(): void {
+    this.#waiting.length = 0;
+    this.#progress.clear();
+  }
+}
+
+/** Most bytes of each stream that may come with a result, so that the message fits. */
+export function inlineBytes(bodyLimit: number): number {
+  return Math.max(Math.min(LIMITS.inlineOutputBytes, Math.floor((bodyLimit - NEWS_MARGIN) / 2)), 0);
+}

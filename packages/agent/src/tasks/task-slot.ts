@@ -1,0 +1,475 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock, Timer } from '@muster/base';
+import {
+  type AgentMessage,
+  type AssignedTask,
+  type HeldState,
+  LIMITS,
+  type TaskNews,
+  type TaskOrder,
+  type TaskRef,
+} from '@muster/wire';
+import type { OutputPiece } from '../execution/output.js';
+import { NEWS_RESEND_MS, SETTLED_REMEMBERED, WORKER_ANSWER_MS } from '../limits.js';
+import type { AgentLog } from '../logging.js';
+import type { HostEvents, TaskHosts } from './hosts.js';
+import { attemptKey } from './key.js';
+import {
+  type AttemptEffect,
+  type AttemptEvent,
+  type AttemptState,
+  type End,
+  type Ending,
+  stepAttempt,
+} from './machine.js';
+import { inlineBytes, NewsDesk } from './news.js';
+import { type Offer, type OfferedRun, offeredPlugins } from './plugins.js';
+import type { HeldAttempt } from './protocol.js';
+
+/** What the slot asks of the connection to the server. */
+export interface TaskLink {
+  /** Most bytes of a message's body; 0 before the first connection. */
+  readonly bodyLimit: number;
+  /** There may be something to take. */
+  readable(): void;
+}
+
+export interface TaskSlotSetup {
+  readonly clock: Clock;
+  readonly logger: AgentLog;
+  readonly link: TaskLink;
+  readonly hosts: (events: HostEvents) => TaskHosts;
+  /** What the node offers, as its configuration is now. */
+  readonly offer: Offer;
+  /** Between TERM and KILL, in milliseconds. */
+  readonly graceMs: () => number;
+}
+
+/** What the agent has of one attempt. */
+interface Held {
+  readonly ref: TaskRef;
+  readonly plugin: string;
+  /** Null: an earlier agent took it, and a host has it. */
+  readonly task: AssignedTask | null;
+  state: AttemptState;
+  /** It takes a slot. */
+  occupies: boolean;
+  /** Its host has told that it began. */
+  started: boolean;
+  /** When it was handed to its host, by the monotonic clock. */
+  begunAt: number;
+  /** When its end was last told. */
+  toldAt: number;
+  /** What the server has of its output; null: nothing was streamed. */
+  stored: { stdout: number; stderr: number } | null;
+  /** Until its worker process has answered. */
+  patience: Timer | null;
+}
+
+/**
+ * The agent's place for tasks of queues: as many at a time as its owner says. What waits for a slot is known here alone,
+ * what runs is with hosts that outlive the agent, and how it ended is told until the server has it.
+ */
+export class TaskSlot {
+  readonly #setup: TaskSlotSetup;
+  readonly #hosts: TaskHosts;
+  readonly #held = new Map<string, Held>();
+  /** Keys of those for which there was no slot, in the order of their arrival. */
+  #waiting: Held[] = [];
+  readonly #settled = new Set<string>();
+  readonly #news = new NewsDesk();
+  #output: (TaskRef & OutputPiece)[] = [];
+  /** What is to be said when there is room. */
+  #due = { slots: false, inventory: false };
+  #offer: Offer;
+  /** Nodes that never ran a task say nothing of them unless they are asked. */
+  #offers = false;
+  #ready = false;
+  #early: TaskOrder[] = [];
+  #filling = false;
+  #stopped = false;
+
+  constructor(setup: TaskSlotSetup) {
+    this.#setup = setup;
+    this.#offer = setup.offer;
+    this.#offers = setup.offer.plugins.size > 0;
+    this.#hosts = setup.hosts({
+      held: (attempt) => this.#adopt(attempt),
+      news: (news) => this.#heard(news),
+      ending: (ref, ending) => this.#apply(ref, { type: 'ending', ending }),
+      output: (piece) => this.#piece(piece),
+      refused: (ref, reason) => this.#apply(ref, { type: 'refused', reason }),
+      gone: (ref, reason) => this.#hostGone(ref, reason),
+    });
+  }
+
+  /** Finds what an earlier agent left running. Until then nothing is taken, and nothing is told. */
+  async begin(): Promise<void> {
+    await this.#hosts.find();
+    if (this.#stopped) return;
+    this.#hosts.configured([...this.#offer.plugins.values()].map(({ plugin }) => plugin));
+    this.#ready = true;
+    this.connected();
+    for (const order of this.#early.splice(0)) this.receive(order);
+  }
+
+  #adopt({ id, attempt, plugin, ending, end, timeoutMs, graceMs }: HeldAttempt): void {
+    const held = this.#hold({ id, attempt }, plugin, null);
+    held.occupies = true;
+    held.started = true;
+    held.state = { kind: 'running' };
+    if (timeoutMs !== null) this.#expectEnd(held, timeoutMs + graceMs);
+    if (ending !== null) this.#applyTo(held, { type: 'ending', ending });
+    if (end !== null) this.#heard(end);
+  }
+
+  #hold(ref: TaskRef, plugin: string, task: AssignedTask | null): Held {
+    const { id, attempt } = ref;
+    const fresh = {
+      state: { kind: 'waiting' },
+      occupies: false,
+      started: false,
+      begunAt: this.#now(),
+      toldAt: 0,
+      stored: null,
+    } as const;
+    const held: Held = { ref: { id, attempt }, plugin, task, patience: null, ...fresh };
+    this.#held.set(attemptKey(ref), held);
+    return held;
+  }
+
+  #now(): number {
+    return this.#setup.clock.monotonic();
+  }
+
+  get running(): number {
+    return [...this.#held.values()].filter(({ occupies }) => occupies).length;
+  }
+
+  // --- the server's orders
+
+  receive(order: TaskOrder): void {
+    if (this.#stopped) return;
+    if (!this.#ready) return void this.#early.push(order);
+    switch (order.type) {
+      case 'task_orders':
+        for (const ref of order.settled) this.#apply(ref, { type: 'settled' });
+        for (const ref of order.recall) this.#apply(ref, { type: 'recall', reason: 'the server asked for it' });
+        for (const ref of order.cancel) this.#cancel(ref);
+        for (const task of order.assign) this.#assign(task);
+        return;
+      case 'task_output_stored':
+        return this.#stored(order);
+      case 'task_census':
+        this.#due = { slots: true, inventory: true };
+        return this.#setup.link.readable();
+    }
+  }
+
+  /** What is not here cannot be ended: the server sees that by what is. */
+  #cancel(ref: TaskRef): void {
+    if (this.#held.has(attemptKey(ref))) return this.#apply(ref, { type: 'cancel' });
+    this.#due.inventory = true;
+    this.#setup.link.readable();
+  }
+
+  #assign(task: AssignedTask): void {
+    const key = attemptKey(task);
+    if (this.#held.has(key) || this.#settled.has(key)) return;
+    const held = this.#hold(task, task.plugin, task);
+    const refusal = this.#refusal(task);
+    if (refusal !== null) return this.#applyTo(held, { type: 'recall', reason: refusal });
+    this.#waiting.push(held);
+    this.#endEarlierOf(task);
+    this.#fillSoon();
+  }
+
+  #refusal({ plugin }: AssignedTask): string | null {
+    if (!this.#offer.plugins.has(plugin)) return `this node has no plugin '${plugin}'`;
+    if (this.#held.size > LIMITS.tasksHeld) return `this node has ${LIMITS.tasksHeld} tasks already`;
+    return null;
+  }
+
+  /** The server has given an earlier attempt up; a task never runs twice at a time. */
+  #endEarlierOf({ id, attempt }: AssignedTask): void {
+    for (const { ref } of this.#held.values()) {
+      if (ref.id === id && ref.attempt < attempt) this.#apply(ref, { type: 'cancel' });
+    }
+  }
+
+  // --- slots
+
+  /** In one go for all that happens in one turn. */
+  #fillSoon(): void {
+    if (this.#filling) return;
+    this.#filling = true;
+    queueMicrotask(() => {
+      this.#filling = false;
+      if (!this.#stopped) this.#fill();
+    });
+  }
+
+  #fill(): void {
+    if (this.#waiting.length === 0) return;
+    const { max, plugins } = this.#offer;
+    const counts = new Map<string, number>();
+    const ids = new Set<string>();
+    let occupied = 0;
+    for (const { occupies, plugin, ref } of this.#held.values()) {
+      if (!occupies) continue;
+      occupied += 1;
+      counts.set(plugin, (counts.get(plugin) ?? 0) + 1);
+      ids.add(ref.id);
+    }
+    const left: Held[] = [];
+    for (const held of this.#waiting) {
+      if (held.state.kind !== 'waiting') continue;
+      const offered = plugins.get(held.plugin);
+      if (offered === undefined) {
+        this.#applyTo(held, { type: 'recall', reason: `this node has no plugin '${held.plugin}' any more` });
+        continue;
+      }
+      const count = counts.get(held.plugin) ?? 0;
+      if (occupied >= max || count >= (offered.concurrency ?? max) || ids.has(held.ref.id)) {
+        left.push(held);
+        continue;
+      }
+      occupied += 1;
+      counts.set(held.plugin, count + 1);
+      ids.add(held.ref.id);
+      this.#applyTo(held, { type: 'slot' });
+    }
+    this.#waiting = left;
+  }
+
+  // --- the machine of an attempt
+
+  #apply(ref: TaskRef, event: AttemptEvent): void {
+    const held = this.#held.get(attemptKey(ref));
+    if (held !== undefined) return this.#applyTo(held, event);
+    // The server has done with what is not known here; a host may know it.
+    if (event.type === 'settled') this.#hosts.settle(ref);
+  }
+
+  #applyTo(held: Held, event: AttemptEvent): void {
+    const { state, effects } = stepAttempt(held.state, event);
+    held.state = state;
+    for (const effect of effects) this.#do(held, effect);
+  }
+
+  #do(held: Held, effect: AttemptEffect): void {
+    const { ref } = held;
+    switch (effect.type) {
+      case 'run':
+        return this.#run(held);
+      case 'kill':
+        this.#hosts.kill(ref);
+        return this.#expectEnd(held, this.#setup.graceMs());
+      case 'free':
+        held.occupies = false;
+        held.patience?.cancel();
+        return this.#fillSoon();
+      case 'tell':
+        return this.#tellEnd(held, effect.end);
+      case 'settle':
+        return this.#hosts.settle(ref);
+      case 'forget':
+        held.patience?.cancel();
+        this.#held.delete(attemptKey(ref));
+        return this.#rememberSettled(attemptKey(ref));
+    }
+  }
+
+  #run(held: Held): void {
+    const { task } = held;
+    const offered = this.#offer.plugins.get(held.plugin);
+    if (task === null || offered === undefined) return;
+    held.occupies = true;
+    held.begunAt = this.#now();
+    const timeoutMs = limitOf(task, offered);
+    const graceMs = this.#setup.graceMs();
+    this.#hosts.run({
+      task,
+      plugin: offered.plugin,
+      timeoutMs,
+      graceMs,
+      inlineBytes: inlineBytes(this.#setup.link.bodyLimit),
+    });
+    if (timeoutMs !== null) this.#expectEnd(held, timeoutMs + graceMs);
+  }
+
+  /** A worker process that is blocked ends nothing, also not when a time limit is over: it is ended itself. */
+  #expectEnd(held: Held, withinMs: number): void {
+    if (this.#offer.plugins.get(held.plugin)?.plugin.contract !== 'module') return;
+    held.patience?.cancel();
+    held.patience = this.#setup.clock.after(withinMs + WORKER_ANSWER_MS, () => this.#hosts.destroy(held.ref));
+  }
+
+  #rememberSettled(key: string): void {
+    this.#settled.add(key);
+    if (this.#settled.size <= SETTLED_REMEMBERED) return;
+    const [oldest] = this.#settled;
+    if (oldest !== undefined) this.#settled.delete(oldest);
+  }
+
+  // --- what hosts tell
+
+  #heard(news: TaskNews): void {
+    const held = this.#held.get(attemptKey(news));
+    if (held === undefined) return;
+    if (news.event === 'started' || news.event === 'progress') {
+      held.started = true;
+      if (held.state.kind === 'running' || held.state.kind === 'killing') this.#tell(news);
+      return;
+    }
+    const { id: _, attempt: __, ...end } = news;
+    this.#applyTo(held, { type: 'end', end: end as End });
+  }
+
+  #hostGone(ref: TaskRef, reason: string): void {
+    const held = this.#held.get(attemptKey(ref));
+    if (held === undefined) return;
+    const durationMs = Math.round(this.#now() - held.begunAt);
+    const bytes = held.stored;
+    const killed: Ending = { event: 'cancelled', forced: true, bytes, durationMs };
+    const module = this.#offer.plugins.get(held.plugin)?.plugin.contract === 'module';
+    const nothing = { retry: false, exitCode: null, signal: null, stdout: null, stderr: null };
+    const failed: End = { event: 'finished', result: { status: 2, reason, bytes, durationMs, ...nothing } };
+    // A plugin that ends its own process has failed; of a program nobody can tell how it ended.
+    this.#applyTo(held, { type: 'host_gone', lost: module ? failed : { event: 'lost', reason }, killed });
+  }
+
+  // --- news and output on their way to the server
+
+  #tellEnd(held: Held, end: End): void {
+    held.toldAt = this.#now();
+    this.#tell({ ...held.ref, ...end });
+  }
+
+  #tell(news: TaskNews): void {
+    this.#news.push(news);
+    this.#setup.link.readable();
+  }
+
+  #piece(piece: TaskRef & OutputPiece): void {
+    if (!this.#held.has(attemptKey(piece))) return;
+    this.#output.push(piece);
+    this.#setup.link.readable();
+  }
+
+  #stored({ id, attempt, stream, offset }: Extract<TaskOrder, { type: 'task_output_stored' }>): void {
+    const held = this.#held.get(attemptKey({ id, attempt }));
+    if (held === undefined) return;
+    held.stored = { stdout: 0, stderr: 0, ...held.stored };
+    held.stored[stream] = Math.max(held.stored[stream], offset);
+    this.#hosts.stored({ id, attempt }, stream, offset);
+  }
+
+  /** A new connection, or the server is back: all that it may not have is told again. */
+  connected(): void {
+    if (!this.#ready) return;
+    if (this.#offers) this.#due = { slots: true, inventory: true };
+    if (this.#held.size > 0) this.#due.inventory = true;
+    this.#news.drop();
+    for (const held of this.#held.values()) this.#tellAgain(held);
+    this.#output = [];
+    this.#hosts.rewind();
+    this.#setup.link.readable();
+  }
+
+  #tellAgain(held: Held): void {
+    if (held.state.kind === 'ended') return this.#tellEnd(held, held.state.end);
+    if (held.started && held.state.kind !== 'discarded') this.#news.push({ ...held.ref, event: 'started' });
+  }
+
+  /** Once per heartbeat interval. */
+  tick(): void {
+    if (!this.#ready || this.#held.size === 0) return;
+    const before = this.#now() - NEWS_RESEND_MS;
+    for (const held of this.#held.values()) {
+      if (held.state.kind === 'ended' && held.toldAt < before) this.#tellEnd(held, held.state.end);
+    }
+    this.#due.inventory = true;
+    this.#setup.link.readable();
+  }
+
+  /** The next message; null: there is none. Nothing that was taken waits: it is told again if it is lost. */
+  take(): AgentMessage | null {
+    if (!this.#ready) return null;
+    if (this.#due.slots) return this.#slots();
+    if (this.#due.inventory) return this.#inventory();
+    const news = this.takeNews();
+    if (news !== null) return news;
+    const piece = this.#output.shift();
+    return piece === undefined ? null : outputMessage(piece);
+  }
+
+  /** The news that wait: the last words of an agent that is stopped. */
+  takeNews(): AgentMessage | null {
+    const news = this.#news.take(this.#setup.link.bodyLimit);
+    return news === null ? null : { type: 'task_news', news };
+  }
+
+  #slots(): AgentMessage {
+    this.#due.slots = false;
+    const { max, activequeues, ignorequeues } = this.#offer;
+    return { type: 'task_slots', max, plugins: offeredPlugins(this.#offer), activequeues, ignorequeues };
+  }
+
+  #inventory(): AgentMessage {
+    this.#due.inventory = false;
+    const held = [...this.#held.values()].flatMap(({ ref, state }) => {
+      const named = heldState(state);
+      return named === null ? [] : [{ ...ref, state: named }];
+    });
+    return { type: 'task_inventory', held };
+  }
+
+  // --- the owner
+
+  /** A changed configuration. What runs is not touched. */
+  reload(offer: Offer): void {
+    if (isDeepStrictEqual(offer, this.#offer)) return;
+    this.#offer = offer;
+    this.#offers ||= offer.plugins.size > 0;
+    if (!this.#ready) return;
+    this.#hosts.configured([...offer.plugins.values()].map(({ plugin }) => plugin));
+    this.#due.slots = this.#offers;
+    this.#fillSoon();
+    this.#setup.link.readable();
+  }
+
+  /** The agent ends: what waits is given back, what runs goes on without it. */
+  stop(): void {
+    for (const held of this.#held.values())
+      this.#applyTo(held, { type: 'recall', reason: 'the agent of the node was stopped' });
+    this.#stopped = true;
+    for (const { patience } of this.#held.values()) patience?.cancel();
+    this.#hosts.close();
+  }
+}
+
+function limitOf({ timeoutSeconds }: AssignedTask, { timeoutMs }: OfferedRun): number | null {
+  const asked = timeoutSeconds === null ? null : timeoutSeconds * 1000;
+  if (asked === null || timeoutMs === null) return asked ?? timeoutMs;
+  return Math.min(asked, timeoutMs);
+}
+
+function heldState(state: AttemptState): HeldState | null {
+  switch (state.kind) {
+    case 'waiting':
+    case 'ended':
+      return state.kind;
+    case 'running':
+    case 'killing':
+    case 'draining':
+      return 'running';
+    case 'discarded':
+    case 'gone':
+      return null;
+  }
+}
+
+function outputMessage({ id, attempt, stream, offset, data }: TaskRef & OutputPiece): AgentMessage {
+  return { type: 'task_output', id, attempt, stream, offset, data };
+}

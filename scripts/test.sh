@@ -43,6 +43,13 @@ if ! command -v jq >/dev/null; then
   printf 'skipped: e2e/docs.test.ts (no jq)\n'
   without+=(--exclude 'e2e/docs.test.ts')
 fi
+# Plugins, the examples and those of the guides among them.
+if ! perl -MJSON::PP -e 1 2>/dev/null || ! command -v python3 >/dev/null; then
+  printf 'skipped: packages/plugin/test/examples.test.ts, packages/plugin/test/perl-runner.test.ts, e2e/docs.test.ts (no perl with JSON::PP, or no python3)\n'
+  for needed in packages/plugin/test/examples packages/plugin/test/perl-runner e2e/docs; do
+    without+=(--exclude "$needed.test.ts")
+  done
+fi
 vitest run --exclude 'packages/store/test/postgres*.test.ts' --exclude 'e2e/faults-postgres.test.ts' "${without[@]}"
 
 if node scripts/postgres-answers.mjs "$postgres"; then

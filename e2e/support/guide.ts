@@ -56,7 +56,7 @@ const STATUSES = /\b(new|voting|ready|running|complete|succeeded|failed|aborted|
 /** A line without what differs from one run to the next: ids, times, numbers, statuses, how many blanks. */
 export function shapeOf(line: string): string {
   return line
-    .replace(/\b[0-9a-f]{32}\b/g, 'ID')
+    .replace(/\b(?:[0-9a-f]{24}|[0-9a-f]{32})\b/g, 'ID')
     .replace(/\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\dZ?/g, 'TIME')
     .replace(/\d+(\.\d+)?/g, 'N')
     .replace(/\bN[smhd]( N[smhd])?\b/g, 'DURATION')

@@ -44,7 +44,8 @@ const SERVER_OPTIONS: ServerOptions = {
   keepAliveTimeout: HTTP_LIMITS.keepAliveTimeoutMs,
 };
 
-function createHttpServer(listener: RequestListener, tls: AppDeps['tls']): Server {
+/** With the limits that every HTTP server of ours has. */
+export function createHttpServer(listener: RequestListener, tls: AppDeps['tls']): Server {
   const server =
     tls === undefined
       ? createServer(SERVER_OPTIONS, listener)

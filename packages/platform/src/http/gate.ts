@@ -26,6 +26,7 @@ export interface GateDeps {
 
 export type MinSigning = '1.0' | '1.1' | '1.3';
 
+const BODYLESS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 const bearer = /^Bearer +([\x21-\x7e]{1,512})$/i;
 
 function param(request: FastifyRequest, name: string): string | undefined {
@@ -91,6 +92,11 @@ export class Gate {
       refuseRoutes('that do not say whether they empower', routes, (route) => changes(route) && !declares(route));
     });
     app.addHook('onRequest', async (request) => this.#readCredentials(request));
+    app.addHook('onRequest', async (request) => {
+      // The framework reads no body of a GET.
+      if (request.routeOptions.config.anyBody !== true || !BODYLESS.has(request.method)) return;
+      passageOf(request).rawBody = await readBody(request.raw, this.#deps.bodyLimit);
+    });
     app.addHook('preValidation', async (request) => this.#admit(request));
   }
 
@@ -118,11 +124,11 @@ export class Gate {
 
   async #admit(request: FastifyRequest): Promise<void> {
     if (request.is404) return;
-    const { permission, accept = 'application/json', beforeAuth } = request.routeOptions.config;
+    const { permission, accept = 'application/json', beforeAuth, anyBody } = request.routeOptions.config;
     beforeAuth?.(request);
     await this.#authorize(request, permission);
     if (!accepts(request.headers.accept, accept)) throw new MusterError('not_acceptable', { type: accept });
-    request.body = parseJsonBody(request);
+    if (anyBody !== true) request.body = parseJsonBody(request);
   }
 
   async #authorize(request: FastifyRequest, permission: RoutePermission | undefined): Promise<void> {

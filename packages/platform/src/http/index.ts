@@ -1,6 +1,6 @@
-export { createApp } from './app.js';
+export { createApp, createHttpServer } from './app.js';
 export { baseUrl } from './base-url.js';
-export { parseJson } from './body.js';
+export { parseJson, readBody } from './body.js';
 export { HTTP_LIMITS } from './limits.js';
 export { listen } from './listen.js';
 export type { App } from './route.js';

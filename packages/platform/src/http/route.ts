@@ -37,6 +37,8 @@ declare module 'fastify' {
      * a signed query, or a token.
      */
     unsignedQuery?: readonly string[];
+    /** Its handler reads `request.rawBody` by itself: of any type, and also that of a GET. For clients of other systems. */
+    anyBody?: boolean;
   }
 
   interface FastifyRequest {

@@ -2,5 +2,6 @@ export { answerOutput } from './answer.js';
 export { clearOutput } from './chunks.js';
 export type { OutputFollowers } from './followers.js';
 export { OutputKeeper } from './keeper.js';
+export { storedOutput } from './reading.js';
 export { OCTETS, OUTPUT_DESCRIPTION, OutputAnswer, OutputQuery } from './schemas.js';
 export type { OutputSource, OutputStream, SourceStanding } from './types.js';

@@ -89,6 +89,12 @@ export const PLATFORM_ERRORS = declareErrors({
     message: 'refusing to listen on {address} without TLS',
     fix: 'Give --tls-cert and --tls-key, or accept plain HTTP with --insecure-http.',
   },
+  insecure_disbatch: {
+    status: 500,
+    exit: 2,
+    message: 'refusing to serve the command interface on {address} without TLS',
+    fix: 'Give --disbatch-tls-cert and --disbatch-tls-key, or accept plain HTTP with --insecure-disbatch.',
+  },
   node_name_mismatch: {
     listed: true,
     status: 403,

@@ -9,7 +9,7 @@ const HOST_NAME = /^[A-Za-z0-9_]([A-Za-z0-9._-]{0,252})$/;
 /** What the schema cannot say about single settings and about settings together. */
 export function crossProblems(config: ServerConfig, nameOf: (path: string) => string): string[] {
   const problems: string[] = [];
-  const { http, heartbeat, command, stomp, spec1 } = config;
+  const { http, heartbeat, command, stomp, spec1, disbatch } = config;
 
   if ((http.tls_cert === undefined) !== (http.tls_key === undefined)) {
     problems.push('http.tls_cert and http.tls_key (--tls-cert, --tls-key) need each other');
@@ -17,11 +17,16 @@ export function crossProblems(config: ServerConfig, nameOf: (path: string) => st
   if ((stomp.tls_cert === undefined) !== (stomp.tls_key === undefined)) {
     problems.push('stomp.tls_cert and stomp.tls_key (--stomp-tls-cert, --stomp-tls-key) need each other');
   }
+  if ((disbatch.tls_cert === undefined) !== (disbatch.tls_key === undefined)) {
+    problems.push('disbatch.tls_cert and disbatch.tls_key (--disbatch-tls-cert, --disbatch-tls-key) need each other');
+  }
   if ((spec1.heartbeat === undefined) !== (spec1.command === undefined)) {
     problems.push('spec1.heartbeat and spec1.command (--spec1-heartbeat, --spec1-command) need each other');
   }
-  for (const [path, text] of Object.entries({ 'http.listen': http.listen, 'stomp.listen': stomp.listen })) {
-    if (parseHostPort(text) === null) problems.push(`${nameOf(path)}: expected HOST:PORT, got ${shown(text)}`);
+  const listeners = { 'http.listen': http.listen, 'stomp.listen': stomp.listen, 'disbatch.listen': disbatch.listen };
+  for (const [path, text] of Object.entries(listeners)) {
+    if (text !== undefined && parseHostPort(text) === null)
+      problems.push(`${nameOf(path)}: expected HOST:PORT, got ${shown(text)}`);
   }
   const sockets = {
     'heartbeat.listen': heartbeat.listen,
@@ -49,7 +54,12 @@ export function crossProblems(config: ServerConfig, nameOf: (path: string) => st
     problems.push(`${nameOf('stomp.advertise')}: expected HOST:PORT that a client can connect to, got ${text}`);
   }
   problems.push(
-    ...sharedPorts({ 'http.listen': `tcp://${http.listen}`, 'stomp.listen': `tcp://${stomp.listen}`, ...sockets }),
+    ...sharedPorts({
+      'http.listen': `tcp://${http.listen}`,
+      'stomp.listen': `tcp://${stomp.listen}`,
+      'disbatch.listen': disbatch.listen && `tcp://${disbatch.listen}`,
+      ...sockets,
+    }),
   );
   if (config.database_url !== undefined && !isDatabaseUrl(config.database_url)) {
     // The value may hold a password.
@@ -100,13 +110,23 @@ function isDatabaseUrl(text: string): boolean {
   }
 }
 
-/** @throws MusterError `insecure_listen`, `insecure_stomp`: what is not encrypted beyond loopback must be asked for */
-export function checkListening({ http, stomp }: ServerConfig): void {
+/** @throws MusterError `insecure_listen`, `insecure_stomp`, `insecure_disbatch`: what is not encrypted beyond loopback must be asked for */
+export function checkListening({ http, stomp, disbatch }: ServerConfig): void {
   if (isExposed(http)) throw new MusterError('insecure_listen', { address: http.listen });
   if (isExposed(stomp)) throw new MusterError('insecure_stomp', { address: stomp.listen });
+  const { listen } = disbatch;
+  if (listen !== undefined && isExposed({ ...disbatch, listen })) {
+    throw new MusterError('insecure_disbatch', { address: listen });
+  }
 }
 
-function isExposed({ listen, tls_cert: cert, insecure }: ServerConfig['http'] | ServerConfig['stomp']): boolean {
+interface Listening {
+  readonly listen: string;
+  readonly tls_cert?: string | undefined;
+  readonly insecure: boolean;
+}
+
+function isExposed({ listen, tls_cert: cert, insecure }: Listening): boolean {
   const address = parseHostPort(listen);
   return address !== null && !isLoopback(address.host) && cert === undefined && !insecure;
 }

@@ -1,4 +1,4 @@
-export { parseTcpAddress } from './address.js';
+export { isLoopback, parseTcpAddress } from './address.js';
 export { type ConfigSources, loadConfig } from './load.js';
 export { redactConfig } from './redact.js';
 export { type ServerConfig, ServerConfigSchema } from './schema.js';

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 
-const address = (description: string, fallback: string) => Type.String({ description, default: fallback });
+const address = (description: string, fallback?: string) =>
+  Type.String({ description, ...(fallback === undefined ? {} : { default: fallback }) });
 const YEAR = 31_536_000;
 const LARGEST_INTEGER = 2_147_483_647;
 const TIB = 1_099_511_627_776;
@@ -151,6 +152,39 @@ export const ServerConfigSchema = Type.Object(
         max_bytes: bytes('Most bytes of events kept for replay; the oldest go first', 1_073_741_824, 1_048_576),
         outlet_bytes: bytes('Unsent bytes of one client, beyond which it counts as slow', 8_388_608, 65_536),
         max_scheduled: count('Most future events of one organization', 10_000),
+      },
+      strict,
+    ),
+    disbatch: Type.Object(
+      {
+        listen: Type.Optional(address('HOST:PORT of the command interface for clients of Disbatch; off when absent')),
+        org: Type.String({ description: 'The organization whose queues and tasks it shows', default: 'default' }),
+        dialect: Type.Union(
+          (['4.0', '4.4'] as const).map((dialect) => Type.Literal(dialect)),
+          {
+            description: 'Whose clients it speaks to: 4.0 (to 4.103) writes ids as {"$oid": …}, 4.4 as plain text',
+            default: '4.0',
+          },
+        ),
+        tls_cert: Type.Optional(Type.String({ description: 'PEM file; turns HTTPS on' })),
+        tls_key: Type.Optional(Type.String({ description: 'PEM file of the private key' })),
+        insecure: Type.Boolean({ description: 'Allow plain HTTP beyond loopback', default: false }),
+        web_root: Type.Optional(Type.String({ description: 'Directory of a page and its files, served at the root' })),
+        gfs: Type.Union(
+          (['auto', 'true', 'false'] as const).map((gfs) => Type.Literal(gfs)),
+          {
+            description: 'Show output as the id of a file: when it is longer than 64KiB, always, or never',
+            default: 'auto',
+          },
+        ),
+        monitoring: Type.Boolean({ description: 'Let GET /monitoring look at nodes and balance', default: true }),
+        balance: Type.Boolean({ description: 'Share out threads by the time of day (QueueBalance)', default: false }),
+        balance_pretend: Type.Boolean({ description: 'Work out shares and log them, but set none', default: false }),
+        indexes: Type.Array(Type.String({ minLength: 1, maxLength: 500 }), {
+          description: 'Fields that GET /tasks finds tasks by, each a list with commas: queue,params.commands',
+          default: [],
+          maxItems: 100,
+        }),
       },
       strict,
     ),

@@ -41,6 +41,8 @@ const FLAGS: Readonly<Record<string, string>> = {
   'command.listen': '--command',
   'stomp.listen': '--stomp',
   'stomp.insecure': '--insecure-stomp',
+  'disbatch.listen': '--disbatch',
+  'disbatch.insecure': '--insecure-disbatch',
 };
 
 const ROOT: SettingSchema = ServerConfigSchema;

@@ -5,7 +5,7 @@ import { MusterError } from '../errors.js';
 import type { ServerConfig } from './schema.js';
 import { SETTINGS } from './settings.js';
 
-const LISTENERS = ['http', 'stomp'] as const;
+const LISTENERS = ['http', 'stomp', 'disbatch'] as const;
 type TlsListener = (typeof LISTENERS)[number];
 
 /** What a listener shows and signs with; undefined: it speaks no TLS. @throws MusterError `invalid_certificate` */

@@ -65,6 +65,13 @@ export const taskMigrations: Migrations = {
         ${columns(text, ['org_id', 'node', 'id'])}, ${columns(integer, ['maxthreads?', 'seen_at?'])},
         primary key (org_id, node)
       ) ${keyed}`.execute(db);
+        await sql`create table task_balances (
+        ${columns(text, ['org_id', 'document'])}, primary key (org_id)
+      ) ${keyed}`.execute(db);
+        await sql`create table task_documents (
+        ${columns(text, ['org_id', 'collection', 'document'])}, ${columns(integer, ['position'])},
+        primary key (org_id, collection, position)
+      ) ${keyed}`.execute(db);
       },
     },
   ],

@@ -79,5 +79,9 @@ declare module '@muster/store' {
     deleted_task_queues: { queue_id: string };
     /** What the command interface set for a node: at most so many tasks on it. */
     task_nodes: { org_id: string; node: string; id: string; maxthreads: number | null; seen_at: number | null };
+    /** What the command interface keeps to share out threads by the time of day, JSON. */
+    task_balances: { org_id: string; document: string };
+    /** Documents that an organization keeps to make tasks of, JSON, in each collection in their order (T9). */
+    task_documents: { org_id: string; collection: string; position: number; document: string };
   }
 }

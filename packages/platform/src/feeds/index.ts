@@ -7,5 +7,6 @@ export {
   subjectOf,
 } from './feed-kind.js';
 export { Feeds, type FeedsDeps } from './feeds.js';
-export { showFeed } from './show.js';
+export { LogFeed, positionOf } from './log-feed.js';
+export { type FeedEvent, showFeed } from './show.js';
 export { formatMicros } from './timeline.js';

@@ -24,10 +24,30 @@ export async function readBody(payload: AsyncIterable<Buffer>, limit: number): P
   return Buffer.concat(chunks);
 }
 
+/**
+ * A body piece by piece.
+ * @throws MusterError `invalid_json` when the sender hangs up before its end.
+ */
+export async function* piecesOf(payload: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    yield* payload;
+  } catch (cause) {
+    throw new MusterError('invalid_json', { reason: 'it ended early' }, { cause });
+  }
+}
+
+function typeOf({ headers }: FastifyRequest): string {
+  return (headers['content-type'] ?? 'application/json').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+}
+
+export function isOfType(request: FastifyRequest, type: string): boolean {
+  return typeOf(request) === type;
+}
+
 /** A body without a type is taken for JSON; any other type is refused, last of all checks (sheet §7.2). */
 export function parseJsonBody(request: FastifyRequest): unknown {
   if (request.rawBody.length === 0) return undefined;
-  const type = (request.headers['content-type'] ?? 'application/json').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  const type = typeOf(request);
   if (type !== 'application/json' && !/^application\/[\w.-]+\+json$/.test(type)) {
     throw new MusterError('unsupported_media_type');
   }

@@ -11,7 +11,7 @@ import type { Metrics } from '../metrics/metrics.js';
 import { accepts } from './accept.js';
 import { parseJsonBody, readBody } from './body.js';
 import { HTTP_LIMITS } from './limits.js';
-import { type Credentials, decorateRequests, passageOf } from './passage.js';
+import { type Credentials, decorateRequests, isStreamed, passageOf } from './passage.js';
 import type { App, RoutePermission } from './route.js';
 import { UnsignedQueries } from './unsigned-queries.js';
 
@@ -80,7 +80,9 @@ export class Gate {
     decorateRequests(app);
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
-      passageOf(request).rawBody = await readBody(payload, this.#deps.bodyLimit);
+      const passage = passageOf(request);
+      if (isStreamed(request) && passage.credentials?.kind === 'bearer') passage.payload = payload;
+      else passage.rawBody = await readBody(payload, this.#deps.bodyLimit);
     });
     // Judged when all are there: a plugin's routes get their permission from hooks that run after this one.
     app.addHook('onRoute', (route) => void routes.push(route));
@@ -128,7 +130,7 @@ export class Gate {
     beforeAuth?.(request);
     await this.#authorize(request, permission);
     if (!accepts(request.headers.accept, accept)) throw new MusterError('not_acceptable', { type: accept });
-    if (anyBody !== true) request.body = parseJsonBody(request);
+    if (anyBody !== true) request.body = isStreamed(request) ? undefined : parseJsonBody(request);
   }
 
   async #authorize(request: FastifyRequest, permission: RoutePermission | undefined): Promise<void> {

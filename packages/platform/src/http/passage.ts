@@ -1,6 +1,8 @@
+import type { IncomingMessage } from 'node:http';
 import type { SignedHeaders } from '@muster/signing';
 import type { FastifyRequest } from 'fastify';
 import type { Identity, Organization } from '../auth/types.js';
+import { isOfType, piecesOf } from './body.js';
 import type { App } from './route.js';
 
 /** How a request says who sends it, before that is verified. */
@@ -19,6 +21,8 @@ export interface Admission {
 /** What the gate has established about one request so far. */
 export interface Passage {
   rawBody: Buffer;
+  /** The body, in the place of `rawBody`, where the route reads it itself. */
+  payload?: IncomingMessage;
   /** When judging it began, as `performance.now()` has it. */
   judgedAt?: number;
   credentials?: Credentials;
@@ -61,4 +65,18 @@ export function decorateRequests(app: App): void {
       return passageOf(this).rawBody;
     },
   });
+  app.decorateRequest('isStreamed', {
+    getter(this: FastifyRequest) {
+      return isStreamed(this);
+    },
+  });
+  app.decorateRequest('pieces', function pieces(this: FastifyRequest): AsyncIterable<Buffer> {
+    const { payload, rawBody } = passageOf(this);
+    return payload === undefined ? piecesOf([rawBody]) : piecesOf(payload);
+  });
+}
+
+export function isStreamed(request: FastifyRequest): boolean {
+  const { streamed } = request.routeOptions.config;
+  return streamed !== undefined && isOfType(request, streamed);
 }

@@ -39,11 +39,20 @@ declare module 'fastify' {
     unsignedQuery?: readonly string[];
     /** Its handler reads `request.rawBody` by itself: of any type, and also that of a GET. For clients of other systems. */
     anyBody?: boolean;
+    /**
+     * A media type besides JSON whose bodies the handler reads itself, piece by piece: `request.pieces()`. With a token
+     * they may have any length; a signature covers the whole body, so that a signed one is read first, as any other.
+     */
+    streamed?: string;
   }
 
   interface FastifyRequest {
     /** Body as received, for signatures; empty when there was none. */
     readonly rawBody: Buffer;
+    /** Is this body of the type that the route reads itself? */
+    readonly isStreamed: boolean;
+    /** The body in pieces, once. @throws MusterError `invalid_json` when the sender hangs up before its end. */
+    pieces(): AsyncIterable<Buffer>;
     /** Who is calling. Throws on a `public` or `enrol` route. */
     readonly caller: Identity;
     /** The organization of the route's `:org`. Throws on a route without one. */

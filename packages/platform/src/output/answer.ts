@@ -57,8 +57,11 @@ export async function answerOutput(
       .finally(leave);
     return;
   }
-  const part = from === 0 ? await rangeOf(reply.request, deps.read, of, summary.size) : undefined;
-  const { ended, missing } = standing;
+  const { ended, missing, inline } = standing;
+  const whole = inline?.[of.stream] ?? null;
+  const position = (first: number) =>
+    whole === null ? positionOf(deps.read, of, first) : Promise.resolve(first < whole.length ? first : undefined);
+  const part = from === 0 ? await rangeOf(reply.request, summary.size, position) : undefined;
   reply
     .header('content-type', OCTETS)
     .header('accept-ranges', from === 0 ? 'bytes' : 'none')
@@ -72,7 +75,12 @@ export async function answerOutput(
       .header('content-length', String(part.bytes))
       .header('content-range', `bytes ${first}-${last}/${ended ? summary.size : '*'}`);
   }
-  const bytes = storedOutput(deps.read, of, part?.from ?? from, part?.bytes);
+  const begin = part?.from ?? from;
+  if (whole !== null) {
+    await reply.send(Buffer.from(whole.subarray(begin, part && begin + part.bytes)));
+    return;
+  }
+  const bytes = storedOutput(deps.read, of, begin, part?.bytes);
   await reply.send(Readable.from(bytes, { objectMode: false }));
 }
 
@@ -85,19 +93,19 @@ interface Part {
 
 /**
  * What the header `Range` asks for of the bytes that are stored. Undefined: all of them.
+ * @param position Where the byte with this number stands in what the command wrote.
  * @throws MusterError `range_not_satisfiable`
  */
 async function rangeOf(
   { headers }: FastifyRequest,
-  read: Kysely<Schema>,
-  of: SourceStream,
   size: number,
+  position: (first: number) => Promise<number | undefined>,
 ): Promise<Part | undefined> {
   // Nothing that is sent has a validator, so that no condition on one holds (RFC 9110 §13.1.5).
   const asked = headers['if-range'] === undefined ? readRange(headers.range) : undefined;
   if (asked === undefined) return undefined;
   const range = rangeWithin(asked, size);
-  const from = range && (await positionOf(read, of, range.first));
+  const from = range && (await position(range.first));
   if (range === undefined || from === undefined) {
     const shown = headers.range?.slice(0, HTTP_LIMITS.echoedCharacters) ?? '';
     throw new MusterError('range_not_satisfiable', { range: shown, size });

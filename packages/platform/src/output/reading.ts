@@ -20,8 +20,10 @@ export interface OutputSummary {
 export async function summarizeOutput(
   read: Read,
   of: SourceStream,
-  { captured, running, written, missing }: SourceStanding,
+  { captured, running, written, missing, inline }: SourceStanding,
 ): Promise<OutputSummary> {
+  const whole = inline?.[of.stream] ?? null;
+  if (whole !== null) return { size: whole.length, dropped: 0, present: true };
   const { chunks, bytes, end } = await extentOf(read, of);
   const told = written[of.stream];
   return {
@@ -63,7 +65,7 @@ export interface FollowedOutput {
   readonly read: Read;
   readonly followers: Pick<OutputFollowers, 'follow'>;
   /** Undefined when the source is gone. */
-  readonly standingOf: () => Promise<Pick<SourceStanding, 'ended'> | undefined>;
+  readonly standingOf: () => Promise<Pick<SourceStanding, 'ended' | 'inline'> | undefined>;
 }
 
 /**
@@ -90,6 +92,11 @@ export async function* followedOutput(
       news = false;
       // Before the bytes: if the source has ended now, all of them are stored.
       const standing = await standingOf();
+      const whole = standing?.inline?.[of.stream] ?? null;
+      if (whole !== null) {
+        if (next < whole.length) yield whole.subarray(next);
+        return;
+      }
       next = yield* storedOutput(read, of, next);
       if (standing === undefined || standing.ended) return;
       if (!news && !signal.aborted) {

@@ -26,4 +26,6 @@ export interface SourceStanding {
   readonly written: Readonly<Record<OutputStream, number | null>>;
   /** Why some of it is missing, besides the limit: the command, its agent or its node ended before it could be told. */
   readonly missing: string | null;
+  /** All of what was written, where it is not in chunks: it was short, and came with the result. */
+  readonly inline?: Readonly<Record<OutputStream, Uint8Array | null>>;
 }

@@ -248,5 +248,5 @@ it('a right is declared once', () => {
 });
 
 it('what no layer declares is nobody’s', () => {
-  expect(() => RIGHTS.of('task:write' as Permission)).toThrow('no layer declares the right task:write');
+  expect(() => RIGHTS.of('cake:eat' as Permission)).toThrow('no layer declares the right cake:eat');
 });

@@ -1,12 +1,12 @@
 import type { Recorder } from '@muster/platform/log';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { openTestStore, type TestStore } from '../../push/test/support/push-rows.js';
 import { FEED_LIMITS } from '../src/feeds/limits.js';
 import { LogFeed, positionOf } from '../src/feeds/log-feed.js';
 import type { FeedContent } from '../src/log/log-reads.js';
 import { OwnEvents, readOwnEvent } from '../src/log/own-events.js';
 import { ORG } from './support/event-log.js';
 import { openRecorder } from './support/recorder.js';
+import { openTestStore, type TestStore } from './support/test-store.js';
 
 /** Feeds by positions of the log, on a real one. */
 

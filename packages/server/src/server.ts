@@ -17,6 +17,7 @@ import { Metrics } from '@muster/platform/metrics';
 import { createLogger } from '@muster/platform/upkeep';
 import { pushRoutes } from '@muster/push/http';
 import { lockDirectory, open, type Store } from '@muster/store';
+import { taskRoutes } from '@muster/tasks/http';
 import type { Logger } from 'pino';
 import { compose, DECLARED } from './compose.js';
 import { adminKeys, hasServerKey, serverKeys, writeCliSettings } from './data-dir.js';
@@ -163,6 +164,7 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
     trustedProxies: config.http.trusted_proxies,
     routes: [
       pushRoutes(base, push, { auth, streams }),
+      taskRoutes(base, tasks, { auth, streams }),
       nodesRoutes(nodes),
       (app) => fabric.routes(app),
       (app) => authRoutes(app, auth),

@@ -35,8 +35,22 @@ describe('an access token, even an admin’s', () => {
     expect(left.map(([route]) => route).sort()).toEqual([
       'DELETE /organizations/{org}/events/durable/{principal}/{name}',
       'DELETE /organizations/{org}/events/scheduled/{id}',
+      'DELETE /organizations/{org}/queues/{queue}',
+      'DELETE /organizations/{org}/tasks/{id}',
+      'PATCH /organizations/{org}/queues/{queue}',
       'POST /organizations/{org}/pushy/jobs',
       'POST /organizations/{org}/pushy/jobs/preview',
+      'POST /organizations/{org}/queues',
+      'POST /organizations/{org}/queues/{queue}/drain',
+      'POST /organizations/{org}/queues/{queue}/pause',
+      'POST /organizations/{org}/queues/{queue}/resume',
+      'POST /organizations/{org}/queues/{queue}/tasks',
+      'POST /organizations/{org}/queues/{queue}/tasks/actions',
+      'POST /organizations/{org}/tasks/actions',
+      'POST /organizations/{org}/tasks/{id}/cancel',
+      'POST /organizations/{org}/tasks/{id}/hold',
+      'POST /organizations/{org}/tasks/{id}/release',
+      'POST /organizations/{org}/tasks/{id}/retry',
       'PUT /organizations/{org}/pushy/jobs/{id}/abort',
     ]);
   });

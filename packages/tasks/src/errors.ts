@@ -32,6 +32,18 @@ export const TASK_ERRORS = declareErrors({
     message: 'the organization has {limit} queues already',
     fix: 'Delete queues that are not used any more. One queue serves any number of tasks.',
   },
+  invalid_params: {
+    status: 400,
+    exit: 2,
+    message: 'invalid params: {reason}',
+    fix: 'Give a JSON object of at most {limit} bytes (tasks.max_params); of something larger, its name or address.',
+  },
+  task_refused: {
+    status: 409,
+    exit: 1,
+    message: 'task {id} cannot be {done}: {reason}',
+    fix: 'See how it stands: `muster task show {id}`.',
+  },
 });
 
 type Rows = typeof TASK_ERRORS;

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { MusterError } from '../errors.js';
 import { HTTP_LIMITS } from './limits.js';
@@ -25,12 +26,12 @@ export async function readBody(payload: AsyncIterable<Buffer>, limit: number): P
 }
 
 /**
- * A body piece by piece.
+ * A body piece by piece. Who stops reading may still answer: what is left is thrown away afterwards.
  * @throws MusterError `invalid_json` when the sender hangs up before its end.
  */
-export async function* piecesOf(payload: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncGenerator<Buffer> {
+export async function* piecesOf(payload: Readable): AsyncGenerator<Buffer> {
   try {
-    yield* payload;
+    yield* payload.iterator({ destroyOnReturn: false });
   } catch (cause) {
     throw new MusterError('invalid_json', { reason: 'it ended early' }, { cause });
   }

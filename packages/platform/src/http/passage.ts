@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 import type { SignedHeaders } from '@muster/signing';
 import type { FastifyRequest } from 'fastify';
 import type { Identity, Organization } from '../auth/types.js';
@@ -72,7 +73,7 @@ export function decorateRequests(app: App): void {
   });
   app.decorateRequest('pieces', function pieces(this: FastifyRequest): AsyncIterable<Buffer> {
     const { payload, rawBody } = passageOf(this);
-    return payload === undefined ? piecesOf([rawBody]) : piecesOf(payload);
+    return piecesOf(payload ?? Readable.from([rawBody], { objectMode: false }));
   });
 }
 

@@ -73,6 +73,10 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
   };
 };
 
+/** For routes that check bodies themselves, as they read them also where they are no JSON: the schema describes only. */
+export const describedBody: FastifySchemaCompiler<TSchema> = (route) =>
+  route.httpPart === 'body' ? (value: unknown) => ({ value }) : validatorCompiler(route);
+
 /** Answers are what handlers return: nothing is dropped or converted behind their back. */
 export const plainSerializer: FastifySerializerCompiler<TSchema> = () => (data) => JSON.stringify(data);
 

@@ -2,6 +2,7 @@ import type { Members } from '@muster/platform/auth';
 import type { Schema } from '@muster/store';
 import type { Kysely } from 'kysely';
 import { isId } from '../ids.js';
+import { STATUS } from '../status.js';
 import type { QueueRules } from '../types.js';
 import type { AttemptRow, QueueRow, TaskRow } from './writes.js';
 
@@ -23,6 +24,32 @@ export async function findQueue(read: Read, orgId: string, idOrName: string): Pr
     .execute();
   // A name may look like an id: then the id counts.
   return rows.find(({ id }) => id === idOrName) ?? rows[0];
+}
+
+/** When the task was added that has waited longest, by the id of its queue; of one queue, or of all. */
+export async function oldestWaiting(
+  read: Read,
+  orgId: string,
+  queueId: string | null,
+): Promise<ReadonlyMap<string, number>> {
+  let queues = read.selectFrom('task_queues').where('org_id', '=', orgId);
+  if (queueId !== null) queues = queues.where('id', '=', queueId);
+  // One step of the index for each queue.
+  const first = queues.select((queue) => [
+    'id',
+    queue
+      .selectFrom('tasks')
+      .select((task) => task.fn.min<string | null>('tasks.id').as('task'))
+      .whereRef('tasks.queue_id', '=', 'task_queues.id')
+      .where('tasks.status', '=', STATUS.queued)
+      .as('task'),
+  ]);
+  const rows = await read
+    .selectFrom(first.as('first'))
+    .innerJoin('tasks', 'tasks.id', 'first.task')
+    .select(['first.id', 'tasks.ctime'])
+    .execute();
+  return new Map(rows.map(({ id, ctime }) => [id, ctime]));
 }
 
 /** A task of this organization; that of another one does not exist. */
@@ -212,14 +239,17 @@ export async function admittedToTask(
   return row && membersOf(JSON.parse(row.rules) as QueueRules, as);
 }
 
-/** `alice` is a user, `group:NAME` a group, `client:NAME` a node or a service: these choose their own names. */
+/**
+ * `alice` and `user:alice` are a user, `group:NAME` a group, `client:NAME` a node or a service: nodes choose their own names,
+ * so that none gets by its name what a user has.
+ */
 function membersOf({ readers = [], writers = [] }: Partial<QueueRules>, as: Admission): Members {
-  const names = as === 'readers' ? [...readers, ...writers] : writers;
-  const of = (kind: string) =>
-    names.filter((name) => name.startsWith(`${kind}:`)).map((name) => name.slice(kind.length + 1));
-  return {
-    users: new Set(names.filter((name) => !name.includes(':'))),
-    clients: new Set(of('client')),
-    groups: new Set(of('group')),
-  };
+  const members = { users: new Set<string>(), clients: new Set<string>(), groups: new Set<string>() };
+  for (const written of as === 'readers' ? [...readers, ...writers] : writers) {
+    const [, kind = 'user', name = ''] = /^(?:(user|client|group):)?(.*)$/s.exec(written) ?? [];
+    if (kind === 'group') members.groups.add(name);
+    else if (kind === 'client') members.clients.add(name);
+    else members.users.add(name);
+  }
+  return members;
 }

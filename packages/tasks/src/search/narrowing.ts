@@ -41,7 +41,7 @@ const GONE: Omit<SearchedQueue, 'name' | 'plugin'> & { name: null; plugin: null 
  * Each condition that all tasks must fulfil is tried on what there is of queues and statuses: these are few.
  * @throws MusterError `not_found` for a queue that there is not.
  */
-export function narrow(expression: Condition, queues: readonly SearchedQueue[]): Narrowing {
+export function narrow(expression: Condition, queues: () => readonly SearchedQueue[]): Narrowing {
   let ofQueues: readonly string[] | null = null;
   let statuses: readonly StatusRange[] | null = null;
   let ids: readonly string[] | null = null;
@@ -56,10 +56,10 @@ export function narrow(expression: Condition, queues: readonly SearchedQueue[]):
 
 const NOTHING: Narrowing = { queues: null, statuses: null, ids: null };
 
-function narrowOne(condition: Condition, queues: readonly SearchedQueue[]): Narrowing {
+function narrowOne(condition: Condition, queues: () => readonly SearchedQueue[]): Narrowing {
   const names = attributesOf(condition);
   if (consistsOf(names, ['queue', 'queue_id', 'plugin'])) {
-    return { ...NOTHING, queues: queuesThat(condition, compile(condition), queues) };
+    return { ...NOTHING, queues: queuesThat(condition, compile(condition), queues()) };
   }
   if (consistsOf(names, ['status'])) {
     const matches = compile(condition);

@@ -20,10 +20,11 @@ export interface TaskQuery {
 
 /**
  * Understands a selector of tasks: `queue:resize AND status:failed AND params.width > 100`. Empty: all tasks.
+ * @param queues Those of the organization, asked for when the selector speaks of them.
  * @param within Only tasks of this queue, by its id.
  * @throws MusterError `invalid_selector`, `invalid_field`, `not_found` for a queue.
  */
-export function readTaskQuery(text: string, queues: readonly SearchedQueue[], within?: string): TaskQuery {
+export function readTaskQuery(text: string, queues: () => readonly SearchedQueue[], within?: string): TaskQuery {
   const expression = withQueueIds(parsed(text));
   const names = attributesOf(expression);
   for (const name of names) checkAttribute(name);

@@ -1,12 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { ManualClock } from '@muster/base';
-import { open, type Store } from '@muster/store';
-import { createTestDatabase } from '../../../platform/test/support/database.js';
-import { MIGRATIONS } from '../../../platform/test/support/migrations.js';
-import { taskMigrations } from '../../src/repository/migrations.js';
-import { addTask, type QueueRow, saveQueue, saveTask, type TaskRow } from '../../src/repository/writes.js';
+import type { ManualClock } from '@muster/base';
+import type { Store } from '@muster/store';
+import { openTestStore } from '../../../platform/test/support/test-store.js';
+import { addTask, saveTask, type TaskRow } from '../../src/repository/writes.js';
 
 /** Rows of queues and tasks, and a store to keep them in: PostgreSQL when MUSTER_TEST_DATABASE_URL is set, else SQLite. */
 
@@ -24,47 +19,17 @@ export interface TaskStore {
 }
 
 export async function openTaskStore(): Promise<TaskStore> {
-  const clock = new ManualClock();
-  const directory = mkdtempSync(join(tmpdir(), 'muster-tasks-'));
-  const { url, release } = await createTestDatabase();
-  const migrations = [...MIGRATIONS.filter((one) => one.package !== taskMigrations.package), taskMigrations];
-  const location =
-    url === undefined
-      ? ({ kind: 'sqlite', path: join(directory, 'muster.db') } as const)
-      : ({ kind: 'postgres', url } as const);
-  const store = await open(location, { clock, migrations });
+  const { store, clock, close } = await openTestStore();
   return {
     store,
     clock,
+    close,
     put: async (...rows) => {
       await store.commit(rows.map((row) => addTask(row)));
       await store.commit(rows.map((row) => saveTask(row)));
     },
-    close: async () => {
-      await store.close();
-      await release();
-      rmSync(directory, { recursive: true });
-    },
   };
 }
-
-export function queueRow(given: Partial<QueueRow> = {}): QueueRow {
-  return {
-    id: numbered(0xa0),
-    org_id: ORG,
-    name: 'resize',
-    plugin: 'thumbnail',
-    state: 'open',
-    rules: '{}',
-    threads: 4,
-    created_at: 0,
-    updated_at: 0,
-    ...given,
-  };
-}
-
-export const putQueue = (store: Pick<Store, 'commit'>, given: Partial<QueueRow> = {}): Promise<void> =>
-  store.commit([saveQueue(queueRow(given))]);
 
 export function taskRow(given: Partial<TaskRow> = {}): TaskRow {
   return {

@@ -1,0 +1,52 @@
+import type { Auth } from '@muster/platform/auth';
+import type { App, EventStreams } from '@muster/platform/http';
+import type { Base } from '@muster/platform/layers';
+import type { OutputFollowers } from '@muster/platform/output';
+import type { TaskController } from './ports.js';
+import { actionRoutes } from './routes/action-routes.js';
+import { addRoutes } from './routes/add-routes.js';
+import { feedRoutes } from './routes/feed-routes.js';
+import { TaskFeeds } from './routes/feeds.js';
+import { outputRoutes } from './routes/output-routes.js';
+import { queueRoutes } from './routes/queue-routes.js';
+import { taskRoutes as ownTaskRoutes } from './routes/task-routes.js';
+
+/** What the routes need of the layer. */
+export interface ShownTasks {
+  readonly controller: TaskController & { readonly outputFollowers: Pick<OutputFollowers, 'follow'> };
+  /** Aborted when the layer stops. */
+  readonly stopping: AbortSignal;
+}
+
+export interface TaskRoutesDeps {
+  readonly auth: Pick<Auth, 'audit' | 'authorize' | 'organizations' | 'rights'>;
+  readonly streams: EventStreams;
+}
+
+/** What the layer shows over HTTP; apart, so that a process without HTTP does not load it. */
+export function taskRoutes(base: Base, tasks: ShownTasks, { auth, streams }: TaskRoutesDeps): (app: App) => void {
+  const { store, config, logger } = base;
+  const { controller, stopping } = tasks;
+  const feeds = new TaskFeeds(base);
+  stopping.addEventListener('abort', () => feeds.close(), { once: true });
+  const deps = {
+    read: store.read,
+    controller,
+    outputFollowers: controller.outputFollowers,
+    auth,
+    streams,
+    feeds,
+    logger,
+    keepaliveMs: config.push.keepalive * 1000,
+    maxParams: config.tasks.max_params,
+    stopping,
+  };
+  return (app) => {
+    queueRoutes(app, deps);
+    addRoutes(app, deps);
+    ownTaskRoutes(app, deps);
+    actionRoutes(app, deps);
+    outputRoutes(app, deps);
+    feedRoutes(app, deps);
+  };
+}

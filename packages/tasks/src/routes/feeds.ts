@@ -1,0 +1,79 @@
+import { type FeedEvent, formatMicros, LogFeed, positionOf } from '@muster/platform/feeds';
+import type { Base } from '@muster/platform/layers';
+import { type FeedContent, readOwnEvent } from '@muster/platform/log';
+import { Value } from 'typebox/value';
+import { QUEUE_EVENTS, TASK_EVENTS } from '../event-types.js';
+
+const SCHEMAS = { ...QUEUE_EVENTS.schemas, ...TASK_EVENTS.schemas };
+
+/** What is told of a queue and of its tasks. */
+export class TaskFeeds {
+  readonly #log: LogFeed;
+
+  constructor({ store, recorder }: Pick<Base, 'recorder' | 'store'>) {
+    this.#log = new LogFeed({ read: store.read, recorder });
+  }
+
+  /** Every stream ends. */
+  close(): void {
+    this.#log.close();
+  }
+
+  /** Without `lastEventId` only what happens from now on. */
+  async *ofQueue(queueId: string, lastEventId: string | undefined, signal: AbortSignal): AsyncGenerator<FeedEvent> {
+    for await (const content of this.#contents(queueId, lastEventId, signal)) yield shown(content);
+  }
+
+  /**
+   * How a task stands, first at once and then after each change, until it has ended.
+   * @param look Null: it is gone.
+   */
+  async *ofTask(
+    task: { readonly id: string; readonly queueId: string },
+    signal: AbortSignal,
+    look: () => Promise<{ readonly ended: boolean; readonly data: FeedEvent['data'] } | null>,
+  ): AsyncGenerator<FeedEvent> {
+    // Listened to before the first look, so that no change falls in between.
+    const changes = this.#contents(task.queueId, undefined, signal);
+    try {
+      for (let id = 0; ; ) {
+        const now = await look();
+        if (now === null) return;
+        yield { event: 'task', id: String(id), data: now.data };
+        if (now.ended) return;
+        const change = await nextAbout(changes, task.id);
+        if (change === null) return;
+        id = change.position;
+      }
+    } finally {
+      await changes.return(undefined);
+    }
+  }
+
+  #contents(queueId: string, lastEventId: string | undefined, signal: AbortSignal): AsyncGenerator<FeedContent> {
+    return this.#log.stream(`queue/${queueId}`, positionOf(lastEventId), signal);
+  }
+}
+
+/** Null: the feed is over. */
+async function nextAbout(changes: AsyncGenerator<FeedContent>, taskId: string): Promise<FeedContent | null> {
+  for (;;) {
+    const { value, done } = await changes.next();
+    if (done === true) return null;
+    const { type, attributes } = readOwnEvent(value.event);
+    // Those that go together are told together.
+    if (attributes.task === taskId || type === 'task.removed') return value;
+  }
+}
+
+function shown({ position, at, event }: FeedContent): FeedEvent {
+  const { type, attributes, data } = readOwnEvent(event);
+  const schema = Object.hasOwn(SCHEMAS, type) ? SCHEMAS[type as keyof typeof SCHEMAS] : undefined;
+  const typed = schema === undefined ? attributes : Value.Convert(schema.attributes, { ...attributes });
+  const about = Object.entries(typed as object).filter(([name]) => name !== 'content-type');
+  return {
+    event: type,
+    id: String(position),
+    data: { timestamp: formatMicros(at * 1000), ...Object.fromEntries(about), ...(data as object) },
+  };
+}

@@ -21,6 +21,7 @@ import {
   removeTaskFiles,
   taskDocument,
   taskFilesOf,
+  writeNewFile,
   writeTaskFiles,
 } from '../src/contract/index.js';
 
@@ -82,6 +83,13 @@ describe('the files of a task', () => {
     expect(lstatSync(files.task).mode & 0o777).toBe(0o600);
     expect(lstatSync(directory).mode & 0o777).toBe(0o700);
     expect(readFileSync(files.task, 'utf8')).toBe('{}');
+  });
+
+  it('are never written through a link, nor over what is there', () => {
+    const [path, other] = [join(directory, 'new'), join(parent, 'other')];
+    symlinkSync(other, path);
+    expect(() => writeNewFile(path, 'text', null)).toThrow(`cannot write ${path}: file already exists`);
+    expect(existsSync(other)).toBe(false);
   });
 
   it('replace what an earlier run left, links among it, and touch nothing that these lead to', async () => {

@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { closeSync, constants, fchmodSync, fchownSync, openSync, writeFileSync } from 'node:fs';
 import { chown, lstat, mkdir, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RESPONSE_BYTES } from './limits.js';
@@ -63,20 +63,23 @@ export async function checkTaskDirectory(directory: string, owner: Owner | null)
 export async function writeTaskFiles(files: TaskFiles, text: string, owner: Owner | null): Promise<void> {
   const left = await removeTaskFiles(files);
   if (left.length > 0) throw new TaskFilesError(left.join('; '));
-  await writeNewFile(files.task, text, owner);
+  writeNewFile(files.task, text, owner);
 }
 
-/** Writes a file that is not there yet, and follows no link to another place. */
-export async function writeNewFile(path: string, text: string, owner: Owner | null): Promise<void> {
+/**
+ * Writes a file that is not there yet, and follows no link to another place: whoever owns the directory may have put one
+ * there. It goes into memory only, so it is done at once, which five turns through the thread pool would not be.
+ */
+export function writeNewFile(path: string, text: string, owner: Owner | null): void {
   try {
-    const handle = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, OWNER_ONLY);
+    const descriptor = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, OWNER_ONLY);
     try {
       // The mode that was asked for is less what the umask takes.
-      await handle.chmod(OWNER_ONLY);
-      await handle.writeFile(text);
-      if (owner !== null) await handle.chown(owner.uid, owner.gid);
+      fchmodSync(descriptor, OWNER_ONLY);
+      writeFileSync(descriptor, text);
+      if (owner !== null) fchownSync(descriptor, owner.uid, owner.gid);
     } finally {
-      await handle.close();
+      closeSync(descriptor);
     }
   } catch (error) {
     throw new TaskFilesError(`cannot write ${path}: ${causeOf(error)}`);

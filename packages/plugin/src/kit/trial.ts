@@ -100,9 +100,9 @@ export class Workbench {
   }
 
   /** Writes a file beside those of the task. */
-  async file(name: string, value: unknown): Promise<string> {
+  file(name: string, value: unknown): string {
     const path = join(this.files, name);
-    await writeNewFile(path, JSON.stringify(value), null);
+    writeNewFile(path, JSON.stringify(value), null);
     return path;
   }
 

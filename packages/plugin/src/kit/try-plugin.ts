@@ -67,7 +67,7 @@ function tryProgram(
 ) {
   return answerInFile(bench, async (taskFile) => {
     const config = { node: bench.node, tempDir: bench.files, plugins: { [program]: { type: contract } } };
-    const configFile = contract === 'default' ? await bench.file('plugin-config.json', pluginConfig(config)) : null;
+    const configFile = contract === 'default' ? bench.file('plugin-config.json', pluginConfig(config)) : null;
     return fileContractCall(program, taskFile, configFile);
   });
 }

@@ -20,6 +20,7 @@ import {
   type AttemptState,
   type End,
   type Ending,
+  limitReason,
   stepAttempt,
 } from './machine.js';
 import { inlineBytes, NewsDesk } from './news.js';
@@ -64,6 +65,8 @@ interface Held {
   stored: { stdout: number; stderr: number } | null;
   /** Until its worker process has answered. */
   patience: Timer | null;
+  /** Why its worker process is ended, which did not. */
+  doomed: string | null;
 }
 
 /**
@@ -118,7 +121,7 @@ export class TaskSlot {
     held.occupies = true;
     held.started = true;
     held.state = { kind: 'running' };
-    if (timeoutMs !== null) this.#expectEnd(held, timeoutMs + graceMs);
+    if (timeoutMs !== null) this.#expectEnd(held, timeoutMs + graceMs, limitReason(timeoutMs));
     if (ending !== null) this.#applyTo(held, { type: 'ending', ending });
     if (end !== null) this.#heard(end);
   }
@@ -133,7 +136,7 @@ export class TaskSlot {
       toldAt: 0,
       stored: null,
     } as const;
-    const held: Held = { ref: { id, attempt }, plugin, task, patience: null, ...fresh };
+    const held: Held = { ref: { id, attempt }, plugin, task, patience: null, doomed: null, ...fresh };
     this.#held.set(attemptKey(ref), held);
     return held;
   }
@@ -264,7 +267,7 @@ export class TaskSlot {
         return this.#run(held);
       case 'kill':
         this.#hosts.kill(ref);
-        return this.#expectEnd(held, this.#setup.graceMs());
+        return this.#expectEnd(held, this.#setup.graceMs(), null);
       case 'free':
         held.occupies = false;
         held.patience?.cancel();
@@ -295,14 +298,17 @@ export class TaskSlot {
       graceMs,
       inlineBytes: inlineBytes(this.#setup.link.bodyLimit),
     });
-    if (timeoutMs !== null) this.#expectEnd(held, timeoutMs + graceMs);
+    if (timeoutMs !== null) this.#expectEnd(held, timeoutMs + graceMs, limitReason(timeoutMs));
   }
 
   /** A worker process that is blocked ends nothing, also not when a time limit is over: it is ended itself. */
-  #expectEnd(held: Held, withinMs: number): void {
+  #expectEnd(held: Held, withinMs: number, reason: string | null): void {
     if (this.#offer.plugins.get(held.plugin)?.plugin.contract !== 'module') return;
     held.patience?.cancel();
-    held.patience = this.#setup.clock.after(withinMs + WORKER_ANSWER_MS, () => this.#hosts.destroy(held.ref));
+    held.patience = this.#setup.clock.after(withinMs + WORKER_ANSWER_MS, () => {
+      held.doomed = reason;
+      this.#hosts.destroy(held.ref);
+    });
   }
 
   #rememberSettled(key: string): void {
@@ -334,7 +340,10 @@ export class TaskSlot {
     const killed: Ending = { event: 'cancelled', forced: true, bytes, durationMs };
     const module = this.#offer.plugins.get(held.plugin)?.plugin.contract === 'module';
     const nothing = { retry: false, exitCode: null, signal: null, stdout: null, stderr: null };
-    const failed: End = { event: 'finished', result: { status: 2, reason, bytes, durationMs, ...nothing } };
+    const failed: End = {
+      event: 'finished',
+      result: { status: 2, reason: held.doomed ?? reason, bytes, durationMs, ...nothing },
+    };
     // A plugin that ends its own process has failed; of a program nobody can tell how it ended.
     this.#applyTo(held, { type: 'host_gone', lost: module ? failed : { event: 'lost', reason }, killed });
   }

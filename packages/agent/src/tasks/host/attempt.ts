@@ -4,7 +4,7 @@ import type { Progress } from '@muster/plugin/contract';
 import type { Stream, TaskNews, TaskRef } from '@muster/wire';
 import { CommandOutput, type OutputPiece } from '../../execution/output.js';
 import { LIVE_AFTER_MS, PROGRESS_MS } from '../../limits.js';
-import type { End, Ending } from '../machine.js';
+import { type End, type Ending, limitReason } from '../machine.js';
 import type { FromHost, HeldAttempt, RunOrder } from '../protocol.js';
 
 /** How a plugin came to its end. */
@@ -249,9 +249,4 @@ export class Attempt implements RunEvents {
     this.#output.rewind();
     this.#around.readable(this);
   }
-}
-
-/** Why a task ended whose time was over. */
-export function limitReason(limitMs: number): string {
-  return `it took longer than its limit of ${limitMs / 1000} s, and was ended`;
 }

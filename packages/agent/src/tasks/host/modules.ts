@@ -36,7 +36,8 @@ export class Modules implements TaskRunner {
       (run) => {
         this.#run = run;
       },
-      (error: unknown) => around.retire(String(error)),
+      // Told to the tasks that want it.
+      () => undefined,
     );
   }
 
@@ -44,6 +45,8 @@ export class Modules implements TaskRunner {
     const run = new ModuleRun(order, events, this.#around, () => this.#running.delete(run));
     this.#running.add(run);
     void run.go(this.#run ?? this.#loaded);
+    // The next process may find it mended.
+    if (this.#run === null) this.#loaded.catch((error: unknown) => this.#around.retire(String(error)));
     this.#recycle();
     return run;
   }

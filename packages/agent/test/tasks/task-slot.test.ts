@@ -1,0 +1,305 @@
+import { ManualClock } from '@muster/base';
+import type { AgentMessage, TaskNews, TaskOrder, TaskRef, TaskResult } from '@muster/wire';
+import { describe, expect, it } from 'vitest';
+import { parseAgentConfig } from '../../src/config.js';
+import { NEWS_RESEND_MS, WORKER_ANSWER_MS } from '../../src/limits.js';
+import { offerOf } from '../../src/tasks/plugins.js';
+import type { HeldAttempt } from '../../src/tasks/protocol.js';
+import { TaskSlot } from '../../src/tasks/task-slot.js';
+import { silent } from '../support/agent.js';
+import { FakeHosts } from '../support/fake-hosts.js';
+import { task } from '../support/task-node.js';
+
+const PLUGINS = {
+  p: { program: '/bin/true', args: [] },
+  few: { program: '/bin/true', args: [], concurrency: 1 },
+  m: { module: '/m.mjs' },
+};
+const RESULT: TaskResult = {
+  status: 1,
+  retry: false,
+  reason: null,
+  exitCode: 0,
+  signal: null,
+  stdout: null,
+  stderr: null,
+  bytes: null,
+  durationMs: 1,
+};
+
+const offer = (tasks: Record<string, unknown>) => offerOf(parseAgentConfig({ tasks }), 4);
+const ref = (id: string, attempt = 1): TaskRef => ({ id, attempt });
+const finished = (id: string, attempt = 1): TaskNews => ({ id, attempt, event: 'finished', result: RESULT });
+
+class Bench {
+  readonly clock = new ManualClock();
+  readonly link = { bodyLimit: 65_536, readable: () => undefined };
+  readonly slot: TaskSlot;
+  hosts!: FakeHosts;
+
+  constructor(tasks: Record<string, unknown> = { max: 2, plugins: PLUGINS }) {
+    this.slot = new TaskSlot({
+      clock: this.clock,
+      logger: silent,
+      link: this.link,
+      hosts: (events) => {
+        this.hosts = new FakeHosts(events);
+        return this.hosts;
+      },
+      offer: offer(tasks),
+      graceMs: () => 5_000,
+    });
+  }
+
+  /** One that has told what it offers. */
+  static async ready(tasks?: Record<string, unknown>): Promise<Bench> {
+    const bench = new Bench(tasks);
+    await bench.slot.begin();
+    bench.taken();
+    return bench;
+  }
+
+  /** Slots are filled once for all that happened in one turn. */
+  async order(order: Partial<Omit<Extract<TaskOrder, { type: 'task_orders' }>, 'type'>>): Promise<void> {
+    this.slot.receive({ type: 'task_orders', assign: [], settled: [], cancel: [], recall: [], ...order });
+    await Promise.resolve();
+  }
+
+  async assign(...ids: string[]): Promise<void> {
+    await this.order({ assign: ids.map((id) => task(id, 'p')) });
+  }
+
+  async ends(id: string, attempt = 1): Promise<void> {
+    this.hosts.events.news(finished(id, attempt));
+    await Promise.resolve();
+  }
+
+  taken(): AgentMessage[] {
+    const messages: AgentMessage[] = [];
+    for (let next = this.slot.take(); next !== null; next = this.slot.take()) messages.push(next);
+    return messages;
+  }
+
+  news(): TaskNews[] {
+    return this.taken().flatMap((message) => (message.type === 'task_news' ? message.news : []));
+  }
+}
+
+describe('the slots of a node', () => {
+  it('so many tasks run at a time, the others as slots become free, in their order', async () => {
+    const bench = await Bench.ready();
+    await bench.assign('a', 'b', 'c', 'd');
+    expect(bench.hosts.running).toEqual(['a', 'b']);
+    await bench.ends('b');
+    expect(bench.hosts.running).toEqual(['a', 'b', 'c']);
+  });
+  it('a plugin has a limit of its own, which holds up no other plugin', async () => {
+    const bench = await Bench.ready({ max: 3, plugins: PLUGINS });
+    await bench.order({ assign: [task('a', 'few'), task('b', 'few'), task('c', 'p')] });
+    expect(bench.hosts.running).toEqual(['a', 'c']);
+    await bench.ends('a');
+    expect(bench.hosts.running).toEqual(['a', 'c', 'b']);
+  });
+  it('a task whose output is on its way takes none', async () => {
+    const bench = await Bench.ready({ max: 1, plugins: PLUGINS });
+    await bench.assign('a', 'b');
+    bench.hosts.events.ending(ref('a'), { event: 'finished', result: RESULT });
+    await Promise.resolve();
+    expect(bench.hosts.running).toEqual(['a', 'b']);
+    expect(bench.news()).toEqual([]);
+    await bench.ends('a');
+    expect(bench.news()).toEqual([finished('a')]);
+  });
+  it('what is assigned once more changes nothing, also when it was settled', async () => {
+    const bench = await Bench.ready();
+    await bench.assign('a');
+    await bench.assign('a');
+    await bench.ends('a');
+    await bench.order({ settled: [ref('a')] });
+    await bench.assign('a');
+    expect(bench.hosts.running).toEqual(['a']);
+    expect(bench.hosts.asked).toContain('settle 1/a');
+  });
+  it('a later attempt waits until the earlier one, which is ended, is gone', async () => {
+    const bench = await Bench.ready();
+    await bench.assign('a');
+    await bench.order({ assign: [task('a', 'p', {}, { attempt: 2 })] });
+    expect(bench.hosts.asked).toContain('kill 1/a');
+    expect(bench.hosts.orders).toHaveLength(1);
+    await bench.ends('a');
+    expect(bench.hosts.orders.map(({ task: { attempt } }) => attempt)).toEqual([1, 2]);
+  });
+  it('a task of a plugin that the node does not have is returned', async () => {
+    const bench = await Bench.ready();
+    await bench.order({ assign: [task('a', 'other')] });
+    const reason = "this node has no plugin 'other'";
+    expect(bench.news()).toEqual([{ ...ref('a'), event: 'returned', reason }]);
+  });
+  it('a recall returns what waits, and is not answered by what runs', async () => {
+    const bench = await Bench.ready({ max: 1, plugins: PLUGINS });
+    await bench.assign('a', 'b');
+    await bench.order({ recall: [ref('a'), ref('b')] });
+    expect(bench.news()).toEqual([{ ...ref('b'), event: 'returned', reason: 'the server asked for it' }]);
+    await bench.ends('a');
+    expect(bench.hosts.running).toEqual(['a']);
+  });
+  it('the lesser of both time limits counts', async () => {
+    const bench = await Bench.ready({ max: 9, plugins: { p: { ...PLUGINS.p, timeout: '1m' } } });
+    await bench.order({
+      assign: [task('a', 'p'), task('b', 'p', {}, { timeoutSeconds: 5 }), task('c', 'p', {}, { timeoutSeconds: 500 })],
+    });
+    expect(bench.hosts.orders.map(({ timeoutMs }) => timeoutMs)).toEqual([60_000, 5_000, 60_000]);
+  });
+  it('fewer slots end nothing, and start nothing', async () => {
+    const bench = await Bench.ready();
+    await bench.assign('a', 'b', 'c');
+    bench.slot.reload(offer({ max: 1, plugins: PLUGINS }));
+    expect(bench.taken()).toMatchObject([{ type: 'task_slots', max: 1 }]);
+    await bench.ends('a');
+    expect(bench.hosts.running).toEqual(['a', 'b']);
+  });
+  it('a plugin that is taken away keeps what runs, and gives back what waits', async () => {
+    const bench = await Bench.ready({ max: 1, plugins: PLUGINS });
+    await bench.assign('a', 'b');
+    bench.slot.reload(offer({ max: 1, plugins: {} }));
+    await Promise.resolve();
+    expect(bench.news()).toMatchObject([{ ...ref('b'), event: 'returned' }]);
+    expect(bench.hosts.asked).not.toContain('kill 1/a');
+  });
+});
+
+describe('what the server is told', () => {
+  it('nothing before it is known what an earlier agent left; orders wait for that', async () => {
+    const bench = new Bench();
+    let found: () => void = () => undefined;
+    bench.hosts.finding = new Promise((resolve) => {
+      found = resolve;
+    });
+    const left = { plugin: 'p', timeoutMs: null, graceMs: 1, ending: null, end: null } satisfies Partial<HeldAttempt>;
+    bench.hosts.found = [{ ...left, ...ref('a') }];
+    const begun = bench.slot.begin();
+    await bench.assign('a', 'b');
+    expect(bench.taken()).toEqual([]);
+    expect(bench.hosts.running).toEqual([]);
+    found();
+    await begun;
+    await Promise.resolve();
+    expect(bench.hosts.running).toEqual(['b']);
+    expect(bench.taken()).toMatchObject([
+      { type: 'task_slots', max: 2 },
+      { type: 'task_inventory', held: [{ ...ref('a'), state: 'running' }, ref('b')] },
+      { type: 'task_news', news: [{ ...ref('a'), event: 'started' }] },
+    ]);
+  });
+  it('all news of one turn go together, and as many as fit into one message', async () => {
+    const bench = await Bench.ready({ max: 40, plugins: PLUGINS });
+    const ids = Array.from({ length: 40 }, (_, n) => `t${n}`);
+    await bench.assign(...ids);
+    const stdout = 'x'.repeat(5_000);
+    for (const id of ids) bench.hosts.events.news({ ...ref(id), event: 'finished', result: { ...RESULT, stdout } });
+    const sizes = bench.taken().map((message) => (message.type === 'task_news' ? message.news.length : 0));
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(40);
+    expect(sizes.length).toBeLessThan(6);
+    expect(Math.max(...sizes) * stdout.length).toBeLessThan(bench.link.bodyLimit);
+  });
+  it('an end is told again after a while, and with every new connection, until it is settled', async () => {
+    const bench = await Bench.ready();
+    await bench.assign('a');
+    await bench.ends('a');
+    expect(bench.news()).toEqual([finished('a')]);
+    bench.slot.tick();
+    expect(bench.news()).toEqual([]);
+    bench.clock.advance(NEWS_RESEND_MS + 1);
+    bench.slot.tick();
+    expect(bench.news()).toEqual([finished('a')]);
+    bench.slot.connected();
+    expect(bench.news()).toEqual([finished('a')]);
+    await bench.order({ settled: [ref('a')] });
+    bench.slot.connected();
+    expect(bench.news()).toEqual([]);
+  });
+  it('a new connection has output sent again that is not known to be stored', async () => {
+    const bench = await Bench.ready();
+    await bench.assign('a');
+    bench.hosts.events.output({ ...ref('a'), stream: 'stdout', offset: 0, data: Buffer.from('x') });
+    bench.slot.connected();
+    expect(bench.hosts.asked.at(-1)).toBe('rewind');
+    expect(bench.taken().map(({ type }) => type)).not.toContain('task_output');
+  });
+  it('each heartbeat comes with what is held, while anything is', async () => {
+    const bench = await Bench.ready();
+    bench.slot.tick();
+    expect(bench.taken()).toEqual([]);
+    await bench.assign('a', 'b', 'c');
+    await bench.ends('b');
+    bench.slot.tick();
+    expect(bench.taken().find(({ type }) => type === 'task_inventory')).toEqual({
+      type: 'task_inventory',
+      held: [
+        { ...ref('a'), state: 'running' },
+        { ...ref('b'), state: 'ended' },
+        { ...ref('c'), state: 'running' },
+      ],
+    });
+  });
+  it('a census is answered, also by a node that has no plugin, which says nothing otherwise', async () => {
+    const bench = new Bench({ plugins: {} });
+    await bench.slot.begin();
+    expect(bench.taken()).toEqual([]);
+    bench.slot.receive({ type: 'task_census' });
+    expect(bench.taken().map(({ type }) => type)).toEqual(['task_slots', 'task_inventory']);
+  });
+  it('whoever cancels what is not there is told what is', async () => {
+    const bench = await Bench.ready();
+    await bench.order({ cancel: [ref('a')] });
+    expect(bench.taken()).toEqual([{ type: 'task_inventory', held: [] }]);
+  });
+});
+
+describe('a host that is gone', () => {
+  it('of a program nobody can tell how it ended; a module has failed', async () => {
+    const bench = await Bench.ready();
+    await bench.order({ assign: [task('a', 'p'), task('b', 'm')] });
+    bench.hosts.events.gone(ref('a'), 'it ended');
+    bench.hosts.events.gone(ref('b'), 'it ended');
+    expect(bench.news()).toMatchObject([
+      { ...ref('a'), event: 'lost', reason: 'it ended' },
+      { ...ref('b'), event: 'finished', result: { status: 2, reason: 'it ended', retry: false } },
+    ]);
+  });
+  it('what was to be cancelled is', async () => {
+    const bench = await Bench.ready();
+    await bench.assign('a');
+    await bench.order({ cancel: [ref('a')] });
+    bench.hosts.events.gone(ref('a'), 'it ended');
+    expect(bench.news()).toMatchObject([{ ...ref('a'), event: 'cancelled', forced: true }]);
+  });
+  it('a worker process that does not end its task in time is ended', async () => {
+    const bench = await Bench.ready();
+    await bench.order({ assign: [task('a', 'm')] });
+    await bench.order({ cancel: [ref('a')] });
+    bench.clock.advance(5_000 + WORKER_ANSWER_MS - 1);
+    expect(bench.hosts.asked).not.toContain('destroy 1/a');
+    bench.clock.advance(1);
+    expect(bench.hosts.asked).toContain('destroy 1/a');
+  });
+  it('one that cannot be started gives its task back', async () => {
+    const bench = await Bench.ready();
+    await bench.assign('a');
+    bench.hosts.events.refused(ref('a'), 'no such user');
+    expect(bench.news()).toEqual([{ ...ref('a'), event: 'returned', reason: 'no such user' }]);
+  });
+});
+
+describe('an agent that is stopped', () => {
+  it('gives back what waits, and leaves what runs to its hosts', async () => {
+    const bench = await Bench.ready({ max: 1, plugins: PLUGINS });
+    await bench.assign('a', 'b');
+    bench.slot.stop();
+    expect(bench.slot.takeNews()).toMatchObject({ news: [{ ...ref('b'), event: 'returned' }] });
+    expect(bench.hosts.asked.at(-1)).toBe('close');
+    expect(bench.hosts.asked).not.toContain('kill 1/a');
+    await bench.assign('c');
+    expect(bench.hosts.running).toEqual(['a']);
+  });
+});

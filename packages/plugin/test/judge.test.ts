@@ -145,7 +145,6 @@ describe('a plugin that cannot be started (sheet §3.5, §3.1)', () => {
       { fault: 'not a class', plugin: 'a-b' },
       "plugin value 'a-b' must be a valid perl package name, matching /^[\\w:]+$/",
     ],
-    [{ fault: 'other', reason: 'the disk is full' }, 'the disk is full'],
   ])('says of %j: %s', (fault, stderr) => {
     expect(unableToStart(fault, 'T')).toEqual({
       status: 2,

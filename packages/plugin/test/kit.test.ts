@@ -78,7 +78,7 @@ describe('muster-plugin run', () => {
   it('says which parameter is missing, and runs nothing', async () => {
     expect(await trial('--program', '/bin/echo', '--args', '{region}', '{}')).toMatchObject({
       status: 2,
-      stdout: 'Unable to start',
+      stdout: null,
       reason: expect.stringContaining("parameter 'region' is missing"),
       exitCode: null,
     });
@@ -110,7 +110,7 @@ describe('muster-plugin run', () => {
     const program = write('odd', '#!/no/such/interpreter\n');
     expect(await trial('--program', program, '--args', '[]', '{}')).toMatchObject({
       status: 2,
-      stdout: 'Unable to start',
+      stdout: null,
       reason: `cannot run ${program}: no such file or directory`,
     });
     expect(await trial('--perl', 'No Class', '{}')).toMatchObject({ stdout: 'Unable to start' });
@@ -178,14 +178,14 @@ describe('a module under the kit', () => {
   });
 
   it.each([
-    ['export const walk = 1;', 'exports no function named run'],
-    ['export const run = 1;', 'exports no function named run'],
+    ['export const walk = 1;', "it exports no function 'run'"],
+    ['export const run = 1;', "it exports no function 'run'"],
     ['throw new Error("broken");', 'broken'],
     ['import "./none.mjs";', 'none.mjs'],
   ])('cannot be started: %s', async (text, reason) => {
     expect(await trial('--module', moduleOf(text), '{}')).toMatchObject({
       status: 2,
-      stdout: 'Unable to start',
+      stdout: null,
       reason: expect.stringContaining(reason),
     });
   });

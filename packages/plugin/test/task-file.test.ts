@@ -7,6 +7,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -133,6 +134,21 @@ describe('the directory of a task', () => {
     const uid = (process.getuid?.() ?? 0) + 1;
     const expected = `belongs to user ${uid - 1}, not to ${uid}`;
     await expect(prepareTaskDirectory(directory, { uid, gid: uid })).rejects.toThrow(expected);
+  });
+
+  it('and what is in it are given to whom the plugin runs as', async () => {
+    // Only root can give files to somebody else.
+    const [uid, gid] = process.getuid?.() === 0 ? [65534, 65534] : [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+    const owner = { uid, gid };
+    const theirs = join(parent, 'theirs');
+    await prepareTaskDirectory(theirs, owner);
+    const files = taskFilesOf(theirs, ID);
+    await writeTaskFiles(files, '{}', owner);
+    expect(lstatSync(theirs)).toMatchObject(owner);
+    expect(lstatSync(files.task)).toMatchObject(owner);
+    // They answer with a file of theirs.
+    renameSync(files.task, files.response);
+    expect(await readResponse(files, owner)).toEqual({ text: '{}' });
   });
 
   it('has a parent', async () => {

@@ -11,9 +11,7 @@ export type StartFault =
   | { readonly fault: 'not executable'; readonly program: string }
   /** The node's configuration does not list it, or with a contract that there is not. */
   | { readonly fault: 'unknown type'; readonly plugin: string; readonly type: string }
-  | { readonly fault: 'not a class'; readonly plugin: string }
-  /** Anything else, in a sentence. */
-  | { readonly fault: 'other'; readonly reason: string };
+  | { readonly fault: 'not a class'; readonly plugin: string };
 
 /** What a task ends with whose plugin could not be run (sheet §3.5, first table; §3.1 for Perl). The texts are exact. */
 export function unableToStart(fault: StartFault, task: string): Judgement {
@@ -35,8 +33,6 @@ function textOf(fault: StartFault, task: string): string {
       return `${fault.plugin} has unknown type '${fault.type}' for task ${task}`;
     case 'not a class':
       return `plugin value '${fault.plugin}' must be a valid perl package name, matching /^[\\w:]+$/`;
-    case 'other':
-      return fault.reason;
   }
 }
 

@@ -32,7 +32,7 @@ async function load(module: string): Promise<RunTask | string> {
   try {
     const { run } = (await import(pathToFileURL(module).href)) as { readonly run?: unknown };
     if (typeof run === 'function') return run as RunTask;
-    return `${module} exports no function named run`;
+    return `cannot run ${module}: it exports no function 'run'`;
   } catch (error) {
     return `cannot load ${module}: ${error instanceof Error ? error.message : String(error)}`;
   }

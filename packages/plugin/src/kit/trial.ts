@@ -156,6 +156,11 @@ export class Workbench {
     });
   }
 
+  /** For a reason that Disbatch has no text for. */
+  notStarted(reason: string): Trial {
+    return this.end({ status: 2, stdout: null, stderr: reason, reason, exitCode: null, signal: null });
+  }
+
   unable(fault: StartFault): Trial {
     return this.end(unableToStart(fault, this.task.id));
   }
@@ -166,7 +171,7 @@ export async function unlessUnable(bench: Workbench, work: () => Promise<Trial>)
   try {
     return await work();
   } catch (error) {
-    if (error instanceof StartError) return bench.unable({ fault: 'other', reason: error.message });
+    if (error instanceof StartError) return bench.notStarted(error.message);
     throw error;
   }
 }

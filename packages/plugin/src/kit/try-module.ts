@@ -49,7 +49,7 @@ export async function tryModule(bench: Workbench, module: string): Promise<Trial
   const call = { file: process.execPath, args: [HOST] };
   const end = await bench.run({ call, channel: { first, abort, onMessage } }, null);
   const ended = last as OutcomeJudgement | { readonly unable: string } | null;
-  if (ended !== null && 'unable' in ended) return bench.unable({ fault: 'other', reason: ended.unable });
+  if (ended !== null && 'unable' in ended) return bench.notStarted(ended.unable);
   const outcome = ended ?? vanished(cmdErrOf(end.exitCode, end.signal));
   const both = (stream: 'stdout' | 'stderr') => `${logged[stream]}${outcome[stream] ?? ''}` || null;
   // A module has no exit of its own.

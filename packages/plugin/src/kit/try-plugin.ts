@@ -81,7 +81,7 @@ async function answerInFile(bench: Workbench, callOf: (taskFile: string) => Prom
 
 async function trySimple(bench: Workbench, plugin: Extract<TriedPlugin, { contract: 'simple' }>): Promise<Trial> {
   const filled = fillArguments(parseArguments(plugin.args), bench.task.params);
-  if ('error' in filled) return bench.unable({ fault: 'other', reason: filled.error });
+  if ('error' in filled) return bench.notStarted(filled.error);
   const { task: taskFile } = taskFilesOf(bench.files, bench.task.id);
   const params = JSON.stringify(bench.task.params);
   await writeTaskFiles(taskFilesOf(bench.files, bench.task.id), params, null);

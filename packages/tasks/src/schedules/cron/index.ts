@@ -1,0 +1,3 @@
+export { Cron } from './cron.js';
+export { CronMistake } from './fields.js';
+export { Zone } from './zone.js';

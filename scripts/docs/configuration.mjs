@@ -78,6 +78,12 @@ environment: { HTTPS_PROXY: http://proxy:3128 }   # given to every command
 labels:
   role: web
   env: prod
+tasks:
+  max: 4                                   # at one time
+  plugins:                                 # see docs/guide/plugins.md
+    thumbnail: { program: /usr/lib/muster/plugins/thumbnail }
+    report: { program: /opt/report.sh, args: ["{region}"], user: reports, timeout: 10m }
+    resize: { module: /opt/plugins/resize.mjs, concurrency: 50 }
 \`\`\`
 
 ${table(['key', 'type', 'default', 'what for'], agent)}
@@ -133,5 +139,13 @@ function agentRows(properties, prefix = '') {
       schema.description ?? '',
     ],
     ...(schema.properties === undefined ? [] : agentRows(schema.properties, `${prefix}${name}.`)),
+    ...namedRows(schema, `${prefix}${name}.NAME.`),
   ]);
+}
+
+/** Keys of objects that a person gives names to: plugins. */
+function namedRows({ patternProperties = {} }, prefix) {
+  return Object.values(patternProperties).flatMap(({ properties }) =>
+    properties === undefined ? [] : agentRows(properties, prefix),
+  );
 }

@@ -140,14 +140,16 @@ function compileAtOnce(): void {
 
 /** Null where there are none to be had: commands are then killed by what is seen of their processes. */
 async function commandGroups(settings: AgentSettings, logger: AgentLog): Promise<CommandGroups | null> {
-  const { limits } = settings.config;
+  const { limits, tasks } = settings.config;
+  const further = Object.values(tasks?.plugins ?? {}).flatMap((plugin) => plugin.limits ?? []);
   try {
-    const groups = await openCommandGroups({ dataDir: settings.dataDir, limits, logger });
+    const groups = await openCommandGroups({ dataDir: settings.dataDir, limits, further, logger });
     logger.info({ below: groups.base.path, limits }, `commands run ${KILLED_BY_GROUP}`);
     return groups;
   } catch (error) {
     if (!(error instanceof CgroupsUnusable)) throw error;
-    if (limits !== undefined) throw new MusterError('limits_unusable', { reason: error.message }, { cause: error });
+    if (limits !== undefined || further.length > 0)
+      throw new MusterError('limits_unusable', { reason: error.message }, { cause: error });
     logger.warn(`commands run ${KILLED_BY_TREE}: ${error.message}`);
     return null;
   }

@@ -60,8 +60,8 @@ export class CommandGroups {
   }
 
   /** Only after the start: a limit on processes counts the agent's threads as long as it is in the group. */
-  async limit(group: ControlGroup): Promise<void> {
-    for (const { file, text } of this.#limits) await group.write(file, text);
+  async limit(group: ControlGroup, limits: readonly LimitFile[] = this.#limits): Promise<void> {
+    for (const { file, text } of limits) await group.write(file, text);
   }
 
   /** After its command has ended. What the command has left behind on purpose, as a service it started, stays alive. */
@@ -88,6 +88,8 @@ export class CommandGroups {
 export interface GroupsRequest {
   readonly dataDir: string;
   readonly limits: RunLimits | undefined;
+  /** Limits that other groups below the agent's own will have: those of tasks. */
+  readonly further?: readonly RunLimits[];
   readonly logger: AgentLog;
 }
 
@@ -95,11 +97,17 @@ export interface GroupsRequest {
  * Finds out, by doing it, whether commands can get control groups of their own, and makes ready what the limits need.
  * Throws CgroupsUnusable, which says why not.
  */
-export async function openCommandGroups({ dataDir, limits, logger }: GroupsRequest): Promise<CommandGroups> {
+export async function openCommandGroups({
+  dataDir,
+  limits,
+  further = [],
+  logger,
+}: GroupsRequest): Promise<CommandGroups> {
   const base = await groupOf('self');
   await probe(base, process.pid);
   const files = limitFiles(limits ?? {});
-  if (files.length > 0) await handOut(base, process.pid, controllersOf(files));
+  const controllers = new Set(controllersOf([...files, ...further.flatMap(limitFiles)]));
+  if (controllers.size > 0) await handOut(base, process.pid, [...controllers]);
   const leaf = base.child(AGENT_LEAF);
   const home = (await leaf.members()).includes(process.pid) ? leaf : base;
   const prefix = await prefixOf(dataDir);

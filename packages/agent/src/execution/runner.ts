@@ -5,6 +5,7 @@ import type { Clock } from '@muster/base';
 import type { Stream } from '@muster/wire';
 import { PIPE_GRACE_MS } from '../limits.js';
 import type { Account } from './account.js';
+import type { LimitFile } from './run-limits.js';
 
 export interface Launch {
   /** Names the run; its processes carry it as MUSTER_RUN. */
@@ -16,6 +17,8 @@ export interface Launch {
   /** Null: as the agent. */
   readonly account: Account | null;
   readonly capture: boolean;
+  /** Limits of this run, instead of those of all. */
+  readonly limits?: readonly LimitFile[];
   /** Descriptor that the command reads as its input; nothing when absent. It stays the caller's to close. */
   readonly input?: number;
   /** What the command writes on its third descriptor; it has none when absent. */

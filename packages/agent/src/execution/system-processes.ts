@@ -39,7 +39,7 @@ export function systemProcesses(groups: CommandGroups | null): Processes {
       });
       try {
         const command = await launch(request, clock, write, (start) => groups.bear(group, start));
-        await groups.limit(group);
+        await groups.limit(group, request.limits);
         void command.ended.then(() => groups.leave(group));
         return command;
       } catch (error) {

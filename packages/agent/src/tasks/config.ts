@@ -108,7 +108,7 @@ const PluginSchema = Type.Object(
     limits: Type.Optional(
       runLimitsSchema(
         'one task',
-        'What each task of a program may take, by cgroup v2; a task that cannot be limited is not run',
+        'What each task of a program may take, by cgroup v2; with `{}` a task has a control group of its own without limits, and a kill reaches every process of it. An agent that cannot keep them does not start',
       ),
     ),
     temp_dir: path('Where working directories of its tasks are made; below DATA_DIR when absent'),

@@ -37,14 +37,16 @@ function leave(code: number): void {
 }
 
 async function programs(): Promise<TaskRunner> {
-  const groups = await openCommandGroups({ dataDir: directory, limits: undefined, logger: SILENT }).catch(
+  const limited = await openCommandGroups({ dataDir: directory, limits: undefined, logger: SILENT }).then(
+    systemProcesses,
     (error: unknown) => {
-      if (error instanceof CgroupsUnusable) return null;
+      if (error instanceof CgroupsUnusable) return error.message;
       throw error;
     },
   );
   const { node, workDir } = spec;
-  return new Programs({ clock, node, workDir, mark: hostMark(directory), processes: systemProcesses(groups), log });
+  const processes = systemProcesses(null);
+  return new Programs({ clock, node, workDir, mark: hostMark(directory), processes, limited, log });
 }
 
 const SILENT = { debug: log, info: log, warn: log, error: log };

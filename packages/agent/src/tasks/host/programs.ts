@@ -5,6 +5,7 @@ import type { Clock } from '@muster/base';
 import { ProgressLines, taskVariables } from '@muster/plugin/contract';
 import { type Account, findAccount, mayBecome } from '../../execution/account.js';
 import { commandEnvironment } from '../../execution/environment.js';
+import { limitFiles } from '../../execution/run-limits.js';
 import { type Exit, LaunchError } from '../../execution/runner.js';
 import type { Processes } from '../../execution/system-processes.js';
 import type { ProgramPlugin } from '../plugins.js';
@@ -19,6 +20,8 @@ export interface ProgramSurroundings {
   /** Begins the mark of every process that is started here; see process-tree.ts. */
   readonly mark: string;
   readonly processes: Processes;
+  /** For tasks with limits: each in a control group of its own; or why there are none. */
+  readonly limited: Processes | string;
   /** What a program writes past its task. */
   readonly log: (text: string) => void;
 }
@@ -80,7 +83,8 @@ class ProgramRun implements Run {
   async #launch(): Promise<void> {
     const account = await accountOf(this.#plugin);
     await this.#makeDirectory(account);
-    const { node, processes, clock, log } = this.#around;
+    const { node, clock, log } = this.#around;
+    const processes = this.#processes();
     const call = await callOf(this.#plugin, this.#order.task, { dir: this.#dir, node, account });
     this.#call = call;
     const env = commandEnvironment({
@@ -109,6 +113,7 @@ class ProgramRun implements Run {
             for (const line of progress.read(data)) this.#events.progress(line);
           },
           ...(input !== undefined && { input }),
+          ...(this.#plugin.limits !== null && { limits: limitFiles(this.#plugin.limits) }),
         },
         clock,
         (stream, data) => {
@@ -122,6 +127,14 @@ class ProgramRun implements Run {
     } finally {
       if (input !== undefined) closeSync(input);
     }
+  }
+
+  /** A group for each task costs more than a short task does: only those have one that are to be limited. */
+  #processes(): Processes {
+    const { processes, limited } = this.#around;
+    if (this.#plugin.limits === null) return processes;
+    if (typeof limited !== 'string') return limited;
+    throw new NotStarted(`the limits of its plugin cannot be kept on this node: ${limited}`);
   }
 
   /** Of whom the task runs as; others may pass through its parent, and not list what is there. */
@@ -144,11 +157,14 @@ class ProgramRun implements Run {
 
   async #killTree(): Promise<void> {
     await this.#launching;
-    const { clock, processes } = this.#around;
+    const { clock } = this.#around;
     const { graceMs } = this.#order;
     const since = clock.monotonic();
-    const run = { leader: this.#leader, marker: this.#run, group: processes.groupOf(this.#run) };
-    if (this.#leader !== null) await processes.killRun(run, clock, graceMs);
+    if (this.#leader !== null) {
+      const processes = this.#processes();
+      const run = { leader: this.#leader, marker: this.#run, group: processes.groupOf(this.#run) };
+      await processes.killRun(run, clock, graceMs);
+    }
     const forced = this.#leader !== null && clock.monotonic() - since >= graceMs;
     await this.#conclude({ ...ENDED, signal: forced ? 'SIGKILL' : 'SIGTERM', killed: { forced } });
   }

@@ -17,6 +17,7 @@ import { Metrics } from '@muster/platform/metrics';
 import { createLogger } from '@muster/platform/upkeep';
 import { pushRoutes } from '@muster/push/http';
 import { lockDirectory, open, type Store } from '@muster/store';
+import { createDisbatch } from '@muster/tasks/disbatch';
 import { taskRoutes } from '@muster/tasks/http';
 import type { Logger } from 'pino';
 import { compose, DECLARED } from './compose.js';
@@ -44,6 +45,8 @@ export interface RunningServer {
   readonly url: string;
   /** Where event clients and relays connect. */
   readonly stompUrl: string;
+  /** Where clients of Disbatch connect; null: nowhere. */
+  readonly disbatchUrl: string | null;
   /** Of this process; new at every start. */
   readonly incarnation: string;
   /** Settings for the CLI, as the first admin. */
@@ -148,7 +151,8 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
     streams,
     alongside: [fabric, push, tasks],
   });
-  const layers = new Layers([...composed.layers, fabric, http]);
+  const disbatch = createDisbatch(base, { auth, controller: tasks.controller, logger });
+  const layers = new Layers([...composed.layers, fabric, http, disbatch]);
   teardown.add(() => layers.stop());
 
   await layers.load();
@@ -167,6 +171,7 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
       taskRoutes(base, tasks, { auth, streams }),
       nodesRoutes(nodes),
       (app) => fabric.routes(app),
+      (app) => disbatch.routes(app),
       (app) => authRoutes(app, auth),
       ...(options.routes === undefined ? [] : [options.routes]),
     ],
@@ -179,14 +184,19 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
   await layers.start();
   const { url } = http;
   const { url: stompUrl } = fabric;
+  const { url: disbatchUrl } = disbatch;
   const settings = { ...ownUrl(url, config, tls?.cert), org: FIRST.organization, user: FIRST.user };
   const cliConfigPath = writeCliSettings(config.data_dir, settings);
   if (first) print(`First start: you are '${FIRST.user}'. Try: MUSTER_CONFIG=${cliConfigPath} muster node list`);
-  logger.info({ url, stompUrl, incarnation, version: VERSION, store: store.kind }, 'muster server is up');
+  logger.info(
+    { url, stompUrl, ...(disbatchUrl !== null && { disbatchUrl }), incarnation, version: VERSION, store: store.kind },
+    'muster server is up',
+  );
 
   return {
     url,
     stompUrl,
+    disbatchUrl,
     incarnation,
     cliConfigPath,
     failed,

@@ -1,5 +1,6 @@
 import type { Schema } from '@muster/store';
 import type { Transaction } from 'kysely';
+import { clearDisbatch } from '../disbatch/clear.js';
 import { STATUS } from '../status.js';
 
 type Trx = Transaction<Schema>;
@@ -28,6 +29,7 @@ export async function clearTasks(trx: Trx, orgId: string, most: number): Promise
     await trx.deleteFrom('task_keys').where('queue_id', 'in', ids).execute();
     await trx.deleteFrom('task_queues').where('id', 'in', ids).execute();
   }
+  if (!(await clearDisbatch(trx, orgId, most))) return false;
   await trx.deleteFrom('task_nodes').where('org_id', '=', orgId).execute();
   return ids.length < most;
 }

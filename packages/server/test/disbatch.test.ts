@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestServer, type TestServer } from './support/test-server.js';
+
+/** The command interface of a whole server: at its own listener, and below an organization. */
+
+const PLUGIN = 'Disbatch::Plugin::Demo';
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startTestServer({ flags: { disbatch: '127.0.0.1:0', 'tasks-plugins': PLUGIN } });
+});
+afterAll(() => server?.stop());
+
+// biome-ignore lint/suspicious/noExplicitAny: what it is depends on the route, which is what is tested
+async function ask(method: string, path: string, body?: object): Promise<{ status: number; body: any }> {
+  const init = body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+  const response = await fetch(`${server.running.disbatchUrl}${path}`, { method, ...init });
+  return { status: response.status, body: await response.json() };
+}
+
+describe('at a listener of its own', () => {
+  test('a queue is made, set, filled, shown and deleted', async () => {
+    const made = await ask('POST', '/queues', { name: 'demo', plugin: PLUGIN });
+    expect(made.status).toBe(200);
+    expect((await ask('GET', '/queues')).body).toEqual([
+      { id: made.body.id, plugin: PLUGIN, name: 'demo', threads: null, queued: 0, running: 0, completed: 0 },
+    ]);
+    const added = await ask('POST', '/tasks/demo', [{ commands: 'a' }, { commands: 'b' }]);
+    expect(added.body['MongoDB::InsertManyResult'].inserted).toHaveLength(2);
+    expect((await ask('GET', '/queues/demo')).body).toMatchObject({ queued: 2 });
+    expect((await ask('POST', '/queues/demo', { threads: 2 })).body['MongoDB::UpdateResult'].modified_count).toBe(1);
+    expect((await ask('POST', '/queues/demo', { threads: 2 })).body['MongoDB::UpdateResult'].modified_count).toBe(0);
+    const again = await ask('POST', '/queues', { name: 'demo', plugin: PLUGIN });
+    expect(again).toMatchObject({ status: 400, body: { id: null } });
+    expect((await ask('DELETE', '/queues/demo')).status).toBe(200);
+    expect((await ask('POST', '/tasks/search', { filter: { queue: made.body.id }, count: 1 })).body).toEqual({
+      count: 2,
+    });
+  });
+
+  test('what it does is audited', async () => {
+    await ask('POST', '/queues', { name: 'audited', plugin: PLUGIN });
+    const { body } = await server.api.get('/organizations/default/audit?action=queue.create');
+    expect(body).toMatchObject([{ target: 'audited', actor: 'disbatch' }, {}]);
+  });
+});
+
+describe('below an organization', () => {
+  const path = (rest: string) => `/organizations/default/disbatch${rest}`;
+
+  test('it answers who may read tasks', async () => {
+    const { normal, outside } = await server.personas();
+    expect((await server.api.get(path('/plugins'))).body).toEqual([PLUGIN]);
+    expect((await server.api.as(normal).get(path('/queues'))).status).toBe(200);
+    expect((await server.api.as(outside).get(path('/queues'))).status).toBe(403);
+  });
+
+  test('it takes changes of who may write them', async () => {
+    const { normal } = await server.personas();
+    const body = { name: 'signed', plugin: PLUGIN };
+    expect((await server.api.as(normal).post(path('/queues'), body)).status).toBe(403);
+    expect((await server.api.post(path('/queues'), body)).status).toBe(200);
+    expect((await server.api.post(path('/queues/signed'), { threads: 'x' })).status).toBe(400);
+  });
+});

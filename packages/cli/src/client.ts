@@ -7,12 +7,14 @@ import { httpRequest } from './http.js';
 import { GET_RETRIES, REQUEST_TIMEOUT_MS, RETRY_PAUSE_MS } from './limits.js';
 import type { Credentials, Settings } from './settings.js';
 
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface RequestOptions {
   readonly query?: Query;
   readonly body?: unknown;
+  /** In the place of `body`: text of another type than JSON. */
+  readonly text?: { readonly type: string; readonly content: string };
   readonly accept?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
@@ -24,18 +26,22 @@ interface Refusal {
   readonly told: string | null;
   readonly text: string;
   readonly fix: string;
+  readonly answer?: unknown;
 }
 
 /** What the server refused, in the server's own words. */
 export class RefusedError extends DeclaredError {
   /** The server's own code, which may be of a newer one than this program; null: something before it answered. */
   readonly told: string | null;
+  /** The whole answer, where it is JSON: some refusals say what was done before. */
+  readonly answer: unknown;
   readonly #fix: string;
 
-  constructor(code: ErrorCode, { told, text, fix }: Refusal) {
+  constructor(code: ErrorCode, { told, text, fix, answer }: Refusal) {
     super(code);
     this.message = text;
     this.told = told;
+    this.answer = answer;
     this.#fix = fix;
   }
 
@@ -83,6 +89,10 @@ export class Client {
     return (await this.json('POST', path, { body })) as T;
   }
 
+  async patch<T>(path: string, body: unknown): Promise<T> {
+    return (await this.json('PATCH', path, { body })) as T;
+  }
+
   async put<T>(path: string, body?: unknown, query?: Query): Promise<T> {
     return (await this.json('PUT', path, {
       ...(body !== undefined && { body }),
@@ -123,7 +133,8 @@ export class Client {
 
   async #attempt(method: Method, path: string, options: RequestOptions): Promise<Response> {
     const { url, ca, credentials } = this.settings;
-    const body = options.body === undefined ? '' : JSON.stringify(options.body);
+    const { type = 'application/json', content } = options.text ?? {};
+    const body = content ?? (options.body === undefined ? '' : JSON.stringify(options.body));
     const target = new URL(url + path);
     for (const [name, value] of Object.entries(options.query ?? {})) {
       if (value !== undefined) target.searchParams.set(name, String(value));
@@ -135,7 +146,7 @@ export class Client {
         method,
         headers: {
           accept: options.accept ?? '*/*',
-          ...(body === '' ? {} : { 'content-type': 'application/json' }),
+          ...(body === '' ? {} : { 'content-type': type }),
           ...options.headers,
           ...proof(credentials, method, target.pathname + target.search, body, this.#around.now()),
         },
@@ -211,18 +222,21 @@ async function refusal(response: Response, path: string): Promise<RefusedError> 
   const header = response.headers.get('x-muster-error');
   const known = isErrorCode(header) ? header : undefined;
   const code = known ?? BY_STATUS[response.status] ?? (response.status < 500 ? 'usage' : 'internal');
-  const text =
-    errorText(await answerText(response).catch(() => '')) ?? `the server answered ${response.status} for ${path}`;
+  const answer = jsonOf(await answerText(response).catch(() => ''));
+  const text = errorText(answer) ?? `the server answered ${response.status} for ${path}`;
   const fix = response.headers.get('x-muster-fix') ?? (known === undefined ? 'Is MUSTER_URL a Muster server?' : '');
-  return new RefusedError(code, { told: header, text, fix });
+  return new RefusedError(code, { told: header, text, fix, answer });
 }
 
 /** `{"error": "text"}` or `{"error": ["text"]}` (sheet §7.2). */
-function errorText(body: string): string | undefined {
+function errorText(answer: unknown): string | undefined {
+  if (typeof answer !== 'object' || answer === null || !('error' in answer)) return undefined;
+  return Array.isArray(answer.error) ? answer.error.join('; ') : String(answer.error);
+}
+
+function jsonOf(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(body);
-    if (typeof value !== 'object' || value === null || !('error' in value)) return undefined;
-    return Array.isArray(value.error) ? value.error.join('; ') : String(value.error);
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -20,6 +20,15 @@ export function duration(flag: string): (text: string) => number {
   return (text) => durationOf(flag, text);
 }
 
+/** A time, in ISO 8601, of what was typed after `flag`: that, or so long from now. @throws MusterError `usage` */
+export function parseTime(flag: string, text: string, now: number): string {
+  const seconds = parseDuration(text);
+  const ms = seconds === null ? Date.parse(text) : now + seconds * 1000;
+  if (!Number.isNaN(ms) && Math.abs(ms) < 8.64e15) return new Date(ms).toISOString();
+  const reason = `${flag}: '${text}' is neither a duration such as 10m nor a time such as 2026-09-16T12:00:00Z`;
+  throw new MusterError('usage', { reason });
+}
+
 /** `7s`, `2m 05s`, `3h 04m`, `2d 03h`: two units at most. */
 export function formatDuration(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));

@@ -38,7 +38,7 @@ export const CLI_ERRORS = declareErrors({
     exit: 1,
     message:
       'the connection broke, and so much output came that its middle was not kept: what was shown cannot be continued',
-    fix: 'Read what is kept: muster push output {id}',
+    fix: 'Read what is kept: {again}',
   },
   group_not_made: {
     status: 404,
@@ -63,6 +63,18 @@ export const CLI_ERRORS = declareErrors({
     exit: 2,
     message: '{reason}: without -- before the command its options are taken for those of muster',
     fix: 'Put -- before the command: {line}',
+  },
+  no_task_output: {
+    status: 404,
+    exit: 4,
+    message: 'there is no output of run {attempt} of task {id}',
+    fix: 'See its runs, and why it is where it is: muster task show {id}',
+  },
+  tasks_not_added: {
+    status: 400,
+    exit: 1,
+    message: '{reason} ({done})',
+    fix: 'Mend what is wrong there, and go on with --from-line {line}.',
   },
   not_agreed: { status: 400, exit: 1, message: 'nothing was done', fix: 'Answer with y to go on.' },
   demo_failed: {

@@ -7,4 +7,5 @@ import '@muster/push/errors';
 import '@muster/server/errors';
 import '@muster/signing/errors';
 import '@muster/store/errors';
+import '@muster/tasks/errors';
 import './errors.js';

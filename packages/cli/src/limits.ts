@@ -45,3 +45,10 @@ export const STOPPING_PATIENCE_MS = 5 * 60_000;
 
 /** Streams of output that one command follows at once; a server lets one principal follow 500. */
 export const MOST_FOLLOWED = 200;
+
+/** Tasks of one request, and their bytes: below what a server takes in a body unless it is told otherwise. */
+export const TASKS_PER_REQUEST = 10_000;
+export const TASK_REQUEST_BYTES = 800_000;
+
+/** Longest line, or record of CSV, of a file of tasks; a server takes less. */
+export const MAX_TASK_LINE_CHARS = 2 * 1024 * 1024;

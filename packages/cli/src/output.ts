@@ -28,6 +28,15 @@ const STATUS_COLOURS: Readonly<Record<string, Colour>> = {
   unavailable: 'yellow',
   was_ready: 'yellow',
   warning: 'yellow',
+  claimed: 'cyan',
+  open: 'green',
+  paused: 'yellow',
+  draining: 'yellow',
+  held: 'yellow',
+  blocked: 'yellow',
+  cancelled: 'yellow',
+  terminated: 'red',
+  orphaned: 'red',
 };
 
 /** Of this process, and of commands on nodes. */

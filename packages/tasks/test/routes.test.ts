@@ -59,6 +59,10 @@ describe('queues', () => {
       body: { threads: null, sort: 'lifo' },
     });
     expect(changed).toMatchObject({ threads: null, sort: 'lifo', key: { param: 'user', limit: 2 } });
+    const retry = { limit: 3 };
+    expect(await server.json({ method: 'PATCH', path: 'queues/resize', body: { retry } })).toMatchObject({
+      retry: { limit: 3, first: 1, longest: 3600 },
+    });
     expect(await server.json({ method: 'POST', path: 'queues/resize/pause' })).toMatchObject({ state: 'paused' });
     expect(await server.json({ method: 'POST', path: 'queues/resize/drain' })).toMatchObject({ state: 'draining' });
     expect(await server.json({ method: 'POST', path: 'queues/resize/resume' })).toMatchObject({ state: 'open' });

@@ -109,7 +109,7 @@ export function tellDone(call: Call<object>, { document, line }: Done): void {
 }
 
 /** @throws MusterError `not_agreed`, `usage` where nobody can be asked */
-async function agreed({ world, options }: Call<{ readonly yes?: boolean }>, question: string): Promise<void> {
+export async function agreed({ world, options }: Call<{ readonly yes?: boolean }>, question: string): Promise<void> {
   if (options.yes === true) return;
   if (!isInteractive(world))
     throw new MusterError('usage', { reason: `nobody can be asked here, so give --yes: ${question}` });

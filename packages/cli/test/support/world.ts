@@ -6,6 +6,8 @@ export interface TestWorld extends World {
   readonly err: () => string;
   /** What a person types. */
   readonly type: (text: string) => void;
+  /** All that comes on stdin. */
+  readonly pipe: (text: string) => void;
   readonly signal: (name: NodeJS.Signals) => void;
 }
 
@@ -45,6 +47,7 @@ export function testWorld(
     out: () => written.out,
     err: () => written.err,
     type: (text) => void stdin.write(text),
+    pipe: (text) => void stdin.end(text),
     signal: (name) => {
       for (const handler of [...handlers]) handler(name);
     },

@@ -1,8 +1,9 @@
 import { isId } from '../ids.js';
 import { TASK_LIMITS } from '../limits.js';
 import type { NewQueue, QueueChanges } from '../ports.js';
+import { DEFAULT_RULES } from '../queues/rules.js';
 import type { QueueBodyFields, QueueChangesFields } from '../routes/schemas.js';
-import type { QueueRules } from '../types.js';
+import type { QueueRules, RetryRule } from '../types.js';
 import { invalid, text } from './fields.js';
 
 /** What the layer itself does not check: it takes names that clients of the command interface give. @throws MusterError `invalid_field`. */
@@ -12,19 +13,22 @@ export function readNewQueue(body: QueueBodyFields): NewQueue {
     plugin: body.plugin,
     threads: body.threads ?? null,
     state: body.state ?? 'open',
-    rules: readRules(body),
+    rules: readRules(body, DEFAULT_RULES.retry),
   };
 }
 
-/** @throws MusterError `invalid_field`. */
-export function readQueueChanges(body: QueueChangesFields): QueueChanges {
+/**
+ * @param retry The rule there is, of which a part may be changed.
+ * @throws MusterError `invalid_field`.
+ */
+export function readQueueChanges(body: QueueChangesFields, retry: RetryRule): QueueChanges {
   const { name, plugin, threads, state } = body;
   return {
     ...(name !== undefined && { name: queueName(name) }),
     ...(plugin !== undefined && { plugin }),
     ...(threads !== undefined && { threads }),
     ...(state !== undefined && { state }),
-    rules: readRules(body),
+    rules: readRules(body, retry),
   };
 }
 
@@ -38,8 +42,8 @@ function queueName(value: string): string {
   return name;
 }
 
-function readRules(body: QueueChangesFields): Partial<QueueRules> {
-  const { sort, nodes, ignore_nodes, weight, key, rate, retry, orphan_retries, timeout, output_limit, keep } = body;
+function readRules(body: QueueChangesFields, retry: RetryRule): Partial<QueueRules> {
+  const { sort, nodes, ignore_nodes, weight, key, rate, orphan_retries, timeout, output_limit, keep } = body;
   const { writers, readers } = body;
   return {
     ...(sort !== undefined && { sort }),
@@ -48,7 +52,7 @@ function readRules(body: QueueChangesFields): Partial<QueueRules> {
     ...(weight !== undefined && { weight }),
     ...(key !== undefined && { key }),
     ...(rate !== undefined && { rate }),
-    ...(retry !== undefined && { retry }),
+    ...(body.retry !== undefined && { retry: { ...retry, ...body.retry } }),
     ...(orphan_retries !== undefined && { orphanRetries: orphan_retries }),
     ...(timeout !== undefined && { timeout }),
     ...(output_limit !== undefined && { outputLimit: output_limit }),

@@ -103,7 +103,8 @@ export function queueRoutes(app: App, deps: TaskRouteDeps): void {
       response: { 200: schemas.QueueAnswer },
     },
     handler: async (request) => {
-      const changes = readQueueChanges(request.body);
+      const { rules } = existingQueue(deps, request.organization.id, request.params.queue);
+      const changes = readQueueChanges(request.body, rules.retry);
       await checkMayGovern(request, request.body);
       checkSigned(request, request.body);
       return change(request, request.params.queue, changes);

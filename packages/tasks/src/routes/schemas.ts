@@ -28,6 +28,13 @@ const integer = (description: string, minimum: number, maximum: number) =>
 const seconds = (description: string, minimum = 1) =>
   Type.Number({ description: `${description} (seconds)`, minimum, maximum: 10 * YEAR });
 
+const RETRY_IS = 'When a task that failed is run again; the wait is doubled each time';
+const RETRY = {
+  limit: integer('How often, after the first run', 0, 1000),
+  first: seconds('Before the first', 0),
+  longest: seconds('At most', 0),
+};
+
 const SETTINGS = {
   threads: Type.Union([integer('', 0, COUNT), Type.Null()], {
     description: 'Tasks at one time, on all nodes together; null: no limit',
@@ -55,14 +62,7 @@ const SETTINGS = {
     ],
     { description: 'Most tasks that are assigned in so many seconds' },
   ),
-  retry: Type.Object(
-    {
-      limit: integer('How often, after the first run', 0, 1000),
-      first: seconds('Before the first', 0),
-      longest: seconds('At most', 0),
-    },
-    { ...STRICT, description: 'When a task that failed is run again; the wait is doubled each time' },
-  ),
+  retry: Type.Object(RETRY, { ...STRICT, description: RETRY_IS }),
   orphan_retries: integer('How often a task is queued again whose node was lost', 0, 1000),
   timeout: Type.Union([seconds('One run'), Type.Null()], {
     description: 'Seconds that one run may take; null: no limit',
@@ -89,12 +89,18 @@ const STATE = {
   state: words(['open', 'paused', 'draining'], '`draining`: it works off what it has, and takes no more'),
 };
 
+/** A part of the rule may be given. */
+const GIVEN = {
+  ...SETTINGS,
+  retry: Type.Partial(Type.Object(RETRY, STRICT), { ...STRICT, description: `${RETRY_IS}; what is not given stays` }),
+};
+
 export const QueueBody = Type.Object(
-  { ...NAMES, ...Type.Partial(Type.Object({ ...STATE, ...SETTINGS })).properties },
+  { ...NAMES, ...Type.Partial(Type.Object({ ...STATE, ...GIVEN })).properties },
   STRICT,
 );
 export type QueueBodyFields = Static<typeof QueueBody>;
-export const QueueChangesBody = Type.Partial(Type.Object({ ...NAMES, ...STATE, ...SETTINGS }, STRICT), STRICT);
+export const QueueChangesBody = Type.Partial(Type.Object({ ...NAMES, ...STATE, ...GIVEN }, STRICT), STRICT);
 export type QueueChangesFields = Static<typeof QueueChangesBody>;
 
 const Count = Type.Integer({ minimum: 0 });

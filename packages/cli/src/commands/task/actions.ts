@@ -1,0 +1,157 @@
+import { EXIT } from '@muster/base';
+import type { Command } from 'commander';
+import { MusterError } from '../../errors.js';
+import { printable } from '../../printable.js';
+import { type Call, clientCommand, does, type Shell } from '../../shell.js';
+import { agreed } from '../resource.js';
+import type { ActionsAnswer } from './api.js';
+
+interface ActionOptions {
+  readonly where?: string;
+  readonly queue?: string;
+  readonly code?: number;
+  readonly yes?: boolean;
+  readonly dryRun?: boolean;
+}
+
+interface Action {
+  /** As the API calls it. */
+  readonly action: string;
+  readonly usage: string;
+  readonly summary: string;
+  /** `Cancel 5 tasks?`, `cancelled 5 tasks`. */
+  readonly verb: string;
+  readonly done: string;
+  /** Also few are asked about: it cannot be undone. */
+  readonly final?: true;
+}
+
+const ACTIONS: readonly Action[] = [
+  { action: 'retry', usage: 'retry', summary: 'run tasks again that have ended', verb: 'Retry', done: 'queued again' },
+  {
+    action: 'cancel',
+    usage: 'cancel',
+    summary: 'end tasks: at once where they wait, by its node where one has them',
+    verb: 'Cancel',
+    done: 'cancelled',
+  },
+  { action: 'hold', usage: 'hold', summary: 'hold tasks back that wait', verb: 'Hold', done: 'held' },
+  { action: 'release', usage: 'release', summary: 'let tasks go on that are held', verb: 'Release', done: 'released' },
+  {
+    action: 'remove',
+    usage: 'rm',
+    summary: 'delete tasks that no node has, with their output',
+    verb: 'Delete',
+    done: 'deleted',
+    final: true,
+  },
+];
+
+/** Ids of one request. */
+const IDS_AT_ONCE = 10_000;
+
+export function addActions(task: Command, shell: Shell): void {
+  for (const action of ACTIONS) addAction(task, shell, action);
+}
+
+function addAction(task: Command, shell: Shell, action: Action): void {
+  const { usage, summary } = action;
+  const command = clientCommand(task, {
+    usage: `${usage} [tasks...]`,
+    summary,
+    examples: [
+      `muster task ${usage} TASK`,
+      `muster task ${usage} --where 'queue:resize AND status:${usage === 'release' ? 'held' : 'failed'}' --dry-run`,
+      `muster task ${usage} --queue resize --where 'params.width > 100' --yes`,
+    ],
+  });
+  command
+    .option('--where <selector>', 'those that it finds, in the place of ids; says how many, and asks')
+    .option('--queue <queue>', 'only of this queue; its own writers may touch no others')
+    .option('--dry-run', 'say how many it would be, and do nothing')
+    .option('-y, --yes', 'do not ask');
+  if (action.action === 'hold')
+    command.option('--code <n>', 'status code below -6 that holds them (default: -7)', Number);
+  does<ActionOptions>(command, shell, async (call) => {
+    const { options, args } = call;
+    if (args.length > 0 === (options.where !== undefined)) {
+      throw new MusterError('usage', { reason: 'give ids of tasks, or --where SELECTOR' });
+    }
+    return args.length > 0 ? onIds(call, action, [...new Set(args)]) : onFound(call, action, options.where ?? '');
+  });
+}
+
+async function onIds(call: Call<ActionOptions>, action: Action, ids: readonly string[]): Promise<number> {
+  const { dryRun } = call.options;
+  if (dryRun !== true && action.final === true) await agreed(call, `${action.verb} ${tasksText(ids.length)}?`);
+  const done = new Done();
+  for (let from = 0; from < ids.length; from += IDS_AT_ONCE) {
+    done.add(await ask(call, action, { ids: ids.slice(from, from + IDS_AT_ONCE), dry_run: dryRun === true }));
+  }
+  return tell(call, action, done);
+}
+
+async function onFound(call: Call<ActionOptions>, action: Action, where: string): Promise<number> {
+  const { dryRun, yes } = call.options;
+  if (dryRun === true || yes !== true) {
+    const found = await throughAll(call, action, { where, dry_run: true });
+    if (dryRun === true || found.matched === 0) return tell(call, action, found);
+    await agreed(call, `${action.verb} ${tasksText(found.matched)}?`);
+  }
+  return tell(call, action, await throughAll(call, action, { where }));
+}
+
+/** One request after the other, as the server takes so many at a time. */
+async function throughAll(call: Call<ActionOptions>, action: Action, about: object): Promise<Done> {
+  const done = new Done();
+  for (let after: string | undefined; ; ) {
+    const answer = await ask(call, action, { ...about, ...(after !== undefined && { after }) });
+    done.add(answer);
+    if (answer.next === null) return done;
+    after = answer.next;
+  }
+}
+
+function ask(call: Call<ActionOptions>, { action }: Action, about: object): Promise<ActionsAnswer> {
+  const { queue, code } = call.options;
+  const { client } = call;
+  const path =
+    queue === undefined ? client.inOrg('tasks', 'actions') : client.inOrg('queues', queue, 'tasks', 'actions');
+  return client.post<ActionsAnswer>(path, { action, ...about, ...(code !== undefined && { code }) });
+}
+
+/** What several requests did together. */
+class Done {
+  matched = 0;
+  acted = 0;
+  readonly refused = new Map<string, { readonly reason: string; tasks: number; readonly first: string }>();
+
+  add({ matched, acted, refused }: ActionsAnswer): void {
+    this.matched += matched;
+    this.acted += acted;
+    for (const one of refused) {
+      const known = this.refused.get(one.reason);
+      if (known === undefined) this.refused.set(one.reason, { ...one });
+      else known.tasks += one.tasks;
+    }
+  }
+}
+
+function tell(call: Call<ActionOptions>, { verb, done: past }: Action, done: Done): number {
+  const { matched, acted } = done;
+  const refused = [...done.refused.values()];
+  const { dryRun } = call.options;
+  call.out.document(dryRun === true ? { matched, dry_run: true } : { matched, acted, refused });
+  if (dryRun === true) call.out.line(`${verb.toLowerCase()}: it would be ${tasksText(matched)}`);
+  else if (matched === 0) call.out.line('no task is like that');
+  else call.out.line(`${past} ${tasksText(acted)}`);
+  for (const { reason, tasks, first } of refused) {
+    const which = tasks === 1 ? printable(first) : `${tasksText(tasks)}, such as ${printable(first)}`;
+    call.out.line(`  not ${which}: ${printable(reason)}`);
+  }
+  return refused.length > 0 ? EXIT.failed : EXIT.ok;
+}
+
+function tasksText(count: number): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? 'task' : 'tasks'}`;
+}

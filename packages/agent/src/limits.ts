@@ -74,6 +74,11 @@ export const FRAME_BYTES = 8 * 1024 * 1024;
 export const HOST_START_MS = 20_000;
 /** Between looks at whether a host process that starts is there. */
 export const HOST_POLL_MS = 5;
+/** Empty working directories that a host keeps for the next tasks of one user. */
+export const SPARE_DIRECTORIES = 64;
+/** More programs than this are begun in a second: a second host begins them as well, as a fork keeps a host waiting. */
+export const PROGRAMS_A_SECOND = 100;
+export const PROGRAM_HOSTS = 2;
 /** A host process that has nothing, and to which no agent is connected, ends after this long. */
 export const HOST_IDLE_MS = 60_000;
 /** Host processes of one plugin that end at their start, one after the other, make the next wait this long at first and at most. */

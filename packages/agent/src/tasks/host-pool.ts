@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Clock } from '@muster/base';
 import type { Stream, TaskRef } from '@muster/wire';
 import type { Processes } from '../execution/system-processes.js';
-import { HOST_RETRY_FIRST_MS, HOST_RETRY_LONGEST_MS } from '../limits.js';
+import { HOST_RETRY_FIRST_MS, HOST_RETRY_LONGEST_MS, PROGRAM_HOSTS, PROGRAMS_A_SECOND } from '../limits.js';
 import type { AgentLog } from '../logging.js';
 import { HostProcess, HostStartError } from './host-process.js';
 import type { HostEvents, TaskHosts } from './hosts.js';
@@ -36,6 +36,8 @@ export class HostPool implements TaskHosts {
   /** Starts that failed, one after the other. */
   readonly #failures = new Map<string, { readonly count: number; readonly notBefore: number }>();
   #epoch = 0;
+  /** Programs of the present second. */
+  #programs = { second: 0, begun: 0 };
 
   constructor(setup: HostPoolSetup, events: HostEvents) {
     this.#setup = setup;
@@ -109,11 +111,19 @@ export class HostPool implements TaskHosts {
   /** The one with the least to do; a module gets another as long as all are at work. */
   #hostFor(plugin: Plugin): ManagedHost {
     const key = this.#keyOf(plugin);
-    const most = plugin.contract === 'module' ? plugin.processes : 1;
+    const most = plugin.contract === 'module' ? plugin.processes : this.#programHosts();
     const those = [...this.#hosts].filter((host) => host.key === key && !host.retired);
     const [least] = those.toSorted((a, b) => a.attempts.size - b.attempts.size);
     if (least !== undefined && (least.attempts.size === 0 || those.length >= most)) return least;
     return this.#start(plugin, key);
+  }
+
+  /** One is enough, unless many programs are begun. */
+  #programHosts(): number {
+    const second = Math.floor(this.#setup.clock.monotonic() / 1000);
+    if (second !== this.#programs.second) this.#programs = { second, begun: 0 };
+    this.#programs.begun += 1;
+    return this.#programs.begun > PROGRAMS_A_SECOND ? PROGRAM_HOSTS : 1;
   }
 
   #start(plugin: Plugin, key: string): ManagedHost {

@@ -16,7 +16,7 @@ import { type HostSpec, PROTOCOL_VERSION } from './protocol.js';
 export const HOST_MAIN = fileURLToPath(new URL('./host/main.js', import.meta.url));
 
 /** A fork copies the tables of all memory in use, so the process that forks for each task keeps little. */
-const SMALL_HEAP = ['--max-semi-space-size=1', '--v8-pool-size=0'];
+const SMALL_HEAP = ['--lite-mode', '--max-semi-space-size=1', '--v8-pool-size=0'];
 
 /** The host cannot be started; the message says why. */
 export class HostStartError extends Error {

@@ -1,39 +1,24 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock, Timer } from '@muster/base';
+import type { Clock } from '@muster/base';
 import {
   type AgentMessage,
   type AssignedTask,
-  type HeldState,
   LIMITS,
   type TaskNews,
   type TaskOrder,
   type TaskRef,
 } from '@muster/wire';
-import type { OutputPiece } from '../execution/output.js';
 import { NEWS_RESEND_MS, SETTLED_REMEMBERED, WORKER_ANSWER_MS } from '../limits.js';
 import type { AgentLog } from '../logging.js';
+import { type Held, newHeld } from './held.js';
 import type { HostEvents, TaskHosts } from './hosts.js';
 import { attemptKey } from './key.js';
-import {
-  type AttemptEffect,
-  type AttemptEvent,
-  type AttemptState,
-  type End,
-  type Ending,
-  limitReason,
-  stepAttempt,
-} from './machine.js';
-import { inlineBytes, NewsDesk } from './news.js';
-import { type Offer, type OfferedRun, offeredPlugins } from './plugins.js';
+import { type AttemptEffect, type AttemptEvent, type End, type Ending, limitReason, stepAttempt } from './machine.js';
+import { inlineBytes } from './news.js';
+import type { Offer, OfferedRun } from './plugins.js';
 import type { HeldAttempt } from './protocol.js';
-
-/** What the slot asks of the connection to the server. */
-export interface TaskLink {
-  /** Most bytes of a message's body; 0 before the first connection. */
-  readonly bodyLimit: number;
-  /** There may be something to take. */
-  readable(): void;
-}
+import { Reports, type TaskLink } from './reports.js';
+import { Slots } from './slots.js';
 
 export interface TaskSlotSetup {
   readonly clock: Clock;
@@ -46,29 +31,6 @@ export interface TaskSlotSetup {
   readonly graceMs: () => number;
 }
 
-/** What the agent has of one attempt. */
-interface Held {
-  readonly ref: TaskRef;
-  readonly plugin: string;
-  /** Null: an earlier agent took it, and a host has it. */
-  readonly task: AssignedTask | null;
-  state: AttemptState;
-  /** It takes a slot. */
-  occupies: boolean;
-  /** Its host has told that it began. */
-  started: boolean;
-  /** When it was handed to its host, by the monotonic clock. */
-  begunAt: number;
-  /** When its end was last told. */
-  toldAt: number;
-  /** What the server has of its output; null: nothing was streamed. */
-  stored: { stdout: number; stderr: number } | null;
-  /** Until its worker process has answered. */
-  patience: Timer | null;
-  /** Why its worker process is ended, which did not. */
-  doomed: string | null;
-}
-
 /**
  * The agent's place for tasks of queues: as many at a time as its owner says. What waits for a slot is known here alone,
  * what runs is with hosts that outlive the agent, and how it ended is told until the server has it.
@@ -77,13 +39,9 @@ export class TaskSlot {
   readonly #setup: TaskSlotSetup;
   readonly #hosts: TaskHosts;
   readonly #held = new Map<string, Held>();
-  /** Keys of those for which there was no slot, in the order of their arrival. */
-  #waiting: Held[] = [];
+  readonly #slots = new Slots();
   readonly #settled = new Set<string>();
-  readonly #news = new NewsDesk();
-  #output: (TaskRef & OutputPiece)[] = [];
-  /** What is to be said when there is room. */
-  #due = { slots: false, inventory: false };
+  readonly #reports: Reports;
   #offer: Offer;
   /** Nodes that never ran a task say nothing of them unless they are asked. */
   #offers = false;
@@ -96,11 +54,14 @@ export class TaskSlot {
     this.#setup = setup;
     this.#offer = setup.offer;
     this.#offers = setup.offer.plugins.size > 0;
+    this.#reports = new Reports(setup.link);
     this.#hosts = setup.hosts({
       held: (attempt) => this.#adopt(attempt),
       news: (news) => this.#heard(news),
       ending: (ref, ending) => this.#apply(ref, { type: 'ending', ending }),
-      output: (piece) => this.#piece(piece),
+      output: (piece) => {
+        if (this.#held.has(attemptKey(piece))) this.#reports.piece(piece);
+      },
       refused: (ref, reason) => this.#apply(ref, { type: 'refused', reason }),
       gone: (ref, reason) => this.#hostGone(ref, reason),
     });
@@ -118,7 +79,7 @@ export class TaskSlot {
 
   #adopt({ id, attempt, plugin, ending, end, timeoutMs, graceMs }: HeldAttempt): void {
     const held = this.#hold({ id, attempt }, plugin, null);
-    held.occupies = true;
+    this.#slots.occupy(held);
     held.started = true;
     held.state = { kind: 'running' };
     if (timeoutMs !== null) this.#expectEnd(held, timeoutMs + graceMs, limitReason(timeoutMs));
@@ -127,26 +88,13 @@ export class TaskSlot {
   }
 
   #hold(ref: TaskRef, plugin: string, task: AssignedTask | null): Held {
-    const { id, attempt } = ref;
-    const fresh = {
-      state: { kind: 'waiting' },
-      occupies: false,
-      started: false,
-      begunAt: this.#now(),
-      toldAt: 0,
-      stored: null,
-    } as const;
-    const held: Held = { ref: { id, attempt }, plugin, task, patience: null, doomed: null, ...fresh };
+    const held = newHeld(ref, plugin, task, this.#now());
     this.#held.set(attemptKey(ref), held);
     return held;
   }
 
   #now(): number {
     return this.#setup.clock.monotonic();
-  }
-
-  get running(): number {
-    return [...this.#held.values()].filter(({ occupies }) => occupies).length;
   }
 
   // --- the server's orders
@@ -164,16 +112,15 @@ export class TaskSlot {
       case 'task_output_stored':
         return this.#stored(order);
       case 'task_census':
-        this.#due = { slots: true, inventory: true };
-        return this.#setup.link.readable();
+        this.#reports.slotsDue();
+        return this.#reports.inventoryDue();
     }
   }
 
   /** What is not here cannot be ended: the server sees that by what is. */
   #cancel(ref: TaskRef): void {
     if (this.#held.has(attemptKey(ref))) return this.#apply(ref, { type: 'cancel' });
-    this.#due.inventory = true;
-    this.#setup.link.readable();
+    this.#reports.inventoryDue();
   }
 
   #assign(task: AssignedTask): void {
@@ -182,7 +129,7 @@ export class TaskSlot {
     const held = this.#hold(task, task.plugin, task);
     const refusal = this.#refusal(task);
     if (refusal !== null) return this.#applyTo(held, { type: 'recall', reason: refusal });
-    this.#waiting.push(held);
+    this.#slots.wait(held);
     this.#endEarlierOf(task);
     this.#fillSoon();
   }
@@ -200,49 +147,14 @@ export class TaskSlot {
     }
   }
 
-  // --- slots
-
   /** In one go for all that happens in one turn. */
   #fillSoon(): void {
     if (this.#filling) return;
     this.#filling = true;
     queueMicrotask(() => {
       this.#filling = false;
-      if (!this.#stopped) this.#fill();
+      if (!this.#stopped) this.#slots.fill(this.#offer, (held) => this.#applyTo(held, { type: 'slot' }));
     });
-  }
-
-  #fill(): void {
-    if (this.#waiting.length === 0) return;
-    const { max, plugins } = this.#offer;
-    const counts = new Map<string, number>();
-    const ids = new Set<string>();
-    let occupied = 0;
-    for (const { occupies, plugin, ref } of this.#held.values()) {
-      if (!occupies) continue;
-      occupied += 1;
-      counts.set(plugin, (counts.get(plugin) ?? 0) + 1);
-      ids.add(ref.id);
-    }
-    const left: Held[] = [];
-    for (const held of this.#waiting) {
-      if (held.state.kind !== 'waiting') continue;
-      const offered = plugins.get(held.plugin);
-      if (offered === undefined) {
-        this.#applyTo(held, { type: 'recall', reason: `this node has no plugin '${held.plugin}' any more` });
-        continue;
-      }
-      const count = counts.get(held.plugin) ?? 0;
-      if (occupied >= max || count >= (offered.concurrency ?? max) || ids.has(held.ref.id)) {
-        left.push(held);
-        continue;
-      }
-      occupied += 1;
-      counts.set(held.plugin, count + 1);
-      ids.add(held.ref.id);
-      this.#applyTo(held, { type: 'slot' });
-    }
-    this.#waiting = left;
   }
 
   // --- the machine of an attempt
@@ -269,7 +181,7 @@ export class TaskSlot {
         this.#hosts.kill(ref);
         return this.#expectEnd(held, this.#setup.graceMs(), null);
       case 'free':
-        held.occupies = false;
+        this.#slots.free(held);
         held.patience?.cancel();
         return this.#fillSoon();
       case 'tell':
@@ -287,7 +199,6 @@ export class TaskSlot {
     const { task } = held;
     const offered = this.#offer.plugins.get(held.plugin);
     if (task === null || offered === undefined) return;
-    held.occupies = true;
     held.begunAt = this.#now();
     const timeoutMs = limitOf(task, offered);
     const graceMs = this.#setup.graceMs();
@@ -325,7 +236,7 @@ export class TaskSlot {
     if (held === undefined) return;
     if (news.event === 'started' || news.event === 'progress') {
       held.started = true;
-      if (held.state.kind === 'running' || held.state.kind === 'killing') this.#tell(news);
+      if (held.state.kind === 'running' || held.state.kind === 'killing') this.#reports.tell(news);
       return;
     }
     const { id: _, attempt: __, ...end } = news;
@@ -352,18 +263,7 @@ export class TaskSlot {
 
   #tellEnd(held: Held, end: End): void {
     held.toldAt = this.#now();
-    this.#tell({ ...held.ref, ...end });
-  }
-
-  #tell(news: TaskNews): void {
-    this.#news.push(news);
-    this.#setup.link.readable();
-  }
-
-  #piece(piece: TaskRef & OutputPiece): void {
-    if (!this.#held.has(attemptKey(piece))) return;
-    this.#output.push(piece);
-    this.#setup.link.readable();
+    this.#reports.tell({ ...held.ref, ...end });
   }
 
   #stored({ id, attempt, stream, offset }: Extract<TaskOrder, { type: 'task_output_stored' }>): void {
@@ -377,18 +277,16 @@ export class TaskSlot {
   /** A new connection, or the server is back: all that it may not have is told again. */
   connected(): void {
     if (!this.#ready) return;
-    if (this.#offers) this.#due = { slots: true, inventory: true };
-    if (this.#held.size > 0) this.#due.inventory = true;
-    this.#news.drop();
+    if (this.#offers) this.#reports.slotsDue();
+    if (this.#offers || this.#held.size > 0) this.#reports.inventoryDue();
+    this.#reports.drop();
     for (const held of this.#held.values()) this.#tellAgain(held);
-    this.#output = [];
     this.#hosts.rewind();
-    this.#setup.link.readable();
   }
 
   #tellAgain(held: Held): void {
     if (held.state.kind === 'ended') return this.#tellEnd(held, held.state.end);
-    if (held.started && held.state.kind !== 'discarded') this.#news.push({ ...held.ref, event: 'started' });
+    if (held.started && held.state.kind !== 'discarded') this.#reports.tell({ ...held.ref, event: 'started' });
   }
 
   /** Once per heartbeat interval. */
@@ -398,40 +296,17 @@ export class TaskSlot {
     for (const held of this.#held.values()) {
       if (held.state.kind === 'ended' && held.toldAt < before) this.#tellEnd(held, held.state.end);
     }
-    this.#due.inventory = true;
-    this.#setup.link.readable();
+    this.#reports.inventoryDue();
   }
 
   /** The next message; null: there is none. Nothing that was taken waits: it is told again if it is lost. */
   take(): AgentMessage | null {
-    if (!this.#ready) return null;
-    if (this.#due.slots) return this.#slots();
-    if (this.#due.inventory) return this.#inventory();
-    const news = this.takeNews();
-    if (news !== null) return news;
-    const piece = this.#output.shift();
-    return piece === undefined ? null : outputMessage(piece);
+    return this.#ready ? this.#reports.take(this.#offer, this.#held.values()) : null;
   }
 
   /** The news that wait: the last words of an agent that is stopped. */
   takeNews(): AgentMessage | null {
-    const news = this.#news.take(this.#setup.link.bodyLimit);
-    return news === null ? null : { type: 'task_news', news };
-  }
-
-  #slots(): AgentMessage {
-    this.#due.slots = false;
-    const { max, activequeues, ignorequeues } = this.#offer;
-    return { type: 'task_slots', max, plugins: offeredPlugins(this.#offer), activequeues, ignorequeues };
-  }
-
-  #inventory(): AgentMessage {
-    this.#due.inventory = false;
-    const held = [...this.#held.values()].flatMap(({ ref, state }) => {
-      const named = heldState(state);
-      return named === null ? [] : [{ ...ref, state: named }];
-    });
-    return { type: 'task_inventory', held };
+    return this.#reports.takeNews();
   }
 
   // --- the owner
@@ -443,9 +318,14 @@ export class TaskSlot {
     this.#offers ||= offer.plugins.size > 0;
     if (!this.#ready) return;
     this.#hosts.configured([...offer.plugins.values()].map(({ plugin }) => plugin));
-    this.#due.slots = this.#offers;
+    if (this.#offers) this.#reports.slotsDue();
+    for (const held of this.#held.values()) this.#giveBackUnknown(held);
     this.#fillSoon();
-    this.#setup.link.readable();
+  }
+
+  #giveBackUnknown(held: Held): void {
+    if (this.#offer.plugins.has(held.plugin)) return;
+    this.#applyTo(held, { type: 'recall', reason: `this node has no plugin '${held.plugin}' any more` });
   }
 
   /** The agent ends: what waits is given back, what runs goes on without it. */
@@ -462,23 +342,4 @@ function limitOf({ timeoutSeconds }: AssignedTask, { timeoutMs }: OfferedRun): n
   const asked = timeoutSeconds === null ? null : timeoutSeconds * 1000;
   if (asked === null || timeoutMs === null) return asked ?? timeoutMs;
   return Math.min(asked, timeoutMs);
-}
-
-function heldState(state: AttemptState): HeldState | null {
-  switch (state.kind) {
-    case 'waiting':
-    case 'ended':
-      return state.kind;
-    case 'running':
-    case 'killing':
-    case 'draining':
-      return 'running';
-    case 'discarded':
-    case 'gone':
-      return null;
-  }
-}
-
-function outputMessage({ id, attempt, stream, offset, data }: TaskRef & OutputPiece): AgentMessage {
-  return { type: 'task_output', id, attempt, stream, offset, data };
 }

@@ -72,7 +72,12 @@ describe('a program that knows nothing of Muster', () => {
     const [first, file, input, dir, ids] = (stdout ?? '').split('\n');
     expect([first, file, input, ids]).toEqual(['$(id); `id` "', json, json, 'a resize']);
     expect(dir).toContain(join(place.dir, 'tasks', 'work'));
-    expect(await readdir(join(place.dir, 'tasks', 'work'))).toEqual([]);
+  });
+  it('finds its working directory empty, and leaves none of it behind', async () => {
+    const at = await start({ p: sh('ls -A; echo mine > file; mkdir dir; echo nobody > dir/other') }, { max: 1 });
+    for (const id of ['a', 'b', 'c']) at.assign(id, 'p');
+    for (const id of ['a', 'b', 'c']) expect((await at.heard(id, 'finished')).result.stdout).toBe('params.json\n');
+    await expect.poll(() => readdir(join(place.dir, 'tasks', 'work'))).toEqual([]);
   });
   it('whose parameter is missing fails with its name, and never runs', async () => {
     const at = await start({ p: { program: '/bin/echo', args: ['{region}'] } });

@@ -41,6 +41,8 @@ export interface Run {
 /** How tasks are run. */
 export interface TaskRunner {
   begin(order: RunOrder, events: RunEvents): Run;
+  /** The host ends; nothing runs. */
+  leave(): void;
 }
 
 export interface AttemptSurroundings {

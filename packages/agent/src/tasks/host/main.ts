@@ -32,6 +32,7 @@ function log(text: string): void {
 }
 
 function leave(code: number): void {
+  runner.leave();
   rmSync(directory, { recursive: true, force: true });
   process.exit(code);
 }

@@ -60,6 +60,10 @@ export class Modules implements TaskRunner {
     if (used > memory) this.#around.retire(`it uses ${used} bytes of memory`);
   }
 
+  leave(): void {
+    // What the module has open goes with the process.
+  }
+
   /** An error that nobody caught: what runs here cannot go on. */
   crash(error: unknown): void {
     const { stderr, reason } = judgeThrown(error);

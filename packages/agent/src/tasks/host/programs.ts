@@ -1,6 +1,4 @@
-import { closeSync, mkdirSync, openSync, rmdirSync, unlinkSync } from 'node:fs';
-import { chown, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { closeSync, openSync, rmSync } from 'node:fs';
 import type { Clock } from '@muster/base';
 import { ProgressLines, taskVariables } from '@muster/plugin/contract';
 import { type Account, findAccount, mayBecome } from '../../execution/account.js';
@@ -12,6 +10,7 @@ import type { ProgramPlugin } from '../plugins.js';
 import type { RunOrder } from '../protocol.js';
 import type { Run, RunEvents, TaskRunner, Verdict } from './attempt.js';
 import { type Call, callOf, NotStarted } from './calls.js';
+import { type WorkDir, WorkDirs } from './work-dirs.js';
 
 export interface ProgramSurroundings {
   readonly clock: Clock;
@@ -32,10 +31,12 @@ const OWN_ENVIRONMENT = { ...process.env };
 /** Runs tasks as processes of their own, for plugins of all contracts but `module`. */
 export class Programs implements TaskRunner {
   readonly #around: ProgramSurroundings;
+  readonly #dirs: WorkDirs;
   #count = 0;
 
   constructor(around: ProgramSurroundings) {
     this.#around = around;
+    this.#dirs = new WorkDirs(around.mark);
   }
 
   begin(order: RunOrder, events: RunEvents): Run {
@@ -46,9 +47,14 @@ export class Programs implements TaskRunner {
       `${this.#around.mark}${this.#count}`,
       events,
       this.#around,
+      this.#dirs,
     );
     void run.go();
     return run;
+  }
+
+  leave(): void {
+    this.#dirs.removeSpare();
   }
 }
 
@@ -59,20 +65,28 @@ class ProgramRun implements Run {
   readonly #run: string;
   readonly #events: RunEvents;
   readonly #around: ProgramSurroundings;
-  readonly #dir: string;
+  readonly #dirs: WorkDirs;
+  #dir: WorkDir | null = null;
   #call: Call | null = null;
   #leader: number | null = null;
   #launching: Promise<void> = Promise.resolve();
   #killing: Promise<void> | null = null;
   #over = false;
 
-  constructor(order: RunOrder, plugin: ProgramPlugin, run: string, events: RunEvents, around: ProgramSurroundings) {
+  constructor(
+    order: RunOrder,
+    plugin: ProgramPlugin,
+    run: string,
+    events: RunEvents,
+    around: ProgramSurroundings,
+    dirs: WorkDirs,
+  ) {
     this.#order = order;
     this.#plugin = plugin;
     this.#run = run;
     this.#events = events;
     this.#around = around;
-    this.#dir = join(plugin.tempDir ?? around.workDir, run);
+    this.#dirs = dirs;
   }
 
   go(): Promise<void> {
@@ -82,10 +96,11 @@ class ProgramRun implements Run {
 
   async #launch(): Promise<void> {
     const account = await accountOf(this.#plugin);
-    await this.#makeDirectory(account);
+    const dir = this.#makeDirectory(account);
+    this.#dir = dir;
     const { node, clock, log } = this.#around;
     const processes = this.#processes();
-    const call = await callOf(this.#plugin, this.#order.task, { dir: this.#dir, node, account });
+    const call = await callOf(this.#plugin, this.#order.task, { dir: dir.path, node, account });
     this.#call = call;
     const env = commandEnvironment({
       agent: OWN_ENVIRONMENT,
@@ -105,7 +120,7 @@ class ProgramRun implements Run {
           run: this.#run,
           file: call.file,
           args: call.args,
-          cwd: this.#dir,
+          cwd: dir.path,
           env,
           account,
           capture: true,
@@ -137,11 +152,9 @@ class ProgramRun implements Run {
     throw new NotStarted(`the limits of its plugin cannot be kept on this node: ${limited}`);
   }
 
-  /** Of whom the task runs as; others may pass through its parent, and not list what is there. */
-  async #makeDirectory(account: Account | null): Promise<void> {
+  #makeDirectory(account: Account | null): WorkDir {
     try {
-      mkdirSync(this.#dir, { mode: 0o700 });
-      if (account !== null) await chown(this.#dir, account.uid, account.gid);
+      return this.#dirs.take(this.#plugin.tempDir ?? this.#around.workDir, account);
     } catch (error) {
       throw new NotStarted(`cannot make the working directory of the task: ${String(error)}`, { cause: error });
     }
@@ -176,15 +189,12 @@ class ProgramRun implements Run {
     this.#events.ended(verdict);
   }
 
-  /** Mostly there is nothing but what was put there: to ask for that is faster than to look. */
   async #clearUp(): Promise<void> {
     try {
-      for (const file of this.#call?.files ?? []) unlinkSync(file);
-      rmdirSync(this.#dir);
-    } catch {
-      await rm(this.#dir, { recursive: true, force: true }).catch((error: unknown) => {
-        this.#around.log(`the working directory ${this.#dir} cannot be removed: ${String(error)}`);
-      });
+      for (const file of this.#call?.files ?? []) rmSync(file, { force: true });
+      if (this.#dir !== null) await this.#dirs.giveBack(this.#dir);
+    } catch (error) {
+      this.#around.log(`the working directory of a task cannot be cleared up: ${String(error)}`);
     }
   }
 }

@@ -1,0 +1,99 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { RunningAgent } from '@muster/agent';
+import { generateKeyPair, type KeyPair } from '@muster/signing';
+import type { TaskNews, TaskOrder } from '@muster/wire';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { scratch, startTestAgent } from '../support/agent.js';
+import { FakeServer } from '../support/fake-server.js';
+import { endHosts, task } from '../support/task-node.js';
+
+let place: Awaited<ReturnType<typeof scratch>>;
+let keys: KeyPair;
+let server: FakeServer;
+let agent: RunningAgent | null;
+beforeAll(async () => {
+  keys = await generateKeyPair();
+});
+beforeEach(async () => {
+  place = await scratch();
+  server = await FakeServer.start();
+  agent = null;
+});
+afterEach(async () => {
+  await agent?.stop();
+  await server.stop();
+  await endHosts(join(place.dir, 'data', 'tasks'));
+  await place.dispose();
+});
+
+const sh = (script: string) => ({ program: '/bin/sh', args: ['-c', script] });
+const NOTHING = { type: 'task_orders', assign: [], settled: [], cancel: [], recall: [] } satisfies TaskOrder;
+
+async function start(tasks: Record<string, unknown>): Promise<void> {
+  agent = await startTestAgent(server, keys, place.dir, { tasks });
+  await server.message('task_slots');
+}
+
+function news(): TaskNews[] {
+  return server.received.flatMap(({ message }) => (message.type === 'task_news' ? message.news : []));
+}
+
+async function heard(id: string, event: TaskNews['event']): Promise<TaskNews> {
+  return server.until(() => news().find((one) => one.id === id && one.event === event) ?? null);
+}
+
+describe('an agent with plugins', () => {
+  it('says what it offers, runs what it is assigned, and tells how it ended', async () => {
+    await start({ max: 3, ignorequeues: ['slow'], plugins: { p: sh('echo hello') } });
+    expect(await server.message('task_slots')).toEqual({
+      type: 'task_slots',
+      max: 3,
+      plugins: [{ name: 'p', contract: 'simple', concurrency: null }],
+      activequeues: [],
+      ignorequeues: ['slow'],
+    });
+    server.send({ ...NOTHING, assign: [task('a', 'p')] });
+    expect(await heard('a', 'finished')).toMatchObject({ result: { status: 1, stdout: 'hello\n' } });
+    server.send({ ...NOTHING, settled: [{ id: 'a', attempt: 1 }] });
+    const { length } = server.received;
+    server.send({ type: 'task_census' });
+    const { held } = await server.message('task_inventory', () => true, length);
+    expect(held).toEqual([]);
+  });
+  it('streams output while its task runs', async () => {
+    await start({ plugins: { p: sh('echo first; sleep 60') } });
+    server.send({ ...NOTHING, assign: [task('a', 'p')] });
+    const { data, ...piece } = await server.message('task_output');
+    expect({ ...piece, text: Buffer.from(data).toString() }).toEqual({
+      type: 'task_output',
+      id: 'a',
+      attempt: 1,
+      stream: 'stdout',
+      offset: 0,
+      text: 'first\n',
+    });
+    server.send({ type: 'task_output_stored', id: 'a', attempt: 1, stream: 'stdout', offset: 6 });
+    server.send({ ...NOTHING, cancel: [{ id: 'a', attempt: 1 }] });
+    expect(await heard('a', 'cancelled')).toMatchObject({ bytes: { stdout: 6, stderr: 0 } });
+  });
+  it('that is stopped gives back what waits, before it says so, and the next one goes on with what runs', async () => {
+    const go = join(place.dir, 'go');
+    const tasks = { max: 1, plugins: { p: sh(`while [ ! -e ${go} ]; do sleep 0.05; done; echo done`) } };
+    await start(tasks);
+    server.send({ ...NOTHING, assign: [task('a', 'p'), task('b', 'p')] });
+    await heard('a', 'started');
+    await agent?.stop();
+    await server.message('stopping');
+    const types = server.types();
+    expect(await heard('b', 'returned')).toMatchObject({ reason: 'the agent of the node was stopped' });
+    expect(types.lastIndexOf('task_news')).toBeLessThan(types.indexOf('stopping'));
+
+    const { length } = server.received;
+    await start(tasks);
+    const { held } = await server.message('task_inventory', () => true, length);
+    expect(held).toEqual([{ id: 'a', attempt: 1, state: 'running' }]);
+    await writeFile(go, '');
+    expect(await heard('a', 'finished')).toMatchObject({ result: { status: 1 } });
+  });
+});

@@ -1,6 +1,6 @@
 export { createApp, createHttpServer } from './app.js';
 export { baseUrl } from './base-url.js';
-export { parseJson, readBody } from './body.js';
+export { parseJson, parseJsonLine, readBody } from './body.js';
 export { headerText } from './header-text.js';
 export { HTTP_LIMITS } from './limits.js';
 export { listen } from './listen.js';

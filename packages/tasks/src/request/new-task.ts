@@ -27,19 +27,20 @@ const MOST_NESTING = 100;
 /**
  * A task as it is added: `{"params": {…}, "priority": 5}`.
  * @param maxParams Most bytes of its parameters, as JSON.
+ * @param written So many bytes it was written in, where that is known: its parameters have no more.
  * @throws MusterError `invalid_params`, `invalid_field`.
  */
-export function readNewTask(value: unknown, maxParams: number): NewTask {
+export function readNewTask(value: unknown, maxParams: number, written = Number.POSITIVE_INFINITY): NewTask {
   if (!isFields(value)) throw invalid('task', 'must be an object: {"params": {…}}');
   checkKnown(value, KNOWN);
-  return { params: readParams(value.params ?? {}, maxParams), options: readOptions(value) };
+  return { params: readParams(value.params ?? {}, maxParams, written), options: readOptions(value) };
 }
 
-function readParams(value: unknown, limit: number): Params {
+function readParams(value: unknown, limit: number, written: number): Params {
   const refused = (reason: string) => new MusterError('invalid_params', { reason, limit });
   if (!isFields(value)) throw refused('they are not an object');
   if (isDeeper(value, MOST_NESTING)) throw refused(`they are nested deeper than ${MOST_NESTING}`);
-  const bytes = Buffer.byteLength(JSON.stringify(value));
+  const bytes = written <= limit ? 0 : Buffer.byteLength(JSON.stringify(value));
   if (bytes > limit) throw refused(`they have ${bytes} bytes, more than ${limit}`);
   return value as Params;
 }

@@ -1,4 +1,4 @@
-import { type App, describedBody, headerText, parseJson } from '@muster/platform/http';
+import { type App, describedBody, headerText, parseJsonLine } from '@muster/platform/http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MusterError } from '../errors.js';
 import { TASK_LIMITS } from '../limits.js';
@@ -93,7 +93,7 @@ async function addLines(request: FastifyRequest, maxParams: number, add: Add): P
   let line = 1;
   try {
     for await (const bytes of linesOf(request.pieces(), maxParams + OPTION_BYTES)) {
-      const task = isBlank(bytes) ? null : readNewTask(parseJson(bytes), maxParams);
+      const task = isBlank(bytes) ? null : readNewTask(parseJsonLine(bytes), maxParams, bytes.length);
       if (task !== null && !(await batch.take(line, bytes.length, task))) return batch.result(null);
       line += 1;
     }

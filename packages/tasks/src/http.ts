@@ -19,7 +19,7 @@ export interface ShownTasks {
 }
 
 export interface TaskRoutesDeps {
-  readonly auth: Pick<Auth, 'audit' | 'authorize' | 'organizations' | 'rights'>;
+  readonly auth: Pick<Auth, 'audit' | 'authorize' | 'organizations' | 'rights' | 'standing'>;
   readonly streams: EventStreams;
 }
 

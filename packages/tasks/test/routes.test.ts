@@ -483,6 +483,26 @@ describe('feeds', () => {
     expect(again).toEqual([told[1]]);
   });
 
+  it('breaks off when the queue admits its reader no more, and when it is deleted', async () => {
+    const members = { users: [], clients: [], groups: [] };
+    await server.auth.groups.put(server.org, 'task_readers', members, ME);
+    const { name } = await queue({ readers: ['alice', 'bob'] });
+    const path = `queues/${name}/feed`;
+    const [alice, bob] = [await server.send({ path, as: 'alice' }), await server.send({ path, as: 'bob' })];
+    await server.json({ method: 'PATCH', path: `queues/${name}`, body: { readers: ['bob'] } });
+    await expect(events(alice, 1)).rejects.toThrow();
+    await server.send({ method: 'DELETE', path: `queues/${name}` });
+    await expect(events(bob, 5)).rejects.toThrow();
+    await server.auth.groups.remove(server.org, 'task_readers', ME);
+  });
+
+  it('of a queue ends with it', async () => {
+    const { name } = await queue();
+    const feed = await server.send({ path: `queues/${name}/feed` });
+    await server.send({ method: 'DELETE', path: `queues/${name}` });
+    expect((await events(feed, 5)).map(({ event }) => event)).toEqual(['queue.removed']);
+  });
+
   it('of a task tells how it stands, now and after each change, until it has ended', async () => {
     const { name } = await queue();
     const id = await addOne(name, {});

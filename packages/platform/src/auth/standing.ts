@@ -33,7 +33,7 @@ interface Watched {
 
 /**
  * For answers that stay open: the ground on which each was begun is looked at again after every change of identities,
- * groups and grants, and when its token expires. Those whose ground is gone are told, once.
+ * groups and grants, of whom a thing admits, and when its token expires. Those whose ground is gone are told, once.
  */
 export class Standing {
   readonly #deps: StandingDeps;
@@ -48,10 +48,14 @@ export class Standing {
     this.#deps = deps;
     this.#stopListening = deps.repository.onChanged((scope) => {
       // A new client takes nothing from anybody.
-      if (scope !== 'anything') return;
-      this.#changes++;
-      this.#look();
+      if (scope === 'anything') this.changed();
     });
+  }
+
+  /** What rights depend on was changed, and is stored: that of identities by itself, that of a layer by whoever changed it. */
+  changed(): void {
+    this.#changes++;
+    this.#look();
   }
 
   /** Counts changes: what was judged before one may hold no longer. To be read before judging. */

@@ -14,7 +14,7 @@ export interface TaskRouteDeps {
   readonly read: Kysely<Schema>;
   readonly controller: TaskController;
   readonly outputFollowers: Pick<OutputFollowers, 'follow'>;
-  readonly auth: Pick<Auth, 'audit' | 'authorize' | 'organizations' | 'rights'>;
+  readonly auth: Pick<Auth, 'audit' | 'authorize' | 'organizations' | 'rights' | 'standing'>;
   readonly streams: EventStreams;
   readonly feeds: TaskFeeds;
   readonly logger: { error(about: object, text: string): void };

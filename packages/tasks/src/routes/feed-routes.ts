@@ -20,7 +20,7 @@ export function feedRoutes(app: App, deps: TaskRouteDeps): void {
       operationId: 'followQueue',
       summary: 'What happens to a queue and to its tasks, as server-sent events',
       description:
-        'Never ends. The ids of events are positions in the event log: `Last-Event-ID` goes on after one, as long as the log has what followed it.',
+        'Ends with the queue. The ids of events are positions in the event log: `Last-Event-ID` goes on after one, as long as the log has what followed it.',
       params: schemas.QueueParams,
       response: { 200: schemas.EventStreamAnswer },
     },

@@ -19,9 +19,13 @@ export class TaskFeeds {
     this.#log.close();
   }
 
-  /** Without `lastEventId` only what happens from now on. */
+  /** Without `lastEventId` only what happens from now on; ends with the queue. */
   async *ofQueue(queueId: string, lastEventId: string | undefined, signal: AbortSignal): AsyncGenerator<FeedEvent> {
-    for await (const content of this.#contents(queueId, lastEventId, signal)) yield shown(content);
+    for await (const content of this.#contents(queueId, lastEventId, signal)) {
+      const event = shown(content);
+      yield event;
+      if (event.event === 'queue.removed') return;
+    }
   }
 
   /**

@@ -133,6 +133,7 @@ export function queueRoutes(app: App, deps: TaskRouteDeps): void {
       const who = by(deps, request, { action: 'queue.delete', target: name });
       const how = { force: query.force === true, keepTasks: false };
       await whilePresent(organization, controller.removeQueue(organization, id, how, who));
+      deps.auth.standing.changed();
       return reply.code(204).send(null);
     },
   });
@@ -160,6 +161,8 @@ export function queueRoutes(app: App, deps: TaskRouteDeps): void {
     const changed = [...Object.keys(others), ...Object.keys(rules)].join(', ');
     const who = by(deps, request, { action: 'queue.change', target: name, detail: { changed } });
     const { queue } = await whilePresent(organization, controller.changeQueue(organization, id, changes, who));
+    // Who follows its feed, or the output of its tasks, may have lost the right to.
+    if (rules.writers !== undefined || rules.readers !== undefined) deps.auth.standing.changed();
     return show(queue);
   }
 

@@ -93,3 +93,14 @@ describe('a program that reads a task file and answers in another (sheet §3.4)'
     expect(at.outputOf('a')).toHaveLength(3_000_000);
   });
 });
+
+describe('a Perl class (sheet §3.1)', () => {
+  it('runs through the runner, and its result is that of the task', async () => {
+    const lib = join(import.meta.dirname, '../../../../examples/plugins/perl/lib');
+    const at = await start({ 'Disbatch::Plugin::Demo': { perl: 'Disbatch::Plugin::Demo', lib: [lib] } });
+    at.assign('a', 'Disbatch::Plugin::Demo', { commands: 'a' });
+    at.assign('b', 'Disbatch::Plugin::Demo', { commands: 'c' });
+    expect((await at.heard('a', 'finished')).result).toMatchObject({ status: 1, stdout: 'did a\n', exitCode: 0 });
+    expect((await at.heard('b', 'finished')).result.status).toBe(2);
+  });
+});

@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { scratch } from '../support/agent.js';
@@ -115,6 +115,21 @@ describe('a module', () => {
     expect(pids[2]).toBe(pids[3]);
     expect(pids[1]).not.toBe(pids[2]);
     await expect.poll(hosts).toHaveLength(0);
+  });
+});
+
+describe('a module with a user of its own', () => {
+  it('runs as that user where the agent may do that; else its tasks are given back with the reason', async () => {
+    await chmod(place.dir, 0o711);
+    const at = await start(
+      `
+      import { userInfo } from 'node:os';
+      export const run = () => ({ stdout: userInfo().username });`,
+      { user: 'nobody' },
+    );
+    at.assign('a', 'p');
+    if (process.getuid?.() === 0) expect((await at.heard('a', 'finished')).result.stdout).toBe('nobody');
+    else expect((await at.heard('a', 'returned')).reason).toBe("the agent may not run tasks as 'nobody'");
   });
 });
 

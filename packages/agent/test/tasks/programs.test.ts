@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { scratch } from '../support/agent.js';
@@ -102,6 +102,34 @@ describe('a program that knows nothing of Muster', () => {
     const at = await start({ p: sh('echo "::progress 40 reading" >&3; sleep 1') });
     at.assign('a', 'p');
     expect(await at.heard('a', 'progress')).toMatchObject({ fraction: 0.4, text: 'reading' });
+  });
+});
+
+describe('a program with a user of its own', () => {
+  it('runs as that user where the agent may do that, in a directory of that user; else its task says why not', async () => {
+    await chmod(place.dir, 0o711);
+    const at = await start({
+      p: sh('id -un; touch file && stat -c %U . file; cat "$MUSTER_TASK_FILE"', { user: 'nobody' }),
+    });
+    at.assign('a', 'p');
+    const { result } = await at.heard('a', 'finished');
+    if (process.getuid?.() === 0) expect(result.stdout).toBe('nobody\nnobody\nnobody\n{}');
+    else expect(result.reason).toBe("the agent may not run tasks as 'nobody'");
+  });
+  it('that does not exist fails its task', async () => {
+    const at = await start({ p: sh('true', { user: 'no-such-user' }) });
+    at.assign('a', 'p');
+    expect((await at.heard('a', 'finished')).result.reason).toBe("user 'no-such-user' does not exist on this node");
+  });
+});
+
+describe('limits of a plugin', () => {
+  it('are kept by a control group; where there are none, its tasks say so and do not run', async () => {
+    const at = await start({ p: sh('cat /proc/self/cgroup', { limits: { pids: 50 } }) });
+    at.assign('a', 'p');
+    const { result } = await at.heard('a', 'finished');
+    if (result.status === 1) expect(result.stdout).toContain('/muster-');
+    else expect(result.reason).toMatch(/^(the limits of its plugin cannot be kept on this node: |cannot run )/);
   });
 });
 

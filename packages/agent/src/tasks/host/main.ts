@@ -33,7 +33,11 @@ function log(text: string): void {
 
 function leave(code: number): void {
   runner.leave();
-  rmSync(directory, { recursive: true, force: true });
+  try {
+    rmSync(directory, { recursive: true, force: true });
+  } catch {
+    // One that runs as another user may remove what is in it only; the rest is the agent's to remove.
+  }
   process.exit(code);
 }
 

@@ -46,6 +46,15 @@ export class NewsDesk {
   }
 }
 
+/** An attempt in an inventory: its id of 24 digits, its number, its state. */
+const HELD_EACH = 48;
+const INVENTORY_MARGIN = 1_024;
+
+/** Most attempts that an agent may have, so that an inventory of them fits. */
+export function mostHeld(bodyLimit: number): number {
+  return Math.max(Math.min(LIMITS.tasksHeld, Math.floor((bodyLimit - INVENTORY_MARGIN) / HELD_EACH)), 1);
+}
+
 /** Most bytes of each stream that may come with a result, so that the message fits. */
 export function inlineBytes(bodyLimit: number): number {
   return Math.max(Math.min(LIMITS.inlineOutputBytes, Math.floor((bodyLimit - NEWS_MARGIN) / 2)), 0);

@@ -1,20 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '@muster/base';
-import {
-  type AgentMessage,
-  type AssignedTask,
-  LIMITS,
-  type TaskNews,
-  type TaskOrder,
-  type TaskRef,
-} from '@muster/wire';
+import type { AgentMessage, AssignedTask, TaskNews, TaskOrder, TaskRef } from '@muster/wire';
 import { NEWS_RESEND_MS, SETTLED_REMEMBERED, WORKER_ANSWER_MS } from '../limits.js';
 import type { AgentLog } from '../logging.js';
 import { type Held, newHeld } from './held.js';
 import type { HostEvents, TaskHosts } from './hosts.js';
 import { attemptKey } from './key.js';
 import { type AttemptEffect, type AttemptEvent, type End, type Ending, limitReason, stepAttempt } from './machine.js';
-import { inlineBytes } from './news.js';
+import { inlineBytes, mostHeld } from './news.js';
 import type { Offer, OfferedRun } from './plugins.js';
 import type { HeldAttempt } from './protocol.js';
 import { Reports, type TaskLink } from './reports.js';
@@ -136,8 +129,8 @@ export class TaskSlot {
 
   #refusal({ plugin }: AssignedTask): string | null {
     if (!this.#offer.plugins.has(plugin)) return `this node has no plugin '${plugin}'`;
-    if (this.#held.size > LIMITS.tasksHeld) return `this node has ${LIMITS.tasksHeld} tasks already`;
-    return null;
+    const most = mostHeld(this.#setup.link.bodyLimit);
+    return this.#held.size > most ? `this node has ${most} tasks already` : null;
   }
 
   /** The server has given an earlier attempt up; a task never runs twice at a time. */

@@ -43,7 +43,7 @@ function may(
 }
 
 it('a layer whose events nobody can be said to follow does not start', () => {
-  const family = new OwnEvents({ prefix: 'task.', followers: 'task:read', schemas: {} });
+  const family = new OwnEvents({ prefix: 'task.', followers: 'task:watch', schemas: {} });
   expect(() => new Followers(RIGHTS, [family])).toThrow('no layer declares who may follow task.*');
 });
 

@@ -7,4 +7,5 @@ export { PUSH_FEED } from './events.js';
 export { createPush, type Push } from './layer.js';
 export { Ownership } from './ownership/ownership.js';
 export type { PushController, StartPushJob } from './ports.js';
+export { createPushStarter, type PushStarter } from './starter.js';
 export type { FinalPushJobStatus, PushJobNodeStatus, PushJobSpec, PushJobStatus } from './types.js';

@@ -2,7 +2,7 @@ import type { Clock } from '@muster/base';
 import type { NodeRegistry } from '@muster/nodes';
 import type { Organization } from '@muster/platform/auth';
 import type { ServerConfig } from '@muster/platform/config';
-import type { Recorder } from '@muster/platform/log';
+import type { Recordable, Recorder } from '@muster/platform/log';
 import type { OutputFollowers } from '@muster/platform/output';
 import type { Store, Write } from '@muster/store';
 import type { LiveJob } from './controller/live-job.js';
@@ -25,6 +25,8 @@ export interface StartPushJob {
   readonly denied: readonly string[];
   /** Its entries in the audit, stored in the commit that stores the job. */
   readonly record?: readonly Write[];
+  /** Told besides, in the same commit. */
+  readonly events?: readonly Recordable[];
 }
 
 /** What the routes need of the controller. */

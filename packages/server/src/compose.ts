@@ -3,7 +3,7 @@ import { type Auth, actorOf, createAuth } from '@muster/platform/auth';
 import { type Base, type Layer, together } from '@muster/platform/layers';
 import { createEvents, type Events } from '@muster/platform/log';
 import { createPush, type Push } from '@muster/push';
-import { createTasks, type Tasks } from '@muster/tasks';
+import { createSchedules, createTasks, type Schedules, type Tasks } from '@muster/tasks';
 
 import { LAYERS } from './layers.js';
 
@@ -25,6 +25,7 @@ export interface Composition {
   readonly nodes: Nodes;
   readonly push: Push;
   readonly tasks: Tasks;
+  readonly schedules: Schedules;
   /** The lower ones first. */
   readonly layers: readonly Layer[];
 }
@@ -72,5 +73,7 @@ export function compose({ serverKeys, transport, ...around }: Surroundings): Com
   const push = createPush(base, { nodes: nodes.registry });
   const tasks = createTasks(base, { nodes: nodes.registry });
   auth.listeners.add(tasks);
-  return { base, events, auth, nodes, push, tasks, layers: [events, auth, nodes, push, tasks] };
+  const schedules = createSchedules(base, { auth, push, tasks });
+  auth.listeners.add(schedules);
+  return { base, events, auth, nodes, push, tasks, schedules, layers: [events, auth, nodes, push, tasks, schedules] };
 }

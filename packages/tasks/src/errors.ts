@@ -32,6 +32,18 @@ export const TASK_ERRORS = declareErrors({
     message: 'the organization has {limit} queues already',
     fix: 'Delete queues that are not used any more. One queue serves any number of tasks.',
   },
+  schedule_exists: {
+    status: 409,
+    exit: 1,
+    message: "there is a schedule '{name}' already",
+    fix: 'Choose another name, or change that one: `muster schedule set {name}`.',
+  },
+  too_many_schedules: {
+    status: 409,
+    exit: 1,
+    message: 'the organization has {limit} schedules already',
+    fix: 'Delete schedules that are not used any more: `muster schedule rm NAME`.',
+  },
   invalid_params: {
     status: 400,
     exit: 2,

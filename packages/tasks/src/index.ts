@@ -1,6 +1,9 @@
 // What the package adds to the types of those below it: tables and permissions.
 import './repository/tables.js';
 import './rights.js';
+import './schedules/rights.js';
+import './schedules/tables.js';
 
 export { tasksLayer } from './declaration.js';
 export { createTasks, type Tasks } from './layer.js';
+export { createSchedules, type Schedules } from './schedules/layer.js';

@@ -24,4 +24,10 @@ export const TASK_LIMITS = {
   /** Characters of a name of a queue, a plugin, a key. */
   name: 255,
   idempotencyKey: 255,
+  /** Schedules of one organization. */
+  schedules: 1_000,
+  /** Bytes of what a schedule runs, as JSON. */
+  scheduledWork: 1_000_000,
+  /** Schedules that are started at one time. */
+  schedulesAtOnce: 8,
 } as const;

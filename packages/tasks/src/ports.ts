@@ -1,4 +1,5 @@
 import type { Identity, Organization } from '@muster/platform/auth';
+import type { Recordable } from '@muster/platform/log';
 import type { Write } from '@muster/store';
 import type { TaskRow } from './repository/writes.js';
 import type { StatusName } from './status.js';
@@ -37,6 +38,12 @@ export interface Added {
   readonly id: string;
   /** False: there was one with its idempotency key already, which is this. */
   readonly created: boolean;
+}
+
+/** What else is stored in the commit that stores the tasks. */
+export interface StoredAlong {
+  readonly writes: readonly Write[];
+  readonly events: readonly Recordable[];
 }
 
 export type TaskAction = 'retry' | 'cancel' | 'hold' | 'release' | 'remove';
@@ -78,9 +85,16 @@ export interface TaskController {
 
   /**
    * Stores them all or none; in the order given. Resolves when they are durable.
+   * @param along What is stored with them; it may be asked again.
    * @throws MusterError `not_found`, `queue_draining`, `invalid_field` (`tasks.3.after`), `too_many`, `store_unavailable`.
    */
-  add(org: Organization, queueId: string, tasks: readonly NewTask[], by: By): Promise<readonly Added[]>;
+  add(
+    org: Organization,
+    queueId: string,
+    tasks: readonly NewTask[],
+    by: By,
+    along?: (added: readonly Added[]) => StoredAlong,
+  ): Promise<readonly Added[]>;
   /** Each by itself; a task of another organization is refused as one that does not exist. */
   act(
     org: Organization,

@@ -1,7 +1,17 @@
 import { fits } from './access.js';
 
 /** Types of what Muster itself tells: nobody else publishes them. */
-export const OWN_TYPES = ['auth.*', 'event.*', 'fabric.*', 'job.*', 'node.*', 'push.*', 'queue.*', 'task.*'] as const;
+export const OWN_TYPES = [
+  'auth.*',
+  'event.*',
+  'fabric.*',
+  'job.*',
+  'node.*',
+  'push.*',
+  'queue.*',
+  'schedule.*',
+  'task.*',
+] as const;
 
 export function isOwnType(type: string): boolean {
   return OWN_TYPES.some((own) => fits(own, type));

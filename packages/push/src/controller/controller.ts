@@ -66,7 +66,8 @@ class Controller implements PushControllerService {
     // Who reads it the moment it is stored may abort it at once.
     this.#jobs.set(job.id, job);
     try {
-      await this.#deps.recorder.commit([...first.writes, ...(input.record ?? [])], first.events, job.eventTime(now));
+      const events = [...first.events, ...(input.events ?? [])];
+      await this.#deps.recorder.commit([...first.writes, ...(input.record ?? [])], events, job.eventTime(now));
     } catch (error) {
       this.#jobs.delete(job.id);
       throw error;

@@ -20,6 +20,15 @@ export function findJob(read: Read, orgId: string, jobId: string): Promise<JobRo
     .executeTakeFirst();
 }
 
+/** How these jobs stand, in no order. */
+export async function jobStatuses(
+  read: Read,
+  ids: readonly string[],
+): Promise<Pick<JobRow, 'id' | 'status' | 'phase'>[]> {
+  if (ids.length === 0) return [];
+  return read.selectFrom('push_jobs').select(['id', 'status', 'phase']).where('id', 'in', ids).execute();
+}
+
 /** Id of the principal who started the job, when there is such a job. */
 export async function starterOf(read: Read, orgId: string, jobId: string): Promise<string | undefined> {
   const job = isJobId(jobId) ? await findJob(read, orgId, jobId) : undefined;

@@ -1,5 +1,6 @@
 import { type AuditEntry, actorOf, type Identity, type Organization } from '@muster/platform/auth';
 import type { ServerConfig } from '@muster/platform/config';
+import type { Recordable } from '@muster/platform/log';
 import { GuardFailed, type Write } from '@muster/store';
 import { MusterError } from '../errors.js';
 import type { PushController } from '../ports.js';
@@ -22,12 +23,19 @@ export interface SubmissionDeps extends TargetDeps {
   readonly config: ServerConfig;
 }
 
+/** What else is stored in the commit that stores the job. */
+export interface StoredAlong {
+  readonly writes: readonly Write[];
+  readonly events: readonly Recordable[];
+}
+
 /** Takes a validated request to a durable job and returns its id. */
 export async function submitJob(
   deps: SubmissionDeps,
   caller: Identity,
   org: Organization,
   request: JobRequest,
+  along: (jobId: string) => StoredAlong = () => NOTHING,
 ): Promise<string> {
   checkPolicy(deps.config.commands.allow, request.command);
   const { allowed, denied, target } = await chooseNodes(deps, caller, org, request.target);
@@ -46,13 +54,14 @@ export async function submitJob(
       target: target.slice(0, 200),
     },
   });
-  const record = [deps.access.present(org), started];
+  const { writes, events } = along(jobId);
+  const record = [deps.access.present(org), started, ...writes];
   if (denied.length > 0) {
     const detail = { nodes: denied.length, first: denied[0] ?? '' };
     record.push(deps.audit.write({ ...entry, action: 'push.execute', outcome: 'denied', detail }));
   }
   try {
-    await deps.controller.start({ org, jobId, spec, requester: caller.name, nodes: allowed, denied, record });
+    await deps.controller.start({ org, jobId, spec, requester: caller.name, nodes: allowed, denied, record, events });
   } catch (error) {
     // It was deleted while the request was on its way.
     if (error instanceof GuardFailed) throw new MusterError('organization_not_found', { organization: org.name });
@@ -60,6 +69,8 @@ export async function submitJob(
   }
   return jobId;
 }
+
+const NOTHING: StoredAlong = { writes: [], events: [] };
 
 /** Organization policy narrows what may be started; the nodes' own allow-lists decide after it (N16). */
 function checkPolicy(allow: readonly string[] | undefined, command: string): void {

@@ -8,7 +8,7 @@ import { tasksAdded } from '../events.js';
 import type { Ids } from '../ids.js';
 import { TASK_LIMITS } from '../limits.js';
 import { isReady, newTask } from '../machine.js';
-import type { Added, By, NewTask } from '../ports.js';
+import type { Added, By, NewTask, StoredAlong } from '../ports.js';
 import type { ReadyTask } from '../queues/lane.js';
 import type { LiveQueue } from '../queues/live-queue.js';
 import { addDependency, addTask } from '../repository/writes.js';
@@ -37,6 +37,18 @@ interface Draft {
   readonly lane: string;
 }
 
+type Along = (added: readonly Added[]) => StoredAlong;
+
+const NOTHING: StoredAlong = { writes: [], events: [] };
+
+interface Storing {
+  readonly queue: LiveQueue;
+  readonly drafts: readonly Draft[];
+  readonly by: By;
+  readonly along: Along;
+  readonly now: number;
+}
+
 /** Takes tasks into queues. */
 export class Adding {
   readonly #deps: AddingDeps;
@@ -46,13 +58,20 @@ export class Adding {
   }
 
   /** @throws MusterError see `TaskController.add`. */
-  async add(org: Organization, queue: LiveQueue, tasks: readonly NewTask[], by: By): Promise<readonly Added[]> {
+  async add(
+    org: Organization,
+    queue: LiveQueue,
+    tasks: readonly NewTask[],
+    by: By,
+    along: Along = () => NOTHING,
+  ): Promise<readonly Added[]> {
     if (queue.queue.state === 'draining') throw new MusterError('queue_draining', { name: queue.queue.name });
     const now = this.#deps.clock.now();
     const waits = await this.#dependencies(org, tasks);
     const drafts = tasks.map((task, index) => this.#draft(queue, task, index, waits));
     const unique = drafts.some(({ options }) => options.unique != null);
-    const added = unique ? await this.#storeUnique(queue, drafts, by, now) : await this.#store(queue, drafts, by, now);
+    const storing = { queue, drafts, by, along, now };
+    const added = unique ? await this.#storeUnique(storing) : await this.#store(storing);
     const created = drafts.filter((_, index) => added[index]?.created);
     this.#take(queue, created, by, now);
     return added;
@@ -104,14 +123,17 @@ export class Adding {
     return waits;
   }
 
-  async #store(queue: LiveQueue, drafts: readonly Draft[], by: By, now: number): Promise<Added[]> {
-    const writes = drafts.flatMap((draft) => rowsOf(queue, draft, by, now));
-    await this.#deps.recorder.commit([...writes, ...(by.record ?? [])], this.#events(queue, drafts, by));
-    return drafts.map(({ id }) => ({ id, created: true }));
+  async #store({ queue, drafts, by, along, now }: Storing): Promise<Added[]> {
+    const rows = drafts.flatMap((draft) => rowsOf(queue, draft, by, now));
+    const added = drafts.map(({ id }) => ({ id, created: true }));
+    const { writes, events } = along(added);
+    const told = [...this.#events(queue, drafts, by), ...events];
+    await this.#deps.recorder.commit([...rows, ...(by.record ?? []), ...writes], told);
+    return added;
   }
 
   /** One after the other in a transaction: of two with the same key only the first is made. */
-  #storeUnique(queue: LiveQueue, drafts: readonly Draft[], by: By, now: number): Promise<Added[]> {
+  #storeUnique({ queue, drafts, by, along, now }: Storing): Promise<Added[]> {
     return this.#deps.recorder.transact(async (trx, record, write) => {
       const added: Added[] = [];
       for (const draft of drafts) {
@@ -120,8 +142,9 @@ export class Adding {
         added.push({ id: existing ?? draft.id, created: existing === null });
       }
       const created = drafts.filter((_, index) => added[index]?.created);
-      write(by.record ?? []);
-      record(this.#events(queue, created, by));
+      const { writes, events } = along(added);
+      write([...(by.record ?? []), ...writes]);
+      record([...this.#events(queue, created, by), ...events]);
       return added;
     });
   }

@@ -293,8 +293,8 @@ export function createTaskController(deps: TaskControllerDeps): TaskControllerSe
       return { changed, queue: view(queueNamed(org, id)) };
     },
     removeQueue: (org, id, how, by) => administration.remove(org, id, how, by),
-    async add(org: Organization, queueId: string, tasks: readonly NewTask[], by: By): Promise<readonly Added[]> {
-      return adding.add(org, queueNamed(org, queueId), tasks, by);
+    async add(org: Organization, queueId: string, tasks: readonly NewTask[], by: By, along): Promise<readonly Added[]> {
+      return adding.add(org, queueNamed(org, queueId), tasks, by, along);
     },
     act(
       org: Organization,

@@ -21,7 +21,12 @@ interface Reader {
 }
 
 /** Pages that begin with nothing but this checkout; they start their servers and agents themselves. */
-const FROM_NOTHING = ['docs/guide/quick-start.md', 'docs/guide/events.md', 'docs/guide/plugins.md'];
+const FROM_NOTHING = [
+  'docs/guide/quick-start.md',
+  'docs/guide/events.md',
+  'docs/guide/plugins.md',
+  'docs/guide/tasks.md',
+];
 
 /** Ports that the guides name: of the server, and of relays. */
 const PORTS = ['8080', '10000', '10001', '61613', '61623', '61633', '61643', '61653'];

@@ -6,9 +6,9 @@ import { startAgent } from '@muster/agent';
 import { systemClock } from '@muster/base';
 import pino from 'pino';
 
-const [, , server, dir] = process.argv;
+const [, , server, dir, tasks = '{}'] = process.argv;
 const config = join(dir, 'crash.json');
-writeFileSync(config, '{"allow_any": true, "grace": 0.2}');
+writeFileSync(config, JSON.stringify({ allow_any: true, grace: 0.2, tasks: JSON.parse(tasks) }));
 await startAgent(
   { server, org: 'acme', name: 'node1', key: join(dir, 'key.pem'), config, dataDir: join(dir, 'data') },
   { clock: systemClock, logger: pino({ level: 'silent' }), random: Math.random },

@@ -1,5 +1,8 @@
-import { writeFile } from 'node:fs/promises';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { RunningAgent } from '@muster/agent';
 import { generateKeyPair, type KeyPair } from '@muster/signing';
 import type { TaskNews, TaskOrder } from '@muster/wire';
@@ -17,7 +20,8 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   place = await scratch();
-  server = await FakeServer.start();
+  // An agent that takes a server for offline on a machine that is busy says nothing when it is stopped.
+  server = await FakeServer.start({ interval: 1 });
   agent = null;
 });
 afterEach(async () => {
@@ -96,4 +100,36 @@ describe('an agent with plugins', () => {
     await writeFile(go, '');
     expect(await heard('a', 'finished')).toMatchObject({ result: { status: 1 } });
   });
+  it('that is killed again and again while its tasks run: each runs once, and all ends are told', async () => {
+    server.nodeKey = keys.publicKey;
+    await writeFile(join(place.dir, 'key.pem'), keys.privateKey, { mode: 0o600 });
+    const lines = join(place.dir, 'lines');
+    const append = { program: '/bin/sh', args: ['-c', `sleep 0.02; echo $MUSTER_TASK_ID >> ${lines}`] };
+    const assigned = Array.from({ length: 60 }, (_, n) => task(`t${n}`, 'append'));
+    const ended = () => new Set(news().flatMap(({ id, event }) => (event === 'finished' ? [id] : [])));
+    let waits = 0;
+    while (ended().size < assigned.length) {
+      const child = await spawnAgent({ max: 4, plugins: { append } });
+      // As the server does: what it does not know the end of is assigned again.
+      server.send({ ...NOTHING, assign: assigned.filter(({ id }) => !ended().has(id)) });
+      waits += 10;
+      const enough = ended().size + waits;
+      await server.until(() => (ended().size >= Math.min(enough, assigned.length) ? true : null));
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+    const ran = (await readFile(lines, 'utf8')).trim().split('\n');
+    expect(ran.toSorted()).toEqual(assigned.map(({ id }) => id).toSorted());
+    expect(news().every(({ event }) => event === 'started' || event === 'finished')).toBe(true);
+  });
 });
+
+/** An agent in a process of its own, which has told what it has. */
+async function spawnAgent(tasks: Record<string, unknown>): Promise<ChildProcess> {
+  const script = fileURLToPath(new URL('../support/agent-process.mjs', import.meta.url));
+  const { length } = server.received;
+  const args = [script, server.url, place.dir, JSON.stringify(tasks)];
+  const child = spawn(process.execPath, args, { stdio: 'inherit' });
+  await server.message('task_inventory', () => true, length);
+  return child;
+}

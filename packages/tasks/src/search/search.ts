@@ -11,8 +11,9 @@ type Read = Kysely<Schema>;
 const ROWS_AT_ONCE = 100;
 /** Characters of parameters in one page; a page with more ends early. */
 const MOST_TEXT = 4_000_000;
-/** Rows that one request looks at. */
+/** Rows that one request looks at, and characters of their parameters. */
 export const MOST_EXAMINED = 50_000;
+const MOST_READ = 64_000_000;
 
 export interface SearchDeps {
   readonly read: Read;
@@ -74,7 +75,7 @@ async function walk(
 ): Promise<string | null> {
   const ids = candidates(read, narrowing, { after, order });
   try {
-    for (let examined = 0; ; ) {
+    for (let examined = 0, characters = 0; ; ) {
       const batch: string[] = [];
       while (batch.length < Math.min(ROWS_AT_ONCE, examine - examined)) {
         const { value, done } = await ids.next();
@@ -84,6 +85,7 @@ async function walk(
       const rows = new Map((await tasksById(read, orgId, batch)).map((row) => [row.id, row]));
       for (const [index, id] of batch.entries()) {
         const row = rows.get(id);
+        characters += row?.params.length ?? 0;
         if (row === undefined || !matches({ row, queue: queueOf(row.queue_id) })) continue;
         if (found(row)) continue;
         // Enough: the last one of all, or is there another?
@@ -92,7 +94,7 @@ async function walk(
       examined += batch.length;
       const last = batch.at(-1);
       if (last === undefined) return null;
-      if (examined >= examine) return (await ids.next()).done === true ? null : last;
+      if (examined >= examine || characters >= MOST_READ) return (await ids.next()).done === true ? null : last;
     }
   } finally {
     await ids.return(undefined);

@@ -1,5 +1,6 @@
 import { EXIT } from '@muster/base';
 import type { Command } from 'commander';
+import { CountLine } from '../../count-line.js';
 import { MusterError } from '../../errors.js';
 import { printable } from '../../printable.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
@@ -104,11 +105,17 @@ async function onFound(call: Call<ActionOptions>, action: Action, where: string)
 /** One request after the other, as the server takes so many at a time. */
 async function throughAll(call: Call<ActionOptions>, action: Action, about: object): Promise<Done> {
   const done = new Done();
-  for (let after: string | undefined; ; ) {
-    const answer = await ask(call, action, { ...about, ...(after !== undefined && { after }) });
-    done.add(answer);
-    if (answer.next === null) return done;
-    after = answer.next;
+  const progress = new CountLine(call.world, 'tasks');
+  try {
+    for (let after: string | undefined; ; ) {
+      const answer = await ask(call, action, { ...about, ...(after !== undefined && { after }) });
+      done.add(answer);
+      if (answer.next === null) return done;
+      after = answer.next;
+      progress.update(done.matched);
+    }
+  } finally {
+    progress.done();
   }
 }
 

@@ -1,9 +1,8 @@
 import { RefusedError } from '../../client.js';
-import { formatDuration } from '../../duration.js';
+import { CountLine } from '../../count-line.js';
 import { MusterError } from '../../errors.js';
-import { REDRAW_MS, TASK_REQUEST_BYTES, TASKS_PER_REQUEST } from '../../limits.js';
+import { TASK_REQUEST_BYTES, TASKS_PER_REQUEST } from '../../limits.js';
 import type { Call } from '../../shell.js';
-import type { World } from '../../world.js';
 import type { SourcedTask } from './source.js';
 
 /** How many tasks were made, and how many were there already. */
@@ -27,12 +26,12 @@ export async function upload(call: Call<object>, queue: string, tasks: AsyncIter
   const { client } = call;
   const path = client.inOrg('queues', queue, 'tasks');
   const done: Uploaded = { added: 0, existed: 0 };
-  const progress = new UploadLine(call.world);
+  const progress = new CountLine(call.world, 'tasks');
   const send = async ({ content, at }: Lines): Promise<void> => {
     try {
       const answer = await client.json('POST', path, { text: { type: 'application/x-ndjson', content } });
       count(done, answer);
-      progress.update(done);
+      progress.update(done.added + done.existed);
     } catch (error) {
       throw stopped(error, at, done);
     }
@@ -108,32 +107,4 @@ function stopped(error: unknown, at: readonly number[], done: Uploaded): unknown
   const line = at[answer.line - 1] ?? 0;
   const reason = `line ${line}: ${error.message.replace(/^line \d+: /, '')}`;
   return new MusterError('tasks_not_added', { reason, line, ...told(done) });
-}
-
-/** How far it is, on a terminal. */
-class UploadLine {
-  readonly #world: World;
-  readonly #live: boolean;
-  readonly #startedAt: number;
-  #drawnAt = Number.NEGATIVE_INFINITY;
-
-  constructor(world: World) {
-    this.#world = world;
-    this.#live = world.stderr.isTTY === true && world.env.TERM !== 'dumb';
-    this.#startedAt = world.now();
-  }
-
-  update({ added, existed }: Uploaded): void {
-    const now = this.#world.now();
-    if (!this.#live || now - this.#drawnAt < REDRAW_MS) return;
-    this.#drawnAt = now;
-    const seconds = Math.max(0.001, (now - this.#startedAt) / 1000);
-    const tasks = added + existed;
-    const rate = Math.round(tasks / seconds).toLocaleString('en');
-    this.#world.stderr.write(`\r\u001b[2K${tasks.toLocaleString('en')} tasks  ${rate}/s  ${formatDuration(seconds)}`);
-  }
-
-  done(): void {
-    if (this.#drawnAt > Number.NEGATIVE_INFINITY) this.#world.stderr.write('\r\u001b[2K');
-  }
 }

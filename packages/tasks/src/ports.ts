@@ -1,7 +1,7 @@
 import type { Identity, Organization } from '@muster/platform/auth';
 import type { Recordable } from '@muster/platform/log';
 import type { Write } from '@muster/store';
-import type { TaskRow } from './repository/writes.js';
+import type { QueueRow, TaskRow } from './repository/writes.js';
 import type { StatusName } from './status.js';
 import type { Params, Queue, QueueRules, QueueState, TaskOptions } from './types.js';
 
@@ -106,6 +106,12 @@ export interface TaskController {
   why(row: TaskRow): readonly string[];
   /** What a task that runs last said of its progress. */
   progress(id: string): { readonly fraction: number; readonly text: string } | null;
+
+  /** An import stored these queues and tasks past it: from now on they count, and those that wait are offered. */
+  takeUp(
+    org: Organization,
+    stored: { readonly queues: readonly QueueRow[]; readonly tasks: readonly string[] },
+  ): Promise<void>;
 
   // --- nodes, as the command interface shows them
 

@@ -9,6 +9,7 @@ import type { Store } from '@muster/store';
 import type { NodeSlots } from '../assign/node-slots.js';
 import { MusterError } from '../errors.js';
 import { Ids } from '../ids.js';
+import { isReady } from '../machine.js';
 import type {
   Acted,
   Added,
@@ -24,8 +25,16 @@ import type { ReadyTask } from '../queues/lane.js';
 import { LiveQueue } from '../queues/live-queue.js';
 import { QueueRegistry } from '../queues/registry.js';
 import { queueOf } from '../queues/stored.js';
-import { activeTasks, countTasks, greatestId, nextTime, readyLanes, readyTask } from '../repository/ready.js';
-import type { TaskRow } from '../repository/writes.js';
+import {
+  activeTasks,
+  countTasks,
+  greatestId,
+  nextTime,
+  readyLanes,
+  readyTask,
+  tasksById,
+} from '../repository/ready.js';
+import type { QueueRow, TaskRow } from '../repository/writes.js';
 import type { StatusName } from '../status.js';
 import { Acts } from './acts.js';
 import { Adding } from './adding.js';
@@ -222,6 +231,31 @@ export function createTaskController(deps: TaskControllerDeps): TaskControllerSe
     for (const name of names) await book.fill(live, live.lane(name, false));
   }
 
+  async function takeUp(
+    org: Organization,
+    stored: { readonly queues: readonly QueueRow[]; readonly tasks: readonly string[] },
+  ): Promise<void> {
+    for (const row of stored.queues) {
+      const queue = queueOf(row, outputLimit);
+      const live = new LiveQueue(org, queue, clock.monotonic());
+      live.filter = filterOf(queue);
+      queues.add(live);
+    }
+    if (stored.tasks.length === 0) return;
+    const ready = new Map<LiveQueue, ReadyTask[]>();
+    for (const row of await tasksById(store.read, org.id, stored.tasks)) {
+      const live = queues.get(row.queue_id);
+      if (live === undefined) continue;
+      live.moved(null, row.status);
+      const task = readyTask(row);
+      if (!isReady(task.state)) continue;
+      const offered = ready.get(live) ?? [];
+      offered.push(task);
+      ready.set(live, offered);
+    }
+    for (const [live, tasks] of ready) offer(live, tasks);
+  }
+
   function start(): void {
     // Before the first node is heard: what no node can have any more, and what waits for what is over.
     void book.turn((turn) => {
@@ -307,6 +341,7 @@ export function createTaskController(deps: TaskControllerDeps): TaskControllerSe
     why(row: TaskRow): readonly string[] {
       return whyTask(row, queues.get(row.queue_id), book.get(row.id), whyDeps());
     },
+    takeUp,
     progress: (id) => book.get(id)?.progress ?? null,
     nodes: (orgId) => taskNodes.views(orgId),
     setMaxthreads: (org, node, maxthreads, by) => taskNodes.setMaxthreads(org, node, maxthreads, by),

@@ -6,6 +6,7 @@ type Trx = Transaction<Schema>;
 
 /** What the command interface keeps of an organization goes, at most so many documents at once. True when nothing is left. */
 export async function clearDisbatch(trx: Trx, orgId: string, most: number): Promise<boolean> {
+  await trx.deleteFrom('task_import_files').where('org_id', '=', orgId).execute();
   await trx.deleteFrom('task_balances').where('org_id', '=', orgId).execute();
   const collections = await trx
     .selectFrom('task_documents')

@@ -1,6 +1,6 @@
 import type { Clock } from '@muster/base';
 import type { AuditEntry, Organization } from '@muster/platform/auth';
-import type { Store, Write } from '@muster/store';
+import { GuardFailed, type Store, type Write } from '@muster/store';
 import type { Json } from '@muster/wire';
 import { MusterError } from '../errors.js';
 import { isId } from '../ids.js';
@@ -24,6 +24,8 @@ export interface DisbatchDeps {
   readonly controller: TaskController;
   readonly store: Pick<Store, 'read' | 'commit' | 'transact'>;
   readonly audit: { write(entry: AuditEntry): Write };
+  /** Holds while the organization is there: it may be deleted while a request to it is on its way. */
+  readonly present: (organization: Organization) => Write;
   readonly clock: Pick<Clock, 'now'>;
   readonly settings: DisbatchSettings;
 }
@@ -66,6 +68,7 @@ export function errorText(error: unknown): string {
 
 /** What a fault answers: 400 with its text for what the caller may mend, as the original. Others are thrown on. */
 export function refusedAs(error: unknown): DisbatchAnswer {
+  if (error instanceof GuardFailed) return { status: 400, body: { error: 'the organization is gone' }, pretty: false };
   if (error instanceof Refusal) return { status: error.status, body: error.body, pretty: false };
   if (error instanceof MusterError && error.status < 500) {
     return { status: 400, body: { error: error.message }, pretty: false };
@@ -92,17 +95,15 @@ export function queuesOf({ controller }: Pick<DisbatchDeps, 'controller'>, orgId
   return [...controller.queues(orgId)].sort((left, right) => (left.id < right.id ? -1 : 1));
 }
 
-/** Who does it, and the audit entry that is stored with it. */
+/** Who does it, and what is stored with it: the audit entry, unless what is made says itself who made it. */
 export function byWhom(
-  { audit }: Pick<DisbatchDeps, 'audit'>,
-  { organization, by }: DisbatchCall,
-  action: string,
-  target: string,
-  detail: NonNullable<AuditEntry['detail']> = {},
+  { audit, present }: Pick<DisbatchDeps, 'audit' | 'present'>,
+  { organization, by }: Pick<DisbatchCall, 'organization' | 'by'>,
+  audited: { readonly action: string; readonly target: string; readonly detail?: AuditEntry['detail'] } | null,
 ): By {
+  if (audited === null) return { identity: by, record: [present(organization)] };
   const actor = { name: by.name, kind: by.type };
-  return {
-    identity: by,
-    record: [audit.write({ orgId: organization.id, actor, action, target, outcome: 'done', detail })],
-  };
+  const { action, target, detail = {} } = audited;
+  const entry = audit.write({ orgId: organization.id, actor, action, target, outcome: 'done', detail });
+  return { identity: by, record: [present(organization), entry] };
 }

@@ -7,6 +7,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { TaskController } from '../ports.js';
 import { Balancer } from './balance/balancer.js';
 import { createDisbatchApp } from './http/app.js';
+import { importRoutes } from './http/import-routes.js';
 import { DisbatchListener } from './http/listener.js';
 import { organizationRoutes } from './http/organization-routes.js';
 import type { DisbatchDeps } from './interface.js';
@@ -34,6 +35,7 @@ export function createDisbatch(base: Base, { auth, controller, logger }: Disbatc
     store,
     clock,
     audit: auth.audit,
+    present: (organization) => auth.organizations.present(organization),
     settings: {
       dialect: disbatch.dialect,
       gfs: disbatch.gfs,
@@ -62,7 +64,10 @@ export function createDisbatch(base: Base, { auth, controller, logger }: Disbatc
       })
     : null;
   return {
-    routes: (app) => organizationRoutes(app, routes, deps),
+    routes: (app) => {
+      organizationRoutes(app, routes, deps);
+      importRoutes(app, { ...deps, maxParams: config.tasks.max_params });
+    },
     get url() {
       return listener?.url ?? null;
     },

@@ -83,6 +83,10 @@ export const taskMigrations: Migrations = {
         ${columns(text, ['org_id', 'collection', 'document'])}, ${columns(integer, ['position'])},
         primary key (org_id, collection, position)
       ) ${keyed}`.execute(db);
+        await sql`create table task_import_files (
+        ${columns(text, ['org_id', 'file_id', 'task_id', 'stream'])}, ${columns(integer, ['attempt', 'next', 'bytes'])},
+        primary key (org_id, file_id)
+      ) ${keyed}`.execute(db);
       },
     },
   ],

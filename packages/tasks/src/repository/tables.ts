@@ -83,5 +83,15 @@ declare module '@muster/store' {
     task_balances: { org_id: string; document: string };
     /** Documents that an organization keeps to make tasks of, JSON, in each collection in their order (T9). */
     task_documents: { org_id: string; collection: string; position: number; document: string };
+    /** Files of output of an imported dump: the place of the next piece, and the bytes that are stored. */
+    task_import_files: {
+      org_id: string;
+      file_id: string;
+      task_id: string;
+      stream: 'stdout' | 'stderr';
+      attempt: number;
+      next: number;
+      bytes: number;
+    };
   }
 }

@@ -44,7 +44,7 @@ test('a user and an access token log in, and may do what they may', async () => 
   const other = { ...AWAY, ...basic('bob', reader) };
   expect((await dci.send('GET', '/queues', { headers: other })).status).toBe(200);
   const refused = await dci.send('DELETE', '/queues/demo', { headers: other });
-  expect(refused).toMatchObject({ status: 403, body: { error: expect.stringContaining('queue:write') } });
+  expect(refused).toMatchObject({ status: 403, body: { error: expect.stringContaining('task:write') } });
 });
 
 test('a wrong token, and the token of somebody else, are not taken, and both are audited', async () => {

@@ -146,7 +146,7 @@ describe.each(DIALECTS)('dialect %s', (dialect) => {
     expect(made.body['MongoDB::InsertOneResult'].inserted_id).toEqual(oid(made.body.id));
     expect(dci.controller.queue(dci.organization.id, 'demo')).toMatchObject({ state: 'paused', threads: null });
     const [first] = dci.controller.did;
-    expect(first?.by.record).toHaveLength(1);
+    expect(first?.by.record).toHaveLength(2);
   });
 
   test('row 11: what cannot be made, in the order of the original', async () => {

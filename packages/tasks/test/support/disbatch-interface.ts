@@ -68,6 +68,7 @@ export async function openInterface({ dialect = '4.0', settings = {}, webRoot }:
     store,
     clock,
     audit: auth.audit,
+    present: (one) => auth.organizations.present(one),
     auth,
     logger: pino({ level: 'silent' }),
     organization: 'default',

@@ -142,6 +142,8 @@ export class MemoryController implements TaskController {
     return null;
   }
 
+  async takeUp(): Promise<void> {}
+
   nodes(): readonly TaskNodeView[] {
     return this.shownNodes;
   }

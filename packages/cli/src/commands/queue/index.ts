@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { type Shell, subcommand } from '../../shell.js';
+import { addBalance } from './balance.js';
 import { addRemove } from './remove.js';
 import { addCreate, addSet } from './settings.js';
 import { addList, addShow, addWhy } from './show.js';
@@ -17,5 +18,6 @@ export function addQueue(program: Command, shell: Shell): void {
   addSet(queue, shell);
   addStates(queue, shell);
   addWhy(queue, shell);
+  addBalance(queue, shell);
   addRemove(queue, shell);
 }

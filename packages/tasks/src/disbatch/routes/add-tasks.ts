@@ -34,7 +34,7 @@ export async function addTasks(
   const ids: string[] = [];
   let portion: NewTask[] = [];
   const add = async (): Promise<void> => {
-    const by = byWhom(deps, call, 'task.add', queue.name, { tasks: portion.length });
+    const by = byWhom(deps, call, null);
     const added = await deps.controller.add(call.organization, queue.id, portion, by);
     ids.push(...added.map(({ id }) => id));
     portion = [];

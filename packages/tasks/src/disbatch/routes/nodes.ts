@@ -50,7 +50,7 @@ export function nodeRoutes(deps: DisbatchDeps): readonly DisbatchRoute[] {
         if (maxthreads === undefined) throw new Refusal('maxthreads must be a non-negative integer or null');
         const node = findNode(deps, call, call.named.node ?? '');
         if (node === undefined) throw new Refusal({ ...updateResult(0, 0), error: updateResult(0, 0) });
-        const by = byWhom(deps, call, 'node.maxthreads', node.node, { maxthreads });
+        const by = byWhom(deps, call, { action: 'node.maxthreads', target: node.node, detail: { maxthreads } });
         const changed = await controller.setMaxthreads(call.organization, node.node, maxthreads, by);
         return answer(updateResult(1, changed ? 1 : 0));
       },

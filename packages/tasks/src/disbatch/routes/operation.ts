@@ -83,7 +83,11 @@ async function setBalance(deps: DisbatchDeps, call: DisbatchCall): Promise<void>
     const plan = readPlan(call.said, known, Math.floor(clock.now() / 1000));
     const before = await storedBalance(deps, orgId);
     const document: BalanceDocument = { disabled: null, ...before, ...plan };
-    const { record = [] } = byWhom(deps, call, 'queue.balance', 'balance', { queues: plan.queues.flat().length });
+    const { record = [] } = byWhom(deps, call, {
+      action: 'queue.balance',
+      target: 'balance',
+      detail: { queues: plan.queues.flat().length },
+    });
     await store.commit([saveBalance({ org_id: orgId, document: JSON.stringify(document) }), ...record]);
   } catch (error) {
     if (!(error instanceof BadPlan)) throw error;

@@ -75,7 +75,7 @@ export function queueRoutes(deps: DisbatchDeps): readonly DisbatchRoute[] {
     {
       method: 'DELETE',
       path: '/queues/:queue',
-      permission: 'queue:write',
+      permission: 'task:write',
       operationId: 'disbatchDeleteQueue',
       summary: 'Delete a queue; its tasks are kept',
       handle: async (call) => {
@@ -197,7 +197,7 @@ export async function createQueue(
     rules: sort === undefined ? {} : { sort },
   };
   try {
-    const by = byWhom(deps, call, 'queue.create', name, { plugin, threads });
+    const by = byWhom(deps, call, { action: 'queue.create', target: name, detail: { plugin, threads } });
     const { id } = await deps.controller.createQueue(call.organization, queue, by);
     return { id, body: { ...insertOneResult(deps.settings.dialect, id), id } };
   } catch (error) {
@@ -219,11 +219,12 @@ export async function changeQueue(
     ...(threads === undefined ? {} : { threads, ...stateFor(queue, threads) }),
     ...(sort === undefined ? {} : { rules: { sort } }),
   };
-  const by = byWhom(deps, call, 'queue.set', queue.name, {
+  const detail = {
     ...words,
     ...(threads === undefined ? {} : { threads }),
     ...(sort === undefined ? {} : { sort }),
-  });
+  };
+  const by = byWhom(deps, call, { action: 'queue.change', target: queue.name, detail });
   const { changed } = await deps.controller.changeQueue(call.organization, queue.id, changes, by);
   return { found: true, changed };
 }
@@ -238,7 +239,7 @@ function stateFor({ state }: QueueView, threads: number | null): Pick<QueueChang
 export async function deleteQueue(deps: DisbatchDeps, call: DisbatchCall, idOrName: string): Promise<boolean> {
   const queue = findQueue(deps, call, idOrName);
   if (queue === undefined) return false;
-  const by = byWhom(deps, call, 'queue.delete', queue.name);
+  const by = byWhom(deps, call, { action: 'queue.delete', target: queue.name });
   await deps.controller.removeQueue(call.organization, queue.id, { force: false, keepTasks: true }, by);
   return true;
 }

@@ -18,7 +18,7 @@ import { createLogger } from '@muster/platform/upkeep';
 import { pushRoutes } from '@muster/push/http';
 import { lockDirectory, open, type Store } from '@muster/store';
 import { createDisbatch } from '@muster/tasks/disbatch';
-import { taskRoutes } from '@muster/tasks/http';
+import { schedulesRoutes, taskRoutes } from '@muster/tasks/http';
 import type { Logger } from 'pino';
 import { compose, DECLARED } from './compose.js';
 import { adminKeys, hasServerKey, serverKeys, writeCliSettings } from './data-dir.js';
@@ -140,7 +140,7 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
     serverKeys: keys,
     transport: options.transport ?? nodeSockets(config, { clock, failed: socketsFailed }),
   });
-  const { base, events, auth, nodes, push, tasks } = composed;
+  const { base, events, auth, nodes, push, tasks, schedules } = composed;
   const fabric = createEventFabric({ ...base, logger, auth, events, families: DECLARED.families, version: VERSION });
   auth.listeners.add(fabric);
   const streams = new EventStreams({ clock, metrics });
@@ -149,7 +149,7 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
     listen: config.http.listen,
     tls: tls !== undefined,
     streams,
-    alongside: [fabric, push, tasks],
+    alongside: [fabric, schedules, push, tasks],
   });
   const disbatch = createDisbatch(base, { auth, controller: tasks.controller, logger });
   const layers = new Layers([...composed.layers, fabric, http, disbatch]);
@@ -169,6 +169,7 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
     routes: [
       pushRoutes(base, push, { auth, streams }),
       taskRoutes(base, tasks, { auth, streams }),
+      schedulesRoutes(base, schedules, { auth, tasks }),
       nodesRoutes(nodes),
       (app) => fabric.routes(app),
       (app) => disbatch.routes(app),

@@ -10,6 +10,8 @@ import { TaskFeeds } from './routes/feeds.js';
 import { outputRoutes } from './routes/output-routes.js';
 import { queueRoutes } from './routes/queue-routes.js';
 import { taskRoutes as ownTaskRoutes } from './routes/task-routes.js';
+import type { Schedules } from './schedules/layer.js';
+import { scheduleRoutes } from './schedules/routes.js';
 
 /** What the routes need of the layer. */
 export interface ShownTasks {
@@ -49,4 +51,15 @@ export function taskRoutes(base: Base, tasks: ShownTasks, { auth, streams }: Tas
     outputRoutes(app, deps);
     feedRoutes(app, deps);
   };
+}
+
+/** What schedules show. */
+export function schedulesRoutes(
+  { store, config }: Pick<Base, 'config' | 'store'>,
+  schedules: Schedules,
+  { auth, tasks }: Pick<TaskRoutesDeps, 'auth'> & { readonly tasks: Pick<ShownTasks, 'controller'> },
+): (app: App) => void {
+  const maxParams = config.tasks.max_params;
+  const deps = { read: store.read, schedules, tasks: tasks.controller, auth, maxParams };
+  return (app) => scheduleRoutes(app, deps);
 }

@@ -59,7 +59,7 @@ export async function whilePresent<T>({ name }: Organization, work: Promise<T>):
 
 /** @throws MusterError `not_found`, also for queues of other organizations. */
 export function existingQueue(
-  { controller }: Pick<TaskRouteDeps, 'controller'>,
+  { controller }: { readonly controller: Pick<TaskController, 'queue'> },
   orgId: string,
   idOrName: string,
 ): QueueView {

@@ -1,5 +1,5 @@
 import type { Auth, Identity, Organization } from '@muster/platform/auth';
-import type { Owner, WorkBrief } from './types.js';
+import type { Owner, WorkPlace } from './types.js';
 
 export type RightsOf = Pick<Auth, 'authorize' | 'repository'>;
 
@@ -18,21 +18,9 @@ export function mayStart(
   { authorize }: Pick<Auth, 'authorize'>,
   identity: Identity,
   org: Organization,
-  work: WorkBrief,
+  work: WorkPlace,
 ): Promise<boolean> {
   return work.kind === 'task'
     ? authorize(identity, org, 'queue:write', work.queueId)
     : authorize(identity, org, 'push:execute');
-}
-
-/** May they look at it? */
-export function mayRead(
-  { authorize }: Pick<Auth, 'authorize'>,
-  identity: Identity,
-  org: Organization,
-  work: WorkBrief,
-): Promise<boolean> {
-  return work.kind === 'task'
-    ? authorize(identity, org, 'queue:read', work.queueId)
-    : authorize(identity, org, 'push:read');
 }

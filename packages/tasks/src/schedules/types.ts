@@ -32,6 +32,9 @@ export type Work =
     }
   | { readonly kind: 'push'; readonly job: Readonly<Record<string, unknown>> };
 
+/** What rights depend on. */
+export type WorkPlace = { readonly kind: 'task'; readonly queueId: string } | { readonly kind: 'push' };
+
 /** What of its work is always at hand. */
 export type WorkBrief =
   | { readonly kind: 'task'; readonly queueId: string }

@@ -5,14 +5,16 @@ import { ServerConfigSchema } from '@muster/platform/config';
 import { createApp, EventStreams } from '@muster/platform/http';
 import type { Base } from '@muster/platform/layers';
 import { Metrics } from '@muster/platform/metrics';
+import { createPush } from '@muster/push';
 import { generateKeyPair, signRequest } from '@muster/signing';
 import { pino } from 'pino';
 import { Value } from 'typebox/value';
 import { DECLARED } from '../../../platform/test/support/layers.js';
 import { ME } from '../../../platform/test/support/personas.js';
 import { openRecorder } from '../../../platform/test/support/recorder.js';
-import { taskRoutes } from '../../src/http.js';
+import { schedulesRoutes, taskRoutes } from '../../src/http.js';
 import { createTasks, type Tasks } from '../../src/layer.js';
+import { createSchedules, type Schedules } from '../../src/schedules/layer.js';
 import { openTaskStore, type TaskStore } from './task-rows.js';
 
 /** The HTTP side of queues and tasks, with a real store, gate and log. */
@@ -35,6 +37,7 @@ export interface TaskServer {
   readonly auth: Auth;
   readonly org: Organization;
   readonly tasks: Tasks;
+  readonly schedules: Schedules;
   readonly url: string;
   /** A request below /organizations/default. */
   send(request: TaskRequest): Promise<Response>;
@@ -104,8 +107,10 @@ export async function startTaskServer(settings: Record<string, unknown> = {}): P
     random,
   };
   const tasks = createTasks(base, { nodes: NO_NODES });
-  await tasks.load();
-  tasks.start();
+  const push = createPush(base, { nodes: NO_NODES });
+  const schedules = createSchedules(base, { auth, push, tasks });
+  for (const layer of [push, tasks, schedules]) await layer.load();
+  for (const layer of [push, tasks, schedules]) layer.start();
   const streams = new EventStreams({ clock, metrics });
   const app = await createApp({
     auth,
@@ -123,7 +128,7 @@ export async function startTaskServer(settings: Record<string, unknown> = {}): P
     }),
     version: '0',
     bodyLimit: config.http.body_limit,
-    routes: [taskRoutes(base, tasks, { auth, streams })],
+    routes: [taskRoutes(base, tasks, { auth, streams }), schedulesRoutes(base, schedules, { auth, tasks })],
     checkAnswers: true,
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
@@ -150,6 +155,7 @@ export async function startTaskServer(settings: Record<string, unknown> = {}): P
     auth,
     org,
     tasks,
+    schedules,
     url,
     send,
     json: async <T>(request: TaskRequest) => {
@@ -163,7 +169,7 @@ export async function startTaskServer(settings: Record<string, unknown> = {}): P
       return (await auth.tokens.createAccessToken({ bearer, ttlSeconds: 3600 }, ME)).token;
     },
     close: async () => {
-      await tasks.stop();
+      for (const layer of [schedules, tasks, push]) await layer.stop();
       streams.shutdown();
       await app.close();
       await test.close();

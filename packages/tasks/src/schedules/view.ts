@@ -1,0 +1,66 @@
+import type { LiveSchedule } from './live-schedule.js';
+import type { RunStatus } from './runs.js';
+import type { Work } from './types.js';
+
+const time = (ms: number): string => new Date(ms).toISOString();
+const timeOrNull = (ms: number | null): string | null => (ms === null ? null : time(ms));
+
+const NEXT_RUNS = 5;
+
+export interface ShownAlong {
+  /** Of a queue, while there is one. */
+  readonly queueName: (id: string) => string | null;
+  readonly statuses: ReadonlyMap<string, RunStatus>;
+}
+
+/** A schedule of a list. */
+export function scheduleView({ schedule, state }: LiveSchedule, { queueName, statuses }: ShownAlong) {
+  const { work } = schedule;
+  const { last, missed } = state;
+  return {
+    id: schedule.id,
+    name: schedule.name,
+    cron: schedule.cron,
+    timezone: schedule.timezone,
+    missed: schedule.missed,
+    overlap: schedule.overlap,
+    state: state.status,
+    reason: state.reason,
+    kind: work.kind,
+    queue: work.kind === 'task' ? queueName(work.queueId) : null,
+    command: work.kind === 'push' ? work.command : null,
+    owner: schedule.owner.name,
+    next_run: timeOrNull(state.nextAt),
+    waiting_since: timeOrNull(state.waitingAt),
+    last_run: last && {
+      due_at: time(last.dueAt),
+      started_at: time(last.startedAt),
+      ...runView(work.kind, last.run),
+      status: statuses.get(last.run)?.status ?? null,
+    },
+    last_missed: missed && { due_at: time(missed.dueAt), reason: missed.reason },
+    created_at: time(schedule.createdAt),
+    updated_at: time(schedule.updatedAt),
+  };
+}
+
+/** A single schedule. */
+export function scheduleDetail(live: LiveSchedule, work: Work, along: ShownAlong) {
+  const next: string[] = [];
+  for (let at = live.state.nextAt; at !== null && next.length < NEXT_RUNS; at = live.rules.cron.after(at)) {
+    next.push(time(at));
+  }
+  return { ...scheduleView(live, along), next_runs: next, ...workView(work, along) };
+}
+
+export function runView(kind: Work['kind'], run: string) {
+  return { task: kind === 'task' ? run : null, job: kind === 'push' ? run : null };
+}
+
+function workView(work: Work, { queueName }: ShownAlong) {
+  if (work.kind === 'task') {
+    return { task: { queue: queueName(work.queueId), params: work.params, ...work.options }, push: null };
+  }
+  const { file, ...job } = work.job;
+  return { task: null, push: { ...job, ...(file !== undefined && { file_specified: true }) } };
+}

@@ -68,6 +68,8 @@ export const LIVE_AFTER_MS = 200;
 export const PROGRESS_MS = 100;
 /** Bytes to an agent that wait for its socket: more output is not taken until they are fewer. */
 export const HOST_BACKLOG_BYTES = 1024 * 1024;
+/** Output of all tasks together that waits in the agent for its socket; hosts keep what is more. */
+export const OUTPUT_BACKLOG_BYTES = 16 * 1024 * 1024;
 /** Largest frame between the agent and a host process. */
 export const FRAME_BYTES = 8 * 1024 * 1024;
 /** A host process has this long to answer at its socket after it was started. */

@@ -92,13 +92,15 @@ function signal(pid: number, name: NodeJS.Signals | 0): boolean {
 
 /**
  * TERM, then after `graceMs` KILL, to every process of the run, until none is left. Resolves when they are really
- * gone; a process that the kernel cannot kill keeps it waiting until `give up` says so.
+ * gone; a process that the kernel cannot kill keeps it waiting until `give up` says so. `onKill` is called whenever KILL
+ * was needed.
  */
 export async function killRun(
   run: Run,
   clock: Clock,
   graceMs: number,
   giveUp: () => boolean = () => false,
+  onKill: () => void = () => undefined,
 ): Promise<boolean> {
   const termed = new Set<number>();
   let members = await membersOf(run);
@@ -108,6 +110,7 @@ export async function killRun(
   while (members.size > 0 || (await run.group?.populated())) {
     if (giveUp()) return false;
     const hard = clock.monotonic() - since >= graceMs;
+    if (hard) onKill();
     if (hard) await run.group?.kill();
     for (const pid of members) {
       if (hard) signal(pid, 'SIGKILL');

@@ -49,8 +49,8 @@ export function systemProcesses(groups: CommandGroups | null): Processes {
         throw error instanceof LaunchError ? error : new LaunchError(`cannot run ${request.file}: ${String(error)}`);
       }
     },
-    async killRun(run, clock, graceMs, giveUp) {
-      const gone = await killRun(run, clock, graceMs, giveUp);
+    async killRun(run, clock, graceMs, giveUp, onKill) {
+      const gone = await killRun(run, clock, graceMs, giveUp, onKill);
       if (gone && run.group !== null) await groups.leave(run.group);
       return gone;
     },

@@ -68,11 +68,10 @@ export class ManagedHost {
 
   #hear(message: FromHost): void {
     switch (message.t) {
+      case 'held':
+        this.attempts.set(attemptKey(message.attempt), message.attempt);
+        return this.#events.held(message.attempt);
       case 'hello':
-        for (const attempt of message.held) {
-          this.attempts.set(attemptKey(attempt), attempt);
-          this.#events.held(attempt);
-        }
         return this.#greeted();
       case 'news':
         return this.#events.news(message.news);

@@ -65,8 +65,9 @@ export interface HeldAttempt extends TaskRef {
 
 /** Host to agent. */
 export type FromHost =
-  /** First of all, to each agent that connects. */
-  | { readonly t: 'hello'; readonly pid: number; readonly held: readonly HeldAttempt[] }
+  /** To each agent that connects: all that it has, one after the other, and then that this was all. */
+  | { readonly t: 'held'; readonly attempt: HeldAttempt }
+  | { readonly t: 'hello' }
   | { readonly t: 'news'; readonly news: TaskNews }
   /** Its processes have ended, but its output is on its way; `ending` is what is told if the host ends before. */
   | (TaskRef & { readonly t: 'ending'; readonly ending: Ending })

@@ -1,5 +1,6 @@
 import type { AgentMessage, TaskNews, TaskRef } from '@muster/wire';
 import type { OutputPiece } from '../execution/output.js';
+import { OUTPUT_BACKLOG_BYTES } from '../limits.js';
 import { type Held, heldState } from './held.js';
 import { NewsDesk } from './news.js';
 import { type Offer, offeredPlugins } from './plugins.js';
@@ -18,13 +19,19 @@ export interface TaskLink {
  */
 export class Reports {
   readonly #link: TaskLink;
+  readonly #rewind: () => void;
   readonly #news = new NewsDesk();
   #output: (TaskRef & OutputPiece)[] = [];
+  #outputBytes = 0;
+  /** Output was left to the hosts: what comes after it is not wanted either, until they send it again. */
+  #left = false;
   #slots = false;
   #inventory = false;
 
-  constructor(link: TaskLink) {
+  /** `rewind`: hosts are to send again what is not known to be stored. */
+  constructor(link: TaskLink, rewind: () => void) {
     this.#link = link;
+    this.#rewind = rewind;
   }
 
   slotsDue(): void {
@@ -43,6 +50,9 @@ export class Reports {
   }
 
   piece(piece: TaskRef & OutputPiece): void {
+    this.#left ||= this.#outputBytes + piece.data.length > OUTPUT_BACKLOG_BYTES;
+    if (this.#left) return;
+    this.#outputBytes += piece.data.length;
     this.#output.push(piece);
     this.#link.readable();
   }
@@ -50,7 +60,13 @@ export class Reports {
   /** All of it is told again by those who know it. */
   drop(): void {
     this.#news.drop();
+    this.#dropOutput();
+  }
+
+  #dropOutput(): void {
     this.#output = [];
+    this.#outputBytes = 0;
+    this.#left = false;
   }
 
   /** The next message; null: there is none. */
@@ -74,7 +90,13 @@ export class Reports {
 
   #takeOutput(): AgentMessage | null {
     const piece = this.#output.shift();
-    if (piece === undefined) return null;
+    if (piece === undefined) {
+      if (!this.#left) return null;
+      this.#dropOutput();
+      this.#rewind();
+      return null;
+    }
+    this.#outputBytes -= piece.data.length;
     const { id, attempt, stream, offset, data } = piece;
     return { type: 'task_output', id, attempt, stream, offset, data };
   }

@@ -47,7 +47,7 @@ export class TaskSlot {
     this.#setup = setup;
     this.#offer = setup.offer;
     this.#offers = setup.offer.plugins.size > 0;
-    this.#reports = new Reports(setup.link);
+    this.#reports = new Reports(setup.link, () => this.#hosts.rewind());
     this.#hosts = setup.hosts({
       held: (attempt) => this.#adopt(attempt),
       news: (news) => this.#heard(news),

@@ -156,6 +156,10 @@ export class FakeServer {
         const { jobId, stream, offset, data } = message;
         this.send({ type: 'output_stored', jobId, stream, offset: offset + data.length });
       }
+      if (message.type === 'task_output' && this.storing) {
+        const { id, attempt, stream, offset, data } = message;
+        this.send({ type: 'task_output_stored', id, attempt, stream, offset: offset + data.length });
+      }
       for (const watcher of this.#watchers) watcher();
     } catch (error) {
       if (!(error instanceof Dropped)) throw error;

@@ -29,7 +29,7 @@ export class TaskNode {
   #open = true;
   readonly #grace: number;
 
-  constructor(dir: string, tasks: Record<string, unknown>, { grace = 0.3 }: { grace?: number } = {}) {
+  constructor(dir: string, tasks: Record<string, unknown>, { grace = 30 }: { grace?: number } = {}) {
     this.#grace = grace;
     const config = parseAgentConfig({ tasks });
     this.slot = new TaskSlot({

@@ -49,7 +49,7 @@ async function heard(id: string, event: TaskNews['event']): Promise<TaskNews> {
 
 describe('an agent with plugins', () => {
   it('says what it offers, runs what it is assigned, and tells how it ended', async () => {
-    await start({ max: 3, ignorequeues: ['slow'], plugins: { p: sh('echo hello') } });
+    await start({ max: 3, ignorequeues: ['slow'], plugins: { p: sh('exit 3') } });
     expect(await server.message('task_slots')).toEqual({
       type: 'task_slots',
       max: 3,
@@ -58,7 +58,7 @@ describe('an agent with plugins', () => {
       ignorequeues: ['slow'],
     });
     server.send({ ...NOTHING, assign: [task('a', 'p')] });
-    expect(await heard('a', 'finished')).toMatchObject({ result: { status: 1, stdout: 'hello\n' } });
+    expect(await heard('a', 'finished')).toMatchObject({ result: { status: 2, exitCode: 3 } });
     server.send({ ...NOTHING, settled: [{ id: 'a', attempt: 1 }] });
     const { length } = server.received;
     server.send({ type: 'task_census' });
@@ -77,7 +77,6 @@ describe('an agent with plugins', () => {
       offset: 0,
       text: 'first\n',
     });
-    server.send({ type: 'task_output_stored', id: 'a', attempt: 1, stream: 'stdout', offset: 6 });
     server.send({ ...NOTHING, cancel: [{ id: 'a', attempt: 1 }] });
     expect(await heard('a', 'cancelled')).toMatchObject({ bytes: { stdout: 6, stderr: 0 } });
   });

@@ -17,10 +17,10 @@ afterEach(async () => {
 });
 
 /** A node with a plugin `p` of this source. */
-async function start(source: string, more: Record<string, unknown> = {}, max = 10): Promise<TaskNode> {
+async function start(source: string, more: Record<string, unknown> = {}, grace = 30): Promise<TaskNode> {
   const module = join(place.dir, 'plugin.mjs');
   await writeFile(module, source);
-  node = await TaskNode.start(join(place.dir, 'tasks'), { max, plugins: { p: { module, ...more } } });
+  node = await TaskNode.start(join(place.dir, 'tasks'), { max: 10, plugins: { p: { module, ...more } } }, { grace });
   return node;
 }
 
@@ -47,6 +47,15 @@ describe('a module', () => {
     const { result } = await at.heard('a', 'finished');
     expect(result).toMatchObject({ status: 2, retry: false, reason: 'RangeError: too wide' });
     expect(result.stderr).toContain('plugin.mjs');
+  });
+  it('that says more than is kept of a reason, for many tasks, disturbs nothing', async () => {
+    const at = await start(`export function run() { throw new Error('x'.repeat(10_000_000)); }`);
+    for (const id of ['a', 'b', 'c']) at.assign(id, 'p', {}, { outputLimit: 1_000 });
+    for (const id of ['a', 'b', 'c']) {
+      const { result } = await at.heard(id, 'finished');
+      expect(result.reason).toHaveLength(1_024);
+      expect(result.bytes?.stderr).toBeGreaterThan(10_000_000);
+    }
   });
   it('says its own status, and that it wants to be run again', async () => {
     const at = await start(`export const run = ({ params }) => params;`);
@@ -158,7 +167,7 @@ describe('a worker process that ends', () => {
     await at.heard('b', 'cancelled');
   });
   it('ends with a task that does not listen, when that is cancelled', async () => {
-    const at = await start(ONE_IN_TWO);
+    const at = await start(ONE_IN_TWO, {}, 0.3);
     at.assign('a', 'p', { how: 'deaf' });
     await at.heard('a', 'started');
     at.cancel({ id: 'a', attempt: 1 });
@@ -166,14 +175,14 @@ describe('a worker process that ends', () => {
     await expect.poll(hosts).toHaveLength(0);
   });
   it('a task that blocks it is ended with it, by its time limit too', async () => {
-    const at = await start(ONE_IN_TWO, { timeout: 0.2 });
+    const at = await start(ONE_IN_TWO, { timeout: 0.2 }, 0.3);
     at.assign('a', 'p', { how: 'block' });
     const { result } = await at.heard('a', 'finished');
     expect(result).toMatchObject({ status: 2, retry: false });
     expect(result.reason).toBe('it took longer than its limit of 0.2 s, and was ended');
   });
   it('a task that blocks it is ended with it when it is cancelled', async () => {
-    const at = await start(ONE_IN_TWO);
+    const at = await start(ONE_IN_TWO, {}, 0.3);
     at.assign('a', 'p', { how: 'block' });
     await expect.poll(hosts).toHaveLength(1);
     at.cancel({ id: 'a', attempt: 1 });

@@ -22,8 +22,13 @@ const sh = (script: string, more: Record<string, unknown> = {}) => ({
   ...more,
 });
 
-async function start(plugins: Record<string, unknown>, more: Record<string, unknown> = {}): Promise<TaskNode> {
-  node = await TaskNode.start(join(place.dir, 'tasks'), { max: 2, plugins, ...more });
+async function start(
+  plugins: Record<string, unknown>,
+  more: Record<string, unknown> = {},
+  grace?: number,
+): Promise<TaskNode> {
+  const options = grace === undefined ? {} : { grace };
+  node = await TaskNode.start(join(place.dir, 'tasks'), { max: 2, plugins, ...more }, options);
   return node;
 }
 
@@ -194,7 +199,7 @@ describe('ending a task', () => {
     expect((await at.heard('a', 'finished')).result.reason).toContain('0.1 s');
   });
   it('one that ignores TERM is killed, and told as forced', async () => {
-    const at = await start({ p: sh('trap "" TERM; echo up; while :; do sleep 0.1; done') });
+    const at = await start({ p: sh('trap "" TERM; echo up; while :; do sleep 0.1; done') }, {}, 0.3);
     at.assign('a', 'p');
     await expect.poll(() => at.outputOf('a')).toBe('up\n');
     at.cancel({ id: 'a', attempt: 1 });

@@ -2,7 +2,7 @@ import { ManualClock } from '@muster/base';
 import type { AgentMessage, TaskNews, TaskOrder, TaskRef, TaskResult } from '@muster/wire';
 import { describe, expect, it } from 'vitest';
 import { parseAgentConfig } from '../../src/config.js';
-import { NEWS_RESEND_MS, WORKER_ANSWER_MS } from '../../src/limits.js';
+import { NEWS_RESEND_MS, OUTPUT_BACKLOG_BYTES, WORKER_ANSWER_MS } from '../../src/limits.js';
 import { offerOf } from '../../src/tasks/plugins.js';
 import type { HeldAttempt } from '../../src/tasks/protocol.js';
 import { TaskSlot } from '../../src/tasks/task-slot.js';
@@ -225,6 +225,20 @@ describe('what the server is told', () => {
     bench.slot.connected();
     expect(bench.hosts.asked.at(-1)).toBe('rewind');
     expect(bench.taken().map(({ type }) => type)).not.toContain('task_output');
+  });
+  it('more output than may wait is left to the hosts, and sent again in its order once there is room', async () => {
+    const bench = await Bench.ready();
+    await bench.assign('a');
+    const data = Buffer.alloc(1024 * 1024);
+    const pieces = OUTPUT_BACKLOG_BYTES / data.length + 3;
+    for (let n = 0; n < pieces; n += 1) {
+      bench.hosts.events.output({ ...ref('a'), stream: 'stdout', offset: n * data.length, data });
+    }
+    const before = bench.hosts.asked.length;
+    expect(bench.taken()).toHaveLength(pieces - 3);
+    expect(bench.hosts.asked.slice(before)).toEqual(['rewind']);
+    bench.hosts.events.output({ ...ref('a'), stream: 'stdout', offset: 0, data });
+    expect(bench.taken()).toMatchObject([{ type: 'task_output', offset: 0 }]);
   });
   it('each heartbeat comes with what is held, while anything is', async () => {
     const bench = await Bench.ready();

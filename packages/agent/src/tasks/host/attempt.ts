@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Clock, Timer } from '@muster/base';
 import type { Progress } from '@muster/plugin/contract';
-import type { Stream, TaskNews, TaskRef } from '@muster/wire';
+import { LIMITS, type Stream, type TaskNews, type TaskRef } from '@muster/wire';
 import { CommandOutput, type OutputPiece } from '../../execution/output.js';
 import { LIVE_AFTER_MS, PROGRESS_MS } from '../../limits.js';
 import { type End, type Ending, limitReason } from '../machine.js';
@@ -222,7 +222,9 @@ export class Attempt implements RunEvents {
       return { event: 'cancelled', forced: killed.forced, bytes, durationMs };
     }
     const limit = killed !== null && this.#killing === 'limit';
-    const reason = limit ? limitReason(this.#order.timeoutMs ?? 0) : verdict.reason;
+    const said = limit ? limitReason(this.#order.timeoutMs ?? 0) : verdict.reason;
+    // What a plugin throws may be of any length.
+    const reason = said === null ? null : said.slice(0, LIMITS.reasonBytes);
     const { stdout = null, stderr = null } = texts ?? {};
     const result = { status, retry: retry && !limit, reason, exitCode, signal, stdout, stderr, bytes, durationMs };
     return { event: 'finished', result };

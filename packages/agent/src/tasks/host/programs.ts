@@ -6,6 +6,7 @@ import { commandEnvironment } from '../../execution/environment.js';
 import { limitFiles } from '../../execution/run-limits.js';
 import { type Exit, LaunchError } from '../../execution/runner.js';
 import type { Processes } from '../../execution/system-processes.js';
+import { PLUGIN_LOG_BYTES } from '../../limits.js';
 import type { ProgramPlugin } from '../plugins.js';
 import type { RunOrder } from '../protocol.js';
 import type { Run, RunEvents, TaskRunner, Verdict } from './attempt.js';
@@ -133,7 +134,7 @@ class ProgramRun implements Run {
         clock,
         (stream, data) => {
           if (call.ownOutput) this.#events.write(stream, data);
-          else log(`task ${this.#order.task.id} ${stream}: ${Buffer.from(data).toString('utf8')}`);
+          else log(`task ${this.#order.task.id} ${stream}: ${Buffer.from(data.subarray(0, PLUGIN_LOG_BYTES))}`);
         },
       );
       this.#leader = command.pid;
@@ -170,15 +171,14 @@ class ProgramRun implements Run {
 
   async #killTree(): Promise<void> {
     await this.#launching;
-    const { clock } = this.#around;
-    const { graceMs } = this.#order;
-    const since = clock.monotonic();
+    let forced = false;
     if (this.#leader !== null) {
       const processes = this.#processes();
       const run = { leader: this.#leader, marker: this.#run, group: processes.groupOf(this.#run) };
-      await processes.killRun(run, clock, graceMs);
+      await processes.killRun(run, this.#around.clock, this.#order.graceMs, undefined, () => {
+        forced = true;
+      });
     }
-    const forced = this.#leader !== null && clock.monotonic() - since >= graceMs;
     await this.#conclude({ ...ENDED, signal: forced ? 'SIGKILL' : 'SIGTERM', killed: { forced } });
   }
 

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Clock, Timer } from '@muster/base';
+import { LIMITS } from '@muster/wire';
 import { HOST_BACKLOG_BYTES, HOST_IDLE_MS, OUTPUT_CHUNK } from '../../limits.js';
 import { FrameReader, writeFrames } from '../frames.js';
 import { attemptKey } from '../key.js';
@@ -50,7 +51,7 @@ export class TaskHost {
   retire(reason: string): void {
     if (this.#retired) return;
     this.#retired = true;
-    this.#tell({ t: 'retiring', reason });
+    this.#tell({ t: 'retiring', reason: reason.slice(0, LIMITS.reasonBytes) });
     this.#look();
   }
 
@@ -74,8 +75,8 @@ export class TaskHost {
       this.#agent = null;
       this.#look();
     });
-    const held = [...this.#attempts.values()].map((attempt) => attempt.held);
-    this.#tell({ t: 'hello', pid: process.pid, held });
+    for (const { held } of this.#attempts.values()) this.#tell({ t: 'held', attempt: held });
+    this.#tell({ t: 'hello' });
     if (this.#retired) this.#tell({ t: 'retiring', reason: 'it was retired before' });
     this.#rewind(0);
     this.#look();

@@ -34,6 +34,10 @@ if ! /usr/bin/python3 -c 'import stomp' 2>/dev/null; then
   printf 'skipped: e2e/fabric-peer-python.test.ts (no python3-stomp)\n'
   without+=(--exclude 'e2e/fabric-peer-python.test.ts')
 fi
+if ! /usr/bin/perl -MLWP::UserAgent -MJSON::PP -e 1 2>/dev/null; then
+  printf 'skipped: e2e/disbatch-client.test.ts (no libwww-perl)\n'
+  without+=(--exclude 'e2e/disbatch-client.test.ts')
+fi
 if ! /usr/bin/perl -MNet::Stomp -e 1 2>/dev/null; then
   printf 'skipped: e2e/fabric-peer-perl.test.ts (no libnet-stomp-perl)\n'
   without+=(--exclude 'e2e/fabric-peer-perl.test.ts')

@@ -1,0 +1,171 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Cluster } from './support/cluster.js';
+import { freePorts } from './support/ports.js';
+import { MARKER, StartedProcess } from './support/started-process.js';
+import { until } from './support/until.js';
+
+/**
+ * A client of Disbatch, as its command line sends and reads (sheet §5), against a server and an agent that runs the Demo plugin:
+ * each command, in both dialects, and of sheet §9.1 the rows for which tasks have to run.
+ */
+
+// Needs Debian's libwww-perl; where it is missing, `npm test` leaves this file out and says so.
+const CLIENT = fileURLToPath(new URL('./support/peers/disbatch-client.pl', import.meta.url));
+const PERL_PLUGINS = fileURLToPath(new URL('../examples/plugins/perl/lib', import.meta.url));
+const PLUGIN = 'Disbatch::Plugin::Demo';
+
+describe.each(['4.0', '4.4'] as const)('dialect %s', (dialect) => {
+  let cluster: Cluster;
+  let url: string;
+
+  beforeAll(async () => {
+    const [port] = await freePorts(1);
+    url = `http://127.0.0.1:${port}`;
+    const flags = ['--disbatch', `127.0.0.1:${port}`, '--disbatch-dialect', dialect];
+    cluster = await Cluster.start({ flags });
+    const tasks = { max: 4, plugins: { [PLUGIN]: { perl: PLUGIN, lib: [PERL_PLUGINS] } } };
+    await cluster.startAgents({ 'mig01.example.com': { tasks } });
+    await until('the plugin to be offered', async () => (await client('plugins')).out === `${PLUGIN}\n`);
+  });
+  afterAll(() => cluster?.stop());
+
+  interface Ran {
+    readonly exit: number | null;
+    readonly out: string;
+    readonly err: string;
+  }
+
+  async function client(...args: readonly string[]): Promise<Ran> {
+    const env = { PATH: process.env.PATH, [MARKER]: cluster.marker };
+    const words = [CLIENT, '--url', url, '--dialect', dialect, ...args];
+    const run = new StartedProcess(`disbatch ${args.join(' ')}`, '/usr/bin/perl', words, { cwd: cluster.dir, env });
+    run.closeInput();
+    const { code } = await run.exited;
+    return { exit: code, out: run.stdout, err: run.stderr };
+  }
+
+  async function done(...args: readonly string[]): Promise<string> {
+    const { exit, out, err } = await client(...args);
+    expect([exit, err], args.join(' ')).toEqual([0, '']);
+    return out;
+  }
+
+  async function refused(...args: readonly string[]): Promise<string> {
+    const { exit, err } = await client(...args);
+    expect(exit, args.join(' ')).not.toBe(0);
+    return err;
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: documents of another system
+  const json = async (path: string): Promise<any> => (await fetch(url + path)).json();
+  const oid = (id: string) => (dialect === '4.0' ? JSON.stringify({ $oid: id }) : JSON.stringify(id));
+
+  /** Tasks of a queue with a status, as the command of each dialect counts them. */
+  const counted = (queue: string, status: number): Promise<string> =>
+    done('--count', dialect === '4.0' ? 'search' : 'tasks', `{"queue":${oid(queue)},"status":${status}}`);
+
+  test('every command of queues', async () => {
+    expect(await done('queues')).toBe('\n0 total queues.\n');
+    const made = await done('create-queue', 'fizz', PLUGIN);
+    const [, id = ''] = /^Created queue fizz: ([0-9a-f]{24})\n$/.exec(made) ?? [];
+    expect(id).not.toBe('');
+    expect(await done('status')).toBe(`${id} | ${PLUGIN} | fizz |  | 0 | 0 | 0\n\n1 total queues.\n`);
+    expect(await done('update-queue', id, 'threads', '0')).toBe(`Updated queue ${id}: {"threads":"0"}\n`);
+    expect(await done('update-queue', 'fizz', 'threads', '0')).toBe('No change to queue fizz: {"threads":"0"}\n');
+    expect(await done('update-queue', 'fizz', 'name', 'buzz')).toBe('Updated queue fizz: {"name":"buzz"}\n');
+    expect(await done('delete-queue', 'buzz')).toBe('Deleted queue buzz\n');
+  });
+
+  test('what is refused, in the words of the original', async () => {
+    await done('create-queue', 'errors', PLUGIN);
+    const told = (method: string, path: string, body: string) =>
+      `Error ${method} ${url}${path} (400 Bad Request): ${body}\n`;
+    const unknown = '{"error":"Unknown plugin","plugin":"X"}';
+    expect(await refused('create-queue', 'test', 'X')).toBe(told('posting', '/queues', unknown));
+    expect(await refused('update-queue', 'errors')).toBe(told('posting', '/queues/errors', '{"error":"no params"}'));
+    expect(await refused('update-queue', 'errors', 'bad', 'field')).toContain(
+      '{"error":"unknown param","param":"bad"}',
+    );
+    expect(await refused('update-queue', 'errors', 'threads', 'zero')).toContain(
+      'threads must be a non-negative integer',
+    );
+    expect(await refused('update-queue', 'errors', 'threads')).toContain('even number of arguments');
+    expect(await refused('update-queue', 'nowhere', 'threads', '1')).toContain('"matched_count":0');
+    expect(await refused('delete-queue', 'nowhere')).toContain('"deleted_count":0');
+    expect(await refused('create-task')).toBe('Queue name not given\n');
+    expect(await refused('create-tasks', 'nowhere', '[{"a":1}]')).toContain('{"error":"queue not found"}');
+    expect(await refused('create-tasks', 'errors', '[]')).toContain('must be a JSON array of task params objects');
+    await done('delete-queue', 'errors');
+  });
+
+  test('rows 19 to 23: tasks run when threads are set, and stop being started when they are 0', async () => {
+    const [, queue = ''] = /: (\S+)\n/.exec(await done('create-queue', 'demo', PLUGIN)) ?? [];
+    expect(await done('create-task', 'demo', 'commands', 'a', 'user1', 'ann')).toMatch(
+      /^Created 1 tasks in queue demo\n[0-9a-f]{24}\n$/,
+    );
+    const many = JSON.stringify(Array.from({ length: 8 }, (_, n) => ({ commands: n % 2 === 0 ? 'a' : '*' })));
+    expect(await done('create-tasks', queue, many)).toMatch(/^Created 8 tasks in queue [0-9a-f]{24}\n/);
+    expect(await counted(queue, -2)).toBe('9 tasks\n');
+    await done('update-queue', queue, 'threads', '1');
+    await expect.poll(async () => (await json('/queues/demo')).completed).toBeGreaterThan(0);
+    await done('update-queue', 'demo', 'threads', '0');
+    expect((await json('/queues/demo')).threads).toBe(0);
+    await expect.poll(async () => (await json('/queues/demo')).running).toBe(0);
+    await done('update-queue', 'demo', 'threads', '4');
+    // Those with a `c` fail.
+    await expect.poll(() => counted(queue, 1), { timeout: 30_000 }).toBe('5 tasks\n');
+    await expect.poll(() => counted(queue, 2), { timeout: 30_000 }).toBe('4 tasks\n');
+    expect((await json('/queues/demo')).completed).toBe(9);
+    await done('delete-queue', queue);
+    // Its tasks are kept.
+    expect(await counted(queue, 1)).toBe('5 tasks\n');
+  });
+
+  test.each([
+    ['e', 'id', 'empty'],
+    ['a', 'text', 'empty'],
+    ['ab', 'text', 'text'],
+    ['b', 'empty', 'text'],
+    ['E', 'empty', 'id'],
+    ['1A', 'id', 'id'],
+  ])(
+    'row 29: of the commands %s standard output is shown as %s, and errors as %s',
+    async (commands, stdout, stderr) => {
+      const name = `output-${commands}`;
+      await done('create-queue', name, PLUGIN);
+      await done('update-queue', name, 'threads', '1');
+      const taskId = /^[0-9a-f]{24}$/m.exec(await done('create-task', name, 'commands', commands))?.[0] ?? '';
+      await expect.poll(() => json(`/tasks/${taskId}`), { timeout: 30_000 }).toHaveProperty('complete');
+      const task = await json(`/tasks/${taskId}`);
+      const kind = (value: unknown): string => {
+        if (value === null || value === '') return 'empty';
+        return typeof value === 'object' || /^[0-9a-f]{24}$/.test(String(value)) ? 'id' : 'text';
+      };
+      expect([kind(task.stdout), kind(task.stderr)]).toEqual([stdout, stderr]);
+      const full = await json(`/tasks/${taskId}?.full=1`);
+      expect(typeof (full.stdout ?? '')).toBe('string');
+      if (stdout === 'id') expect(full.stdout.length).toBeGreaterThan(65_536);
+    },
+  );
+
+  test('tasks are found, and made of a collection', async () => {
+    await done('create-queue', 'search', PLUGIN);
+    const file = join(cluster.dir, 'users.jsonl');
+    writeFileSync(file, '{"username":"foo","migration":"test"}\n{"username":"bar","migration":"test"}\n');
+    expect((await cluster.muster('collection', 'import', 'users', file)).code).toBe(0);
+    const made = await done(
+      ...['--collection', 'users', 'create-tasks', 'search'],
+      '{"filter":{"migration":"test"},"params":{"user1":"document.username","commands":"*"}}',
+    );
+    expect(made).toMatch(/^Created 2 tasks in queue search\n([0-9a-f]{24}\n){2}$/);
+    const { id } = (await json('/queues')).find(({ name }: { name: string }) => name === 'search');
+    const command = dialect === '4.0' ? 'search' : 'tasks';
+    const found = JSON.parse(await done(command, `{"queue":${oid(id)}}`));
+    expect(found.map(({ params }: { params: { user1: string } }) => params.user1)).toEqual(['foo', 'bar']);
+    expect(typeof found[0].ctime).toBe(dialect === '4.0' ? 'number' : 'string');
+    expect(await refused(command, 'no json')).toContain("'no json'");
+  });
+});

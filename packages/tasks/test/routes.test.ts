@@ -70,6 +70,17 @@ describe('queues', () => {
     expect((await server.send({ path: 'queues/resize' })).status).toBe(404);
   });
 
+  it('are gone with their tasks for everybody who looks, however many these are', async () => {
+    const { name, id: queueId } = await queue();
+    const id = await addOne(name, {});
+    await server.json({ method: 'POST', path: `tasks/${id}/cancel` });
+    await server.send({ method: 'DELETE', path: `queues/${name}` });
+    expect((await server.send({ path: `tasks/${id}` })).status).toBe(404);
+    expect((await list(`queue_id:${queueId}`)).tasks).toEqual([]);
+    const body = { action: 'retry', ids: [id] };
+    expect(await server.json({ method: 'POST', path: 'tasks/actions', body })).toMatchObject({ acted: 0 });
+  });
+
   it('are listed by name, with what waits and why', async () => {
     const { name } = await queue({ name: 'a-first' });
     await addOne(name, { params: { n: 1 } });

@@ -52,10 +52,19 @@ export async function oldestWaiting(
   return new Map(rows.map(({ id, ctime }) => [id, ctime]));
 }
 
+/** Tasks of a queue that was deleted go little by little; for who looks they are gone. */
+const goingQueues = (read: Read) => read.selectFrom('deleted_task_queues').select('queue_id');
+
 /** A task of this organization; that of another one does not exist. */
 export async function findTask(read: Read, orgId: string, id: string): Promise<TaskRow | undefined> {
   if (!isId(id)) return undefined;
-  return read.selectFrom('tasks').selectAll().where('id', '=', id).where('org_id', '=', orgId).executeTakeFirst();
+  return read
+    .selectFrom('tasks')
+    .selectAll()
+    .where('id', '=', id)
+    .where('org_id', '=', orgId)
+    .where('queue_id', 'not in', goingQueues(read))
+    .executeTakeFirst();
 }
 
 /** Rows of tasks of this organization, without their output; those that are not there are left out. */
@@ -94,7 +103,13 @@ const LISTED = [
 /** In no order. */
 export async function tasksById(read: Read, orgId: string, ids: readonly string[]): Promise<ListedTask[]> {
   if (ids.length === 0) return [];
-  return read.selectFrom('tasks').select(LISTED).where('id', 'in', ids).where('org_id', '=', orgId).execute();
+  return read
+    .selectFrom('tasks')
+    .select(LISTED)
+    .where('id', 'in', ids)
+    .where('org_id', '=', orgId)
+    .where('queue_id', 'not in', goingQueues(read))
+    .execute();
 }
 
 /** Runs of a task that are over while it went on, by number. */

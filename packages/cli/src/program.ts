@@ -15,6 +15,7 @@ import { addOrg } from './commands/org.js';
 import { addPush } from './commands/push/index.js';
 import { addQueue } from './commands/queue/index.js';
 import { addRelay } from './commands/relay/index.js';
+import { addSchedule } from './commands/schedule/index.js';
 import { addServer } from './commands/server.js';
 import { addService } from './commands/service.js';
 import { addTask } from './commands/task/index.js';
@@ -47,6 +48,7 @@ export async function createProgram(shell: Shell, options: { readonly serverFlag
   addQueue(program, shell);
   addTask(program, shell);
   addCollection(program, shell);
+  addSchedule(program, shell);
   addNode(program, shell);
   addNodeGroup(program, shell);
   addEvent(program, shell);

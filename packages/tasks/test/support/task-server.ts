@@ -39,6 +39,8 @@ export interface TaskServer {
   readonly tasks: Tasks;
   readonly schedules: Schedules;
   readonly url: string;
+  /** Of every user, PEM. */
+  readonly privateKey: string;
   /** A request below /organizations/default. */
   send(request: TaskRequest): Promise<Response>;
   /** The same, of which only the answer is wanted; it must be good. */
@@ -157,6 +159,7 @@ export async function startTaskServer(settings: Record<string, unknown> = {}): P
     tasks,
     schedules,
     url,
+    privateKey: keys.privateKey,
     send,
     json: async <T>(request: TaskRequest) => {
       const response = await send(request);

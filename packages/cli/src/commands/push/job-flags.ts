@@ -6,6 +6,16 @@ import { collect } from '../../shell.js';
 
 /** Flags that `push start` and `push rerun` share. */
 export function addJobFlags(command: Command): Command {
+  return addRequestFlags(command)
+    .option('--detach', 'do not wait for the end')
+    .addOption(
+      new Option('--dry-run', 'show which nodes would be asked to run it, and start nothing').conflicts('detach'),
+    )
+    .option('-y, --yes', 'do not ask, however many nodes it is');
+}
+
+/** Those that say how a push job is run. */
+export function addRequestFlags(command: Command): Command {
   const share = (flag: string) => (text: string) => parseShare(flag, text);
   return command
     .option(
@@ -24,12 +34,7 @@ export function addJobFlags(command: Command): Command {
     .option('--dir <path>', 'run in this directory of the node')
     .option('--env <name=value>', 'set a variable for the command; may be repeated', collect)
     .option('--file <file>', 'send this file; the command finds it at $MUSTER_JOB_FILE')
-    .option('--capture', 'keep stdout and stderr of every node')
-    .option('--detach', 'do not wait for the end')
-    .addOption(
-      new Option('--dry-run', 'show which nodes would be asked to run it, and start nothing').conflicts('detach'),
-    )
-    .option('-y, --yes', 'do not ask, however many nodes it is');
+    .option('--capture', 'keep stdout and stderr of every node');
 }
 
 function positive(flag: string): (text: string) => number {

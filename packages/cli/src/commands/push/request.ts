@@ -31,6 +31,11 @@ export function jobRequest(chosen: Chosen, options: JobOptions, cwd: string): Jo
   if (chosen.words.length === 0) {
     throw new MusterError('usage', { reason: 'no command: write it after --, for example -- uname -a' });
   }
+  return { command: joinWords(chosen.words), ...chosen.target, ...jobOptions(options, cwd) };
+}
+
+/** Of these flags those that were given, as the body has them. */
+export function jobOptions(options: JobOptions, cwd: string): Readonly<Record<string, unknown>> {
   const given = {
     quorum: options.quorum,
     concurrency: options.concurrency,
@@ -46,8 +51,7 @@ export function jobRequest(chosen: Chosen, options: JobOptions, cwd: string): Jo
     file: options.file === undefined ? undefined : readJobFile(resolve(cwd, options.file)),
     capture_output: options.capture === true ? true : undefined,
   };
-  const present = Object.entries(given).filter(([, value]) => value !== undefined);
-  return { command: joinWords(chosen.words), ...chosen.target, ...Object.fromEntries(present) };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
 function readEnv(pairs: readonly string[]): Record<string, string> {

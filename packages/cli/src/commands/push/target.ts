@@ -62,7 +62,8 @@ export function chooseTarget(
   return { target: { search: first }, words: afterDashes ?? others };
 }
 
-function targetOfFlags(options: TargetOptions): Target | null {
+/** @throws MusterError `usage` for more than one. */
+export function targetOfFlags(options: TargetOptions): Target | null {
   const ways: Target[] = [];
   if (options.node !== undefined) ways.push({ nodes: options.node });
   if (options.nodeGroup !== undefined) ways.push({ node_group: options.nodeGroup });

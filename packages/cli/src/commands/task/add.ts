@@ -114,7 +114,7 @@ function optionsOf({ options, world }: Call<AddOptions>): Record<string, unknown
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-function integer(flag: string): (text: string) => number {
+export function integer(flag: string): (text: string) => number {
   return (text) => {
     if (/^[-+]?\d{1,9}$/.test(text)) return Number(text);
     throw new MusterError('usage', { reason: `${flag} takes a whole number, not '${text}'` });

@@ -1,0 +1,99 @@
+import { type Command, Option } from 'commander';
+import { MusterError } from '../../errors.js';
+import { type Call, clientCommand, does, type Shell } from '../../shell.js';
+import { timeText } from '../../summary.js';
+import { tellItem } from '../resource.js';
+import { warnOfUnquoted } from '../unquoted.js';
+import type { ScheduleDetail } from './api.js';
+import { tell } from './show.js';
+import { addWorkFlags, changedWork, givenWork, type WorkFlags, wholeWork } from './work.js';
+
+interface SettingFlags extends WorkFlags {
+  readonly cron?: string;
+  readonly tz?: string;
+  readonly missed?: string;
+  readonly overlap?: string;
+  readonly paused?: boolean;
+}
+
+export function addCreate(schedule: Command, shell: Shell): void {
+  const command = clientCommand(schedule, {
+    usage: 'create <schedule>',
+    summary: 'add a task, or start a push job, again and again',
+    examples: [
+      "muster schedule create nightly --cron '0 3 * * *' --tz Europe/Berlin --queue resize --param what=all",
+      "muster schedule create patch --cron '30 4 * * sun' --push 'apt-get -y upgrade' --target env:test --concurrency 10%",
+      'muster schedule create poll --cron @hourly --queue mail --overlap queue --missed skip',
+    ],
+  });
+  command.requiredOption('--cron <fields>', 'minute hour day month weekday, or @hourly, @daily, @weekly, @monthly');
+  withTiming(command).option('--paused', 'begin paused: it does not run until it is resumed');
+  addWorkFlags(command);
+  does<SettingFlags>(command, shell, async (call) => {
+    const [name = ''] = call.args;
+    const work = wholeWork(givenWork(call.options, call.world.cwd));
+    await warn(call);
+    const body = { name, ...timingOf(call.options), ...(call.options.paused && { paused: true }), ...work };
+    tellItem(call, await call.client.post<ScheduleDetail>(call.client.inOrg('schedules'), body), ({ out }, made) => {
+      const next = made.next_run === null ? 'it is paused' : `it runs next at ${timeText(made.next_run)}`;
+      out.line(`created schedule ${made.name}: ${next}`);
+    });
+  });
+}
+
+export function addSet(schedule: Command, shell: Shell): void {
+  const command = clientCommand(schedule, {
+    usage: 'set <schedule>',
+    summary: 'change when it runs, or what; from then on it runs with your rights',
+    examples: [
+      "muster schedule set nightly --cron '0 4 * * *'",
+      'muster schedule set nightly --param what=new --overlap queue',
+      "muster schedule set patch --target 'env:test OR env:prod'",
+    ],
+  });
+  command.option('--cron <fields>', 'minute hour day month weekday');
+  addWorkFlags(withTiming(command));
+  does<SettingFlags>(command, shell, async (call) => {
+    const [name = ''] = call.args;
+    const path = call.client.inOrg('schedules', name);
+    const timing = timingOf(call.options);
+    const given = givenWork(call.options, call.world.cwd);
+    await warn(call);
+    const works = given.task !== null || given.push !== null;
+    if (!works && Object.keys(timing).length === 0)
+      throw new MusterError('usage', { reason: 'say what is to be changed' });
+    const work = works ? changedWork(given, await call.client.get<ScheduleDetail>(path)) : {};
+    tellItem(call, await call.client.patch<ScheduleDetail>(path, { ...timing, ...work }), tell);
+  });
+}
+
+function withTiming(command: Command): Command {
+  return command
+    .option('--tz <zone>', 'whose clocks that means: Europe/Berlin (default: UTC)')
+    .addOption(
+      new Option('--missed <rule>', 'times at which the server was not there: run once for them, or not').choices([
+        'run-once',
+        'skip',
+      ]),
+    )
+    .addOption(
+      new Option('--overlap <rule>', 'when the run before goes on: run beside it, not at all, or after it').choices([
+        'allow',
+        'skip',
+        'queue',
+      ]),
+    );
+}
+
+function timingOf({ cron, tz, missed, overlap }: SettingFlags): Readonly<Record<string, string>> {
+  return {
+    ...(cron !== undefined && { cron }),
+    ...(tz !== undefined && { timezone: tz }),
+    ...(missed !== undefined && { missed }),
+    ...(overlap !== undefined && { overlap }),
+  };
+}
+
+async function warn(call: Call<SettingFlags>): Promise<void> {
+  if (call.options.target !== undefined) await warnOfUnquoted(call, call.options.target);
+}

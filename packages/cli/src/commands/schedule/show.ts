@@ -1,0 +1,74 @@
+import type { Command } from 'commander';
+import { printable } from '../../printable.js';
+import type { Call, Shell } from '../../shell.js';
+import { timeText } from '../../summary.js';
+import { addList as addListOf, addShow as addShowOf } from '../resource.js';
+import type { Schedule, ScheduleDetail } from './api.js';
+
+export function addList(schedule: Command, shell: Shell): void {
+  addListOf<Schedule>(schedule, shell, {
+    summary: 'schedules with their next and their last run, and what became of it',
+    examples: ['muster schedule list', 'muster schedule list --json'],
+    read: ({ client }) => client.get(client.inOrg('schedules')),
+    columns: {
+      Schedule: ({ name }) => name,
+      State: ({ state }) => state,
+      When: ({ cron }) => cron,
+      Zone: ({ timezone }) => timezone,
+      Next: ({ next_run }) => timeText(next_run),
+      Last: ({ last_run }) => timeText(last_run?.started_at),
+      Outcome: outcome,
+      What: ({ kind, queue, command }) => (kind === 'task' ? `task of ${queue ?? 'a queue that is gone'}` : command),
+    },
+    status: 'State',
+    look: { fit: true },
+    none: 'no schedules yet: muster schedule create NAME --cron CRON --queue QUEUE',
+  });
+}
+
+/** Of the last time at which it was due: how the run stands, or why there was none. */
+function outcome({ last_run: run, last_missed: missed, reason }: Schedule): string | null {
+  if (reason !== null) return reason;
+  const later = missed !== null && (run === null || Date.parse(missed.due_at) > Date.parse(run.due_at));
+  if (later) return `missed: ${missed.reason}`;
+  return run === null ? null : (run.status ?? 'deleted');
+}
+
+export function addShow(schedule: Command, shell: Shell): void {
+  addShowOf<ScheduleDetail>(schedule, shell, {
+    usage: 'show <schedule>',
+    summary: 'a schedule with what it runs, and its next five times',
+    examples: ['muster schedule show nightly'],
+    read: ({ client }, name) => client.get(client.inOrg('schedules', name)),
+    tell,
+  });
+}
+
+export function tell({ out }: Call<object>, schedule: ScheduleDetail): void {
+  const { last_run: run, last_missed: missed } = schedule;
+  const given = (title: string, value: string | null): [string, string][] => (value === null ? [] : [[title, value]]);
+  out.fields([
+    ['Schedule', schedule.name],
+    ['Id', schedule.id],
+    ['State', schedule.state],
+    ...given('Reason', schedule.reason),
+    ['When', `${schedule.cron} in ${schedule.timezone}`],
+    ['Missed', schedule.missed],
+    ['Overlap', schedule.overlap],
+    ...given('Queue', schedule.queue),
+    ...(schedule.kind === 'task' ? workFields(schedule.task) : workFields(schedule.push)),
+    ['Runs for', schedule.owner],
+    ...given('Last run', run && `${timeText(run.started_at)}  ${run.status ?? 'deleted'}  ${run.task ?? run.job}`),
+    ...given('Last missed', missed && `${timeText(missed.due_at)}  ${missed.reason}`),
+    ...given('Waiting', schedule.waiting_since && `the run of ${timeText(schedule.waiting_since)}`),
+    ...schedule.next_runs.map((at, index): [string, string] => [index === 0 ? 'Next' : '', timeText(at)]),
+  ]);
+}
+
+function workFields(work: Readonly<Record<string, unknown>> | null): [string, string][] {
+  const named = Object.entries(work ?? {}).filter(([name]) => name !== 'queue');
+  return named.map(([name, value]) => {
+    const title = (name[0]?.toUpperCase() ?? '') + name.slice(1).replaceAll('_', ' ');
+    return [printable(title), typeof value === 'string' ? value : JSON.stringify(value)];
+  });
+}

@@ -1,0 +1,173 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { startTaskServer, type TaskServer } from '../../tasks/test/support/task-server.js';
+import { run } from '../src/run.js';
+import { timeText } from '../src/summary.js';
+import { testWorld } from './support/world.js';
+
+/** `muster schedule` against a real server without nodes. Its clock stands at 2012-09-16, 0:00 UTC. */
+
+let server: TaskServer;
+let env: Record<string, string>;
+let cwd: string;
+beforeAll(async () => {
+  server = await startTaskServer();
+  // Requests are signed with the time of this process.
+  vi.useFakeTimers({ toFake: ['Date'], now: server.test.clock.now() });
+  cwd = mkdtempSync(join(tmpdir(), 'muster-cli-schedules-'));
+  const key = join(cwd, 'admin.pem');
+  writeFileSync(key, server.privateKey, { mode: 0o600 });
+  env = { MUSTER_URL: server.url, MUSTER_ORG: 'default', MUSTER_USER: 'admin', MUSTER_KEY: key, NO_COLOR: '1' };
+  expect(await muster('queue create resize --plugin thumbnail')).toMatchObject({ exit: 0 });
+});
+afterAll(async () => {
+  vi.useRealTimers();
+  rmSync(cwd, { recursive: true });
+  await server.close();
+});
+
+async function muster(line: string): Promise<{ readonly exit: number; readonly out: string; readonly err: string }> {
+  const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+  const world = testWorld({ env, cwd, now: () => server.test.clock.now() });
+  const exit = await run(words, world);
+  return { exit, out: world.out(), err: world.err() };
+}
+
+/** What a command that goes well answers with `--json`. */
+async function json<T = Record<string, unknown>>(line: string): Promise<T> {
+  const { exit, out, err } = await muster(`${line} --json`);
+  expect([exit, err]).toEqual([0, '']);
+  return JSON.parse(out) as T;
+}
+
+describe('muster schedule create', () => {
+  it('makes a schedule of tasks', async () => {
+    const { out } = await muster(
+      "schedule create nightly --cron '0 3 * * *' --tz Europe/Berlin --queue resize --param what=all --param n=2 --retries 3 --timeout 10m",
+    );
+    expect(out).toBe(`created schedule nightly: it runs next at ${timeText('2012-09-16T01:00:00Z')}\n`);
+    expect(await json('schedule show nightly')).toMatchObject({
+      ...{ cron: '0 3 * * *', timezone: 'Europe/Berlin', missed: 'run-once', overlap: 'skip', state: 'active' },
+      task: { queue: 'resize', params: { what: 'all', n: 2 }, retries: 3, timeout: 600 },
+    });
+  });
+
+  it('makes a schedule of push jobs, with the flags of push start', async () => {
+    writeFileSync(join(cwd, 'patch.sh'), 'true');
+    const flags = '--concurrency 25% --run-timeout 1h --env COLOR=blue --file patch.sh';
+    await muster(`schedule create patch --cron @weekly --push 'sh -c true' --target role:web --missed skip ${flags}`);
+    expect(await json('schedule show patch')).toMatchObject({
+      missed: 'skip',
+      push: {
+        command: 'sh -c true',
+        search: 'role:web',
+        run_timeout: 3600,
+        env: { COLOR: 'blue' },
+        file_specified: true,
+      },
+    });
+    await muster('schedule create check --cron @daily --push uptime --node web1 web2 --paused --overlap allow');
+    expect(await json('schedule show check')).toMatchObject({
+      ...{ state: 'paused', overlap: 'allow', next_run: null },
+      push: { command: 'uptime', nodes: ['web1', 'web2'] },
+    });
+  });
+
+  it.each([
+    ['--cron @daily', 'say what is to be run: --queue QUEUE, or --push COMMAND'],
+    ['--cron @daily --param a=1', 'say to which queue tasks are added'],
+    ['--cron @daily --push uptime', 'no nodes chosen: give --target QUERY, --node or --node-group'],
+    ['--cron @daily --target role:web', 'say what is run on the nodes'],
+    ['--cron @daily --queue resize --push uptime', 'these flags are of both'],
+    ['--cron @daily --push x --target a:b --node web1', 'choose nodes in one way'],
+    ['--queue resize', "required option '--cron <fields>' not specified"],
+    ["--cron '0 25 * * *' --queue resize", "invalid cron: hour: '25' is not from 0 to 23"],
+    ['--cron @daily --tz Berlin --queue resize', 'invalid timezone'],
+    ['--cron @daily --overlap never --queue resize', 'Allowed choices are allow, skip, queue'],
+  ])('refuses %s', async (flags, reason) => {
+    const { exit, err } = await muster(`schedule create wrong ${flags}`);
+    expect(err).toContain(reason);
+    expect(exit).toBe(2);
+  });
+});
+
+describe('muster schedule set', () => {
+  it('changes what is given, and keeps the rest', async () => {
+    await muster('schedule create tasks --cron @daily --queue resize --param what=all --priority 5');
+    await muster("schedule set tasks --cron '30 1 * * *' --param what=new");
+    expect(await json('schedule show tasks')).toMatchObject({
+      cron: '30 1 * * *',
+      task: { queue: 'resize', params: { what: 'new' }, priority: 5 },
+    });
+    await muster('schedule create jobs --cron @daily --push uptime --node web1 --quorum 1');
+    await muster("schedule set jobs --target 'role:web' --push 'uname -a'");
+    const { push } = await json<{ push: object }>('schedule show jobs');
+    expect(push).toEqual({ command: 'uname -a', search: 'role:web', quorum: 1 });
+  });
+
+  it('asks for the file again, which the server does not show', async () => {
+    writeFileSync(join(cwd, 'x.sh'), 'true');
+    await muster('schedule create filed --cron @daily --push uptime --node web1 --file x.sh');
+    expect(await muster('schedule set filed --push uname')).toMatchObject({ exit: 2 });
+    expect(await muster('schedule set filed --push uname --file x.sh')).toMatchObject({ exit: 0 });
+    expect(await muster('schedule set filed --cron @hourly')).toMatchObject({ exit: 0 });
+  });
+
+  it('wants something to be changed', async () => {
+    expect((await muster('schedule set nightly')).err).toContain('say what is to be changed');
+  });
+});
+
+it('muster schedule run starts it now, and prints the id', async () => {
+  await muster('schedule create now --cron @yearly --queue resize');
+  const { out } = await muster('schedule run now');
+  expect(await json(`task show ${out.trim()}`)).toMatchObject({ status: 'queued', queue: 'resize' });
+  expect((await muster('schedule show now')).out).toMatch(new RegExp(`^Last run +.* {2}queued {2}${out.trim()}$`, 'm'));
+});
+
+it('muster schedule list tells when each runs, ran, and what became of it', async () => {
+  await muster('schedule create listed --cron @hourly --queue resize');
+  await muster('schedule run listed');
+  const line = (await muster('schedule list')).out.split('\n').find((one) => one.startsWith('listed'));
+  const now = timeText(server.test.clock.now());
+  expect(line?.split(/ {2,}/)).toEqual([
+    ...['listed', 'active', '@hourly', 'UTC', timeText('2012-09-16T01:00:00Z'), now, 'queued', 'task of resize'],
+  ]);
+});
+
+it('muster schedule pause, resume and rm say how it is then', async () => {
+  await muster('schedule create stopped --cron @hourly --queue resize');
+  expect((await muster('schedule pause stopped')).out).toBe('schedule stopped is paused\n');
+  expect((await muster('schedule list')).out).toMatch(/^stopped +paused .*paused by admin/m);
+  expect((await muster('schedule resume stopped')).out).toContain('schedule stopped is active: it runs next at');
+  expect(await muster('schedule rm stopped')).toMatchObject({ exit: 2 });
+  expect((await muster('schedule rm stopped --yes')).out).toBe('deleted schedule stopped\n');
+  expect(await muster('schedule show stopped')).toMatchObject({ exit: 4 });
+});
+
+describe('muster schedule next', () => {
+  it('prints the next five times, as clocks there show them', async () => {
+    expect((await muster("schedule next '0 3 * * *' --tz Europe/Berlin")).out.split('\n')).toEqual([
+      'Sun 2012-09-16 03:00 +02:00 Europe/Berlin',
+      'Mon 2012-09-17 03:00 +02:00 Europe/Berlin',
+      'Tue 2012-09-18 03:00 +02:00 Europe/Berlin',
+      'Wed 2012-09-19 03:00 +02:00 Europe/Berlin',
+      'Thu 2012-09-20 03:00 +02:00 Europe/Berlin',
+      '',
+    ]);
+    expect((await muster("schedule next '0 0 1 1 *' --tz America/St_Johns")).out).toContain(
+      'Tue 2013-01-01 00:00 -03:30 America/St_Johns',
+    );
+    expect(await json<string[]>('schedule next @monthly')).toContain('2012-10-01T00:00:00.000Z');
+  });
+
+  it.each([
+    ["'0 3 * *'", 'it has 4 fields'],
+    ['@daily --tz Berlin', "there is no time zone 'Berlin'"],
+  ])('refuses %s', async (words, reason) => {
+    const { exit, err } = await muster(`schedule next ${words}`);
+    expect([exit, err.includes(reason)]).toEqual([2, true]);
+  });
+});

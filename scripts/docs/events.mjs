@@ -10,6 +10,9 @@ const GROUPS = [
     'Those with `seq` are what [the feeds of push jobs](push-events.md) show, too: body and `data` of the feed, without its ' +
       '`timestamp`, are the same, and `status` means what is written there.',
   ],
+  ['queue', 'Queues', 'Made, changed, deleted. What happens in one, the feed of the queue shows, too.'],
+  ['task', 'Tasks', 'Every change of status: of tasks that were added or deleted together one event tells.'],
+  ['schedule', 'Schedules', 'What ran at its time, and what did not. They never tell what is run.'],
   ['event', 'Future events', 'When it is due, a future event is published as the event that it is.'],
 ];
 

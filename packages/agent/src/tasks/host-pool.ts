@@ -241,7 +241,10 @@ export class HostPool implements TaskHosts {
   }
 
   close(): void {
-    for (const host of this.#hosts) host.close();
+    for (const host of this.#hosts) {
+      if (host.attempts.size === 0) host.retire();
+      host.close();
+    }
     this.#hosts.clear();
   }
 }

@@ -20,7 +20,7 @@ export interface TaskHosts {
   destroy(ref: TaskRef): void;
   /** These are the plugins now: hosts of others take no more tasks. */
   configured(plugins: readonly Plugin[]): void;
-  /** Lets go of them: they go on. */
+  /** Lets go of them: they go on, unless they have nothing. */
   close(): void;
 }
 

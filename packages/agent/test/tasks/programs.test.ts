@@ -268,6 +268,17 @@ describe('an agent that is killed', () => {
   });
 });
 
+describe('an agent that is stopped', () => {
+  it('leaves no host behind that has nothing', async () => {
+    const at = await start({ p: sh('true') });
+    at.assign('a', 'p');
+    await at.heard('a', 'finished');
+    await expect.poll(async () => (await hostPids()).length).toBe(1);
+    at.vanish();
+    await expect.poll(() => readdir(join(place.dir, 'tasks', 'hosts'))).toEqual([]);
+  });
+});
+
 describe('a host that is killed', () => {
   it('its tasks are lost, and what they had started is ended before that is told', async () => {
     const at = await start({ p: sh('setsid sleep 4567.8 & sleep 4567.8') });

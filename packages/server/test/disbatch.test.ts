@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestServer, type TestServer } from './support/test-server.js';
 
@@ -61,5 +62,28 @@ describe('below an organization', () => {
     expect((await server.api.as(normal).post(path('/queues'), body)).status).toBe(403);
     expect((await server.api.post(path('/queues'), body)).status).toBe(200);
     expect((await server.api.post(path('/queues/signed'), { threads: 'x' })).status).toBe(400);
+  });
+
+  test('it takes forms, and JSON of a GET, as clients send them', async () => {
+    const form = 'name=form&plugin=Disbatch%3A%3APlugin%3A%3ADemo';
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    expect((await server.api.call('POST', path('/queues'), { body: form, headers })).status).toBe(200);
+    expect((await server.api.call('POST', path('/queues/form'), { body: 'threads=3', headers })).status).toBe(200);
+    expect((await server.api.get(path('/queues/form'))).body).toMatchObject({ threads: 3 });
+    const body = JSON.stringify({ '.limit': 5, '.count': 1 });
+    const text = await new Promise<string>((resolve, reject) => {
+      const url = new URL(server.url + path('/tasks'));
+      const signed = server.api.headers('GET', path('/tasks'), body);
+      const json = { ...signed, 'content-type': 'application/json', 'content-length': String(body.length) };
+      const sent = request(url, { method: 'GET', headers: json }, (response) => {
+        let got = '';
+        response.setEncoding('utf8').on('data', (some: string) => {
+          got += some;
+        });
+        response.on('end', () => resolve(got));
+      });
+      sent.on('error', reject).end(body);
+    });
+    expect(JSON.parse(text)).toEqual({ count: expect.any(Number) });
   });
 });

@@ -27,7 +27,6 @@ export const DISBATCH_LIMITS = {
   /** Documents of one collection, and bytes of one. */
   collection: 10_000_000,
   document: 1_048_576,
-  collectionName: 120,
   /** Queues and times of a balance document. */
   balanceQueues: 10_000,
   balanceTimes: 10_000,

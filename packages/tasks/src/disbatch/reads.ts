@@ -5,17 +5,11 @@ import type { Narrowing } from './filter/narrow.js';
 
 type Read = Kysely<Schema>;
 
-/** Tasks of an organization that fit, from a position on. */
-export interface TaskPage {
-  readonly narrowing: Narrowing;
-  readonly direction: 'asc' | 'desc';
-  /** The id of the last one that was read; null: from the beginning. */
-  readonly from: string | null;
-  readonly limit: number;
-}
-
-function fits(eb: ExpressionBuilder<Schema, 'tasks'>, orgId: string, { narrowing }: Pick<TaskPage, 'narrowing'>) {
-  const { queues, ids, statuses, leastStatus, mostStatus, after, before } = narrowing;
+function fits(
+  eb: ExpressionBuilder<Schema, 'tasks'>,
+  orgId: string,
+  { queues, ids, statuses, leastStatus, mostStatus, after, before }: Narrowing,
+) {
   return eb.and([
     eb('org_id', '=', orgId),
     ...(queues === undefined ? [] : [queues.length === 0 ? eb.lit(false) : eb('queue_id', 'in', queues)]),
@@ -28,22 +22,11 @@ function fits(eb: ExpressionBuilder<Schema, 'tasks'>, orgId: string, { narrowing
   ]);
 }
 
-/** In the order of their ids, which is that in which they were added. */
-export function pageOfTasks(read: Read, orgId: string, page: TaskPage): Promise<TaskRow[]> {
-  const { direction, from, limit } = page;
-  let query = read
-    .selectFrom('tasks')
-    .selectAll()
-    .where((eb) => fits(eb, orgId, page));
-  if (from !== null) query = query.where('id', direction === 'asc' ? '>' : '<', from);
-  return query.orderBy('id', direction).limit(limit).execute();
-}
-
 export async function countTasks(read: Read, orgId: string, narrowing: Narrowing): Promise<number> {
   const row = await read
     .selectFrom('tasks')
     .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where((eb) => fits(eb, orgId, { narrowing }))
+    .where((eb) => fits(eb, orgId, narrowing))
     .executeTakeFirstOrThrow();
   return Number(row.count);
 }

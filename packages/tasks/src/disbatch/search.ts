@@ -3,11 +3,12 @@ import type { Schema } from '@muster/store';
 import type { Json } from '@muster/wire';
 import type { Kysely } from 'kysely';
 import type { TaskRow } from '../repository/writes.js';
+import { candidates, type Order } from '../search/scan.js';
 import type { Condition } from './filter/condition.js';
 import { matches, order, sortValue } from './filter/match.js';
 import { type Narrowing, narrow } from './filter/narrow.js';
 import { DISBATCH_LIMITS } from './limits.js';
-import { countTasks, pageOfTasks, tasksById } from './reads.js';
+import { countTasks, tasksById } from './reads.js';
 import { Refusal } from './refusal.js';
 import { matchedDocument } from './task-document.js';
 
@@ -78,7 +79,7 @@ export class TaskSearch {
         throw new Refusal(`more than ${DISBATCH_LIMITS.sorted} tasks to sort: narrow the filter, or sort by _id`);
       }
       const document = matchedDocument(row);
-      found.push({ id: row.id, values: sort.map(({ path }) => sortValue(document, path)) });
+      found.push({ id: row.id, values: sort.map(({ path }) => sortable(sortValue(document, path))) });
     }
     found.sort((left, right) => {
       for (const [index, { direction }] of sort.entries()) {
@@ -107,23 +108,19 @@ export class TaskSearch {
     return rows;
   }
 
-  async *#found(direction: 'asc' | 'desc'): AsyncGenerator<TaskRow> {
-    let from: string | null = null;
+  async *#found(order: Order): AsyncGenerator<TaskRow> {
+    const [first, last] = order === 'asc' ? (['after', 'before'] as const) : (['before', 'after'] as const);
+    const place = { after: this.#narrowing[first] ?? null, order };
+    const end = this.#narrowing[last];
     let scanned = 0;
-    for (;;) {
-      const page: TaskRow[] = await pageOfTasks(this.#read, this.#orgId, {
-        narrowing: this.#narrowing,
-        direction,
-        from,
-        limit: DISBATCH_LIMITS.page,
-      });
-      for (const row of page) {
-        if (this.#narrowing.whole || matches(this.#condition, matchedDocument(row))) yield row;
+    for await (const ids of portionsOf(candidates(this.#read, lookedUp(this.#narrowing), place))) {
+      const rows = new Map((await tasksById(this.#read, this.#orgId, ids)).map((row) => [row.id, row]));
+      for (const id of ids) {
+        if (end !== undefined && (order === 'asc' ? id >= end : id <= end)) return;
+        const row = rows.get(id);
+        if (row !== undefined && matches(this.#condition, matchedDocument(row))) yield row;
       }
-      const last = page.at(-1);
-      if (last === undefined || page.length < DISBATCH_LIMITS.page) return;
-      from = last.id;
-      scanned += page.length;
+      scanned += ids.length;
       if (scanned >= DISBATCH_LIMITS.scanned) {
         throw new Refusal(
           `the filter looks through more than ${DISBATCH_LIMITS.scanned} tasks: narrow it by queue, status or _id`,
@@ -133,6 +130,35 @@ export class TaskSearch {
       await setImmediate();
     }
   }
+}
+
+/** As much of a value as is kept to sort by it: objects and lists are all alike. */
+function sortable(value: Json | undefined): Json | undefined {
+  if (typeof value === 'string') return value.slice(0, SORTED_CHARACTERS);
+  if (typeof value !== 'object' || value === null) return value;
+  return Array.isArray(value) ? [] : {};
+}
+
+const SORTED_CHARACTERS = 1_000;
+
+async function* portionsOf(ids: AsyncIterable<string>): AsyncGenerator<readonly string[]> {
+  let portion: string[] = [];
+  for await (const id of ids) {
+    portion.push(id);
+    if (portion.length < DISBATCH_LIMITS.page) continue;
+    yield portion;
+    portion = [];
+  }
+  if (portion.length > 0) yield portion;
+}
+
+/** What indexes are gone through for. */
+function lookedUp({ queues, ids, statuses, leastStatus, mostStatus }: Narrowing): Parameters<typeof candidates>[1] {
+  const from = leastStatus ?? Number.MIN_SAFE_INTEGER;
+  const to = mostStatus ?? Number.MAX_SAFE_INTEGER;
+  const ranges = statuses?.filter((one) => one >= from && one <= to).map((one) => ({ from: one, to: one }));
+  const any = leastStatus === undefined && mostStatus === undefined;
+  return { queues: queues ?? null, ids: ids ?? null, statuses: ranges ?? (any ? null : [{ from, to }]) };
 }
 
 /** Documents of one answer: it is whole or refused. */

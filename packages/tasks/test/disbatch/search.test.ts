@@ -66,6 +66,37 @@ describe('POST /tasks/search', () => {
     expect(await numbers(dci, { options: { sort: ['params.odd', 1, 'params.n', -1], skip: 1 } })).toEqual([2, 0, 3, 1]);
   });
 
+  test('finds what comes after an id, and before one', async () => {
+    const dci = await start();
+    const { queue, ids } = await tasks(dci, 6);
+    const filter = { queue, _id: { $gt: { $oid: ids[1] }, $lt: { $oid: ids[4] } } };
+    expect(await numbers(dci, { filter })).toEqual([2, 3]);
+    expect(await numbers(dci, { filter, options: { sort: { _id: -1 } } })).toEqual([3, 2]);
+    expect(await numbers(dci, { filter: { _id: { $in: [{ $oid: ids[5] }, { $oid: ids[0] }] } } })).toEqual([0, 5]);
+    expect(await numbers(dci, { filter: { ...filter, status: { $gte: -2, $lt: 0 } }, options: { limit: 1 } })).toEqual([
+      2,
+    ]);
+    expect((await dci.post('/tasks/search', { filter, count: 1 })).body).toEqual({ count: 2 });
+  });
+
+  test('does not find tasks of other organizations', async () => {
+    const dci = await start();
+    const { queue, ids } = await tasks(dci, 2);
+    const elsewhere = { org_id: 'e'.repeat(32) };
+    await dci.test.store.transact((trx) =>
+      trx
+        .updateTable('tasks')
+        .set(elsewhere)
+        .where('id', '=', ids[0] ?? '')
+        .execute(),
+    );
+    expect(await numbers(dci, { filter: { queue } })).toEqual([1]);
+    expect(await numbers(dci, {})).toEqual([1]);
+    expect(await numbers(dci, { filter: { _id: { $oid: ids[0] } } })).toEqual([]);
+    expect((await dci.post('/tasks/search', { filter: { queue }, count: 1 })).body).toEqual({ count: 1 });
+    expect((await dci.get(`/tasks/${ids[0]}`)).status).toBe(404);
+  });
+
   test('shows the fields that are asked for', async () => {
     const dci = await start();
     await tasks(dci, 1);

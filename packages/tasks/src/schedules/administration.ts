@@ -1,7 +1,7 @@
 import type { Clock } from '@muster/base';
 import type { Identity, Organization, RandomBytes } from '@muster/platform/auth';
 import type { Recorder } from '@muster/platform/log';
-import type { Store } from '@muster/store';
+import type { Store, Write } from '@muster/store';
 import { MusterError } from '../errors.js';
 import { TASK_LIMITS } from '../limits.js';
 import type { By } from '../ports.js';
@@ -124,9 +124,9 @@ export class ScheduleAdministration {
     });
   }
 
-  /** The id of what was started. */
-  run(live: LiveSchedule, as: Identity): Promise<string> {
-    return this.#inTurn(live, () => this.#deps.turns.runNow(live, as));
+  /** The id of what was started. @param record What is stored with it. */
+  run(live: LiveSchedule, as: Identity, record: (run: string) => Write): Promise<string> {
+    return this.#inTurn(live, () => this.#deps.turns.runNow(live, as, record));
   }
 
   #inTurn<T>(live: LiveSchedule, work: () => Promise<T>): Promise<T> {

@@ -134,9 +134,9 @@ export function scheduleRoutes(app: App, deps: ScheduleRouteDeps): void {
       const { caller, organization } = request;
       const live = await changeable(request, request.params.schedule);
       await access.assertMayStart(caller, organization, live.schedule.work);
-      const run = await whilePresent(organization, administration.run(live, caller));
       const { name, work } = live.schedule;
-      auth.audit.record(entry(request, 'schedule.run', name, { run }));
+      const record = (started: string) => auth.audit.write(entry(request, 'schedule.run', name, { run: started }));
+      const run = await whilePresent(organization, administration.run(live, caller, record));
       return reply.code(201).send(runView(work.kind, run));
     },
   });

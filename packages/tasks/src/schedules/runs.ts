@@ -28,8 +28,8 @@ export interface Started {
   readonly stored: boolean;
 }
 
-/** For how long a time that was run is known, besides what the schedule itself remembers. */
-const KEY_SECONDS = 7 * 86_400;
+/** For how long a time that was run is known, besides what the schedule itself remembers: as far as a clock is set back. */
+const KEY_SECONDS = 86_400;
 
 /** Starts what schedules run, and knows what became of it. */
 export class Runs {

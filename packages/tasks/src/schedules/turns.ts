@@ -1,7 +1,7 @@
 import type { Clock } from '@muster/base';
 import type { Identity } from '@muster/platform/auth';
 import type { Recorder } from '@muster/platform/log';
-import type { Store } from '@muster/store';
+import type { Store, Write } from '@muster/store';
 import { MusterError } from '../errors.js';
 import { scheduleRan, scheduleStepped } from './events.js';
 import type { LiveSchedule } from './live-schedule.js';
@@ -16,6 +16,12 @@ export interface TurnsDeps {
   readonly clock: Clock;
   readonly auth: RightsOf;
   readonly runs: Runs;
+}
+
+/** A run that somebody wants besides those that are due. */
+interface Asked {
+  readonly as: Identity;
+  readonly record: (run: string) => Write;
 }
 
 /** Why a schedule cannot run until somebody sees to it. */
@@ -50,9 +56,13 @@ export class Turns {
     }
   }
 
-  /** One run more, now, for whoever wants it. @throws MusterError as when it is started by hand. */
-  async runNow(live: LiveSchedule, as: Identity): Promise<string> {
-    return this.#run(live, { state: live.state, effects: [] }, this.#deps.clock.now(), as);
+  /**
+   * One run more, now, for whoever wants it.
+   * @param record What is stored with it.
+   * @throws MusterError as when it is started by hand.
+   */
+  async runNow(live: LiveSchedule, as: Identity, record: (run: string) => Write): Promise<string> {
+    return this.#run(live, { state: live.state, effects: [] }, this.#deps.clock.now(), { as, record });
   }
 
   async #goesOn({ schedule, state, rules }: LiveSchedule): Promise<boolean> {
@@ -62,20 +72,20 @@ export class Turns {
     return found.get(run)?.ended === false;
   }
 
-  /** @param as Whoever wants it now; null: it is due, and the owner's. */
-  async #run(live: LiveSchedule, step: ScheduleStep, dueAt: number, as: Identity | null): Promise<string> {
+  /** @param asked Who wants it now; null: it is due, and the owner's. */
+  async #run(live: LiveSchedule, step: ScheduleStep, dueAt: number, asked: Asked | null): Promise<string> {
     const { store, recorder, clock, runs } = this.#deps;
     const { schedule, rules } = live;
-    const identity = as ?? (await this.#owner(live));
+    const identity = asked?.as ?? (await this.#owner(live));
     const work = await workOf(store.read, schedule.id);
     if (work === undefined) throw new Held('it does not know any more what to run');
     const now = clock.now();
     const after = (run: string) => stepSchedule(step.state, { type: 'started', dueAt, run }, rules, now).state;
     const along = (run: string) => ({
-      writes: [saveState(schedule.id, after(run))],
+      writes: [saveState(schedule.id, after(run)), ...(asked === null ? [] : [asked.record(run)])],
       events: [...scheduleStepped(schedule, step.effects), scheduleRan(schedule, dueAt, run, now)],
     });
-    const { run, stored } = await runs.start(schedule, work, identity, { dueAt: as === null ? dueAt : null, along });
+    const { run, stored } = await runs.start(schedule, work, identity, { dueAt: asked === null ? dueAt : null, along });
     if (!stored) await recorder.commit(along(run).writes, along(run).events);
     live.state = after(run);
     return run;

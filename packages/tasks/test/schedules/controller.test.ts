@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ME } from '../../../platform/test/support/personas.js';
+import { TASK_LIMITS } from '../../src/limits.js';
+import { clearTasks } from '../../src/repository/organization.js';
+import { LiveSchedule } from '../../src/schedules/live-schedule.js';
 import { LATE_MS } from '../../src/schedules/machine.js';
 import { openScheduleFixture, type ScheduleFixture } from '../support/schedule-fixture.js';
 
@@ -143,7 +146,18 @@ describe('a schedule of tasks', () => {
   test('runs at once when somebody says so, for them, also while it is paused', async () => {
     await fixture.allow('task_writers', 'anna', 'bert');
     await fixture.schedule(queue, { paused: true });
-    const run = await fixture.schedules.administration.run(fixture.live(), await fixture.identity('bert'));
+    const record = (target: string) => {
+      const actor = { name: 'bert', kind: 'user' } as const;
+      return fixture.auth.audit.write({
+        orgId: fixture.org.id,
+        actor,
+        action: 'schedule.run',
+        target,
+        outcome: 'done',
+      });
+    };
+    const run = await fixture.schedules.administration.run(fixture.live(), await fixture.identity('bert'), record);
+    expect(await fixture.auth.audit.page({ orgId: fixture.org.id, limit: 1 })).toMatchObject([{ target: run }]);
     expect(await fixture.taskIds()).toEqual([run]);
     expect(await fixture.read.selectFrom('tasks').select('requester').execute()).toEqual([{ requester: 'bert' }]);
     expect(fixture.live().state).toMatchObject({ status: 'paused', nextAt: null, last: { run } });
@@ -312,7 +326,17 @@ describe('a schedule of push jobs', () => {
 });
 
 describe('schedules', () => {
-  test('have one name each, up to a number', async () => {
+  test('are so many at most in an organization', async () => {
+    const { schedule, state } = await fixture.schedule(queue);
+    for (let n = 1; n < TASK_LIMITS.schedules; n++) {
+      fixture.schedules.controller.add(new LiveSchedule({ ...schedule, name: `s${n}` }, state));
+    }
+    await expect(fixture.schedule(queue, { name: 'more' })).rejects.toMatchObject({ code: 'too_many_schedules' });
+    fixture.schedules.controller.remove(fixture.live('s1'));
+    await fixture.schedule(queue, { name: 'more' });
+  });
+
+  test('have one name each', async () => {
     await fixture.schedule(queue);
     await expect(fixture.schedule(queue)).rejects.toMatchObject({ code: 'schedule_exists' });
     const both = await Promise.allSettled([1, 2].map(() => fixture.schedule(queue, { name: 'other' })));
@@ -349,8 +373,9 @@ describe('schedules', () => {
     fixture.schedules.organizationRemoved?.(fixture.org.id);
     fixture.clock.advance(HOUR);
     expect(fixture.schedules.controller.of(fixture.org.id)).toEqual([]);
-    await fixture.restart();
     expect(await fixture.taskIds()).toEqual([]);
+    await fixture.store.transact((trx) => clearTasks(trx, fixture.org.id, 100));
+    expect(await fixture.read.selectFrom('schedules').select('id').execute()).toEqual([]);
   });
 
   test('many that are due at one time all run', async () => {

@@ -129,6 +129,7 @@ module.exports = {
     apart('push', 'kernel|push'),
     apart('fabric', 'kernel|fabric'),
     apart('store', 'kernel|store'),
+    apart('tasks', 'kernel|tasks'),
     apart('load', 'load'),
     {
       name: 'machines-are-pure',

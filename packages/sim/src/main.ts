@@ -6,6 +6,8 @@ import { RARE } from './push/rare.js';
 import { simulate } from './push/run.js';
 import { RARE_IN_STORES } from './store/rare.js';
 import { simulateStore } from './store/run.js';
+import { RARE_IN_TASKS } from './tasks/rare.js';
+import { simulateTasks } from './tasks/run.js';
 
 /**
  * npm run sim                     500 runs from a random seed on
@@ -15,9 +17,10 @@ import { simulateStore } from './store/run.js';
  * npm run sim -- --seed S         one run again, step by step
  *
  * With --fabric: a tree of the event fabric instead of push jobs. With --store: the group commit over a bad database.
+ * With --tasks: queues and tasks.
  */
 const USAGE =
-  'npm run sim -- [--fabric | --store] [--seed S | --runs N | --hours H] [--from S] [--minutes M virtual minutes of faults]';
+  'npm run sim -- [--fabric | --store | --tasks] [--seed S | --runs N | --hours H] [--from S] [--minutes M virtual minutes of faults]';
 const RUNS = 500;
 
 function number(text: string | undefined): number | null {
@@ -34,14 +37,15 @@ function print(line: string): void {
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean', default: false } as const;
 const { values } = parseArgs({
-  options: { seed: text, from: text, runs: text, hours: text, minutes: text, fabric: flag, store: flag },
+  options: { seed: text, from: text, runs: text, hours: text, minutes: text, fabric: flag, store: flag, tasks: flag },
 });
 const SCENARIOS = {
   push: { simulate, rare: RARE, flags: '' },
   fabric: { simulate: simulateTree, rare: RARE_IN_TREES, flags: ' --fabric' },
   store: { simulate: simulateStore, rare: RARE_IN_STORES, flags: ' --store' },
+  tasks: { simulate: simulateTasks, rare: RARE_IN_TASKS, flags: ' --tasks' },
 };
-const scenario = SCENARIOS[values.store ? 'store' : values.fabric ? 'fabric' : 'push'];
+const scenario = SCENARIOS[values.tasks ? 'tasks' : values.store ? 'store' : values.fabric ? 'fabric' : 'push'];
 const minutes = number(values.minutes);
 const chaosMs = minutes === null ? null : minutes * 60_000;
 const exploration: Exploration = {

@@ -16,11 +16,13 @@ import {
   expiredTasks,
   nextTime,
   type ReadyRow,
+  type StandingRow,
   tasksById,
 } from '../repository/ready.js';
 import { STATUS } from '../status.js';
 import type { Book } from './book.js';
 import type { LiveTask } from './live-task.js';
+import type { Turn } from './turn.js';
 
 export interface ActsDeps {
   readonly store: Store;
@@ -28,6 +30,9 @@ export interface ActsDeps {
   readonly book: Book;
   readonly queues: QueueRegistry;
 }
+
+/** Until tasks whose time has come, and that could not be changed, are looked at again. */
+const PATIENCE_MS = 1000;
 
 /** What people and time do to tasks that no node has, and to those that one has. */
 export class Acts {
@@ -67,7 +72,7 @@ export class Acts {
     const event = eventOf(action, by);
     const stored = await this.#deps.book.turn((turn) => {
       for (const id of ids) {
-        const task = this.#task(rows.get(id), id, org.id);
+        const task = this.#task(turn, rows.get(id), id, org.id);
         refused.set(id, typeof task === 'string' ? task : turn.step(task, event));
       }
     }, by.record);
@@ -81,7 +86,7 @@ export class Acts {
     const { recorder, book, queues } = this.#deps;
     const rows = await this.#rows(org.id, ids);
     const refused = new Map<string, string | null>();
-    const gone: ReadyRow[] = [];
+    const gone: StandingRow[] = [];
     for (const id of ids) {
       const row = rows.get(id);
       const busy = book.get(id);
@@ -112,9 +117,9 @@ export class Acts {
   }
 
   /** As stored, and not older than what is in memory. @param orgId Null: of any organization. */
-  async #rows(orgId: string | null, ids: readonly string[]): Promise<ReadonlyMap<string, ReadyRow>> {
+  async #rows(orgId: string | null, ids: readonly string[]): Promise<ReadonlyMap<string, StandingRow>> {
     const { book, store } = this.#deps;
-    const found = new Map<string, ReadyRow>();
+    const found = new Map<string, StandingRow>();
     let wanted = ids;
     while (wanted.length > 0) {
       const asked = wanted;
@@ -125,13 +130,13 @@ export class Acts {
     return found;
   }
 
-  #task(row: ReadyRow | undefined, id: string, orgId: string): LiveTask | string {
+  #task(turn: Turn, row: StandingRow | undefined, id: string, orgId: string): LiveTask | string {
     const { book, queues } = this.#deps;
     const known = book.get(id);
     if (known !== undefined && known.queue.org.id === orgId) return known;
     if (row === undefined) return 'it does not exist';
     const queue = queues.get(row.queue_id);
-    return queue === undefined ? 'its queue was deleted' : book.task(queue, row);
+    return queue === undefined ? 'its queue was deleted' : book.task(turn, queue, row);
   }
 
   /** Tasks succeeded, or are to run again, or are new: those that wait are counted anew. */
@@ -168,7 +173,7 @@ export class Acts {
         for (const row of rows.values()) {
           const queue = queues.get(row.queue_id);
           if (queue === undefined) continue;
-          turn.step(book.task(queue, row), { type: 'counted', waitsFor: waits.get(row.id) ?? 0 });
+          turn.step(book.task(turn, queue, row), { type: 'counted', waitsFor: waits.get(row.id) ?? 0 });
         }
       });
     }
@@ -186,12 +191,15 @@ export class Acts {
       });
       const full = Math.max(due.value.length, expired.value.length) === TASK_LIMITS.actedAtOnce;
       if (!stored) return null;
-      if (!full) return nextTime(store.read);
+      if (full) continue;
+      const next = await nextTime(store.read);
+      // What is being changed just now, and what has no queue any more, is not looked at again and again.
+      return next !== null && next <= now ? now + PATIENCE_MS : next;
     }
   }
 
   #stepAll(
-    turn: Parameters<Parameters<Book['turn']>[0]>[0],
+    turn: Turn,
     { value, outdated }: { readonly value: readonly ReadyRow[]; readonly outdated: (id: string) => boolean },
     event: TaskEvent,
   ): void {
@@ -199,7 +207,7 @@ export class Acts {
     for (const row of value) {
       const queue = queues.get(row.queue_id);
       // What changed while it was read is looked at again when its own time comes.
-      if (queue !== undefined && !outdated(row.id)) turn.step(book.task(queue, row), event);
+      if (queue !== undefined && !outdated(row.id)) turn.step(book.task(turn, queue, row), event);
     }
   }
 

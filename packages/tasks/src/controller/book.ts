@@ -5,9 +5,9 @@ import type { LayerLog } from '@muster/platform/upkeep';
 import type { Store, Write } from '@muster/store';
 import { Scheduler } from '../assign/scheduler.js';
 import { TASK_LIMITS } from '../limits.js';
-import type { Lane } from '../queues/lane.js';
+import type { Lane, ReadyTask } from '../queues/lane.js';
 import type { LiveQueue } from '../queues/live-queue.js';
-import { paramsOf, type ReadyRow, readReady, readyTask } from '../repository/ready.js';
+import { endingOf, paramsOf, type ReadyRow, readReady, readyTask, type StandingRow } from '../repository/ready.js';
 import { isActive, isEnded, type StatusName, statusName } from '../status.js';
 import { LiveTask } from './live-task.js';
 import { sendOrders } from './orders.js';
@@ -60,6 +60,12 @@ export class Book {
     return this.#tasks.get(id);
   }
 
+  /** A change of it is not stored: what is said of it now may not be true after a crash. */
+  isUnstored(id: string): boolean {
+    const task = this.#tasks.get(id);
+    return task !== undefined && this.#unstored.has(task);
+  }
+
   get stopped(): boolean {
     return this.#stopped;
   }
@@ -91,7 +97,6 @@ export class Book {
     for (const slots of turn.freed) this.scheduler.roomAt(slots);
     for (const { queue } of turn.touched) if (queue.waiting) this.scheduler.workIn(queue);
     this.#match(turn);
-    if (turn.wakeAt !== null) this.#deps.due(turn.wakeAt);
     return this.#flush(turn, record, told);
   }
 
@@ -159,25 +164,36 @@ export class Book {
     this.#leave(turn);
     for (const { state } of left) if (isEnded(state.status)) this.#deps.ended(statusName(state.status));
     this.#deps.left(left);
+    // Not before it can be read: it may be due already.
+    if (turn.wakeAt !== null) this.#deps.due(turn.wakeAt);
     if (turn.recount.length > 0) this.#deps.recount(turn.recount);
     let offered = false;
     for (const task of turn.offers()) {
       // It may have been changed again meanwhile: then that turn offers it.
       if (this.#tasks.has(task.id)) continue;
       const { ready, state, queue } = task;
-      if (queue.removed) continue;
-      queue.offer({ ...ready, state });
-      this.scheduler.workIn(queue);
+      this.offer(queue, { ...ready, state });
       offered = true;
     }
     if (offered) this.look();
+  }
+
+  /** It may be assigned, and is stored. `look` matches it. */
+  offer(queue: LiveQueue, task: ReadyTask): void {
+    if (queue.removed) return;
+    const lane = queue.offer(task);
+    this.scheduler.workIn(queue);
+    if (lane.low) void this.fill(queue, lane);
   }
 
   /** Messages to nodes. */
   #leave(turn: Turn): void {
     const long: string[] = [];
     for (const { assign } of turn.orders.values()) {
-      for (const { ready } of assign) if (ready.params === null) long.push(ready.id);
+      for (const {
+        task: { ready },
+      } of assign)
+        if (ready.params === null) long.push(ready.id);
     }
     if (long.length === 0) this.#send(turn, new Map());
     else {
@@ -216,9 +232,15 @@ export class Book {
     }
   }
 
-  /** A row that was just read as a task to be stepped; the one in memory where there is one. */
-  task(queue: LiveQueue, row: ReadyRow): LiveTask {
-    return this.#tasks.get(row.id) ?? new LiveTask(queue, readyTask(row), row.mtime);
+  /** A row that was just read as a task to be stepped in this turn; the one in memory where there is one. */
+  task(turn: Turn, queue: LiveQueue, row: ReadyRow | StandingRow): LiveTask {
+    const known = this.#tasks.get(row.id) ?? turn.loaded.get(row.id);
+    if (known !== undefined) return known;
+    const task = new LiveTask(queue, readyTask(row), row.mtime);
+    turn.loaded.set(row.id, task);
+    // One that waits for its first run has nothing else.
+    if ('complete' in row) task.ending = endingOf(row);
+    return task;
   }
 
   /** Reads the next tasks of a lane. */

@@ -161,9 +161,7 @@ export function createTaskController(deps: TaskControllerDeps): TaskControllerSe
   }
 
   function offer(queue: LiveQueue, tasks: readonly ReadyTask[]): void {
-    if (queue.removed) return;
-    for (const task of tasks) queue.offer(task);
-    book.scheduler.workIn(queue);
+    for (const task of tasks) book.offer(queue, task);
     book.look();
   }
 

@@ -5,9 +5,15 @@ import { TASK_LIMITS } from '../limits.js';
 import type { Params } from '../types.js';
 import type { LiveTask } from './live-task.js';
 
+/** A task, and which attempt at it the node is to run. */
+export interface Assignment {
+  readonly task: LiveTask;
+  readonly attempt: number;
+}
+
 /** What one node is told at one moment. */
 export class Orders {
-  readonly assign: LiveTask[] = [];
+  readonly assign: Assignment[] = [];
   readonly settled: TaskRef[] = [];
   readonly cancel: TaskRef[] = [];
   readonly recall: TaskRef[] = [];
@@ -18,10 +24,13 @@ type Content = Omit<Extract<TaskOrder, { type: 'task_orders' }>, 'type'>;
 /** Sends what nodes are told, in as few messages as their size allows. */
 export function sendOrders(
   nodes: Pick<NodeRegistry, 'send'>,
-  { node }: NodeSlots,
+  slots: NodeSlots,
   orders: Orders,
   paramsOf: (task: LiveTask) => string,
 ): void {
+  const { node } = slots;
+  // What was given up while it was stored does not leave: nobody would stop it.
+  const wanted = orders.assign.filter(({ task, attempt }) => task.slots === slots && task.state.attempt === attempt);
   const send = (content: Content): void => nodes.send(node.org.id, [node.name], { type: 'task_orders', ...content });
   const { settled, cancel, recall } = orders;
   const rest = [settled, cancel, recall].map((refs) => [...refs]);
@@ -29,15 +38,15 @@ export function sendOrders(
     const [one = [], two = [], three = []] = rest.map((refs) => refs.splice(0, TASK_LIMITS.ordersAtOnce));
     return { settled: one, cancel: two, recall: three };
   };
-  for (const assign of parts(orders.assign, paramsOf)) send({ assign, ...next() });
+  for (const assign of parts(wanted, paramsOf)) send({ assign, ...next() });
   while (rest.some((refs) => refs.length > 0)) send({ assign: [], ...next() });
 }
 
 /** Neither too many nor too long for one message. */
-function* parts(tasks: readonly LiveTask[], paramsOf: (task: LiveTask) => string): Iterable<AssignedTask[]> {
+function* parts(assignments: readonly Assignment[], paramsOf: (task: LiveTask) => string): Iterable<AssignedTask[]> {
   let part: AssignedTask[] = [];
   let bytes = 0;
-  for (const task of tasks) {
+  for (const { task } of assignments) {
     const params = paramsOf(task);
     if (
       part.length === TASK_LIMITS.ordersAtOnce ||

@@ -51,10 +51,19 @@ export class Reports {
       for (const one of news) {
         const task = this.#find(slots, one);
         if (task !== undefined) this.#happened(turn, slots, task, one);
-        else if (one.event === 'started' || one.event === 'progress') turn.ordersFor(slots).cancel.push(refOf(one));
-        else turn.ordersFor(slots).settled.push(refOf(one));
+        else this.#strange(turn, slots, one, one.event !== 'started' && one.event !== 'progress');
       }
     });
+  }
+
+  /**
+   * An attempt that the node is not to have: it is ended, or forgotten. What the node keeps of one that has ended is all that
+   * there is of it until that is stored: it is told to forget it then.
+   */
+  #strange(turn: Turn, slots: NodeSlots, ref: TaskRef, ended: boolean): void {
+    if (this.#deps.book.isUnstored(ref.id)) return;
+    const orders = turn.ordersFor(slots);
+    (ended ? orders.settled : orders.cancel).push(refOf(ref));
   }
 
   #happened(turn: Turn, slots: NodeSlots, task: LiveTask, news: TaskNews): void {
@@ -136,10 +145,7 @@ export class Reports {
     const listed = new Map(held.map((one) => [one.id, one]));
     void this.#deps.book.turn((turn) => {
       for (const one of held) {
-        if (this.#find(slots, one) !== undefined) continue;
-        const orders = turn.ordersFor(slots);
-        if (one.state === 'ended') orders.settled.push(refOf(one));
-        else orders.cancel.push(refOf(one));
+        if (this.#find(slots, one) === undefined) this.#strange(turn, slots, one, one.state === 'ended');
       }
       for (const task of this.#held(slots)) {
         if (listed.get(task.id)?.attempt !== task.state.attempt) this.#missing(turn, slots, task);
@@ -154,7 +160,9 @@ export class Reports {
    */
   #missing(turn: Turn, slots: NodeSlots, task: LiveTask): void {
     if (task.state.status === STATUS.claimed && task.incarnation === slots.node.incarnation) {
-      if (task.sent) turn.ordersFor(slots).assign.push(task);
+      // Nobody wants it any more, and it has not begun.
+      if (task.state.cancelling) turn.step(task, { type: 'cancelled', forced: false });
+      else if (task.sent) turn.ordersFor(slots).assign.push({ task, attempt: task.state.attempt });
       return;
     }
     this.lose(turn, task, `${slots.node.name} does not have it any more`);

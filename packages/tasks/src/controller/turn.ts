@@ -19,6 +19,8 @@ export class Turn {
   readonly writes: Write[] = [];
   readonly events: Recordable[] = [];
   readonly orders = new Map<NodeSlots, Orders>();
+  /** Read of the store for this turn. */
+  readonly loaded = new Map<string, LiveTask>();
   /** They are in memory until this turn is stored, and longer while a node has them. */
   readonly touched = new Set<LiveTask>();
   /** They have room again. */
@@ -53,7 +55,7 @@ export class Turn {
     for (const effect of step.effects) {
       switch (effect) {
         case 'run':
-          if (task.slots !== null) this.ordersFor(task.slots).assign.push(task);
+          if (task.slots !== null) this.ordersFor(task.slots).assign.push({ task, attempt: step.task.attempt });
           break;
         case 'kill':
           if (slots !== null) this.ordersFor(slots).cancel.push(ref);

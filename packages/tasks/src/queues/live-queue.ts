@@ -85,10 +85,11 @@ export class LiveQueue {
   }
 
   /** A task is ready, and stored. */
-  offer(task: ReadyTask): void {
+  offer(task: ReadyTask): Lane {
     const lane = this.lane(task.lane, true);
     lane.offer(task);
     this.#judge(lane);
+    return lane;
   }
 
   /** It is not to be assigned now. */
@@ -145,7 +146,8 @@ export class LiveQueue {
   begin(task: Running): void {
     this.active.add(task);
     this.#activeOf.set(task.lane, this.activeOf(task.lane) + 1);
-    this.#judge(this.lane(task.lane, false));
+    // One that is not there yet has nothing waiting: those that have are read at the start.
+    this.#judge(this.lane(task.lane, true));
   }
 
   end(task: Running): void {

@@ -28,6 +28,17 @@ const COLUMNS = ['id', 'queue_id', 'rank', 'lane', 'ctime', 'mtime', 'requester'
 
 export type ReadyRow = Pick<TaskRow, (typeof COLUMNS)[number]> & { readonly params: string | null };
 
+/** What the last run left behind. */
+const ENDING = ['exit_code', 'signal', 'stdout', 'stderr', 'stdout_bytes', 'stderr_bytes', 'complete'] as const;
+
+/** A task that may have ended, with all that a change of it writes. */
+export type StandingRow = ReadyRow & Pick<TaskRow, (typeof ENDING)[number]>;
+
+export function endingOf(row: StandingRow): Pick<TaskRow, (typeof ENDING)[number]> {
+  const { exit_code, signal, stdout, stderr, stdout_bytes, stderr_bytes, complete } = row;
+  return { exit_code, signal, stdout, stderr, stdout_bytes, stderr_bytes, complete };
+}
+
 function selectReady(read: Read) {
   return read
     .selectFrom('tasks')
@@ -148,8 +159,8 @@ export function activeTasks(read: Read): Promise<ReadyRow[]> {
 }
 
 /** What is stored of these tasks. @param orgId Null: of any organization. */
-export function tasksById(read: Read, orgId: string | null, ids: readonly string[]): Promise<ReadyRow[]> {
-  const found = selectReady(read).where('id', 'in', ids);
+export function tasksById(read: Read, orgId: string | null, ids: readonly string[]): Promise<StandingRow[]> {
+  const found = selectReady(read).select(ENDING).where('id', 'in', ids);
   return (orgId === null ? found : found.where('org_id', '=', orgId)).execute();
 }
 

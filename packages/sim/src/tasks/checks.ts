@@ -1,0 +1,134 @@
+import type { Batch } from '@muster/store';
+import { Violation } from '../kernel/violation.js';
+import { keyOf } from './ledger.js';
+import type { World } from './world.js';
+
+/** What is stored of a task, as far as rules look at it. */
+export interface StoredTask {
+  readonly id: string;
+  readonly queue: string;
+  readonly status: number;
+  readonly attempt: number;
+  readonly node: string | null;
+  readonly stdout: string | null;
+  readonly notBefore: number | null;
+  readonly waitsFor: number;
+}
+
+const active = (status: number): boolean => status === -1 || status === 0;
+
+/** The rules that hold after every commit. */
+export class Checks {
+  readonly tasks = new Map<string, StoredTask>();
+  /** Queues by id: how many at one time. */
+  readonly threads = new Map<string, number | null>();
+  /** Ended tasks that a person wants to run again. */
+  readonly retried = new Set<string>();
+  readonly #world: World;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** Nothing is to be seen between commits. */
+  look(): void {}
+
+  stored(batch: Batch): void {
+    for (const { statement, rows } of batch) {
+      if (statement.table !== 'tasks') continue;
+      for (const row of rows) this.#row(row);
+    }
+    this.#limits();
+  }
+
+  #row(row: Readonly<Record<string, unknown>>): void {
+    const id = String(row.id);
+    const before = this.tasks.get(id);
+    const after: StoredTask = {
+      id,
+      queue: before?.queue ?? String(row.queue_id),
+      status: Number(row.status),
+      attempt: Number(row.attempt ?? 0),
+      node: (row.node as string | null | undefined) ?? null,
+      stdout: (row.stdout as string | null | undefined) ?? null,
+      notBefore: (row.not_before as number | null | undefined) ?? null,
+      waitsFor: Number(row.waits_for ?? 0),
+    };
+    this.tasks.set(id, after);
+    if (before !== undefined) this.#step(before, after);
+  }
+
+  #step(before: StoredTask, after: StoredTask): void {
+    const { ledger, report, coverage } = this.#world;
+    const key = keyOf(before);
+    coverage.reach(`task: ${name(before.status)} to ${name(after.status)}`);
+    if (before.status > 0 && after.attempt === before.attempt) {
+      const again = this.retried.delete(before.id);
+      if (!again && (after.status !== before.status || after.stdout !== before.stdout)) {
+        report(new Violation('what ended stays', `${key} was ${before.status}, and is ${after.status}`));
+      }
+    }
+    if (after.attempt > before.attempt + 1) {
+      // Attempts between were never stored: nobody could be fenced by them.
+      report(new Violation('each attempt is stored', `${before.id} from ${before.attempt} to ${after.attempt}`));
+    }
+    if (after.status > 0 && after.attempt === before.attempt && active(before.status)) {
+      const real = ledger.statusOf(after);
+      if (real !== after.status)
+        report(new Violation('true results', `${key} is stored as ${after.status}, was ${real}`));
+      if (after.stdout !== `${after.id} ${after.attempt}`)
+        report(new Violation('true output', `${key}: ${after.stdout}`));
+    }
+    const ranOn = active(before.status) && !active(after.status) && ledger.statusOf(before) === null;
+    if (ranOn) ledger.givenUp.add(key);
+  }
+
+  #limits(): void {
+    const perQueue = new Map<string, number>();
+    const perNode = new Map<string, number>();
+    for (const { queue, status, node } of this.tasks.values()) {
+      if (!active(status)) continue;
+      perQueue.set(queue, (perQueue.get(queue) ?? 0) + 1);
+      if (status === 0 && node !== null) perNode.set(node, (perNode.get(node) ?? 0) + 1);
+    }
+    for (const [queue, tasks] of perQueue) {
+      const threads = this.threads.get(queue) ?? null;
+      if (threads !== null && tasks > threads) {
+        this.#world.report(new Violation('threads', `${tasks} tasks of a queue with ${threads}`));
+      }
+    }
+    for (const machine of this.#world.machines) {
+      const running = perNode.get(machine.name) ?? 0;
+      if (running > machine.plan.max + this.#unknown(machine.name)) {
+        this.#world.report(
+          new Violation('max', `${running} tasks run on ${machine.name}, which runs ${machine.plan.max}`),
+        );
+      }
+    }
+  }
+
+  /** Tasks that ended on the node, which the server has not heard yet. */
+  #unknown(node: string): number {
+    let ended = 0;
+    for (const task of this.tasks.values()) {
+      const over = task.status === 0 && task.node === node && !this.#world.ledger.isRunning(task);
+      if (over) ended += 1;
+    }
+    return ended;
+  }
+}
+
+export function name(status: number): string {
+  if (status < -6) return 'held';
+  const names: Readonly<Record<number, string>> = {
+    [-6]: 'orphaned',
+    [-5]: 'cancelled',
+    [-4]: 'blocked',
+    [-3]: 'terminated',
+    [-2]: 'queued',
+    [-1]: 'claimed',
+    0: 'running',
+    1: 'succeeded',
+  };
+  return names[status] ?? 'failed';
+}

@@ -1,0 +1,87 @@
+import { type ServerConfig, ServerConfigSchema } from '@muster/platform/config';
+import { createEvents, type Events } from '@muster/platform/log';
+import { Metrics } from '@muster/platform/metrics';
+import type { LayerLog } from '@muster/platform/upkeep';
+import type { Store } from '@muster/store';
+import { createTasks, type Tasks } from '@muster/tasks';
+import { Value } from 'typebox/value';
+import { brief } from '../kernel/brief.js';
+import { FaultyLane } from '../kernel/faulty-lane.js';
+import type { Process } from '../kernel/timeline.js';
+import { Violation } from '../kernel/violation.js';
+import type { SimulatedRegistry } from './registry.js';
+import { ORG, type World } from './world.js';
+
+const CONFIG: ServerConfig = Value.Parse(ServerConfigSchema, Value.Default(ServerConfigSchema, {}));
+
+/** One life of the layer, with the event log below it. */
+export class ServerLife {
+  readonly process: Process;
+  readonly registry: SimulatedRegistry;
+  readonly tasks: Tasks;
+  ready = false;
+  readonly #events: Events;
+  readonly #store: Store;
+
+  constructor(world: World, process: Process, registry: SimulatedRegistry) {
+    this.process = process;
+    this.registry = registry;
+    const { clock } = process;
+    const logger = this.#log(world);
+    this.#store = world.database.connect({ clock, log: logger }, (lane) => {
+      const reach = (what: string): void => world.coverage.reach(what);
+      const around = { conditions: world.disk, timeline: world.timeline, process, random: world.random, reach };
+      return new FaultyLane(lane, around, (batch) => world.checks.stored(batch));
+    });
+    const store = this.#store;
+    this.#events = createEvents({
+      store,
+      clock,
+      logger,
+      config: CONFIG,
+      organizationId: async () => ORG.id,
+      openSubjects: [],
+    });
+    const base = {
+      store,
+      recorder: this.#events.recorder,
+      clock,
+      random: (size: number) => Uint8Array.from({ length: size }, () => world.random.integer(0, 255)),
+      logger,
+      metrics: new Metrics(),
+      config: CONFIG,
+      incarnation: 'simulated',
+      serverName: 'simulated',
+    };
+    this.tasks = createTasks(base, { nodes: registry });
+  }
+
+  async start(): Promise<void> {
+    await this.#events.load();
+    await this.tasks.load();
+    if (!this.process.alive) return;
+    await this.tasks.start();
+    this.registry.start();
+    this.ready = true;
+  }
+
+  async stop(): Promise<void> {
+    await this.tasks.stop();
+    await this.#events.stop();
+    await this.#store.close();
+  }
+
+  #log(world: World): LayerLog {
+    const say = (details: object, message: string): void =>
+      world.trace.say(() => `server: ${message} ${brief(details)}`);
+    return {
+      debug: () => undefined,
+      info: say,
+      warn: say,
+      error: (details, message) => {
+        say(details, message);
+        if (this.process.alive) world.report(new Violation('no errors', `${message} ${brief(details)}`));
+      },
+    };
+  }
+}

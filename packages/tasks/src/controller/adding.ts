@@ -22,6 +22,8 @@ export interface AddingDeps {
   readonly ids: () => Ids;
   /** Most bytes of parameters. */
   readonly maxParams: number;
+  /** While tasks are stored for the first time. */
+  readonly arriving: <T>(ids: readonly string[], stored: () => Promise<T>) => Promise<T>;
   /** They are stored, and may be assigned. */
   readonly offer: (queue: LiveQueue, tasks: readonly ReadyTask[]) => void;
   readonly due: (at: number) => void;
@@ -71,10 +73,13 @@ export class Adding {
     const drafts = tasks.map((task, index) => this.#draft(queue, task, index, waits));
     const unique = drafts.some(({ options }) => options.unique != null);
     const storing = { queue, drafts, by, along, now };
-    const added = unique ? await this.#storeUnique(storing) : await this.#store(storing);
-    const created = drafts.filter((_, index) => added[index]?.created);
-    this.#take(queue, created, by, now);
-    return added;
+    const ids = drafts.map(({ id }) => id);
+    return this.#deps.arriving(ids, async () => {
+      const added = unique ? await this.#storeUnique(storing) : await this.#store(storing);
+      const created = drafts.filter((_, index) => added[index]?.created);
+      this.#take(queue, created, by, now);
+      return added;
+    });
   }
 
   #draft(queue: LiveQueue, task: NewTask, index: number, waits: ReadonlyMap<string, number>): Draft {

@@ -40,6 +40,8 @@ export class Book {
   readonly #tasks = new Map<string, LiveTask>();
   /** How many changes of a task are not stored. */
   readonly #unstored = new Map<LiveTask, number>();
+  /** Tasks that are being stored for the first time: who reads them already must not take them before they are counted. */
+  readonly #arriving = new Set<string>();
   /** Reads under way, and the tasks that left while there was one: what it read of them may be old. */
   #reads = 0;
   readonly #leftMeanwhile = new Set<string>();
@@ -178,6 +180,20 @@ export class Book {
     if (offered) this.look();
   }
 
+  /** While these are stored for the first time. */
+  async arriving<T>(ids: readonly string[], stored: () => Promise<T>): Promise<T> {
+    for (const id of ids) this.#arriving.add(id);
+    try {
+      return await stored();
+    } finally {
+      for (const id of ids) this.#arriving.delete(id);
+    }
+  }
+
+  isArriving(id: string): boolean {
+    return this.#arriving.has(id);
+  }
+
   /** It may be assigned, and is stored. `look` matches it. */
   offer(queue: LiveQueue, task: ReadyTask): void {
     if (queue.removed) return;
@@ -225,7 +241,7 @@ export class Book {
     try {
       const value = await work();
       const left = new Set(this.#leftMeanwhile);
-      return { value, outdated: (id) => left.has(id) };
+      return { value, outdated: (id) => left.has(id) || this.#arriving.has(id) };
     } finally {
       this.#reads -= 1;
       if (this.#reads === 0) this.#leftMeanwhile.clear();

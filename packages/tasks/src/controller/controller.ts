@@ -136,6 +136,7 @@ export function createTaskController(deps: TaskControllerDeps): TaskControllerSe
     clock,
     ids: idsNow,
     maxParams: config.tasks.max_params,
+    arriving: (arriving, stored) => book.arriving(arriving, stored),
     offer,
     due: (at) => waker.by(at),
     recount: (added) => later('new tasks that wait for others', () => acts.recount(added)),

@@ -6,5 +6,5 @@ import './schedules/tables.js';
 
 export { tasksLayer } from './declaration.js';
 export { createTasks, type Tasks } from './layer.js';
-export { createSchedules, type Schedules } from './schedules/layer.js';
 export type { TaskAction } from './ports.js';
+export { createSchedules, type Schedules } from './schedules/layer.js';

@@ -1,7 +1,8 @@
 import type { TaskAction } from '@muster/tasks';
 import { breakDisk, DISK_FAULTS, mendDisk } from '../kernel/disk-faults.js';
 import { Violation } from '../kernel/violation.js';
-import { ORG, type World } from './world.js';
+import { ORG } from './organization.js';
+import type { World } from './world.js';
 
 export const FAULTS = [
   'server killed',

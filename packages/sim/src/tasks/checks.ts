@@ -1,7 +1,8 @@
 import type { Batch } from '@muster/store';
+import type { Coverage } from '../kernel/coverage.js';
 import { Violation } from '../kernel/violation.js';
-import { keyOf } from './ledger.js';
-import type { World } from './world.js';
+import { keyOf, type Ledger } from './ledger.js';
+import type { NodePlan } from './simulated-node.js';
 
 /** What is stored of a task, as far as rules look at it. */
 export interface StoredTask {
@@ -17,6 +18,13 @@ export interface StoredTask {
 
 const active = (status: number): boolean => status === -1 || status === 0;
 
+export interface CheckedWorld {
+  readonly ledger: Ledger;
+  readonly coverage: Coverage;
+  readonly machines: readonly { readonly name: string; readonly plan: NodePlan }[];
+  readonly report: (violation: Violation) => void;
+}
+
 /** The rules that hold after every commit. */
 export class Checks {
   readonly tasks = new Map<string, StoredTask>();
@@ -24,14 +32,11 @@ export class Checks {
   readonly threads = new Map<string, number | null>();
   /** Ended tasks that a person wants to run again. */
   readonly retried = new Set<string>();
-  readonly #world: World;
+  readonly #world: CheckedWorld;
 
-  constructor(world: World) {
+  constructor(world: CheckedWorld) {
     this.#world = world;
   }
-
-  /** Nothing is to be seen between commits. */
-  look(): void {}
 
   stored(batch: Batch): void {
     for (const { statement, rows } of batch) {

@@ -2,7 +2,8 @@ import type { Run, RunOptions } from '../kernel/explore.js';
 import { Violation } from '../kernel/violation.js';
 import { misbehave } from './chaos.js';
 import { name } from './checks.js';
-import { ORG, World } from './world.js';
+import { ORG } from './organization.js';
+import { World } from './world.js';
 
 /** After the faults all that can run has run within this time. */
 const RECOVERY_MS = 30 * 60_000;

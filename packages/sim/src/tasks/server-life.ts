@@ -1,18 +1,31 @@
-import { type ServerConfig, ServerConfigSchema } from '@muster/platform/config';
+import { loadConfig } from '@muster/platform/config';
 import { createEvents, type Events } from '@muster/platform/log';
 import { Metrics } from '@muster/platform/metrics';
 import type { LayerLog } from '@muster/platform/upkeep';
-import type { Store } from '@muster/store';
+import type { Batch, MemoryDatabase, Store } from '@muster/store';
 import { createTasks, type Tasks } from '@muster/tasks';
-import { Value } from 'typebox/value';
 import { brief } from '../kernel/brief.js';
-import { FaultyLane } from '../kernel/faulty-lane.js';
-import type { Process } from '../kernel/timeline.js';
+import type { Coverage } from '../kernel/coverage.js';
+import { type DiskConditions, FaultyLane } from '../kernel/faulty-lane.js';
+import type { Random } from '../kernel/random.js';
+import type { Process, Timeline } from '../kernel/timeline.js';
+import type { Trace } from '../kernel/trace.js';
 import { Violation } from '../kernel/violation.js';
+import { ORG } from './organization.js';
 import type { SimulatedRegistry } from './registry.js';
-import { ORG, type World } from './world.js';
 
-const CONFIG: ServerConfig = Value.Parse(ServerConfigSchema, Value.Default(ServerConfigSchema, {}));
+const CONFIG = loadConfig({ env: {}, flags: {} });
+
+export interface LifeWorld {
+  readonly database: MemoryDatabase;
+  readonly disk: DiskConditions;
+  readonly timeline: Timeline;
+  readonly random: Random;
+  readonly trace: Trace;
+  readonly coverage: Coverage;
+  readonly checks: { stored(batch: Batch): void };
+  readonly report: (violation: Violation) => void;
+}
 
 /** One life of the layer, with the event log below it. */
 export class ServerLife {
@@ -23,7 +36,7 @@ export class ServerLife {
   readonly #events: Events;
   readonly #store: Store;
 
-  constructor(world: World, process: Process, registry: SimulatedRegistry) {
+  constructor(world: LifeWorld, process: Process, registry: SimulatedRegistry) {
     this.process = process;
     this.registry = registry;
     const { clock } = process;
@@ -71,7 +84,7 @@ export class ServerLife {
     await this.#store.close();
   }
 
-  #log(world: World): LayerLog {
+  #log(world: LifeWorld): LayerLog {
     const say = (details: object, message: string): void =>
       world.trace.say(() => `server: ${message} ${brief(details)}`);
     return {

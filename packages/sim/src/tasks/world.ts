@@ -1,4 +1,3 @@
-import type { Organization } from '@muster/platform/auth';
 import { DECLARED } from '@muster/server/compose';
 import { type MemoryDatabase, openMemory } from '@muster/store';
 import type { AgentMessage, ServerMessage } from '@muster/wire';
@@ -10,11 +9,10 @@ import { Process, Timeline } from '../kernel/timeline.js';
 import { Violation } from '../kernel/violation.js';
 import { Checks } from './checks.js';
 import { Ledger } from './ledger.js';
-import { Machine, type NodePlan } from './machine.js';
+import { ORG } from './organization.js';
 import { INTERVAL_MS, SimulatedRegistry } from './registry.js';
 import { ServerLife } from './server-life.js';
-
-export const ORG: Organization = { id: 'c'.repeat(32), name: 'default' };
+import { Machine, type NodePlan } from './simulated-node.js';
 
 const ANSWER_MS = 3_600_000;
 
@@ -83,7 +81,7 @@ export class World extends Stage {
   }
 
   protected override check(): void {
-    this.checks.look();
+    // Every commit is looked at when it is made.
   }
 
   /** Lets things happen until this is answered; for at most a virtual hour. */

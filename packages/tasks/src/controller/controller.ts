@@ -192,7 +192,7 @@ export function createTaskController(deps: TaskControllerDeps): TaskControllerSe
       task.sent = true;
       book.restore(task);
       const node = row.node === null ? undefined : nodes.get(queue.org.id, row.node);
-      if (node !== undefined) task.giveTo(taskNodes.slots(node));
+      if (node !== undefined) task.giveTo(taskNodes.slots(node), row.incarnation);
       await outputs.load(outputOf(task.ref).subject);
     }
   }

@@ -50,10 +50,11 @@ export class LiveTask {
     return this.#incarnation;
   }
 
-  giveTo(slots: NodeSlots): void {
+  /** @param incarnation Of its agent, unless it is the present one. */
+  giveTo(slots: NodeSlots, incarnation = slots.node.incarnation): void {
     slots.hold(this);
     this.#slots = slots;
-    this.#incarnation = slots.node.incarnation;
+    this.#incarnation = incarnation;
   }
 
   takeBack(): void {
@@ -78,12 +79,13 @@ export class LiveTask {
 export function standing(
   id: string,
   state: TaskState,
-  { mtime, ending }: { readonly mtime: number; readonly ending: Ending },
+  { mtime, ending, incarnation }: Pick<LiveTask, 'mtime' | 'ending' | 'incarnation'>,
 ): TaskStanding {
   return {
     id,
     status: state.status,
     node: state.node,
+    incarnation,
     attempt: state.attempt,
     failures: state.failures,
     orphanings: state.orphanings,

@@ -20,7 +20,7 @@ export const taskMigrations: Migrations = {
         id ${text} primary key,
         ${columns(text, ['org_id', 'queue_id', 'params', 'options?', 'lane', 'requester'])},
         ${columns(integer, ['ctime', 'status'])},
-        ${columns(text, ['node?'])},
+        ${columns(text, ['node?', 'incarnation?'])},
         attempt ${integer} not null default 0,
         failures ${integer} not null default 0,
         orphanings ${integer} not null default 0,

@@ -68,7 +68,7 @@ export async function findTask(read: Read, orgId: string, id: string): Promise<T
 }
 
 /** Rows of tasks of this organization, without their output; those that are not there are left out. */
-export type ListedTask = Omit<TaskRow, 'stdout' | 'stderr'>;
+export type ListedTask = Omit<TaskRow, 'stdout' | 'stderr' | 'incarnation'>;
 
 const LISTED = [
   'id',

@@ -24,7 +24,18 @@ const STATE_COLUMNS = [
 ] as const;
 
 /** Columns of which a `ReadyTask` is made; its parameters only while they are short. */
-const COLUMNS = ['id', 'queue_id', 'rank', 'lane', 'ctime', 'mtime', 'requester', 'options', ...STATE_COLUMNS] as const;
+const COLUMNS = [
+  'id',
+  'queue_id',
+  'rank',
+  'lane',
+  'ctime',
+  'mtime',
+  'requester',
+  'options',
+  'incarnation',
+  ...STATE_COLUMNS,
+] as const;
 
 export type ReadyRow = Pick<TaskRow, (typeof COLUMNS)[number]> & { readonly params: string | null };
 

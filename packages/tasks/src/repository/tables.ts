@@ -30,6 +30,8 @@ declare module '@muster/store' {
       ctime: number;
       status: number;
       node: string | null;
+      /** Of the agent that it was given to: another one that does not have it may have lost it while it ran. */
+      incarnation: string | null;
       attempt: Generated<number>;
       failures: Generated<number>;
       orphanings: Generated<number>;

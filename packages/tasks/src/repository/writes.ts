@@ -69,6 +69,7 @@ export type TaskStanding = Pick<
   | 'id'
   | 'status'
   | 'node'
+  | 'incarnation'
   | 'attempt'
   | 'failures'
   | 'orphanings'
@@ -94,6 +95,7 @@ export const saveTask: (row: TaskStanding) => Write = update(
     id: 'text',
     status: 'integer',
     node: 'text',
+    incarnation: 'text',
     attempt: 'integer',
     failures: 'integer',
     orphanings: 'integer',

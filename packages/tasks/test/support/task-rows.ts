@@ -43,6 +43,7 @@ export function taskRow(given: Partial<TaskRow> = {}): TaskRow {
     ctime: 1000,
     status: -2,
     node: null,
+    incarnation: null,
     attempt: 0,
     failures: 0,
     orphanings: 0,

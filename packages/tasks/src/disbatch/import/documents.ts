@@ -99,6 +99,7 @@ export function readTask(document: Json, { orgId, requester, now, maxParams }: I
     mtime,
     status,
     node,
+    incarnation: null,
     attempt: node === null ? 0 : 1,
     failures: 0,
     orphanings: 0,

@@ -1,0 +1,3 @@
+import { holdTasksUnderFaults } from './seeds.js';
+
+holdTasksUnderFaults(1, 1000);

@@ -1,0 +1,3 @@
+import { holdTasksUnderFaults } from './seeds.js';
+
+holdTasksUnderFaults(1001, 2000);

@@ -4,6 +4,7 @@ import { loadConfig } from '@muster/platform/config';
 import { platformLayer, together } from '@muster/platform/layers';
 import { type PushJobSpec, pushLayer } from '@muster/push';
 import { insert, type MemoryDatabase, openMemory } from '@muster/store';
+import { tasksLayer } from '@muster/tasks';
 import type { DiskConditions } from '../kernel/faulty-lane.js';
 import { NODE_KEYS, OTHER_NODE_KEYS } from '../kernel/keys.js';
 import { Random } from '../kernel/random.js';
@@ -27,7 +28,7 @@ import type { ServerProcess } from './server-process.js';
 import { Servers } from './servers.js';
 
 /** Those of the server. */
-const DECLARED = together([platformLayer, nodesLayer, pushLayer]);
+const DECLARED = together([platformLayer, nodesLayer, pushLayer, tasksLayer]);
 
 const BASE = loadConfig({ env: {}, flags: { 'log-level': 'silent' } });
 /** What the timeouts of a job do not say: transport, commits, the turns of the server. */

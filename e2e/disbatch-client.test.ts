@@ -79,6 +79,17 @@ describe.each(['4.0', '4.4'] as const)('dialect %s', (dialect) => {
     expect(await done('delete-queue', 'buzz')).toBe('Deleted queue buzz\n');
   });
 
+  test('a user and an access token log in from elsewhere', async () => {
+    const asked = await client('--proxied', 'queues');
+    expect(asked.err).toMatch(/^Error getting \S+ \(401 Unauthorized\): \{"error":/);
+    const { token } = await cluster.json<{ token: string }>('access-token', 'create', '--user', 'admin');
+    const login = ['--proxied', '--username', 'admin', '--password', token];
+    expect(await done(...login, 'plugins')).toBe(`${PLUGIN}\n`);
+    expect(await done(...login, 'create-queue', 'mine', PLUGIN)).toMatch(/^Created queue mine/);
+    expect(await done(...login, 'delete-queue', 'mine')).toBe('Deleted queue mine\n');
+    expect(await refused('--proxied', '--username', 'admin', '--password', 'nonsense', 'queues')).toContain('401');
+  });
+
   test('what is refused, in the words of the original', async () => {
     await done('create-queue', 'errors', PLUGIN);
     const told = (method: string, path: string, body: string) =>

@@ -1,7 +1,8 @@
 #!/usr/bin/perl
 
 # Sends with LWP what the command line of Disbatch sends, and prints what it prints (sheet §5). Our own program: written from that
-# description, with the library whose requests the deployed one has. `--dialect 4.4` is the later one.
+# description, with the library whose requests the deployed one has. `--dialect 4.4` is the later one. `--proxied` says that a proxy passes
+# the requests on, so that they count as those of another host.
 
 use strict;
 use warnings;
@@ -12,10 +13,11 @@ use LWP::UserAgent;
 
 my %given = (url => 'http://localhost:8080', dialect => '4.0', terse => undef, limit => 20, skip => 0);
 GetOptions(\%given, 'url|u=s', 'username|n=s', 'password=s', 'dialect=s', 'collection=s', 'count', 'pretty', 'terse!',
-    'options=s', 'fields=s', 'limit=i', 'skip=i', 'epoch', 'full') or exit 2;
+    'options=s', 'proxied', 'fields=s', 'limit=i', 'skip=i', 'epoch', 'full') or exit 2;
 
 my $json = JSON::PP->new->utf8;
 my $agent = LWP::UserAgent->new;
+$agent->default_header('X-Forwarded-For' => '192.0.2.7') if $given{proxied};
 my ($url, $later) = ($given{url}, $given{dialect} eq '4.4');
 
 if (defined $given{username} and defined $given{password}) {

@@ -353,6 +353,19 @@ describe('listening beyond loopback', () => {
     expect(load({ flags: { stomp: '0.0.0.0:61613', ...tls } }).stomp.tls_key).toBe('k');
     expect(load({ flags: { stomp: '0.0.0.0:61613', insecureStomp: true } }).stomp.insecure).toBe(true);
   });
+
+  test('the command interface without TLS is refused, and allowed with TLS or when asked for', () => {
+    const error = refusal({ flags: { disbatch: '0.0.0.0:8081' } });
+    expect([error.code, error.details.address]).toEqual(['insecure_disbatch', '0.0.0.0:8081']);
+    const tls = { disbatchTlsCert: 'c', disbatchTlsKey: 'k' };
+    expect(load({ flags: { disbatch: '0.0.0.0:8081', ...tls } }).disbatch.tls_key).toBe('k');
+    expect(load({ flags: { disbatch: '0.0.0.0:8081', insecureDisbatch: true } }).disbatch.insecure).toBe(true);
+    expect(refusal({ flags: { disbatch: '127.0.0.1:8081', disbatchTlsCert: 'c' } }).message).toContain(
+      'need each other',
+    );
+    expect(refusal({ flags: { disbatch: '127.0.0.1:8080' } }).message).toContain('cannot both listen');
+    expect(load({ flags: {} }).disbatch).toMatchObject({ org: 'default', dialect: '4.0', gfs: 'auto' });
+  });
 });
 
 describe('the description', () => {

@@ -79,7 +79,9 @@ export class ScheduleAdministration {
       const now = clock.now();
       const owner = ownerOf(by);
       const schedule: Schedule = { ...live.schedule, ...timing, owner, work: briefOf(kept), updatedAt: now };
-      const step = stepSchedule(live.state, { type: 'changed' }, rulesOf(schedule), now);
+      // A task does not wait for a push job, nor the other way round.
+      const before = kept.kind === live.schedule.work.kind ? live.state : { ...live.state, last: null };
+      const step = stepSchedule(before, { type: 'changed' }, rulesOf(schedule), now);
       const changed = [...Object.keys(timing), ...(work === undefined ? [] : [work.kind])];
       const told = scheduleChanged(schedule, step.state.status, changed, owner.name);
       const writes = [saveSchedule(schedule, step.state, kept), ...(by.record ?? [])];

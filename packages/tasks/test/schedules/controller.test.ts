@@ -357,6 +357,18 @@ describe('schedules', () => {
     ]);
   });
 
+  test('that run push jobs instead of tasks know nothing of the last task', async () => {
+    await fixture.schedule(queue, { overlap: 'skip' });
+    fixture.clock.advance(HOUR);
+    await tasks(1);
+    const by = { identity: await fixture.identity('anna') };
+    const work = { kind: 'push', job: { command: 'uname -a', nodes: ['web1'] } } as const;
+    await fixture.schedules.administration.change(fixture.live(), { work }, by);
+    expect(await fixture.row()).toMatchObject({ kind: 'push', command: 'uname -a', queue_id: null, last_run: null });
+    fixture.clock.advance(HOUR);
+    await expect.poll(() => fixture.jobIds()).toHaveLength(1);
+  });
+
   test('that are removed run no more', async () => {
     const live = await fixture.schedule(queue);
     const by = { identity: await fixture.identity('anna') };

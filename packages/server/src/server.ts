@@ -57,57 +57,30 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-/** Undoes what was opened, last first, also when one step fails. */
-class Teardown {
-  readonly #steps: (() => void | Promise<void>)[] = [];
-  #running: Promise<void> | undefined;
-
-  add(step: () => void | Promise<void>): void {
-    this.#steps.push(step);
-  }
-
-  run(): Promise<void> {
-    this.#running ??= this.#run();
-    return this.#running;
-  }
-
-  async #run(): Promise<void> {
-    const failures: unknown[] = [];
-    for (const step of this.#steps.reverse()) {
-      try {
-        await step();
-      } catch (error) {
-        failures.push(error);
-      }
-    }
-    if (failures.length > 0) throw new AggregateError(failures, 'the server did not stop cleanly');
-  }
-}
-
 /**
  * Starts the whole server and resolves when it listens.
  * @throws MusterError `data_dir_in_use`, `data_dir_unusable`, `database_in_use`, `schema_too_new`, `address_in_use`, `invalid_configuration`,
  * `invalid_certificate`.
  */
 export async function startServer(config: ServerConfig, options: ServerOptions = {}): Promise<RunningServer> {
-  const teardown = new Teardown();
+  const layers = new Layers();
   try {
-    return await start(config, options, teardown);
+    return await start(config, options, layers);
   } catch (error) {
     // What was opened by halves may not close cleanly either; why it failed is what the reader needs.
-    await teardown.run().catch(() => undefined);
+    await layers.stop().catch(() => undefined);
     throw dataDirError(config.data_dir, error);
   }
 }
 
-async function start(config: ServerConfig, options: ServerOptions, teardown: Teardown): Promise<RunningServer> {
+async function start(config: ServerConfig, options: ServerOptions, layers: Layers): Promise<RunningServer> {
   const { clock = systemClock, random = systemRandom, print = printLine } = options;
   const logger = options.logger ?? createLogger(config.log_level);
   // All listeners, before anything is opened.
   for (const warning of expiredCertificates(config, clock.now())) logger.warn(warning);
   const tls = readTls(config, 'http');
   const lock = lockDirectory(config.data_dir);
-  teardown.add(() => lock.release());
+  layers.add({ stop: async () => lock.release() });
 
   const metrics = new Metrics();
   metrics.collectProcess();
@@ -119,7 +92,7 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
     };
   });
   const store = await openStore(config, { clock, logger, random, metrics, fail });
-  teardown.add(() => store.close());
+  layers.add({ stop: () => store.close() });
 
   // First: it may fail, and what follows is running once it is made.
   const keys = await serverKeys(config.data_dir);
@@ -152,8 +125,7 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
     alongside: [fabric, schedules, push, tasks],
   });
   const disbatch = createDisbatch(base, { auth, controller: tasks.controller, logger });
-  const layers = new Layers([...composed.layers, fabric, http, disbatch]);
-  teardown.add(() => layers.stop());
+  layers.add(...composed.layers, fabric, http, disbatch);
 
   await layers.load();
   const first = await bootstrap(auth, store, async () => (await adminKeys(config.data_dir)).publicKey);
@@ -202,7 +174,7 @@ async function start(config: ServerConfig, options: ServerOptions, teardown: Tea
     cliConfigPath,
     failed,
     async stop() {
-      await teardown.run();
+      await layers.stop();
       logger.info({ incarnation }, 'muster server has stopped');
     },
   };

@@ -36,12 +36,18 @@ export interface Layer {
   status?(): Partial<LayerStatus>;
 }
 
-/** The layers of a process, lower ones first. */
+/** The layers of a process, lower ones first, and whatever else is to be let go of when it ends. */
 export class Layers {
-  readonly #layers: readonly Layer[];
+  readonly #layers: Layer[];
+  #stopping: Promise<void> | null = null;
 
-  constructor(layers: readonly Layer[]) {
-    this.#layers = layers;
+  constructor(layers: readonly Layer[] = []) {
+    this.#layers = [...layers];
+  }
+
+  /** Above those that are there: stopped before them, also when it was made and nothing more. */
+  add(...layers: readonly Layer[]): void {
+    this.#layers.push(...layers);
   }
 
   async load(): Promise<void> {
@@ -52,8 +58,13 @@ export class Layers {
     for (const layer of this.#layers) await layer.start?.();
   }
 
-  /** @throws AggregateError of what failed, after everything was tried. */
-  async stop(): Promise<void> {
+  /** Once, however often it is asked for. @throws AggregateError of what failed, after everything was tried. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #stop(): Promise<void> {
     const failures: unknown[] = [];
     for (const layer of [...this.#layers].reverse()) {
       try {

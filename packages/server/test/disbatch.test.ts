@@ -39,10 +39,37 @@ describe('at a listener of its own', () => {
     });
   });
 
+  test.each<[string, object]>([
+    ['/queues', { name: 'x'.repeat(300), plugin: PLUGIN }],
+    ['/queues', { name: 'a\0b', plugin: PLUGIN }],
+    ['/queues/limits', { threads: 999_999_999_999_999 }],
+    ['/tasks/limits', [{ text: 'x'.repeat(300_000) }]],
+    ['/tasks', { queue: 'limits', params: [{ deep: 'a\0b' }, 1] }],
+    ['/tasks/limits/no such collection', { filter: {}, params: { a: 1 } }],
+    ['/tasks/search', { filter: { status: 1e300, _id: 'a\0b', queue: { $in: ['a\0b', 7] } }, options: { skip: 1e16 } }],
+    ['/tasks/search', { filter: { status: { $gt: -1e300, $lt: 1e300 } }, options: { limit: 1e3 } }],
+  ])('POST %s with what is beyond a limit is refused, and breaks nothing', async (path, body) => {
+    await ask('POST', '/queues', { name: 'limits', plugin: PLUGIN });
+    const refused = await ask('POST', path, body);
+    expect(refused).toMatchObject({ status: 400, body: { error: expect.any(String) } });
+    expect((await ask('GET', '/queues/limits')).status).toBe(200);
+  });
+
+  test('odd filters find nothing', async () => {
+    for (const filter of [{ status: 1e300 }, { _id: 'a\0b' }, { status: { $gte: 1e300 } }, { _id: { $in: [] } }]) {
+      expect(await ask('POST', '/tasks/search', { filter })).toEqual({ status: 200, body: [] });
+    }
+  });
+
+  test('HEAD is as GET, without a body', async () => {
+    const response = await fetch(`${server.running.disbatchUrl}/queues`, { method: 'HEAD' });
+    expect([response.status, await response.text()]).toEqual([200, '']);
+  });
+
   test('what it does is audited', async () => {
     await ask('POST', '/queues', { name: 'audited', plugin: PLUGIN });
     const { body } = await server.api.get('/organizations/default/audit?action=queue.create');
-    expect(body).toMatchObject([{ target: 'audited', actor: 'disbatch' }, {}]);
+    expect((body as readonly object[])[0]).toMatchObject({ target: 'audited', actor: 'disbatch (local)' });
   });
 });
 

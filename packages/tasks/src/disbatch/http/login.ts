@@ -15,8 +15,8 @@ export interface LoginDeps {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** A request from this host that says nothing of who sends it. */
-const LOCAL: By['identity'] = { type: 'user', name: 'disbatch', principalId: 'disbatch' };
+/** A request from this host that says nothing of who sends it: a name that no user can have. */
+const LOCAL: By['identity'] = { type: 'user', name: 'disbatch (local)', principalId: 'disbatch (local)' };
 
 /**
  * Who is calling: by HTTP basic, with a user's name and an access token; without a login who is on this host, as the original.

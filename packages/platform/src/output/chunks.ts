@@ -89,6 +89,20 @@ export async function positionOf(read: Read, of: SourceStream, number: number): 
   return row && row.position + number - (Number(row.through) - row.size);
 }
 
+/** Stores bytes of a stream from this position on, in a transaction: of output that came from elsewhere. */
+export async function storeOutput(
+  trx: Transaction<Schema>,
+  { subject, part, stream }: SourceStream,
+  position: number,
+  data: Uint8Array,
+): Promise<void> {
+  for (let from = 0; from < data.length; from += OUTPUT_LIMITS.chunkBytes) {
+    const some = data.subarray(from, from + OUTPUT_LIMITS.chunkBytes);
+    const row = { subject, part, stream, position: position + from, data: some };
+    await trx.insertInto('output_chunks').values(row).execute();
+  }
+}
+
 /** Deletes output of a subject that is gone, at most so much that nobody is held up. True when none is left. */
 export async function clearOutput(trx: Transaction<Schema>, subject: OutputSource['subject']): Promise<boolean> {
   // Up to the first row that stays, which both databases find and reach by the primary key.

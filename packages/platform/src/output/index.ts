@@ -1,5 +1,5 @@
 export { answerOutput } from './answer.js';
-export { clearOutput } from './chunks.js';
+export { clearOutput, storeOutput } from './chunks.js';
 export type { OutputFollowers } from './followers.js';
 export { OutputKeeper } from './keeper.js';
 export { storedOutput } from './reading.js';

@@ -1,11 +1,10 @@
+import { storeOutput } from '@muster/platform/output';
 import type { Schema } from '@muster/store';
 import type { Transaction } from 'kysely';
+import { taskSubject } from '../../events.js';
 import { BadDocument, type FileDocument, PARTS, type Piece } from './documents.js';
 
 type Trx = Transaction<Schema>;
-
-/** Of a stored chunk of output. */
-const STORED_BYTES = 65_536;
 
 /** A file of output, of a task that was imported before it. False: it is there already. @throws BadDocument */
 export async function storeFile(trx: Trx, orgId: string, { id, taskId, stream }: FileDocument): Promise<boolean> {
@@ -47,14 +46,8 @@ export async function storePiece(trx: Trx, orgId: string, { fileId, n, part, par
       `a chunk of file ${fileId} before ${n} is missing: export with --sort '{"files_id":1,"n":1}'`,
     );
   }
-  const of = { subject: `task/${file.task_id}`, part: String(file.attempt), stream: file.stream };
-  for (let from = 0; from < data.length; from += STORED_BYTES) {
-    const some = data.subarray(from, from + STORED_BYTES);
-    await trx
-      .insertInto('output_chunks')
-      .values({ ...of, position: file.bytes + from, data: some })
-      .execute();
-  }
+  const of = { subject: taskSubject(file.task_id), part: String(file.attempt), stream: file.stream };
+  await storeOutput(trx, of, file.bytes, data);
   const bytes = file.bytes + data.length;
   const next = part + 1 === parts ? (n + 1) * PARTS : place + 1;
   await trx

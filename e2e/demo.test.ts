@@ -1,4 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import { killMarked, MARKER, processesMarked, StartedProcess } from './support/started-process.js';
@@ -9,17 +12,78 @@ const marker = randomBytes(8).toString('hex');
 
 afterEach(() => killMarked(marker));
 
-test('the demo shows two jobs, exits 0 and leaves nothing running', async () => {
+function start(...flags: readonly string[]): StartedProcess {
   const { PATH, HOME } = process.env;
-  const demo = new StartedProcess('the demo', process.execPath, ['packages/cli/bin/muster.js', 'demo'], {
+  const demo = new StartedProcess('the demo', process.execPath, ['packages/cli/bin/muster.js', 'demo', ...flags], {
     cwd: ROOT,
     env: { PATH, HOME, [MARKER]: marker },
   });
   demo.closeInput();
+  return demo;
+}
+
+/** Of the hosts of its tasks, which carry no mark: as long as one lives, its socket is there. */
+function socketsIn(directory: string): string[] {
+  const sockets = readFileSync('/proc/net/unix', 'utf8').split('\n');
+  return sockets.filter((line) => line.includes(`${directory}/`));
+}
+
+function directoryOf(demo: StartedProcess): string {
+  return /^Scratch directory (\S+)$/m.exec(demo.stdout)?.[1] ?? 'none was told';
+}
+
+test('the demo shows two jobs and twenty tasks, exits 0 and leaves nothing running', async () => {
+  const demo = start();
   const { code } = await demo.exited;
   expect(code, demo.log).toBe(0);
   expect(demo.stdout).toMatch(/5 nodes completed successfully/);
   expect(demo.stdout).toMatch(/Linux/);
   expect(demo.stdout).toMatch(/completed with errors|failed/);
+  expect(demo.stdout).toMatch(/^added 20 tasks to resize/m);
+  expect(demo.stdout).toMatch(/^resize +open +thumbnail +8 +0 +0 +20 +0 /m);
+  expect(demo.stdout).toMatch(/^1 +failed .*13\.png is still being uploaded$/m);
+  expect(demo.stdout).toMatch(/^2 +succeeded /m);
   expect(processesMarked(marker)).toEqual([]);
+  expect(socketsIn(directoryOf(demo))).toEqual([]);
+}, 60_000);
+
+test('with --json it is one document', async () => {
+  const demo = start('--json');
+  const { code } = await demo.exited;
+  expect(code, demo.log).toBe(0);
+  const { jobs, queue, retried } = JSON.parse(demo.stdout);
+  expect(jobs).toHaveLength(2);
+  expect(queue).toMatchObject({ name: 'resize', counts: { succeeded: 20, failed: 0 } });
+  expect(retried).toMatchObject({ status: 'succeeded', attempt: 2, failures: 1 });
+}, 60_000);
+
+test('interrupted while tasks run, it leaves nothing running either', async () => {
+  const demo = start();
+  await demo.logged(/^added 20 tasks/m);
+  await expect.poll(() => socketsIn(directoryOf(demo)).length).toBeGreaterThan(0);
+  demo.signal('SIGINT');
+  const { code } = await demo.exited;
+  expect(code, demo.log).toBe(130);
+  expect(processesMarked(marker)).toEqual([]);
+  expect(socketsIn(directoryOf(demo))).toEqual([]);
+}, 60_000);
+
+test('kept running, it takes tasks, and its script stops all of it', async () => {
+  const demo = start('--keep', '--json');
+  const { code } = await demo.exited;
+  expect(code, demo.log).toBe(0);
+  const { running } = JSON.parse(demo.stdout);
+  const directory = dirname(running.stop);
+  const add = ['packages/cli/bin/muster.js', 'task', 'add', 'resize', '--param', 'file=a.png', '--wait'];
+  const { status, stderr } = spawnSync(process.execPath, add, {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH, MUSTER_CONFIG: running.config },
+    encoding: 'utf8',
+  });
+  expect(status, stderr).toBe(0);
+  expect(socketsIn(directory).length).toBeGreaterThan(0);
+  spawnSync('sh', [running.stop]);
+  expect(processesMarked(marker)).toEqual([]);
+  expect(socketsIn(directory)).toEqual([]);
+  expect(existsSync(directory)).toBe(false);
 }, 60_000);

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { EXIT } from '@muster/base';
 import { Command } from 'commander';
 import { addAgent } from './commands/agent.js';
 import { addAudit } from './commands/audit.js';
@@ -22,6 +23,7 @@ import { addTask } from './commands/task/index.js';
 import { addAccessToken, addToken } from './commands/token.js';
 import { addUser } from './commands/user.js';
 import { type Shell, withCommonFlags } from './shell.js';
+import type { World } from './world.js';
 
 /** The whole command tree. `serverFlags: false` leaves out the flags that only the server's schema knows. */
 export async function createProgram(shell: Shell, options: { readonly serverFlags: boolean }): Promise<Command> {
@@ -64,9 +66,16 @@ export async function createProgram(shell: Shell, options: { readonly serverFlag
   await addServer(program, shell, options.serverFlags);
   addAgent(program, shell);
   addRelay(program, shell);
-  addDemo(program, shell);
+  addDemo(program, shell, runWords);
   addCompletion(program, shell);
   return program;
+}
+
+async function runWords(typed: readonly string[], world: World): Promise<number> {
+  const shell: Shell = { world, typed, words: undefined, exitCode: EXIT.ok };
+  const program = await createProgram(shell, { serverFlags: false });
+  await program.parseAsync([...typed], { from: 'user' });
+  return shell.exitCode;
 }
 
 const SETTINGS_HELP = `

@@ -4,41 +4,44 @@ import { join } from 'node:path';
 import { EXIT } from '@muster/base';
 import type { Command } from 'commander';
 import { isSuccess, type Job } from '../api.js';
+import { backlogAsPlanned, showBacklog } from '../demo/backlog.js';
 import { DEMO_NODES, type DemoServer, FAILING_NODE, REFUSING_NODE, startAgents, startServer } from '../demo/fleet.js';
 import { DemoProcesses } from '../demo/processes.js';
 import { Interrupted, showJob } from '../demo/show.js';
+import type { RunWords } from '../demo/typed.js';
 import { type Call, does, type Shell, subcommand } from '../shell.js';
 
 interface DemoOptions {
   readonly keep?: boolean;
 }
 
-export function addDemo(program: Command, shell: Shell): void {
+/** @param run Runs another command line in this process. */
+export function addDemo(program: Command, shell: Shell, run: RunWords): void {
   const command = subcommand(program, {
     usage: 'demo',
-    summary: 'a server, five agents and two push jobs on this machine, in a scratch directory',
+    summary: 'a server, five agents, two push jobs and a queue of twenty tasks on this machine, in a scratch directory',
     examples: ['muster demo', 'muster demo --keep', 'npm run demo -- --keep'],
   });
   command
     .option('--keep', 'leave the server and the agents running')
-    .option('--json', 'the two jobs as one JSON document instead of text');
-  does<DemoOptions>(command, shell, demo);
+    .option('--json', 'the two jobs and the queue as one JSON document instead of text');
+  does<DemoOptions>(command, shell, (call) => demo(call, run));
 }
 
-async function demo(call: Call<DemoOptions>): Promise<number> {
+async function demo(call: Call<DemoOptions>, run: RunWords): Promise<number> {
   const processes = new DemoProcesses(mkdtempSync(join(tmpdir(), 'muster-demo-')));
   const interrupted = new Promise<never>((_, reject) => {
     call.world.onSignal(['SIGINT', 'SIGTERM', 'SIGHUP'], (signal) => reject(new Interrupted(signal)));
   });
   let kept = false;
   try {
-    const { server, jobs } = await Promise.race([perform(call, processes), interrupted]);
+    const { server, jobs, backlog } = await Promise.race([perform(call, processes, run), interrupted]);
     kept = call.options.keep === true;
     const running = kept ? { url: server.url, config: server.config, stop: processes.abandon() } : null;
-    call.out.document({ jobs, ...(running === null ? {} : { running }) });
+    call.out.document({ jobs, ...backlog, ...(running === null ? {} : { running }) });
     if (running === null) tellNext(call);
     else tellKept(call, running);
-    return wentAsPlanned(jobs) ? EXIT.ok : EXIT.failed;
+    return wentAsPlanned(jobs) && backlogAsPlanned(backlog) ? EXIT.ok : EXIT.failed;
   } catch (error) {
     if (error instanceof Interrupted) return error.exit;
     throw error;
@@ -47,7 +50,7 @@ async function demo(call: Call<DemoOptions>): Promise<number> {
   }
 }
 
-async function perform(call: Call<DemoOptions>, processes: DemoProcesses) {
+async function perform(call: Call<DemoOptions>, processes: DemoProcesses, run: RunWords) {
   const { out } = call;
   out.line(out.paint('Muster demo', 'bold'));
   out.line(`Scratch directory ${processes.directory}`);
@@ -68,7 +71,8 @@ async function perform(call: Call<DemoOptions>, processes: DemoProcesses) {
       body: { command: 'check-disk', search: 'env:demo', quorum: '80%' },
     }),
   ] as const;
-  return { server, jobs };
+  const place = { directory: processes.directory, config: server.config, run };
+  return { server, jobs, backlog: await showBacklog(inside, processes, server, place) };
 }
 
 /** A line that counts up, on a terminal only. */
@@ -107,6 +111,8 @@ function tellKept({ out }: Call<object>, { url, config, stop }: Running): void {
   out.line('  Try      npx muster node list');
   out.line("           npx muster push start 'role:web' --capture -- uname -a");
   out.line('           npx muster push list');
+  out.line('           npx muster task add resize --param file=a.png --param width=200 --wait');
+  out.line('           npx muster queue list');
   out.line(`  Stop it  sh ${stop}`);
 }
 

@@ -5,6 +5,7 @@ import { Client } from '../client.js';
 import { MusterError } from '../errors.js';
 import { loadSettings } from '../settings.js';
 import { type DemoProcesses, freePorts } from './processes.js';
+import { installPlugin } from './thumbnail.js';
 
 /** Longest wait for a process to come up; a quick machine needs two seconds. */
 const READY_MS = 60_000;
@@ -16,12 +17,13 @@ export const REFUSING_NODE = 'db1';
 /** And this one fails. */
 export const FAILING_NODE = 'web3';
 
-/** What each agent's owner allows. */
-function agentConfig(name: string): object {
+/** What each agent's owner allows, and which tasks it runs. */
+function agentConfig(name: string, tasks: object): object {
   const check = name === FAILING_NODE ? 'echo "disk is 97% full" >&2; exit 2' : 'echo "disk is 41% full"';
   return {
     commands: { 'uname -a': 'uname -a', ...(name === REFUSING_NODE ? {} : { 'check-disk': { shell: check } }) },
     labels: { role: name.startsWith('web') ? 'web' : 'db', env: 'demo' },
+    tasks,
   };
 }
 
@@ -65,10 +67,11 @@ export async function startAgents(
   });
   const tokenFile = `${processes.directory}/enroll-token`;
   writeFileSync(tokenFile, token, { mode: 0o600 });
+  const tasks = installPlugin(processes.directory);
   for (const name of DEMO_NODES) {
     const dataDir = `${processes.directory}/${name}`;
     mkdirSync(dataDir, { mode: 0o700 });
-    writeFileSync(`${dataDir}/agent.json`, JSON.stringify(agentConfig(name), null, 2));
+    writeFileSync(`${dataDir}/agent.json`, JSON.stringify(agentConfig(name, tasks), null, 2));
     processes.start(name, [
       'agent',
       ...['--server', client.settings.url, '--org', client.settings.org, '--name', name],
@@ -84,7 +87,7 @@ export async function startAgents(
 }
 
 /** Looks again until there is an answer; an error counts as not yet. */
-async function until<T>(processes: DemoProcesses, what: string, look: () => Promise<T | null>): Promise<T> {
+export async function until<T>(processes: DemoProcesses, what: string, look: () => Promise<T | null>): Promise<T> {
   const giveUpAt = Date.now() + READY_MS;
   let reason = '';
   while (Date.now() < giveUpAt) {

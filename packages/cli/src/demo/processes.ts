@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { MusterError } from '../errors.js';
@@ -22,7 +22,10 @@ interface Started {
 export class DemoProcesses {
   readonly directory: string;
   readonly #started: Started[] = [];
-  readonly #onExit = (): void => this.#killAll('SIGKILL');
+  readonly #onExit = (): void => {
+    this.#killAll('SIGKILL');
+    this.#killHosts();
+  };
 
   constructor(directory: string) {
     this.directory = directory;
@@ -60,6 +63,9 @@ export class DemoProcesses {
     const lines = [
       `kill ${pids.join(' ')} 2>/dev/null`,
       `for pid in ${pids.join(' ')}; do while kill -0 $pid 2>/dev/null; do sleep 0.1; done; done`,
+      `for file in ${this.directory}/*/${HOSTS}/*/pid; do`,
+      '  test -e "$file" && read -r pid _ < "$file" && kill -s KILL -- "-$pid" 2>/dev/null',
+      'done',
       `rm -rf ${this.directory}`,
     ];
     writeFileSync(script, `${lines.join('\n')}\n`, { mode: 0o700 });
@@ -79,11 +85,44 @@ export class DemoProcesses {
     await Promise.race([gone, once(late, 'abort')]);
     this.#killAll('SIGKILL');
     await gone;
+    this.#killHosts();
     rmSync(this.directory, { recursive: true, force: true });
   }
 
   #killAll(how: NodeJS.Signals): void {
     for (const started of this.#started) signal(started, how);
+  }
+
+  /** Tasks outlive their agents, which is right anywhere but here: the processes that run them are ended. */
+  #killHosts(): void {
+    for (const { name } of this.#started) {
+      const hosts = `${this.directory}/${name}/${HOSTS}`;
+      for (const host of entries(hosts)) {
+        const pid = Number.parseInt(textOf(`${hosts}/${host}/pid`), 10);
+        if (pid > 1) signalGroup(pid, 'SIGKILL');
+      }
+    }
+  }
+}
+
+/** Where an agent keeps what it knows of the processes that run its tasks, below its data directory. */
+const HOSTS = 'tasks/hosts';
+
+/** None when it was never made. */
+function entries(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+/** Empty when the host has ended, and removed it. */
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
   }
 }
 
@@ -93,11 +132,14 @@ function demoEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(kept));
 }
 
-/** To the whole process group; one that is gone already is what we want. */
 function signal({ child }: Started, how: NodeJS.Signals): void {
-  if (child.pid === undefined) return;
+  if (child.pid !== undefined) signalGroup(child.pid, how);
+}
+
+/** One that is gone already is what we want. */
+function signalGroup(pid: number, how: NodeJS.Signals): void {
   try {
-    process.kill(-child.pid, how);
+    process.kill(-pid, how);
   } catch {}
 }
 

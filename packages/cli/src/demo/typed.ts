@@ -1,0 +1,42 @@
+import { MusterError } from '../errors.js';
+import type { Call } from '../shell.js';
+import type { World } from '../world.js';
+
+/** Runs a command line of `muster` in this process and returns its exit code; throws what the command throws. */
+export type RunWords = (words: readonly string[], world: World) => Promise<number>;
+
+/** Where the commands of the demo are typed. */
+export interface DemoPlace {
+  readonly directory: string;
+  /** Settings of the CLI, as the demo's first admin. */
+  readonly config: string;
+  readonly run: RunWords;
+}
+
+/** A command as a person types it in the demo's directory: shown with its output, as it is. With `--json` nothing is shown. */
+export async function typed(call: Call<object>, place: DemoPlace, words: readonly string[]): Promise<void> {
+  const { out, world } = call;
+  out.line(out.paint(`$ muster ${words.map(quoted).join(' ')}`, 'dim'));
+  const inside: World = {
+    ...world,
+    // Settings of the caller's own server must not reach the demo's.
+    env: { ...withoutSettings(world.env), MUSTER_CONFIG: place.config },
+    cwd: place.directory,
+    stdout: out.json ? SILENT : world.stdout,
+    // Ctrl-C means the whole demo.
+    onSignal: () => () => {},
+  };
+  const code = await place.run(words, inside);
+  if (code !== 0) throw new MusterError('demo_failed', { reason: `\`muster ${words.join(' ')}\` ended with ${code}` });
+}
+
+const SILENT = { write: () => true };
+
+function withoutSettings(env: World['env']): World['env'] {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('MUSTER_')));
+}
+
+/** For a shell. */
+function quoted(word: string): string {
+  return /[^\w./:=-]/.test(word) ? `'${word}'` : word;
+}

@@ -67,7 +67,7 @@ if node scripts/postgres-answers.mjs "$postgres"; then
   # The same whatever the database is: wires, command line, agents, other people's clients.
   for same in acceptance-agent acceptance-filedir cli cli-push demo docs enrolment events 'fabric-peer-*' fabric-input fabric-links \
     fabric-outages fabric-routing fabric-rules faults-disk faults-frozen faults-garbage faults-network faults-reinstalled \
-    faults-slow-client guarantees; do
+    faults-slow-client guarantees tasks-bad-input; do
     without+=(--exclude "e2e/$same.test.ts")
   done
   # Of the others, every test that opens a database, itself or by what it imports.

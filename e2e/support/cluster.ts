@@ -40,9 +40,9 @@ export interface ClusterOptions {
   readonly disk?: (dir: string) => Promise<ServerDisk>;
 }
 
-/** Where the server's data is kept when that is not simply a directory. */
+/** Where the data of the server, or of an agent, is kept when that is not simply a directory. */
 export interface ServerDisk {
-  /** Words before the server's command line. */
+  /** Words before the command line. */
   readonly through: readonly string[];
   readonly dir: string;
   /** The same directory as tests see it. */
@@ -73,6 +73,8 @@ export class Cluster extends PushyServer {
   /** HTTP, heartbeat, command, STOMP. */
   readonly ports: readonly number[];
   readonly agents = new Map<string, StartedProcess>();
+  /** Of agents whose data is not simply in a directory. */
+  readonly #agentDisks = new Map<string, ServerDisk>();
   server: StartedProcess;
   /** Every process of the server so far, and those that were told to end. */
   readonly #servers: StartedProcess[] = [];
@@ -155,10 +157,16 @@ export class Cluster extends PushyServer {
 
   // --- the command line
 
-  /** Starts `muster ARGS` and leaves it running. */
-  launch(what: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): StartedProcess {
+  /** Starts `muster ARGS` and leaves it running. `through`: words before its command line. */
+  launch(
+    what: string,
+    args: readonly string[],
+    env: NodeJS.ProcessEnv = {},
+    through: readonly string[] = [],
+  ): StartedProcess {
     const options = { cwd: this.dir, env: { ...this.environment, ...env } };
-    return new StartedProcess(what, process.execPath, [MUSTER, ...args], options);
+    const [program = process.execPath, ...rest] = [...through, process.execPath, MUSTER, ...args];
+    return new StartedProcess(what, program, rest, options);
   }
 
   /** Runs `muster ARGS` to its end, without a terminal. */
@@ -237,9 +245,19 @@ export class Cluster extends PushyServer {
     return join(this.dir, 'agents', name);
   }
 
+  /** The directory of this agent is on that disk, which is there already. */
+  placeAgent(name: string, disk: ServerDisk): void {
+    this.#agentDisks.set(name, disk);
+  }
+
+  /** The directory of an agent as tests see it. */
+  #seenAgentDir(name: string): string {
+    return this.#agentDisks.get(name)?.seen ?? this.agentDir(name);
+  }
+
   configureAgent(name: string, config: AgentConfig): string {
-    mkdirSync(this.agentDir(name), { recursive: true });
-    const file = join(this.agentDir(name), 'agent.json');
+    mkdirSync(this.#seenAgentDir(name), { recursive: true });
+    const file = join(this.#seenAgentDir(name), 'agent.json');
     // Commands get the mark of their cluster from the node's owner alone.
     const environment = { [MARKER]: this.marker, ...config.environment };
     writeFileSync(file, JSON.stringify({ ...config, environment }));
@@ -249,13 +267,13 @@ export class Cluster extends PushyServer {
   /** Starts an agent, enrolling it when a token is given, and waits for nothing. */
   launchAgent(name: string, token?: string): StartedProcess {
     const dir = this.agentDir(name);
-    const tokenFile = join(dir, 'token');
-    if (token !== undefined) writeFileSync(tokenFile, token, { mode: 0o600 });
-    const agent = this.launch(`agent ${name}`, [
+    if (token !== undefined) writeFileSync(join(this.#seenAgentDir(name), 'token'), token, { mode: 0o600 });
+    const args = [
       ...['agent', '--server', this.#agentUrl, '--org', 'default', '--name', name],
-      ...(token === undefined ? ['--key', join(dir, 'client.pem')] : ['--enroll-file', tokenFile]),
+      ...(token === undefined ? ['--key', join(dir, 'client.pem')] : ['--enroll-file', join(dir, 'token')]),
       ...['--data-dir', dir, '--config', join(dir, 'agent.json')],
-    ]);
+    ];
+    const agent = this.launch(`agent ${name}`, args, {}, this.#agentDisks.get(name)?.through);
     this.agents.set(name, agent);
     return agent;
   }

@@ -33,7 +33,10 @@ const MOST_NESTING = 100;
 export function readNewTask(value: unknown, maxParams: number, written = Number.POSITIVE_INFINITY): NewTask {
   if (!isFields(value)) throw invalid('task', 'must be an object: {"params": {…}}');
   checkKnown(value, KNOWN);
-  return { params: readParams(value.params ?? {}, maxParams, written), options: readOptions(value) };
+  return {
+    params: readParams(value.params === undefined ? {} : value.params, maxParams, written),
+    options: readOptions(value),
+  };
 }
 
 function readParams(value: unknown, limit: number, written: number): Params {

@@ -85,7 +85,12 @@ async function* linesOf(pieces: AsyncIterable<string>, from: string): AsyncGener
     const lines = (begun + piece).split('\n');
     begun = lines.pop() ?? '';
     line += lines.length;
-    if (begun.length > MAX_TASK_LINE_CHARS) throw wrong(from, line, 'it is too long');
+    if (begun.length > MAX_TASK_LINE_CHARS)
+      throw wrong(
+        from,
+        line,
+        `it has more than ${MAX_TASK_LINE_CHARS} characters; give the name or address of something larger`,
+      );
     yield* lines;
   }
   yield begun;

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Clock } from '@muster/base';
+import type { Clock, Timer } from '@muster/base';
 import type { Stream, TaskRef } from '@muster/wire';
 import type { Processes } from '../execution/system-processes.js';
 import { HOST_RETRY_FIRST_MS, HOST_RETRY_LONGEST_MS, PROGRAM_HOSTS, PROGRAMS_A_SECOND } from '../limits.js';
@@ -35,6 +35,8 @@ export class HostPool implements TaskHosts {
   readonly #hostOf = new Map<string, ManagedHost>();
   /** Starts that failed, one after the other. */
   readonly #failures = new Map<string, { readonly count: number; readonly notBefore: number }>();
+  /** Starts that wait because others failed. */
+  readonly #starts = new Set<Timer>();
   #epoch = 0;
   /** Programs of the present second. */
   #programs = { second: 0, begun: 0 };
@@ -130,7 +132,11 @@ export class HostPool implements TaskHosts {
     const host = this.#manage(this.#process(`h${randomBytes(6).toString('hex')}`), key, plugin.contract === 'module');
     this.#hosts.add(host);
     const { notBefore = 0 } = this.#failures.get(key) ?? {};
-    this.#setup.clock.after(notBefore - this.#setup.clock.monotonic(), () => void this.#startNow(host, plugin));
+    const start: Timer = this.#setup.clock.after(notBefore - this.#setup.clock.monotonic(), () => {
+      this.#starts.delete(start);
+      void this.#startNow(host, plugin);
+    });
+    this.#starts.add(start);
     return host;
   }
 
@@ -241,6 +247,7 @@ export class HostPool implements TaskHosts {
   }
 
   close(): void {
+    for (const start of this.#starts) start.cancel();
     for (const host of this.#hosts) {
       if (host.attempts.size === 0) host.retire();
       host.close();

@@ -31,6 +31,7 @@ export class ManagedHost {
   /** For when it answers. */
   #waiting: ToHost[] = [];
   #greeted: () => void = () => undefined;
+  #closed = false;
 
   constructor(setup: ManagedHostSetup, logger: AgentLog, events: ManagedHostEvents) {
     this.#setup = setup;
@@ -64,6 +65,7 @@ export class ManagedHost {
     this.#link = link;
     link.send({ t: 'rewind', epoch: this.#setup.epoch() });
     for (const message of this.#waiting.splice(0)) link.send(message);
+    if (this.#closed) link.close();
   }
 
   #hear(message: FromHost): void {
@@ -108,7 +110,9 @@ export class ManagedHost {
     return `the process that watched it ended${how}`;
   }
 
+  /** One that is being started gets what waits for it first: nothing of it is to keep the agent from ending. */
   close(): void {
+    this.#closed = true;
     this.#link?.close();
   }
 }

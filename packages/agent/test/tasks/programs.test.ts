@@ -277,6 +277,19 @@ describe('an agent that is stopped', () => {
     at.vanish();
     await expect.poll(() => readdir(join(place.dir, 'tasks', 'hosts'))).toEqual([]);
   });
+  it('while a host is being started, it gets its tasks, and nothing keeps the agent from ending', async () => {
+    const plugins = { p: sh(`echo done; touch ${file('ran')}`) };
+    const pipes = () => process.getActiveResourcesInfo().filter((what) => what === 'PipeWrap').length;
+    const before = pipes();
+    const at = await start(plugins);
+    at.assign('a', 'p');
+    await expect.poll(() => readdir(join(place.dir, 'tasks', 'hosts'))).toHaveLength(1);
+    at.vanish();
+    await expect.poll(() => readdir(place.dir)).toContain('ran');
+    await expect.poll(pipes).toBe(before);
+    const next = await start(plugins);
+    expect((await next.heard('a', 'finished')).result).toMatchObject({ status: 1, stdout: 'done\n' });
+  });
 });
 
 describe('a host that is killed', () => {

@@ -118,8 +118,3 @@ export function stepAttempt(state: AttemptState, event: AttemptEvent): AttemptSt
       return stay();
   }
 }
-
-/** Why a task ended whose time was over. */
-export function limitReason(limitMs: number): string {
-  return `it took longer than its limit of ${limitMs / 1000} s, and was ended`;
-}

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '@muster/base';
+import { limitReason } from '@muster/plugin/contract';
 import type { AgentMessage, AssignedTask, TaskNews, TaskOrder, TaskRef } from '@muster/wire';
 import { NEWS_RESEND_MS, SETTLED_REMEMBERED, WORKER_ANSWER_MS } from '../limits.js';
 import type { AgentLog } from '../logging.js';
 import { type Held, newHeld } from './held.js';
 import type { HostEvents, TaskHosts } from './hosts.js';
 import { attemptKey } from './key.js';
-import { type AttemptEffect, type AttemptEvent, type End, type Ending, limitReason, stepAttempt } from './machine.js';
+import { type AttemptEffect, type AttemptEvent, type End, type Ending, stepAttempt } from './machine.js';
 import { inlineBytes, mostHeld } from './news.js';
 import type { Offer, OfferedRun } from './plugins.js';
 import type { HeldAttempt } from './protocol.js';

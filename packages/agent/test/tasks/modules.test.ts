@@ -82,7 +82,8 @@ describe('a module', () => {
   it('that cannot be loaded fails its tasks with what is wrong, and works once it is mended', async () => {
     const at = await start(`export const walk = 1;`);
     at.assign('a', 'p');
-    expect((await at.heard('a', 'finished')).result.reason).toContain("it exports no function 'run'");
+    const reason = `cannot run ${join(place.dir, 'plugin.mjs')}: it exports no function 'run'`;
+    expect((await at.heard('a', 'finished')).result).toMatchObject({ status: 2, reason, stdout: null, stderr: reason });
     await writeFile(join(place.dir, 'plugin.mjs'), 'export const run = () => undefined;');
     at.assign('b', 'p');
     expect((await at.heard('b', 'finished')).result.status).toBe(1);

@@ -2,6 +2,7 @@ export * from './judge.js';
 export * from './launch.js';
 export * from './limit-reason.js';
 export * from './limits.js';
+export * from './load-module.js';
 export * from './outcome.js';
 export * from './progress.js';
 export * from './simple.js';

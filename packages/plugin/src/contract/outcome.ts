@@ -1,4 +1,5 @@
 import { STATUS_MOST } from './limits.js';
+import { ModuleError } from './load-module.js';
 
 /** What a task of a module ends with; what the module logged stands before its `stdout` and `stderr`. */
 export interface OutcomeJudgement {
@@ -37,8 +38,12 @@ export function judgeOutcome(returned: unknown): OutcomeJudgement {
   };
 }
 
-/** Of what `run` threw. An error whose `retry` is true asks for another run. */
+/** Of what `run` threw, or why there is none. An error whose `retry` is true asks for another run. */
 export function judgeThrown(thrown: unknown): OutcomeJudgement {
+  if (thrown instanceof ModuleError) {
+    const { message } = thrown;
+    return { status: FAILED, retry: false, reason: message, stdout: null, stderr: message };
+  }
   const error = thrown instanceof Error ? thrown : new Error(described(thrown));
   const retry = typeof thrown === 'object' && thrown !== null && 'retry' in thrown && thrown.retry === true;
   const reason = `${error.name}: ${error.message}`;

@@ -13,8 +13,6 @@ export type ToModule =
 export type FromModule =
   | { readonly type: 'log'; readonly stream: 'stdout' | 'stderr'; readonly line: string }
   | { readonly type: 'progress'; readonly fraction: number; readonly text: string }
-  /** There is nothing to run. */
-  | { readonly type: 'unable'; readonly reason: string }
   | { readonly type: 'ended'; readonly outcome: OutcomeJudgement };
 
 const HOST = fileURLToPath(new URL('./module-host.js', import.meta.url));
@@ -29,7 +27,7 @@ export async function tryModule(bench: Workbench, module: string): Promise<Trial
   };
   const abort: ToModule = { type: 'abort', reason: 'its time is over' };
   const logged = { stdout: '', stderr: '' };
-  let last: OutcomeJudgement | { readonly unable: string } | null = null;
+  let last: OutcomeJudgement | null = null;
   const onMessage = (message: unknown): void => {
     const said = message as FromModule;
     switch (said.type) {
@@ -39,18 +37,13 @@ export async function tryModule(bench: Workbench, module: string): Promise<Trial
       case 'progress':
         bench.tell(progressOf(said.fraction, said.text));
         return;
-      case 'unable':
-        last = { unable: said.reason };
-        return;
       case 'ended':
         last = said.outcome;
     }
   };
   const call = { file: process.execPath, args: [HOST] };
   const end = await bench.run({ call, channel: { first, abort, onMessage } }, null);
-  const ended = last as OutcomeJudgement | { readonly unable: string } | null;
-  if (ended !== null && 'unable' in ended) return bench.notStarted(ended.unable);
-  const outcome = ended ?? vanished(cmdErrOf(end.exitCode, end.signal));
+  const outcome = (last as OutcomeJudgement | null) ?? vanished(cmdErrOf(end.exitCode, end.signal));
   const both = (stream: 'stdout' | 'stderr') => `${logged[stream]}${outcome[stream] ?? ''}` || null;
   // A module has no exit of its own.
   const exit = { exitCode: null, signal: null };

@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import type { Clock, Timer } from '@muster/base';
-import type { Progress } from '@muster/plugin/contract';
+import { limitReason, type Progress } from '@muster/plugin/contract';
 import { LIMITS, type Stream, type TaskNews, type TaskRef } from '@muster/wire';
 import { CommandOutput, type OutputPiece } from '../../execution/output.js';
 import { LIVE_AFTER_MS, PROGRESS_MS } from '../../limits.js';
-import { type End, type Ending, limitReason } from '../machine.js';
+import type { End, Ending } from '../machine.js';
 import type { FromHost, HeldAttempt, RunOrder } from '../protocol.js';
 
 /** How a plugin came to its end. */

@@ -1,7 +1,6 @@
-import { pathToFileURL } from 'node:url';
 import type { Clock, Timer } from '@muster/base';
 import type { RunTask, Task, TaskContext } from '@muster/plugin';
-import { judgeOutcome, judgeThrown, type OutcomeJudgement, progressOf } from '@muster/plugin/contract';
+import { judgeOutcome, judgeThrown, loadModule, type OutcomeJudgement, progressOf } from '@muster/plugin/contract';
 import type { AssignedTask } from '@muster/wire';
 import type { ModuleSpec, RunOrder } from '../protocol.js';
 import type { Run, RunEvents, TaskRunner, Verdict } from './attempt.js';
@@ -31,7 +30,7 @@ export class Modules implements TaskRunner {
   constructor(spec: ModuleSpec, around: ModuleSurroundings) {
     this.#spec = spec;
     this.#around = around;
-    this.#loaded = load(spec.file);
+    this.#loaded = loadModule(spec.file);
     this.#loaded.then(
       (run) => {
         this.#run = run;
@@ -70,15 +69,6 @@ export class Modules implements TaskRunner {
     this.#around.retire(`an error that the plugin did not catch: ${reason}`);
     for (const run of this.#running) run.crash(`the worker process ended while it ran: ${reason}`, stderr);
   }
-}
-
-/** Throws when the module cannot be loaded, or has no `run`. */
-async function load(file: string): Promise<RunTask> {
-  const module = (await import(pathToFileURL(file).href).catch((error: unknown) => {
-    throw new Error(`cannot load ${file}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
-  })) as { readonly run?: unknown };
-  if (typeof module.run !== 'function') throw new Error(`cannot run ${file}: it exports no function 'run'`);
-  return module.run as RunTask;
 }
 
 class ModuleRun implements Run {

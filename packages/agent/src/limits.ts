@@ -72,12 +72,16 @@ export const HOST_BACKLOG_BYTES = 1024 * 1024;
 export const OUTPUT_BACKLOG_BYTES = 16 * 1024 * 1024;
 /** Largest frame between the agent and a host process. */
 export const FRAME_BYTES = 8 * 1024 * 1024;
+/** Longest file that says what a host process was started with. */
+export const HOST_SPEC_BYTES = 64 * 1024;
 /** A host process has this long to answer at its socket after it was started. */
 export const HOST_START_MS = 20_000;
 /** Between looks at whether a host process that starts is there. */
 export const HOST_POLL_MS = 5;
 /** Empty working directories that a host keeps for the next tasks of one user. */
 export const SPARE_DIRECTORIES = 64;
+/** How long a user may take to remove what its task left in its working directory. */
+export const REMOVE_TREE_MS = 60_000;
 /** More programs than this are begun in a second: a second host begins them as well, as a fork keeps a host waiting. */
 export const PROGRAMS_A_SECOND = 100;
 export const PROGRAM_HOSTS = 2;
@@ -92,6 +96,8 @@ export const WORKER_ANSWER_MS = 2_000;
 export const PLUGIN_LOG_BYTES = 2_048;
 export const PLUGIN_LOG_LINES = 20;
 
+/** Longest file that names a process. */
+export const PID_FILE_BYTES = 64;
 /** Longest enrolment token. */
 export const ENROL_TOKEN_BYTES = 4096;
 /** One HTTP request to the server (sheet §2.6). */

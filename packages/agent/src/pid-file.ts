@@ -1,4 +1,6 @@
 import { open, readFile, unlink } from 'node:fs/promises';
+import { PID_FILE_BYTES } from './limits.js';
+import { readSmallFile } from './small-file.js';
 
 export interface HeldLock {
   release(): Promise<void>;
@@ -28,7 +30,7 @@ export async function ownerAlive(path: string): Promise<boolean> {
 
 /** The process that this file names; null when it is not alive. */
 export async function livingOwner(path: string): Promise<number | null> {
-  const [pid, start] = (await readFile(path, 'utf8').catch(() => '')).trim().split(' ');
+  const [pid, start] = (await readSmallFile(path, PID_FILE_BYTES, null).catch(() => '')).trim().split(' ');
   if (pid === undefined || !/^\d+$/.test(pid)) return null;
   // Without /proc only the number is known.
   const alive = start === '-' ? isAlive(Number(pid)) : (await startOf(Number(pid))) === start;

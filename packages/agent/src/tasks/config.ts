@@ -111,7 +111,9 @@ const PluginSchema = Type.Object(
         'What each task of a program may take, by cgroup v2; with `{}` a task has a control group of its own without limits, and a kill reaches every process of it. An agent that cannot keep them does not start',
       ),
     ),
-    temp_dir: path('Where working directories of its tasks are made; below DATA_DIR when absent'),
+    temp_dir: path(
+      'Where working directories of its tasks are made; below DATA_DIR when absent. With `user`, one that nobody but the agent can change',
+    ),
     environment: Type.Optional(
       Type.Record(
         Type.String({ pattern: '^[^=\\x00]+$', maxLength: 128 }),

@@ -71,7 +71,7 @@ export class HostPool implements TaskHosts {
     const spec = (await process.alive()) ? await process.spec() : null;
     if (spec === null) {
       logger.warn({ host: name }, 'a host of tasks has ended without an agent; what is left of it is ended');
-      return process.clear(this.#workDir);
+      return this.#clear(process);
     }
     const host = this.#manage(process, spec.key, spec.module !== null);
     this.#hosts.add(host);
@@ -81,8 +81,12 @@ export class HostPool implements TaskHosts {
     } catch (error) {
       logger.error({ err: error, host: name }, 'a host of tasks does not answer; it is ended');
       this.#hosts.delete(host);
-      await process.clear(this.#workDir);
+      await this.#clear(process);
     }
+  }
+
+  async #clear(process: HostProcess): Promise<void> {
+    for (const left of await process.clear(this.#workDir)) this.#setup.logger.warn(left);
   }
 
   #process(name: string): HostProcess {
@@ -93,7 +97,10 @@ export class HostPool implements TaskHosts {
     const host: ManagedHost = new ManagedHost({ process, key, module, epoch: () => this.#epoch }, this.#setup.logger, {
       ...this.#events,
       held: (attempt) => {
-        this.#hostOf.set(attemptKey(attempt), host);
+        const key = attemptKey(attempt);
+        if (this.#hostOf.has(key)) return;
+        this.#hostOf.set(key, host);
+        host.attempts.set(key, attempt);
         this.#events.held(attempt);
       },
       closed: () => void this.#closed(host),
@@ -154,7 +161,7 @@ export class HostPool implements TaskHosts {
       logger.error({ plugin: plugin.name, err: error instanceof HostStartError ? undefined : error }, reason);
       this.#failed(key);
       this.#hosts.delete(host);
-      await process.clear(this.#workDir);
+      await this.#clear(process);
       for (const ref of this.#forgetAll(host)) this.#events.refused(ref, reason);
     }
   }
@@ -231,7 +238,7 @@ export class HostPool implements TaskHosts {
     const { logger } = this.#setup;
     const { process } = host;
     // One that had nothing left to do removes its directory, and may leave processes behind on purpose.
-    if (existsSync(process.directory)) await process.clear(this.#workDir);
+    if (existsSync(process.directory)) await this.#clear(process);
     const lost = this.#forgetAll(host);
     if (lost.length === 0) return;
     const reason = await host.lossReason();

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chown, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '@muster/base';
@@ -7,11 +7,13 @@ import { type Account, findAccount, mayBecome } from '../execution/account.js';
 import { commandEnvironment } from '../execution/environment.js';
 import { asAccount, type Exit } from '../execution/runner.js';
 import type { Processes } from '../execution/system-processes.js';
-import { HOST_POLL_MS, HOST_START_MS, LEFTOVER_WAIT_MS } from '../limits.js';
+import { HOST_POLL_MS, HOST_SPEC_BYTES, HOST_START_MS, LEFTOVER_WAIT_MS } from '../limits.js';
 import { livingOwner } from '../pid-file.js';
+import { readSmallFile } from '../small-file.js';
 import { HOST_FILES, hostMark } from './host-files.js';
 import { HostLink, type HostLinkEvents } from './host-link.js';
 import { type HostSpec, PROTOCOL_VERSION } from './protocol.js';
+import { removeTree } from './remove-tree.js';
 
 export const HOST_MAIN = fileURLToPath(new URL('./host/main.js', import.meta.url));
 
@@ -44,10 +46,14 @@ export class HostProcess {
     this.#around = around;
   }
 
-  /** What the host was started with; null when it is none that this agent can talk to. */
+  /**
+   * What the host was started with; null when it is none that this agent can talk to. Whom the host runs as may put
+   * another file in its place, but none of the agent's.
+   */
   async spec(): Promise<HostSpec | null> {
+    const file = join(this.directory, HOST_FILES.spec);
     try {
-      const spec = JSON.parse(await readFile(join(this.directory, HOST_FILES.spec), 'utf8')) as HostSpec;
+      const spec = JSON.parse(await readSmallFile(file, HOST_SPEC_BYTES, process.getuid?.() ?? null)) as HostSpec;
       return spec.version === PROTOCOL_VERSION ? spec : null;
     } catch {
       // None was written, or half of one: it has not been started.
@@ -72,7 +78,7 @@ export class HostProcess {
       job: {},
       own: { values: {}, file: [] },
       filePath: null,
-      run: `${hostMark(this.directory)}0`,
+      run: this.#ownMark,
     });
     const flags = spec.module === null ? SMALL_HEAP : [];
     const call = { account, file: process.execPath, args: [...flags, main, this.directory], env, cwd: '/' };
@@ -86,8 +92,11 @@ export class HostProcess {
     child.unref();
   }
 
+  /** The specification they may only read. */
   async #giveTo({ uid, gid }: Account): Promise<void> {
-    await chown(join(this.directory, HOST_FILES.spec), uid, gid);
+    const spec = join(this.directory, HOST_FILES.spec);
+    await chown(spec, process.getuid?.() ?? uid, gid);
+    await chmod(spec, 0o640);
     await chown(this.directory, uid, gid);
   }
 
@@ -116,9 +125,20 @@ export class HostProcess {
 
   /** Ends it at once. */
   async kill(): Promise<void> {
-    const pid = await livingOwner(join(this.directory, HOST_FILES.pid));
-    if (pid !== null) killOne(pid);
-    else this.#child?.kill('SIGKILL');
+    if (this.#child?.kill('SIGKILL')) return;
+    // An earlier agent started it. Whom it runs as may have named any process in its file.
+    await this.#killAll({ marker: this.#ownMark });
+  }
+
+  get #ownMark(): string {
+    return `${hostMark(this.directory)}0`;
+  }
+
+  async #killAll(run: { readonly marker: string; readonly family?: true }): Promise<void> {
+    const { clock, processes } = this.#around;
+    const since = clock.monotonic();
+    const giveUp = () => clock.monotonic() - since > LEFTOVER_WAIT_MS;
+    await processes.killRun({ ...run, leader: null, group: null }, clock, 0, giveUp);
   }
 
   /** How it ended, once it has; null when another agent started it. */
@@ -126,26 +146,19 @@ export class HostProcess {
     return this.#exit;
   }
 
-  /** Ends it, and all that it had started, and removes what was its own. */
-  async clear(workDir: string): Promise<void> {
-    const { clock, processes } = this.#around;
-    await this.kill();
-    const since = clock.monotonic();
+  /** Ends it, and all that it had started, and removes what was its own. What could not be removed, in sentences. */
+  async clear(workDir: string): Promise<string[]> {
+    this.#child?.kill('SIGKILL');
     const mark = hostMark(this.directory);
-    await processes.killRun(
-      { leader: null, marker: mark, family: true, group: null },
-      clock,
-      0,
-      () => clock.monotonic() - since > LEFTOVER_WAIT_MS,
-    );
-    await removeWork(workDir, mark);
-    await rm(this.directory, { recursive: true, force: true });
+    await this.#killAll({ marker: mark, family: true });
+    const names = await readdir(workDir).catch((): string[] => []);
+    const work = names.filter((name) => name.startsWith(mark)).map((name) => join(workDir, name));
+    const left: string[] = [];
+    for (const path of [...work, this.directory]) {
+      await removeTree(path).catch((error: unknown) => left.push(`cannot remove ${path}: ${String(error)}`));
+    }
+    return left;
   }
-}
-
-async function removeWork(workDir: string, mark: string): Promise<void> {
-  const names = await readdir(workDir).catch((): string[] => []);
-  for (const name of names) if (name.startsWith(mark)) await rm(join(workDir, name), { recursive: true, force: true });
 }
 
 async function accountOf(user: string | null): Promise<Account | null> {
@@ -154,14 +167,6 @@ async function accountOf(user: string | null): Promise<Account | null> {
   if (account === null) throw new HostStartError(`user '${user}' does not exist on this node`);
   if (!mayBecome(account)) throw new HostStartError(`the agent may not run tasks as '${user}'`);
   return account;
-}
-
-function killOne(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
-  }
 }
 
 export function exitText({ exitCode, signal }: Exit): string {

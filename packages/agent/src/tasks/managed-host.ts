@@ -32,6 +32,8 @@ export class ManagedHost {
   #waiting: ToHost[] = [];
   #greeted: () => void = () => undefined;
   #closed = false;
+  /** It has said what it has. */
+  #known = false;
 
   constructor(setup: ManagedHostSetup, logger: AgentLog, events: ManagedHostEvents) {
     this.#setup = setup;
@@ -68,19 +70,23 @@ export class ManagedHost {
     if (this.#closed) link.close();
   }
 
+  /** A module may say anything in the name of its host: of attempts of others it is not heard. */
   #hear(message: FromHost): void {
     switch (message.t) {
       case 'held':
-        this.attempts.set(attemptKey(message.attempt), message.attempt);
-        return this.#events.held(message.attempt);
+        if (!this.#known) this.#events.held(message.attempt);
+        return;
       case 'hello':
+        this.#known = true;
         return this.#greeted();
       case 'news':
-        return this.#events.news(message.news);
+        if (this.#has(message.news)) this.#events.news(message.news);
+        return;
       case 'ending':
-        return this.#events.ending(message, message.ending);
+        if (this.#has(message)) this.#events.ending(message, message.ending);
+        return;
       case 'output':
-        if (message.epoch === this.#setup.epoch()) this.#events.output(message);
+        if (message.epoch === this.#setup.epoch() && this.#has(message)) this.#events.output(message);
         return;
       case 'retiring':
         this.retired = true;
@@ -89,6 +95,10 @@ export class ManagedHost {
       case 'log':
         return this.#logger[message.level](message.text);
     }
+  }
+
+  #has(ref: TaskRef): boolean {
+    return this.attempts.has(attemptKey(ref));
   }
 
   send(message: ToHost): void {

@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs';
-import { chown, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   fileContractCall,
@@ -16,7 +14,7 @@ import {
   taskDocument,
   taskFilesOf,
   unableToStart,
-  writeTaskFiles,
+  writeNewFile,
 } from '@muster/plugin/contract';
 import type { AssignedTask } from '@muster/wire';
 import type { Account } from '../../execution/account.js';
@@ -40,7 +38,7 @@ export interface Call {
 }
 
 export interface CallPlace {
-  /** The working directory of the task. */
+  /** The working directory of the task, empty. */
   readonly dir: string;
   readonly node: string;
   readonly account: Account | null;
@@ -62,7 +60,6 @@ export class NotStarted extends Error {
 }
 
 const PERL = 'perl';
-const OWNER_ONLY = 0o600;
 
 /** Writes the files of the task and says how its program is called. Throws NotStarted. */
 export function callOf(plugin: ProgramPlugin, task: AssignedTask, place: CallPlace): Promise<Call> {
@@ -75,8 +72,7 @@ async function simpleCall(plugin: Contract<'simple'>, task: AssignedTask, { dir,
   const filled = fillArguments(parseArguments(plugin.args), task.params);
   if ('error' in filled) throw new NotStarted(filled.error);
   const taskFile = join(dir, 'params.json');
-  writeFileSync(taskFile, JSON.stringify(task.params), { mode: OWNER_ONLY });
-  if (account !== null) await chown(taskFile, account.uid, account.gid);
+  writeNewFile(taskFile, JSON.stringify(task.params), account);
   return {
     file: plugin.program,
     args: filled.argv,
@@ -97,9 +93,10 @@ async function fileCall(
   const fault = plugin.contract === 'perl' ? null : await programFault(plugin.program);
   if (fault !== null) throw faulty(fault, task.id);
   const files = taskFilesOf(dir, task.id);
-  await writeTaskFiles(files, JSON.stringify(taskDocument(task, node)), account);
-  const config =
-    plugin.contract === 'default' ? (plugin.config ?? (await writeConfig(plugin, dir, node, account))) : null;
+  writeNewFile(files.task, JSON.stringify(taskDocument(task, node)), account);
+  const written =
+    plugin.contract === 'default' && plugin.config === null ? writeConfig(plugin, dir, node, account) : null;
+  const config = plugin.contract === 'default' ? (plugin.config ?? written) : null;
   const call =
     plugin.contract === 'perl'
       ? perlCall(PERL, plugin.plugin, plugin.lib, files.task)
@@ -107,7 +104,7 @@ async function fileCall(
   return {
     ...call,
     taskFile: files.task,
-    files: [files.task, files.response],
+    files: [files.task, files.response, ...(written === null ? [] : [written])],
     stdin: false,
     ownOutput: false,
     judge: async (exit) => ({ retry: false, ...judge(await readResponse(files, account), exit) }),
@@ -115,16 +112,10 @@ async function fileCall(
 }
 
 /** What a plugin finds out of the configuration of its runner. */
-async function writeConfig(
-  { program }: Contract<'default'>,
-  dir: string,
-  node: string,
-  account: Account | null,
-): Promise<string> {
+function writeConfig({ program }: Contract<'default'>, dir: string, node: string, account: Account | null): string {
   const file = join(dir, 'config.json-plugin');
   const config = pluginConfig({ node, tempDir: dir, plugins: { [program]: { type: 'default' } } });
-  await writeFile(file, JSON.stringify(config), { mode: OWNER_ONLY });
-  if (account !== null) await chown(file, account.uid, account.gid);
+  writeNewFile(file, JSON.stringify(config), account);
   return file;
 }
 

@@ -1,6 +1,6 @@
-import { closeSync, openSync, rmSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import type { Clock } from '@muster/base';
-import { ProgressLines, taskVariables } from '@muster/plugin/contract';
+import { ProgressLines, TaskFilesError, taskVariables } from '@muster/plugin/contract';
 import { type Account, findAccount, mayBecome } from '../../execution/account.js';
 import { commandEnvironment } from '../../execution/environment.js';
 import { limitFiles } from '../../execution/run-limits.js';
@@ -114,8 +114,10 @@ class ProgramRun implements Run {
     });
     if (this.#killing !== null) return;
     const progress = new ProgressLines();
+    // While nobody else can have put a link in its place.
     const input = call.stdin ? openSync(call.taskFile, 'r') : undefined;
     try {
+      this.#dirs.handOver(dir);
       const command = await processes.launch(
         {
           run: this.#run,
@@ -191,8 +193,7 @@ class ProgramRun implements Run {
 
   async #clearUp(): Promise<void> {
     try {
-      for (const file of this.#call?.files ?? []) rmSync(file, { force: true });
-      if (this.#dir !== null) await this.#dirs.giveBack(this.#dir);
+      if (this.#dir !== null) await this.#dirs.giveBack(this.#dir, this.#call?.files ?? []);
     } catch (error) {
       this.#around.log(`the working directory of a task cannot be cleared up: ${String(error)}`);
     }
@@ -211,7 +212,7 @@ async function accountOf({ user }: ProgramPlugin): Promise<Account | null> {
 }
 
 function notStarted(error: unknown, task: string): Verdict {
-  const known = error instanceof NotStarted || error instanceof LaunchError;
+  const known = [NotStarted, LaunchError, TaskFilesError].some((kind) => error instanceof kind);
   const reason = error instanceof Error && known ? error.message : `cannot run task ${task}: ${String(error)}`;
   const verdict = error instanceof NotStarted ? error.verdict : null;
   return { ...ENDED, signal: null, stderr: reason, ...verdict, reason: verdict?.reason ?? reason, killed: null };

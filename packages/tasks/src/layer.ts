@@ -31,7 +31,12 @@ export function createTasks(base: Base, { nodes }: TasksDeps): Tasks {
     config,
     ended,
   });
-  nodes.show(taskAspect((node) => controller.slotsOf(node)));
+  nodes.show(
+    taskAspect(
+      (node) => controller.slotsOf(node),
+      () => clock.monotonic(),
+    ),
+  );
   const retention = new TaskRetention({
     store,
     clock,

@@ -128,6 +128,11 @@ export class NodeSlots {
     return breaker.ended(failed, durationMs, at);
   }
 
+  /** How long it gets no tasks of the plugin, which fail at once here; 0: it is tried again; null: they do not. */
+  brokenMs(plugin: string, at: number): number | null {
+    return this.#breakers.get(plugin)?.waitMs(at) ?? null;
+  }
+
   /** Plugins of which it gets no tasks, and for how many milliseconds more. */
   *broken(at: number): Iterable<{ readonly plugin: string; readonly waitMs: number }> {
     for (const [plugin, breaker] of this.#breakers) {

@@ -117,12 +117,11 @@ export function createTaskController(deps: TaskControllerDeps): TaskControllerSe
     outputs,
     logger,
     broken: (slots, plugin) => {
-      const [found] = [...slots.broken(clock.monotonic())].filter((one) => one.plugin === plugin);
       logger.warn(
         { node: slots.node.name, plugin },
         'tasks of a plugin fail at once on a node: it gets none for a while',
       );
-      clock.after(found?.waitMs ?? 0, () => {
+      clock.after(slots.brokenMs(plugin, clock.monotonic()) ?? 0, () => {
         book.scheduler.roomAt(slots);
         book.look();
       });
@@ -279,11 +278,9 @@ export function createTaskController(deps: TaskControllerDeps): TaskControllerSe
   }
 
   const whyDeps = (): WhyDeps => ({
-    nodes,
     slotsOf: (orgId) => taskNodes.of(orgId),
     scheduler: book.scheduler,
     at: clock.monotonic(),
-    now: clock.now(),
   });
 
   function view(live: LiveQueue): QueueView {

@@ -1,18 +1,15 @@
-import type { NodeRegistry } from '@muster/nodes';
 import type { NodeSlots } from '../assign/node-slots.js';
 import type { Scheduler } from '../assign/scheduler.js';
 import type { LiveQueue } from '../queues/live-queue.js';
 import type { TaskRow } from '../repository/writes.js';
-import { isEnded, isHeld, STATUS, statusName } from '../status.js';
+import { isActive, isEnded, isHeld, STATUS, statusName } from '../status.js';
 import type { LiveTask } from './live-task.js';
 
 export interface WhyDeps {
-  readonly nodes: Pick<NodeRegistry, 'list'>;
   readonly slotsOf: (orgId: string) => readonly NodeSlots[];
   readonly scheduler: Pick<Scheduler, 'fits'>;
   /** Monotonic milliseconds. */
   readonly at: number;
-  readonly now: number;
 }
 
 /** Why nothing of a queue is assigned though something waits; empty while it moves. */
@@ -28,10 +25,12 @@ export function whyQueue(queue: LiveQueue, deps: WhyDeps): string[] {
   const why: string[] = [];
   const rate = queue.rateWaitMs(deps.at);
   if (rate > 0) why.push(`Its rate is used up for ${seconds(rate)}.`);
-  if (counts.queued === 0) why.push(`${counts.blocked} tasks wait for others that have not succeeded.`);
+  if (counts.queued === 0) why.push(`Its tasks wait for others that have not succeeded: ${counts.blocked}.`);
   else if (queue.waiting || rate > 0) why.push(...whyNoNode(queue, plugin, deps));
-  else if (counts.queued > 0 && queue.queue.rules.key !== null) {
-    why.push(`Each of its keys that something waits for has ${queue.queue.rules.key.limit} tasks running.`);
+  else if (queue.queue.rules.key !== null && queue.waitsForKeys) {
+    why.push(
+      `Each of its keys that something waits for has as many tasks running as it may: ${queue.queue.rules.key.limit}.`,
+    );
   } else why.push('Its tasks wait for their time (retries, `not_before`).');
   return why;
 }
@@ -43,26 +42,41 @@ function whyNoNode(queue: LiveQueue, plugin: string, deps: WhyDeps): string[] {
   const offering = up.filter(({ offer }) => offer !== null);
   if (offering.length === 0) return [`No node that is up takes tasks (${up.length} of ${all.length} known are up).`];
   const having = offering.filter((slots) => slots.offers(plugin));
-  if (having.length === 0) return [`No node that is up has the plugin '${plugin}' (${offering.length} take tasks).`];
+  if (having.length === 0) {
+    const gone = all.filter((slots) => slots.node.status !== 'up' && slots.offers(plugin)).map(({ node }) => node.name);
+    const had = gone.length === 0 ? '' : `; down: ${named(gone)}, which had it`;
+    return [`No node that is up has the plugin '${plugin}' (${offering.length} take tasks${had}).`];
+  }
   const fitting = having.filter((slots) => deps.scheduler.fits(slots, queue));
   if (fitting.length === 0) {
     return [
       `Nodes have the plugin, but the queue's selectors or their own \`activequeues\` and \`ignorequeues\` leave out all ${having.length}.`,
     ];
   }
+  const open = fitting.filter((slots) => slots.free > 0 && slots.hasRoomFor(plugin, deps.at));
+  if (open.length > 0) return [];
   const why: string[] = [];
   const broken = fitting.flatMap((slots) => {
-    const found = [...slots.broken(deps.at)].find((one) => one.plugin === plugin);
-    return found === undefined ? [] : [{ slots, waitMs: found.waitMs }];
+    const waitMs = slots.brokenMs(plugin, deps.at);
+    return waitMs === null ? [] : [{ name: slots.node.name, waitMs }];
   });
-  for (const { slots, waitMs } of broken.slice(0, MOST_NAMED)) {
-    why.push(
-      `${slots.node.name} gets no tasks of '${plugin}' for ${seconds(waitMs)}: the last ones failed at once, one after the other.`,
-    );
-  }
-  const full = fitting.filter((slots) => slots.free <= 0 || !slots.hasRoomFor(plugin, deps.at)).length - broken.length;
+  for (const { name, waitMs } of broken.slice(0, MOST_NAMED)) why.push(whyBroken(name, plugin, waitMs));
+  if (broken.length > MOST_NAMED) why.push(`${broken.length - MOST_NAMED} more get none of it for the same reason.`);
+  const full = fitting.length - broken.length;
   if (full > 0) why.push(`${full} of ${fitting.length} nodes that may run it are full.`);
   return why;
+}
+
+/** Why a node gets no tasks of a plugin. */
+export function whyBroken(name: string, plugin: string, waitMs: number): string {
+  const gets =
+    waitMs > 0 ? `gets no tasks of '${plugin}' for ${seconds(waitMs)}` : `is tried with one task of '${plugin}'`;
+  return `${name} ${gets}: the last ones failed at once, one after the other.`;
+}
+
+function named(names: readonly string[]): string {
+  const some = names.slice(0, MOST_NAMED).join(', ');
+  return names.length > MOST_NAMED ? `${some} and ${names.length - MOST_NAMED} more` : some;
 }
 
 const MOST_NAMED = 5;
@@ -83,6 +97,9 @@ export function whyTask(
     return [`It is held (code ${status})${because}. \`muster task release ${row.id}\` lets it go on.`];
   if (queue === undefined) return ['Its queue was deleted; it will not run. `muster task rm` deletes it.'];
   const node = state?.node ?? row.node;
+  if (isActive(status) && live !== undefined && live.slots !== null && live.slots.node.status !== 'up') {
+    return [`${node} has it, and is down: it goes on, or is lost, when the node is back or has been away too long.`];
+  }
   if (status === STATUS.running)
     return [`${node} runs it${(state?.cancelling ?? row.cancelling === 1) ? ', and was told to end it' : ''}.`];
   if (status === STATUS.claimed) return [`${node} has it, and begins it when a slot is free.`];

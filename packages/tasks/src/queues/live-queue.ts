@@ -169,6 +169,12 @@ export class LiveQueue {
     return key !== null && lane !== '' && this.activeOf(lane) >= key.limit;
   }
 
+  /** Does something wait only because its key is at its limit? */
+  get waitsForKeys(): boolean {
+    for (const lane of this.#lanes.values()) if (lane.size > 0 && this.full(lane.name)) return true;
+    return false;
+  }
+
   #judge(lane: Lane): void {
     if (lane.size > 0 && !this.full(lane.name)) this.#open.add(lane.name);
     else this.#open.delete(lane.name);

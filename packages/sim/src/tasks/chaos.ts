@@ -16,7 +16,7 @@ export const FAULTS = [
 ] as const;
 
 /** More would only make runs longer. */
-const MOST_TASKS = 120;
+const MOST_TASKS = 80;
 
 const BY = { identity: { type: 'user', name: 'anna', principalId: 'p' } } as const;
 const ACTIONS: readonly [TaskAction, ...TaskAction[]] = ['retry', 'cancel', 'hold', 'release'];
@@ -29,7 +29,7 @@ export async function misbehave(world: World, chaosMs: number | null): Promise<R
   for (const machine of world.machines) world.startAgent(machine);
   const chaos = new Chaos(world);
   await chaos.makeQueues();
-  const until = world.timeline.now + (chaosMs ?? random.pick([5_000, 30_000, 120_000]));
+  const until = world.timeline.now + (chaosMs ?? random.pick([5_000, 20_000, 60_000]));
   const everyMs = random.pick([300, 2_000, 10_000]);
   const kinds = FAULTS.filter(() => random.chance(0.5));
   while (world.violation === null && world.timeline.now < until) {
@@ -62,7 +62,7 @@ class Chaos {
         sort: random.pick(['fifo', 'lifo', 'default'] as const),
         weight: random.pick([1, 1, 3]),
         key: random.chance(0.3) ? { param: 'key', limit: random.integer(1, 2) } : null,
-        rate: random.chance(0.2) ? { tasks: 5, seconds: 10 } : null,
+        rate: random.chance(0.2) ? { tasks: 5, seconds: 2 } : null,
         retry: { limit: random.pick([0, 1, 3]), first: 1, longest: 10 },
         orphanRetries: random.pick([0, 0, 2]),
       };

@@ -75,7 +75,7 @@ export class World extends Stage {
       name: `n${index + 1}`,
       max: random.integer(1, 3),
       plugins: random.chance(0.2) ? ['a'] : ['a', 'b'],
-      runMs: random.pick([5, 200, 4000]),
+      runMs: random.pick([5, 200, 2000]),
     }));
     return new World(random, database, plans, options);
   }

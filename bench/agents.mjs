@@ -1,8 +1,8 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { call, ORG } from './api.mjs';
@@ -11,11 +11,14 @@ import { cpuSeconds } from './proc.mjs';
 const MUSTER = fileURLToPath(new URL('../packages/cli/bin/muster.js', import.meta.url));
 const run = promisify(execFile);
 
-/** Real agents as processes of their own, enrolled by token, whose one command `noop` runs `true`. */
-export async function startAgents(server, count) {
+/**
+ * Real agents as processes of their own, enrolled by token, whose one command `noop` runs `true`.
+ * @param tasks The part of their configuration about tasks.
+ */
+export async function startAgents(server, count, tasks = undefined) {
   const dir = mkdtempSync(join(tmpdir(), 'muster-bench-agents-'));
   const config = join(dir, 'agent.json');
-  writeFileSync(config, JSON.stringify({ commands: { noop: 'true' } }));
+  writeFileSync(config, JSON.stringify({ commands: { noop: 'true' }, ...(tasks === undefined ? {} : { tasks }) }));
   const issued = await call(server, 'POST', `/organizations/${ORG}/tokens`, { uses: count, ttl: 3600 });
   if (!issued.ok) throw new Error(`a token: ${issued.status} ${await issued.text()}`);
   const { token } = await issued.json();
@@ -43,9 +46,23 @@ export async function startAgents(server, count) {
           await exited;
         }),
       );
+      endHosts(dir);
       rmSync(dir, { recursive: true, force: true });
     },
   };
+}
+
+/** Of a bench that failed while tasks ran: the processes that run tasks outlive their agent. */
+function endHosts(dir) {
+  for (const path of readdirSync(dir, { recursive: true })) {
+    if (basename(path) !== 'pid' || !path.includes('/hosts/')) continue;
+    const pid = Number.parseInt(readFileSync(join(dir, path), 'utf8'), 10);
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch (error) {
+      if (error.code !== 'ESRCH') throw error;
+    }
+  }
 }
 
 /** Milliseconds of a process from its start to its end; it must succeed. */

@@ -32,3 +32,8 @@ export function acceptedConnections() {
     .map((line) => line.split(' '));
   return Number(values[names.indexOf('PassiveOpens')]);
 }
+
+/** Millions of bytes resident at most, so far. */
+export function peakResidentMb(pid) {
+  return (Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024) / 1e6;
+}

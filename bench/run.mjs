@@ -19,6 +19,13 @@ import * as pushNoop from './push-noop.mjs';
 import * as realAgents from './real-agents.mjs';
 import * as restart from './restart.mjs';
 import * as selectorIndex from './selector-index.mjs';
+import * as tasksDepth from './tasks-depth.mjs';
+import * as tasksFair from './tasks-fair.mjs';
+import * as tasksInsert from './tasks-insert.mjs';
+import * as tasksLatency from './tasks-latency.mjs';
+import * as tasksNodes from './tasks-nodes.mjs';
+import * as tasksNoop from './tasks-noop.mjs';
+import * as tasksProgram from './tasks-program.mjs';
 
 const figures = {
   connect,
@@ -35,6 +42,13 @@ const figures = {
   'fabric-latency': fabricLatency,
   'fabric-churn': fabricChurn,
   'fabric-clients': fabricClients,
+  'tasks-noop': tasksNoop,
+  'tasks-program': tasksProgram,
+  'tasks-insert': tasksInsert,
+  'tasks-latency': tasksLatency,
+  'tasks-depth': tasksDepth,
+  'tasks-nodes': tasksNodes,
+  'tasks-fair': tasksFair,
 };
 
 const { values, positionals } = parseArgs({
@@ -48,13 +62,16 @@ const { values, positionals } = parseArgs({
     connections: { type: 'string' },
     relays: { type: 'string' },
     workers: { type: 'string' },
+    tasks: { type: 'string' },
+    slots: { type: 'string' },
+    rate: { type: 'string' },
     profile: { type: 'string' },
     'database-url': { type: 'string' },
   },
 });
 
 const usage = `Usage: npm run bench -- FIGURE [--nodes N] [--rounds N] [--seconds N] [--connections N]
-                            [--relays N] [--workers N] [--profile DIR] [--database-url URL]
+                            [--relays N] [--workers N] [--tasks N] [--slots N] [--rate N] [--profile DIR] [--database-url URL]
        npm run bench -- --list`;
 
 if (values.list) {

@@ -65,7 +65,7 @@ export async function startServer({ databaseUrl, profile, flags = [] }) {
     url,
     admin,
     /** For commands of the CLI. */
-    cliConfig: join(dir, 'cli.json'),
+    cliConfig: join(dir, 'muster.yaml'),
     get pid() {
       return child.pid;
     },
@@ -111,7 +111,7 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-async function createDatabase(base) {
+export async function createDatabase(base) {
   const name = `muster_bench_${randomBytes(6).toString('hex')}`;
   await administer(base, `CREATE DATABASE ${name}`);
   const url = new URL(base);

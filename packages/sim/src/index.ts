@@ -8,3 +8,4 @@ export {
   type SimulatedNodesOptions,
   startSimulatedNodes,
 } from './load/simulated-nodes.js';
+export { TaskLoad, type TaskLoadOptions } from './load/task-load.js';

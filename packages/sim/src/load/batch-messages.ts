@@ -1,3 +1,5 @@
+import type { TaskLoadOptions } from './task-load.js';
+
 /** Between the load generator and the child processes that hold its nodes. */
 
 /** Nodes that configure themselves as agents do, with a signed request each. */
@@ -10,6 +12,8 @@ export interface ConfiguredBatch {
   readonly privateKey: string;
   /** Configuration requests of this process in flight at once. */
   readonly parallel: number;
+  /** Absent: they take no tasks. */
+  readonly tasks?: TaskLoadOptions;
 }
 
 /** Nodes that are told where to connect; for measurements without a Muster server. */

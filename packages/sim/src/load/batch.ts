@@ -24,6 +24,7 @@ function assigned(order: AssignedBatch): void {
       curve: curveKeyPair(),
       sessionKey: Buffer.from(sessionKey, 'base64'),
       maxSkewMs: LIMITS.messageSkewMs,
+      tasks: null,
     });
     link.beat();
   }

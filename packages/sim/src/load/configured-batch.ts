@@ -5,6 +5,7 @@ import { adaptively } from './adaptive.js';
 import type { ConfiguredBatch } from './batch-messages.js';
 import { NodeLink } from './node-link.js';
 import { answerOf, send, signedHeaders } from './signed-call.js';
+import { TaskLoad } from './task-load.js';
 
 /** Heartbeats of one interval are spread over this many moments, so that they do not come in one burst. */
 const SLICES = 100;
@@ -23,6 +24,7 @@ interface Member {
   readonly curve: { readonly publicKey: string; readonly secretKey: string };
   signed: { readonly headers: Record<string, string>; readonly at: number };
   link: NodeLink | null;
+  tasks: TaskLoad | null;
   /** Of the server that its configuration is from. */
   server: string;
 }
@@ -41,7 +43,9 @@ export class Configured {
     this.#members = order.names.map((name) => {
       const curve = curveKeyPair();
       const signed = this.#sign(name, curve);
-      return { name, incarnation: randomUUID(), curve, signed, link: null, server: '' };
+      const member: Member = { name, incarnation: randomUUID(), curve, signed, link: null, tasks: null, server: '' };
+      if (order.tasks !== undefined) member.tasks = new TaskLoad(order.tasks, (message) => member.link?.send(message));
+      return member;
     });
   }
 
@@ -76,12 +80,14 @@ export class Configured {
       curve: member.curve,
       sessionKey: decryptSessionKey(configuration.encoded_session_key.key, this.#privateKey),
       maxSkewMs: configuration.max_message_skew * 1000,
+      tasks: member.tasks,
     });
     member.link?.close();
     member.link = link;
     member.server = configuration.incarnation_id;
     if (start !== null) link.send({ type: 'ready', start });
     link.beat();
+    member.tasks?.connected();
     return configuration;
   }
 

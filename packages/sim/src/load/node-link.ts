@@ -1,6 +1,7 @@
-import { type AgentMessage, type AgentState, dialects, type Frames, type Session } from '@muster/wire';
+import { type AgentMessage, type AgentState, dialects, type Frames, isTaskOrder, type Session } from '@muster/wire';
 import { Dealer } from 'zeromq';
 import { type NoOpState, noOp, READY } from './no-op.js';
+import type { TaskLoad } from './task-load.js';
 
 /** Where and as whom a simulated node connects. */
 export interface LinkOptions {
@@ -12,6 +13,8 @@ export interface LinkOptions {
   readonly curve: { readonly publicKey: string; readonly secretKey: string };
   readonly sessionKey: Uint8Array;
   readonly maxSkewMs: number;
+  /** The tasks of the node; null: it takes none. */
+  readonly tasks: TaskLoad | null;
 }
 
 /** Messages kept while the socket is not writable; a real agent bounds them, too. */
@@ -56,6 +59,7 @@ export class NodeLink {
 
   beat(): void {
     this.send({ type: 'heartbeat', state: this.#state.state, jobId: this.#state.jobId, last: null });
+    this.#options.tasks?.beat();
   }
 
   send(message: AgentMessage): void {
@@ -96,7 +100,9 @@ export class NodeLink {
   #react(header: Uint8Array, body: Uint8Array): void {
     try {
       const limits = { now: Date.now(), maxSkewMs: this.#options.maxSkewMs };
-      const step = noOp(this.#state, dialects.native.openServer(header, body, this.#session, limits));
+      const message = dialects.native.openServer(header, body, this.#session, limits);
+      if (isTaskOrder(message)) return this.#options.tasks?.receive(message);
+      const step = noOp(this.#state, message);
       this.#state = step.state;
       for (const reply of step.replies) this.send(reply);
     } catch {

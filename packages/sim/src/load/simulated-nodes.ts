@@ -4,6 +4,7 @@ import { generateKeyPair } from '@muster/signing';
 import { adaptively } from './adaptive.js';
 import { type Batches, startBatches } from './batches.js';
 import { answerOf, type Credentials, signedCall } from './signed-call.js';
+import type { TaskLoadOptions } from './task-load.js';
 
 export interface SimulatedNodesOptions {
   /** Base URL of the REST API. */
@@ -18,6 +19,8 @@ export interface SimulatedNodesOptions {
   readonly processes?: number;
   /** Requests in flight at once, while registering and configuring: fewer where the server is busy. Default 32. */
   readonly parallel?: number;
+  /** Tasks that they offer to run; absent: none. */
+  readonly tasks?: TaskLoadOptions;
 }
 
 export interface SimulatedNodes {
@@ -37,7 +40,7 @@ const PARALLEL = 32;
 
 /**
  * Registers `count` nodes and makes them ready to connect, each on a CURVE connection of its own, from child
- * processes. They answer every command with success at once (see `noOp`), heartbeat as the server's configuration says,
+ * processes. They answer every command with success at once (see `noOp`), and run tasks if they are to (see `TaskLoad`); they heartbeat as the server's configuration says,
  * and come back to a server that was restarted. All share one RSA key, because making thousands takes minutes; session
  * and CURVE keys are their own. The nodes of a process share one subscription to the server's heartbeat.
  */
@@ -61,6 +64,7 @@ export async function prepareSimulatedNodes(options: SimulatedNodesOptions): Pro
       names: names.slice(n * size, (n + 1) * size),
       privateKey,
       parallel: Math.ceil(parallel / processes),
+      ...(options.tasks === undefined ? {} : { tasks: options.tasks }),
     })),
   );
   return stoppedUnless(batches, async () => {

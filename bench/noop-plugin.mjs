@@ -1,0 +1,2 @@
+/** The module of which `tasks-noop` and others run tasks. */
+export async function run() {}

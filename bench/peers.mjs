@@ -1,0 +1,178 @@
+import { fork, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createDatabase, freePort, until } from './server.mjs';
+import { progressing } from './tasks.mjs';
+
+const DIR = fileURLToPath(new URL('./peers/', import.meta.url));
+const WORKER = join(DIR, 'worker.mjs');
+const ADDED_AT_ONCE = 1000;
+
+/** The other systems, in a folder of their own: the project does not depend on them. */
+export function installPeers() {
+  const installed = join(DIR, 'node_modules', '.package-lock.json');
+  if (existsSync(installed) && statSync(installed).mtimeMs > statSync(join(DIR, 'package-lock.json')).mtimeMs) return;
+  console.error('installing what is measured beside (bench/peers)');
+  const { status } = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
+    cwd: DIR,
+    stdio: ['ignore', 2, 2],
+  });
+  if (status !== 0) throw new Error('npm ci in bench/peers failed');
+}
+
+/** A queue of another system with worker processes, of which each runs `slots` tasks at one time. */
+export class Peer {
+  #name;
+  #database;
+  #producer;
+  #workers = [];
+
+  /** @param database {url, drop}: where it keeps its tasks, for itself. */
+  static async start(name, database) {
+    const peer = new Peer();
+    peer.#name = name;
+    peer.#database = database;
+    try {
+      const { prepare, producer } = await import(`./peers/${name}.mjs`);
+      await prepare(database.url);
+      peer.#producer = await producer(database.url);
+    } catch (error) {
+      await peer.stop();
+      throw error;
+    }
+    return peer;
+  }
+
+  /** Milliseconds from the first of so many tasks that is added until the last is done, and that is stored. */
+  async endToEnd(workers, slots, tasks) {
+    await this.#startWorkers(workers, slots);
+    await this.#begin();
+    const began = performance.now();
+    await Promise.all([this.#add(tasks), this.#untilDone(tasks)]);
+    const took = performance.now() - began;
+    await this.#stopWorkers();
+    return took;
+  }
+
+  /** Milliseconds until all of a backlog is done. */
+  async backlog(workers, slots, tasks) {
+    await this.#add(tasks);
+    await this.#startWorkers(workers, slots);
+    const began = performance.now();
+    await Promise.all([this.#begin(), this.#untilDone(tasks)]);
+    const took = performance.now() - began;
+    await this.#stopWorkers();
+    return took;
+  }
+
+  async #add(tasks) {
+    for (let from = 0; from < tasks; from += ADDED_AT_ONCE) {
+      const count = Math.min(ADDED_AT_ONCE, tasks - from);
+      await this.#producer.add(Array.from({ length: count }, (_, n) => ({ n: from + n })));
+    }
+  }
+
+  async #startWorkers(workers, slots) {
+    for (let n = 0; n < workers; n++) {
+      const child = fork(WORKER, [this.#name, this.#database.url, String(slots)], { stdio: ['ignore', 2, 2, 'ipc'] });
+      const worker = { child, done: 0 };
+      child.on('message', ({ done = worker.done }) => {
+        worker.done = done;
+      });
+      this.#workers.push(worker);
+    }
+    await this.#hear('ready');
+  }
+
+  /** Of all: they are there, or they have begun. */
+  async #hear(what, order) {
+    await Promise.all(
+      this.#workers.map(
+        ({ child }) =>
+          new Promise((resolve, reject) => {
+            child.once('exit', (code) => reject(new Error(`a worker of ${this.#name} exited with ${code}`)));
+            child.on('message', (message) => message[what] && resolve());
+            if (order !== undefined) child.send(order);
+          }),
+      ),
+    );
+  }
+
+  #begin() {
+    return this.#hear('begun', 'begin');
+  }
+
+  /** The database is not asked before the workers have said that they have done them. */
+  async #untilDone(tasks) {
+    await progressing(async () => tasks - this.#workers.reduce((sum, { done }) => sum + done, 0), 'tasks');
+    await progressing(async () => ((await this.#producer.isEmpty()) ? 0 : 1), 'completions');
+  }
+
+  async #stopWorkers() {
+    const workers = this.#workers.splice(0);
+    await Promise.all(
+      workers.map(async ({ child }) => {
+        if (child.exitCode !== null) return;
+        const gone = once(child, 'exit');
+        child.kill('SIGKILL');
+        await gone;
+      }),
+    );
+  }
+
+  async stop() {
+    await this.#stopWorkers();
+    await this.#producer?.close();
+    await this.#database.drop();
+  }
+}
+
+/** A Redis of its own that writes a log of all changes; `fsync` as Redis calls it. Null where none is installed. */
+export async function startRedis(fsync) {
+  if (spawnSync('redis-server', ['--version'], { stdio: 'ignore' }).error !== undefined) return null;
+  const dir = mkdtempSync(join(tmpdir(), 'muster-bench-redis-'));
+  const port = await freePort();
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', ''];
+  args.push('--appendonly', 'yes', '--appendfsync', fsync, '--maxmemory-policy', 'noeviction');
+  const child = spawn('redis-server', args, { stdio: 'ignore' });
+  const exited = once(child, 'exit');
+  const drop = async () => {
+    child.kill('SIGTERM');
+    await exited;
+    rmSync(dir, { recursive: true, force: true });
+  };
+  try {
+    await until('Redis to answer', async () => {
+      const socket = connect(port, '127.0.0.1');
+      try {
+        await once(socket, 'connect');
+        return true;
+      } finally {
+        socket.destroy();
+      }
+    });
+  } catch (error) {
+    await drop();
+    throw error;
+  }
+  return { url: `redis://127.0.0.1:${port}`, drop };
+}
+
+/** Name, and how to start it; for all that can be started here. */
+export function taskPeers(databaseUrl) {
+  const redis = async (fsync) => {
+    const database = await startRedis(fsync);
+    return database === null ? null : Peer.start('bullmq', database);
+  };
+  return {
+    'graphile-worker': async () => Peer.start('graphile-worker', await createDatabase(databaseUrl)),
+    'pg-boss': async () => Peer.start('pg-boss', await createDatabase(databaseUrl)),
+    /** As BullMQ advises: a crash of the machine may take the last second. */
+    bullmq: () => redis('everysec'),
+    'bullmq-fsync-always': () => redis('always'),
+  };
+}

@@ -1,0 +1,92 @@
+import { installPeers, taskPeers } from './peers.mjs';
+import { median } from './server.mjs';
+import { backlog, endToEnd, modulePlugin, startTaskFleet, warmUp } from './task-fleet.mjs';
+import { perSecond } from './tasks.mjs';
+
+export const about = 'Tasks that do nothing, on N agents; with --database-url beside graphile-worker, pg-boss, BullMQ';
+export const defaults = { nodes: 4, slots: 24, tasks: 50_000, rounds: 3 };
+
+/**
+ * Two figures of each system: from the first of `tasks` tasks that is added until the last is done and that is stored
+ * (`tasks-noop`, with workers that wait for them), and until a backlog of as many is done (`tasks-noop-backlog`). Every
+ * system has as many worker processes as Muster has agents, of which each runs `slots` tasks at one time. They take turns,
+ * so that what else the machine does slows all of them. With a database, Muster is measured on it and on SQLite.
+ */
+export async function* run({ nodes, slots, tasks, rounds, databaseUrl, profile }) {
+  if (databaseUrl !== undefined) installPeers();
+  const systems = new Map();
+  try {
+    for (const [name, start] of Object.entries(contestants({ nodes, slots, databaseUrl, profile }))) {
+      const system = await start();
+      if (system === null) console.error(`tasks-noop: ${name} is not installed, and left out`);
+      else systems.set(name, { ...system, endToEnd: [], backlog: [] });
+    }
+    for (let round = 0; round < rounds; round++) {
+      for (const [name, system] of systems) {
+        system.profile?.();
+        system.endToEnd.push(perSecond(tasks, await system.addAndWork(tasks)));
+        system.backlog.push(perSecond(tasks, await system.workOff(tasks)));
+        system.profile?.();
+        console.error(`tasks-noop: ${name}: ${system.endToEnd.at(-1)} and ${system.backlog.at(-1)} tasks/s`);
+      }
+    }
+  } finally {
+    for (const { stop } of systems.values()) await stop();
+  }
+  for (const what of ['endToEnd', 'backlog']) yield* figures(systems, what, { nodes, slots, tasks });
+}
+
+function contestants({ nodes, slots, databaseUrl, profile }) {
+  const muster = (url) => async () => {
+    const plugins = { noop: modulePlugin('noop') };
+    const fleet = await startTaskFleet({ databaseUrl: url, profile, agents: nodes, tasks: { max: slots, plugins } });
+    await warmUp(fleet);
+    return {
+      addAndWork: (count) => endToEnd(fleet, count),
+      workOff: (count) => backlog(fleet, count),
+      profile: () => fleet.server.profile(),
+      stop: fleet.stop,
+    };
+  };
+  const sqlite = { sqlite: muster(undefined) };
+  if (databaseUrl === undefined) return sqlite;
+  const peers = Object.entries(taskPeers(databaseUrl)).map(([name, start]) => [
+    name,
+    async () => {
+      const peer = await start();
+      if (peer === null) return null;
+      return {
+        addAndWork: (count) => peer.endToEnd(nodes, slots, count),
+        workOff: (count) => peer.backlog(nodes, slots, count),
+        stop: () => peer.stop(),
+      };
+    },
+  ]);
+  return { postgres: muster(databaseUrl), ...sqlite, ...Object.fromEntries(peers) };
+}
+
+/** That on PostgreSQL is beside the fastest peer, that on SQLite beside that on PostgreSQL. */
+function* figures(systems, what, size) {
+  const figure = what === 'backlog' ? 'tasks-noop-backlog' : 'tasks-noop';
+  const value = (name) => Math.round(median(systems.get(name)[what]));
+  const line = (database, peer, more) => ({
+    figure,
+    value: value(database),
+    unit: 'tasks/s',
+    target: peer,
+    peer,
+    ratio: peer === null ? null : Number((value(database) / peer).toFixed(2)),
+    database,
+    ...size,
+    samples: systems.get(database)[what],
+    ...more,
+  });
+  if (!systems.has('postgres')) return yield line('sqlite', null, {});
+  const peers = [...systems.keys()].filter((name) => name !== 'postgres' && name !== 'sqlite');
+  const fastest = Math.max(...peers.map(value));
+  yield line('postgres', fastest, {
+    peers: Object.fromEntries(peers.map((name) => [name, value(name)])),
+    peer_samples: Object.fromEntries(peers.map((name) => [name, systems.get(name)[what]])),
+  });
+  yield line('sqlite', value('postgres'), {});
+}

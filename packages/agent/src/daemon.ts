@@ -62,7 +62,10 @@ export class Daemon {
       connected: () => this.#connected(),
       heard: () => this.#push.heard(),
       message: (message) => this.#message(message),
-      offline: () => this.#push.serverLost(),
+      offline: () => {
+        this.#push.serverLost();
+        this.#tasks?.serverLost();
+      },
       online: () => this.#online(),
       tick: () => {
         this.#push.tick();
@@ -198,7 +201,7 @@ export class Daemon {
     this.#push.serverBack();
     this.#push.resendOutput();
     this.#tellFacts(true);
-    this.#tasks?.connected();
+    this.#tasks?.serverBack();
   }
 
   #message(message: ServerMessage): void {

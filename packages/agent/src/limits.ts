@@ -60,6 +60,8 @@ export const PERL_DIRECTORIES = 64;
 export const NEWS_RESEND_MS = 10_000;
 /** Attempts that the agent remembers to have been settled: one that is assigned once more is passed over. */
 export const SETTLED_REMEMBERED = 4_096;
+/** After it was away, the server has this long to say what of an inventory it does not want any more. */
+export const INVENTORY_ANSWER_MS = 5_000;
 /** Of the body of a message, what is not news: names, numbers, and a reason at its longest. */
 export const NEWS_MARGIN = 8_192;
 /** Output of a task that goes on is sent live after this long; of one that ends sooner it comes with the result. */

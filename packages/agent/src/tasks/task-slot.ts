@@ -9,6 +9,7 @@ import type { HostEvents, TaskHosts } from './hosts.js';
 import { attemptKey } from './key.js';
 import { type AttemptEffect, type AttemptEvent, type End, type Ending, stepAttempt } from './machine.js';
 import { inlineBytes, mostHeld } from './news.js';
+import { Permission } from './permission.js';
 import type { Offer, OfferedRun } from './plugins.js';
 import type { HeldAttempt } from './protocol.js';
 import { Reports, type TaskLink } from './reports.js';
@@ -36,6 +37,7 @@ export class TaskSlot {
   readonly #slots = new Slots();
   readonly #settled = new Set<string>();
   readonly #reports: Reports;
+  readonly #permission: Permission;
   #offer: Offer;
   /** Nodes that never ran a task say nothing of them unless they are asked. */
   #offers = false;
@@ -48,6 +50,7 @@ export class TaskSlot {
     this.#setup = setup;
     this.#offer = setup.offer;
     this.#offers = setup.offer.plugins.size > 0;
+    this.#permission = new Permission(setup.clock, () => this.#fillSoon());
     this.#reports = new Reports(setup.link, () => this.#hosts.rewind());
     this.#hosts = setup.hosts({
       held: (attempt) => this.#adopt(attempt),
@@ -102,13 +105,18 @@ export class TaskSlot {
         for (const ref of order.recall) this.#apply(ref, { type: 'recall', reason: 'the server asked for it' });
         for (const ref of order.cancel) this.#cancel(ref);
         for (const task of order.assign) this.#assign(task);
-        return;
+        return this.#permission.answered();
       case 'task_output_stored':
         return this.#stored(order);
       case 'task_census':
         this.#reports.slotsDue();
-        return this.#reports.inventoryDue();
+        return this.#tellInventory();
     }
+  }
+
+  #tellInventory(): void {
+    this.#permission.askAgain();
+    this.#reports.inventoryDue();
   }
 
   /** What is not here cannot be ended: the server sees that by what is. */
@@ -147,7 +155,8 @@ export class TaskSlot {
     this.#filling = true;
     queueMicrotask(() => {
       this.#filling = false;
-      if (!this.#stopped) this.#slots.fill(this.#offer, (held) => this.#applyTo(held, { type: 'slot' }));
+      if (this.#stopped || !this.#permission.given) return;
+      this.#slots.fill(this.#offer, (held) => this.#applyTo(held, { type: 'slot' }));
     });
   }
 
@@ -268,11 +277,21 @@ export class TaskSlot {
     this.#hosts.stored({ id, attempt }, stream, offset);
   }
 
+  /** No heartbeat of the server: what runs goes on, what waits does not begin. */
+  serverLost(): void {
+    this.#permission.withdraw();
+  }
+
+  serverBack(): void {
+    this.#permission.ask();
+    this.connected();
+  }
+
   /** A new connection, or the server is back: all that it may not have is told again. */
   connected(): void {
     if (!this.#ready) return;
     if (this.#offers) this.#reports.slotsDue();
-    if (this.#offers || this.#held.size > 0) this.#reports.inventoryDue();
+    if (this.#offers || this.#held.size > 0) this.#tellInventory();
     this.#reports.drop();
     for (const held of this.#held.values()) this.#tellAgain(held);
     this.#hosts.rewind();
@@ -295,7 +314,10 @@ export class TaskSlot {
 
   /** The next message; null: there is none. Nothing that was taken waits: it is told again if it is lost. */
   take(): AgentMessage | null {
-    return this.#ready ? this.#reports.take(this.#offer, this.#held.values()) : null;
+    if (!this.#ready) return null;
+    const message = this.#reports.take(this.#offer, this.#held.values());
+    if (message?.type === 'task_inventory') this.#permission.told();
+    return message;
   }
 
   /** The news that wait: the last words of an agent that is stopped. */
@@ -327,6 +349,7 @@ export class TaskSlot {
     for (const held of this.#held.values())
       this.#applyTo(held, { type: 'recall', reason: 'the agent of the node was stopped' });
     this.#stopped = true;
+    this.#permission.withdraw();
     for (const { patience } of this.#held.values()) patience?.cancel();
     this.#hosts.close();
   }

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -98,6 +99,28 @@ describe('an agent with plugins', () => {
     expect(held).toEqual([{ id: 'a', attempt: 1, state: 'running' }]);
     await writeFile(go, '');
     expect(await heard('a', 'finished')).toMatchObject({ result: { status: 1 } });
+  });
+  it('begins nothing while the server is away, and what the server then does not want any more never', async () => {
+    const [go, ended, begun] = ['go', 'ended', 'begun'].map((name) => join(place.dir, name));
+    const p = sh(`until [ -e ${go} ]; do sleep 0.05; done; touch ${ended}`);
+    await start({ max: 1, plugins: { p, q: sh(`touch ${begun}`) } });
+    server.send({ ...NOTHING, assign: [task('a', 'p'), task('b', 'q')] });
+    await heard('a', 'started');
+    server.stopBeating();
+    await expect.poll(() => agent?.online, { timeout: 20_000 }).toBe(false);
+    const { length } = server.received;
+    await writeFile(go ?? '', '');
+    await expect.poll(() => existsSync(ended ?? '')).toBe(true);
+    server.startBeating();
+    const { held } = await server.message('task_inventory', () => true, length);
+    expect(server.received[length]?.message.type).toBe('heartbeat');
+    expect(held).toEqual([
+      { id: 'a', attempt: 1, state: 'ended' },
+      { id: 'b', attempt: 1, state: 'waiting' },
+    ]);
+    server.send({ ...NOTHING, settled: [{ id: 'a', attempt: 1 }], cancel: [{ id: 'b', attempt: 1 }] });
+    await heard('b', 'cancelled');
+    expect(existsSync(begun ?? '')).toBe(false);
   });
   it('that is killed again and again while its tasks run: each runs once, and all ends are told', async () => {
     server.nodeKey = keys.publicKey;

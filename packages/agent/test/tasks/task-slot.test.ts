@@ -2,7 +2,7 @@ import { ManualClock } from '@muster/base';
 import type { AgentMessage, TaskNews, TaskOrder, TaskRef, TaskResult } from '@muster/wire';
 import { describe, expect, it } from 'vitest';
 import { parseAgentConfig } from '../../src/config.js';
-import { NEWS_RESEND_MS, OUTPUT_BACKLOG_BYTES, WORKER_ANSWER_MS } from '../../src/limits.js';
+import { INVENTORY_ANSWER_MS, NEWS_RESEND_MS, OUTPUT_BACKLOG_BYTES, WORKER_ANSWER_MS } from '../../src/limits.js';
 import { offerOf } from '../../src/tasks/plugins.js';
 import type { HeldAttempt } from '../../src/tasks/protocol.js';
 import { TaskSlot } from '../../src/tasks/task-slot.js';
@@ -267,6 +267,82 @@ describe('what the server is told', () => {
     const bench = await Bench.ready();
     await bench.order({ cancel: [ref('a')] });
     expect(bench.taken()).toEqual([{ type: 'task_inventory', held: [] }]);
+  });
+});
+
+describe('an agent whose server is away', () => {
+  /** Of two tasks with one slot, the second waits when the server is lost, and the first ends then. */
+  async function away(): Promise<Bench> {
+    const bench = await Bench.ready({ max: 1, plugins: PLUGINS });
+    await bench.assign('a', 'b');
+    bench.slot.serverLost();
+    await bench.ends('a');
+    return bench;
+  }
+
+  it('begins nothing that waits, and what runs goes on', async () => {
+    const bench = await away();
+    bench.clock.advance(1_000_000);
+    await bench.assign('c');
+    expect(bench.hosts.running).toEqual(['a']);
+    expect(bench.hosts.asked).not.toContain('kill 1/a');
+  });
+  it('and comes back: what it has is told before anything begins, and begins once the server has given orders', async () => {
+    const bench = await away();
+    bench.slot.serverBack();
+    await bench.order({});
+    expect(bench.hosts.running).toEqual(['a']);
+    expect(bench.taken()).toContainEqual({
+      type: 'task_inventory',
+      held: [
+        { ...ref('a'), state: 'ended' },
+        { ...ref('b'), state: 'waiting' },
+      ],
+    });
+    expect(bench.hosts.running).toEqual(['a']);
+    await bench.order({ settled: [ref('a')] });
+    expect(bench.hosts.running).toEqual(['a', 'b']);
+  });
+  it('what the server gave up meanwhile never begins', async () => {
+    const bench = await away();
+    bench.slot.serverBack();
+    bench.taken();
+    await bench.order({ cancel: [ref('b')] });
+    expect(bench.hosts.running).toEqual(['a']);
+    expect(bench.news()).toMatchObject([{ ...ref('b'), event: 'cancelled' }]);
+  });
+  it('and objects to nothing: what waits begins after a while', async () => {
+    const bench = await away();
+    bench.slot.serverBack();
+    bench.taken();
+    bench.clock.advance(INVENTORY_ANSWER_MS - 1);
+    await Promise.resolve();
+    expect(bench.hosts.running).toEqual(['a']);
+    bench.clock.advance(1);
+    await Promise.resolve();
+    expect(bench.hosts.running).toEqual(['a', 'b']);
+  });
+  it.each(['a census', 'a new connection'])('%s has all told again before anything begins', async (what) => {
+    const bench = await away();
+    bench.slot.serverBack();
+    bench.taken();
+    if (what === 'a census') bench.slot.receive({ type: 'task_census' });
+    else bench.slot.connected();
+    bench.clock.advance(INVENTORY_ANSWER_MS);
+    await bench.order({});
+    expect(bench.hosts.running).toEqual(['a']);
+    bench.taken();
+    await bench.order({});
+    expect(bench.hosts.running).toEqual(['a', 'b']);
+  });
+  it('and is lost again before it has answered: nothing begins', async () => {
+    const bench = await away();
+    bench.slot.serverBack();
+    bench.taken();
+    bench.slot.serverLost();
+    bench.clock.advance(INVENTORY_ANSWER_MS);
+    await bench.order({});
+    expect(bench.hosts.running).toEqual(['a']);
   });
 });
 

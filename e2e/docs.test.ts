@@ -69,8 +69,9 @@ async function withFleet(): Promise<Reader> {
   const cluster = await Cluster.start();
   const commands = { 'chef-client': 'true', 'uname -a': 'uname -a' };
   const labels = { role: 'my_role', env: 'prod' };
+  const tasks = { plugins: { checksum: { program: '/usr/bin/sha256sum', args: ['--', '{file}'] } } };
   await cluster.startAgents({
-    bar: { commands, labels },
+    bar: { commands, labels, tasks },
     foo: { commands: { ...commands, 'chef-client': 'false' }, labels },
     web1: { commands, allow_any: true, labels: { role: 'web', env: 'prod' } },
     web2: { commands, allow_any: true, labels: { role: 'web', env: 'test' } },

@@ -51,12 +51,15 @@ export function endlessCommandsOf(text: string): string[] {
   return lines.every((line) => /^(npx )?muster /.test(line)) ? lines : [text];
 }
 
+/** Of a task, or of a job. */
+const ID = /\b(?:[0-9a-f]{24}|[0-9a-f]{32})\b/g;
+
 const STATUSES = /\b(new|voting|ready|running|complete|succeeded|failed|aborted|crashed|nacked|serving|connecting)\b/g;
 
 /** A line without what differs from one run to the next: ids, times, numbers, statuses, how many blanks. */
 export function shapeOf(line: string): string {
   return line
-    .replace(/\b(?:[0-9a-f]{24}|[0-9a-f]{32})\b/g, 'ID')
+    .replace(ID, 'ID')
     .replace(/\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\dZ?/g, 'TIME')
     .replace(/\d+(\.\d+)?/g, 'N')
     .replace(/\bN[smhd]( N[smhd])?\b/g, 'DURATION')
@@ -127,8 +130,8 @@ export class Terminal {
     const run = await this.run(command, 1);
     for (const line of run.stdout.split('\n')) {
       const like = shown.find((one) => shapeOf(one) === shapeOf(line));
-      const ids = line.match(/\b[0-9a-f]{32}\b/g) ?? [];
-      for (const [index, id] of (like?.match(/\b[0-9a-f]{32}\b/g) ?? []).entries()) {
+      const ids = line.match(ID) ?? [];
+      for (const [index, id] of (like?.match(ID) ?? []).entries()) {
         this.#instead.set(id, ids[index] ?? id);
       }
     }

@@ -99,7 +99,7 @@ test('a plugin that fails at once five times in a row gets nothing for a while, 
   expect(breaker.admits(60_000)).toBe(true);
   breaker.given();
   expect(breaker.admits(60_000)).toBe(false);
-  expect(breaker.ended(true, 10, 60_001)).toBe(false);
+  expect(breaker.ended(true, 10, 60_001)).toBe(true);
   expect(breaker.admits(60_002)).toBe(false);
   breaker.given();
   expect(breaker.ended(false, 10, 130_000)).toBe(false);

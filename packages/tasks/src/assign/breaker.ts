@@ -24,7 +24,7 @@ export class Breaker {
     if (this.#openUntil !== null) this.#trying = true;
   }
 
-  /** A run ended; a task that was given back, cancelled or lost says nothing. Answers whether it has just opened. */
+  /** A run ended; a task that was given back, cancelled or lost says nothing. Answers whether it gets nothing for a while from now on. */
   ended(failed: boolean, durationMs: number, at: number): boolean {
     this.#trying = false;
     if (!failed || durationMs > AT_ONCE_MS) {
@@ -34,9 +34,8 @@ export class Breaker {
     }
     this.#failures += 1;
     if (this.#failures < FAILURES) return false;
-    const opened = this.#openUntil === null;
     this.#openUntil = at + OPEN_MS;
-    return opened;
+    return true;
   }
 
   /** The try came to nothing: another one may be made. */

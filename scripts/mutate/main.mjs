@@ -22,6 +22,7 @@ import { MUTATIONS } from './mutations.mjs';
  * npm run mutate                      each fault of `mutations.mjs`, in a copy of what is built, before 100 seeds
  * npm run mutate -- --seeds N         before so many
  * npm run mutate -- --only WORDS      those whose names have them
+ * npm run mutate -- --by tasks        those that this simulation ought to notice
  *
  * A fault counts as caught when a simulation breaks a rule. Exit code 1 when fewer than 12 of 17 are.
  */
@@ -32,7 +33,7 @@ const LONGEST_MS = 600_000;
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const { values } = parseArgs({
-  options: { seeds: { type: 'string', default: SEEDS }, only: { type: 'string', default: '' } },
+  options: { seeds: { type: 'string', default: SEEDS }, only: { type: 'string', default: '' }, by: { type: 'string' } },
 });
 
 /** What is built, and what it needs: nothing in the working tree is touched. */
@@ -92,10 +93,12 @@ function simulate(copy, by) {
 }
 
 // All of them first: one without a place is told before hours have passed.
-const wanted = MUTATIONS.filter(({ name }) => name.includes(values.only)).map((mutation) => ({
-  ...mutation,
-  script: mutated(mutation),
-}));
+const wanted = MUTATIONS.filter(({ name, by }) => name.includes(values.only) && (values.by ?? by) === by).map(
+  (mutation) => ({
+    ...mutation,
+    script: mutated(mutation),
+  }),
+);
 const copy = copyBuilt();
 let caught = 0;
 try {

@@ -1,7 +1,7 @@
 /** See `mutations.mjs`. */
 export interface Mutation {
   readonly name: string;
-  readonly by: 'push' | 'fabric' | 'store';
+  readonly by: 'push' | 'fabric' | 'store' | 'tasks';
   readonly file: string;
   readonly from: string;
   readonly to: string;

@@ -32,6 +32,9 @@ export class Checks {
   readonly threads = new Map<string, number | null>();
   /** Ended tasks that a person wants to run again. */
   readonly retried = new Set<string>();
+  /** Tasks by the ids of those that wait for them. */
+  readonly #after = new Map<string, string[]>();
+  readonly #succeeded = new Set<string>();
   readonly #world: CheckedWorld;
 
   constructor(world: CheckedWorld) {
@@ -40,10 +43,20 @@ export class Checks {
 
   stored(batch: Batch): void {
     for (const { statement, rows } of batch) {
-      if (statement.table !== 'tasks') continue;
-      for (const row of rows) this.#row(row);
+      if (statement.table === 'task_dependencies') for (const row of rows) this.#waits(row);
+      if (statement.table === 'tasks') for (const row of rows) this.#row(row);
     }
     this.#limits();
+  }
+
+  #waits(row: Readonly<Record<string, unknown>>): void {
+    const id = String(row.task_id);
+    this.#after.set(id, [...(this.#after.get(id) ?? []), String(row.after_id)]);
+  }
+
+  /** How many of the tasks that it waits for have not succeeded. */
+  waitsFor(id: string): number {
+    return (this.#after.get(id) ?? []).filter((other) => this.tasks.get(other)?.status !== 1).length;
   }
 
   #row(row: Readonly<Record<string, unknown>>): void {
@@ -60,7 +73,23 @@ export class Checks {
       waitsFor: Number(row.waits_for ?? 0),
     };
     this.tasks.set(id, after);
+    if (after.status === 1) this.#succeeded.add(id);
     if (before !== undefined) this.#step(before, after);
+    if (active(after.status) && !active(before?.status ?? -2)) this.#assigned(before, after);
+  }
+
+  /** What it waited for has come. A task that it waits for and that succeeded once may be wanted again meanwhile. */
+  #assigned(before: StoredTask | undefined, after: StoredTask): void {
+    const { report, coverage } = this.#world;
+    if (before !== undefined && before.notBefore !== null) {
+      report(new Violation('not before its time', `${keyOf(after)} waited until ${before.notBefore}`));
+    }
+    for (const other of this.#after.get(after.id) ?? []) {
+      coverage.reach('a task that waited for others is assigned');
+      if (!this.#succeeded.has(other)) {
+        report(new Violation('after others', `${keyOf(after)} is assigned, and ${other} has not succeeded`));
+      }
+    }
   }
 
   #step(before: StoredTask, after: StoredTask): void {

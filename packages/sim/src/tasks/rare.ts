@@ -4,6 +4,7 @@ import { FAULTS } from './chaos.js';
 export const RARE_IN_TASKS: readonly string[] = [
   ...FAULTS.map((fault) => `fault: ${fault}`),
   ...['cancel', 'hold', 'release', 'retry'].map((action) => `act: ${action}`),
+  'a task that waited for others is assigned',
   ...[
     'blocked to queued',
     'claimed to orphaned',

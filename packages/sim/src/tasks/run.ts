@@ -1,7 +1,7 @@
 import type { Run, RunOptions } from '../kernel/explore.js';
 import { Violation } from '../kernel/violation.js';
 import { misbehave } from './chaos.js';
-import { name } from './checks.js';
+import { name, type StoredTask } from './checks.js';
 import { ORG } from './organization.js';
 import { World } from './world.js';
 
@@ -57,10 +57,10 @@ function isWell(world: World): boolean {
 
 function rests(
   world: World,
-  { status, waitsFor, queue }: { status: number; waitsFor: number; queue: string },
+  { id, status, waitsFor, queue }: Pick<StoredTask, 'id' | 'status' | 'waitsFor' | 'queue'>,
 ): boolean {
   if (status === -1 || status === 0) return false;
-  if (status === -4) return waitsFor > 0;
+  if (status === -4) return waitsFor > 0 && waitsFor === world.checks.waitsFor(id);
   return status !== -2 || world.checks.threads.get(queue) === 0 || !world.machines.some(canRun(world, queue));
 }
 

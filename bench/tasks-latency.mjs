@@ -86,6 +86,13 @@ export async function startProbes({ server, adder }, queue, params = {}) {
   let skipped = 0;
   const lines = () => readFileSync(file, 'utf8').split('\n').slice(0, -1).map(Number);
   return {
+    /** So many at once. Resolves when the last has run. */
+    async burst(count) {
+      const before = lines().length;
+      const at = String(process.hrtime.bigint());
+      await adder.add(queue, count, () => ({ ...params, file, at }));
+      await progressing(async () => before + count - lines().length, 'probes');
+    },
     /** One after the other, at even times. Resolves when the last has run. */
     async during(seconds) {
       const count = Math.ceil((seconds * 1000) / PROBE_EVERY_MS);

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Breaker } from '../src/assign/breaker.js';
+import { NodeSlots } from '../src/assign/node-slots.js';
 import { Pace } from '../src/assign/pace.js';
 import { Rate } from '../src/queues/rate.js';
 import { STATUS } from '../src/status.js';
 import { type Fixture, openFixture } from './support/controller-fixture.js';
-import { ORG } from './support/played-nodes.js';
+import { ORG, PlayedNodes } from './support/played-nodes.js';
 
 describe('who gets what next', () => {
   let fixture: Fixture;
@@ -119,4 +120,13 @@ test('a node that ends many tasks a second is given more than it runs, one that 
   const slow = new Pace();
   for (let at = 0; at < 100_000; at += 10_000) slow.ended(1, at);
   expect(slow.within(60)).toBe(0);
+});
+
+test('tasks that end together promise no more than the time that each of them takes', () => {
+  const slots = new NodeSlots(new PlayedNodes().enter('n1').view);
+  const plugins = [{ name: 'p', contract: 'module', concurrency: null } as const];
+  slots.offered({ type: 'task_slots', max: 4, plugins, activequeues: [], ignorequeues: [] });
+  for (const at of [100, 200, 300]) for (let task = 0; task < 4; task++) slots.ended('p', false, 100, at);
+  // In 60 ms, four slots end at most three tasks of 100 ms.
+  expect(slots.free).toBe(4 + 3);
 });

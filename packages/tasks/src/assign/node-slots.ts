@@ -14,6 +14,9 @@ export type Offer = Extract<TaskReport, { type: 'task_slots' }>;
  */
 const ROUND_MS = 60;
 
+/** Weight of the latest task in how long tasks take. */
+const LATEST = 0.1;
+
 /** Whether a node runs tasks of a queue, and what that was judged by. */
 interface Fit extends Pick<NodeView, 'facts' | 'labels'> {
   readonly version: number;
@@ -38,6 +41,8 @@ export class NodeSlots {
   readonly #heldOf = new Map<string, number>();
   readonly #breakers = new Map<string, Breaker>();
   readonly #pace = new Pace();
+  /** How long its tasks take, lately; null: none has ended. */
+  #meanMs: number | null = null;
   /** Of queues: whether this node runs their tasks, as of a version of the queue. */
   #fits = new WeakMap<LiveQueue, Fit>();
 
@@ -64,8 +69,17 @@ export class NodeSlots {
   get free(): number {
     if (this.#offer === null || this.node.status !== 'up') return 0;
     const { max } = this.#offer;
-    const most = max === 0 ? 0 : max + Math.min(this.#pace.within(ROUND_MS), TASK_LIMITS.prefetch);
+    const most = max === 0 ? 0 : max + this.#prefetch(max);
     return Math.min(most, this.maxthreads ?? Number.POSITIVE_INFINITY) - this.held.size;
+  }
+
+  /**
+   * Ends come in bursts, which promise more than follows: a slot ends no more tasks than there is time for. What waits on the
+   * node cannot be taken by others, nor overtaken by other queues.
+   */
+  #prefetch(slots: number): number {
+    const time = this.#meanMs ? Math.ceil((slots * ROUND_MS) / this.#meanMs) : Number.POSITIVE_INFINITY;
+    return Math.min(this.#pace.within(ROUND_MS), time, TASK_LIMITS.prefetch);
   }
 
   get running(): number {
@@ -98,8 +112,7 @@ export class NodeSlots {
     if (this.#breakers.get(plugin)?.admits(at) === false) return false;
     const concurrency = this.#plugins.get(plugin)?.concurrency ?? null;
     if (concurrency === null) return true;
-    const prefetch = Math.min(this.#pace.within(ROUND_MS), TASK_LIMITS.prefetch);
-    return (this.#heldOf.get(plugin) ?? 0) < concurrency + prefetch;
+    return (this.#heldOf.get(plugin) ?? 0) < concurrency + this.#prefetch(concurrency);
   }
 
   hold(task: HeldTask): void {
@@ -119,6 +132,8 @@ export class NodeSlots {
   /** A run came to an end. Answers whether the node gets no more tasks of that plugin for a while, from now on. */
   ended(plugin: string, failed: boolean, durationMs: number, at: number): boolean {
     this.#pace.ended(1, at);
+    this.#meanMs ??= durationMs;
+    this.#meanMs += (durationMs - this.#meanMs) * LATEST;
     let breaker = this.#breakers.get(plugin);
     if (breaker === undefined) {
       if (!failed) return false;

@@ -82,6 +82,8 @@ export class HostPool implements TaskHosts {
       logger.error({ err: error, host: name }, 'a host of tasks does not answer; it is ended');
       this.#hosts.delete(host);
       await this.#clear(process);
+      // It may have begun to say what it has.
+      for (const ref of this.#forgetAll(host)) this.#events.gone(ref, 'the process that watched it did not answer');
     }
   }
 
@@ -94,7 +96,8 @@ export class HostPool implements TaskHosts {
   }
 
   #manage(process: HostProcess, key: string, module: boolean): ManagedHost {
-    const host: ManagedHost = new ManagedHost({ process, key, module, epoch: () => this.#epoch }, this.#setup.logger, {
+    const { clock, logger } = this.#setup;
+    const host: ManagedHost = new ManagedHost({ process, key, module, clock, epoch: () => this.#epoch }, logger, {
       ...this.#events,
       held: (attempt) => {
         const key = attemptKey(attempt);

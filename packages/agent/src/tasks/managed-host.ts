@@ -1,4 +1,6 @@
+import type { Clock, Timer } from '@muster/base';
 import type { TaskRef } from '@muster/wire';
+import { HOST_START_MS } from '../limits.js';
 import type { AgentLog } from '../logging.js';
 import type { HostLink } from './host-link.js';
 import { exitText, type HostProcess, HostStartError } from './host-process.js';
@@ -10,6 +12,7 @@ export interface ManagedHostSetup {
   readonly process: HostProcess;
   readonly key: string;
   readonly module: boolean;
+  readonly clock: Clock;
   /** Output of an earlier one is not wanted. */
   readonly epoch: () => number;
 }
@@ -45,6 +48,7 @@ export class ManagedHost {
 
   /** Resolves when it has said what it has. Throws HostStartError. */
   async open(): Promise<void> {
+    let patience: Timer | null = null;
     const link = await new Promise<HostLink>((resolve, reject) => {
       let opened: HostLink | null = null;
       let greeted = false;
@@ -59,11 +63,16 @@ export class ManagedHost {
         if (this.#link !== null) return this.#events.closed();
         reject(new HostStartError('the host process ended before it said what it has'));
       };
+      // A module that blocks its host keeps it from answering; nobody else is to wait for that.
+      patience = this.#setup.clock.after(HOST_START_MS, () => {
+        this.#known = true;
+        reject(new HostStartError('the host process does not say what it has'));
+      });
       this.process.link({ message: (message) => this.#hear(message), closed }).then((link) => {
         opened = link;
         look();
       }, reject);
-    });
+    }).finally(() => patience?.cancel());
     this.#link = link;
     link.send({ t: 'rewind', epoch: this.#setup.epoch() });
     for (const message of this.#waiting.splice(0)) link.send(message);

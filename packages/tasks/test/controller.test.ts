@@ -101,7 +101,7 @@ describe('queues and tasks', () => {
       [2, 15_000],
     ] as const) {
       await expect.poll(() => node.given.length).toBe(attempt);
-      node.finish(id, { status: 2, reason: 'exit status 3', exitCode: 3 });
+      node.finish(id, { status: 4, reason: 'exit status 3', exitCode: 3, durationMs: 200 });
       await fixture.stands(id, { status: STATUS.queued, not_before: fixture.clock.now() + wait, failures: attempt });
       fixture.clock.advance(wait);
     }
@@ -110,9 +110,11 @@ describe('queues and tasks', () => {
     await fixture.stands(id, { status: STATUS.failed, reason: 'exit status 3', failures: 3, exit_code: 3 });
     const past = await fixture.store.read.selectFrom('task_attempts').selectAll().orderBy('attempt').execute();
     expect(past).toMatchObject([
-      { attempt: 1, node: 'n1', status: 2, exit_code: 3 },
-      { attempt: 2, node: 'n1', status: 2, exit_code: 3 },
+      { attempt: 1, node: 'n1', status: 4, exit_code: 3 },
+      { attempt: 2, node: 'n1', status: 4, exit_code: 3 },
     ]);
+    // Nobody told its start: it began as long ago as it ran.
+    for (const { started_at, ended_at } of past) expect(ended_at).toBe((started_at ?? 0) + 200);
   });
 
   test('what an old attempt reports changes nothing, and the node may forget it', async () => {

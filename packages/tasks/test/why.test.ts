@@ -48,6 +48,7 @@ describe('a queue that', () => {
     node('n1', 1);
     const queue = await fixture.queue('q');
     await fixture.controller.changeQueue(ORG, queue, { state: 'paused' }, BY);
+    expect(whyQueue(queue)).toEqual(['The queue is paused: `muster queue resume q`.']);
     const [id = ''] = await fixture.add(queue, 1);
     await bothSay(queue, id, ['The queue is paused: `muster queue resume q`.']);
   });
@@ -66,7 +67,7 @@ describe('a queue that', () => {
     node('n1', 1, ['other']);
     const queue = await fixture.queue('q');
     const [id = ''] = await fixture.add(queue, 1);
-    await bothSay(queue, id, ["No node that is up has the plugin 'p' (1 take tasks)."]);
+    await bothSay(queue, id, ["No node that is up has the plugin 'p' (1 takes tasks)."]);
   });
 
   test('may use nodes that are full', async () => {
@@ -96,7 +97,7 @@ describe('a queue that', () => {
     const [id = ''] = await fixture.add(queue, 1);
     await bothSay(queue, id, ['No node that is up takes tasks (0 of 1 known are up).']);
     node('n2', 1, ['other']);
-    await bothSay(queue, id, ["No node that is up has the plugin 'p' (1 take tasks; down: n1, which had it)."]);
+    await bothSay(queue, id, ["No node that is up has the plugin 'p' (1 takes tasks; down: n1, which had it)."]);
   });
 
   test('has used up its rate', async () => {

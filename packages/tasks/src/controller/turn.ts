@@ -4,7 +4,7 @@ import type { NodeSlots } from '../assign/node-slots.js';
 import { taskChanged } from '../events.js';
 import { isReady, stepTask, type TaskEvent, type TaskRulesNow, type TaskState } from '../machine.js';
 import { saveAttempt, saveTask } from '../repository/writes.js';
-import { isActive, isEnded } from '../status.js';
+import { isActive, isEnded, STATUS } from '../status.js';
 import { type Ending, type LiveTask, NO_ENDING, standing } from './live-task.js';
 import { Orders } from './orders.js';
 
@@ -51,7 +51,7 @@ export class Turn {
     if ('refused' in step) return step.refused;
     const { slots } = task;
     const { ref } = task;
-    if (step.task !== before) this.#changed(task, before, step.task, ending);
+    if (step.task !== before) this.#changed(task, event, before, step.task, ending);
     for (const effect of step.effects) {
       switch (effect) {
         case 'run':
@@ -76,7 +76,7 @@ export class Turn {
     return null;
   }
 
-  #changed(task: LiveTask, before: TaskState, after: TaskState, ending: Ending): void {
+  #changed(task: LiveTask, event: TaskEvent, before: TaskState, after: TaskState, ending: Ending): void {
     const { queue } = task;
     this.touched.add(task);
     task.state = after;
@@ -87,7 +87,7 @@ export class Turn {
     if (isReady(before) && !isActive(after.status)) queue.withdraw(task.id, task.lane);
     const left = isActive(before.status) && !isActive(after.status);
     if (left) {
-      if (!isEnded(after.status)) this.#keepAttempt(task, before, after, ending);
+      if (!isEnded(after.status)) this.#keepAttempt(task, event, before, after, ending);
       queue.end(task);
       if (task.slots !== null) this.freed.add(task.slots);
       task.takeBack();
@@ -97,12 +97,12 @@ export class Turn {
     if (left) task.ending = isEnded(after.status) ? ending : NO_ENDING;
     else if (!isEnded(after.status)) task.ending = NO_ENDING;
     this.writes.push(saveTask(standing(task.id, after, task)));
-    const event = taskChanged({ org: queue.org, queueId: queue.id }, task.id, before, after);
-    if (event !== null) this.events.push(event);
+    const change = taskChanged({ org: queue.org, queueId: queue.id }, task.id, before, after);
+    if (change !== null) this.events.push(change);
   }
 
   /** A run that is over while its task goes on. One that never began left nothing. */
-  #keepAttempt(task: LiveTask, before: TaskState, after: TaskState, ending: Ending): void {
+  #keepAttempt(task: LiveTask, event: TaskEvent, before: TaskState, after: TaskState, ending: Ending): void {
     const { complete, ...rest } = ending;
     if (
       before.startedAt === null &&
@@ -111,14 +111,17 @@ export class Turn {
       after.failures === before.failures
     )
       return;
+    const result = event.type === 'finished' ? event.result : null;
+    // Short runs end before their start was told.
+    const began = result === null ? null : this.now - result.durationMs;
     this.writes.push(
       saveAttempt({
         task_id: task.id,
         attempt: before.attempt,
         node: before.node ?? '',
-        status: after.failures > before.failures ? 2 : -6,
+        status: result?.status ?? STATUS.orphaned,
         reason: after.reason,
-        started_at: before.startedAt,
+        started_at: before.startedAt ?? began,
         ended_at: this.now,
         ...rest,
       }),

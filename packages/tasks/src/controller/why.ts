@@ -12,12 +12,14 @@ export interface WhyDeps {
   readonly at: number;
 }
 
-/** Why nothing of a queue is assigned though something waits; empty while it moves. */
+/** Why nothing of a queue is assigned though something waits, or would be; empty while it moves. */
 export function whyQueue(queue: LiveQueue, deps: WhyDeps): string[] {
   const { counts } = queue;
   const { name, state, threads, plugin } = queue.queue;
-  if (counts.queued + counts.blocked === 0) return counts.held > 0 ? [`Only held tasks are left: ${counts.held}.`] : [];
+  const nothing = counts.queued + counts.blocked === 0;
+  if (nothing && counts.held > 0) return [`Only held tasks are left: ${counts.held}.`];
   if (state === 'paused') return [`The queue is paused: \`muster queue resume ${name}\`.`];
+  if (nothing) return [];
   if (threads === 0) return [`Its threads are 0: \`muster queue set ${name} --threads N\`.`];
   if (threads !== null && queue.active.size >= threads) {
     return [`All of its ${threads} threads are busy (claimed ${counts.claimed}, running ${counts.running}).`];
@@ -45,7 +47,9 @@ function whyNoNode(queue: LiveQueue, plugin: string, deps: WhyDeps): string[] {
   if (having.length === 0) {
     const gone = all.filter((slots) => slots.node.status !== 'up' && slots.offers(plugin)).map(({ node }) => node.name);
     const had = gone.length === 0 ? '' : `; down: ${named(gone)}, which had it`;
-    return [`No node that is up has the plugin '${plugin}' (${offering.length} take tasks${had}).`];
+    return [
+      `No node that is up has the plugin '${plugin}' (${offering.length} ${offering.length === 1 ? 'takes' : 'take'} tasks${had}).`,
+    ];
   }
   const fitting = having.filter((slots) => deps.scheduler.fits(slots, queue));
   if (fitting.length === 0) {

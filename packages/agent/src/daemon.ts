@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Clock, Timer } from '@muster/base';
 import { type Facts, isTaskOrder, type ServerMessage } from '@muster/wire';
@@ -152,7 +153,15 @@ export class Daemon {
       this.#outbox.push(last);
     }
     await this.#link.close(STOP_FLUSH_MS);
-    await this.#setup.journal.saveIncarnation(this.#setup.past.incarnation);
+    await this.#setup.journal.saveIncarnation(this.#nextIncarnation());
+  }
+
+  /**
+   * The server sends what it has heard nothing of again to an agent of the same incarnation, for that would have it. The next
+   * agent does not have what ran here if the node is rebooted before: it is another one then.
+   */
+  #nextIncarnation(): string {
+    return this.#tasks?.hasBegun === true ? randomUUID() : this.#setup.past.incarnation;
   }
 
   #policyOf(settings: AgentSettings): CommandPolicy {

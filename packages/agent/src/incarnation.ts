@@ -41,7 +41,7 @@ export class Journal {
     };
   }
 
-  /** On a clean stop, last of all. */
+  /** On a clean stop, last of all: the one that the next agent goes on with. */
   saveIncarnation(incarnation: string): Promise<void> {
     return this.#files.write(this.#incarnation, `${incarnation}\n`);
   }

@@ -327,6 +327,11 @@ export class TaskSlot {
 
   // --- the owner
 
+  /** It has attempts that began, of which the server may know nothing: another agent may not find them any more. */
+  get hasBegun(): boolean {
+    return [...this.#held.values()].some(({ state }) => !(state.kind === 'ended' && state.end.event === 'returned'));
+  }
+
   /** A changed configuration. What runs is not touched. */
   reload(offer: Offer): void {
     if (isDeepStrictEqual(offer, this.#offer)) return;

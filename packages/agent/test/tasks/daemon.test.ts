@@ -36,8 +36,9 @@ const sh = (script: string) => ({ program: '/bin/sh', args: ['-c', script] });
 const NOTHING = { type: 'task_orders', assign: [], settled: [], cancel: [], recall: [] } satisfies TaskOrder;
 
 async function start(tasks: Record<string, unknown>): Promise<void> {
+  const { length } = server.received;
   agent = await startTestAgent(server, keys, place.dir, { tasks });
-  await server.message('task_slots');
+  await server.message('task_slots', () => true, length);
 }
 
 function news(): TaskNews[] {
@@ -121,6 +122,21 @@ describe('an agent with plugins', () => {
     server.send({ ...NOTHING, settled: [{ id: 'a', attempt: 1 }], cancel: [{ id: 'b', attempt: 1 }] });
     await heard('b', 'cancelled');
     expect(existsSync(begun ?? '')).toBe(false);
+  });
+  it('that is stopped while a task runs is another one afterwards: the server sends it nothing a second time', async () => {
+    await start({ plugins: { p: sh('sleep 60') } });
+    const first = agent?.incarnation;
+    await agent?.stop();
+    await start({ plugins: { p: sh('sleep 60') } });
+    expect(agent?.incarnation).toBe(first);
+    server.send({ ...NOTHING, assign: [task('a', 'p')] });
+    await heard('a', 'started');
+    await agent?.stop();
+    const { length } = server.received;
+    await start({ plugins: { p: sh('sleep 60') } });
+    expect(agent?.incarnation).not.toBe(first);
+    // Nobody takes that for a crash.
+    expect(await server.message('ready', () => true, length)).toMatchObject({ start: 'clean' });
   });
   it('that is killed again and again while its tasks run: each runs once, and all ends are told', async () => {
     server.nodeKey = keys.publicKey;

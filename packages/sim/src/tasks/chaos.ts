@@ -138,7 +138,7 @@ class Chaos {
         if (machine === undefined) return;
         if (fault === 'agent killed') machine.kill();
         else if (fault === 'agent stopped') machine.stop();
-        else machine.reboot();
+        else machine.reboot(random.chance(0.5));
         world.trace.say(() => `${machine.name}: ${fault}`);
         world.timeline.after(random.pick([10, 1_000, 10_000]), null, () => world.startAgent(machine));
         return;

@@ -40,6 +40,8 @@ export class Machine {
   readonly #world: NodeWorld;
   readonly #held = new Map<string, Held>();
   #lives = 0;
+  /** The agent ended in order, with nothing that has begun: the next one goes on under its incarnation. */
+  #clean = false;
 
   constructor(world: NodeWorld, plan: NodePlan) {
     this.#world = world;
@@ -56,7 +58,8 @@ export class Machine {
   }
 
   start(): Process {
-    this.#lives += 1;
+    if (!this.#clean) this.#lives += 1;
+    this.#clean = false;
     this.incarnation = `${this.name}-${this.#lives}`;
     this.agent = new Process(`${this.name} agent`, this.#world.timeline);
     return this.agent;
@@ -75,12 +78,16 @@ export class Machine {
     for (const one of waiting) this.#end(one, { event: 'returned', reason: 'the agent is stopped' });
     if (waiting.length > 0) this.#tell(waiting);
     this.#say({ type: 'stopping' });
+    // What has begun may be gone by then, with all that is known of it.
+    const keeps = [...this.#held.values()].every(({ news }) => news?.event === 'returned');
     this.kill();
+    this.#clean = keeps;
   }
 
-  /** Everything on it: nothing of a task is left. */
-  reboot(): void {
-    this.kill();
+  /** Everything on it: nothing of a task is left. `orderly`: the agent was told before. */
+  reboot(orderly: boolean): void {
+    if (orderly) this.stop();
+    else this.kill();
     this.#hosts.die();
     for (const one of this.#held.values()) if (one.state === 'running') this.#world.ledger.stopped(one);
     this.#held.clear();

@@ -74,6 +74,7 @@ export class Machine {
 
   /** The agent ends in order: what has not begun goes back. */
   stop(): void {
+    if (this.agent === null) return;
     const waiting = [...this.#held.values()].filter(({ state }) => state === 'waiting');
     for (const one of waiting) this.#end(one, { event: 'returned', reason: 'the agent is stopped' });
     if (waiting.length > 0) this.#tell(waiting);

@@ -1,3 +1,4 @@
 import { holdUnderFaults } from './seeds.js';
 
-holdUnderFaults(1001, 1500);
+// 1001 to 1500 come to no node that is ready and becomes unavailable.
+holdUnderFaults(2001, 2500);

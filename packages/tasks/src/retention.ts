@@ -3,9 +3,9 @@ import { clearOutput } from '@muster/platform/output';
 import { Upkeep } from '@muster/platform/upkeep';
 import type { Schema, Store } from '@muster/store';
 import type { Transaction } from 'kysely';
-import { deleteTasks } from './controller/acts.js';
 import { taskSubject } from './events.js';
 import type { LiveQueue } from './queues/live-queue.js';
+import { deleteTasks } from './repository/deleting.js';
 import { STATUS } from './status.js';
 
 export interface TaskRetentionDeps {

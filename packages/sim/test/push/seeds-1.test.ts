@@ -1,3 +1,3 @@
-import { holdUnderFaults } from './seeds.js';
+import { holdPushUnderFaults } from './seeds.js';
 
-holdUnderFaults(1, 500);
+holdPushUnderFaults(1, 500);

@@ -1,3 +1,3 @@
-import { holdUnderFaults } from './seeds.js';
+import { holdPushUnderFaults } from './seeds.js';
 
-holdUnderFaults(501, 1000);
+holdPushUnderFaults(501, 1000);

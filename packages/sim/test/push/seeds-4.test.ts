@@ -1,3 +1,3 @@
-import { holdUnderFaults } from './seeds.js';
+import { holdPushUnderFaults } from './seeds.js';
 
-holdUnderFaults(1501, 2000);
+holdPushUnderFaults(1501, 2000);

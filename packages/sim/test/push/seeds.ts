@@ -1,29 +1,13 @@
-import { describe, expect, test } from 'vitest';
-import { Coverage } from '../../src/kernel/coverage.js';
 import { RARE } from '../../src/push/rare.js';
 import { simulate } from '../../src/push/run.js';
+import { holdUnderFaults } from '../kernel/hold.js';
 
-/** Runs in one test: few enough for the time a test may take on a machine that is busy. */
-const PER_TEST = 50;
+const PUSH = {
+  about: 'push jobs keep their promises under every fault',
+  simulate,
+  rare: RARE,
+  flags: '',
+  perTest: 50,
+};
 
-/** Short runs with the seeds from `first` to `last`. A failure names its seed and shows what led to it. */
-export function holdUnderFaults(first: number, last: number): void {
-  const coverage = new Coverage();
-  describe('push jobs keep their promises under every fault', () => {
-    for (let from = first; from <= last; from += PER_TEST) {
-      const to = Math.min(from + PER_TEST - 1, last);
-      test(`seeds ${from} to ${to}`, async () => {
-        for (let seed = from; seed <= to; seed++) {
-          const { reached, tail, violation } = await simulate(seed);
-          coverage.add(reached);
-          if (violation === null) continue;
-          expect.fail(`${tail.join('\n')}\n\n${violation.message}\nreplay with: npm run sim -- --seed ${seed}`);
-        }
-      });
-    }
-
-    test('and these runs come to every rare state and moment', () => {
-      expect(coverage.missing(RARE)).toEqual([]);
-    });
-  });
-}
+export const holdPushUnderFaults = (first: number, last: number): void => holdUnderFaults(PUSH, first, last);

@@ -1,13 +1,13 @@
 import type { Organization } from '@muster/platform/auth';
 import type { Recorder } from '@muster/platform/log';
-import type { Schema, Store } from '@muster/store';
-import type { Transaction } from 'kysely';
+import type { Store } from '@muster/store';
 import { tasksRemoved } from '../events.js';
 import { TASK_LIMITS } from '../limits.js';
 import type { TaskEvent } from '../machine.js';
 import type { Acted, By, TaskAction } from '../ports.js';
 import type { LiveQueue } from '../queues/live-queue.js';
 import type { QueueRegistry } from '../queues/registry.js';
+import { deleteTasks } from '../repository/deleting.js';
 import {
   blockedTasks,
   countDependencies,
@@ -236,24 +236,6 @@ function eventOf(action: Exclude<TaskAction, 'remove'>, by: By & { readonly code
     case 'retry':
       return { type: action };
   }
-}
-
-/** They are gone at once; what is left of them follows. Those that wait for one that succeeded wait for it no more. */
-export async function deleteTasks(trx: Transaction<Schema>, ids: readonly string[]): Promise<number> {
-  if (ids.length === 0) return 0;
-  const there = trx.selectFrom('tasks').select('id').where('id', 'in', ids);
-  await trx
-    .deleteFrom('task_dependencies')
-    .where('after_id', 'in', there.where('status', '=', STATUS.succeeded))
-    .execute();
-  await trx
-    .insertInto('deleted_tasks')
-    .columns(['task_id'])
-    .expression(there)
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-  const { numDeletedRows } = await trx.deleteFrom('tasks').where('id', 'in', ids).executeTakeFirstOrThrow();
-  return Number(numDeletedRows);
 }
 
 function grouped<T>(all: readonly T[], keyOf: (one: T) => string): ReadonlyMap<string, readonly T[]> {

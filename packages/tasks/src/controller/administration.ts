@@ -1,5 +1,4 @@
 import type { Clock } from '@muster/base';
-import { compileSearch } from '@muster/nodes';
 import type { Organization } from '@muster/platform/auth';
 import type { Recorder } from '@muster/platform/log';
 import { MusterError } from '../errors.js';
@@ -58,7 +57,6 @@ export class Administration {
       const event = queueCreated(org, queue, by.identity.name);
       await recorder.commit([saveQueue(queueRow(queue)), ...(by.record ?? [])], [event]);
       const live = new LiveQueue(org, queue, clock.monotonic());
-      live.filter = filterOf(queue);
       queues.add(live);
       return live;
     });
@@ -78,7 +76,6 @@ export class Administration {
       const queue = { ...wanted, updatedAt: clock.now() };
       const event = queueChanged(org, queue, changed, by.identity.name);
       await recorder.commit([saveQueue(queueRow(queue)), ...(by.record ?? [])], [event]);
-      live.filter = filterOf(queue);
       live.change(queue, clock.monotonic());
       if (queue.name !== before.name) queues.renamed(live, before.name);
       for (const lane of live.low()) void book.fill(live, lane);
@@ -143,11 +140,4 @@ function differences(a: Queue, b: Queue): string[] {
       JSON.stringify(value) === JSON.stringify((x as Record<string, unknown>)[name]) ? [] : [name],
     );
   return [...differs(restOne, restOther), ...differs(one, other)];
-}
-
-/** Which nodes the selectors of the queue let in. */
-export function filterOf({ rules: { nodes, ignoreNodes } }: Queue): LiveQueue['filter'] {
-  const wanted = nodes === null ? () => true : compileSearch(nodes);
-  const ignored = ignoreNodes === null ? () => false : compileSearch(ignoreNodes);
-  return (attributes) => wanted(attributes) && !ignored(attributes);
 }

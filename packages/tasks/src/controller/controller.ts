@@ -38,7 +38,7 @@ import type { QueueRow, TaskRow } from '../repository/writes.js';
 import type { StatusName } from '../status.js';
 import { Acts } from './acts.js';
 import { Adding } from './adding.js';
-import { Administration, filterOf } from './administration.js';
+import { Administration } from './administration.js';
 import { Book } from './book.js';
 import { LiveTask } from './live-task.js';
 import { TaskNodes } from './nodes.js';
@@ -165,17 +165,17 @@ export function createTaskController(deps: TaskControllerDeps): TaskControllerSe
     book.look();
   }
 
+  function liveQueue(org: Organization, row: QueueRow): LiveQueue {
+    return new LiveQueue(org, queueOf(row, outputLimit), clock.monotonic());
+  }
+
   async function load(): Promise<void> {
     const { read } = store;
     ids = new Ids(clock, deps.random, await greatestId(read));
     const organizations = await organizationsById(read);
     for (const row of await read.selectFrom('task_queues').selectAll().execute()) {
       const org = organizations.get(row.org_id);
-      if (org === undefined) continue;
-      const queue = queueOf(row, outputLimit);
-      const live = new LiveQueue(org, queue, clock.monotonic());
-      live.filter = filterOf(queue);
-      queues.add(live);
+      if (org !== undefined) queues.add(liveQueue(org, row));
     }
     for (const { queueId, status, tasks } of await countTasks(read)) queues.get(queueId)?.moved(null, status, tasks);
     await taskNodes.load();
@@ -217,7 +217,7 @@ export function createTaskController(deps: TaskControllerDeps): TaskControllerSe
       state: 'paused' as const,
       rules: '{}',
     };
-    const live = new LiveQueue(org, queueOf({ ...gone, created_at: 0, updated_at: 0 }, outputLimit), clock.monotonic());
+    const live = liveQueue(org, { ...gone, created_at: 0, updated_at: 0 });
     live.removed = true;
     return live;
   }
@@ -233,12 +233,7 @@ export function createTaskController(deps: TaskControllerDeps): TaskControllerSe
     org: Organization,
     stored: { readonly queues: readonly QueueRow[]; readonly tasks: readonly string[] },
   ): Promise<void> {
-    for (const row of stored.queues) {
-      const queue = queueOf(row, outputLimit);
-      const live = new LiveQueue(org, queue, clock.monotonic());
-      live.filter = filterOf(queue);
-      queues.add(live);
-    }
+    for (const row of stored.queues) queues.add(liveQueue(org, row));
     if (stored.tasks.length === 0) return;
     const ready = new Map<LiveQueue, ReadyTask[]>();
     for (const row of await tasksById(store.read, org.id, stored.tasks)) {

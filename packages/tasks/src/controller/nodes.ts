@@ -2,7 +2,7 @@ import type { Clock, Timer } from '@muster/base';
 import type { NodeListener, NodeMessage, NodeRegistry, NodeView } from '@muster/nodes';
 import type { Organization } from '@muster/platform/auth';
 import type { LayerLog } from '@muster/platform/upkeep';
-import type { Schema, Store } from '@muster/store';
+import type { Schema, Store, Write } from '@muster/store';
 import { isTaskReport } from '@muster/wire';
 import type { Transaction } from 'kysely';
 import { NodeSlots, type Offer } from '../assign/node-slots.js';
@@ -28,8 +28,7 @@ const STOPPED_MS = 300_000;
 /** What is stored of a node that takes tasks. */
 interface Known {
   readonly id: string;
-  maxthreads: number | null;
-  seenAt: number;
+  readonly seenAt: number;
 }
 
 /** The nodes that take tasks: what they offer, and what they say. */
@@ -51,7 +50,7 @@ export class TaskNodes implements Partial<NodeListener> {
       if (node === undefined) continue;
       const slots = this.slots(node);
       slots.maxthreads = row.maxthreads;
-      this.#known.set(slots, { id: row.id, maxthreads: row.maxthreads, seenAt: row.seen_at ?? 0 });
+      this.#known.set(slots, { id: row.id, seenAt: row.seen_at ?? 0 });
     }
   }
 
@@ -147,8 +146,7 @@ export class TaskNodes implements Partial<NodeListener> {
   #offered(slots: NodeSlots, offer: Offer): void {
     const { book } = this.#deps;
     slots.offered(offer);
-    const known = this.#known.get(slots);
-    if (known === undefined) this.#save(slots, null);
+    if (!this.#known.has(slots)) this.#save(slots);
     book.scheduler.roomAt(slots);
     book.look();
   }
@@ -167,7 +165,7 @@ export class TaskNodes implements Partial<NodeListener> {
           node: node.name,
           live: node.status === 'up',
           seenAt: node.heardAt ?? known.seenAt,
-          maxthreads: known.maxthreads,
+          maxthreads: slots.maxthreads,
           max: slots.offer?.max ?? null,
           running,
           waiting: slots.held.size - running,
@@ -179,35 +177,29 @@ export class TaskNodes implements Partial<NodeListener> {
   /** False: there is no such node that takes tasks. */
   async setMaxthreads(org: Organization, name: string, maxthreads: number | null, by: By): Promise<boolean> {
     const slots = this.of(org.id).find((one) => one.node.name === name || this.#known.get(one)?.id === name);
-    if (slots === undefined || this.#known.get(slots) === undefined) return false;
+    const known = slots && this.#known.get(slots);
+    if (slots === undefined || known === undefined) return false;
     const { book, store } = this.#deps;
-    const known = this.#known.get(slots);
-    await store.commit([
-      saveTaskNode({
-        org_id: org.id,
-        node: slots.node.name,
-        id: known?.id ?? '',
-        maxthreads,
-        seen_at: slots.node.heardAt ?? known?.seenAt ?? null,
-      }),
-      ...(by.record ?? []),
-    ]);
-    if (known !== undefined) known.maxthreads = maxthreads;
+    const { node } = slots;
+    await store.commit([rowOf(node, known, maxthreads, node.heardAt ?? known.seenAt), ...(by.record ?? [])]);
     slots.maxthreads = maxthreads;
     book.scheduler.roomAt(slots);
     book.look();
     return true;
   }
 
-  #save(slots: NodeSlots, maxthreads: number | null): void {
+  /** One that takes tasks for the first time. */
+  #save(slots: NodeSlots): void {
     const { store, clock, ids, logger } = this.#deps;
-    const known: Known = { id: ids().next(), maxthreads, seenAt: clock.now() };
+    const known: Known = { id: ids().next(), seenAt: clock.now() };
     this.#known.set(slots, known);
     const { node } = slots;
     store
-      .persist([
-        saveTaskNode({ org_id: node.org.id, node: node.name, id: known.id, maxthreads, seen_at: known.seenAt }),
-      ])
+      .persist([rowOf(node, known, null, known.seenAt)])
       .catch((error: unknown) => logger.warn({ err: error, node: node.name }, 'a node could not be stored'));
   }
+}
+
+function rowOf({ org, name }: NodeView, { id }: Known, maxthreads: number | null, seenAt: number): Write {
+  return saveTaskNode({ org_id: org.id, node: name, id, maxthreads, seen_at: seenAt });
 }

@@ -1,4 +1,4 @@
-import type { Attributes } from '@muster/nodes';
+import { type Attributes, compileSearch } from '@muster/nodes';
 import type { Organization } from '@muster/platform/auth';
 import { STATUS_NAMES, type StatusName, statusName } from '../status.js';
 import type { Queue } from '../types.js';
@@ -23,11 +23,11 @@ export class LiveQueue {
   readonly active = new Set<Running>();
   /** Grows with each assignment, the slower the greater its weight: the queue with the least is next. */
   pass = 0;
-  filter: NodeFilter = () => true;
   /** Counts the changes that decide which nodes it may use. */
   version = 0;
   removed = false;
   #queue: Queue;
+  #filter: NodeFilter;
   #rate: Rate | null = null;
   readonly #lanes = new Map<string, Lane>();
   /** Names of lanes of which a task may be assigned, in turn. */
@@ -41,11 +41,16 @@ export class LiveQueue {
     this.org = org;
     this.counts = Object.fromEntries(STATUS_NAMES.map((name) => [name, 0])) as Record<StatusName, number>;
     this.#queue = queue;
+    this.#filter = filterOf(queue);
     this.#setRate(at);
   }
 
   get queue(): Queue {
     return this.#queue;
+  }
+
+  get filter(): NodeFilter {
+    return this.#filter;
   }
 
   get id(): string {
@@ -56,6 +61,7 @@ export class LiveQueue {
   change(queue: Queue, at: number): void {
     const before = this.#queue;
     this.#queue = queue;
+    this.#filter = filterOf(queue);
     this.version += 1;
     if (JSON.stringify(before.rules.rate) !== JSON.stringify(queue.rules.rate)) this.#setRate(at);
     if (before.rules.sort !== queue.rules.sort) this.#startLanesAnew();
@@ -211,4 +217,11 @@ export class LiveQueue {
     for (let back = 0; back < gone; back++) this.#ended[(now - back) % MINUTE] = 0;
     if (gone > 0) this.#second = now;
   }
+}
+
+/** Which nodes the selectors of the queue let in. */
+function filterOf({ rules: { nodes, ignoreNodes } }: Queue): NodeFilter {
+  const wanted = nodes === null ? () => true : compileSearch(nodes);
+  const ignored = ignoreNodes === null ? () => false : compileSearch(ignoreNodes);
+  return (attributes) => wanted(attributes) && !ignored(attributes);
 }

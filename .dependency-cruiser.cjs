@@ -5,11 +5,14 @@ const LAYERS = [
   'signing',
   'wire',
   'store',
+  'broker',
   'fabric',
   'platform',
   'nodes',
   'push',
   'tasks',
+  'jobs',
+  'rules',
   'plugin',
   'agent',
   'server',
@@ -29,8 +32,10 @@ const PLATFORM = [
   'feeds',
   'output',
   'directory',
+  'secrets',
   'events',
   'layers',
+  'notifications',
 ];
 
 /** The folders of the event fabric, lowest first. */
@@ -115,7 +120,7 @@ module.exports = {
       severity: 'error',
       comment: 'what runs on nodes shares only the wire and the fabric with the server',
       from: { path: '^packages/agent/src' },
-      to: { path: '^packages/(store|platform|nodes|push|tasks)/' },
+      to: { path: '^packages/(store|platform|nodes|push|tasks|jobs)/' },
     },
     {
       name: 'plugins-know-the-wire-only',
@@ -135,9 +140,10 @@ module.exports = {
       name: 'machines-are-pure',
       severity: 'error',
       comment: 'a machine knows no clock, store, socket or randomness: only types and other pure code',
-      from: { path: '(machine|/job-node-[^/.]+)\\.ts$' },
+      from: { path: '(machine|machine/stage|/job-node-[^/.]+)\\.ts$' },
       to: {
-        pathNot: '(types|status|errors|machine|/job-node-[^/]+|messages|limits|shares?)\\.ts$|/(base|wire)/(src|dist)/',
+        pathNot:
+          '(types|status|errors|machine|machine/stage|/job-node-[^/]+|messages|limits|shares?)\\.ts$|/(base|wire)/(src|dist)/',
         dependencyTypesNot: ['type-only'],
       },
     },

@@ -1,4 +1,41 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/**
+ * Tests on other people's services. They and the end-to-end tests get a second attempt, as on a busy machine brokers, sshd and
+ * kernels have races of their own; those that needed it are named at the end, and are to be looked at.
+ */
+const SERVICES = [
+  'packages/broker/test/rabbitmq*.test.ts',
+  'packages/jobs/test/rabbitmq.test.ts',
+  'packages/jobs/test/systems/**/*.test.ts',
+  'packages/store/test/postgres*.test.ts',
+];
+
+/**
+ * What takes longest, mostly waiting, begins first: begun last it would run alone at the end. Files of one project stay together, as they
+ * share a process.
+ */
+const TURNS = [
+  'jobs/test/systems/',
+  'broker/test/rabbitmq',
+  'e2e/docs.test.ts',
+  'e2e/faults-',
+  'e2e/crash.test.ts',
+  'e2e/',
+  'sim/test/',
+];
+
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const turn = ({ moduleId }: TestSpecification): number => {
+      const at = TURNS.findIndex((part) => moduleId.includes(part));
+      return at < 0 ? TURNS.length : at;
+    };
+    return sorted.sort((a, b) => turn(a) - turn(b));
+  }
+}
 
 export default defineConfig({
   test: {
@@ -7,8 +44,10 @@ export default defineConfig({
     // A commit takes seconds on a machine that does much else.
     expect: { poll: { timeout: 20_000 } },
     pool: 'forks',
-    // One more than the processors of the smallest machine: end-to-end tests wait for most of their time.
-    maxWorkers: 3,
+    // Two more than the processors of the smallest machine: end-to-end tests wait for most of their time.
+    maxWorkers: 4,
+    reporters: ['default', './scripts/vitest-second-attempts.ts'],
+    sequence: { sequencer: LongFirst },
     globalSetup: ['scripts/vitest-databases.ts'],
     setupFiles: ['scripts/vitest-seed.ts'],
     // The files of one worker share a process, but for those that say in their names that they must be alone: loading
@@ -16,8 +55,12 @@ export default defineConfig({
     isolate: false,
     projects: [
       { extends: true, test: { name: 'alone', include: ['packages/*/test/**/*.alone.test.ts'], isolate: true } },
-      { extends: true, test: { name: 'e2e', include: ['e2e/**/*.test.ts'] } },
-      { extends: true, test: { name: 'packages', include: ['packages/*/test/**/!(*.alone).test.ts'] } },
+      { extends: true, test: { name: 'e2e', include: ['e2e/**/*.test.ts'], retry: 1 } },
+      { extends: true, test: { name: 'services', include: SERVICES, retry: 1 } },
+      {
+        extends: true,
+        test: { name: 'packages', include: ['packages/*/test/**/!(*.alone).test.ts'], exclude: SERVICES },
+      },
     ],
   },
 });

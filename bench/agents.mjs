@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { call, ORG } from './api.mjs';
-import { cpuSeconds } from './proc.mjs';
+import { treeCpuSeconds } from './proc.mjs';
 
 const MUSTER = fileURLToPath(new URL('../packages/cli/bin/muster.js', import.meta.url));
 const run = promisify(execFile);
@@ -36,7 +36,7 @@ export async function startAgents(server, count, tasks = undefined) {
     names,
     pids: children.map(({ pid }) => pid),
     /** Of all of them so far, with their commands. */
-    cpuSeconds: () => children.reduce((sum, { pid }) => sum + cpuSeconds(pid, true), 0),
+    cpuSeconds: () => children.reduce((sum, { pid }) => sum + treeCpuSeconds(pid), 0),
     async stop() {
       await Promise.all(
         children.map(async (child) => {

@@ -14,6 +14,12 @@ export function cpuSeconds(pid, children = false) {
   return ticks.reduce((sum, value) => sum + value, 0) / TICKS_PER_SECOND;
 }
 
+/** The same of the process and of all below it, those included that have ended; nothing below may end meanwhile. */
+export function treeCpuSeconds(pid) {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+  return children.reduce((sum, child) => sum + treeCpuSeconds(child), cpuSeconds(pid, true));
+}
+
 /** MiB resident. */
 export function residentMib(pid) {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024;

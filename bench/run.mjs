@@ -15,6 +15,11 @@ import * as fabricTree from './fabric-tree.mjs';
 import * as fabricUnicast from './fabric-unicast.mjs';
 import * as growth from './growth.mjs';
 import * as idle from './idle.mjs';
+import * as jobsConcurrent from './jobs-concurrent.mjs';
+import * as jobsLatency from './jobs-latency.mjs';
+import * as jobsNoop from './jobs-noop.mjs';
+import * as jobsRecovery from './jobs-recovery.mjs';
+import * as jobsSubmit from './jobs-submit.mjs';
 import * as pushNoop from './push-noop.mjs';
 import * as realAgents from './real-agents.mjs';
 import * as restart from './restart.mjs';
@@ -49,6 +54,11 @@ const figures = {
   'tasks-depth': tasksDepth,
   'tasks-nodes': tasksNodes,
   'tasks-fair': tasksFair,
+  'jobs-submit': jobsSubmit,
+  'jobs-latency': jobsLatency,
+  'jobs-noop': jobsNoop,
+  'jobs-concurrent': jobsConcurrent,
+  'jobs-recovery': jobsRecovery,
 };
 
 const { values, positionals } = parseArgs({

@@ -64,6 +64,10 @@ export async function startServer({ databaseUrl, profile, flags = [] }) {
   return {
     url,
     admin,
+    /** Its scratch directory. */
+    dir,
+    /** undefined: SQLite. */
+    databaseUrl: database?.url,
     /** For commands of the CLI. */
     cliConfig: join(dir, 'muster.yaml'),
     get pid() {

@@ -46,11 +46,12 @@ async function detached(...args: readonly string[]): Promise<Job> {
 
 describe('push', () => {
   test('start waits, shows the end and exits 0 when every started node succeeded', async () => {
-    const result = await cluster.muster('push', 'start', 'role:web', '--capture', '--', 'hello');
+    const result = await cluster.muster('push', 'start', 'role:web', '--', 'hello');
     expect(result.code).toBe(0);
     expect(result.stdout).toMatch(/^Starting job id [0-9a-f]{32}/m);
     expect(result.stdout).toContain('2 nodes completed successfully');
-    expect(result.stdout).toContain('hello');
+    expect(result.stdout).toMatch(/^web1: hello$/m);
+    expect(result.stdout).toMatch(/^web2: hello$/m);
   });
 
   test('start exits 1 when a started node failed', async () => {
@@ -68,6 +69,19 @@ describe('push', () => {
     expect(result.code).toBe(0);
   });
 
+  test('start --available runs on whoever is up, as a quorum of the organization can, and says who did not take part', async () => {
+    const targets = ['--node', 'web1', 'db1', 'nobody', '--'];
+    const available = await cluster.muster('push', 'start', '--available', ...targets, 'hello');
+    expect(available.code).toBe(0);
+    expect(available.stdout).toMatch(
+      /^2 of 3 nodes did not take part\n( {2}refused.*: db1\n)? {2}unknown node: nobody\n/m,
+    );
+    expect((await cluster.muster('push', 'start', ...targets, 'hello')).code).toBe(1);
+    expect((await cluster.muster('org', 'set', 'default', '--quorum', '30%')).stdout).toContain('30%');
+    expect((await cluster.muster('push', 'start', ...targets, 'hello')).code).toBe(0);
+    expect((await cluster.muster('org', 'set', 'default', '--quorum', 'all')).code).toBe(0);
+  });
+
   test('start --json prints the job with its id', async () => {
     const result = await cluster.muster('push', 'start', '--node', 'web1', '--json', '--', 'hello');
     expect(result.json).toMatchObject({ status: 'complete', nodes: { succeeded: ['web1'] } });
@@ -82,10 +96,22 @@ describe('push', () => {
 
   test('start --dry-run shows the targets and starts nothing', async () => {
     const before = await cluster.json<Job[]>('push', 'list');
-    const result = await cluster.muster('push', 'start', 'role:web', '--dry-run', '--', 'hello');
+    const result = await cluster.muster('push', 'start', '*:*', '--dry-run', '--', 'hello');
     expect(result.code).toBe(0);
-    expect(result.stdout).toContain('2 nodes would be asked to run it');
+    expect(result.stdout).toContain('2 nodes would run it, 1 would not:');
+    expect(result.stdout).toMatch(/^ {2}db1 {3}no: not allowed, its owner does not allow this command$/m);
+    expect(result.stdout).toMatch(/^ {2}web1 {2}yes$/m);
     expect(await cluster.json<Job[]>('push', 'list')).toHaveLength(before.length);
+  });
+
+  test('what can be run is listed with its nodes, shown with a node, and finds nodes', async () => {
+    const { stdout } = await cluster.muster('command', 'list');
+    expect(stdout).toMatch(/^fail +3 /m);
+    expect(stdout).toMatch(/^hello +2 /m);
+    const web = await cluster.json<{ commands: { name: string }[] }>('command', 'list', 'role:db', '--search', 'AI');
+    expect(web.commands).toEqual([{ name: 'fail', pattern: null, nodes: 1 }]);
+    expect((await cluster.muster('node', 'show', 'db1')).stdout).toMatch(/\nCommands\n {2}fail\n/);
+    expect((await cluster.muster('node', 'search', 'command:hello')).stdout).not.toContain('db1');
   });
 
   test('start sends user, directory, environment and file', async () => {
@@ -115,6 +141,52 @@ describe('push', () => {
       new RegExp(`^node web1 Succeeded running job id ${id} at `),
     );
     expect(await cluster.json('push', 'status', id)).toMatchObject({ id, status: 'complete' });
+  });
+
+  test('a canary first, the rest when somebody continues the job; what is held outlives who watches', async () => {
+    const { id } = await detached('role:web', '--first', '1', '--confirm', '--', 'hello');
+    await until('the end of the first batch', async () => {
+      const { stdout } = await cluster.muster('push', 'why', id);
+      return stdout.includes(`muster push continue ${id}`) ? true : undefined;
+    });
+    expect((await cluster.job(id)).nodes).toMatchObject({
+      succeeded: [expect.any(String)],
+      ready: [expect.any(String)],
+    });
+    const watching = cluster.launch('push watch', ['push', 'watch', id]);
+    await watching.logged(/batch 1 has ended. Go on: muster push continue/);
+    expect((await cluster.muster('push', 'continue', id)).stdout).toBe(`Continuing job ${id}\n`);
+    expect((await watching.exited).code).toBe(0);
+    expect((await cluster.job(id)).nodes).toEqual({ succeeded: ['web1', 'web2'] });
+    const again = await cluster.muster('push', 'continue', id);
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('does not wait to be continued')]);
+  });
+
+  test('failures hold a job where it stands', async () => {
+    const flags = ['--available', '--concurrency', '1', '--max-failures', '0', '--on-failures', 'hold', '--detach'];
+    const { id } = await cluster.json<Job>('push', 'start', 'role:web', ...flags, '--', 'fail');
+    await until('the first failure', async () =>
+      (await cluster.job(id)).nodes.failed === undefined ? undefined : true,
+    );
+    expect((await cluster.job(id)).nodes).toMatchObject({ failed: [expect.any(String)], ready: [expect.any(String)] });
+    expect((await cluster.muster('push', 'abort', id)).code).toBe(0);
+    expect((await cluster.jobIs(id, 'aborted')).nodes).toMatchObject({ failed: [expect.any(String)] });
+  });
+
+  test('a busy node takes the next job from its queue, and push why says what it waits for', async () => {
+    held.reset();
+    const first = await detached('--node', 'web1', '--', 'held');
+    await cluster.nodeIs(first.id, 'web1', 'running');
+    expect((await cluster.muster('push', 'start', '--node', 'web1', '--', 'hello')).code).toBe(1);
+    const next = await detached('role:web', '--available', '--when-busy', 'wait', '--', 'hello');
+    await cluster.nodeIs(next.id, 'web2', 'succeeded');
+    const why = await cluster.muster('push', 'why', next.id);
+    expect(why.stdout).toMatch(new RegExp(`^1 +is busy with job ${first.id} +- +web1$`, 'm'));
+    expect((await cluster.muster('push', 'why', first.id)).stdout).toMatch(/^1 +runs the command +\S.* web1$/m);
+    held.release();
+    expect((await cluster.muster('push', 'watch', next.id)).code).toBe(0);
+    expect(await cluster.job(next.id)).toMatchObject({ when_busy: 'wait', nodes: { succeeded: ['web1', 'web2'] } });
+    expect((await cluster.muster('push', 'why', next.id)).stdout).toContain('None of its nodes waits.');
   });
 
   test('list filters by status, command, node and user', async () => {
@@ -157,6 +229,22 @@ describe('push', () => {
       expect(follow.stdout).toBe('first\nlast\n');
       return true;
     });
+  });
+
+  test('start shows what a running command writes; --no-capture takes none of it', async () => {
+    held.reset();
+    const start = cluster.launch('push start', ['push', 'start', '--node', 'web2', '--', 'talk']);
+    await start.logged(/^first$/m);
+    held.release();
+    expect((await start.exited).code).toBe(0);
+    expect(start.stdout).toMatch(/^Starting job id \w+\nfirst\nlast\nJob \w+ complete\n/);
+    const results = await cluster.muster('push', 'start', 'role:web', '--output', 'grouped', '--', 'hello');
+    expect(results.stdout).toMatch(
+      /^2 nodes: same output, succeeded {2}\(([0-9a-f]{8})\)\n {2}web1, web2\n {4}hello\n/m,
+    );
+    const kept = await cluster.muster('push', 'start', '--node', 'web1', '--no-capture', '--json', '--', 'hello');
+    expect((kept.json as Job).nodes).toEqual({ succeeded: ['web1'] });
+    expect((await cluster.muster('push', 'output', (kept.json as Job).id, '--node', 'web1')).code).toBe(4);
   });
 
   test('abort stops the command on the node, and says so again when repeated (N7)', async () => {

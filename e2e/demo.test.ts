@@ -32,7 +32,7 @@ function directoryOf(demo: StartedProcess): string {
   return /^Scratch directory (\S+)$/m.exec(demo.stdout)?.[1] ?? 'none was told';
 }
 
-test('the demo shows two jobs and twenty tasks, exits 0 and leaves nothing running', async () => {
+test('the demo shows two push jobs, twenty tasks and a long job, exits 0 and leaves nothing running', async () => {
   const demo = start();
   const { code } = await demo.exited;
   expect(code, demo.log).toBe(0);
@@ -43,6 +43,8 @@ test('the demo shows two jobs and twenty tasks, exits 0 and leaves nothing runni
   expect(demo.stdout).toMatch(/^resize +open +thumbnail +8 +0 +0 +20 +0 /m);
   expect(demo.stdout).toMatch(/^1 +failed .*13\.png is still being uploaded$/m);
   expect(demo.stdout).toMatch(/^2 +succeeded /m);
+  expect(demo.stdout).toMatch(/ FINISHED +admin +Job complete$/m);
+  expect(demo.stdout).toMatch(/^ +2 and$/im);
   expect(processesMarked(marker)).toEqual([]);
   expect(socketsIn(directoryOf(demo))).toEqual([]);
 }, 60_000);
@@ -51,10 +53,11 @@ test('with --json it is one document', async () => {
   const demo = start('--json');
   const { code } = await demo.exited;
   expect(code, demo.log).toBe(0);
-  const { jobs, queue, retried } = JSON.parse(demo.stdout);
+  const { jobs, queue, retried, longJob } = JSON.parse(demo.stdout);
   expect(jobs).toHaveLength(2);
   expect(queue).toMatchObject({ name: 'resize', counts: { succeeded: 20, failed: 0 } });
   expect(retried).toMatchObject({ status: 'succeeded', attempt: 2, failures: 1 });
+  expect(longJob).toMatchObject({ appId: 'count-1.0', status: 'FINISHED' });
 }, 60_000);
 
 test('interrupted while tasks run, it leaves nothing running either', async () => {

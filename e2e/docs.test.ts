@@ -26,6 +26,7 @@ const FROM_NOTHING = [
   'docs/guide/events.md',
   'docs/guide/plugins.md',
   'docs/guide/tasks.md',
+  'docs/guide/jobs.md',
 ];
 
 /** Ports that the guides name: of the server, and of relays. */
@@ -70,14 +71,21 @@ async function withFleet(): Promise<Reader> {
   const commands = { 'chef-client': 'true', 'uname -a': 'uname -a' };
   const labels = { role: 'my_role', env: 'prod' };
   const tasks = { plugins: { checksum: { program: '/usr/bin/sha256sum', args: ['--', '{file}'] } } };
+  const app = join(cluster.dir, 'app');
+  mkdirSync(app);
+  const files = { allow_scripts: true, allow_upload: [`${app}/**`], allow_fetch: [`${app}/**`] };
   await cluster.startAgents({
     bar: { commands, labels, tasks },
     foo: { commands: { ...commands, 'chef-client': 'false' }, labels },
-    web1: { commands, allow_any: true, labels: { role: 'web', env: 'prod' } },
-    web2: { commands, allow_any: true, labels: { role: 'web', env: 'test' } },
+    web1: { commands, allow_any: true, ...files, labels: { role: 'web', env: 'prod' } },
+    web2: { commands, allow_any: true, ...files, labels: { role: 'web', env: 'test' } },
   });
   const env = { ...cluster.environment, PATH: install(cluster.dir), HOME: cluster.dir };
-  const terminal = new Terminal(join(cluster.dir, 'reader'), env, new Map([['61613', String(cluster.ports[3])]]));
+  const instead = new Map([
+    ['61613', String(cluster.ports[3])],
+    ['/srv/app', app],
+  ]);
+  const terminal = new Terminal(join(cluster.dir, 'reader'), env, instead);
   const leave = async () => {
     while (await terminal.ctrlC());
     await cluster.stop();

@@ -16,8 +16,8 @@ import { until } from './support/until.js';
 const MOST_GROWTH_MIB = 64;
 const MIB = 1024 * 1024;
 /** Descriptors of the server: those it needs itself, and some two hundred for others. */
-const DESCRIPTORS = 400;
-const IDLE = 600;
+const DESCRIPTORS = 600;
+const IDLE = 900;
 /** Another host, as far as the server can tell. */
 const STRANGER = '127.0.0.2';
 

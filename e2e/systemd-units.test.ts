@@ -8,7 +8,7 @@ const MOST_EXPOSED = 4;
 
 const unit = (name: string) => fileURLToPath(new URL(`../deploy/systemd/${name}.service`, import.meta.url));
 
-test.each(['muster-server', 'muster-agent', 'muster-relay'])(
+test.each(['muster-server', 'muster-worker@', 'muster-agent', 'muster-relay'])(
   `the unit %s exposes at most ${MOST_EXPOSED.toFixed(1)}`,
   (name) => {
     const report = execFileSync('systemd-analyze', ['security', '--offline=true', '--no-pager', unit(name)], {
@@ -25,3 +25,10 @@ test('the agent may divide its own control group, and its token is no argument',
   expect(text).toMatch(/^Delegate=yes$/m);
   expect(text).toMatch(/^ExecStart=.+ --enroll-file \S+$/m);
 });
+
+test.each(['muster-server', 'muster-worker@', 'muster-agent'])(
+  '%s leaves what runs of jobs and tasks alone when it stops',
+  (name) => {
+    expect(readFileSync(unit(name), 'utf8')).toMatch(/^KillMode=process$/m);
+  },
+);

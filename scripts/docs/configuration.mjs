@@ -116,11 +116,13 @@ ${table(
     ['`user`', '`MUSTER_USER`', 'who signs'],
     ['`key`', '`MUSTER_KEY`', 'private key: a PEM file (relative to the settings file), or the PEM text itself'],
     ['`token`', '`MUSTER_TOKEN`', 'a bearer token instead of user and key'],
+    ['`ca`', '`MUSTER_CA`', 'PEM file of the authority that signed the certificate of the server, as `--ca`'],
     ['`confirm_above`', '', 'jobs on more nodes than this need `--yes`; 100 when absent'],
   ],
 )}
 
-The file is found by \`--config\`, else \`MUSTER_CONFIG\`, else \`./muster-data/muster.yaml\` when \`MUSTER_URL\` is not set. Variables
+The file is found by \`--config\`, else by the context that \`--context\` names, else \`MUSTER_CONFIG\`, else \`MUSTER_CONTEXT\`, else, when
+\`MUSTER_URL\` is not set, it is that of the context in use (\`muster context use\`), \`./muster-data/muster.yaml\` or \`~/.muster/muster.yaml\`. Variables
 count more than the file. For a server with a private certificate authority set \`NODE_EXTRA_CA_CERTS=ca.pem\`.
 `;
 }

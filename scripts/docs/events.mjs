@@ -12,6 +12,9 @@ const GROUPS = [
   ],
   ['queue', 'Queues', 'Made, changed, deleted. What happens in one, the feed of the queue shows, too.'],
   ['task', 'Tasks', 'Every change of status: of tasks that were added or deleted together one event tells.'],
+  ['rule', 'Rules', 'What was made and changed, and what rules have started. None of it starts a rule.'],
+  ['runbook', 'Runbooks', 'What was made, changed and run; never what it runs.'],
+  ['approval', 'Approvals', 'Who asked for a second person, and what became of it. They never tell parameters.'],
   ['schedule', 'Schedules', 'What ran at its time, and what did not. They never tell what is run.'],
   ['event', 'Future events', 'When it is due, a future event is published as the event that it is.'],
 ];

@@ -1,7 +1,7 @@
 /** See `mutations.mjs`. */
 export interface Mutation {
   readonly name: string;
-  readonly by: 'push' | 'fabric' | 'store' | 'tasks';
+  readonly by: 'push' | 'fabric' | 'store' | 'tasks' | 'jobs';
   readonly file: string;
   readonly from: string;
   readonly to: string;

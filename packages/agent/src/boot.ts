@@ -2,6 +2,7 @@ import type { Clock } from '@muster/base';
 import { Daemon, type DaemonSetup, pushNote } from './daemon.js';
 import { leftoverGroup } from './execution/command-groups.js';
 import type { NotedRun } from './execution/run-note.js';
+import { secretDirectory } from './files/secrets.js';
 import type { Host } from './host.js';
 import { Journal } from './incarnation.js';
 import { LEFTOVER_WAIT_MS } from './limits.js';
@@ -17,6 +18,8 @@ export interface BootSurroundings {
   readonly host: Host;
   /** What runs tasks of queues; null: nothing does. */
   readonly taskHosts?: DaemonSetup['taskHosts'];
+  /** What serves execution systems of jobs; null: nothing does. */
+  readonly systems?: DaemonSetup['systems'];
 }
 
 /** Looks into how the previous run ended, clears up after it, and sets the agent to work. */
@@ -33,7 +36,7 @@ export async function bootDaemon(
   );
   const interrupted = await pushNote(settings, around.host).read();
   if (interrupted !== null) await killLeftovers(interrupted, settings, around);
-  const daemon = new Daemon({ taskHosts: null, settings, identity, journal, past, ...around });
+  const daemon = new Daemon({ taskHosts: null, systems: null, settings, identity, journal, past, ...around });
   daemon.start(interrupted);
   return daemon;
 }
@@ -63,6 +66,7 @@ async function killLeftovers(
     () => waited() > grace * 1000 + LEFTOVER_WAIT_MS,
   );
   const seconds = Math.round(waited() / 100) / 10;
+  await host.removeSecrets(secretDirectory(settings.fileDir, run));
   if (gone) logger.info({ job: jobId, seconds }, 'nothing of this job runs any more');
   else logger.error({ job: jobId, seconds }, 'processes of this job cannot be killed');
 }

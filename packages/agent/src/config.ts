@@ -5,7 +5,8 @@ import { Value } from 'typebox/value';
 import { parse } from 'yaml';
 import { MusterError } from './errors.js';
 import { MEMORY_QUANTITY, runLimitsSchema } from './execution/run-limits.js';
-import { ALLOW_LIST_ENTRIES, COMMAND_WORDS, ENV_VARIABLES, LABELS } from './limits.js';
+import { ALLOW_LIST_ENTRIES, ALLOWED_PATHS, COMMAND_WORDS, ENV_VARIABLES, LABELS, SCRIPT_SIGNERS } from './limits.js';
+import { SystemsSchema } from './systems/config.js';
 import { misconfiguredTasks, TASK_QUANTITIES, TasksSchema } from './tasks/config.js';
 
 const strict = { additionalProperties: false } as const;
@@ -16,6 +17,8 @@ const YEAR = 31_536_000;
 const QUANTITIES = {
   grace: { unit: 'seconds', minimum: 0, maximum: YEAR },
   file_dir_expiry: { unit: 'seconds', minimum: 0.1, maximum: YEAR },
+  'facts.interval': { unit: 'seconds', minimum: 10, maximum: YEAR },
+  'facts.timeout': { unit: 'seconds', minimum: 0.1, maximum: 600 },
   'limits.memory': MEMORY_QUANTITY,
   ...TASK_QUANTITIES,
 } as const satisfies Readonly<Record<string, Quantity>>;
@@ -43,6 +46,15 @@ const VARIABLE = '^[A-Za-z_][A-Za-z0-9_]*\\*?$|^\\*$';
 const allowedVariables = (description: string) =>
   Type.Array(Type.String({ pattern: VARIABLE, maxLength: 128 }), { description, maxItems: ENV_VARIABLES });
 const allow_env = Type.Optional(allowedVariables('Further variables that jobs may set for this command'));
+
+/** Absolute, in its one spelling; at its end `/*` or `/**`. */
+const ALLOWED_PATH = '^(/(?!\\.\\.?(/|$))[^/*\\x00]+)+(/\\*\\*?)?$|^/\\*\\*?$';
+const allowedPaths = (description: string) =>
+  Type.Array(Type.String({ pattern: ALLOWED_PATH, maxLength: 4096 }), {
+    description,
+    default: [],
+    maxItems: ALLOWED_PATHS,
+  });
 
 /** What one allowed command runs (N16). */
 export const CommandEntrySchema = Type.Union([
@@ -75,6 +87,32 @@ export const AgentConfigSchema = Type.Object(
       maxProperties: ALLOW_LIST_ENTRIES,
     }),
     allow_any: Type.Boolean({ description: 'Run whatever is asked for with /bin/sh -c', default: false }),
+    tell_commands: Type.Boolean({
+      description:
+        'Tell the server what this node allows, so that people see what they can run and where; it decides nothing',
+      default: true,
+    }),
+    allow_scripts: Type.Union(
+      [
+        Type.Boolean(),
+        Type.Array(
+          Type.Object(
+            {
+              name: Type.String({ description: 'Who, for people', minLength: 1, maxLength: 255 }),
+              key: Type.String({ description: 'Their public key, PEM', minLength: 1, maxLength: 16_384 }),
+            },
+            strict,
+          ),
+          { minItems: 1, maxItems: SCRIPT_SIGNERS },
+        ),
+      ],
+      {
+        description: 'Run scripts that come with push jobs: any, or those that one of these has signed',
+        default: false,
+      },
+    ),
+    allow_upload: allowedPaths('Where push jobs may put files: directories as `/srv/app/**` or `/srv/app/*`, or files'),
+    allow_fetch: allowedPaths('Files that push jobs may collect, as in allow_upload'),
     allow_env: {
       ...allowedVariables(
         'Variables that jobs may set: names, or beginnings such as `DEPLOY_*`, which never stand for one that can ' +
@@ -101,6 +139,30 @@ export const AgentConfigSchema = Type.Object(
         maxProperties: LABELS,
       },
     ),
+    facts: Type.Object(
+      {
+        interval: Type.Number({
+          description: 'Facts are looked at this often, and told when they have changed; also on SIGHUP',
+          default: 3600,
+          ...QUANTITIES['facts.interval'],
+        }),
+        program: Type.Optional(
+          Type.String({
+            description:
+              'Absolute path of a program that writes further facts: one JSON object of text, numbers and booleans, at most 128 of them and 32 KiB. ' +
+              'It runs as the agent, without arguments; a fact of the machine itself counts more than one of the same name',
+            pattern: '^/',
+            maxLength: 4096,
+          }),
+        ),
+        timeout: Type.Number({
+          description: 'How long that program may take',
+          default: 10,
+          ...QUANTITIES['facts.timeout'],
+        }),
+      },
+      { ...strict, default: {} },
+    ),
     grace: Type.Number({
       description: 'Between TERM and KILL when a command is stopped',
       default: 5,
@@ -113,6 +175,7 @@ export const AgentConfigSchema = Type.Object(
       ),
     ),
     tasks: Type.Optional(TasksSchema),
+    systems: Type.Optional(SystemsSchema),
     file_dir: Type.Optional(text('Where files of jobs are written; DATA_DIR/files when absent')),
     file_dir_expiry: Type.Number({
       description: 'Files of jobs are removed once older than this, looked at this often',

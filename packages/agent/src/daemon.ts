@@ -5,16 +5,19 @@ import { type Facts, isTaskOrder, type ServerMessage } from '@muster/wire';
 import { type CommandPolicy, commandPolicy } from './execution/command-policy.js';
 import type { ExecutionSettings } from './execution/execution.js';
 import { type NotedRun, RunNote } from './execution/run-note.js';
+import { toldCommands } from './execution/told-commands.js';
 import { sameFacts } from './facts.js';
+import { type FilePolicy, filePolicy } from './files/policy.js';
 import type { Host } from './host.js';
 import type { Journal, LookBack } from './incarnation.js';
-import { FACTS_MS, STOP_COMMAND_MS, STOP_FLUSH_MS } from './limits.js';
+import { STOP_COMMAND_MS, STOP_FLUSH_MS } from './limits.js';
 import type { NodeIdentity } from './link/configuration-request.js';
 import { Link } from './link/link.js';
 import { Outbox } from './link/outbox.js';
 import type { AgentLog } from './logging.js';
 import { type PushLink, PushSlot } from './push/push-slot.js';
 import type { AgentSettings } from './settings.js';
+import type { SystemHelpers } from './systems/helpers.js';
 import type { HostEvents, TaskHosts } from './tasks/hosts.js';
 import { offerOf } from './tasks/plugins.js';
 import { TaskSlot } from './tasks/task-slot.js';
@@ -30,6 +33,8 @@ export interface DaemonSetup {
   readonly host: Host;
   /** What runs tasks of queues; null: nothing does. */
   readonly taskHosts: ((events: HostEvents) => TaskHosts) | null;
+  /** What serves execution systems of jobs; null: nothing does. */
+  readonly systems: Pick<SystemHelpers, 'open' | 'stop'> | null;
 }
 
 /** The note of the push job's command that runs. */
@@ -46,13 +51,19 @@ export class Daemon {
   readonly #tasks: TaskSlot | null;
   #settings: AgentSettings;
   #policy: CommandPolicy;
+  #filePolicy: FilePolicy;
   #told: { readonly facts: Facts; readonly labels: string } | null = null;
+  #toldCommands: string | null = null;
+  /** What the program of the node's owner wrote last. */
+  #ownFacts: Facts = {};
+  #asksForFacts = false;
   #timers: Partial<Record<'facts' | 'sweep', Timer>> = {};
 
   constructor(setup: DaemonSetup) {
     this.#setup = setup;
     this.#settings = setup.settings;
     this.#policy = this.#policyOf(setup.settings);
+    this.#filePolicy = filePolicy(setup.settings.config, setup.settings.org);
     this.#outbox = new Outbox(
       () => this.#push.heartbeat(),
       () => this.#push.takeOutput() ?? this.#tasks?.take() ?? null,
@@ -82,6 +93,9 @@ export class Daemon {
       settings: () => this.#executionSettings(),
       note: pushNote(settings, host),
       link: this.#pushLink(),
+      fileSource: (jobId, sha256, from, signal) =>
+        host.file(identity, { jobId, sha256, from, now: clock.now() }, signal),
+      secretSource: (jobId) => host.secrets(identity, { jobId, now: clock.now() }),
     });
     this.#tasks = this.#taskSlot(setup);
   }
@@ -110,7 +124,7 @@ export class Daemon {
       this.#setup.logger.error({ err: error }, 'the agent cannot run tasks of queues');
     });
     this.#sweep();
-    this.#watchFacts();
+    this.#lookAtFacts();
     this.#link.reconfigure('starting');
   }
 
@@ -137,10 +151,13 @@ export class Daemon {
   /** New allow-list, labels and limits; a command that runs is not touched. */
   reload(settings: AgentSettings): void {
     const policy = this.#policyOf(settings);
+    const files = filePolicy(settings.config, this.#setup.settings.org);
     this.#settings = settings;
     this.#policy = policy;
+    this.#filePolicy = files;
     this.#tasks?.reload(offerOf(settings.config, coresOf(this.#setup.host)));
-    this.#tellFacts(false);
+    this.#lookAtFacts();
+    this.#tellCommands(false);
   }
 
   async stop(): Promise<void> {
@@ -148,6 +165,7 @@ export class Daemon {
     const graceMs = this.#settings.config.grace * 1000;
     const gone = await this.#push.stop(graceMs + STOP_COMMAND_MS);
     if (!gone) this.#setup.logger.error('the command could not be killed; it is left behind');
+    this.#setup.systems?.stop();
     this.#tasks?.stop();
     for (let last = this.#tasks?.takeNews() ?? null; last !== null; last = this.#tasks?.takeNews() ?? null) {
       this.#outbox.push(last);
@@ -174,6 +192,7 @@ export class Daemon {
     const { config, fileDir } = this.#settings;
     return {
       policy: this.#policy,
+      files: this.#filePolicy,
       fileDir,
       graceMs: config.grace * 1000,
       environment: config.environment,
@@ -202,6 +221,7 @@ export class Daemon {
     this.#push.resendOutput();
     this.#outbox.greet();
     this.#tellFacts(true);
+    this.#tellCommands(true);
     this.#tasks?.connected();
   }
 
@@ -210,6 +230,7 @@ export class Daemon {
     this.#push.serverBack();
     this.#push.resendOutput();
     this.#tellFacts(true);
+    this.#tellCommands(true);
     this.#tasks?.serverBack();
   }
 
@@ -229,22 +250,54 @@ export class Daemon {
         return this.#link.reconfigureSoon('the server asks for it');
       case 'output_stored':
         return this.#push.outputStored(message);
+      case 'system_open':
+        return this.#setup.systems?.open(message, this.#settings.config.systems);
     }
   }
 
   #tellFacts(always: boolean): void {
-    const facts = this.#setup.host.facts();
+    const facts = { ...this.#ownFacts, ...this.#setup.host.facts() };
     const { labels } = this.#settings.config;
     const text = JSON.stringify(labels);
     if (!always && this.#told !== null && sameFacts(this.#told.facts, facts) && this.#told.labels === text) return;
     if (this.#outbox.push({ type: 'facts', facts, labels })) this.#told = { facts, labels: text };
   }
 
-  #watchFacts(): void {
-    this.#timers.facts = this.#setup.clock.after(FACTS_MS, () => {
+  /** What is not taken now is told with the next connection. */
+  #tellCommands(always: boolean): void {
+    const commands = toldCommands(this.#settings.config);
+    const text = JSON.stringify(commands);
+    if (!always && this.#toldCommands === text) return;
+    if (this.#outbox.push({ type: 'commands', commands })) this.#toldCommands = text;
+  }
+
+  /** Now, and then every so often. */
+  #lookAtFacts(): void {
+    const { interval } = this.#settings.config.facts;
+    this.#timers.facts?.cancel();
+    this.#timers.facts = this.#setup.clock.after(interval * 1000, () => this.#lookAtFacts());
+    this.#tellFacts(false);
+    void this.#askForFacts();
+  }
+
+  /** One program at a time; the facts of one that fails stay as they were. */
+  async #askForFacts(): Promise<void> {
+    const { program, timeout } = this.#settings.config.facts;
+    if (this.#asksForFacts) return;
+    if (program === undefined) {
+      this.#ownFacts = {};
+      return;
+    }
+    this.#asksForFacts = true;
+    try {
+      this.#ownFacts = await this.#setup.host.ownFacts({ program, timeoutMs: timeout * 1000 });
       this.#tellFacts(false);
-      this.#watchFacts();
-    });
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      this.#setup.logger.warn({ program }, `no facts of its own: ${why}`);
+    } finally {
+      this.#asksForFacts = false;
+    }
   }
 
   #sweep(): void {

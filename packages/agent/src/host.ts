@@ -3,8 +3,12 @@ import { type DurableFiles, durableFiles } from './durable.js';
 import { sweepJobFiles } from './execution/job-file.js';
 import { type Processes, systemProcesses } from './execution/system-processes.js';
 import { collectFacts } from './facts.js';
+import { removeSecrets } from './files/secrets.js';
 import { type ConfigurationAnswer, type NodeIdentity, requestConfiguration } from './link/configuration-request.js';
+import { requestFile } from './link/file-request.js';
+import { requestSecrets } from './link/secret-request.js';
 import { type Sockets, zeromqSockets } from './link/sockets.js';
+import { runFactsProgram } from './own-facts.js';
 
 /** What the agent uses of its machine and of the network; the simulator gives it others. */
 export interface Host {
@@ -12,7 +16,15 @@ export interface Host {
   readonly processes: Processes;
   readonly files: DurableFiles;
   configuration(identity: NodeIdentity, curvePublicKey: string, now: number): Promise<ConfigurationAnswer>;
+  /** A file of a push job; see requestFile. */
+  readonly file: typeof requestFile;
+  /** Those of a push job; see requestSecrets. */
+  readonly secrets: typeof requestSecrets;
+  /** What a run has left of them. */
+  removeSecrets(directory: string): Promise<void>;
   facts(): Facts;
+  /** Those that a program of the node's owner writes; see runFactsProgram. */
+  readonly ownFacts: typeof runFactsProgram;
   sweepJobFiles(dir: string, expiryMs: number, now: number): Promise<void>;
 }
 
@@ -21,6 +33,10 @@ export const systemHost: Host = {
   processes: systemProcesses(null),
   files: durableFiles,
   configuration: requestConfiguration,
+  file: requestFile,
+  secrets: requestSecrets,
+  removeSecrets,
   facts: collectFacts,
+  ownFacts: runFactsProgram,
   sweepJobFiles,
 };

@@ -6,6 +6,17 @@ export const COMMAND_BYTES = 16 * 1024;
 export const PATTERN_LENGTH = 1024;
 /** Most entries in an allow-list. */
 export const ALLOW_LIST_ENTRIES = 1000;
+/** Most people whose scripts a node runs, and most places where files may be put, or be fetched from. */
+export const SCRIPT_SIGNERS = 100;
+export const ALLOWED_PATHS = 100;
+/** A server that sends nothing of a file for this long is asked again, the first time after this, then after longer. */
+export const FILE_SILENCE_MS = 60_000;
+export const FILE_RETRY_FIRST_MS = 500;
+export const FILE_RETRY_LONGEST_MS = 15_000;
+/** So often in a row without a byte, and the file is given up. */
+export const FILE_RETRIES = 20;
+/** So often the secrets of a job are asked for again; the command waits for them. */
+export const SECRET_RETRIES = 5;
 /** Most words in one command line. */
 export const COMMAND_WORDS = 1000;
 /** Most variables that a job sets, an owner allows, or every command is given. */
@@ -29,6 +40,12 @@ export const OUTPUT_WINDOW = 8 * OUTPUT_CHUNK;
 export const OUTPUT_RESEND_MS = 10_000;
 /** After the command itself has ended, how long a daemon it left behind may hold its output open. */
 export const PIPE_GRACE_MS = 1_000;
+
+/** Forkers that end soon, one after the other, make the next wait this long at first and at most. */
+export const FORKER_RETRY_FIRST_MS = 1_000;
+export const FORKER_RETRY_LONGEST_MS = 60_000;
+/** Largest frame of a forker: what it reads of a pipe at once, and its head. */
+export const FORKER_FRAME_BYTES = 128 * 1024;
 
 /** Between looks at the process table while a command is being killed. */
 export const KILL_POLL_MS = 50;
@@ -56,6 +73,8 @@ export const MODULE_RUNS = 1_000_000;
 export const MODULE_MEMORY = 1024 * 1024 * 1024;
 /** Directories in which a Perl class is looked for. */
 export const PERL_DIRECTORIES = 64;
+/** News of tasks wait so long for more of them, while more tasks than they are wait for a slot. */
+export const NEWS_PAUSE_MS = 20;
 /** News of tasks that the server has not confirmed are told again after this long. */
 export const NEWS_RESEND_MS = 10_000;
 /** Attempts that the agent remembers to have been settled: one that is assigned once more is passed over. */
@@ -84,9 +103,6 @@ export const HOST_POLL_MS = 5;
 export const SPARE_DIRECTORIES = 64;
 /** How long a user may take to remove what its task left in its working directory. */
 export const REMOVE_TREE_MS = 60_000;
-/** More programs than this are begun in a second: a second host begins them as well, as a fork keeps a host waiting. */
-export const PROGRAMS_A_SECOND = 100;
-export const PROGRAM_HOSTS = 2;
 /** A host process that has nothing, and to which no agent is connected, ends after this long. */
 export const HOST_IDLE_MS = 60_000;
 /** Host processes of one plugin that end at their start, one after the other, make the next wait this long at first and at most. */
@@ -97,6 +113,12 @@ export const WORKER_ANSWER_MS = 2_000;
 /** What a plugin writes past its task goes to the agent's log: bytes of one piece, and pieces in a second. */
 export const PLUGIN_LOG_BYTES = 2_048;
 export const PLUGIN_LOG_LINES = 20;
+
+/** Directories below which execution systems of jobs may be, and connections to such at one time. */
+export const SYSTEM_ROOTS = 100;
+export const SYSTEM_HELPERS = 64;
+/** What is kept of what a helper says when it breaks. */
+export const HELPER_LOG_BYTES = 2_048;
 
 /** Longest file that names a process. */
 export const PID_FILE_BYTES = 64;
@@ -142,8 +164,9 @@ export const STOP_OUTPUT_MS = 5_000;
 /** On a clean stop: how long the last messages may take to leave. */
 export const STOP_FLUSH_MS = 1_000;
 
-/** Facts are looked at this often. */
-export const FACTS_MS = 3_600_000;
+/** Facts of a program of the node's owner, and what it may write. */
+export const OWN_FACTS = 128;
+export const OWN_FACTS_BYTES = 32_768;
 /** One log line per cause of dropped messages in this time. */
 export const DROP_LOG_MS = 10_000;
 

@@ -9,14 +9,23 @@ import { MusterError } from './errors.js';
 import { startLocalEvents } from './events.js';
 import { CgroupsUnusable } from './execution/cgroup.js';
 import { type CommandGroups, openCommandGroups } from './execution/command-groups.js';
-import { KILLED_BY_GROUP, KILLED_BY_TREE, type Processes, systemProcesses } from './execution/system-processes.js';
+import {
+  KILLED_BY_GROUP,
+  KILLED_BY_TREE,
+  ownForker,
+  type Processes,
+  systemProcesses,
+} from './execution/system-processes.js';
 import { AGENT_VERSION } from './facts.js';
 import { systemHost } from './host.js';
 import { DEFAULT_INTERVAL_MS, RETRY_FIRST_MS } from './limits.js';
+import type { NodeIdentity } from './link/configuration-request.js';
+import { sessionCalls } from './link/session-request.js';
 import type { AgentLog } from './logging.js';
 import { type HeldLock, takePidFile } from './pid-file.js';
 import type { Machine } from './push/machine.js';
 import { type AgentOptions, type AgentSettings, changedForNextStart, loadIdentity, loadSettings } from './settings.js';
+import { SystemHelpers } from './systems/helpers.js';
 import { HostPool } from './tasks/host-pool.js';
 import { HOST_MAIN } from './tasks/host-process.js';
 import type { HostEvents, TaskHosts } from './tasks/hosts.js';
@@ -26,6 +35,8 @@ export interface AgentSurroundings {
   readonly logger: Logger;
   /** From 0 to below 1. */
   readonly random: () => number;
+  /** The file that helpers of execution systems run; without it there are none. */
+  readonly systemHelper?: string;
 }
 
 export interface RunningAgent {
@@ -78,10 +89,14 @@ async function startLocked(
   const events = await startLocalEvents(settings, identity, around);
   const host = { ...systemHost, processes: systemProcesses(groups) };
   const taskHosts = taskHostsOf(settings, around, host.processes);
-  const daemon = await bootDaemon(settings, identity, { ...around, host, taskHosts }).catch(async (error: unknown) => {
-    await events?.stop();
-    throw error;
-  });
+  const systems = systemsOf(identity, around);
+  const daemon = await bootDaemon(settings, identity, { ...around, host, taskHosts, systems }).catch(
+    async (error: unknown) => {
+      await events?.stop();
+      throw error;
+    },
+  );
+  ownForker.begin(around.clock);
   compileAtOnce();
 
   let stopping: Promise<void> | null = null;
@@ -128,6 +143,11 @@ function taskHostsOf(
 ): (events: HostEvents) => TaskHosts {
   const setup = { dir: join(dataDir, 'tasks'), node: name, build: AGENT_VERSION, main: HOST_MAIN };
   return (events) => new HostPool({ ...setup, clock, logger, processes }, events);
+}
+
+function systemsOf(identity: NodeIdentity, { clock, logger, systemHelper }: AgentSurroundings): SystemHelpers | null {
+  if (systemHelper === undefined) return null;
+  return new SystemHelpers({ calls: sessionCalls(identity, () => clock.now()), logger, main: systemHelper });
 }
 
 /**

@@ -87,6 +87,19 @@ describe('an agent and its server', () => {
     expect(labels).toEqual({ env: 'prod' });
   });
 
+  it('tells the facts of its owner’s program, and others when its file is read again', async () => {
+    const program = join(place.dir, 'facts');
+    const write = (rack: string) =>
+      writeFile(program, `#!/bin/sh\necho '{"rack": "${rack}", "os": "mine"}'\n`, { mode: 0o755 });
+    await write('b4');
+    agent = await startTestAgent(server, keys, place.dir, { facts: { program } });
+    const told = (rack: string) => server.message('facts', ({ facts }) => facts.rack === rack);
+    expect((await told('b4')).facts.os).toBe(process.platform);
+    await write('c1');
+    await agent.reload();
+    await told('c1');
+  });
+
   it('runs a job and tells ack, started, output and finished in this order', async () => {
     agent = await startTestAgent(server, keys, place.dir);
     await server.message('ready');

@@ -7,3 +7,4 @@ export * from './quantity.js';
 export * from './rounds.js';
 export * from './size.js';
 export * from './trust.js';
+export * from './waker.js';

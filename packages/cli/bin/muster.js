@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 // shrinks again in a process that is idle; before anything is loaded it can still be kept small.
 if (process.argv[2] === 'agent') setFlagsFromString('--semi-space-growth-factor=1');
 
-const main = new URL('../dist/main.js', import.meta.url);
+const main = new URL('../dist/bundle/main.js', import.meta.url);
 if (!existsSync(main)) {
   console.error('muster: not built yet; run `npm run build` first');
   process.exit(2);

@@ -22,6 +22,8 @@ export interface Job {
   readonly aborting?: boolean;
   readonly reason?: string | null;
   readonly capture_output?: boolean;
+  /** Of one in batches, or that was held. */
+  readonly batch?: { readonly number: number; readonly hold: string | null; readonly excused: number };
 }
 
 /** A job as `GET …/jobs/lookup/DIGITS` shows it. */
@@ -36,6 +38,16 @@ export interface JobNode {
   readonly signal: string | null;
   readonly started_at: string | null;
   readonly updated_at: string;
+}
+
+/** A node of a job that has not ended, in `push why`. */
+export interface WaitingNode {
+  readonly node_name: string;
+  readonly status: PushJobNodeStatus;
+  readonly waits_for: string;
+  readonly reason: string;
+  readonly job_id: string | null;
+  readonly since: string | null;
 }
 
 export interface NodeState {

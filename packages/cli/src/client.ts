@@ -4,7 +4,7 @@ import { signRequest } from '@muster/signing';
 import { answerText } from './body.js';
 import { MusterError } from './errors.js';
 import { httpRequest } from './http.js';
-import { GET_RETRIES, REQUEST_TIMEOUT_MS, RETRY_PAUSE_MS } from './limits.js';
+import { GET_RETRIES, REQUEST_TIMEOUT_MS, RETRY_AFTER_MOST_MS, RETRY_PAUSE_MS } from './limits.js';
 import type { Credentials, Settings } from './settings.js';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -13,8 +13,8 @@ export type Query = Readonly<Record<string, string | number | boolean | undefine
 export interface RequestOptions {
   readonly query?: Query;
   readonly body?: unknown;
-  /** In the place of `body`: text of another type than JSON. */
-  readonly text?: { readonly type: string; readonly content: string };
+  /** In the place of `body`: text, or bytes, of another type than JSON. */
+  readonly text?: { readonly type: string; readonly content: string | Uint8Array };
   readonly accept?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
@@ -56,24 +56,27 @@ export type Connection = Pick<Settings, 'url' | 'ca' | 'org' | 'credentials'>;
 export interface ClientSurroundings {
   readonly now: () => number;
   readonly pause: (ms: number) => Promise<void>;
+  /** The server takes no more requests for so long, and is waited for. */
+  readonly waiting: (ms: number) => void;
 }
 
 const surroundings: ClientSurroundings = {
   now: () => Date.now(),
   pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  waiting: () => undefined,
 };
 
 /**
  * The HTTP client of the API. Signs every request (Chef API signing 1.3) or bears a token. Only GET is repeated,
- * because only GET may be.
+ * because only GET may be; but what was refused with 429 did nothing, and is sent again when the server says so soon.
  */
 export class Client {
   readonly settings: Connection;
   readonly #around: ClientSurroundings;
 
-  constructor(settings: Connection, around: ClientSurroundings = surroundings) {
+  constructor(settings: Connection, around: Partial<ClientSurroundings> = {}) {
     this.settings = settings;
-    this.#around = around;
+    this.#around = { ...surroundings, ...around };
   }
 
   /** `/organizations/ORG` and the given rest, each part percent-encoded. */
@@ -117,11 +120,21 @@ export class Client {
 
   /** Sends and checks the status; the body is the caller's to read. Throws RefusedError or server_unreachable. */
   async send(method: Method, path: string, options: RequestOptions = {}): Promise<Response> {
+    let waited = false;
     for (let attempt = 0; ; attempt++) {
-      const last = method !== 'GET' || attempt >= GET_RETRIES || options.signal?.aborted === true;
+      const aborted = options.signal?.aborted === true;
+      const last = method !== 'GET' || attempt >= GET_RETRIES || aborted;
       try {
         const response = await this.#attempt(method, path, options);
         if (response.ok) return response;
+        const again = retryAfterMs(response);
+        if (response.status === 429 && !waited && !aborted && again !== null && again <= RETRY_AFTER_MOST_MS) {
+          waited = true;
+          await response.body?.cancel();
+          this.#around.waiting(again);
+          await this.#around.pause(again);
+          continue;
+        }
         if (response.status !== 503 || last) throw await refusal(response, path);
         await response.body?.cancel();
       } catch (error) {
@@ -148,7 +161,7 @@ export class Client {
           accept: options.accept ?? '*/*',
           ...(body === '' ? {} : { 'content-type': type }),
           ...options.headers,
-          ...proof(credentials, method, target.pathname + target.search, body, this.#around.now()),
+          ...proof(credentials, method, target.pathname + target.search, body, this.#around.now),
         },
         body,
         ca,
@@ -163,6 +176,12 @@ export class Client {
       );
     }
   }
+}
+
+/** Null: the answer does not say it in seconds. */
+function retryAfterMs(response: Response): number | null {
+  const text = response.headers.get('retry-after') ?? '';
+  return /^\d{1,9}$/.test(text) ? Number(text) * 1000 : null;
 }
 
 /** A broken connection may be whole the next time; what was refused, or a certificate that is not trusted, remains so. */
@@ -180,8 +199,10 @@ export function pathOf(...parts: readonly string[]): string {
   return parts.map((part) => `/${encodeURIComponent(part)}`).join('');
 }
 
-function proof(credentials: Credentials, method: string, path: string, body: string, now: number) {
+function proof(credentials: Credentials, method: string, path: string, body: string | Uint8Array, now: () => number) {
   switch (credentials.kind) {
+    case 'none':
+      return {};
     case 'token':
       return { authorization: `Bearer ${credentials.token}` };
     case 'key':
@@ -190,7 +211,7 @@ function proof(credentials: Credentials, method: string, path: string, body: str
         path,
         body,
         userId: credentials.user,
-        timestamp: now,
+        timestamp: now(),
         privateKey: credentials.privateKey,
         version: '1.3',
         signQuery: true,
@@ -215,6 +236,7 @@ const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
   406: 'not_acceptable',
   409: 'already_exists',
   413: 'body_too_large',
+  429: 'too_busy',
   503: 'too_busy',
 };
 
@@ -228,9 +250,11 @@ async function refusal(response: Response, path: string): Promise<RefusedError> 
   return new RefusedError(code, { told: header, text, fix, answer });
 }
 
-/** `{"error": "text"}` or `{"error": ["text"]}` (sheet §7.2). */
+/** `{"error": "text"}` or `{"error": ["text"]}` (sheet §7.2); of jobs `{"status": "error", "message": "text"}`. */
 function errorText(answer: unknown): string | undefined {
-  if (typeof answer !== 'object' || answer === null || !('error' in answer)) return undefined;
+  if (typeof answer !== 'object' || answer === null) return undefined;
+  if ('message' in answer && typeof answer.message === 'string') return answer.message;
+  if (!('error' in answer)) return undefined;
   return Array.isArray(answer.error) ? answer.error.join('; ') : String(answer.error);
 }
 

@@ -43,6 +43,19 @@ _muster() {
 ${cases.join('\n')}
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
+  [ \${#COMPREPLY[@]} -gt 0 ] && return
+  case "$current" in -*) return ;; esac
+  # The server knows the rest. Words of bash end at colons, which are part of ours.
+  local line="\${COMP_LINE:0:COMP_POINT}" given
+  read -ra given <<< "$line"
+  case "$line" in *' ') given+=('') ;; esac
+  local whole="\${given[-1]}"
+  whole="\${whole#\\"}"
+  whole="\${whole#\\'}"
+  given[-1]="$whole"
+  mapfile -t COMPREPLY < <(muster __complete "\${given[@]:1}" 2>/dev/null)
+  case "$COMP_WORDBREAKS" in *:*) COMPREPLY=("\${COMPREPLY[@]#"\${whole%"\${whole##*:}"}"}") ;; esac
+  case "\${COMPREPLY[*]}" in *:) compopt -o nospace 2>/dev/null ;; esac
 }
 complete -o default -F _muster muster
 `;
@@ -66,6 +79,11 @@ _muster() {
   case "$place" in
 ${cases.join('\n')}
   esac
+  if [[ "\${words[CURRENT]}" != -* ]]; then
+    local -a known_to_server
+    known_to_server=("\${(@f)$(muster __complete "\${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
+    [ -n "$known_to_server" ] && compadd -S '' -a known_to_server
+  fi
   _describe 'muster' words_here || _files
 }
 if [ "$funcstack[1]" = "_muster" ]; then _muster; else compdef _muster muster; fi
@@ -90,6 +108,10 @@ function __muster_at
   end
   test "$place" = "$argv[1]"
 end
+function __muster_ask
+  muster __complete (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null
+end
+complete -c muster -a '(__muster_ask)'
 ${lines.join('\n')}
 `;
 }

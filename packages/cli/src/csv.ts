@@ -97,3 +97,9 @@ class CsvReader {
     this.#length = 0;
   }
 }
+
+/** A record, with its line end, as RFC 4180 has it. */
+export function csvLine(fields: readonly string[]): string {
+  const quoted = fields.map((field) => (/[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field));
+  return `${quoted.join(',')}\r\n`;
+}

@@ -24,7 +24,7 @@ export const CLI_ERRORS = declareErrors({
     status: 404,
     exit: 4,
     message:
-      "there is no output of node '{node}': it did not run the command, or the job was started without --capture",
+      "there is no output of node '{node}': it did not run the command, or the job was started with --no-capture, or by a program that does not ask for output",
     fix: 'See what became of it: muster push status JOB --node {node}',
   },
   invitation_not_found: {
@@ -75,6 +75,18 @@ export const CLI_ERRORS = declareErrors({
     exit: 1,
     message: '{reason} ({done})',
     fix: 'Mend what is wrong there, and go on with --from-line {line}.',
+  },
+  provider_failed: {
+    status: 502,
+    exit: 5,
+    message: 'cannot sign in at {issuer}: {reason}',
+    fix: "Is it reached from here, and does it allow the device flow to its client '{client}'? An authority of your own that has signed its certificate is trusted with NODE_EXTRA_CA_CERTS.",
+  },
+  sign_in_failed: {
+    status: 401,
+    exit: 3,
+    message: 'you are not signed in: {reason}',
+    fix: 'Begin again: `muster login`.',
   },
   not_agreed: { status: 400, exit: 1, message: 'nothing was done', fix: 'Answer with y to go on.' },
   demo_failed: {

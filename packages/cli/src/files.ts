@@ -1,4 +1,11 @@
+import { isUtf8 } from 'node:buffer';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parse } from 'yaml';
 import { MusterError } from './errors.js';
+import { MAX_DOCUMENT_BYTES } from './limits.js';
+import { printable } from './printable.js';
+import type { World } from './world.js';
 
 /**
  * What `read` makes of a file that was named.
@@ -12,4 +19,58 @@ export function readingOf<T>(path: string, read: () => T): T {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     throw new MusterError('usage', { reason: `cannot read ${path} (${code})` }, { cause: error });
   }
+}
+
+/**
+ * The JSON of a file; `-`: of standard input.
+ * @throws MusterError `usage` when it cannot be read, is no JSON, or too long.
+ */
+export function jsonOf(world: World, path: string): Promise<unknown> {
+  return documentOf(world, path, 'JSON', JSON.parse);
+}
+
+/** The YAML, or JSON, of a file, as `jsonOf`. */
+export function yamlOf(world: World, path: string): Promise<unknown> {
+  return documentOf(world, path, 'YAML', parse);
+}
+
+async function documentOf(
+  world: World,
+  path: string,
+  form: string,
+  parsed: (text: string) => unknown,
+): Promise<unknown> {
+  const text = await textOf(world, path);
+  try {
+    return parsed(text);
+  } catch (error) {
+    const reason = printable(error instanceof Error ? error.message : String(error));
+    throw new MusterError('usage', { reason: `${nameOf(path)} is not ${form}: ${reason}` }, { cause: error });
+  }
+}
+
+/**
+ * What is in a file; `-`: in standard input.
+ * @throws MusterError `usage` when it cannot be read, is no text in UTF-8, or too long.
+ */
+export async function textOf({ stdin, cwd }: World, path: string): Promise<string> {
+  const bytes = path === '-' ? await wholeOf(stdin) : readingOf(path, () => readFileSync(resolve(cwd, path)));
+  if (bytes.length > MAX_DOCUMENT_BYTES) {
+    throw new MusterError('usage', { reason: `${nameOf(path)} is longer than ${MAX_DOCUMENT_BYTES} bytes` });
+  }
+  if (!isUtf8(bytes)) throw new MusterError('usage', { reason: `${nameOf(path)} is no text in UTF-8` });
+  return bytes.toString('utf8');
+}
+
+const nameOf = (path: string): string => (path === '-' ? 'standard input' : path);
+
+async function wholeOf(stdin: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of stdin) {
+    pieces.push(piece);
+    length += piece.length;
+    if (length > MAX_DOCUMENT_BYTES) break;
+  }
+  return Buffer.concat(pieces);
 }

@@ -6,7 +6,7 @@ export interface HttpRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Empty: none. */
-  readonly body: string;
+  readonly body: string | Uint8Array;
   /** PEM of whom to trust instead of the well-known authorities. */
   readonly ca: string | undefined;
   /** Ends the request, and its answer. */

@@ -2,6 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { generateKeyPair } from '@muster/signing';
 import type { Command } from 'commander';
+import { duration } from './duration.js';
 import { MusterError } from './errors.js';
 import { readText } from './settings.js';
 import type { World } from './world.js';
@@ -9,12 +10,27 @@ import type { World } from './world.js';
 export interface KeyChoice {
   readonly publicKey?: string;
   readonly keyOut?: string;
+  /** Seconds. */
+  readonly expires?: number;
 }
 
 export function withKeyFlags(command: Command): Command {
   return command
     .option('--public-key <file>', 'PEM file with its public key')
-    .option('--key-out <file>', 'make a key pair and write the private key here');
+    .option('--key-out <file>', 'make a key pair and write the private key here')
+    .option(
+      '--expires <duration>',
+      'after which the key is refused, such as 90d; never unless given',
+      duration('--expires'),
+    );
+}
+
+/** For the body of a request, under the name that `--expires` has there. */
+export function ttlOf<Field extends string>(
+  field: Field,
+  { expires }: KeyChoice,
+): { readonly [name in Field]?: number } {
+  return (expires === undefined ? {} : { [field]: Math.ceil(expires) }) as { [name in Field]?: number };
 }
 
 /**

@@ -6,6 +6,9 @@ export const REQUEST_TIMEOUT_MS = 30_000;
 /** How often a GET is tried again after a connection failure or a 503; other methods are never repeated. */
 export const GET_RETRIES = 2;
 
+/** A server that says when to come again (`Retry-After`) is waited for once, when it is no longer than this. */
+export const RETRY_AFTER_MOST_MS = 15_000;
+
 /** First pause before a repeated GET; doubles. */
 export const RETRY_PAUSE_MS = 250;
 
@@ -37,6 +40,13 @@ export const MAX_FILE_BYTES = 1024 * 1024;
 /** Most bytes of a file sent with a job (sheet §0.3). */
 export const MAX_JOB_FILE_BYTES = 100_000;
 
+/** Most bytes of a script (the server takes no more), and how much of a file is read at once. */
+export const MAX_SCRIPT_BYTES = 1_048_576;
+export const READ_BYTES = 524_288;
+
+/** How often in a row bringing a piece of a file is tried again, and the first pause before; it doubles. */
+export const PIECE_RETRIES = 6;
+
 /** Between looks at the nodes that still kill the command of an aborted job. */
 export const STOPPING_LOOK_MS = 500;
 
@@ -52,3 +62,9 @@ export const TASK_REQUEST_BYTES = 800_000;
 
 /** Longest line, or record of CSV, of a file of tasks; a server takes less. */
 export const MAX_TASK_LINE_CHARS = 2 * 1024 * 1024;
+/** Longest document that is read whole from a file or standard input. */
+export const MAX_DOCUMENT_BYTES = 4_194_304;
+
+/** Largest answer of an OpenID provider, and how long each is waited for. */
+export const MAX_PROVIDER_BYTES = 1_048_576;
+export const PROVIDER_TIMEOUT_SECONDS = 30;

@@ -2,8 +2,17 @@ import { printable, printableLines } from './printable.js';
 import { type Cell, tableLines } from './table.js';
 import type { World } from './world.js';
 
-export type Colour = 'green' | 'red' | 'yellow' | 'cyan' | 'dim' | 'bold';
-const CODES: Readonly<Record<Colour, number>> = { green: 32, red: 31, yellow: 33, cyan: 36, dim: 2, bold: 1 };
+export type Colour = 'green' | 'red' | 'yellow' | 'cyan' | 'blue' | 'magenta' | 'dim' | 'bold';
+const CODES: Readonly<Record<Colour, number>> = {
+  green: 32,
+  red: 31,
+  yellow: 33,
+  cyan: 36,
+  blue: 34,
+  magenta: 35,
+  dim: 2,
+  bold: 1,
+};
 
 /** What a status looks like to a person in a hurry. */
 const STATUS_COLOURS: Readonly<Record<string, Colour>> = {
@@ -37,6 +46,9 @@ const STATUS_COLOURS: Readonly<Record<string, Colour>> = {
   cancelled: 'yellow',
   terminated: 'red',
   orphaned: 'red',
+  finished: 'green',
+  stopped: 'yellow',
+  accepted: 'cyan',
 };
 
 /** Of this process, and of commands on nodes. */

@@ -2,23 +2,41 @@ import { readFileSync } from 'node:fs';
 import { EXIT } from '@muster/base';
 import { Command } from 'commander';
 import { addAgent } from './commands/agent.js';
-import { addAudit } from './commands/audit.js';
+import { addApp } from './commands/app.js';
+import { addApproval } from './commands/approval/index.js';
+import { addAudit } from './commands/audit/index.js';
 import { addCollection } from './commands/collection.js';
+import { addCommandList } from './commands/command.js';
 import { addCompletion } from './commands/completion.js';
+import { addContext } from './commands/context.js';
+import { addDeadLetter } from './commands/dead-letter.js';
 import { addDemo } from './commands/demo.js';
 import { addDoctor } from './commands/doctor.js';
 import { addEvent } from './commands/event/index.js';
 import { addGroup } from './commands/group.js';
 import { addImport } from './commands/import/index.js';
-import { addNode } from './commands/node.js';
+import { addInventory } from './commands/inventory.js';
+import { addIssuer } from './commands/issuer.js';
+import { addJob } from './commands/job/index.js';
+import { addJobQueue } from './commands/job-queue.js';
+import { addJobWorkers } from './commands/job-worker.js';
+import { addKey } from './commands/key.js';
+import { addLogin, addLogout, addWhoami } from './commands/login.js';
+import { addNode } from './commands/node/index.js';
 import { addNodeGroup } from './commands/node-group.js';
+import { addNotification } from './commands/notification.js';
 import { addOrg } from './commands/org.js';
 import { addPush } from './commands/push/index.js';
 import { addQueue } from './commands/queue/index.js';
+import { addRecovery } from './commands/recovery.js';
 import { addRelay } from './commands/relay/index.js';
+import { addRule } from './commands/rule.js';
+import { addRunbook } from './commands/runbook/index.js';
 import { addSchedule } from './commands/schedule/index.js';
+import { addSecret } from './commands/secret.js';
 import { addServer } from './commands/server.js';
 import { addService } from './commands/service.js';
+import { addSystem } from './commands/system/index.js';
 import { addTask } from './commands/task/index.js';
 import { addAccessToken, addToken } from './commands/token.js';
 import { addUser } from './commands/user.js';
@@ -47,23 +65,43 @@ export async function createProgram(shell: Shell, options: { readonly serverFlag
     .addHelpText('after', SETTINGS_HELP);
   withCommonFlags(program);
   addPush(program, shell);
+  addRunbook(program, shell);
+  addApproval(program, shell);
   addQueue(program, shell);
   addTask(program, shell);
+  addJob(program, shell);
+  addApp(program, shell);
+  addSystem(program, shell);
+  addJobQueue(program, shell);
+  addRecovery(program, shell);
+  addDeadLetter(program, shell);
   addCollection(program, shell);
   addSchedule(program, shell);
   addNode(program, shell);
+  addCommandList(program, shell);
+  addInventory(program, shell);
   addNodeGroup(program, shell);
   addEvent(program, shell);
+  addSecret(program, shell);
+  addRule(program, shell);
+  addNotification(program, shell);
   addToken(program, shell);
   addUser(program, shell);
   addGroup(program, shell);
   addService(program, shell);
+  addKey(program, shell);
   addOrg(program, shell);
   addAccessToken(program, shell);
+  addIssuer(program, shell);
   addAudit(program, shell);
   addImport(program, shell);
+  addContext(program, shell);
+  addLogin(program, shell);
+  addLogout(program, shell);
+  addWhoami(program, shell);
   addDoctor(program, shell);
   await addServer(program, shell, options.serverFlags);
+  addJobWorkers(program, shell);
   addAgent(program, shell);
   addRelay(program, shell);
   addDemo(program, shell, runWords);
@@ -79,8 +117,9 @@ async function runWords(typed: readonly string[], world: World): Promise<number>
 }
 
 const SETTINGS_HELP = `
-Settings: --config FILE, MUSTER_CONFIG, or MUSTER_URL, MUSTER_ORG, MUSTER_USER and MUSTER_KEY (or MUSTER_TOKEN);
-without any of them ./muster-data/muster.yaml, which a server writes on its first start, or ~/.muster/muster.yaml.
+Settings: --config FILE, --context NAME, MUSTER_CONFIG, MUSTER_CONTEXT, or MUSTER_URL, MUSTER_ORG, MUSTER_USER and MUSTER_KEY (or
+MUSTER_TOKEN); without any of them the context in use, ./muster-data/muster.yaml, which a server writes on its first start, or
+~/.muster/muster.yaml.
 MUSTER_CA: PEM file of the authority that signed the certificate of the server.
 
 Exit codes: 0 done, 1 the work failed, 2 usage, 3 not allowed, 4 not found, 5 unreachable or busy,

@@ -1,6 +1,7 @@
 import type { PushJobNodeStatus } from './api.js';
 import { formatDuration } from './duration.js';
 import { REDRAW_MS } from './limits.js';
+import { shortened } from './printable.js';
 import type { Tally } from './tally.js';
 import type { World } from './world.js';
 
@@ -50,9 +51,12 @@ export function progressLine(
 export class StatusLine {
   readonly #world: World;
   readonly #tally: Tally;
-  readonly #live: boolean;
+  /** Redrawn in place. */
+  readonly live: boolean;
   readonly #startedAt: number;
   #trouble: string | null = null;
+  /** Stands below the line. */
+  #remark = '';
   #told = '';
   #drawnAt = Number.NEGATIVE_INFINITY;
   #shown = false;
@@ -62,14 +66,14 @@ export class StatusLine {
   constructor(world: World, tally: Tally) {
     this.#world = world;
     this.#tally = tally;
-    this.#live = world.stderr.isTTY === true && world.env.TERM !== 'dumb';
+    this.live = world.stderr.isTTY === true && world.env.TERM !== 'dumb';
     this.#startedAt = world.now();
-    if (this.#live) this.#ticker = setInterval(() => this.update(), 1000).unref();
+    if (this.live) this.#ticker = setInterval(() => this.update(), 1000).unref();
   }
 
   /** Something may have changed. Cheap enough to be called for every event. */
   update(): void {
-    if (!this.#live) {
+    if (!this.live) {
       this.#tell(this.#tally.status);
       return;
     }
@@ -80,16 +84,22 @@ export class StatusLine {
     this.#draw();
   }
 
+  /** What stands below the line from now on, where it is redrawn. */
+  remark(text: string): void {
+    this.#remark = text;
+    if (this.live) this.update();
+  }
+
   trouble(reason: string | null): void {
     if (reason === this.#trouble) return;
     this.#trouble = reason;
-    if (this.#live) this.update();
+    if (this.live) this.update();
     else if (reason !== null) this.#world.stderr.write(`${reason}; trying again, the job goes on\n`);
   }
 
   /** Takes the line away, so that something else can be written. */
   clear(): void {
-    if (this.#shown) this.#world.stderr.write('\r\u001b[2K');
+    if (this.#shown) this.#world.stderr.write(this.#remark === '' ? '\r\u001b[2K' : '\r\u001b[J');
     this.#shown = false;
   }
 
@@ -108,7 +118,7 @@ export class StatusLine {
   done(): void {
     if (this.#ticker !== null) clearInterval(this.#ticker);
     this.#ticker = null;
-    if (!this.#live) this.#tell(this.#tally.status);
+    if (!this.live) this.#tell(this.#tally.status);
     this.clear();
   }
 
@@ -122,13 +132,15 @@ export class StatusLine {
   #draw(): void {
     const { env, stderr } = this.#world;
     const unicode = /utf-?8/i.test(`${env.LC_ALL ?? ''}${env.LC_CTYPE ?? ''}${env.LANG ?? ''}`);
+    // Some terminals say that they have no columns.
+    const columns = stderr.columns || DEFAULT_COLUMNS;
     const line = progressLine(this.#tally, this.#world.now() - this.#startedAt, {
-      // Some terminals say that they have no columns.
-      columns: stderr.columns || DEFAULT_COLUMNS,
+      columns,
       unicode,
       trouble: this.#trouble,
     });
-    stderr.write(`\r\u001b[2K${line}`);
+    const below = this.#remark === '' ? '' : `\n\u001b[2K${shortened(this.#remark, columns - 1)}\r\u001b[1A`;
+    stderr.write(`\r\u001b[2K${line}${below}`);
     this.#shown = true;
   }
 }

@@ -1,5 +1,6 @@
 import { EXIT } from '@muster/base';
 import { CommanderError } from 'commander';
+import { completionCandidates } from './completion-candidates.js';
 import { MusterError } from './errors.js';
 import { createProgram } from './program.js';
 import type { Shell } from './shell.js';
@@ -7,6 +8,11 @@ import type { World } from './world.js';
 
 /** Runs one command line (without `node` and the script) and returns its exit code. Nothing is thrown. */
 export async function run(argv: readonly string[], world: World): Promise<number> {
+  const [first, ...rest] = argv;
+  if (first === COMPLETING) {
+    for (const candidate of await completionCandidates(rest, world)) world.stdout.write(`${candidate}\n`);
+    return EXIT.ok;
+  }
   const dashes = argv.indexOf('--');
   const typed = dashes < 0 ? argv : argv.slice(0, dashes);
   const shell: Shell = {
@@ -25,6 +31,9 @@ export async function run(argv: readonly string[], world: World): Promise<number
     return report(error, world);
   }
 }
+
+/** What completion scripts ask: which words may stand in the place of the last of those that follow? */
+export const COMPLETING = '__complete';
 
 /** `error: what was wrong` and `fix: what to do` on stderr. */
 function report(error: unknown, world: World): number {

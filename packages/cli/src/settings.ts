@@ -1,34 +1,47 @@
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'yaml';
+import { contextFile, currentContext, mustExist } from './contexts.js';
 import { MusterError } from './errors.js';
 import { readingOf } from './files.js';
 import { CONFIRM_ABOVE, MAX_FILE_BYTES } from './limits.js';
+import { keptSignIn } from './sign-ins.js';
 import type { World } from './world.js';
 
 /** How requests prove who sends them. */
 export type Credentials =
   | { readonly kind: 'key'; readonly user: string; readonly privateKey: string }
   /** `user`: whose token it is, where that must be said. */
-  | { readonly kind: 'token'; readonly token: string; readonly user?: string };
+  | { readonly kind: 'token'; readonly token: string; readonly user?: string }
+  /** For what anybody may ask, such as how one signs in. */
+  | { readonly kind: 'none'; readonly user?: never };
 
-export interface Settings {
+/** Where the server is. */
+export interface ServerSettings {
   /** Without a trailing slash. */
   readonly url: string;
   /** PEM of the authorities that may have signed the server's certificate, instead of the well-known ones. */
   readonly ca?: string;
   readonly org: string;
+  /** Where the settings were found, for people. */
+  readonly source: string;
+}
+
+export interface ServerPlace extends ServerSettings {
+  /** What of the settings says who asks; null: nothing does. */
+  readonly proof: 'key' | 'token' | null;
+}
+
+export interface Settings extends ServerSettings {
   readonly credentials: Credentials;
   /** Jobs on more nodes than this need --yes. */
   readonly confirmAbove: number;
-  /** Where the settings were found, for people. */
-  readonly source: string;
 }
 
 /** Settings that may stand in the environment too: their names in upper case with `MUSTER_`. */
 const ENVIRONMENT_KEYS = ['url', 'org', 'user', 'key', 'token', 'ca'] as const;
 /** Keys of a CLI configuration file. */
-const SETTING_KEYS = [...ENVIRONMENT_KEYS, 'confirm_above'] as const;
+export const SETTING_KEYS = [...ENVIRONMENT_KEYS, 'confirm_above'] as const;
 type SettingKey = (typeof SETTING_KEYS)[number];
 type Raw = { [K in SettingKey]?: string | undefined };
 
@@ -40,25 +53,66 @@ const OWN_FILE = '.muster/muster.yaml';
 /** What is given on the command line, for all commands that talk to a server. */
 export interface SettingFlags {
   readonly config?: string | undefined;
+  /** Name of a context. */
+  readonly context?: string | undefined;
   readonly ca?: string | undefined;
 }
 
 /**
- * Settings of the CLI, low to high: the configuration file, then MUSTER_* variables, then flags. The file is `--config`,
- * else MUSTER_CONFIG, else, when MUSTER_URL names no server, ./muster-data/muster.yaml or ~/.muster/muster.yaml.
+ * Settings of the CLI, low to high: the configuration file, then MUSTER_* variables, then flags. The file is `--config`, else that of
+ * the context `--context`, else MUSTER_CONFIG, else that of MUSTER_CONTEXT, else, when MUSTER_URL names no server, that of the context
+ * in use, ./muster-data/muster.yaml or ~/.muster/muster.yaml.
  */
 export function loadSettings(world: Pick<World, 'env' | 'cwd'>, flags: SettingFlags = {}): Settings {
-  const { env, cwd } = world;
-  const fromEnv = environment(env, cwd);
-  const named = flags.config ?? nonEmpty(env.MUSTER_CONFIG);
-  const file = named === undefined ? fileByItself(world, fromEnv) : resolve(cwd, named);
-  const fromFile = file === undefined ? {} : readSettings(file);
-  const fromFlags = flags.ca === undefined ? {} : { ca: resolve(cwd, flags.ca) };
-  return complete({ ...fromFile, ...withoutRival(fromFile, fromEnv), ...fromFlags }, file ?? 'environment');
+  const { raw, source } = gather(world, flags);
+  const server = serverOf(raw, source);
+  return {
+    ...server,
+    credentials: credentials(raw) ?? signedIn(world, server),
+    confirmAbove: wholeNumber(raw.confirm_above) ?? CONFIRM_ABOVE,
+  };
 }
 
-function fileByItself({ env, cwd }: Pick<World, 'env' | 'cwd'>, { url }: Raw): string | undefined {
+/** Where the server is, whether or not anything says who asks. @throws MusterError `usage` */
+export function loadServer(world: Pick<World, 'env' | 'cwd'>, flags: SettingFlags = {}): ServerPlace {
+  const { raw, source } = gather(world, flags);
+  return { ...serverOf(raw, source), proof: raw.token !== undefined ? 'token' : raw.key !== undefined ? 'key' : null };
+}
+
+function gather(
+  world: Pick<World, 'env' | 'cwd'>,
+  flags: SettingFlags,
+): { readonly raw: Raw; readonly source: string } {
+  const { env, cwd } = world;
+  const fromEnv = environment(env, cwd);
+  const file = namedFile(world, flags) ?? fileByItself(world, fromEnv);
+  const fromFile = file === undefined ? {} : readSettings(file);
+  const fromFlags = flags.ca === undefined ? {} : { ca: resolve(cwd, flags.ca) };
+  const raw = { ...fromFile, ...withoutRival(fromFile, fromEnv), ...fromFlags };
+  return { raw, source: file ?? 'environment' };
+}
+
+function namedFile(world: Pick<World, 'env' | 'cwd'>, { config, context }: SettingFlags): string | undefined {
+  const { env, cwd } = world;
+  if (config !== undefined && context !== undefined) {
+    throw new MusterError('usage', { reason: 'give --config or --context, not both' });
+  }
+  const path = config ?? (context === undefined ? nonEmpty(env.MUSTER_CONFIG) : undefined);
+  if (path !== undefined) return resolve(cwd, path);
+  const name = context ?? nonEmpty(env.MUSTER_CONTEXT);
+  if (name === undefined) return undefined;
+  mustExist(world, name);
+  return contextFile(world, name);
+}
+
+function fileByItself(world: Pick<World, 'env' | 'cwd'>, { url }: Raw): string | undefined {
   if (url !== undefined) return undefined;
+  const { env, cwd } = world;
+  const used = currentContext(world);
+  if (used !== undefined) {
+    mustExist(world, used);
+    return contextFile(world, used);
+  }
   const home = nonEmpty(env.HOME);
   const places = [resolve(cwd, SERVER_FILE), ...(home === undefined ? [] : [join(home, OWN_FILE)])];
   return places.find(exists);
@@ -98,7 +152,8 @@ function pem(pathOrText: string): string {
   return isPem(pathOrText) ? pathOrText : readText(pathOrText);
 }
 
-function readSettings(path: string): Raw {
+/** What stands in a settings file, paths whole. @throws MusterError `usage` */
+export function readSettings(path: string): Raw {
   let document: unknown;
   try {
     document = parse(readText(path)) ?? {};
@@ -124,19 +179,17 @@ function readSettings(path: string): Raw {
   return beside(dirname(path), raw);
 }
 
-function complete(raw: Raw, source: string): Settings {
+function serverOf(raw: Raw, source: string): ServerSettings {
   if (raw.url === undefined) {
     throw new MusterError('usage', {
       reason:
-        'no server is set: write ~/.muster/muster.yaml, or give --config FILE, MUSTER_CONFIG, or MUSTER_URL with MUSTER_USER and MUSTER_KEY',
+        'no server is set: write ~/.muster/muster.yaml, `muster context use NAME`, or give --config FILE, MUSTER_CONFIG, or MUSTER_URL with MUSTER_USER and MUSTER_KEY',
     });
   }
   return {
     url: serverUrl(raw.url),
     ...(raw.ca !== undefined && { ca: authority(raw.ca) }),
     org: raw.org ?? 'default',
-    credentials: credentials(raw),
-    confirmAbove: wholeNumber(raw.confirm_above) ?? CONFIRM_ABOVE,
     source,
   };
 }
@@ -155,17 +208,28 @@ function authority(pathOrText: string): string {
   });
 }
 
-function credentials(raw: Raw): Credentials {
+/** null: the settings have none. */
+function credentials(raw: Raw): Credentials | null {
   if (raw.token !== undefined) {
     return { kind: 'token', token: raw.token, ...(raw.user !== undefined && { user: raw.user }) };
   }
-  if (raw.key === undefined || raw.user === undefined) {
-    throw new MusterError('usage', { reason: 'give MUSTER_USER and MUSTER_KEY (a PEM file), or MUSTER_TOKEN' });
-  }
+  if (raw.key === undefined) return null;
+  if (raw.user === undefined) throw new MusterError('usage', { reason: NO_CREDENTIALS });
   return { kind: 'key', user: raw.user, privateKey: pem(raw.key) };
 }
 
-function serverUrl(text: string): string {
+const NO_CREDENTIALS =
+  'nothing says who you are: `muster login`, or give MUSTER_USER and MUSTER_KEY (a PEM file), or MUSTER_TOKEN';
+
+/** What `muster login` has kept. */
+function signedIn(world: Pick<World, 'env'>, server: ServerSettings): Credentials {
+  const kept = keptSignIn(world, server);
+  if (kept === undefined) throw new MusterError('usage', { reason: NO_CREDENTIALS });
+  return { kind: 'token', token: kept.token, user: kept.user };
+}
+
+/** As a server's URL is kept: without a trailing slash. @throws MusterError `usage` */
+export function serverUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     throw new MusterError('usage', { reason: `'${text}' is not an http:// or https:// URL` });

@@ -2,7 +2,7 @@ import type { Command, CommandOptions } from 'commander';
 import { Client } from './client.js';
 import { MusterError } from './errors.js';
 import { Output } from './output.js';
-import { loadSettings, type SettingFlags, type Settings } from './settings.js';
+import { loadServer, loadSettings, type ServerPlace, type SettingFlags, type Settings } from './settings.js';
 import type { World } from './world.js';
 
 /** One run of the CLI: its surroundings, the words before and after `--`, and the exit code it will have. */
@@ -26,6 +26,8 @@ export interface Call<Options> {
   /** Loaded when first asked for: `--help` and completion need no configuration. */
   readonly settings: Settings;
   readonly client: Client;
+  /** Where the server is, and what of the settings says who asks, if anything does. */
+  readonly server: ServerPlace;
 }
 
 export interface CommandText {
@@ -60,6 +62,7 @@ export function clientCommand(parent: Command, text: CommandText): Command {
 export function withCommonFlags(command: Command): Command {
   return command
     .option('--config <file>', 'settings of the CLI: url, org, user, key or token, ca')
+    .option('--context <name>', 'settings that `muster context add` has kept under this name')
     .option('--ca <file>', 'PEM file of the authority that signed the certificate of the server')
     .option('--json', 'one JSON document (or JSON lines) instead of text');
 }
@@ -90,6 +93,7 @@ class CallOf<Options> implements Call<Options> {
   readonly words: readonly string[] | undefined;
   readonly #flags: SettingFlags;
   #settings: Settings | undefined;
+  #server: ServerPlace | undefined;
   #client: Client | undefined;
 
   constructor(command: Command, shell: Shell) {
@@ -109,8 +113,16 @@ class CallOf<Options> implements Call<Options> {
   }
 
   get client(): Client {
-    this.#client ??= new Client(this.settings);
+    this.#client ??= new Client(this.settings, {
+      now: () => this.world.now(),
+      waiting: (ms) => this.out.note(`the server takes no more for now: trying again in ${ms / 1000} s`),
+    });
     return this.#client;
+  }
+
+  get server(): ServerPlace {
+    this.#server ??= loadServer(this.world, this.#flags);
+    return this.#server;
   }
 }
 
@@ -122,11 +134,15 @@ interface CommonFlags extends SettingFlags {
 function inherited(command: Command): CommonFlags {
   let found: CommonFlags = {};
   for (let at: Command | null = command; at !== null; at = at.parent) {
-    const { config, ca, json } = at.opts<CommonFlags>();
-    found = { config: found.config ?? config, ca: found.ca ?? ca, json: found.json ?? json ?? false };
+    const { config, context, ca, json } = at.opts<CommonFlags>();
+    // A file that is named nearer counts more than a context before it, and the other way round.
+    const named = found.config !== undefined || found.context !== undefined ? found : { config, context };
+    found = { ...pick(named), ca: found.ca ?? ca, json: found.json ?? json ?? false };
   }
   return found;
 }
+
+const pick = ({ config, context }: CommonFlags): CommonFlags => ({ config, context });
 
 /** `muster push start`. */
 export function pathOfCommand(command: Command): string {

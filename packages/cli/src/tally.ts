@@ -22,6 +22,14 @@ const AFTER_RUN: Readonly<Record<string, PushJobNodeStatus>> = {
   aborted: 'aborted',
 };
 
+/** Which node's run this event ends, and how; null: none. */
+export function endOfRun(event: FeedEvent): { readonly node: string; readonly status: PushJobNodeStatus } | null {
+  if (event.name !== 'run_complete') return null;
+  const { node, status } = fields(event.data);
+  const after = AFTER_RUN[String(status)];
+  return typeof node !== 'string' || after === undefined ? null : { node, status: after };
+}
+
 /** Of a job that goes on, in order. */
 const PHASES: readonly string[] = ['new', 'voting', 'running'];
 

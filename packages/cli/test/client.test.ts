@@ -105,3 +105,30 @@ test('a redirect is not followed: the signature is for one server and path', asy
   await expect(client.post('/x', {})).rejects.toMatchObject({ code: 'server_unreachable' });
   expect(server?.received.map(({ path }) => path)).toEqual(['/x']);
 });
+
+test('what the server does not take now is sent again once, after the time that it says', async () => {
+  const limited = { 'x-muster-error': 'rate_limited', 'retry-after': '3' };
+  let asked = 0;
+  const once: Answer = (request, response) =>
+    (asked++ === 0 ? refuse(429, limited, 'too many') : json({ id: 'J' }, 201))(request, response);
+  server = await apiServer({ 'POST /once': once, 'GET /always': refuse(429, limited, 'too many') });
+  const waits: number[] = [];
+  const told: number[] = [];
+  const client = new Client(
+    { url: server.url, org: 'o', credentials: { kind: 'token', token: 'T' } },
+    { pause: async (ms) => void waits.push(ms), waiting: (ms) => void told.push(ms) },
+  );
+  expect(await client.post('/once', { command: 'x' })).toEqual({ id: 'J' });
+  expect(server.received.map(({ body }) => body)).toEqual(['{"command":"x"}', '{"command":"x"}']);
+  await expect(client.get('/always')).rejects.toMatchObject({ message: 'too many', exit: 5 });
+  expect([waits, told, server.received.length]).toEqual([[3000, 3000], [3000, 3000], 4]);
+});
+
+test.each([{ 'retry-after': '60' }, {}, { 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' }])(
+  'nobody waits long, or for what is not said: %j',
+  async (headers) => {
+    const client = await clientOf({ 'GET /x': refuse(429, headers, 'too many') });
+    await expect(client.get('/x')).rejects.toThrow('too many');
+    expect(server?.received).toHaveLength(1);
+  },
+);

@@ -12,7 +12,7 @@ afterEach(() => server?.close());
 async function start(argv: readonly string[], matching: number, answer?: string) {
   const nodes = Array.from({ length: matching }, (_, n) => `node${n}`);
   server = await apiServer({
-    [`POST ${JOBS}/preview`]: json({ count: matching, nodes, restricted: [] }),
+    [`POST ${JOBS}/preview`]: json({ count: matching, nodes, restricted: [], refusals: [], uncertain: [] }),
     [`POST ${JOBS}`]: json({ id: ID, uri: '' }, 201),
     [`GET ${JOBS}/${ID}`]: json({ id: ID, status: 'voting', nodes: { new: nodes } }),
   });
@@ -27,19 +27,25 @@ async function start(argv: readonly string[], matching: number, answer?: string)
 
 test.each([
   [
-    ['web2', 'web3'],
-    '1 node would be asked to run it, 2 would not (permission denied):',
-    '  web2  (permission denied)\n',
+    [
+      { node_name: 'web2', why: 'no_right', reason: 'you may not run commands there' },
+      { node_name: 'web3', why: 'busy', reason: 'busy with job 4f' },
+    ],
+    '1 node would run it, 2 would not:',
+    '  web2  no: permission denied, you may not run commands there\n',
   ],
-  [[], '3 nodes would be asked to run it:', '  web2\n'],
-])('a dry run counts nodes that are denied apart: %j', async (restricted, counts, line) => {
+  [[], '3 nodes would run it:', '  web2  yes\n'],
+])('a dry run tells who would refuse, and why: %j', async (refusals, counts, line) => {
+  const nodes = ['web1', 'web2', 'web3'];
   server = await apiServer({
-    [`POST ${JOBS}/preview`]: json({ count: 3, nodes: ['web1', 'web2', 'web3'], restricted }),
+    [`POST ${JOBS}/preview`]: json({ count: 3, nodes, restricted: [], refusals, uncertain: ['web1'] }),
   });
   const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
   expect(await run(['push', 'start', 'role:web', '--dry-run', '--', 'x'], world)).toBe(0);
   expect(world.out().split('\n')[0]).toBe(counts);
   expect(world.out()).toContain(line);
+  expect(world.out()).toContain('  web1  perhaps: it does not tell beforehand\n');
+  expect(JSON.parse(server.received[0]?.body ?? '')).toEqual({ search: 'role:web', command: 'x' });
 });
 
 test('a hundred nodes are started without a question', async () => {

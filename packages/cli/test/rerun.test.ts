@@ -39,6 +39,8 @@ test.each([
 ])('%s runs the earlier command where it failed or was missing', async (_, argv) => {
   expect(await posted([...argv, '--failed', '--missing', '--detach'])).toEqual({
     command: 'chef-client',
+    capture_output: true,
+    quorum: 'default',
     from_job: {
       id: EARLIER,
       statuses: ['failed', 'crashed', 'timed_out', 'aborted', 'nacked', 'unavailable', 'was_ready'],
@@ -47,6 +49,8 @@ test.each([
   await server?.close();
   expect(await posted([...argv, '--failed', '--detach', '--', 'uptime'])).toEqual({
     command: 'uptime',
+    capture_output: true,
+    quorum: 'default',
     from_job: { id: EARLIER, statuses: ['failed', 'crashed', 'timed_out', 'aborted'] },
   });
 });

@@ -86,7 +86,17 @@ test('every flag travels under the name of the API, and only those given', () =>
     file: `base64:${Buffer.from('echo \u00e9').toString('base64')}`,
     capture_output: true,
   });
-  expect(jobRequest(chosen, {}, directory)).toEqual({ command: 'x', nodes: ['a'] });
+  expect(jobRequest(chosen, {}, directory)).toEqual({
+    command: 'x',
+    nodes: ['a'],
+    quorum: 'default',
+    capture_output: true,
+  });
+  expect(jobRequest(chosen, { capture: false, available: true }, directory)).toEqual({
+    command: 'x',
+    nodes: ['a'],
+    quorum: 1,
+  });
 });
 
 test.each([

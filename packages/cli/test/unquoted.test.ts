@@ -20,7 +20,13 @@ const search: Answer = (request, response) => {
 async function said(argv: readonly string[], routes: Readonly<Record<string, Answer>> = {}): Promise<string> {
   server = await apiServer({
     'GET /organizations/o/nodes': search,
-    'POST /organizations/o/pushy/jobs/preview': json({ count: 0, nodes: [] }),
+    'POST /organizations/o/pushy/jobs/preview': json({
+      count: 0,
+      nodes: [],
+      restricted: [],
+      refusals: [],
+      uncertain: [],
+    }),
     'GET /organizations/o/node_groups': json([]),
     'PUT /organizations/o/node_groups/web': json({ name: 'web', execute: { users: [], clients: [], groups: [] } }),
     ...routes,

@@ -1,4 +1,5 @@
 export * from './event/access.js';
+export { Delivery } from './event/delivery.js';
 export {
   bodyOf,
   type LoggedEvent,
@@ -8,6 +9,7 @@ export {
   newEventOf,
   type Origin,
   originOf,
+  timeOf,
 } from './event/event.js';
 export { isOwnType, OWN_TYPES } from './event/own-types.js';
 export { EVENTS_DESTINATION, stamp } from './event/tail.js';

@@ -4,11 +4,12 @@ import type { Store, Write } from '@muster/store';
 import type { AgentMessage, ServerMessage } from '@muster/wire';
 import type { Dispatch } from './dispatch.js';
 import { MusterError } from './errors.js';
-import { created, factsChanged, keyChanged, protocolChanged, removed, restarted } from './events.js';
+import { created, factsChanged, factsDiffer, keyChanged, protocolChanged, removed, restarted } from './events.js';
+import { factChanges } from './fact-changes.js';
 import { KnownNode } from './known-node.js';
 import { neverHeard, returnMs, stepLiveness } from './machine.js';
 import type { VerifiedMessage } from './ports.js';
-import { deleteNode, loadNodes } from './repository.js';
+import { deleteNode, loadNodes, saveNode } from './repository.js';
 import type { Roster } from './roster.js';
 import { Transitions, type TransitionsDeps } from './transitions.js';
 import type { Attributes, NodeAspect, NodeListener, NodeRegistry, NodeView, RestartEnd } from './types.js';
@@ -163,9 +164,12 @@ export class NodeController implements NodeRegistry {
   #facts(node: KnownNode, message: Extract<AgentMessage, { type: 'facts' }>): void {
     const same = JSON.stringify([node.facts, node.labels]) === JSON.stringify([message.facts, message.labels]);
     if (same) return;
+    const known = Object.keys(node.facts).length > 0;
+    const differ = factChanges(node, message);
     node.facts = message.facts;
     node.labels = message.labels;
-    void this.#transitions.save(node, factsChanged(node));
+    const history = known && differ.changes.length > 0 ? [factsDiffer(node, differ)] : [];
+    void this.#transitions.persist(node, [saveNode(node)], [factsChanged(node), ...history]);
   }
 
   #compareIncarnation(node: KnownNode, incarnation: string | null, message: AgentMessage): void {

@@ -54,7 +54,8 @@ export class Discovery {
     const fingerprint = fingerprintOf(publicKey);
     controller.configured(node, fingerprint);
     if (request.curveKey !== null) admissions.admit(node, request.curveKey);
-    const { session } = agreeSession(node.sessions, dialect, fingerprint, (): Session => {
+    const expiresAt = request.caller.keyExpiresAt ?? null;
+    const { session } = agreeSession(node.sessions, dialect, { fingerprint, expiresAt }, (): Session => {
       const counters = { key: newSessionKey(), sent: 0, received: 0 };
       if (dialect !== 'spec1') return counters;
       return { ...counters, rsa: { peerPublicKey: createPublicKey(publicKey), ownPrivateKey: this.#privateKey } };

@@ -2,6 +2,7 @@ import type { Clock } from '@muster/base';
 import { type Dialect, dialects, type ServerMessage } from '@muster/wire';
 import type { KnownNode } from './known-node.js';
 import type { NodeMetrics } from './metrics.js';
+import { sealing } from './sessions.js';
 import type { Transport } from './transport.js';
 
 export interface DispatchDeps {
@@ -21,7 +22,7 @@ export class Dispatch {
   }
 
   reaches(node: KnownNode): boolean {
-    return node.peer !== null && node.sessions.current !== null;
+    return node.peer !== null && sealing(node.sessions, this.#deps.clock.now()) !== null;
   }
 
   /** Never blocks; what cannot be sent is dropped and counted. */
@@ -30,7 +31,7 @@ export class Dispatch {
     const bodies = new Map<Dialect, Uint8Array | null>();
     for (const node of nodes) {
       const peer = node.peer;
-      const dialect = node.sessions.current?.dialect;
+      const dialect = sealing(node.sessions, clock.now())?.dialect;
       if (peer === null || dialect === undefined) {
         metrics.sendDropped('not_connected');
         continue;
@@ -46,8 +47,8 @@ export class Dispatch {
       }
       const encoded = body;
       transport.send(peer, () => {
-        // The session is the one of the moment of sending: the node may have changed keys since.
-        const agreed = node.sessions.current;
+        // The session is the one of the moment of sending: the node may have changed keys since, or its key have expired.
+        const agreed = sealing(node.sessions, clock.now());
         return agreed === null || agreed.dialect !== dialect
           ? null
           : dialects[dialect].sealServer(encoded, agreed.session);

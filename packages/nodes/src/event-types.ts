@@ -6,6 +6,15 @@ const optional = (description: string) => Type.Optional(text(description));
 const values = (description: string) =>
   Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]), { description });
 
+const fact = (description: string) =>
+  Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()], { description });
+export const FACT_CHANGE = {
+  name: text('Name of the fact or label'),
+  of: text('`fact` or `label`'),
+  from: fact('What it was; null: there was none'),
+  to: fact('What it is; null: there is none any more'),
+};
+
 const aboutNode = { node: text('Name of the node') };
 const none = Type.Object({});
 
@@ -38,6 +47,15 @@ export const NODE_EVENTS = new OwnEvents({
       summary: 'A node reported other facts or labels than before.',
       attributes: Type.Object(aboutNode),
       data: Type.Object({ facts: values('All its facts'), labels: values('All its labels') }),
+    },
+    'node.facts_changed': {
+      summary:
+        'What differs of its facts and labels; not of those that move by themselves, and not of the first report.',
+      attributes: Type.Object(aboutNode),
+      data: Type.Object({
+        changes: Type.Array(Type.Object(FACT_CHANGE), { description: 'At most 50; text is cut to 200 characters' }),
+        omitted: Type.Integer({ description: 'How many more there are' }),
+      }),
     },
     'node.restarted': {
       summary: 'The agent of a node was started anew, or is heard for the first time.',

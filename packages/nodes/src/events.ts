@@ -1,5 +1,7 @@
+import type { Organization } from '@muster/platform/auth';
 import type { Recordable } from '@muster/platform/log';
 import { NODE_EVENTS } from './event-types.js';
+import type { FactChanges } from './fact-changes.js';
 import type { KnownNode } from './known-node.js';
 
 /** What changes of a node are told as. */
@@ -22,6 +24,16 @@ export function removed({ org, name }: KnownNode): Recordable {
 
 export function factsChanged({ org, name, facts, labels }: KnownNode): Recordable {
   return NODE_EVENTS.tell('node.facts', org, { node: name }, { facts, labels });
+}
+
+/** Its own history; see `historyOf`. */
+export function historySubject(org: Organization, name: string): string {
+  return `node/${org.id}/${name}`;
+}
+
+export function factsDiffer({ org, name }: KnownNode, { changes, omitted }: FactChanges): Recordable {
+  const subject = historySubject(org, name);
+  return NODE_EVENTS.tell('node.facts_changed', org, { node: name }, { changes, omitted }, subject);
 }
 
 export function restarted({ org, name, lastEnd, incarnation }: KnownNode): Recordable {

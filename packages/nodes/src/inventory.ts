@@ -2,6 +2,7 @@ import type { Identity, Organization } from '@muster/platform/auth';
 import type { NodeConfiguration } from '@muster/wire';
 import type { Aspects } from './aspects.js';
 import type { ConfigurationRequest } from './discovery.js';
+import type { HistoryEntry } from './history.js';
 import type { KnownNode } from './known-node.js';
 import type { Explanation } from './why.js';
 
@@ -13,6 +14,7 @@ export interface Inventory {
   list(orgId: string): readonly KnownNode[];
   search(orgId: string, query: string): readonly KnownNode[];
   why(node: KnownNode): Explanation;
+  history(node: KnownNode, after: number, limit: number): Promise<readonly HistoryEntry[]>;
   configure(request: ConfigurationRequest): NodeConfiguration;
   remove(org: Organization, name: string, force: boolean, by: Identity): Promise<void>;
 }

@@ -10,13 +10,15 @@ import { type ConfigurationRequest, Discovery } from './discovery.js';
 import { Dispatch } from './dispatch.js';
 import { MusterError } from './errors.js';
 import { startHeartbeat } from './heartbeat.js';
+import { historyOf } from './history.js';
 import type { Inventory } from './inventory.js';
+import type { KnownNode } from './known-node.js';
 import { type LivenessRules, returnMs } from './machine.js';
 import { countNodes, createNodeMetrics } from './metrics.js';
 import { Reception } from './reception.js';
 import { Roster } from './roster.js';
 import { searchNodes } from './search.js';
-import { revoke } from './sessions.js';
+import { expire, revoke } from './sessions.js';
 import type { Endpoints, Transport } from './transport.js';
 import type { NodeRegistry } from './types.js';
 import { explain } from './why.js';
@@ -75,10 +77,7 @@ export function createNodes(base: Base, deps: NodesDeps): Nodes {
     dispatch,
     rules,
     aspects,
-    forget: (node) => {
-      reception.forget(node);
-      admissions.forget(node);
-    },
+    forget: cutOff,
   });
   const reception = new Reception({
     roster,
@@ -91,6 +90,25 @@ export function createNodes(base: Base, deps: NodesDeps): Nodes {
   });
   const discovery = new Discovery({ config, controller, admissions, privateKey: deps.serverKeys.privateKey });
 
+  /** Its agent comes again, is not admitted, asks for its configuration, and is told why it gets none. */
+  function cutOff(node: KnownNode): void {
+    const { peer } = node;
+    reception.forget(node);
+    admissions.forget(node);
+    if (peer !== null) transport.hangUp(peer);
+  }
+
+  /** What was agreed with a key ends with the key. */
+  function sessionsEnded(node: KnownNode): void {
+    const { current, next } = node.sessions;
+    if (current === null && next === null) cutOff(node);
+  }
+
+  function endExpired(): void {
+    const now = clock.now();
+    for (const node of roster) if (expire(node.sessions, now)) sessionsEnded(node);
+  }
+
   let endpoints: Endpoints | null = null;
   let opened = false;
   let timers: readonly Timer[] = [];
@@ -100,6 +118,7 @@ export function createNodes(base: Base, deps: NodesDeps): Nodes {
     let spared = 0;
     return [
       every(clock, sweepMs, (lateMs) => {
+        endExpired();
         // This process stood still: heartbeats may lie unread in the sockets, so nobody is judged for an interval; and
         // when nodes may have missed this server, not before they can have found it again, as after a start. It is
         // counted in rounds, because the clock may also have been set, and be set back.
@@ -141,6 +160,7 @@ export function createNodes(base: Base, deps: NodesDeps): Nodes {
       get: (orgId, name) => controller.get(orgId, name),
       list: (orgId) => controller.list(orgId),
       search: (orgId, query) => searchNodes(controller, controller.list(orgId), query),
+      history: (node, after, limit) => historyOf(store.read, node, after, limit),
       why: (node) => explain(node, aspects, rules, clock.now()),
       async remove(org, name, force, by) {
         controller.assertRemovable(org.id, name, force);
@@ -180,7 +200,8 @@ export function createNodes(base: Base, deps: NodesDeps): Nodes {
     },
     keyRemoved(org, name, fingerprint) {
       const node = controller.get(org.id, name);
-      if (node !== undefined) revoke(node.sessions, fingerprint);
+      if (node === undefined || !revoke(node.sessions, fingerprint)) return;
+      sessionsEnded(node);
     },
     async organizationRemoved(orgId) {
       for (const node of controller.list(orgId)) await controller.remove(orgId, node.name);

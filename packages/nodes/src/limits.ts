@@ -36,6 +36,8 @@ export const NODE_LIMITS = {
   returnsPerSecond: 500,
   /** CURVE keys admitted at the same time. */
   admissions: 200_000,
+  /** Entries of a node's history in one answer. */
+  historyPage: 1000,
   /** Nodes in one answer of a list or search, when the request does not say. */
   page: 1000,
   /** Largest page that may be asked for. */

@@ -107,7 +107,7 @@ export class Reception {
     const limits = { now: this.#deps.clock.now(), maxSkewMs: this.#deps.maxSkewMs };
     // Made only when it is thrown: an error takes a picture of the stack.
     let refused: Dropped | null = null;
-    for (const agreed of candidates(node.sessions, dialect)) {
+    for (const agreed of candidates(node.sessions, dialect, limits.now)) {
       try {
         return { agreed, opened: dialects[dialect].openAgent(header, body, agreed.session, limits) };
       } catch (error) {

@@ -1,4 +1,5 @@
 import type { App } from '@muster/platform/http';
+import { formatIso } from '@muster/wire';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { readCurveKey } from './configuration.js';
@@ -7,7 +8,7 @@ import type { Inventory } from './inventory.js';
 import type { KnownNode } from './known-node.js';
 import { NODE_LIMITS } from './limits.js';
 import { NODE_PAGE, NodeParams, nodeNamed, nodePage, OrgParams } from './request.js';
-import { Configuration, nodeDetailSchema, Why } from './schemas.js';
+import { Configuration, History, nodeDetailSchema, Why } from './schemas.js';
 import { nodeDetail } from './view.js';
 
 const strict = { additionalProperties: false } as const;
@@ -116,6 +117,31 @@ function inventoryRoutes(app: App, nodes: Inventory): void {
       },
     },
     async (request) => nodes.why(nodeNamed(nodes, request.organization, request.params.node)),
+  );
+
+  app.get(
+    '/organizations/:org/nodes/:node/history',
+    {
+      config: { permission: 'node:read' },
+      schema: {
+        tags: ['nodes'],
+        summary: 'What changed of the facts and labels of a node, as long as events are kept',
+        params: NodeParams,
+        querystring: Type.Object(
+          {
+            after: Type.Optional(Type.Integer({ minimum: 0, description: 'Only what comes after this position' })),
+            limit: Type.Optional(Type.Integer({ minimum: 1, maximum: NODE_LIMITS.historyPage })),
+          },
+          strict,
+        ),
+        response: { 200: History },
+      },
+    },
+    async (request) => {
+      const { after = 0, limit = NODE_LIMITS.historyPage } = request.query;
+      const entries = await nodes.history(nodeNamed(nodes, request.organization, request.params.node), after, limit);
+      return entries.map(({ at, changes, ...entry }) => ({ ...entry, at: formatIso(at), changes: [...changes] }));
+    },
   );
 
   app.delete(

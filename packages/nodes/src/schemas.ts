@@ -1,26 +1,28 @@
 import { type TSchema, Type } from 'typebox';
+import { FACT_CHANGE } from './event-types.js';
 
 /** Shapes of the answers, for the OpenAPI document and the serializer. */
 
 const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()]);
-const date = Type.String({ description: 'RFC 1123' });
+const time = (description = '') =>
+  Type.String({ format: 'date-time', description: ['ISO 8601', description].filter((text) => text !== '').join('; ') });
 const values = Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]));
 
 /** What every answer about a node begins with. */
 export const NODE_STATUS = {
   node_name: Type.String(),
   status: Type.Union([Type.Literal('up'), Type.Literal('down')]),
-  updated_at: Type.String({ description: 'RFC 1123; when `status` last changed' }),
+  updated_at: time('when `status` last changed'),
   reason: Type.String({ description: 'Why it is in this state' }),
 };
 
 const DETAIL = {
   state: nullable(Type.String({ description: 'What the agent says it is doing' })),
-  heard_at: nullable(date),
+  heard_at: nullable(time()),
   incarnation: nullable(Type.String()),
   last_end: nullable(Type.String({ description: 'How its previous incarnation ended: clean, crash or reinstalled' })),
   dialect: nullable(Type.String()),
-  created_at: date,
+  created_at: time(),
   facts: values,
   labels: values,
 };
@@ -29,6 +31,16 @@ const DETAIL = {
 export function nodeDetailSchema(fields: Readonly<Record<string, TSchema>>) {
   return Type.Object({ ...NODE_STATUS, ...fields, ...DETAIL });
 }
+
+export const History = Type.Array(
+  Type.Object({
+    position: Type.Integer({ description: 'Of its event: `after` for what comes next' }),
+    at: time(),
+    changes: Type.Array(Type.Object(FACT_CHANGE)),
+    omitted: Type.Integer({ description: 'How many changes more there were' }),
+  }),
+  { description: 'The oldest first' },
+);
 
 export const Why = Type.Object({ node_name: Type.String(), available: Type.Boolean(), explanation: Type.String() });
 

@@ -6,6 +6,8 @@ export interface AgreedSession {
   readonly session: Session;
   /** Fingerprint of the key that asked for it. */
   readonly fingerprint: string;
+  /** When that key expires, and with it what was agreed; null: it does not. */
+  readonly expiresAt: number | null;
 }
 
 /**
@@ -28,21 +30,28 @@ export function newSessions(): Sessions {
 export function agreeSession(
   sessions: Sessions,
   dialect: Dialect,
-  fingerprint: string,
+  { fingerprint, expiresAt }: Pick<AgreedSession, 'fingerprint' | 'expiresAt'>,
   make: () => Session,
 ): AgreedSession {
   const kept = dialect === 'chef2' ? find(sessions, dialect, fingerprint) : null;
   if (kept !== null) return kept;
-  const agreed: AgreedSession = { dialect, session: make(), fingerprint };
+  const agreed: AgreedSession = { dialect, session: make(), fingerprint, expiresAt };
   if (sessions.current === null) sessions.current = agreed;
   else sessions.next = agreed;
   return agreed;
 }
 
-/** Sessions that may verify a message in this dialect, the likelier first. */
-export function candidates(sessions: Sessions, dialect: Dialect): readonly AgreedSession[] {
+/** Sessions that may verify a message in this dialect now, the likelier first. */
+export function candidates(sessions: Sessions, dialect: Dialect, now: number): readonly AgreedSession[] {
   const { current, next } = sessions;
-  return [current, next].filter((agreed): agreed is AgreedSession => agreed?.dialect === dialect);
+  return [current, next].filter(
+    (agreed): agreed is AgreedSession => agreed?.dialect === dialect && !hasEnded(agreed, now),
+  );
+}
+
+/** The session that seals what is sent to the node now; null: there is none, or its key has expired. */
+export function sealing({ current }: Sessions, now: number): AgreedSession | null {
+  return current === null || hasEnded(current, now) ? null : current;
 }
 
 /** A message has verified under `agreed`. */
@@ -52,10 +61,30 @@ export function promote(sessions: Sessions, agreed: AgreedSession): void {
   sessions.next = null;
 }
 
-/** The key with this fingerprint was taken away: what was agreed with it verifies nothing any more. */
-export function revoke(sessions: Sessions, fingerprint: string): void {
-  if (sessions.next?.fingerprint === fingerprint) sessions.next = null;
-  if (sessions.current?.fingerprint !== fingerprint) return;
+/** The key with this fingerprint was taken away: what was agreed with it verifies nothing any more. True: there was something. */
+export function revoke(sessions: Sessions, fingerprint: string): boolean {
+  const nextEnded = sessions.next?.fingerprint === fingerprint;
+  const currentEnded = sessions.current?.fingerprint === fingerprint;
+  if (nextEnded) sessions.next = null;
+  if (currentEnded) dropCurrent(sessions);
+  return nextEnded || currentEnded;
+}
+
+/** Drops what was agreed with keys that have expired; true: there was such a session. */
+export function expire(sessions: Sessions, now: number): boolean {
+  const { current, next } = sessions;
+  const nextEnded = next !== null && hasEnded(next, now);
+  const currentEnded = current !== null && hasEnded(current, now);
+  if (nextEnded) sessions.next = null;
+  if (currentEnded) dropCurrent(sessions);
+  return nextEnded || currentEnded;
+}
+
+function hasEnded({ expiresAt }: AgreedSession, now: number): boolean {
+  return expiresAt !== null && expiresAt <= now;
+}
+
+function dropCurrent(sessions: Sessions): void {
   sessions.current = sessions.next;
   sessions.next = null;
 }

@@ -51,6 +51,8 @@ export interface Transport {
    */
   send(peer: Peer, seal: () => Frames | null): void;
   publish(channel: Channel, frames: Frames): void;
+  /** Closes this connection, if it still stands. Whoever it was may come again, as far as `admits` lets it. */
+  hangUp(peer: Peer): void;
   stop(): Promise<void>;
 }
 

@@ -81,7 +81,7 @@ export interface NodeAspect {
   assertRemovable(node: NodeView): void;
 }
 
-export type Attributes = Readonly<Record<string, string | number | boolean>>;
+export type Attributes = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
 /** Whether a node can be given something to do, and in sentences why. */
 export interface Standing {

@@ -1,4 +1,4 @@
-import { formatRfc1123 } from '@muster/wire';
+import { formatIso } from '@muster/wire';
 import type { Aspects } from './aspects.js';
 import type { KnownNode } from './known-node.js';
 
@@ -7,14 +7,14 @@ export function nodeDetail(node: KnownNode, aspects: Aspects) {
   return {
     node_name: node.name,
     status: node.status,
-    updated_at: formatRfc1123(node.statusAt),
+    updated_at: formatIso(node.statusAt),
     reason: node.reason,
     state: node.state,
-    heard_at: node.heardAt === null ? null : formatRfc1123(node.heardAt),
+    heard_at: node.heardAt === null ? null : formatIso(node.heardAt),
     incarnation: node.incarnation,
     last_end: node.lastEnd,
     dialect: node.dialect,
-    created_at: formatRfc1123(node.createdAt),
+    created_at: formatIso(node.createdAt),
     facts: node.facts,
     labels: node.labels,
     ...aspects.describe(node),

@@ -75,6 +75,8 @@ function refusal(code: string): string {
       return 'it signed with another key than the one registered for it';
     case 'unknown_principal':
       return 'its key is not registered';
+    case 'key_expired':
+      return 'its key has expired; give it another (muster node add-key)';
     default:
       return code;
   }
@@ -87,7 +89,7 @@ function dropReason(cause: DropCause): string {
     case 'bad_sig':
       return 'it was not signed with the session’s key; the agent must fetch its configuration again';
     case 'no_session':
-      return 'no session was agreed since the server started; the agent must fetch its configuration again';
+      return 'no session is agreed, as after a start of the server, or when its key was removed or has expired; the agent must fetch its configuration again';
     case 'replayed':
       return 'it had been received before';
     case 'rate_limited':

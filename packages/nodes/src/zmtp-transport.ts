@@ -23,6 +23,7 @@ export interface ZmtpSettings {
 
 interface Pair {
   readonly publisher: Publisher;
+  readonly router: Router;
   readonly outbox: Outbox;
   readonly listeners: readonly Listener[];
   readonly heartbeat: string;
@@ -89,6 +90,7 @@ export function createZmtpTransport(settings: ZmtpSettings): Transport {
       });
       return {
         publisher,
+        router,
         outbox: new Outbox(router, handlers.sendDropped),
         listeners: [beats, commands],
         heartbeat: beats.endpoint,
@@ -130,6 +132,9 @@ export function createZmtpTransport(settings: ZmtpSettings): Transport {
     },
     publish(channel, frames) {
       pairs.get(channel)?.publisher.publish(frames);
+    },
+    hangUp(peer) {
+      pairs.get(peer.channel)?.router.hangUp(peer.identity);
     },
     stop: close,
   };

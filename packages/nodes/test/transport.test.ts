@@ -1,6 +1,7 @@
 import { systemClock } from '@muster/base';
 import { systemRandom } from '@muster/platform/auth';
 import { Metrics } from '@muster/platform/metrics';
+import { normalizePublicKey } from '@muster/signing';
 import {
   type AgentMessage,
   decryptSessionKey,
@@ -180,6 +181,19 @@ describe('CURVE', () => {
     await condition(async () => (await count('muster_zap_total', { result: 'unknown' })) > 0);
     expect(await count('muster_zap_total', { result: 'admitted' })).toBe(0);
     dealer.close();
+  });
+
+  test('a node whose key was removed loses its connection, and comes to no other', async () => {
+    const agent = new SocketAgent('web1');
+    await agent.comeUp();
+    const refused = new Promise<void>((resolve) => agent.dealer?.events.on('handshake:error:auth', () => resolve()));
+    const gone = new Promise<void>((resolve) => agent.dealer?.events.on('disconnect', () => resolve()));
+    const { fingerprint } = normalizePublicKey((await keyPair(1)).publicKey);
+    nodes.keyRemoved(ORG, 'web1', fingerprint);
+    await gone;
+    // ZeroMQ tries again by itself.
+    await refused;
+    expect(nodes.sizes()).toMatchObject({ connections: 0, admissions: 0 });
   });
 
   test('without CURVE nothing is heard', async () => {

@@ -4,7 +4,7 @@ import { type Ground, Standing } from '../src/auth/standing.js';
 
 const GROUND: Ground = {
   identity: { principalId: 'p1', type: 'user', name: 'alice', serverAdmin: false, publicKey: 'pem' },
-  credential: { kind: 'key', pem: 'pem' },
+  credential: { kind: 'key', pem: 'pem', expiresMs: null },
   organization: null,
   permission: 'member',
   subject: undefined,

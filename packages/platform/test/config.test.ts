@@ -410,6 +410,25 @@ describe('redaction', () => {
     expect(redactConfig(load({ flags: { databaseUrl: url } })).database_url).toBe(shown);
   });
 
+  test('of the broker and of the mail server', () => {
+    const config = load({
+      flags: { brokerUrl: 'amqp://me:secret@mq:5672/x', outboundSmtpUrl: 'smtps://me:secret@mail' },
+    });
+    expect(redactConfig(config)).toMatchObject({
+      broker_url: 'amqp://me:***@mq:5672/x',
+      outbound: { smtp_url: 'smtps://me:***@mail' },
+    });
+  });
+
+  test.each([
+    [{ brokerUrl: 'http://mq:secret@x' }, 'expected amqp://'],
+    [{ brokerUrl: 'amqp://[' }, 'expected amqp://'],
+    [{ outboundSmtpUrl: 'mail:secret' }, 'expected smtp://'],
+  ])('is not needed of a message about %j', (flags, expected) => {
+    expect(() => load({ flags })).toThrow(expected);
+    expect(() => load({ flags })).not.toThrow('secret');
+  });
+
   test('changes nothing else', () => {
     expect(redactConfig(load({}))).toEqual(load({}));
   });

@@ -21,7 +21,7 @@ async function open(observe?: (report: CommitReport) => void): Promise<Opened> {
   const failed = (error: unknown) => {
     throw error;
   };
-  const recorder = new Recorder({ store, clock, maxSize: 4096, failed });
+  const recorder = new Recorder({ store, clock, maxSize: 4096, failed, organizationName: async () => null });
   await recorder.load();
   const organizationId = async (name: string) => {
     if (unreadable !== null) throw unreadable;

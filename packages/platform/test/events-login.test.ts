@@ -105,6 +105,19 @@ describe('an access token', () => {
     expect(await reason(login('default/alice', token))).toBe('token expired');
   });
 
+  it('is refused, too, where the key that signs has expired, and a session ends with the key', async () => {
+    const { principals } = directory.auth;
+    await directory.addClient('node', 'web1');
+    const orgId = directory.organization.id;
+    await principals.addKey(orgId, 'node', 'web1', { ...otherKey, keyTtl: 60 }, ME);
+    const until = directory.clock.now() + 60_000;
+    const given = await login('default/web1', signed('default/web1', otherKey.privateKey));
+    expect(given.expiresMs).toBe(until);
+    directory.clock.advance(60_000);
+    await expect(authority.renew('default/web1', given.grounds)).rejects.toMatchObject({ code: 'login_refused' });
+    expect(await reason(login('default/web1', signed('default/web1', otherKey.privateKey)))).toBe('key expired');
+  });
+
   it('of somebody else is refused', async () => {
     await directory.addUser('alice');
     await directory.addUser('bob');
@@ -278,7 +291,7 @@ describe('a login that was granted', () => {
     const orgId = directory.organization.id;
     await tokens.removeUserToken(null, id, ME);
     directory.clock.advance(60_000);
-    const added = await principals.addKey(orgId, 'node', 'web1', otherKey.publicKey, ME);
+    const added = await principals.addKey(orgId, 'node', 'web1', otherKey, ME);
     for (const { fingerprint } of (await principals.get(orgId, 'node', 'web1')).keys) {
       if (fingerprint !== added.fingerprint) await principals.removeKey(orgId, 'node', 'web1', fingerprint, ME);
     }
@@ -379,13 +392,13 @@ describe('what was granted is taken back', () => {
   it('when the key is deleted, but not when another of its keys is', async () => {
     const { principals } = directory.auth;
     const orgId = directory.organization.id;
-    const added = await principals.addKey(orgId, 'node', 'web1', publicKey, ME);
+    const added = await principals.addKey(orgId, 'node', 'web1', { publicKey }, ME);
     const [first] = (await principals.get(orgId, 'node', 'web1')).keys.filter(
       (key) => key.fingerprint !== added.fingerprint,
     );
     await login('default/web1', signed('default/web1', privateKey));
     await principals.removeKey(orgId, 'node', 'web1', first?.fingerprint ?? '', ME);
-    await principals.addKey(orgId, 'node', 'web1', first?.publicKey ?? '', ME);
+    await principals.addKey(orgId, 'node', 'web1', { publicKey: first?.publicKey ?? '' }, ME);
     expect(revoked).toEqual([]);
     await principals.removeKey(orgId, 'node', 'web1', added.fingerprint, ME);
     await told([web1]);

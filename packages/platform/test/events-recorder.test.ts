@@ -28,6 +28,7 @@ const deps = (): RecorderDeps => ({
   store: given.store,
   clock: given.clock,
   maxSize: 200,
+  organizationName: async (id) => [ORG, OTHER].find((one) => one.id === id)?.name ?? null,
   failed: (error) => failures.push(error),
 });
 
@@ -161,10 +162,13 @@ test('positions are never given again, also when the organization with the newes
   expect(positions()[0]).toBeGreaterThan(before);
 });
 
-test('several servers record into one log: each position is given once, and nobody sees one before those below it', async () => {
-  const other = new Recorder({ ...deps(), store: await given.another() });
+test('several servers record into one log: each position is given once, and each tells all of it in that order', async () => {
+  const theirs = await given.another();
+  const other = new Recorder({ ...deps(), store: theirs });
+  await other.load();
   const heard: StoredEvent[] = [];
   other.onStored((events) => heard.push(...events));
+  for (const one of [recorder, other]) one.follow();
   await Promise.all(
     [recorder, other].map(async (recorder, server) => {
       for (let round = 0; round < 30; round++) {
@@ -178,16 +182,69 @@ test('several servers record into one log: each position is given once, and nobo
       }
     }),
   );
+  for (const store of [given.store, theirs]) store.hints.send('events', '');
+  const log = (await loggedEvents(given.store)).map(({ position, type, orgId }) => [position, type, orgId]);
+  expect(log.length).toBe(240);
   for (const events of [told, heard]) {
-    expect(events.map(({ position }) => position)).toEqual(
-      events.map(({ position }) => position).toSorted((a, b) => a - b),
-    );
-    expect(events.length).toBe(120);
+    await expect.poll(() => events.length).toBe(240);
+    expect(events.map((event) => [event.position, typeOf(event), event.orgId])).toEqual(log);
   }
-  const both = [...told, ...heard].sort((a, b) => a.position - b.position);
-  expect((await loggedEvents(given.store)).map(({ position, type }) => [position, type])).toEqual(
-    both.map((event) => [event.position, typeOf(event)]),
-  );
+  expect([recorder.last, other.last]).toEqual([240, 240]);
+  for (const one of [recorder, other]) one.stop();
+});
+
+test('what others recorded in an organization that is gone is told to nobody, and what follows is', async () => {
+  const other = new Recorder({ ...deps(), store: await given.another() });
+  recorder.follow();
+  await other.append([something('gone', { org: { id: 'c'.repeat(32), name: 'gone' } }), something('x')]);
+  await recorder.commit([], [something('own')]);
+  await expect.poll(types).toEqual(['x', 'own']);
+});
+
+test('what others recorded is read when the database answers again', async () => {
+  const other = new Recorder({ ...deps(), store: await given.another() });
+  let refused = 1;
+  const asked = async (id: string) => {
+    if (refused-- > 0) throw new Error('away');
+    return id === ORG.id ? ORG.name : null;
+  };
+  const behind = new Recorder({ ...deps(), organizationName: asked });
+  await behind.load();
+  behind.onStored((events) => told.push(...events));
+  behind.follow();
+  await other.append([something('theirs')]);
+  await behind.commit([], [something('own')]);
+  await expect.poll(() => failures.splice(0)).toEqual([new Error('away')]);
+  given.clock.advance(1000);
+  await expect.poll(types).toEqual(['theirs', 'own']);
+});
+
+test('who does not follow others tells of its own at once, whatever they recorded', async () => {
+  const other = new Recorder({ ...deps(), store: await given.another() });
+  await other.append([something('theirs')]);
+  await recorder.commit([], [something('own')]);
+  expect([types(), positions(), recorder.last]).toEqual([['own'], [2], 2]);
+});
+
+test('events that were deleted before they could be read hold up nobody', async () => {
+  const other = new Recorder({ ...deps(), store: await given.another() });
+  recorder.follow();
+  const forget = async () => void (await given.store.transact((trx) => recorder.forgetSome(trx, ORG.id, 100)));
+  await other.append([something('theirs')]);
+  await forget();
+  await recorder.commit([], [something('own')]);
+  // Whether what was deleted was read before depends on who was faster.
+  const own = () => types().filter((type) => !type.startsWith('theirs'));
+  await expect.poll(own).toEqual(['own']);
+  // Its own row is gone as well when it looks for what stood before it.
+  await other.append([something('theirs, too')]);
+  await forget();
+  await recorder.append([something('own, too')]);
+  await forget();
+  await expect.poll(own).toEqual(['own', 'own, too']);
+  await recorder.commit([], [something('next')]);
+  expect([own(), recorder.last]).toEqual([['own', 'own, too', 'next'], 5]);
+  recorder.stop();
 });
 
 test('a listener that throws harms neither the change nor the other listeners', async () => {

@@ -42,6 +42,7 @@ async function open(settings: { keep?: number; max_bytes?: number } = {}): Promi
       await meanwhile();
       return ORG.id;
     },
+    organizationName: async () => ORG.name,
     openSubjects: [async () => [...running], async () => ['task/1']],
   });
   await opened.load();

@@ -43,6 +43,17 @@ export const PUSH_EVENTS = new OwnEvents({
       attributes: Type.Object(aboutJob),
       data: none,
     },
+    'push.batch': {
+      summary: 'A batch of a push job was begun, or the next start waits.',
+      attributes: Type.Object({
+        ...aboutJob,
+        batch: integer('Number of the batch, from 1 on'),
+        status: text(
+          '`begun`; `continued`, of a job without batches; `pause`, `confirm`: it has ended, and what comes before the next; `failures`: held after too many',
+        ),
+      }),
+      data: Type.Object({ batch: integer('As the attribute'), status: text('As the attribute') }),
+    },
     'push.run_start': {
       summary: 'A node began to run the command.',
       attributes: Type.Object({ ...aboutJob, ...aboutNode }),

@@ -10,6 +10,7 @@ export type PushEventName =
   | 'start'
   | 'quorum_vote'
   | 'quorum_succeeded'
+  | 'batch'
   | 'run_start'
   | 'run_complete'
   | 'rehab'
@@ -34,7 +35,7 @@ export function jobEvent(
   data: Readonly<Record<string, unknown>>,
 ): Recordable {
   const { node, status } = data;
-  const attributes = name === 'start' ? { user: data.user } : { node, status };
+  const attributes = name === 'start' ? { user: data.user } : { node, status, batch: data.batch };
   return feedEvent(PUSH_FEED, job, { seq, name, data }, attributes);
 }
 

@@ -11,7 +11,7 @@ export interface CountedJob {
 
 const PHASES = ['new', 'voting', 'running', 'aborting'] as const satisfies readonly Exclude<PushJobPhase, 'finished'>[];
 /** The tally of a job, but what has ended. */
-const STANDINGS = ['new', 'ready', 'starting', 'running'] as const satisfies readonly (keyof Tally)[];
+const STANDINGS = ['new', 'waiting', 'ready', 'starting', 'running'] as const satisfies readonly (keyof Tally)[];
 /** Seconds: from a command that answers at once to one that runs for a day. */
 const DURATIONS = [1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400];
 
@@ -23,7 +23,7 @@ export function createPushMetrics(metrics: Metrics, unfinished: () => Iterable<C
   });
   metrics.gauge(
     'muster_push_job_nodes',
-    'Nodes of unfinished push jobs: without a vote (new), waiting for their start (ready), told to start, running',
+    'Nodes of unfinished push jobs: without a vote (new), busy and waited for (waiting), waiting for their start (ready), told to start, running',
     ['standing'],
     (gauge) => {
       for (const standing of STANDINGS) gauge.set({ standing }, 0);

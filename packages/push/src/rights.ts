@@ -8,6 +8,7 @@ import {
   READERS_HOLD,
 } from '@muster/platform/auth';
 import { starterOf } from './repository/reads.js';
+import { runnersOfJob } from './runbooks/access.js';
 
 declare module '@muster/platform/auth' {
   interface PermissionTable {
@@ -15,6 +16,7 @@ declare module '@muster/platform/auth' {
     'push:job': true;
     'push:write': true;
     'push:execute': true;
+    'push:file': true;
   }
 }
 
@@ -24,6 +26,9 @@ const mayWrite = (identity: Identity, { groups }: Circumstances) => holdsRole(WR
 
 const mayExecute = (identity: Identity, about: Circumstances) =>
   mayWrite(identity, about) || about.nodeGroups.some(({ execute }) => includes(execute, identity, about.groups));
+
+const isAdmitted = (identity: Identity, { admitted, groups }: Circumstances): boolean =>
+  admitted !== undefined && includes(admitted, identity, groups);
 
 /** Sheet §7.3, decisions N13 and N14. */
 export const PUSH_RIGHTS: DeclaredRights = {
@@ -35,13 +40,16 @@ export const PUSH_RIGHTS: DeclaredRights = {
       allows: mayRead,
     },
     'push:job': {
-      holders: 'who has `push:read` (`push_job_readers`, `admins`); who started the job and still has `push:execute`',
+      holders:
+        'who has `push:read` (`push_job_readers`, `admins`); who started the job, and still has `push:execute` or may still run the runbook that it is a run of',
       subject: 'id',
       byNodeGroup: true,
       administration: false,
       ownerOf: starterOf,
+      admittedTo: runnersOfJob,
       allows: (identity, about) =>
-        mayRead(identity, about) || (identity.principalId === about.owner && mayExecute(identity, about)),
+        mayRead(identity, about) ||
+        (identity.principalId === about.owner && (mayExecute(identity, about) || isAdmitted(identity, about))),
     },
     'push:write': {
       holders: 'members of `push_job_writers`, and of `admins` unless that group is exclusive',
@@ -53,6 +61,11 @@ export const PUSH_RIGHTS: DeclaredRights = {
       byNodeGroup: true,
       administration: false,
       allows: mayExecute,
+    },
+    'push:file': {
+      holders: 'nodes, of the files of a push job that asks them, and of its secrets once they are told to start it',
+      administration: false,
+      allows: ({ type }) => type === 'node',
     },
   },
 };

@@ -55,6 +55,17 @@ export type FinalPushJobNodeStatus = (typeof FINAL_PUSH_JOB_NODE_STATUSES)[numbe
 /** A number of nodes, or a share of them. `percent` is 0 to 100. */
 export type Share = { readonly count: number } | { readonly percent: number };
 
+/** Of which saved command a push job is a run. */
+export interface RunbookMark {
+  readonly id: string;
+  readonly name: string;
+  readonly version: number;
+  /** As they may be shown. */
+  readonly parameters: Readonly<Record<string, string>>;
+  /** Its file holds a secret, and is not shown. */
+  readonly secret: boolean;
+}
+
 /** A push job as validated at the door. Times are seconds. */
 export interface PushJobSpec {
   readonly command: string;
@@ -73,8 +84,24 @@ export interface PushJobSpec {
   readonly startRate: number | null;
   /** More failures than this stop the starting of further nodes; null: no limit. */
   readonly maxFailures: number | null;
+  /**
+   * Started in batches of so many nodes, one after the other, the last size again and again; absent: as the other limits
+   * allow.
+   */
+  readonly batches?: readonly number[];
+  /** Between the end of a batch and the start of the next. */
+  readonly batchPause?: number;
+  /** After each batch somebody says whether to go on. */
+  readonly batchConfirm?: true;
+  /** After more failures than allowed: nothing is started until somebody says to go on, or everything is aborted; absent: the others end. */
+  readonly onFailures?: 'hold' | 'abort';
+  /** Nodes that are busy are waited for, this long from the creation on; absent: they are refused at once. */
+  readonly waitTimeout?: number;
+  /** Among jobs that wait: the number of this one, in the order in which they were started. */
+  readonly turn?: number;
   /** What the nodes were chosen by, for people. */
   readonly target: string;
   /** Of the principal who started it, and so may look at it: names are given again, ids are not. */
   readonly requesterId?: string;
+  readonly runbook?: RunbookMark;
 }

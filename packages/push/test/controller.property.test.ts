@@ -107,6 +107,7 @@ class World implements Pick<Store, 'commit' | 'persist'> {
         this.#jobs = jobs;
       },
       ownerOf: () => undefined,
+      placeOf: () => 0,
       readopt: () => undefined,
       claim: (_org, _job, names) =>
         new Map(names.map((name): [string, ClaimResult] => [name, this.#claim(this.node(name))])),
@@ -122,6 +123,7 @@ class World implements Pick<Store, 'commit' | 'persist'> {
       store,
       clock: this.clock,
       maxSize: 4096,
+      organizationName: async () => null,
       failed: (error) => expect.fail(`${error}`),
     });
     recorder.onStored((events) => {

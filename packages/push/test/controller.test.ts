@@ -308,3 +308,180 @@ test('a start that a heartbeat makes the server repeat waits until the first one
   release();
   await vi.waitFor(() => expect(agent.heard).toEqual(['prepare', 'start', 'start']));
 });
+
+describe('waiting for busy nodes', () => {
+  let other: TestAgent;
+  const patient = { waitTimeout: 600, quorum: 0 } as const;
+  const finish = (from: TestAgent, jobId: string): void => {
+    const result = { jobId, outcome: 'succeeded', exitCode: 0, signal: null, reason: null } as const;
+    from.send({ type: 'finished', ...result, output: null, bytes: null });
+  };
+  async function runs(jobId: string, from = agent): Promise<void> {
+    from.send({ type: 'ack', jobId });
+    await fixture.stored();
+    from.send({ type: 'started', jobId });
+    await fixture.stored();
+  }
+  const why = (id: string) =>
+    controller.why(ORG.id, id)?.nodes.map(({ node, waitsFor, reason }) => [node, waitsFor, reason]);
+
+  beforeEach(async () => {
+    other = await fixture.agent('web2');
+    for (const each of [agent, other]) await each.becomeIdle();
+    await start(A);
+    await runs(A);
+  });
+
+  test('a job runs where it can, and on the busy node when that is free', async () => {
+    await start(B, patient, ['web1', 'web2']);
+    expect(await standing(B)).toEqual(['new', `waits: busy with job ${A}`]);
+    expect(why(B)).toEqual([
+      ['web1', 'node', `is busy with job ${A}`],
+      ['web2', 'vote', 'was asked and has not answered'],
+    ]);
+    await runs(B, other);
+    finish(other, B);
+    expect(await standing(B, 'web2')).toEqual(['succeeded', null]);
+    expect(await standing(B)).toEqual(['new', `waits: busy with job ${A}`]);
+    finish(agent, A);
+    expect(await standing(B)).toEqual(['new', null]);
+    expect(agent.heard.filter((type) => type === 'prepare')).toHaveLength(2);
+    await runs(B);
+    finish(agent, B);
+    expect(await standing(B)).toEqual(['succeeded', null]);
+    expect(why(B)).toBeUndefined();
+  });
+
+  test('a quorum that needs the busy node waits for it', async () => {
+    await start(B, { ...patient, quorum: 2 }, ['web1', 'web2']);
+    other.send({ type: 'ack', jobId: B });
+    await fixture.stored();
+    expect(other.heard).not.toContain('start');
+    expect(why(B)?.[1]).toEqual(['web2', 'quorum', 'is ready; the quorum is not decided yet']);
+    finish(agent, A);
+    await fixture.stored();
+    await runs(B);
+    expect(other.heard).toContain('start');
+  });
+
+  test('after a crash it waits again, and gets the node in its turn', async () => {
+    const C = jobId(0xc);
+    await start(C, patient);
+    await start(B, patient);
+    await restart();
+    expect(await standing(B)).toEqual(['new', `waits: busy with job ${A}`]);
+    agent = await returns('web1');
+    agent.beat(A);
+    finish(agent, A);
+    await fixture.stored();
+    expect(owner()).toEqual({ kind: 'job', jobId: C });
+    await runs(C);
+    finish(agent, C);
+    await fixture.stored();
+    expect(owner()).toEqual({ kind: 'job', jobId: B });
+  });
+
+  test('it is not waited for for ever', async () => {
+    await start(B, { ...patient, waitTimeout: 1 });
+    fixture.clock.advance(1000);
+    expect(await standing(B)).toEqual(['nacked', `waits: busy with job ${A}; not free within 1 s`]);
+    expect(controller.isLive(B)).toBe(true);
+    finish(agent, A);
+    await fixture.stored();
+    expect(owner()).toEqual({ kind: 'idle' });
+  });
+
+  test('one that was asked and says nothing is given up', async () => {
+    await start(B, { ...patient, votingTimeout: 3 });
+    finish(agent, A);
+    await fixture.stored();
+    fixture.clock.advance(3000);
+    expect(await standing(B)).toEqual(['unavailable', 'no answer within 3 s']);
+  });
+
+  test('an aborted job waits no longer', async () => {
+    await start(B, patient);
+    await controller.abort(ORG.id, B, 'me');
+    expect(await standing(B)).toEqual(['unavailable', 'job aborted before the node voted']);
+    finish(agent, A);
+    await fixture.stored();
+    expect(owner()).toEqual({ kind: 'idle' });
+  });
+});
+
+describe('batches', () => {
+  const nodes = ['web1', 'web2', 'web3'];
+  let agents: TestAgent[];
+  const starts = () => agents.map(({ heard }) => heard.filter((type) => type === 'start').length);
+  const stage = () => fixture.store.read.selectFrom('push_jobs').select('stage').where('id', '=', A).executeTakeFirst();
+  const held = async () => (JSON.parse((await stage())?.stage ?? 'null') as { hold: string | null } | null)?.hold;
+
+  /** The node that was told to start runs the command to its end. */
+  async function ends(index: number, outcome: 'succeeded' | 'failed' = 'succeeded'): Promise<void> {
+    agents[index]?.send({ type: 'started', jobId: A });
+    await fixture.stored();
+    const result = { jobId: A, outcome, exitCode: outcome === 'failed' ? 1 : 0, signal: null, reason: null };
+    agents[index]?.send({ type: 'finished', ...result, output: null, bytes: null });
+    await fixture.stored();
+  }
+
+  beforeEach(async () => {
+    agents = [agent, await fixture.agent('web2'), await fixture.agent('web3')];
+    for (const each of agents) await each.becomeIdle();
+  });
+
+  async function begin(spec: Partial<PushJobSpec>): Promise<void> {
+    await start(A, { quorum: 3, ...spec }, nodes);
+    for (const each of agents) {
+      each.send({ type: 'ack', jobId: A });
+      await fixture.stored();
+    }
+  }
+
+  test('one by one, after somebody has looked; a crash between two batches changes nothing', async () => {
+    await begin({ batches: [1], batchConfirm: true });
+    expect(starts()).toEqual([1, 0, 0]);
+    expect(await controller.continue(ORG.id, A)).toBe('not_held');
+    await ends(0);
+    expect([starts(), await held()]).toEqual([[1, 0, 0], 'confirm']);
+    await restart();
+    agents = [];
+    for (const name of nodes) agents.push(await returns(name));
+    for (const each of agents.slice(1)) {
+      each.send({ type: 'heartbeat', state: 'waiting', jobId: A, last: null });
+    }
+    await fixture.stored();
+    expect([starts(), await held()]).toEqual([[0, 0, 0], 'confirm']);
+    expect(controller.why(ORG.id, A)?.nodes[0]).toMatchObject({ node: 'web2', waitsFor: 'turn' });
+    expect(await controller.continue(ORG.id, A, { batch: 1, excused: 1 })).toBe('other_hold');
+    expect(await controller.continue(ORG.id, A, { batch: 1, excused: 0 })).toBe('continued');
+    await fixture.stored();
+    expect(starts()).toEqual([0, 1, 0]);
+  });
+
+  test('a pause ends by itself', async () => {
+    await begin({ batches: [2], batchPause: 1 });
+    expect(starts()).toEqual([1, 1, 0]);
+    await ends(0);
+    await ends(1);
+    fixture.clock.advance(900);
+    await fixture.stored();
+    expect([starts(), await held()]).toEqual([[1, 1, 0], 'pause']);
+    fixture.clock.advance(100);
+    await fixture.stored();
+    expect([starts(), await held()]).toEqual([[1, 1, 1], null]);
+  });
+
+  test('failures hold a job where it stands until it is continued', async () => {
+    await begin({ concurrency: 1, maxFailures: 0, onFailures: 'hold' });
+    await ends(0, 'failed');
+    expect([starts(), await held()]).toEqual([[1, 0, 0], 'failures']);
+    expect(await controller.continue(ORG.id, A)).toBe('continued');
+    await ends(1);
+    await ends(2);
+    expect([await standing(A), await standing(A, 'web3')]).toEqual([
+      ['failed', null],
+      ['succeeded', null],
+    ]);
+  });
+});

@@ -49,6 +49,60 @@ function rows(title: string, table: Row[]): void {
   });
 }
 
+const waits: JobNode = { ...NEW_NODE, waits: 'turn', reason: 'waits: busy with job b' };
+const asked: JobNode = { ...NEW_NODE, waits: 'vote' };
+
+rows('a busy node that is waited for', [
+  ['is in the queue', unvoted, voting, { type: 'queued', reason: 'busy with job b' }, 'new', []],
+  ['is asked when its turn has come', waits, voting, { type: 'claimed' }, 'new', ['send prepare']],
+  ['and while the job runs', waits, running, { type: 'claimed' }, 'new', ['send prepare']],
+  ['commits then', asked, running, { type: 'ack' }, 'ready', ['quorum_vote success']],
+  ['or refuses', asked, running, { type: 'nack', reason: 'no' }, 'nacked', ['quorum_vote failure', 'release idle']],
+  [
+    'is refused for when it was waited for long enough',
+    waits,
+    running,
+    { type: 'wait_over', seconds: 9 },
+    'nacked',
+    ['quorum_vote failure', 'release idle'],
+  ],
+  ['but not once it was asked', asked, running, { type: 'wait_over', seconds: 9 }, 'new', []],
+  ['misses no vote of the others', waits, voting, { type: 'vote_expired' }, 'new', []],
+  [
+    'is out when it goes down',
+    waits,
+    voting,
+    { type: 'down' },
+    'unavailable',
+    ['quorum_vote down', 'rehab', 'release rehab'],
+  ],
+  [
+    'is out after too many failures',
+    waits,
+    running,
+    { type: 'not_started', reason: 'x' },
+    'unavailable',
+    ['release rehab'],
+  ],
+  [
+    'is out with the job',
+    waits,
+    aborting,
+    { type: 'abort', ending: 'aborted', reason: 'x' },
+    'unavailable',
+    ['release rehab'],
+  ],
+]);
+
+it('a node that is waited for says for what, until it is asked', () => {
+  const queued = stepNode(unvoted, { type: 'queued', reason: 'busy with job b' }, voting).node;
+  expect(queued).toEqual(waits);
+  expect(stepNode(queued, { type: 'claimed' }, voting).node).toEqual(asked);
+  expect(stepNode(waits, { type: 'wait_over', seconds: 9 }, voting).node.reason).toBe(
+    'waits: busy with job b; not free within 9 s',
+  );
+});
+
 rows('voting, node without a vote', [
   ['ack commits it', unvoted, voting, { type: 'ack' }, 'ready', ['quorum_vote success']],
   [

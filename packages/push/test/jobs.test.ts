@@ -402,7 +402,7 @@ describe('jobs by the beginning of their id', () => {
     }
     const response = await send({ path: `jobs/lookup/${id}` });
     expect(await response.json()).toEqual([
-      { id, command: 'found', status: 'complete', created_at: 'Tue, 04 Sep 2012 23:01:02 GMT' },
+      { id, command: 'found', status: 'complete', created_at: '2012-09-04T23:01:02.000Z' },
     ]);
   });
 

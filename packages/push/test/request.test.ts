@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { findDuplicateKey } from '../src/request/duplicate-keys.js';
 import { newJobId } from '../src/request/job-id.js';
 import { resolveSpec } from '../src/request/job-spec.js';
+import { readPreviewRequest } from '../src/request/preview.js';
 import { type JobRequest, readJobRequest } from '../src/request/request.js';
-import { readTargetRequest } from '../src/request/request-target.js';
 import { resolveShare } from '../src/request/shares.js';
 
 const LIMITS = { maxNodes: 100 };
@@ -53,10 +53,16 @@ describe('sheet §7.5: what a job may be', () => {
       capture: false,
       nodeTimeout: null,
       votingTimeout: null,
+      waitTimeout: null,
+      whenBusy: 'skip',
       ackTimeout: null,
       concurrency: null,
       startRate: null,
       maxFailures: null,
+      batches: null,
+      batchPause: null,
+      batchConfirm: false,
+      onFailures: 'end',
     });
   });
 
@@ -271,13 +277,15 @@ describe('our own keys', () => {
     expect([error.code, error.details.field]).toEqual(['invalid_field', field]);
   });
 
-  it('a preview takes a choice of nodes and nothing else', () => {
-    const preview = (body: unknown) => readTargetRequest(body, JSON.stringify(body), 100);
-    expect(preview({ search: 'a' })).toEqual({ kind: 'search', query: 'a' });
-    expect(() => preview({ search: 'a', command: 'x' })).toThrow(BAD_KEY);
-    expect(() => preview({ command: 'x', search: 'a' })).toThrow(
-      expect.objectContaining({ details: { key: 'command' } }),
-    );
+  it('a preview takes a choice of nodes, and what they would be asked', () => {
+    const preview = (body: unknown) => readPreviewRequest(body, JSON.stringify(body), 100);
+    const target = { kind: 'search', query: 'a' };
+    expect(preview({ search: 'a' })).toEqual({ target, command: null, script: false, uploads: false, fetch: false });
+    expect(preview({ search: 'a', command: 'x', uploads: true })).toMatchObject({ command: 'x', uploads: true });
+    expect(() => preview({ search: 'a', quorum: 1 })).toThrow(BAD_KEY);
+    expect(() => preview({ quorum: 1, search: 'a' })).toThrow(expect.objectContaining({ details: { key: 'quorum' } }));
+    expect(() => preview({ search: 'a', command: 'x\0' })).toThrow('command');
+    expect(() => preview({ search: 'a', script: 'deploy.sh' })).toThrow('script');
     expect(() => preview({ nodes: [] })).toThrow(NO_NODES);
     expect(() => preview({})).toThrow(NO_NODES);
   });
@@ -306,12 +314,35 @@ describe('shares (N8, sheet §8.2)', () => {
 
   it('become counts once the number of nodes is known', () => {
     const request = read({ ...GOOD, quorum: '50%', concurrency: '1%', max_failures: '10%' });
-    const spec = resolveSpec(request, 21, 'web', { runTimeout: 3600, votingTimeout: 60 });
+    const spec = resolveSpec(request, 21, 'web', { runTimeout: 3600, votingTimeout: 60, waitTimeout: 60 });
     expect(spec).toMatchObject({ quorum: 11, concurrency: 1, maxFailures: 2, runTimeout: 3600, votingTimeout: 60 });
   });
 
+  it('busy nodes are waited for when asked for, as long as the server says unless the job does', () => {
+    const defaults = { runTimeout: 1, votingTimeout: 1, waitTimeout: 3600 };
+    const waits = (extra: object) => resolveSpec(read({ ...GOOD, ...extra }), 5, 'x', defaults).waitTimeout;
+    expect([waits({}), waits({ when_busy: 'skip' })]).toEqual([undefined, undefined]);
+    expect([waits({ when_busy: 'wait' }), waits({ when_busy: 'wait', wait_timeout: 5 })]).toEqual([3600, 5]);
+    expect(() => read({ ...GOOD, when_busy: 'queue' })).toThrow('when_busy');
+    expect(() => read({ ...GOOD, wait_timeout: 5 })).toThrow('wait_timeout');
+  });
+
+  it('batches are sizes of all nodes, rounded up, the last of which may be the rest', () => {
+    const defaults = { runTimeout: 1, votingTimeout: 1, waitTimeout: 1 };
+    const sizes = (batches: unknown) => resolveSpec(read({ ...GOOD, batches }), 25, 'x', defaults).batches;
+    expect(sizes([1, '10%', 'rest'])).toEqual([1, 3, 25]);
+    const wrong = [[], 3, ['rest', 1], [0], ['0%'], [-1], ['all'], Array(101).fill(1)];
+    for (const batches of wrong) expect(() => sizes(batches)).toThrow('batches');
+    expect(() => read({ ...GOOD, batch_pause: 5 })).toThrow('batch_pause');
+    expect(() => read({ ...GOOD, batches: [1], batch_pause: 5, batch_confirm: true })).toThrow('batch_pause');
+    expect(() => read({ ...GOOD, batch_confirm: true })).toThrow('batch_confirm');
+    expect(() => read({ ...GOOD, batches: [1], batch_confirm: 'yes' })).toThrow('batch_confirm');
+    expect(() => read({ ...GOOD, on_failures: 'hold' })).toThrow('on_failures');
+    expect(() => read({ ...GOOD, max_failures: 1, on_failures: 'stop' })).toThrow('on_failures');
+  });
+
   it('the quorum is all nodes when not given', () => {
-    expect(resolveSpec(read(GOOD), 5, 'x', { runTimeout: 1, votingTimeout: 1 }).quorum).toBe(5);
+    expect(resolveSpec(read(GOOD), 5, 'x', { runTimeout: 1, votingTimeout: 1, waitTimeout: 1 }).quorum).toBe(5);
   });
 });
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { appendChunk } from '../../platform/src/output/chunks.js';
+import { LiveReaders } from '../../platform/src/output/live.js';
 import { outputOf } from '../src/output.js';
 import { savePushJob, savePushJobNode } from '../src/repository/writes.js';
 import { jobNodeRow, jobRow, jobId as numbered } from './support/push-rows.js';
@@ -366,6 +367,56 @@ describe('sheet §7.8: output', () => {
   });
 });
 
+describe('what all nodes write, in one stream', () => {
+  const output = (id: string, node: string, stream: 'stdout' | 'stderr', offset: number, text: string | Uint8Array) =>
+    server.nodes.play(node, { type: 'output', jobId: id, stream, offset, data: Buffer.from(text) });
+  const shown = (events: readonly ReadEvent[]) =>
+    events.map(({ event, data }) => [event, data.node, data.stream, data.offset, data.text ?? data.base64]);
+  const whole = async (id: string) => parseEvents(await (await server.send({ path: `jobs/${id}/output` })).text());
+
+  it('is what is stored, then what comes, to the end of the job', async () => {
+    server.nodes.enter(server.org.id, 'RUN2', 'run');
+    const id = await server.start({ ...JOB, run_timeout: 60, capture_output: true, nodes: ['RUN', 'RUN2'] });
+    await new Reader(await server.send({ path: `job_status_feed/${id}` })).events(6);
+    output(id, 'RUN', 'stdout', 0, 'one\n');
+    const reader = new Reader(await server.send({ path: `jobs/${id}/output` }));
+    await reader.events(1);
+    output(id, 'RUN2', 'stderr', 0, new Uint8Array([0xff]));
+    output(id, 'RUN', 'stdout', 0, 'one\n');
+    // The middle of too much is dropped by the agent.
+    output(id, 'RUN', 'stdout', 10, 'two\n');
+    server.nodes.play('RUN', finished(id, 'succeeded', { stdout: 14, stderr: 0 }));
+    await reader.events(3);
+    server.nodes.play('RUN2', { type: 'error', jobId: id, reason: 'cannot go on' });
+    expect(shown(parseEvents(await reader.until(() => false)))).toEqual([
+      ['output', 'RUN', 'stdout', 0, 'one\n'],
+      ['output', 'RUN2', 'stderr', 0, '/w=='],
+      ['output', 'RUN', 'stdout', 10, 'two\n'],
+      ['output_missing', 'RUN2', undefined, undefined, undefined],
+      ['output_complete', undefined, undefined, undefined, undefined],
+    ]);
+    expect(shown(await whole(id)).sort()).toHaveLength(5);
+  });
+
+  it('is only for who may read the output of the job', async () => {
+    const id = await server.start({ ...JOB, nodes: ['DOWN'] });
+    expect((await server.send({ path: `jobs/${id}/output`, as: 'outside user' })).status).toBe(403);
+    expect((await server.send({ path: `jobs/${numbered(78)}/output` })).status).toBe(404);
+  });
+
+  it('waits for a slow reader in the store, not in memory', async () => {
+    const readers = new LiveReaders();
+    const reader = readers.open('push/1');
+    const piece = { subject: 'push/1', part: 'web1', stream: 'stdout', data: Buffer.alloc(65_536) } as const;
+    for (let n = 0; n < 100; n++) readers.push({ ...piece, offset: n * 65_536 });
+    const { pieces, behind } = reader.take();
+    expect(pieces.length).toBeLessThan(65);
+    expect([...behind].map(({ part, stream }) => [part, stream])).toEqual([['web1', 'stdout']]);
+    readers.close('push/1', reader);
+    expect(readers.size).toBe(0);
+  });
+});
+
 describe('a server that stops', () => {
   it('ends every stream', async () => {
     const own = await startPushServer();
@@ -377,10 +428,11 @@ describe('a server that stops', () => {
       feed,
       new Reader(await own.send({ path: 'job_status_feed' })),
       new Reader(await own.send({ path: `jobs/${id}/output/RUN/stdout?follow=true` })),
+      new Reader(await own.send({ path: `jobs/${id}/output` })),
     ];
     const ends = readers.map((reader) => reader.until(() => false));
     await own.close();
-    expect(await Promise.all(ends)).toHaveLength(3);
+    expect(await Promise.all(ends)).toHaveLength(4);
   });
 });
 

@@ -109,7 +109,13 @@ describe('targets', () => {
     const response = await preview({ search: 'env:prod' });
     expect([response.status, await response.json()]).toEqual([
       200,
-      { count: 3, nodes: ['db1', 'web1', 'web2'], restricted: ['db1'] },
+      {
+        count: 3,
+        nodes: ['db1', 'web1', 'web2'],
+        restricted: ['db1'],
+        refusals: [{ node_name: 'db1', why: 'no_right', reason: 'you may not run commands there' }],
+        uncertain: [],
+      },
     ]);
     await server.auth.nodeGroups.remove(server.org, 'reserved', ME);
   });

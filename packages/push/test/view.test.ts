@@ -77,8 +77,8 @@ describe('a node of a job', () => {
       reason: null,
       exit_code: 3,
       signal: null,
-      started_at: 'Thu, 01 Jan 1970 00:00:00 GMT',
-      updated_at: 'Tue, 04 Sep 2012 23:17:56 GMT',
+      started_at: '1970-01-01T00:00:00.000Z',
+      updated_at: '2012-09-04T23:17:56.000Z',
       stdout_bytes: 7,
       stderr_bytes: null,
     });

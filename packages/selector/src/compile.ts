@@ -3,8 +3,11 @@ import { globPattern, likePattern, matches } from './pattern.js';
 import { type TextAttributes, textAttribute } from './text.js';
 import { ARITHMETIC, COMPARATORS, compare, compareTexts, type Truth, within } from './values.js';
 
-/** What a selector is asked about. Absent, undefined and null are NULL. */
-export type Attributes = Readonly<Record<string, string | number | boolean | null | undefined>>;
+/**
+ * What a selector is asked about. Absent, undefined and null are NULL. Of a list, `=` and Lucene-style terms ask whether one of its
+ * texts is what they want; to everything else it is NULL.
+ */
+export type Attributes = Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>;
 
 export type Predicate<Source = Attributes> = (attributes: Source) => boolean;
 
@@ -34,6 +37,8 @@ interface Reading<Source> {
   text(name: string): Read<Source>;
   /** Whether it is this value: the most frequent test, so that it is worth its own short way. */
   equals(name: string, value: Scalar): Test<Source>;
+  /** Whether its text, or one of its texts, is so; false when there is none. */
+  some(name: string, test: (text: string) => boolean): Test<Source>;
   /** Whether all attributes are of one type, text, so that two of them that are unlike are known to differ. */
   readonly oneType: boolean;
 }
@@ -42,10 +47,19 @@ const TYPED: Reading<Attributes> = {
   value: typedAttribute,
   text: typedAttribute,
   equals: (name, value) => {
-    const read = typedAttribute(name);
+    const read = anyAttribute(name);
     return (attributes) => {
       const found = read(attributes);
-      return found === null ? null : found === value;
+      if (found === null) return null;
+      return Array.isArray(found) ? found.includes(value) : found === value;
+    };
+  },
+  some: (name, test) => {
+    const read = anyAttribute(name);
+    return (attributes) => {
+      const found = read(attributes);
+      if (found === null) return false;
+      return Array.isArray(found) ? found.some(test) : test(String(found));
     };
   },
   oneType: false,
@@ -69,12 +83,24 @@ const TEXT: Reading<TextAttributes> = {
       return text === undefined ? null : textAttribute(text) === value;
     };
   },
+  some: (name, test) => (attributes) => {
+    const text = attributes.get(name);
+    return text !== undefined && test(text);
+  },
   oneType: true,
 };
 
 /** Own properties only: a selector that names `constructor` asks about an attribute, not about JavaScript. */
-function typedAttribute(name: string): Read<Attributes> {
+function anyAttribute(name: string): (attributes: Attributes) => Scalar | readonly string[] | null {
   return (attributes) => (Object.hasOwn(attributes, name) ? (attributes[name] ?? null) : null);
+}
+
+function typedAttribute(name: string): Read<Attributes> {
+  const read = anyAttribute(name);
+  return (attributes) => {
+    const found = read(attributes);
+    return typeof found === 'object' ? null : found;
+  };
 }
 
 class Compiler<Source> {
@@ -232,11 +258,7 @@ class Compiler<Source> {
    * `NOT env:prod` finds the nodes that have no `env`, too.
    */
   #ofText(name: string, test: (text: string) => boolean): Test<Source> {
-    const read = this.#source.text(name);
-    return (attributes) => {
-      const found = read(attributes);
-      return found !== null && test(String(found));
-    };
+    return this.#source.some(name, test);
   }
 }
 

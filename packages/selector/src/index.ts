@@ -1,5 +1,6 @@
 export { and, equal, or, startsWith } from './build.js';
 export { type Attributes, compile, compileText, type Predicate } from './compile.js';
+export { attributesOf, conjunction, equalTo, replaceEqualities } from './conditions.js';
 export { SelectorError } from './error.js';
 export type * from './expression.js';
 export type { Entry, Group } from './index/group.js';

@@ -218,3 +218,27 @@ describe('sugar', () => {
     expect(sugar(text)).toBe(expected);
   });
 });
+
+describe('lists', () => {
+  const listed: Attributes = { command: ['chef-client', 'restart nginx'] };
+  const finds = (text: string): boolean => compile(parseSelector(text, { sugar: true }))(listed);
+
+  it.each([
+    ['command:chef-client', true],
+    ['command:restart*', true],
+    ['command:"restart nginx"', true],
+    ["command = 'restart nginx'", true],
+    ["'chef-client' = command", true],
+    ['command:uptime', false],
+    ["command = 'uptime'", false],
+    ["NOT command = 'uptime'", true],
+  ])('one of their texts is asked for: %s', (text, expected) => {
+    expect(finds(text)).toBe(expected);
+  });
+
+  it('are NULL to everything else', () => {
+    expect(finds('command IS NULL')).toBe(true);
+    expect(finds("command LIKE 'chef%'")).toBe(false);
+    expect(finds('command < 5')).toBe(false);
+  });
+});

@@ -1,18 +1,25 @@
+import { brokerMigrations } from '@muster/broker';
 import { createNodes, type Nodes, searchNodes, type Transport } from '@muster/nodes';
-import { type Auth, actorOf, createAuth } from '@muster/platform/auth';
+import { type Auth, actorOf, createAuth, ISSUER_LIMITS } from '@muster/platform/auth';
 import { type Base, type Layer, together } from '@muster/platform/layers';
 import { createEvents, type Events } from '@muster/platform/log';
-import { createPush, type Push } from '@muster/push';
+import { fetchJson } from '@muster/platform/outbound';
+import { type SealingKey, Secrets } from '@muster/platform/secrets';
+import { createPush, createRunbooks, type Push, type RunbookLayer } from '@muster/push';
 import { createSchedules, createTasks, type Schedules, type Tasks } from '@muster/tasks';
 
 import { LAYERS } from './layers.js';
 
-/** What the layers declare, together. */
-export const DECLARED = together(LAYERS);
+const declared = together(LAYERS);
+
+/** What the layers declare, together, and the tables of the embedded broker, on which they stand as on the store. */
+export const DECLARED = { ...declared, migrations: [brokerMigrations, ...declared.migrations] };
 
 export interface Surroundings extends Omit<Base, 'recorder'> {
   /** The persistent RSA pair of the server, PEM. */
   readonly serverKeys: { readonly publicKey: string; readonly privateKey: string };
+  /** What secrets are sealed with. */
+  readonly sealingKey: SealingKey;
   /** Over which nodes are spoken to. */
   readonly transport: Transport;
 }
@@ -22,8 +29,10 @@ export interface Composition {
   readonly base: Base;
   readonly events: Events;
   readonly auth: Auth;
+  readonly secrets: Secrets;
   readonly nodes: Nodes;
   readonly push: Push;
+  readonly runbooks: RunbookLayer;
   readonly tasks: Tasks;
   readonly schedules: Schedules;
   /** The lower ones first. */
@@ -34,7 +43,7 @@ export interface Composition {
  * Makes the layers, each knowing only those below; what a lower one needs of a higher one comes in as a function. Neither HTTP nor
  * ZeroMQ is loaded for it: who needs them adds them.
  */
-export function compose({ serverKeys, transport, ...around }: Surroundings): Composition {
+export function compose({ serverKeys, sealingKey, transport, ...around }: Surroundings): Composition {
   const { store, clock, random, logger, config, incarnation } = around;
   const warn = (message: string) => (error: unknown) => logger.warn({ err: error }, message);
   const events = createEvents({
@@ -43,6 +52,7 @@ export function compose({ serverKeys, transport, ...around }: Surroundings): Com
     logger,
     config,
     organizationId: async (name) => (await auth.repository.organization(name))?.id,
+    organizationName: async (id) => (await auth.repository.organizationById(id))?.name ?? null,
     openSubjects: DECLARED.openSubjects,
   });
   const base: Base = { ...around, recorder: events.recorder };
@@ -54,13 +64,16 @@ export function compose({ serverKeys, transport, ...around }: Surroundings): Com
     incarnation,
     rights: DECLARED.rights,
     organizationRows: DECLARED.organizationRows,
+    fetch: fetchJson(ISSUER_LIMITS.fetch, config.outbound.private_targets),
     selection: {
       check: (query) => void searchNodes(nodes.registry, [], query),
       *select(orgId, query) {
         for (const node of searchNodes(nodes.registry, nodes.registry.list(orgId), query)) yield node.name;
       },
     },
+    sealingKey: serverKeys.privateKey,
     auditFailed: (error) => logger.error({ err: error }, 'an audit entry was not stored'),
+    sealingFailed: warn('entries of the audit could not be sealed; trying again'),
     remnantsFailed: warn('what is left of deleted organizations could not be deleted'),
     standingFailed: warn('rights of open streams could not be looked at after a change'),
   });
@@ -70,10 +83,13 @@ export function compose({ serverKeys, transport, ...around }: Surroundings): Com
     removeIdentity: (org, name, by) => auth.principals.forgetNode(org.id, name, actorOf(by)),
   });
   auth.listeners.add(nodes);
-  const push = createPush(base, { nodes: nodes.registry });
+  const secrets = new Secrets({ store, auth, key: sealingKey });
+  const push = createPush(base, { nodes: nodes.registry, secrets });
+  const runbooks = createRunbooks(base, { auth, push });
   const tasks = createTasks(base, { nodes: nodes.registry });
   auth.listeners.add(tasks);
   const schedules = createSchedules(base, { auth, push, tasks });
   auth.listeners.add(schedules);
-  return { base, events, auth, nodes, push, tasks, schedules, layers: [events, auth, nodes, push, tasks, schedules] };
+  const layers = [events, auth, nodes, push, runbooks, tasks, schedules];
+  return { base, events, auth, secrets, nodes, push, runbooks, tasks, schedules, layers };
 }

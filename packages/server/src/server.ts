@@ -1,30 +1,38 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
 import { type Clock, dataDirError, systemClock } from '@muster/base';
+import { AgentSessions, createJobs, createTaskRunner, gaveUp, type Jobs } from '@muster/jobs';
+import { AGAVE_ERRORS, allJobRoutes, serveSessions, sessionRoutes } from '@muster/jobs/http';
 import type { Transport } from '@muster/nodes';
 import { nodesRoutes } from '@muster/nodes/http';
 import { nodeSockets } from '@muster/nodes/zmtp';
 import { bootstrap, FIRST, type RandomBytes, systemRandom } from '@muster/platform/auth';
 import type { ServerConfig } from '@muster/platform/config';
-import { expiredCertificates, readTls } from '@muster/platform/config';
+import { certificateEnds, expiredCertificates, readTls } from '@muster/platform/config';
 import { authRoutes } from '@muster/platform/directory';
 import { createEventFabric } from '@muster/platform/events';
 import type { App } from '@muster/platform/http';
 import { createApp, EventStreams } from '@muster/platform/http';
 import { Layers } from '@muster/platform/layers';
 import { Metrics } from '@muster/platform/metrics';
+import { createNotifications } from '@muster/platform/notifications';
+import { openSealingKey, SealingKey, type Secrets, secretRoutes } from '@muster/platform/secrets';
 import { createLogger } from '@muster/platform/upkeep';
-import { pushRoutes } from '@muster/push/http';
-import { lockDirectory, open, type Store } from '@muster/store';
+import { pushRoutes, runbooksRoutes } from '@muster/push/http';
+import { createRules } from '@muster/rules';
+import { rulesRoutes } from '@muster/rules/http';
+import { lockDirectory } from '@muster/store';
 import { createDisbatch } from '@muster/tasks/disbatch';
 import { schedulesRoutes, taskRoutes } from '@muster/tasks/http';
 import type { Logger } from 'pino';
+import { openBroker } from './broker.js';
 import { compose, DECLARED } from './compose.js';
-import { adminKeys, hasServerKey, serverKeys, writeCliSettings } from './data-dir.js';
-import { MusterError } from './errors.js';
+import { adminKeys, serverKeys, writeCliSettings } from './data-dir.js';
+import type { MusterError } from './errors.js';
+import { failing } from './failing.js';
 import { HttpLayer } from './http-layer.js';
 import { ownUrl } from './own-url.js';
+import { openStore } from './store.js';
 import { VERSION } from './version.js';
 
 export interface ServerOptions {
@@ -73,25 +81,35 @@ export async function startServer(config: ServerConfig, options: ServerOptions =
   }
 }
 
+/** With another key than before: nothing that the former one sealed is left when the server listens. @throws MusterError `secret_key_unusable`, `secret_unreadable` */
+async function rekey(
+  { secrets: { old_key_file: path } }: ServerConfig,
+  {
+    secrets,
+    systems,
+    logger,
+  }: { readonly secrets: Secrets; readonly systems: Jobs['systems']; readonly logger: Logger },
+): Promise<void> {
+  if (path === undefined) return;
+  const former = SealingKey.open(path, { make: false });
+  const sealed = { secrets: await secrets.rekey(former), systems: await systems.rekey(former) };
+  logger.info(sealed, 'what the former key had sealed is sealed with the present one');
+}
+
 async function start(config: ServerConfig, options: ServerOptions, layers: Layers): Promise<RunningServer> {
   const { clock = systemClock, random = systemRandom, print = printLine } = options;
   const logger = options.logger ?? createLogger(config.log_level);
   // All listeners, before anything is opened.
   for (const warning of expiredCertificates(config, clock.now())) logger.warn(warning);
+  const certificates = certificateEnds(config);
   const tls = readTls(config, 'http');
   const lock = lockDirectory(config.data_dir);
   layers.add({ stop: async () => lock.release() });
 
   const metrics = new Metrics();
   metrics.collectProcess();
-  let fail: Fail = () => undefined;
-  const failed = new Promise<MusterError>((resolve) => {
-    fail = (what, cause) => {
-      const reason = `${what} (${cause instanceof Error ? cause.message : String(cause)})`;
-      resolve(new MusterError('server_failed', { reason }, { cause }));
-    };
-  });
-  const store = await openStore(config, { clock, logger, random, metrics, fail });
+  const { failed, fail } = failing();
+  const store = await openStore(config, { clock, logger, random, metrics, fail, exclusive: true });
   layers.add({ stop: () => store.close() });
 
   // First: it may fail, and what follows is running once it is made.
@@ -100,8 +118,10 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     logger.error({ err: error }, 'the command socket failed');
     fail('the command socket failed', error);
   };
+  const sealingKey = openSealingKey(config, { make: true });
   const incarnation = randomUUID();
   const composed = compose({
+    sealingKey,
     store,
     clock,
     random,
@@ -113,21 +133,53 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     serverKeys: keys,
     transport: options.transport ?? nodeSockets(config, { clock, failed: socketsFailed }),
   });
-  const { base, events, auth, nodes, push, tasks, schedules } = composed;
+  const { base, events, auth, secrets, nodes, push, runbooks, tasks, schedules } = composed;
   const fabric = createEventFabric({ ...base, logger, auth, events, families: DECLARED.families, version: VERSION });
   auth.listeners.add(fabric);
   const streams = new EventStreams({ clock, metrics });
   const startedAt = clock.now();
-  const http = new HttpLayer({
+  const broker = await openBroker(base);
+  const runner = createTaskRunner({
+    tasks: tasks.controller,
+    recorder: base.recorder,
+    read: store.read,
+    organization: async (orgId) => (await auth.repository.organizationById(orgId)) ?? undefined,
+  });
+  const sessions = new AgentSessions({ nodes: nodes.registry, clock, random });
+  const jobs = createJobs(base, { broker, version: VERSION, tasks: runner, agents: sessions, sealingKey });
+  auth.listeners.add(jobs);
+  const rules = createRules(base, { auth, families: DECLARED.families, runbooks, tasks });
+  const notifications = createNotifications(base, {
+    auth,
+    families: DECLARED.families,
+    masterKey: jobs.masterKey,
+    baseUrl: () => http.url,
+    gaveUp,
+  });
+  const http: HttpLayer = new HttpLayer({
     listen: config.http.listen,
     tls: tls !== undefined,
     streams,
-    alongside: [fabric, schedules, push, tasks],
+    alongside: [sessions, fabric, jobs, schedules, push, tasks],
   });
   const disbatch = createDisbatch(base, { auth, controller: tasks.controller, logger });
-  layers.add(...composed.layers, fabric, http, disbatch);
+  layers.add(
+    { stop: () => broker.close() },
+    ...composed.layers,
+    { stop: async () => runner.stop() },
+    sessions,
+    jobs,
+    rules,
+    notifications,
+    fabric,
+    http,
+    disbatch,
+  );
 
   await layers.load();
+  await rekey(config, { secrets, systems: jobs.systems, logger });
+  // Workers record what happens to jobs in the same database.
+  if (store.kind === 'postgres') base.recorder.follow();
   const first = await bootstrap(auth, store, async () => (await adminKeys(config.data_dir)).publicKey);
   http.app = await createApp({
     auth,
@@ -137,23 +189,39 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     version: VERSION,
     bodyLimit: config.http.body_limit,
     minSigning: config.auth.min_signing,
+    rates: { perPrincipal: config.limits.requests_per_principal, perAddress: config.limits.requests_per_address },
     trustedProxies: config.http.trusted_proxies,
+    errorShapes: [AGAVE_ERRORS],
     routes: [
       pushRoutes(base, push, { auth, streams }),
+      runbooksRoutes(runbooks, { auth }),
       taskRoutes(base, tasks, { auth, streams }),
       schedulesRoutes(base, schedules, { auth, tasks }),
+      rulesRoutes(base, rules, { auth, tasks, log: events.log }),
+      allJobRoutes(base, jobs, { auth, streams }),
       nodesRoutes(nodes),
+      (app) => sessionRoutes(app, { auth, sessions }),
+      (app) => notifications.routes(app),
       (app) => fabric.routes(app),
       (app) => disbatch.routes(app),
       (app) => authRoutes(app, auth),
+      (app) => secretRoutes(app, { secrets }),
       ...(options.routes === undefined ? [] : [options.routes]),
     ],
-    status: () => ({ incarnation, startedAt, now: clock.now(), store: store.health(), ...layers.status() }),
+    status: () => ({
+      incarnation,
+      startedAt,
+      now: clock.now(),
+      store: store.health(),
+      certificates,
+      ...layers.status(),
+    }),
     refused: (organization, name, reason) => nodes.nodeRefused(organization, name, reason),
     ...(tls && { tls }),
     checkAnswers: options.checkAnswers === true,
   });
   fabric.attach(http.app.server);
+  serveSessions(http.app, sessions);
   await layers.start();
   const { url } = http;
   const { url: stompUrl } = fabric;
@@ -182,42 +250,4 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
 
 function printLine(line: string): void {
   process.stdout.write(`${line}\n`);
-}
-
-/** The server cannot go on: what failed, and why. The first time counts. */
-type Fail = (what: string, cause: unknown) => void;
-
-interface StoreParts {
-  readonly clock: Clock;
-  readonly random: RandomBytes;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  readonly fail: Fail;
-}
-
-function openStore(config: ServerConfig, parts: StoreParts): Promise<Store> {
-  const { clock, logger, random, metrics, fail } = parts;
-  const commits = metrics.histogram(
-    'muster_store_commit_seconds',
-    'Group commits',
-    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
-  );
-  const rows = metrics.counter('muster_store_rows_total', 'Rows stored by group commits');
-  const url = config.database_url;
-  const location =
-    url === undefined
-      ? ({ kind: 'sqlite', path: join(config.data_dir, 'muster.db') } as const)
-      : ({ kind: 'postgres', url } as const);
-  return open(location, {
-    migrations: DECLARED.migrations,
-    clock,
-    random,
-    established: hasServerKey(config.data_dir),
-    log: logger,
-    observe: (report) => {
-      commits.observe(report.durationMs / 1000);
-      rows.inc(report.rows);
-    },
-    refused: (error) => fail('the database refuses a change of state for good', error),
-  });
 }

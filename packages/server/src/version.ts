@@ -1,6 +1,6 @@
-import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
 
-const description: unknown = createRequire(import.meta.url)('../package.json');
+const description: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
 function version(): string {
   if (typeof description === 'object' && description !== null && 'version' in description) {

@@ -49,6 +49,7 @@ describe('enrolment', () => {
       incarnation: 'test',
       rights: DECLARED.rights,
       selection: { check: () => undefined, select: () => [] },
+      sealingKey: sharedKey().privateKey,
       auditFailed: () => undefined,
       standingFailed: () => undefined,
     });

@@ -15,6 +15,7 @@ let api: Client;
 interface Key {
   readonly fingerprint: string;
   readonly public_key: string;
+  readonly expires_at: string | null;
 }
 
 beforeAll(async () => {
@@ -111,6 +112,124 @@ describe.each([
   });
 });
 
+describe.each([
+  ['user', '/users'],
+  ['node', `${ORG}/nodes`],
+  ['service', `${ORG}/services`],
+])('a key of a %s that expires', (type, path) => {
+  const HOUR = 3600;
+
+  /** With a first key, of pair 1, and a second of pair 2 that is good for an hour. */
+  async function withBrief(name: string): Promise<Key[]> {
+    await create(path, name);
+    const { publicKey } = await keyPair(2);
+    const added = await api.post(`${path}/${name}/keys`, { public_key: publicKey, ttl: HOUR });
+    expect(added.status, added.text).toBe(201);
+    const listed = (await api.get(`${path}/${name}/keys`)).body as Key[];
+    const brief = listed.filter(({ expires_at }) => expires_at !== null);
+    return [...listed.filter((key) => !brief.includes(key)), ...brief];
+  }
+
+  it('signs until then, and is refused afterwards with words that say why', async () => {
+    const name = `brief-${type}`;
+    const [, brief] = await withBrief(name);
+    expect(Date.parse(brief?.expires_at ?? '')).toBe(clock.now() + HOUR * 1000);
+    const { privateKey } = await keyPair(2);
+    const ask = () => api.as({ name, privateKey }).get(`${ORG}/pushy/node_states`);
+    clock.advance(HOUR * 1000 - 1);
+    expect((await ask()).status).toBe(200);
+    clock.advance(1);
+    const refused = await ask();
+    expect([refused.status, refused.text]).toEqual([401, expect.stringContaining(`expired at ${brief?.expires_at}`)]);
+    expect(refused.text).toContain(`the key of '${name}'`);
+    const first = await keyPair(1);
+    expect((await api.as({ name, privateKey: first.privateKey }).get(`${ORG}/pushy/node_states`)).status).toBe(200);
+  });
+
+  it('nobody learns of it who cannot sign with it', async () => {
+    const name = `quiet-${type}`;
+    await withBrief(name);
+    clock.advance(HOUR * 1000);
+    const { privateKey } = await keyPair(3);
+    const refused = await api.as({ name, privateKey }).get(`${ORG}/pushy/node_states`);
+    expect([refused.status, refused.text]).toEqual([401, expect.not.stringContaining('expired')]);
+  });
+
+  it('that was the last good one stays, and one that has expired goes', async () => {
+    const name = `only-${type}`;
+    const [lasting, brief] = await withBrief(name);
+    clock.advance(HOUR * 1000);
+    const kept = await api.delete(`${path}/${name}/keys/${lasting?.fingerprint}`);
+    expect([kept.status, kept.text]).toEqual([409, expect.stringContaining('all others have expired')]);
+    expect((await api.delete(`${path}/${name}/keys/${brief?.fingerprint}`)).status).toBe(204);
+  });
+
+  it('may be the first of all', async () => {
+    const { publicKey } = await keyPair(1);
+    const made = await api.post(path, { name: `first-${type}`, public_key: publicKey, key_ttl: HOUR });
+    const { keys } = made.body as { keys: Key[] };
+    expect([made.status, keys.map(({ expires_at }) => Date.parse(expires_at ?? ''))]).toEqual([
+      201,
+      [clock.now() + HOUR * 1000],
+    ]);
+  });
+});
+
+describe('the list of all keys', () => {
+  interface Listed {
+    readonly total: number;
+    readonly keys: readonly (Key & { readonly type: string; readonly name: string })[];
+  }
+  const list = async (query: string): Promise<Listed> => {
+    const answer = await api.get(`${ORG}/keys${query}`);
+    expect(answer.status, answer.text).toBe(200);
+    return answer.body as Listed;
+  };
+
+  it('has those of users, nodes and services of the organization alone, page by page', async () => {
+    for (const [path, name] of [
+      ['/users', 'zz-user'],
+      [`${ORG}/nodes`, 'zz-node'],
+      [`${ORG}/services`, 'zz-service'],
+    ] as const) {
+      await create(path, name);
+    }
+    const { publicKey } = await keyPair(1);
+    await api.post('/users', { name: 'zz-elsewhere', public_key: publicKey, organization: null });
+    const { total, keys } = await list('?limit=10000');
+    expect(keys).toHaveLength(total);
+    expect(keys.filter(({ name }) => name.startsWith('zz-')).map(({ type, name }) => [type, name])).toEqual([
+      ['node', 'zz-node'],
+      ['service', 'zz-service'],
+      ['user', 'zz-user'],
+    ]);
+    const rest = await list(`?limit=2&offset=${total - 2}`);
+    expect([rest.total, rest.keys]).toEqual([total, keys.slice(-2)]);
+  });
+
+  it('shows those alone that expire soon, or have already, if asked', async () => {
+    const before = await list('?expires_within=7200');
+    await create(`${ORG}/services`, 'soon');
+    for (const [index, ttl] of [
+      [2, 7200],
+      [3, 7201],
+    ] as const) {
+      const { publicKey } = await keyPair(index);
+      await api.post(`${ORG}/services/soon/keys`, { public_key: publicKey, ttl });
+    }
+    const { total, keys } = await list('?expires_within=7200');
+    expect(total).toBe(before.total + 1);
+    expect(keys.filter(({ name }) => name === 'soon').map(({ expires_at }) => Date.parse(expires_at ?? ''))).toEqual([
+      clock.now() + 7_200_000,
+    ]);
+  });
+
+  it('is for admins', async () => {
+    const node = api.as(await create(`${ORG}/nodes`, 'nosy'));
+    expect((await node.get(`${ORG}/keys`)).status).toBe(403);
+  });
+});
+
 describe('the keys of nodes and services', () => {
   it('are the business of admins, not of the node itself', async () => {
     const node = api.as(await create(`${ORG}/nodes`, 'curious'));
@@ -161,5 +280,37 @@ describe('a node with several keys', () => {
     expect((await api.delete(`${ORG}/nodes/stolen/keys/${first}`)).status).toBe(204);
     beat('stolen', session);
     expect(await heardAt('stolen')).toBeNull();
+  });
+
+  it('is not heard any more over what it agreed with a key that has expired', async () => {
+    const { publicKey } = await keyPair(1);
+    await api.post(`${ORG}/nodes`, { name: 'ended', public_key: publicKey, key_ttl: 60 });
+    const session = await configure('ended', 1);
+    beat('ended', session);
+    const heard = await heardAt('ended');
+    clock.advance(60_000);
+    beat('ended', session);
+    expect([heard, await heardAt('ended')]).toEqual([expect.any(String), heard]);
+  });
+
+  it('keeps its connection when another one is removed, and loses it with the key it was made with', async () => {
+    await create(`${ORG}/nodes`, 'cut');
+    const [first = ''] = await fingerprints(`${ORG}/nodes/cut`);
+    const other = await addKey(`${ORG}/nodes/cut`, 2);
+    beat('cut', await configure('cut', 1));
+    const cut = () => transport.hungUp.filter((identity) => identity === Buffer.from('cut').toString('hex')).length;
+    await api.delete(`${ORG}/nodes/cut/keys/${other}`);
+    const kept = cut();
+    await addKey(`${ORG}/nodes/cut`, 3);
+    await api.delete(`${ORG}/nodes/cut/keys/${first}`);
+    expect([kept, cut()]).toEqual([0, 1]);
+  });
+
+  it('loses it when that key expires, though it says nothing', async () => {
+    const { publicKey } = await keyPair(1);
+    await api.post(`${ORG}/nodes`, { name: 'silent', public_key: publicKey, key_ttl: 60 });
+    beat('silent', await configure('silent', 1));
+    clock.advance(120_000);
+    expect(transport.hungUp).toContain(Buffer.from('silent').toString('hex'));
   });
 });

@@ -80,9 +80,9 @@ it('who is denied because the organization goes just then is told that it is gon
   const app = await appOn(directory, {
     ...auth,
     authentication: {
-      bySignature: async (signed, content, realm) => {
+      bySignature: async (signed, content, realm, now) => {
         await auth.organizations.remove(directory.organization, ME);
-        return auth.authentication.bySignature(signed, content, realm);
+        return auth.authentication.bySignature(signed, content, realm, now);
       },
     } as typeof auth.authentication,
   });

@@ -96,6 +96,26 @@ describe('a node', () => {
     expect((await loggedEvents(fixture.store)).at(-1)?.data).toEqual({ facts: facts.facts, labels: facts.labels });
   });
 
+  test('tells what differs of its facts, and keeps it as the history of the node', async () => {
+    await agent.becomeIdle();
+    const report = (facts: object, role: string) =>
+      agent.send({ type: 'facts', facts: { os: 'linux', ...facts }, labels: { role } });
+    report({ kernel: '6.1', uptime: 5 }, 'web');
+    report({ kernel: '6.1', uptime: 6 }, 'web');
+    await told();
+    report({ kernel: '6.2', uptime: 7, rack: 'b4' }, 'db');
+    expect(await told()).toEqual(['node.facts node=web1', 'node.facts_changed node=web1']);
+    const changes = [
+      { name: 'kernel', of: 'fact', from: '6.1', to: '6.2' },
+      { name: 'rack', of: 'fact', from: null, to: 'b4' },
+      { name: 'role', of: 'label', from: 'web', to: 'db' },
+    ];
+    expect((await loggedEvents(fixture.store)).at(-1)?.data).toEqual({ changes, omitted: 0 });
+    const history = await fixture.nodes.inventory.history(agent.view, 0, 10);
+    expect(history).toMatchObject([{ changes, omitted: 0 }]);
+    expect(await fixture.nodes.inventory.history(agent.view, history[0]?.position ?? 0, 10)).toEqual([]);
+  });
+
   test('tells that its agent was restarted, and how the one before ended', async () => {
     await agent.becomeIdle();
     await told();
@@ -221,7 +241,7 @@ describe('a change of identity', () => {
     await directory.addUser('ann');
     await auth.organizations.addMember(other, 'ann', ME);
     await told();
-    const key = await auth.principals.addKey(null, 'user', 'ann', newKey().publicKey, ANN);
+    const key = await auth.principals.addKey(null, 'user', 'ann', newKey(), ANN);
     expect((await told()).sort()).toEqual([
       'default: auth.key.add actor=ann actor_kind=user target=ann',
       'other: auth.key.add actor=ann actor_kind=user target=ann',

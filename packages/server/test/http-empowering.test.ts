@@ -25,56 +25,116 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-const open = (operation: Operation) => ['public', 'enrol'].includes(String(operation['x-permission']));
+const open = (operation: Operation) => ['public', 'enrol', 'login'].includes(String(operation['x-permission']));
+
+/** As clients of Agave have them, who know tokens only: with the organization of the login, and in the path. */
+const LIKE_AGAVE = [
+  'DELETE /apps/v2/{id}',
+  'DELETE /jobs/v2/{id}',
+  'DELETE /jobs/v2/{id}/pems',
+  'DELETE /jobs/v2/{id}/pems/{user}',
+  'DELETE /systems/v2/{id}',
+  'POST /apps/v2',
+  'POST /apps/v2/{id}',
+  'POST /jobs/v2',
+  'POST /jobs/v2/{id}',
+  'POST /jobs/v2/{id}/cancel',
+  'POST /jobs/v2/{id}/hide',
+  'POST /jobs/v2/{id}/kill',
+  'POST /jobs/v2/{id}/pause',
+  'POST /jobs/v2/{id}/pems',
+  'POST /jobs/v2/{id}/pems/{user}',
+  'POST /jobs/v2/{id}/resubmit',
+  'POST /jobs/v2/{id}/resume',
+  'POST /jobs/v2/{id}/stop',
+  'POST /jobs/v2/{id}/unhide',
+  'POST /systems/v2',
+  'POST /systems/v2/{id}',
+  'PUT /apps/v2/{id}',
+  'PUT /systems/v2/{id}',
+];
 
 describe('an access token, even an admin’s', () => {
   it('changes nothing but this: a new route is to be thought about before it is listed here', () => {
     const left = operations.filter(
       ([route, operation]) => !route.startsWith('GET ') && !open(operation) && operation['x-empowers'] !== true,
     );
-    expect(left.map(([route]) => route).sort()).toEqual([
-      'DELETE /organizations/{org}/collections/{name}',
-      'DELETE /organizations/{org}/disbatch/queues/{queue}',
-      'DELETE /organizations/{org}/events/durable/{principal}/{name}',
-      'DELETE /organizations/{org}/events/scheduled/{id}',
-      'DELETE /organizations/{org}/queues/{queue}',
-      'DELETE /organizations/{org}/schedules/{schedule}',
-      'DELETE /organizations/{org}/tasks/{id}',
-      'PATCH /organizations/{org}/queues/{queue}',
-      'POST /organizations/{org}/collections/{name}',
-      'POST /organizations/{org}/disbatch-import',
-      'POST /organizations/{org}/disbatch/balance',
-      'POST /organizations/{org}/disbatch/delete-queue-json',
-      'POST /organizations/{org}/disbatch/nodes/{node}',
-      'POST /organizations/{org}/disbatch/queue-create-tasks-from-query-json',
-      'POST /organizations/{org}/disbatch/queue-create-tasks-json',
-      'POST /organizations/{org}/disbatch/queue-prototypes-json',
-      'POST /organizations/{org}/disbatch/queues',
-      'POST /organizations/{org}/disbatch/queues/{queue}',
-      'POST /organizations/{org}/disbatch/search-tasks-json',
-      'POST /organizations/{org}/disbatch/set-queue-attr-json',
-      'POST /organizations/{org}/disbatch/start-queue-json',
-      'POST /organizations/{org}/disbatch/tasks',
-      'POST /organizations/{org}/disbatch/tasks/search',
-      'POST /organizations/{org}/disbatch/tasks/{queue}',
-      'POST /organizations/{org}/disbatch/tasks/{queue}/{collection}',
-      'POST /organizations/{org}/pushy/jobs',
-      'POST /organizations/{org}/pushy/jobs/preview',
-      'POST /organizations/{org}/queues',
-      'POST /organizations/{org}/queues/{queue}/drain',
-      'POST /organizations/{org}/queues/{queue}/pause',
-      'POST /organizations/{org}/queues/{queue}/resume',
-      'POST /organizations/{org}/queues/{queue}/tasks',
-      'POST /organizations/{org}/queues/{queue}/tasks/actions',
-      'POST /organizations/{org}/schedules/{schedule}/pause',
-      'POST /organizations/{org}/schedules/{schedule}/run',
-      'POST /organizations/{org}/tasks/actions',
-      'POST /organizations/{org}/tasks/{id}/cancel',
-      'POST /organizations/{org}/tasks/{id}/hold',
-      'POST /organizations/{org}/tasks/{id}/release',
-      'POST /organizations/{org}/tasks/{id}/retry',
-      'PUT /organizations/{org}/pushy/jobs/{id}/abort',
-    ]);
+    expect(left.map(([route]) => route).sort()).toEqual(
+      [
+        'DELETE /organizations/{org}/collections/{name}',
+        'DELETE /organizations/{org}/disbatch/queues/{queue}',
+        'DELETE /organizations/{org}/events/durable/{principal}/{name}',
+        'DELETE /organizations/{org}/events/scheduled/{id}',
+        'DELETE /organizations/{org}/login',
+        'DELETE /organizations/{org}/notifications/{name}',
+        'DELETE /organizations/{org}/queues/{queue}',
+        'DELETE /organizations/{org}/rules/{rule}',
+        'DELETE /organizations/{org}/runbooks/{runbook}',
+        'DELETE /organizations/{org}/schedules/{schedule}',
+        'DELETE /organizations/{org}/tasks/{id}',
+        'PATCH /organizations/{org}/queues/{queue}',
+        'POST /organizations/{org}/approvals/{id}/deny',
+        'POST /organizations/{org}/collections/{name}',
+        'POST /organizations/{org}/disbatch-import',
+        'POST /organizations/{org}/disbatch/balance',
+        'POST /organizations/{org}/disbatch/delete-queue-json',
+        'POST /organizations/{org}/disbatch/nodes/{node}',
+        'POST /organizations/{org}/disbatch/queue-create-tasks-from-query-json',
+        'POST /organizations/{org}/disbatch/queue-create-tasks-json',
+        'POST /organizations/{org}/disbatch/queue-prototypes-json',
+        'POST /organizations/{org}/disbatch/queues',
+        'POST /organizations/{org}/disbatch/queues/{queue}',
+        'POST /organizations/{org}/disbatch/search-tasks-json',
+        'POST /organizations/{org}/disbatch/set-queue-attr-json',
+        'POST /organizations/{org}/disbatch/start-queue-json',
+        'POST /organizations/{org}/disbatch/tasks',
+        'POST /organizations/{org}/disbatch/tasks/search',
+        'POST /organizations/{org}/disbatch/tasks/{queue}',
+        'POST /organizations/{org}/disbatch/tasks/{queue}/{collection}',
+        'POST /organizations/{org}/nodes/{node}/systems/{session}',
+        'POST /organizations/{org}/notifications/{name}/test',
+        'POST /organizations/{org}/pushy/jobs',
+        'POST /organizations/{org}/pushy/jobs/preview',
+        // To nodes alone, which have no tokens.
+        'POST /organizations/{org}/pushy/jobs/{id}/secrets',
+        'POST /organizations/{org}/queues',
+        'POST /organizations/{org}/queues/{queue}/drain',
+        'POST /organizations/{org}/queues/{queue}/pause',
+        'POST /organizations/{org}/queues/{queue}/resume',
+        'POST /organizations/{org}/queues/{queue}/tasks',
+        'POST /organizations/{org}/queues/{queue}/tasks/actions',
+        'POST /organizations/{org}/rules/dry-run',
+        'POST /organizations/{org}/runbooks/{runbook}/preview',
+        'POST /organizations/{org}/runbooks/{runbook}/run',
+        'POST /organizations/{org}/schedules/{schedule}/pause',
+        'POST /organizations/{org}/schedules/{schedule}/run',
+        'POST /organizations/{org}/tasks/actions',
+        'POST /organizations/{org}/tasks/{id}/cancel',
+        'POST /organizations/{org}/tasks/{id}/hold',
+        'POST /organizations/{org}/tasks/{id}/release',
+        'POST /organizations/{org}/tasks/{id}/retry',
+        'PATCH /organizations/{org}/pushy/files/{sha256}',
+        'PUT /organizations/{org}/pushy/files/{sha256}',
+        'PUT /organizations/{org}/pushy/jobs/{id}/abort',
+        'PUT /organizations/{org}/pushy/jobs/{id}/continue',
+        'DELETE /organizations/{org}/job-messages/{id}',
+        'DELETE /organizations/{org}/job-queues/{queue}',
+        'POST /organizations/{org}/job-import',
+        'DELETE /organizations/{org}/job-notifications/{id}/subscriptions/{subscription}',
+        'POST /organizations/{org}/job-messages/{id}/resubmit',
+        'POST /organizations/{org}/job-notifications/{id}',
+        'POST /organizations/{org}/job-queues/import',
+        'POST /organizations/{org}/job-queues/test',
+        'POST /organizations/{org}/job-recovery/{id}/give-up',
+        'POST /organizations/{org}/job-recovery/{id}/test-now',
+        'POST /organizations/{org}/job-workers/{id}/quiesce',
+        'POST /organizations/{org}/job-workers/{id}/resume',
+        'POST /organizations/{org}/job-workers/{id}/shutdown',
+        'POST /organizations/{org}/job-workers/{id}/suspend',
+        'PUT /organizations/{org}/job-queues/{queue}',
+        ...LIKE_AGAVE.flatMap((route) => [route, route.replace(' ', ' /organizations/{org}')]),
+      ].sort(),
+    );
   });
 
   it('is refused, with words, by every route that makes or empowers anybody', async () => {
@@ -100,6 +160,12 @@ describe('an access token, even an admin’s', () => {
     expect([node.status, group.status]).toEqual([403, 403]);
     const shadow = server.api.as({ name: 'shadow', privateKey });
     expect((await shadow.get('/organizations/default/groups')).status).toBe(401);
+  });
+
+  it('makes no system of this very host, on which commands run as the server’s user', async () => {
+    const body = { name: 'here', type: 'local', root: '/tmp' };
+    const answer = await thief.post('/organizations/default/systems/v2', body);
+    expect([answer.status, answer.headers.get('x-muster-error')]).toEqual([403, 'signature_required']);
   });
 
   it('still reads, and starts and aborts jobs', async () => {

@@ -38,6 +38,7 @@ type Proof = { readonly user: string } | { readonly token: string };
 const STREAMS: Readonly<Record<string, () => string>> = {
   'the feed of the organization': () => 'job_status_feed',
   'the feed of a job': () => `job_status_feed/${job}`,
+  'the output of all nodes': () => `jobs/${job}/output`,
   'followed output': () => `jobs/${job}/output/RUN/stdout?follow=true`,
 };
 
@@ -59,8 +60,15 @@ const CAUSES: Readonly<Record<string, (name: string) => Promise<readonly [Proof,
   'the key is removed': async (user) => {
     const { principals } = server.auth;
     const { keys: had } = await principals.get(null, 'user', user);
-    await principals.addKey(null, 'user', user, stranger.publicKey, BY);
+    await principals.addKey(null, 'user', user, stranger, BY);
     return [{ user }, () => principals.removeKey(null, 'user', user, had[0]?.fingerprint ?? '', BY)];
+  },
+  'the key expires': async (name) => {
+    const user = `${name}-brief`;
+    const { publicKey } = keys;
+    const brief = { name: user, publicKey, keyTtl: 60, serverAdmin: false, organization: server.org, groups: [] };
+    await server.auth.principals.createUser(brief, BY);
+    return [{ user }, () => server.clock.advance(60_000)];
   },
   'the token is deleted': async (user) => {
     const { id, token } = await newToken(user);
@@ -122,7 +130,7 @@ it('a right that is lost between the check and the opening ends the stream, too'
   } as const;
   const ground = {
     identity,
-    credential: { kind: 'key', pem: '' },
+    credential: { kind: 'key', pem: '', expiresMs: null },
     organization: server.org,
     permission: 'push:read',
   } as const;

@@ -174,6 +174,17 @@ describe('CONFIG: configuration of a node (sheet §9.4)', () => {
   });
 });
 
+test('our own routes of nodes have times of ISO 8601', async () => {
+  const { body } = await request(admin, '/organizations/default/nodes/DONKEY');
+  const { created_at, updated_at, owner_since } = body as Record<string, string>;
+  for (const time of [created_at, updated_at, owner_since]) expect(time).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+});
+
+test('the history of a node is empty at first, and there for who may read nodes', async () => {
+  expect(await request(admin, '/organizations/default/nodes/DONKEY/history')).toEqual({ status: 200, body: [] });
+  expect((await request(admin, '/organizations/default/nodes/NOBODY/history')).status).toBe(404);
+});
+
 describe('NODES: node states (sheet §9.6, Push Jobs §6.5, §6.6)', () => {
   const state = {
     node_name: 'DONKEY',

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 
 const PACKAGES = join(import.meta.dirname, '../..');
 /** What stores; agents, the CLI and the simulators have no database, or look at the whole. */
-const LAYERS = ['store', 'platform', 'nodes', 'push', 'tasks', 'server'];
+const LAYERS = ['store', 'broker', 'platform', 'nodes', 'push', 'tasks', 'jobs', 'rules', 'server'];
 
 const CREATED = /create table (?:if not exists )?"?([a-z_]+)/g;
 
@@ -43,7 +43,9 @@ function namesIn(text: string): Set<string> {
 }
 
 test('every layer that stores has tables of its own', () => {
-  expect(new Set(owners.values())).toEqual(new Set(['store', 'platform', 'nodes', 'push', 'tasks']));
+  expect(new Set(owners.values())).toEqual(
+    new Set(['store', 'broker', 'platform', 'nodes', 'push', 'tasks', 'jobs', 'rules']),
+  );
   expect(owners.get('push_jobs')).toBe('push');
   expect(owners.get('event_log')).toBe('platform');
 });

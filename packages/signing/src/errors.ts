@@ -25,6 +25,12 @@ export const SIGNING_ERRORS = declareErrors({
     fix: 'Sign with version 1.0, 1.1 or 1.3 in X-Ops-Sign.',
   },
   // CLI
+  audit_broken: {
+    status: 500,
+    exit: 1,
+    message: 'the audit is not as it was sealed, from seal {seal} on: {reason}',
+    fix: 'Compare with an export that was kept elsewhere, and find out who could write to the database.',
+  },
 });
 
 type Rows = typeof SIGNING_ERRORS;

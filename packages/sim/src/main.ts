@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util';
 import { RARE_IN_TREES } from './fabric/rare.js';
 import { simulateTree } from './fabric/run.js';
+import { RARE_IN_JOBS } from './jobs/rare.js';
+import { simulateJobs } from './jobs/run.js';
 import { type Exploration, explore, replay } from './kernel/explore.js';
 import { RARE } from './push/rare.js';
 import { simulate } from './push/run.js';
@@ -17,10 +19,10 @@ import { simulateTasks } from './tasks/run.js';
  * npm run sim -- --seed S         one run again, step by step
  *
  * With --fabric: a tree of the event fabric instead of push jobs. With --store: the group commit over a bad database.
- * With --tasks: queues and tasks.
+ * With --tasks: queues and tasks. With --jobs: jobs, their workers and their recovery.
  */
 const USAGE =
-  'npm run sim -- [--fabric | --store | --tasks] [--seed S | --runs N | --hours H] [--from S] [--minutes M virtual minutes of faults]';
+  'npm run sim -- [--fabric | --store | --tasks | --jobs] [--seed S | --runs N | --hours H] [--from S] [--minutes M virtual minutes of faults]';
 const RUNS = 500;
 
 function number(text: string | undefined): number | null {
@@ -37,15 +39,27 @@ function print(line: string): void {
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean', default: false } as const;
 const { values } = parseArgs({
-  options: { seed: text, from: text, runs: text, hours: text, minutes: text, fabric: flag, store: flag, tasks: flag },
+  options: {
+    seed: text,
+    from: text,
+    runs: text,
+    hours: text,
+    minutes: text,
+    fabric: flag,
+    store: flag,
+    tasks: flag,
+    jobs: flag,
+  },
 });
 const SCENARIOS = {
   push: { simulate, rare: RARE, flags: '' },
   fabric: { simulate: simulateTree, rare: RARE_IN_TREES, flags: ' --fabric' },
   store: { simulate: simulateStore, rare: RARE_IN_STORES, flags: ' --store' },
   tasks: { simulate: simulateTasks, rare: RARE_IN_TASKS, flags: ' --tasks' },
+  jobs: { simulate: simulateJobs, rare: RARE_IN_JOBS, flags: ' --jobs' },
 };
-const scenario = SCENARIOS[values.tasks ? 'tasks' : values.store ? 'store' : values.fabric ? 'fabric' : 'push'];
+const subject = (['jobs', 'tasks', 'store', 'fabric'] as const).find((name) => values[name]);
+const scenario = SCENARIOS[subject ?? 'push'];
 const minutes = number(values.minutes);
 const chaosMs = minutes === null ? null : minutes * 60_000;
 const exploration: Exploration = {

@@ -303,7 +303,8 @@ export class GroupCommit {
           break;
         }
         case 'failed':
-          this.#interrupted([group, ...groups].flat(), outcome.error);
+          // Also those behind: none may wait for the end of an outage because a transaction stands before it.
+          this.#interrupted([...[group, ...groups].flat(), ...this.#queue.splice(0)], outcome.error);
           return;
       }
     }

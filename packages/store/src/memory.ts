@@ -1,6 +1,14 @@
 import type { Clock } from '@muster/base';
 import Database from 'better-sqlite3';
-import { Kysely, SqliteDialect } from 'kysely';
+import {
+  type CompiledQuery,
+  type Dialect,
+  Kysely,
+  SqliteAdapter,
+  SqliteDialect,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
 import { GroupCommit } from './group-commit.js';
 import { LocalHints } from './hints/local.js';
 import type { Lane } from './lane.js';
@@ -17,8 +25,11 @@ import type { Store, StoreOptions } from './types.js';
 export interface MemoryDatabase {
   /** What is committed, without a store. */
   readonly read: Kysely<Schema>;
-  /** A store as one process has it. `faults` puts something between it and the database. */
-  connect(options: StoreOptions, faults?: (lane: Lane) => Lane): Store;
+  /**
+   * A store as one process has it. `faults` puts something between it and the database; `answered` is waited for before it is told
+   * what it has read.
+   */
+  connect(options: StoreOptions, faults?: (lane: Lane) => Lane, answered?: () => Promise<void>): Store;
   close(): void;
 }
 
@@ -42,7 +53,7 @@ export async function openMemory(clock: Clock, migrations: readonly Migrations[]
   const hints = new LocalHints(console);
   return {
     read,
-    connect(options, faults = (lane) => lane) {
+    connect(options, faults = (lane) => lane, answered) {
       const limits = { ...LIMITS, ...options.limits };
       const { clock, log = console, observe = () => {}, refused = () => {} } = options;
       const lane = new SqliteLane(writerHere(new SqliteConnection(db)), limits, clock, refused);
@@ -57,7 +68,7 @@ export async function openMemory(clock: Clock, migrations: readonly Migrations[]
       });
       return {
         kind: 'sqlite',
-        read,
+        read: answered === undefined ? read : new Kysely<Schema>({ dialect: answeredLater(read, answered) }),
         hints,
         commit: (writes, stored) => commits.commit(writes, stored),
         persist: (writes) => commits.persist(writes),
@@ -77,5 +88,35 @@ function keptOpen(lane: Lane): Lane {
     outcome: (id) => lane.outcome(id),
     probe: (id) => lane.probe(id),
     close: async () => undefined,
+  };
+}
+
+/** Reads of several processes, which do not wait for each other's answers. */
+function answeredLater(read: Kysely<Schema>, answered: () => Promise<void>): Dialect {
+  const connection = {
+    async executeQuery<R>(query: CompiledQuery) {
+      const result = await read.executeQuery<R>(query as CompiledQuery<R>);
+      await answered();
+      return result;
+    },
+    streamQuery: (): never => {
+      throw new Error('nothing is read bit by bit here');
+    },
+  };
+  const nothing = async (): Promise<void> => undefined;
+  const refused = (): Promise<never> => Promise.reject(new Error('it is for reads only'));
+  return {
+    createAdapter: () => new SqliteAdapter(),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createDriver: () => ({
+      init: nothing,
+      acquireConnection: async () => connection,
+      beginTransaction: refused,
+      commitTransaction: refused,
+      rollbackTransaction: refused,
+      releaseConnection: nothing,
+      destroy: nothing,
+    }),
   };
 }

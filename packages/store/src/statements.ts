@@ -34,9 +34,11 @@ function storable(value: SqlValue): SqlValue {
 
 function writer(statement: Statement): (row: object) => Write {
   const columns = Object.keys(statement.columns);
+  // A copy has room for all columns from the beginning.
+  const empty: Readonly<Record<string, SqlValue>> = Object.fromEntries(columns.map((column) => [column, null]));
   return (given) => {
     const values = given as Readonly<Record<string, SqlValue | undefined>>;
-    const row: Record<string, SqlValue> = {};
+    const row: Record<string, SqlValue> = { ...empty };
     for (const column of columns) row[column] = storable(values[column] ?? null);
     return { statement, row };
   };

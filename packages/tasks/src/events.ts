@@ -19,25 +19,30 @@ export function taskSubject(taskId: string): string {
 
 type InQueue = { readonly org: Organization; readonly queueId: string };
 
+/** A queue of which many events are told: their subject is made once. */
+interface Teller {
+  readonly org: Organization;
+  readonly id: string;
+  readonly subject: string;
+}
+
 /** A task stands otherwise than before; null: nobody needs to hear of it. */
 export function taskChanged(
-  { org, queueId }: InQueue,
-  id: string,
+  { org, id: queue, subject }: Teller,
+  task: string,
   before: TaskState,
   after: TaskState,
 ): Recordable | null {
-  const subject = queueSubject(queueId);
-  const about = { queue: queueId, task: id };
   const { status, attempt, node, reason } = after;
   if (status === before.status) {
     if (!after.cancelling || before.cancelling) return null;
-    return TASK_EVENTS.tell('task.cancelling', org, { ...about, attempt }, { reason }, subject);
+    return TASK_EVENTS.tell('task.cancelling', org, { queue, task, attempt }, { reason }, subject);
   }
   if (isActive(status)) {
     const type = status === STATUS.claimed ? 'task.claimed' : 'task.running';
-    return TASK_EVENTS.tell(type, org, { ...about, node: node ?? '', attempt }, {}, subject);
+    return TASK_EVENTS.tell(type, org, { queue, task, node: node ?? '', attempt }, {}, subject);
   }
-  const standing = { ...about, status: statusName(status), code: status, attempt };
+  const standing = { queue, task, status: statusName(status), code: status, attempt };
   if (isEnded(status)) return TASK_EVENTS.tell('task.ended', org, standing, { node, reason }, subject);
   return TASK_EVENTS.tell('task.waiting', org, standing, { reason, not_before: after.notBefore }, subject);
 }

@@ -7,4 +7,6 @@ import './schedules/tables.js';
 export { tasksLayer } from './declaration.js';
 export { createTasks, type Tasks } from './layer.js';
 export type { TaskAction } from './ports.js';
+export { readNewTask } from './request/new-task.js';
 export { createSchedules, type Schedules } from './schedules/layer.js';
+export { standingsOf, type TaskStanding } from './standing.js';

@@ -23,9 +23,9 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 function bounded(value: unknown, maxBytes: number): string {
-  if (typeof value !== 'string' || value.length > maxBytes || Buffer.byteLength(value) > maxBytes) {
-    throw new Dropped('parse_fail');
-  }
+  if (typeof value !== 'string' || value.length > maxBytes) throw new Dropped('parse_fail');
+  // A character takes at most three bytes.
+  if (value.length * 3 > maxBytes && Buffer.byteLength(value) > maxBytes) throw new Dropped('parse_fail');
   return value;
 }
 
@@ -41,6 +41,13 @@ export function name(from: JsonObject, field: string, maxBytes: number = LIMITS.
   return value;
 }
 
+/** The same of a list. */
+export function item(from: unknown, index: number, maxBytes: number): string {
+  const value = bounded(Array.isArray(from) ? from[index] : undefined, maxBytes);
+  if (value === '') throw new Dropped('parse_fail');
+  return value;
+}
+
 /** Absent and null are both null. */
 export function nullable<T>(from: JsonObject, field: string, read: (from: JsonObject, field: string) => T): T | null {
   return from[field] === undefined || from[field] === null ? null : read(from, field);
@@ -48,6 +55,14 @@ export function nullable<T>(from: JsonObject, field: string, read: (from: JsonOb
 
 export function jobId(from: JsonObject, field: string): string {
   return name(from, field, LIMITS.jobIdBytes);
+}
+
+const SESSION = /^[0-9a-f]{32}$/;
+
+export function sessionId(from: JsonObject, field: string): string {
+  const value = name(from, field, 32);
+  if (!SESSION.test(value)) throw new Dropped('parse_fail');
+  return value;
 }
 
 /** Cut to the limit rather than refused: a long reason is still a reason. */
@@ -59,7 +74,15 @@ export function reason(from: JsonObject, field: string): string {
 
 /** A count: an integer from 0, or from `minimum`. */
 export function count(from: JsonObject, field: string, minimum = 0): number {
-  const value = from[field];
+  return counted(from[field], minimum);
+}
+
+/** The same of a list. */
+export function countItem(from: unknown, index: number, minimum: number): number {
+  return counted(Array.isArray(from) ? from[index] : undefined, minimum);
+}
+
+function counted(value: unknown, minimum: number): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < minimum) throw new Dropped('parse_fail');
   return value;
 }

@@ -15,6 +15,18 @@ export const LIMITS = {
   fileBytes: 100_000,
   /** Most bytes of output in one native `output` message; base64 of it fits the body limit. */
   outputChunkBytes: 32 * 1024,
+  /** A script that comes with a job. */
+  scriptBytes: 1_048_576,
+  /** Its arguments, and all of them together in bytes. */
+  scriptArguments: 256,
+  scriptArgumentBytes: 16_384,
+  /** Files that one job puts on its nodes, and the bytes of a path on a node. */
+  uploads: 16,
+  pathBytes: 4096,
+  /** Secrets of one job. */
+  secrets: 16,
+  /** A signature of RSA with 16,384 bits, base64. */
+  signatureBytes: 2736,
   /** Job ids (sheet §4.1). */
   jobIdBytes: 64,
   /** Names of nodes, organizations and servers, and incarnation ids. */
@@ -25,6 +37,11 @@ export const LIMITS = {
   facts: 256,
   /** One textual fact or label. */
   factBytes: 4096,
+  /** Allowed commands of one node that are told, and each of their names and patterns. */
+  commands: 256,
+  commandNameBytes: 1024,
+  /** All of them together, so that they fit the smallest body. */
+  commandsBytes: 32_768,
   /** Variables in a command's environment. */
   envEntries: 1024,
   /** Session keys (sheet §2.4). */

@@ -7,6 +7,11 @@ export function formatRfc1123(ms: number): string {
   return new Date(ms).toUTCString();
 }
 
+/** `2012-05-12T20:33:15.000Z`: times of our own routes. */
+export function formatIso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
 // Day names and zones are not looked at, as in the deployed server (sheet §3.7).
 const RFC1123 =
   /^[A-Z][a-z]{2}, (?<day>\d{1,2}) (?<month>[A-Z][a-z]{2}) (?<year>\d{4}) (?<time>\d\d:\d\d:\d\d) \S{1,5}$/;

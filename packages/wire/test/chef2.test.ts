@@ -82,7 +82,8 @@ describe('server to agent (sheet §4.2)', () => {
     expect(sent({ type: 'welcome' })).toEqual({ type: 'ack', timestamp, sequence: 3 });
   });
 
-  it('output_stored and reconfigure have no form', () => {
+  it('output_stored, reconfigure and system_open have no form', () => {
+    expect(sent({ type: 'system_open', session: '0'.repeat(32), system: 'lab', root: '/scratch' })).toBeNull();
     expect(sent({ type: 'output_stored', jobId: 'j', stream: 'stdout', offset: 1 })).toBeNull();
     expect(sent({ type: 'reconfigure' })).toBeNull();
   });
@@ -267,6 +268,7 @@ describe('the agent half, for test clients', () => {
     expect(through({ type: 'ready', start: null })).toBeNull();
     expect(through({ type: 'crashed', jobId: null })).toBeNull();
     expect(through({ type: 'facts', facts: {}, labels: {} })).toBeNull();
+    expect(through({ type: 'commands', commands: null })).toBeNull();
     expect(agent.sent).toBe(0);
   });
 

@@ -53,11 +53,38 @@ const anyAgentMessage: fc.Arbitrary<AgentMessage> = fc.oneof(
   fc.record({ type: message('error'), jobId: maybeJobId, reason }),
   fc.record({ type: message('output'), jobId, stream, offset: fc.nat(), data }),
   fc.record({ type: message('facts'), facts, labels: facts }),
+  fc.record({
+    type: message('commands'),
+    commands: fc.option(
+      fc.record({
+        list: fc.array(fc.record({ name: factName, pattern: fc.option(factName) }), { maxLength: 8 }),
+        omitted: fc.nat(),
+        any: fc.boolean(),
+        scripts: fc.constantFrom('any' as const, 'signed' as const, 'none' as const),
+        uploads: fc.boolean(),
+        fetches: fc.boolean(),
+      }),
+    ),
+  }),
   fc.record({ type: message('stopping') }),
 );
 
 const options = fc.record(
-  { user: text, dir: text, file: text, env: fc.dictionary(text, text, { maxKeys: 5, noNullPrototype: true }) },
+  {
+    user: text,
+    dir: text,
+    file: text,
+    env: fc.dictionary(text, text, { maxKeys: 5, noNullPrototype: true }),
+    words: fc.array(text, { maxLength: 5 }),
+    secrets: fc.dictionary(
+      fc.stringMatching(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,9}$/),
+      fc.stringMatching(/^([A-Z_]{1,9})?$/),
+      {
+        maxKeys: 5,
+        noNullPrototype: true,
+      },
+    ),
+  },
   { requiredKeys: [] },
 );
 
@@ -77,6 +104,12 @@ const anyServerMessage: fc.Arbitrary<ServerMessage> = fc.oneof(
   fc.record({ type: message('start'), jobId }),
   fc.record({ type: message('output_stored'), jobId, stream, offset: fc.nat() }),
   fc.record({ type: fc.constantFrom('abort' as const, 'welcome' as const, 'reconfigure' as const) }),
+  fc.record({
+    type: message('system_open'),
+    session: fc.stringMatching(/^[0-9a-f]{32}$/),
+    system: fc.string({ minLength: 1, maxLength: 64 }),
+    root: fc.string({ minLength: 1, maxLength: 1000 }),
+  }),
 );
 
 describe('round trips', () => {
@@ -304,6 +337,18 @@ describe('limits', () => {
 
   it('the largest output chunk fits the body limit', () => {
     expect(sealed(output(LIMITS.outputChunkBytes))[1].length).toBeLessThan(LIMITS.bodyBytes);
+  });
+
+  it('as many allowed commands as an agent tells are read, one more is not', () => {
+    const told = { omitted: 0, any: false, scripts: 'none', uploads: false, fetches: false };
+    const body = (n: number, name = 'c') => ({
+      ...good,
+      type: 'commands',
+      commands: { ...told, list: Array.from({ length: n }, () => ({ name, pattern: null })) },
+    });
+    expect(receive(...sealed(body(LIMITS.commands)))).toBe('accepted');
+    expect(receive(...sealed(body(LIMITS.commands + 1)))).toBe('parse_fail');
+    expect(receive(...sealed(body(1, 'x'.repeat(LIMITS.commandNameBytes + 1))))).toBe('parse_fail');
   });
 
   it('256 facts are read, 257 are not', () => {

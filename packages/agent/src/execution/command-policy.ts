@@ -9,6 +9,12 @@ import { argumentWord, fillWords, highestCapture, splitWords, type Word, WordsEr
 export type Plan = (
   | { readonly kind: 'program'; readonly file: string; readonly args: readonly string[]; readonly lock: string | null }
   | { readonly kind: 'builtin'; readonly builtin: Builtin }
+  /** A program that came with the job. */
+  | { readonly kind: 'script'; readonly args: readonly string[] }
+  /** A file of this node is what the command writes. */
+  | { readonly kind: 'fetch'; readonly path: string }
+  /** Only files are put in their place. */
+  | { readonly kind: 'nothing' }
 ) & {
   /** Which variables a job may set for it. */
   readonly variables: VariableRules;
@@ -18,7 +24,10 @@ export type Decision = { readonly allowed: Plan } | { readonly refused: string }
 
 /** Which commands this node runs: its owner's decision, not the server's (N16). */
 export interface CommandPolicy {
-  decide(command: string): Decision;
+  /** `words`: the same command as a program and its arguments, which run as they are, where any command may. */
+  decide(command: string, words?: readonly string[]): Decision;
+  /** Which variables a job may set for what is no command of its own. */
+  readonly variables: VariableRules;
   /** Remarks on entries that are allowed but look mistaken. */
   readonly notes: readonly string[];
 }
@@ -55,7 +64,8 @@ export function commandPolicy(config: PolicyConfig): CommandPolicy {
 
   return {
     notes,
-    decide(command) {
+    variables: everywhere,
+    decide(command, words) {
       if (Buffer.byteLength(command) > COMMAND_BYTES) return { refused: 'the command is too long' };
       if (command.includes('\0')) return { refused: 'the command contains a zero byte' };
       const listed = exact.get(command);
@@ -67,9 +77,9 @@ export function commandPolicy(config: PolicyConfig): CommandPolicy {
       const builtin = parseBuiltin(command);
       if (builtin !== null) return { allowed: { kind: 'builtin', builtin, variables: everywhere } };
       if (config.allow_any) {
-        return {
-          allowed: { kind: 'program', file: SHELL, args: ['-c', command], lock: null, variables: everywhere },
-        };
+        const [file, ...args] = words ?? [SHELL, '-c', command];
+        if (file === undefined || file === '') return { refused: 'the command names no program' };
+        return { allowed: { kind: 'program', file, args, lock: null, variables: everywhere } };
       }
       return { refused: 'the command is not allowed on this node' };
     },
@@ -92,7 +102,7 @@ function cook(recipe: Recipe, captures: readonly (string | undefined)[]): Plan {
 }
 
 /** `/…/` as key, or `match` in the entry. */
-function patternOf(key: string, entry: CommandEntry): string | null {
+export function patternOf(key: string, entry: CommandEntry): string | null {
   if (typeof entry === 'object' && 'match' in entry && entry.match !== undefined) return entry.match;
   return key.length > 2 && key.startsWith('/') && key.endsWith('/') ? key.slice(1, -1) : null;
 }

@@ -3,6 +3,9 @@ import type { Account } from './account.js';
 /** Marks the processes of one run; see process-tree.ts. */
 export const RUN_MARKER = 'MUSTER_RUN';
 
+/** The directory in which each secret of a command is a file of its name. */
+export const SECRETS = 'MUSTER_SECRETS';
+
 /** When the agent itself was started without one, as by hand in an empty environment. */
 const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
@@ -23,6 +26,8 @@ export interface EnvironmentRequest {
   readonly job: Readonly<Record<string, string>>;
   readonly own: OwnVariables;
   readonly filePath: string | null;
+  /** Where its secrets are files; null: it has none. */
+  readonly secretDir?: string | null;
   readonly run: string;
 }
 
@@ -35,7 +40,7 @@ export interface OwnVariables {
 
 /** The command's environment (sheet §6.6), built from nothing: what the agent holds, secrets among it, is not passed on. */
 export function commandEnvironment(request: EnvironmentRequest): Record<string, string> {
-  const { account, own, filePath } = request;
+  const { account, own, filePath, secretDir = null } = request;
   const env: Record<string, string> = { PATH: DEFAULT_PATH };
   for (const [name, value] of Object.entries(request.agent)) {
     if (value !== undefined && (TAKEN.includes(name) || LOCALE.test(name))) env[name] = value;
@@ -51,6 +56,8 @@ export function commandEnvironment(request: EnvironmentRequest): Record<string, 
     if (filePath === null) delete env[name];
     else env[name] = filePath;
   }
+  if (secretDir === null) delete env[SECRETS];
+  else env[SECRETS] = secretDir;
   env[RUN_MARKER] = request.run;
   return env;
 }

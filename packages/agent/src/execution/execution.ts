@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@muster/base';
 import type { CommandOptions, CommandResult, Facts } from '@muster/wire';
+import { openBeneath, PathRefused } from '../files/beneath.js';
+import type { FilePolicy } from '../files/policy.js';
+import { removeSecrets, secretDirectory, withSecretPaths, writeSecrets } from '../files/secrets.js';
 import type { AgentLog } from '../logging.js';
 import type { HeldLock } from '../pid-file.js';
 import { runBuiltin } from './builtins.js';
@@ -10,7 +13,7 @@ import { commandEnvironment, type OwnVariables } from './environment.js';
 import { writeJobFile } from './job-file.js';
 import { takeLock } from './lock.js';
 import { CommandOutput, type OutputBytes } from './output.js';
-import { type CheckedCommand, checkCommand } from './prepare.js';
+import { type CheckedCommand, checkJob } from './prepare.js';
 import type { Run } from './process-tree.js';
 import { type Exit, LaunchError } from './runner.js';
 import type { Processes } from './system-processes.js';
@@ -26,6 +29,17 @@ export interface ExecutionRequest {
   readonly capture: boolean;
   /** Most bytes kept of each stream of its output. */
   readonly outputLimit: number;
+  /** Values of the secrets that its options name. */
+  readonly secrets?: (names: readonly string[], signal: AbortSignal) => Promise<ReadonlyMap<string, string>>;
+  /** Files that came with it; none when absent. */
+  readonly files?: BroughtFiles;
+}
+
+/** Files of a job that are on this node, and not in their place. */
+export interface BroughtFiles {
+  /** Path of its script. */
+  readonly script: string | null;
+  place(): Promise<void>;
 }
 
 /** How it ended. */
@@ -34,6 +48,7 @@ export type Outcome = Omit<CommandResult, 'jobId'>;
 /** The node owner's settings a command runs under; read anew for every command. */
 export interface ExecutionSettings {
   readonly policy: CommandPolicy;
+  readonly files: FilePolicy;
   readonly fileDir: string;
   readonly graceMs: number;
   /** Given to every command. */
@@ -65,6 +80,10 @@ export class Execution {
   readonly #settings: ExecutionSettings;
   readonly #around: ExecutionSurroundings;
   readonly #ended: Ended;
+  /** Where its secrets are files; null: it has none. */
+  readonly #secretDir: string | null;
+  /** Aborted when it is to be killed. */
+  readonly #stop = new AbortController();
   #lock: HeldLock | null = null;
   #leader: number | null = null;
   #builtin: { cancel(): void } | null = null;
@@ -82,12 +101,14 @@ export class Execution {
     this.#settings = settings;
     this.#around = around;
     this.#ended = ended;
+    this.#secretDir = request.options.secrets === undefined ? null : secretDirectory(settings.fileDir, this.run);
     this.group = around.processes.groupOf(this.run);
   }
 
   start(): void {
     this.#launching = this.#launch().catch((error: unknown) => {
-      if (!(error instanceof LaunchError)) this.#around.logger.error({ err: error }, 'cannot run the command');
+      const told = error instanceof LaunchError || error instanceof PathRefused;
+      if (!told) this.#around.logger.error({ err: error }, 'cannot run the command');
       const reason = error instanceof Error ? error.message : String(error);
       return this.#finish({ exitCode: null, signal: null }, reason);
     });
@@ -95,10 +116,18 @@ export class Execution {
 
   async #launch(): Promise<void> {
     const { command: line, options, capture } = this.#request;
-    const check = await checkCommand(this.#settings.policy, line, options);
+    const check = await checkJob(this.#settings, line, withSecretPaths(options, this.#secretDir ?? ''));
     if ('refused' in check) throw new LaunchError(check.refused);
     const { plan } = check.passed;
     if (this.#killing !== null) return;
+    const { files } = this.#request;
+    await files?.place();
+    if (plan.kind === 'nothing' || plan.kind === 'fetch') {
+      // Nothing runs that would have to be killed.
+      this.#builtin = { cancel: () => undefined };
+      if (plan.kind === 'fetch') await this.#fetch(plan.path);
+      return this.#finish({ exitCode: 0, signal: null }, null);
+    }
     if (plan.kind === 'builtin') {
       const { clock, random, facts } = this.#around;
       const write = (text: string) => this.output.write('stdout', Buffer.from(text));
@@ -107,8 +136,9 @@ export class Execution {
       });
       return;
     }
-    if (plan.lock !== null) {
-      this.#lock = await takeLock(plan.lock);
+    const program = plan.kind === 'script' ? { file: files?.script ?? '', args: plan.args, lock: null } : plan;
+    if (program.lock !== null) {
+      this.#lock = await takeLock(program.lock);
       if (this.#lock === null) throw new LaunchError('locked');
     }
     const env = await this.#environment(check.passed);
@@ -118,8 +148,8 @@ export class Execution {
     const command = await this.#around.processes.launch(
       {
         run: this.run,
-        file: plan.file,
-        args: plan.args,
+        file: program.file,
+        args: program.args,
         cwd: options.dir,
         env,
         account: check.passed.account,
@@ -129,11 +159,23 @@ export class Execution {
       (stream, data) => this.output.write(stream, data),
     );
     this.#leader = command.pid;
-    void command.ended.then((exit) => this.#finish(exit, null));
+    void command.ended.then((exit) => this.#finish(exit, exit.lost ?? null));
+  }
+
+  /** A file of the node as what the command writes. @throws PathRefused */
+  async #fetch(path: string): Promise<void> {
+    const place = this.#settings.files.fetch(path);
+    if (place === null) throw new PathRefused(`'${path}' may not be fetched from this node`);
+    const { handle } = await openBeneath(place, path);
+    for await (const piece of handle.createReadStream()) {
+      if (this.#killing !== null) break;
+      this.output.write('stdout', piece as Buffer);
+    }
   }
 
   async #environment({ account, file, variables }: CheckedCommand): Promise<Record<string, string>> {
     const { fileDir, environment } = this.#settings;
+    if (this.#secretDir !== null) await this.#bringSecrets(this.#secretDir, account);
     const filePath = file === null ? null : await writeJobFile(fileDir, file, account);
     return commandEnvironment({
       agent: OWN_ENVIRONMENT,
@@ -142,8 +184,22 @@ export class Execution {
       job: variables,
       own: this.#request.own,
       filePath,
+      secretDir: this.#secretDir,
       run: this.run,
     });
+  }
+
+  /** They are on this node from now until the command has ended. @throws LaunchError */
+  async #bringSecrets(directory: string, account: CheckedCommand['account']): Promise<void> {
+    const { options, secrets } = this.#request;
+    try {
+      const values =
+        (await secrets?.(Object.keys(options.secrets ?? {}), this.#stop.signal)) ?? new Map<string, string>();
+      this.output.mask([...values.values()]);
+      await writeSecrets(this.#settings.fileDir, directory, values, account);
+    } catch (error) {
+      throw new LaunchError(error instanceof Error ? error.message : String(error));
+    }
   }
 
   /** Kills the whole tree; `ended` is called when it is gone. Its output is not waited for. Safe to repeat. */
@@ -158,6 +214,7 @@ export class Execution {
   }
 
   async #killTree(): Promise<void> {
+    this.#stop.abort();
     this.#builtin?.cancel();
     await this.#launching;
     this.#builtin?.cancel();
@@ -192,8 +249,16 @@ export class Execution {
   async #conclude(outcome: Outcome): Promise<void> {
     if (this.#concluded) return;
     this.#concluded = true;
+    if (this.#secretDir !== null) await this.#forgetSecrets(this.#secretDir);
     await this.#lock?.release();
     this.#ended(outcome, this.#storedBytes);
+  }
+
+  /** A command that has ended is told so, whatever became of its files; those are swept later. */
+  async #forgetSecrets(directory: string): Promise<void> {
+    await removeSecrets(directory).catch((error: unknown) => {
+      this.#around.logger.warn({ err: error, directory }, 'the secrets of a command cannot be removed');
+    });
   }
 
   /** They tell the reader that what is missing was dropped for the limit, so they are told only when that is so. */

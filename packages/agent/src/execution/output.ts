@@ -1,5 +1,6 @@
 import type { Stream } from '@muster/wire';
 import { OUTPUT_CHUNK, OUTPUT_WINDOW } from '../limits.js';
+import { Mask } from './mask.js';
 
 /** How much a command wrote, what was dropped included. */
 export interface OutputBytes {
@@ -162,6 +163,7 @@ export class OutputStream {
 export class CommandOutput {
   readonly #streams: Readonly<Record<Stream, OutputStream>>;
   readonly #captured: boolean;
+  #masks: Readonly<Record<Stream, Mask>> | null = null;
   #turn: Stream = 'stdout';
   /** Called when there may be something to send. */
   onReadable: () => void = () => undefined;
@@ -183,13 +185,21 @@ export class CommandOutput {
     return { stdout: this.#streams.stdout.total, stderr: this.#streams.stderr.total };
   }
 
+  /** What is written from now on shows `***` for these values; what is counted are the bytes that are shown. */
+  mask(values: readonly string[]): void {
+    this.#masks = { stdout: new Mask(values), stderr: new Mask(values) };
+  }
+
   write(stream: Stream, data: Uint8Array): void {
     if (!this.#captured) return;
-    this.#streams[stream].write(data);
+    this.#streams[stream].write(this.#masks?.[stream].write(data) ?? data);
     this.onReadable();
   }
 
   end(): void {
+    for (const stream of ['stdout', 'stderr'] as const) {
+      if (this.#captured && this.#masks !== null) this.#streams[stream].write(this.#masks[stream].end());
+    }
     this.#streams.stdout.end();
     this.#streams.stderr.end();
     this.onReadable();

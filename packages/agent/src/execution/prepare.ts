@@ -1,5 +1,6 @@
 import { access, constants, stat } from 'node:fs/promises';
 import type { CommandOptions } from '@muster/wire';
+import type { FilePolicy } from '../files/policy.js';
 import { type Account, findAccount, mayBecome } from './account.js';
 import type { CommandPolicy, Plan } from './command-policy.js';
 import { decodeJobFile } from './job-file.js';
@@ -20,10 +21,27 @@ export type Check = { readonly passed: CheckedCommand } | { readonly refused: st
 
 /** Whether this node runs the command now. Run for prepare, and again for start: the owner may have changed their mind. */
 export async function checkCommand(policy: CommandPolicy, command: string, options: CommandOptions): Promise<Check> {
-  const decision = policy.decide(command);
-  if ('refused' in decision) return decision;
-  const plan = decision.allowed;
+  const decision = policy.decide(command, options.words);
+  return 'refused' in decision ? decision : checkPlan(decision.allowed, options);
+}
 
+/** The same of everything that a job may be: a command, a script, files that are put somewhere or fetched. */
+export async function checkJob(
+  { policy, files }: { readonly policy: CommandPolicy; readonly files: Pick<FilePolicy, 'refuse'> },
+  command: string,
+  options: CommandOptions,
+): Promise<Check> {
+  const refused = files.refuse(options);
+  if (refused !== null) return { refused };
+  const { variables } = policy;
+  const { script, fetch, uploadOnly } = options;
+  if (script !== undefined) return checkPlan({ kind: 'script', args: script.args, variables }, options);
+  if (fetch !== undefined) return checkPlan({ kind: 'fetch', path: fetch, variables }, options);
+  if (uploadOnly === true) return checkPlan({ kind: 'nothing', variables }, options);
+  return checkCommand(policy, command, options);
+}
+
+async function checkPlan(plan: Plan, options: CommandOptions): Promise<Check> {
   let account: Account | null = null;
   if (options.user !== undefined) {
     account = await findAccount(options.user);

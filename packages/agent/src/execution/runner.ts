@@ -28,6 +28,8 @@ export interface Launch {
 export interface Exit {
   readonly exitCode: number | null;
   readonly signal: string | null;
+  /** Why nobody knows how it would have ended: it was killed. */
+  readonly lost?: string;
 }
 
 export interface RunningCommand {

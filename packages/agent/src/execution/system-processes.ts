@@ -1,6 +1,7 @@
 import { type Account, ownAccount } from './account.js';
 import type { ControlGroup } from './cgroup.js';
 import type { CommandGroups } from './command-groups.js';
+import { Forker } from './forker.js';
 import { killRun } from './process-tree.js';
 import { LaunchError, launch } from './runner.js';
 
@@ -19,8 +20,14 @@ export const KILLED_BY_GROUP = 'each in a control group of its own: a kill reach
 export const KILLED_BY_TREE =
   'without control groups: a kill reaches all processes but those that leave their session, their parent and their environment';
 
-/** Commands as processes of this machine, each in a control group of its own where `groups` are to be had. */
-export function systemProcesses(groups: CommandGroups | null): Processes {
+/** Of this process. */
+export const ownForker = new Forker();
+
+/**
+ * Commands as processes of this machine, each in a control group of its own where `groups` are to be had. They are
+ * started by `forker`; those that it does not start, and all without one, by this process itself.
+ */
+export function systemProcesses(groups: CommandGroups | null, forker: Forker | null = ownForker): Processes {
   // Whose the agent is does not change while it runs.
   let account: Promise<Account | null> | null = null;
   const own = {
@@ -29,7 +36,15 @@ export function systemProcesses(groups: CommandGroups | null): Processes {
       return account;
     },
   };
-  if (groups === null) return { launch, killRun, groupOf: () => null, ...own };
+  if (groups === null) {
+    return {
+      ...own,
+      groupOf: () => null,
+      launch: async (request, clock, write) =>
+        (await forker?.launch(request, clock, write, null)) ?? launch(request, clock, write),
+      killRun,
+    };
+  }
   return {
     ...own,
     groupOf: (run) => groups.of(run),
@@ -38,7 +53,9 @@ export function systemProcesses(groups: CommandGroups | null): Processes {
         throw new LaunchError(`cannot make a control group for ${request.file}: ${String(error)}`);
       });
       try {
-        const command = await launch(request, clock, write, (start) => groups.bear(group, start));
+        const command =
+          (await forker?.launch(request, clock, write, group)) ??
+          (await launch(request, clock, write, (start) => groups.bear(group, start)));
         await groups.limit(group, request.limits);
         void command.ended.then(() => groups.leave(group));
         return command;

@@ -104,7 +104,8 @@ export class Link {
       const longest = Math.min(RETRY_FIRST_MS * 2 ** failures, this.#longestRetryMs(error));
       const pause = Math.round(longest * (0.5 + random() / 2));
       const why = error instanceof Error ? error.message : String(error);
-      logger.warn({ server: identity.server.origin, retryMs: pause }, `no configuration: ${why}`);
+      const hint = isUnknown(error) ? UNKNOWN_KEY : '';
+      logger.warn({ server: identity.server.origin, retryMs: pause }, `no configuration: ${why}${hint}`);
       this.#arm('retry', pause, () => void this.#ask(Math.min(failures + 1, MOST_DOUBLINGS)));
     }
   }
@@ -196,6 +197,8 @@ export class Link {
       case 'rejected':
         logger.info('command channel refused: the key is not admitted, or the server has new keys');
         this.#observe('disconnected');
+        // Once for each connection that stood: what is asked in vain is repeated by itself.
+        if (this.#rejections === 0) this.reconfigureSoon('the command channel was refused');
         this.#pauseChannel();
         return;
       case 'stuck':
@@ -313,6 +316,13 @@ export class Link {
     if (this.online && this.#watch.connected) await this.#connection?.flush(flushMs);
     this.#connection?.close(flushMs);
   }
+}
+
+const UNKNOWN_KEY =
+  ' The server knows no such node with the key in client.pem: has an admin removed the key or the node? (muster node keys NAME)';
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof MusterError && error.details.code === 'unknown_principal';
 }
 
 type TimerName = 'tick' | 'lifetime' | 'splay' | 'retry' | 'channel';

@@ -17,8 +17,10 @@ export interface ControllerSurroundings {
   readonly clock: Clock;
   readonly logger: AgentLog;
   readonly send: (message: AgentMessage) => void;
-  /** Why the offered job is refused, or null. */
-  readonly check: (job: PreparedJob) => Promise<string | null>;
+  /** Why the offered job is refused, or null: it is taken, and its files are here. Rejects when the signal is aborted. */
+  readonly check: (job: PreparedJob, signal: AbortSignal) => Promise<string | null>;
+  /** The job is over here, or never began: what came with it may go. */
+  readonly release: (jobId: string) => Promise<void>;
   /** Makes the execution of a job; it is started by the controller. */
   readonly execution: (job: PreparedJob, ended: Ended) => Execution;
   readonly note: RunNote;
@@ -37,6 +39,8 @@ export class CommandController {
   /** Prepare is checked on disk first; messages behind it wait, so that their order is kept. */
   #messages: Promise<void> = Promise.resolve();
   #idle: (() => void)[] = [];
+  /** What is looked at now, which may take long when files come with it. */
+  #checking: { readonly jobId: string; readonly stop: AbortController } | null = null;
 
   constructor(around: ControllerSurroundings) {
     this.#around = around;
@@ -58,27 +62,54 @@ export class CommandController {
 
   /** A message of the server about jobs. */
   receive(message: JobMessage): void {
-    this.#messages = this.#messages.then(async () => this.apply(await this.#event(message)));
+    // Repeated while its files are on their way: the answer comes when they are here.
+    if (message.type === 'prepare' && message.jobId === this.#checking?.jobId) return;
+    if (message.type === 'abort') this.stopChecking();
+    this.#messages = this.#messages.then(async () => {
+      const event = await this.#event(message);
+      if (event !== null) this.apply(event);
+    });
   }
 
-  async #event(message: JobMessage): Promise<Event> {
+  /** What is being made ready is not wanted any more, and is not answered. */
+  stopChecking(): void {
+    this.#checking?.stop.abort();
+  }
+
+  /** Null: it is not wanted any more. */
+  async #event(message: JobMessage): Promise<Event | null> {
     if (message.type !== 'prepare') return message;
     const { jobId, command, capture, options, timeoutSeconds, waitSeconds } = message;
     const job = { jobId, command, capture, options, timeoutMs: milliseconds(timeoutSeconds) };
     const busy = this.#machine.phase.kind !== 'ready';
     // Only an idle agent can accept; a busy one answers without looking (its own lock would refuse a repetition).
-    return {
-      type: 'prepare',
-      job,
-      waitMs: milliseconds(waitSeconds),
-      refusal: busy ? null : await this.#around.check(job),
-    };
+    const waitMs = milliseconds(waitSeconds);
+    if (busy) return { type: 'prepare', job, waitMs, refusal: null };
+    const stop = new AbortController();
+    this.#checking = { jobId, stop };
+    try {
+      const refusal = await this.#around.check(job, stop.signal);
+      if (!stop.signal.aborted) return { type: 'prepare', job, waitMs, refusal };
+      await this.#around.release(jobId);
+      return null;
+    } catch (error) {
+      if (stop.signal.aborted) return null;
+      throw error;
+    } finally {
+      this.#checking = null;
+    }
   }
 
   apply(event: Event): void {
-    const { machine, effects } = step(this.#machine, event);
+    const before = this.#machine;
+    const { machine, effects } = step(before, event);
     this.#machine = machine;
-    this.#effects = this.#effects.then(() => this.#carryOut(effects, machine));
+    const over = machine.phase.kind === 'ready' ? jobOf(before, event) : null;
+    this.#effects = this.#effects.then(async () => {
+      // Before the end is told: whoever hears of it finds nothing left.
+      if (over !== null) await this.#around.release(over);
+      await this.#carryOut(effects, machine);
+    });
   }
 
   async #carryOut(effects: readonly Effect[], machine: Machine): Promise<void> {
@@ -156,6 +187,7 @@ export class CommandController {
    */
   async stop(limitMs: number, outputMs: number): Promise<boolean> {
     const execution = this.#executing?.execution;
+    this.stopChecking();
     if (execution?.exited) this.#around.clock.after(outputMs, () => execution.abandonOutput());
     else this.apply({ type: 'stop' });
     await this.#effects;
@@ -174,6 +206,12 @@ export class CommandController {
       });
     });
   }
+}
+
+/** What the machine had, or was offered and refused. */
+function jobOf({ phase }: Machine, event: Event): string | null {
+  if (event.type === 'prepare') return event.job.jobId;
+  return 'job' in phase ? phase.job.jobId : null;
 }
 
 function milliseconds(seconds: number | undefined): number | null {

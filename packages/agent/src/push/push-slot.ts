@@ -1,8 +1,13 @@
 import type { Clock } from '@muster/base';
 import type { AgentMessage, ServerMessage } from '@muster/wire';
 import { type Ended, Execution, type ExecutionSettings } from '../execution/execution.js';
-import { checkCommand } from '../execution/prepare.js';
+import { checkJob } from '../execution/prepare.js';
 import type { NotedRun, RunNote } from '../execution/run-note.js';
+import { openBeneath, PathRefused } from '../files/beneath.js';
+import type { FileSource } from '../files/download.js';
+import { JobFiles } from '../files/job-files.js';
+import type { FilePolicy } from '../files/policy.js';
+import { fetchSecrets, type SecretSource, withSecretPaths } from '../files/secrets.js';
 import type { Host } from '../host.js';
 import { OUTPUT_CHUNK, OUTPUT_RESEND_MS, STOP_OUTPUT_MS } from '../limits.js';
 import type { AgentLog } from '../logging.js';
@@ -33,6 +38,8 @@ export interface PushSlotSetup {
   readonly settings: () => ExecutionSettings;
   readonly note: RunNote;
   readonly link: PushLink;
+  readonly fileSource: FileSource;
+  readonly secretSource: SecretSource;
 }
 
 type PushMessage = Extract<ServerMessage, { type: 'prepare' | 'start' | 'abort' }>;
@@ -42,6 +49,7 @@ type OutputStored = Extract<ServerMessage, { type: 'output_stored' }>;
 export class PushSlot {
   readonly #setup: PushSlotSetup;
   readonly #controller: CommandController;
+  readonly #files: JobFiles;
   #interrupted: NotedRun | null = null;
   #heard = false;
   /** When the server last acknowledged output, or output was last sent again. */
@@ -50,12 +58,14 @@ export class PushSlot {
   constructor(setup: PushSlotSetup) {
     this.#setup = setup;
     const { clock, logger, note } = setup;
+    this.#files = new JobFiles({ clock, source: setup.fileSource });
     this.#controller = new CommandController({
       clock,
       logger,
       note,
       send: (message) => this.#send(message),
-      check: (job) => this.#refusal(job),
+      check: (job, signal) => this.#refusal(job, signal),
+      release: (jobId) => this.#files.drop(jobId),
       execution: (job, ended) => this.#execution(job, ended),
     });
   }
@@ -80,6 +90,7 @@ export class PushSlot {
   }
 
   serverLost(): void {
+    this.#controller.stopChecking();
     this.#controller.apply({ type: 'server_lost' });
   }
 
@@ -128,20 +139,51 @@ export class PushSlot {
     return this.#controller.stop(limitMs, this.#setup.link.established ? STOP_OUTPUT_MS : 0);
   }
 
-  async #refusal(job: PreparedJob): Promise<string | null> {
-    const check = await checkCommand(this.#setup.settings().policy, job.command, job.options);
-    if ('passed' in check) return null;
-    this.#setup.logger.info({ job: job.jobId, command: job.command }, `refused: ${check.refused}`);
-    return check.refused;
+  async #refusal(job: PreparedJob, signal: AbortSignal): Promise<string | null> {
+    const { jobId, command, options } = job;
+    const settings = this.#setup.settings();
+    const { fileDir, files: policy } = settings;
+    const check = await checkJob(settings, command, withSecretPaths(options, fileDir));
+    const refused =
+      'refused' in check
+        ? check.refused
+        : ((await this.#unfetchable(options.fetch, policy)) ??
+          (await this.#files.stage({ jobId, options, account: check.passed.account, fileDir, policy }, signal)));
+    if (refused !== null) this.#setup.logger.info({ job: jobId, command }, `refused: ${refused}`);
+    return refused;
+  }
+
+  /** Why a file cannot be given whole. */
+  async #unfetchable(path: string | undefined, policy: FilePolicy): Promise<string | null> {
+    const place = path === undefined ? null : policy.fetch(path);
+    if (path === undefined || place === null) return null;
+    const { outputLimit } = this.#setup.link;
+    try {
+      const { handle, stats } = await openBeneath(place, path);
+      await handle.close();
+      if (stats.size <= outputLimit) return null;
+      return `'${path}' has ${stats.size} bytes; at most ${outputLimit} can be fetched (push.output_limit of the server)`;
+    } catch (error) {
+      if (error instanceof PathRefused) return error.message;
+      throw error;
+    }
   }
 
   #execution(job: PreparedJob, ended: Ended): Execution {
-    const { clock, random, logger, host, link, nodeName, settings } = this.#setup;
+    const { clock, random, logger, host, link, nodeName, settings, secretSource } = this.#setup;
     const { jobId, command, options, capture } = job;
     logger.info({ job: jobId, command }, 'running');
     this.#outputStoredAt = clock.now();
     const execution = new Execution(
-      { command, options, capture, own: ownVariables(nodeName, jobId), outputLimit: link.outputLimit },
+      {
+        command,
+        options,
+        capture,
+        own: ownVariables(nodeName, jobId),
+        outputLimit: link.outputLimit,
+        secrets: (names, signal) => fetchSecrets({ clock, source: secretSource }, jobId, names, signal),
+        files: { script: this.#files.scriptOf(jobId), place: () => this.#files.place(jobId) },
+      },
       settings(),
       { clock, random, logger, facts: host.facts, processes: host.processes },
       (outcome, bytes) => {

@@ -26,8 +26,9 @@ export function writeFrames(messages: readonly (Message & object)[]): Uint8Array
     together = [];
     length = 0;
   };
-  for (const { data, ...message } of messages) {
-    const text = JSON.stringify(message);
+  for (const message of messages) {
+    const { data } = message;
+    const text = JSON.stringify(data === undefined ? message : { ...message, data: undefined });
     if (data !== undefined) {
       close();
       written.push(...frame(`[${text}]`, data));

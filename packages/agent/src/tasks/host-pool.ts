@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Clock, Timer } from '@muster/base';
 import type { Stream, TaskRef } from '@muster/wire';
 import type { Processes } from '../execution/system-processes.js';
-import { HOST_RETRY_FIRST_MS, HOST_RETRY_LONGEST_MS, PROGRAM_HOSTS, PROGRAMS_A_SECOND } from '../limits.js';
+import { HOST_RETRY_FIRST_MS, HOST_RETRY_LONGEST_MS } from '../limits.js';
 import type { AgentLog } from '../logging.js';
 import { HostProcess, HostStartError } from './host-process.js';
 import type { HostEvents, TaskHosts } from './hosts.js';
@@ -38,8 +38,6 @@ export class HostPool implements TaskHosts {
   /** Starts that wait because others failed. */
   readonly #starts = new Set<Timer>();
   #epoch = 0;
-  /** Programs of the present second. */
-  #programs = { second: 0, begun: 0 };
 
   constructor(setup: HostPoolSetup, events: HostEvents) {
     this.#setup = setup;
@@ -117,25 +115,22 @@ export class HostPool implements TaskHosts {
     const host = this.#hostFor(order.plugin);
     this.#hostOf.set(key, host);
     host.attempts.set(key, order.task);
-    host.send({ t: 'run', order });
+    host.run(order);
   }
 
   /** The one with the least to do; a module gets another as long as all are at work. */
   #hostFor(plugin: Plugin): ManagedHost {
     const key = this.#keyOf(plugin);
-    const most = plugin.contract === 'module' ? plugin.processes : this.#programHosts();
-    const those = [...this.#hosts].filter((host) => host.key === key && !host.retired);
-    const [least] = those.toSorted((a, b) => a.attempts.size - b.attempts.size);
-    if (least !== undefined && (least.attempts.size === 0 || those.length >= most)) return least;
+    const most = plugin.contract === 'module' ? plugin.processes : 1;
+    let least: ManagedHost | undefined;
+    let those = 0;
+    for (const host of this.#hosts) {
+      if (host.key !== key || host.retired) continue;
+      those += 1;
+      if (least === undefined || host.attempts.size < least.attempts.size) least = host;
+    }
+    if (least !== undefined && (least.attempts.size === 0 || those >= most)) return least;
     return this.#start(plugin, key);
-  }
-
-  /** One is enough, unless many programs are begun. */
-  #programHosts(): number {
-    const second = Math.floor(this.#setup.clock.monotonic() / 1000);
-    if (second !== this.#programs.second) this.#programs = { second, begun: 0 };
-    this.#programs.begun += 1;
-    return this.#programs.begun > PROGRAMS_A_SECOND ? PROGRAM_HOSTS : 1;
   }
 
   #start(plugin: Plugin, key: string): ManagedHost {
@@ -203,10 +198,12 @@ export class HostPool implements TaskHosts {
   }
 
   settle(ref: TaskRef): void {
-    const host = this.#of(ref);
-    host?.send({ t: 'settle', id: ref.id, attempt: ref.attempt });
-    host?.attempts.delete(attemptKey(ref));
-    this.#hostOf.delete(attemptKey(ref));
+    const key = attemptKey(ref);
+    const host = this.#hostOf.get(key);
+    if (host === undefined) return;
+    host.send({ t: 'settle', id: ref.id, attempt: ref.attempt });
+    host.attempts.delete(key);
+    this.#hostOf.delete(key);
   }
 
   stored({ id, attempt }: TaskRef, stream: Stream, offset: number): void {

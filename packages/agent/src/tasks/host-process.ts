@@ -12,13 +12,10 @@ import { livingOwner } from '../pid-file.js';
 import { readSmallFile } from '../small-file.js';
 import { HOST_FILES, hostMark } from './host-files.js';
 import { HostLink, type HostLinkEvents } from './host-link.js';
-import { type HostSpec, PROTOCOL_VERSION } from './protocol.js';
+import { type HostSpec, OLDEST_VERSION, PROTOCOL_VERSION } from './protocol.js';
 import { removeTree } from './remove-tree.js';
 
 export const HOST_MAIN = fileURLToPath(new URL('./host/main.js', import.meta.url));
-
-/** A fork copies the tables of all memory in use, so the process that forks for each task keeps little. */
-const SMALL_HEAP = ['--lite-mode', '--max-semi-space-size=1', '--v8-pool-size=0'];
 
 /** The host cannot be started; the message says why. */
 export class HostStartError extends Error {
@@ -54,7 +51,7 @@ export class HostProcess {
     const file = join(this.directory, HOST_FILES.spec);
     try {
       const spec = JSON.parse(await readSmallFile(file, HOST_SPEC_BYTES, process.getuid?.() ?? null)) as HostSpec;
-      return spec.version === PROTOCOL_VERSION ? spec : null;
+      return spec.version >= OLDEST_VERSION && spec.version <= PROTOCOL_VERSION ? spec : null;
     } catch {
       // None was written, or half of one: it has not been started.
       return null;
@@ -80,8 +77,7 @@ export class HostProcess {
       filePath: null,
       run: this.#ownMark,
     });
-    const flags = spec.module === null ? SMALL_HEAP : [];
-    const call = { account, file: process.execPath, args: [...flags, main, this.directory], env, cwd: '/' };
+    const call = { account, file: process.execPath, args: [main, this.directory], env, cwd: '/' };
     const { file, args, options } = await asAccount(call);
     const child = spawn(file, args, { ...options, cwd: '/', env, detached: true, stdio: 'ignore' });
     this.#child = child;

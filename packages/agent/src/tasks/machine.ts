@@ -65,20 +65,28 @@ const GONE: AttemptState = { kind: 'gone' };
 
 const NEVER_BEGAN: End = { event: 'cancelled', forced: false, bytes: null, durationMs: 0 };
 
+const NONE: readonly AttemptEffect[] = [];
+
+function to(state: AttemptState, ...effects: AttemptEffect[]): AttemptStep {
+  return { state, effects };
+}
+
+function ended(end: End, ...effects: AttemptEffect[]): AttemptStep {
+  return { state: { kind: 'ended', end }, effects: [...effects, { type: 'tell', end }] };
+}
+
+function stay(state: AttemptState): AttemptStep {
+  return { state, effects: NONE };
+}
+
 /** One event. Events that mean nothing in the present state change nothing. */
 export function stepAttempt(state: AttemptState, event: AttemptEvent): AttemptStep {
-  const to = (next: AttemptState, ...effects: AttemptEffect[]): AttemptStep => ({ state: next, effects });
-  const stay = (...effects: AttemptEffect[]): AttemptStep => ({ state, effects });
-  const ended = (end: End, ...effects: AttemptEffect[]): AttemptStep => {
-    return to({ kind: 'ended', end }, ...effects, { type: 'tell', end });
-  };
-
   switch (state.kind) {
     case 'waiting':
       if (event.type === 'slot') return to({ kind: 'running' }, RUN);
       if (event.type === 'recall') return ended({ event: 'returned', reason: event.reason });
       if (event.type === 'cancel') return ended(NEVER_BEGAN);
-      return event.type === 'settled' ? to(GONE, FORGET) : stay();
+      return event.type === 'settled' ? to(GONE, FORGET) : stay(state);
 
     case 'running':
     case 'killing':
@@ -96,25 +104,25 @@ export function stepAttempt(state: AttemptState, event: AttemptEvent): AttemptSt
         case 'settled':
           return to({ kind: 'discarded' }, KILL);
         default:
-          return stay();
+          return stay(state);
       }
 
     case 'draining':
       if (event.type === 'end') return ended(event.end);
       // What was not stored of its output is lost, how it ended is not.
       if (event.type === 'host_gone') return ended(state.ending);
-      return event.type === 'settled' ? to(GONE, SETTLE, FORGET) : stay();
+      return event.type === 'settled' ? to(GONE, SETTLE, FORGET) : stay(state);
 
     case 'ended':
       // The server asks because it does not know.
-      if (event.type === 'cancel') return stay({ type: 'tell', end: state.end });
-      return event.type === 'settled' ? to(GONE, SETTLE, FORGET) : stay();
+      if (event.type === 'cancel') return to(state, { type: 'tell', end: state.end });
+      return event.type === 'settled' ? to(GONE, SETTLE, FORGET) : stay(state);
 
     case 'discarded':
       if (event.type === 'host_gone' || event.type === 'refused') return to(GONE, FREE, FORGET);
-      return event.type === 'end' || event.type === 'ending' ? to(GONE, FREE, SETTLE, FORGET) : stay();
+      return event.type === 'end' || event.type === 'ending' ? to(GONE, FREE, SETTLE, FORGET) : stay(state);
 
     case 'gone':
-      return stay();
+      return stay(state);
   }
 }

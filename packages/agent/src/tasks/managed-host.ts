@@ -6,7 +6,7 @@ import type { HostLink } from './host-link.js';
 import { exitText, type HostProcess, HostStartError } from './host-process.js';
 import type { HostEvents } from './hosts.js';
 import { attemptKey } from './key.js';
-import type { FromHost, ToHost } from './protocol.js';
+import type { FromHost, RunOrder, RunTerms, ToHost } from './protocol.js';
 
 export interface ManagedHostSetup {
   readonly process: HostProcess;
@@ -35,6 +35,8 @@ export class ManagedHost {
   #waiting: ToHost[] = [];
   #greeted: () => void = () => undefined;
   #closed = false;
+  /** Said last. */
+  #terms: RunTerms | null = null;
   /** It has said what it has. */
   #known = false;
 
@@ -115,6 +117,14 @@ export class ManagedHost {
     else this.#link.send(message);
   }
 
+  run({ task, ...terms }: RunOrder): void {
+    if (!areSame(this.#terms, terms)) {
+      this.#terms = terms;
+      this.send({ t: 'terms', terms });
+    }
+    this.send({ t: 'run', task });
+  }
+
   retire(): void {
     if (this.retired) return;
     this.retired = true;
@@ -134,4 +144,13 @@ export class ManagedHost {
     this.#closed = true;
     this.#link?.close();
   }
+}
+
+function areSame(said: RunTerms | null, terms: RunTerms): boolean {
+  return (
+    said?.plugin === terms.plugin &&
+    said.timeoutMs === terms.timeoutMs &&
+    said.graceMs === terms.graceMs &&
+    said.inlineBytes === terms.inlineBytes
+  );
 }

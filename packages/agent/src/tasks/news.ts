@@ -2,14 +2,18 @@ import { LIMITS, type TaskNews } from '@muster/wire';
 import { NEWS_MARGIN } from '../limits.js';
 import { attemptKey } from './key.js';
 
-/** What else a message holds for each piece of news: its names on the wire, and what is null here. */
-const EACH = 64;
+/** Bytes of a piece of news without its texts, at most. */
+const SHAPE = 400;
 
 /** News on their way to the server: all of one turn go together, as many as fit into a message. */
 export class NewsDesk {
   readonly #waiting: TaskNews[] = [];
   /** Of what waits: only the latest progress of an attempt is worth telling. */
   readonly #progress = new Map<string, number>();
+
+  get size(): number {
+    return this.#waiting.length;
+  }
 
   push(news: TaskNews): void {
     if (news.event === 'progress') {
@@ -31,7 +35,7 @@ export class NewsDesk {
     let size = 0;
     let count = 0;
     for (const news of this.#waiting) {
-      size += EACH + Buffer.byteLength(JSON.stringify(news));
+      size += sizeOf(news);
       if (count > 0 && (size > room || count >= LIMITS.tasksAtOnce)) break;
       count += 1;
     }
@@ -44,6 +48,27 @@ export class NewsDesk {
     this.#waiting.length = 0;
     this.#progress.clear();
   }
+}
+
+function sizeOf(news: TaskNews): number {
+  switch (news.event) {
+    case 'started':
+    case 'cancelled':
+      return SHAPE;
+    case 'progress':
+      return SHAPE + sizeOfText(news.text);
+    case 'returned':
+    case 'lost':
+      return SHAPE + sizeOfText(news.reason);
+    case 'finished': {
+      const { reason, signal, stdout, stderr } = news.result;
+      return SHAPE + sizeOfText(reason) + sizeOfText(signal) + sizeOfText(stdout) + sizeOfText(stderr);
+    }
+  }
+}
+
+function sizeOfText(text: string | null): number {
+  return text === null ? 0 : Buffer.byteLength(JSON.stringify(text));
 }
 
 /** An attempt in an inventory: its id of 24 digits, its number, its state. */

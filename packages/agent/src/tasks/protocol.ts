@@ -6,11 +6,13 @@ import type { Plugin } from './plugins.js';
  * What the agent and its host processes say to each other. A host outlives the agent that started it, so an agent may
  * talk to a host of an earlier version: what changes the meaning of a message here raises the version.
  */
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
+/** The oldest version of hosts that this agent takes over. It gives them no more tasks, and 1 differs in how it gets them. */
+export const OLDEST_VERSION = 1;
 
 /** What a host is started with: it says all that its tasks have in common, and does not change while it lives. */
 export interface HostSpec {
-  readonly version: typeof PROTOCOL_VERSION;
+  readonly version: number;
   /** Tells hosts apart that differ in what they were started with, the version of the agent included. */
   readonly key: string;
   /** Name of the node. */
@@ -29,9 +31,8 @@ export interface ModuleSpec {
   readonly memory: number;
 }
 
-/** A task with all that is needed to run it here. */
-export interface RunOrder {
-  readonly task: AssignedTask;
+/** How tasks are run, which many of them have in common. */
+export interface RunTerms {
   /** As the node's configuration is now. */
   readonly plugin: Plugin;
   /** Null: no limit. */
@@ -41,9 +42,16 @@ export interface RunOrder {
   readonly inlineBytes: number;
 }
 
+/** A task with all that is needed to run it here. */
+export interface RunOrder extends RunTerms {
+  readonly task: AssignedTask;
+}
+
 /** Agent to host. */
 export type ToHost =
-  | { readonly t: 'run'; readonly order: RunOrder }
+  /** For all tasks that follow, until others are said. */
+  | { readonly t: 'terms'; readonly terms: RunTerms }
+  | { readonly t: 'run'; readonly task: AssignedTask }
   | (TaskRef & { readonly t: 'kill' })
   /** The server has its end: forget it. */
   | (TaskRef & { readonly t: 'settle' })

@@ -6,6 +6,11 @@ export class Slots {
   readonly #occupied = new Set<Held>();
   #waiting: Held[] = [];
 
+  /** How many wait, those among them that were given back since. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
   wait(held: Held): void {
     this.#waiting.push(held);
   }

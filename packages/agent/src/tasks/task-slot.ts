@@ -35,7 +35,8 @@ export class TaskSlot {
   readonly #hosts: TaskHosts;
   readonly #held = new Map<string, Held>();
   readonly #slots = new Slots();
-  readonly #settled = new Set<string>();
+  #settled = new Set<string>();
+  #settledBefore = new Set<string>();
   readonly #reports: Reports;
   readonly #permission: Permission;
   #offer: Offer;
@@ -51,7 +52,12 @@ export class TaskSlot {
     this.#offer = setup.offer;
     this.#offers = setup.offer.plugins.size > 0;
     this.#permission = new Permission(setup.clock, () => this.#fillSoon());
-    this.#reports = new Reports(setup.link, () => this.#hosts.rewind());
+    this.#reports = new Reports({
+      link: setup.link,
+      clock: setup.clock,
+      waiting: () => this.#slots.waiting,
+      rewind: () => this.#hosts.rewind(),
+    });
     this.#hosts = setup.hosts({
       held: (attempt) => this.#adopt(attempt),
       news: (news) => this.#heard(news),
@@ -127,7 +133,7 @@ export class TaskSlot {
 
   #assign(task: AssignedTask): void {
     const key = attemptKey(task);
-    if (this.#held.has(key) || this.#settled.has(key)) return;
+    if (this.#held.has(key) || this.#settled.has(key) || this.#settledBefore.has(key)) return;
     const held = this.#hold(task, task.plugin, task);
     const refusal = this.#refusal(task);
     if (refusal !== null) return this.#applyTo(held, { type: 'recall', reason: refusal });
@@ -144,6 +150,7 @@ export class TaskSlot {
 
   /** The server has given an earlier attempt up; a task never runs twice at a time. */
   #endEarlierOf({ id, attempt }: AssignedTask): void {
+    if (attempt === 1) return;
     for (const { ref } of this.#held.values()) {
       if (ref.id === id && ref.attempt < attempt) this.#apply(ref, { type: 'cancel' });
     }
@@ -225,11 +232,12 @@ export class TaskSlot {
     });
   }
 
+  /** At least the latest SETTLED_REMEMBERED, at most twice as many. */
   #rememberSettled(key: string): void {
     this.#settled.add(key);
-    if (this.#settled.size <= SETTLED_REMEMBERED) return;
-    const [oldest] = this.#settled;
-    if (oldest !== undefined) this.#settled.delete(oldest);
+    if (this.#settled.size < SETTLED_REMEMBERED) return;
+    this.#settledBefore = this.#settled;
+    this.#settled = new Set();
   }
 
   // --- what hosts tell
@@ -242,8 +250,7 @@ export class TaskSlot {
       if (held.state.kind === 'running' || held.state.kind === 'killing') this.#reports.tell(news);
       return;
     }
-    const { id: _, attempt: __, ...end } = news;
-    this.#applyTo(held, { type: 'end', end: end as End });
+    this.#applyTo(held, { type: 'end', end: news });
   }
 
   #hostGone(ref: TaskRef, reason: string): void {
@@ -266,7 +273,9 @@ export class TaskSlot {
 
   #tellEnd(held: Held, end: End): void {
     held.toldAt = this.#now();
-    this.#reports.tell({ ...held.ref, ...end });
+    const { id, attempt } = held.ref;
+    // What came from a host says already whose end it is.
+    this.#reports.tell({ ...end, id, attempt });
   }
 
   #stored({ id, attempt, stream, offset }: Extract<TaskOrder, { type: 'task_output_stored' }>): void {
@@ -356,6 +365,7 @@ export class TaskSlot {
     this.#stopped = true;
     this.#permission.withdraw();
     for (const { patience } of this.#held.values()) patience?.cancel();
+    this.#reports.stop();
     this.#hosts.close();
   }
 }

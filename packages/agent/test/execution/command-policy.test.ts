@@ -42,6 +42,18 @@ describe('which commands run (N16)', () => {
   it('allow_any runs what was typed with /bin/sh -c', () => {
     expect(planOf({}, 'echo a; echo b', true)).toEqual(['/bin/sh', '-c', 'echo a; echo b']);
   });
+  it('allow_any runs a command that comes in words without a shell', () => {
+    const decide = (commands: Record<string, unknown>, words: readonly string[]) =>
+      policy(commands, true).decide("echo 'a; reboot'", words);
+    const variables = expect.anything();
+    const plan = { kind: 'program', file: 'echo', args: ['a; reboot'], lock: null, variables };
+    expect(decide({}, ['echo', 'a; reboot'])).toEqual({ allowed: plan });
+    expect(decide({}, [])).toHaveProperty('refused');
+    // What the owner of the node lists is judged by its text, as ever.
+    const listed = { "/echo '([^']*)'/": ['printf', '$1'] };
+    expect(decide(listed, ['echo', 'a; reboot'])).toEqual({ allowed: { ...plan, file: 'printf' } });
+    expect(policy({}, false).decide('echo a', ['echo', 'a'])).toHaveProperty('refused');
+  });
   it('an exact key wins over a pattern, and a pattern over allow_any', () => {
     const commands = { '/run .*/': 'pattern', 'run x': 'exact' };
     expect(planOf(commands, 'run x', true)).toEqual(['exact']);

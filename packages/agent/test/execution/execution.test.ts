@@ -1,13 +1,14 @@
-import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ManualClock, systemClock } from '@muster/base';
 import type { CommandOptions } from '@muster/wire';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parseAgentConfig } from '../../src/config.js';
 import { commandPolicy } from '../../src/execution/command-policy.js';
-import { Execution, type Outcome } from '../../src/execution/execution.js';
+import { Execution, type ExecutionRequest, type Outcome } from '../../src/execution/execution.js';
 import type { OutputBytes } from '../../src/execution/output.js';
 import { membersOf } from '../../src/execution/process-tree.js';
+import { filePolicy } from '../../src/files/policy.js';
 import { systemHost } from '../../src/host.js';
 import { ownVariables } from '../../src/push/variables.js';
 import { scratch, silent } from '../support/agent.js';
@@ -37,6 +38,7 @@ function run(
   config: Record<string, unknown> = { allow_any: true },
   clock = systemClock as typeof systemClock | ManualClock,
   storing = { now: true },
+  secrets: ExecutionRequest['secrets'] = async () => new Map(),
 ): Ran {
   const parsed = parseAgentConfig({ grace: 0.2, ...config });
   let settle: (value: { result: Outcome; bytes: OutputBytes | null }) => void;
@@ -44,9 +46,10 @@ function run(
     settle = resolve;
   });
   const execution = new Execution(
-    { command, capture: true, options, own: ownVariables('node1', 'j1'), outputLimit: 1_000_000 },
+    { command, capture: true, options, own: ownVariables('node1', 'j1'), outputLimit: 1_000_000, secrets },
     {
       policy: commandPolicy(parsed),
+      files: filePolicy(parseAgentConfig({}), 'acme'),
       fileDir: join(place.dir, 'files'),
       graceMs: parsed.grace * 1000,
       environment: parsed.environment,
@@ -132,6 +135,61 @@ describe('running a command (sheet §6.6)', () => {
     const daemon = Number(ran.stdout());
     expect(() => process.kill(daemon, 0)).not.toThrow();
     process.kill(daemon, 'SIGKILL');
+  });
+});
+
+describe('its secrets', () => {
+  const VALUE = 'hunter2-hunter2';
+  const given = (values: Record<string, string>) => async () => new Map(Object.entries(values));
+  const left = () => readdir(join(place.dir, 'files')).catch(() => []);
+  const start = (script: string, options: CommandOptions, secrets: ExecutionRequest['secrets']) =>
+    run(script, options, { allow_any: true, allow_env: ['DB_FILE'] }, systemClock, { now: true }, secrets);
+
+  it('are files that only its user reads, hidden in what it writes, and gone when it has ended', async () => {
+    const options = { user: 'nobody', secrets: { db: 'DB_FILE', token: '' } };
+    const script =
+      'stat -c %a:%U "$MUSTER_SECRETS" "$MUSTER_SECRETS/token" "$DB_FILE"; cat "$DB_FILE" >&2; cat "$DB_FILE"; printf " hunter2-"; sleep 0.1; printf "hunter2 hunter2-"';
+    const ran = start(script, options, given({ db: `${VALUE}\n`, token: 'token-token' }));
+    expect(await ran.ended).toMatchObject({ result: { outcome: 'succeeded' }, bytes: { stderr: 4 } });
+    expect(ran.stdout()).toBe('700:nobody\n600:nobody\n600:nobody\n***\n *** hunter2-');
+    expect(await left()).toEqual([]);
+  });
+
+  it('are gone when it was killed, or could not be run', async () => {
+    const ran = start('cat "$MUSTER_SECRETS/db"; echo here; sleep 600', { secrets: { db: '' } }, given({ db: VALUE }));
+    await says(ran, 'here');
+    expect(await left()).toHaveLength(1);
+    ran.execution.kill();
+    await ran.ended;
+    expect(await left()).toEqual([]);
+    const missing = { commands: { x: '/no/such/program' } };
+    const other = run('x', { secrets: { db: '' } }, missing, systemClock, { now: true }, given({ db: VALUE }));
+    expect((await other.ended).result.reason).toContain('no such program');
+    expect(await left()).toEqual([]);
+  });
+
+  it('that are not given end it before it has begun, as does a variable that the node does not allow', async () => {
+    const refused = async () => {
+      throw new Error('the server does not give the secrets of the job: no');
+    };
+    const ran = start('echo ran', { secrets: { db: '' } }, refused);
+    expect((await ran.ended).result).toMatchObject({
+      outcome: 'failed',
+      reason: expect.stringContaining('does not give'),
+    });
+    const other = start('echo ran', { secrets: { db: 'LD_PRELOAD' } }, given({ db: VALUE }));
+    expect((await other.ended).result.reason).toContain("'LD_PRELOAD' can change what a program runs");
+    expect(ran.stdout() + other.stdout()).toBe('');
+  });
+
+  it('are waited for no more when it is killed', async () => {
+    const waiting: ExecutionRequest['secrets'] = (_, signal) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('aborted')));
+      });
+    const ran = start('echo ran', { secrets: { db: '' } }, waiting);
+    ran.execution.kill();
+    expect((await ran.ended).result.reason).toBe('killed');
   });
 });
 

@@ -16,6 +16,8 @@ let keys: KeyPair;
 let clock: ManualClock;
 let sockets: FakeSockets;
 let link: Link;
+/** Times the configuration was asked for. */
+let asked: number;
 /** From 0 to below 1: all but the longest pause, unless a test says otherwise. */
 let random: number;
 
@@ -34,7 +36,14 @@ beforeEach(async () => {
     key: createPrivateKey(keys.privateKey),
     ca: null,
   };
-  const host = { sockets, configuration: async () => answer };
+  asked = 0;
+  const host = {
+    sockets,
+    configuration: async () => {
+      asked += 1;
+      return answer;
+    },
+  };
   const nothing = (): void => undefined;
   link = new Link(
     { identity, incarnation: 'i', clock, logger: silent, random: () => random, host },
@@ -75,6 +84,20 @@ describe('an agent whose keys the server does not know', () => {
     newest().tell('connected');
     expect(pauseAfterRejection()).toBe(REJECTED_FIRST_MS);
     expect(pauseAfterRejection()).toBe(2 * REJECTED_FIRST_MS);
+  });
+
+  it('asks for its configuration once when a connection that stood is refused, so that its log says why', async () => {
+    random = 0;
+    newest().tell('connected');
+    newest().tell('disconnected');
+    const before = asked;
+    newest().tell('rejected');
+    clock.advance(0);
+    expect(asked).toBe(before + 1);
+    await vi.waitFor(() => expect(sockets.open).toHaveLength(1));
+    newest().tell('rejected');
+    clock.advance(0);
+    expect(asked).toBe(before + 1);
   });
 
   it('does not pause when a connection that stood breaks', () => {

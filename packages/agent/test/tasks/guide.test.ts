@@ -26,5 +26,5 @@ it.each([...ofGuide, ...ofExamples])('an agent takes what is written to configur
 });
 
 it('guide and examples configure plugins', () => {
-  expect([ofGuide.length, ofExamples.length]).toEqual([2, 4]);
+  expect([ofGuide.length, ofExamples.length]).toEqual([2, 5]);
 });

@@ -2,7 +2,13 @@ import { ManualClock } from '@muster/base';
 import type { AgentMessage, TaskNews, TaskOrder, TaskRef, TaskResult } from '@muster/wire';
 import { describe, expect, it } from 'vitest';
 import { parseAgentConfig } from '../../src/config.js';
-import { INVENTORY_ANSWER_MS, NEWS_RESEND_MS, OUTPUT_BACKLOG_BYTES, WORKER_ANSWER_MS } from '../../src/limits.js';
+import {
+  INVENTORY_ANSWER_MS,
+  NEWS_PAUSE_MS,
+  NEWS_RESEND_MS,
+  OUTPUT_BACKLOG_BYTES,
+  WORKER_ANSWER_MS,
+} from '../../src/limits.js';
 import { offerOf } from '../../src/tasks/plugins.js';
 import type { HeldAttempt } from '../../src/tasks/protocol.js';
 import { TaskSlot } from '../../src/tasks/task-slot.js';
@@ -201,6 +207,18 @@ describe('what the server is told', () => {
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(40);
     expect(sizes.length).toBeLessThan(6);
     expect(Math.max(...sizes) * stdout.length).toBeLessThan(bench.link.bodyLimit);
+  });
+  it('news rest a moment for more of them while more tasks wait for a slot, and leave at once when fewer do', async () => {
+    const bench = await Bench.ready();
+    await bench.assign('a', 'b', 'c', 'd', 'e', 'f');
+    await bench.ends('a');
+    expect(bench.news()).toEqual([finished('a')]);
+    await bench.ends('b');
+    expect(bench.news()).toEqual([]);
+    bench.clock.advance(NEWS_PAUSE_MS);
+    expect(bench.news()).toEqual([finished('b')]);
+    await bench.ends('c');
+    expect(bench.news()).toEqual([finished('c')]);
   });
   it('an end is told again after a while, and with every new connection, until it is settled', async () => {
     const bench = await Bench.ready();

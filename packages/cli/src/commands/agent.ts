@@ -4,6 +4,7 @@ import { EXIT, systemClock } from '@muster/base';
 import { type Command, Option } from 'commander';
 import { MusterError } from '../errors.js';
 import { type Call, does, type Shell, subcommand } from '../shell.js';
+import { toldToStop } from '../stopping.js';
 
 interface AgentFlags {
   readonly server?: string;
@@ -77,21 +78,17 @@ function withAgentFlags(command: Command): Command {
 }
 
 async function runAgent(call: Call<AgentFlags>): Promise<number> {
-  const { createAgentLogger, startAgent } = await import('@muster/agent');
+  const [{ createAgentLogger, startAgent }, { SYSTEM_HELPER }] = await Promise.all([
+    import('@muster/agent'),
+    import('@muster/jobs/system-helper'),
+  ]);
   const { logLevel, ...flags } = call.options;
   const options = await withToken(call, flags);
   const leaving = new AbortController();
-  const stopped = new Promise<void>((resolve) => {
-    const done = call.world.onSignal(['SIGINT', 'SIGTERM'], () => {
-      // A second signal ends the process at once, as the system does by default.
-      done();
-      leaving.abort();
-      resolve();
-    });
-  });
+  const stopped = toldToStop(call.world).then(() => leaving.abort());
   const starting = startAgent(
     { ...options, signal: leaving.signal },
-    { clock: systemClock, logger: createAgentLogger(logLevel), random: Math.random },
+    { clock: systemClock, logger: createAgentLogger(logLevel), random: Math.random, systemHelper: SYSTEM_HELPER },
   );
   const agent = await starting.catch((error: unknown) => {
     if (leaving.signal.aborted) return null;

@@ -6,6 +6,7 @@ import type { Command } from 'commander';
 import { isSuccess, type Job } from '../api.js';
 import { backlogAsPlanned, showBacklog } from '../demo/backlog.js';
 import { DEMO_NODES, type DemoServer, FAILING_NODE, REFUSING_NODE, startAgents, startServer } from '../demo/fleet.js';
+import { showLongJob } from '../demo/long-job.js';
 import { DemoProcesses } from '../demo/processes.js';
 import { Interrupted, showJob } from '../demo/show.js';
 import type { RunWords } from '../demo/typed.js';
@@ -19,12 +20,13 @@ interface DemoOptions {
 export function addDemo(program: Command, shell: Shell, run: RunWords): void {
   const command = subcommand(program, {
     usage: 'demo',
-    summary: 'a server, five agents, two push jobs and a queue of twenty tasks on this machine, in a scratch directory',
+    summary:
+      'a server, five agents, two push jobs, a queue of twenty tasks and a long job on this machine, in a scratch directory',
     examples: ['muster demo', 'muster demo --keep', 'npm run demo -- --keep'],
   });
   command
     .option('--keep', 'leave the server and the agents running')
-    .option('--json', 'the two jobs and the queue as one JSON document instead of text');
+    .option('--json', 'all of it as one JSON document instead of text');
   does<DemoOptions>(command, shell, (call) => demo(call, run));
 }
 
@@ -35,13 +37,14 @@ async function demo(call: Call<DemoOptions>, run: RunWords): Promise<number> {
   });
   let kept = false;
   try {
-    const { server, jobs, backlog } = await Promise.race([perform(call, processes, run), interrupted]);
+    const { server, jobs, backlog, longJob } = await Promise.race([perform(call, processes, run), interrupted]);
     kept = call.options.keep === true;
     const running = kept ? { url: server.url, config: server.config, stop: processes.abandon() } : null;
-    call.out.document({ jobs, ...backlog, ...(running === null ? {} : { running }) });
+    call.out.document({ jobs, ...backlog, longJob, ...(running === null ? {} : { running }) });
     if (running === null) tellNext(call);
     else tellKept(call, running);
-    return wentAsPlanned(jobs) && backlogAsPlanned(backlog) ? EXIT.ok : EXIT.failed;
+    const planned = wentAsPlanned(jobs) && backlogAsPlanned(backlog) && longJob.status === 'FINISHED';
+    return planned ? EXIT.ok : EXIT.failed;
   } catch (error) {
     if (error instanceof Interrupted) return error.exit;
     throw error;
@@ -62,17 +65,18 @@ async function perform(call: Call<DemoOptions>, processes: DemoProcesses, run: R
   const jobs = [
     await showJob(inside, {
       title: 'One command on all five nodes, which starts only when all five have committed',
-      shown: "'env:demo' --quorum 100% --capture -- uname -a",
+      shown: "'env:demo' --quorum 100% -- uname -a",
       body: { command: 'uname -a', search: 'env:demo', quorum: '100%' },
     }),
     await showJob(inside, {
       title: `Four of five are enough: ${REFUSING_NODE} does not allow this command, and on ${FAILING_NODE} it fails`,
-      shown: "'env:demo' --quorum 80% --capture -- check-disk",
+      shown: "'env:demo' --quorum 80% -- check-disk",
       body: { command: 'check-disk', search: 'env:demo', quorum: '80%' },
     }),
   ] as const;
   const place = { directory: processes.directory, config: server.config, run };
-  return { server, jobs, backlog: await showBacklog(inside, processes, server, place) };
+  const backlog = await showBacklog(inside, processes, server, place);
+  return { server, jobs, backlog, longJob: await showLongJob(inside, server, place) };
 }
 
 /** A line that counts up, on a terminal only. */
@@ -87,7 +91,7 @@ function insideDemo(call: Call<DemoOptions>, { client }: DemoServer): Call<DemoO
   const { out, options, args, words } = call;
   const world = { ...call.world, onSignal: () => () => {} };
   const settings = { ...client.settings, confirmAbove: DEMO_NODES.length, source: 'the demo' };
-  return { world, out, options, args, words, settings, client };
+  return { world, out, options, args, words, settings, client, server: { ...settings, proof: 'key' } };
 }
 
 /** The second job with exactly one refusal and one failure. */
@@ -109,10 +113,11 @@ function tellKept({ out }: Call<object>, { url, config, stop }: Running): void {
   out.line(`  Server   ${url}   API: ${url}/docs`);
   out.line(`  CLI      export MUSTER_CONFIG=${config}`);
   out.line('  Try      npx muster node list');
-  out.line("           npx muster push start 'role:web' --capture -- uname -a");
+  out.line("           npx muster push start 'role:web' -- uname -a");
   out.line('           npx muster push list');
   out.line('           npx muster task add resize --param file=a.png --param width=200 --wait');
   out.line('           npx muster queue list');
+  out.line('           npx muster job list');
   out.line(`  Stop it  sh ${stop}`);
 }
 

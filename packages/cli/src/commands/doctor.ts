@@ -4,12 +4,7 @@ import type { NodeState } from '../api.js';
 import { formatDuration } from '../duration.js';
 import { MusterError } from '../errors.js';
 import { type Call, clientCommand, does, type Shell } from '../shell.js';
-
-interface Check {
-  readonly name: string;
-  readonly result: 'ok' | 'warning' | 'failed';
-  readonly text: string;
-}
+import { type CertificateStatus, type Check, certificates, keys } from './doctor-expiry.js';
 
 /** Requests signed further from the server's clock than this are refused (sheet §1.5). */
 const SKEW_LIMIT_MS = 900_000;
@@ -48,16 +43,23 @@ async function* examine(call: Call<object>): AsyncGenerator<Check> {
 
   let serverTime: number | null = null;
   let store: StoreStatus = { ok: true };
+  let tls: readonly CertificateStatus[] = [];
   const server = await attempt('server', async () => {
     const response = await call.client.send('GET', '/_status');
     serverTime = Date.parse(response.headers.get('date') ?? '');
-    const answer = (await response.json()) as { status?: string; store?: StoreStatus };
+    const answer = (await response.json()) as {
+      status?: string;
+      store?: StoreStatus;
+      certificates?: readonly CertificateStatus[];
+    };
     store = answer.store ?? store;
+    tls = answer.certificates ?? tls;
     return `answers: ${answer.status}`;
   });
   yield server;
   if (server.result === 'failed') return;
   yield database(store);
+  yield* certificates(tls, call.world.now());
   if (serverTime !== null && Number.isFinite(serverTime)) yield clock(call.world.now() - serverTime);
 
   let nodes: readonly NodeState[] = [];
@@ -68,6 +70,7 @@ async function* examine(call: Call<object>): AsyncGenerator<Check> {
   yield reading;
   if (reading.result === 'failed') return;
   yield await mayStart(call);
+  yield* keys(call);
   yield* explain(call, nodes);
 }
 

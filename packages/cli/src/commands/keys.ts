@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type KeyChoice, withKeyFlags, withPublicKey } from '../key-files.js';
+import { type KeyChoice, ttlOf, withKeyFlags, withPublicKey } from '../key-files.js';
 import { type Call, type CommandText, clientCommand, does, type Shell } from '../shell.js';
 import { timeText } from '../summary.js';
 import { addList, addRemove, tellDone } from './resource.js';
@@ -7,6 +7,8 @@ import { addList, addRemove, tellDone } from './resource.js';
 export interface Key {
   readonly fingerprint: string;
   readonly created_at: string;
+  /** Null: it does not expire. */
+  readonly expires_at: string | null;
 }
 
 /** Whose keys a group of commands changes. */
@@ -23,12 +25,17 @@ export interface NewOwner extends CommandText {
   readonly path: (call: Call<object>) => string;
 }
 
+/** What a column says of when a key expires. */
+export function expiryText(expiresAt: string | null): string {
+  return expiresAt === null ? 'never' : timeText(expiresAt);
+}
+
 /** `create <name>` of what brings a key and nothing else. */
 export function addCreate(parent: Command, shell: Shell, { kind, path, ...text }: NewOwner): void {
   does<KeyChoice>(withKeyFlags(clientCommand(parent, text)), shell, async (call) => {
     const [name = ''] = call.args;
     const created = await withPublicKey(call.world, call.options, (publicKey) =>
-      call.client.post<object>(path(call), { name, public_key: publicKey }),
+      call.client.post<object>(path(call), { name, public_key: publicKey, ...ttlOf('key_ttl', call.options) }),
     );
     tellDone(call, { document: created, line: `created ${kind} ${name}` });
   });
@@ -41,22 +48,27 @@ export function addKeyCommands(parent: Command, shell: Shell, { kind, name: exam
     summary: `the keys of a ${kind}`,
     examples: [`muster ${kind} keys ${example}`],
     read: (call) => call.client.get(path(call, call.args[0] ?? '', 'keys')),
-    columns: { Fingerprint: ({ fingerprint }) => fingerprint, Since: ({ created_at }) => timeText(created_at) },
+    columns: {
+      Fingerprint: ({ fingerprint }) => fingerprint,
+      Since: ({ created_at }) => timeText(created_at),
+      Expires: ({ expires_at }) => expiryText(expires_at),
+    },
   });
   const add = clientCommand(parent, {
     usage: 'add-key <name>',
     summary: `give a ${kind} one more key`,
     examples: [
       `muster ${kind} add-key ${example} --public-key new.pub`,
-      `muster ${kind} add-key ${example} --key-out new.pem`,
+      `muster ${kind} add-key ${example} --key-out new.pem --expires 90d`,
     ],
   });
   does<KeyChoice>(withKeyFlags(add), shell, async (call) => {
     const [name = ''] = call.args;
     const key = await withPublicKey(call.world, call.options, (publicKey) =>
-      call.client.post<Key>(path(call, name, 'keys'), { public_key: publicKey }),
+      call.client.post<Key>(path(call, name, 'keys'), { public_key: publicKey, ...ttlOf('ttl', call.options) }),
     );
-    tellDone(call, { document: key, line: `added key ${key.fingerprint} to ${name}` });
+    const until = key.expires_at === null ? '' : `, until ${timeText(key.expires_at)}`;
+    tellDone(call, { document: key, line: `added key ${key.fingerprint} to ${name}${until}` });
   });
   addRemove(parent, shell, {
     usage: 'rm-key <name> <fingerprint>',

@@ -1,8 +1,9 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { pathOf } from '../client.js';
 import { clientCommand, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
 import { addInvitations } from './invitations.js';
+import { count } from './queue/settings.js';
 import { addList, addRemove, tellDone } from './resource.js';
 
 const FIRST_ADMIN = 'muster user create NAME --group admins --key-out FILE';
@@ -10,6 +11,25 @@ const FIRST_ADMIN = 'muster user create NAME --group admins --key-out FILE';
 interface Organization {
   readonly name: string;
   readonly created_at?: string | number;
+}
+
+interface PushSettings {
+  readonly quorum: string | null;
+  readonly max_nodes: number | null;
+  readonly max_running: number | null;
+  readonly max_starts: number | null;
+  readonly approval: 'none' | 'runbooks';
+}
+
+/** As it is unless set. The command line knows no null. */
+const ALL = 'all';
+
+interface SetFlags {
+  readonly quorum?: string;
+  readonly maxNodes?: number | typeof ALL;
+  readonly maxRunning?: number | typeof ALL;
+  readonly maxStarts?: number | typeof ALL;
+  readonly approval?: PushSettings['approval'];
 }
 
 export function addOrg(program: Command, shell: Shell): void {
@@ -43,8 +63,65 @@ export function addOrg(program: Command, shell: Shell): void {
     path: (_, name = '') => pathOf('organizations', name),
     done: (name) => ({ document: { name, deleted: true }, line: `deleted organization ${name}` }),
   });
+  addSet(org, shell);
   addInvitations(org, shell);
   addMembership(org, shell);
+}
+
+function addSet(org: Command, shell: Shell): void {
+  const set = clientCommand(org, {
+    usage: 'set <name>',
+    summary: 'settings of an organization; shows them when none is given',
+    examples: [
+      'muster org set staging --quorum 80%',
+      'muster org set staging --quorum all',
+      'muster org set staging --max-nodes 50 --max-running 5 --max-starts 30',
+      'muster org set staging --approval runbooks',
+      'muster org set staging',
+    ],
+  });
+  set
+    .option('--quorum <share>', 'of push jobs that this command line starts without one: a percentage, or all')
+    .option('--max-nodes <n>', 'most nodes in one push job; all: as the server has it', limit('--max-nodes'))
+    .option('--max-running <n>', 'most push jobs of one user at one time, or all', limit('--max-running'))
+    .option('--max-starts <n>', 'most push jobs that one user starts within a minute, or all', limit('--max-starts'))
+    .addOption(
+      new Option(
+        '--approval <what>',
+        'what needs a second person: runs of all runbooks, or none but of those that ask for one',
+      ).choices(['runbooks', 'none']),
+    );
+  does<SetFlags>(set, shell, async (call) => {
+    const [name = ''] = call.args;
+    const { quorum, maxNodes, maxRunning, maxStarts, approval } = call.options;
+    const given = { quorum, max_nodes: maxNodes, max_running: maxRunning, max_starts: maxStarts, approval };
+    const changes = Object.fromEntries(
+      Object.entries(given).map(([field, value]) => [field, value === ALL ? null : value]),
+    );
+    const path = pathOf('organizations', name, 'pushy', 'settings');
+    const settings = Object.values(changes).every((value) => value === undefined)
+      ? await call.client.get<PushSettings>(path)
+      : await call.client.put<PushSettings>(path, changes);
+    call.out.document({ name, ...settings });
+    call.out.fields([
+      ['Organization', name],
+      ['Quorum of push jobs', settings.quorum ?? 'all nodes'],
+      ['Nodes in one', limitText(settings.max_nodes)],
+      ['Of one user at one time', limitText(settings.max_running)],
+      ['Started by one user within a minute', limitText(settings.max_starts)],
+      ['Needs a second person', settings.approval === 'runbooks' ? 'every run of a runbook' : 'what asks for one'],
+    ]);
+  });
+}
+
+/** `all`: no fewer than the server allows. */
+function limit(flag: string): (text: string) => number | typeof ALL {
+  const number = count(flag, 1);
+  return (text) => (text === ALL ? ALL : number(text));
+}
+
+function limitText(limit: number | null): string {
+  return limit === null ? 'as many as the server allows' : String(limit);
 }
 
 function addMembership(org: Command, shell: Shell): void {

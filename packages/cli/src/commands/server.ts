@@ -1,10 +1,13 @@
 import { EXIT } from '@muster/base';
 import type { Command } from 'commander';
 import { type Call, does, type Shell, subcommand } from '../shell.js';
+import { runUntil, toldToStop } from '../stopping.js';
 
 interface ServerFlags {
   readonly config?: string;
   readonly checkConfig?: boolean;
+  /** False: given. */
+  readonly workers?: boolean;
   readonly json?: boolean;
 }
 
@@ -17,6 +20,7 @@ export async function addServer(program: Command, shell: Shell, withFlags: boole
       'muster server',
       'muster server --data-dir /var/lib/muster --http 0.0.0.0:8443 --tls-cert cert.pem --tls-key key.pem',
       'muster server --database-url postgres://muster@db/muster',
+      'muster server --database-url postgres://muster@db/muster --broker-url amqp://muster@mq --no-workers',
       'muster server --config /etc/muster/server.yaml --check-config',
     ],
   });
@@ -26,6 +30,7 @@ export async function addServer(program: Command, shell: Shell, withFlags: boole
       '--check-config',
       'check settings and certificates, print the settings that would be used, as JSON, and stop',
     )
+    .option('--no-workers', 'leave jobs to `muster worker`, as --jobs-slots 0 does')
     .option('--json', 'changes nothing: logs and settings are JSON anyway');
   if (withFlags) {
     const { describeConfig } = await import('@muster/platform/config');
@@ -41,27 +46,16 @@ export async function addServer(program: Command, shell: Shell, withFlags: boole
 async function serve(call: Call<ServerFlags>): Promise<number> {
   const { expiredCertificates, loadConfig, redactConfig } = await import('@muster/platform/config');
   const { startServer } = await import('@muster/server');
-  const { config: file, checkConfig, json: _, ...flags } = call.options;
-  const config = loadConfig({ file, env: call.world.env, flags });
+  const { config: file, checkConfig, workers, json: _, ...flags } = call.options;
+  const none = workers === false ? { jobsSlots: '0' } : {};
+  const config = loadConfig({ file, env: call.world.env, flags: { ...flags, ...none } });
   if (checkConfig === true) {
     for (const warning of expiredCertificates(config, call.world.now())) call.out.note(`warning: ${warning}`);
     call.world.stdout.write(`${JSON.stringify(redactConfig(config), null, 2)}\n`);
     return EXIT.ok;
   }
-  const told = new Promise<null>((resolve) => {
-    const done = call.world.onSignal(['SIGINT', 'SIGTERM'], () => {
-      // A second signal ends the process at once, as the system does by default.
-      done();
-      resolve(null);
-    });
-  });
+  const told = toldToStop(call.world);
   const server = await startServer(config, { print: (line) => call.out.note(line) });
-  const failure = await Promise.race([told, server.failed]);
-  if (failure === null) {
-    await server.stop();
-    return EXIT.ok;
-  }
-  // What cannot go on may not stop cleanly either; why it failed is what the reader needs.
-  await server.stop().catch(() => undefined);
-  throw failure;
+  await runUntil(told, server);
+  return EXIT.ok;
 }

@@ -67,6 +67,12 @@ interface ServiceFlag {
   readonly service?: string;
 }
 
+interface TokenFlags extends ServiceFlag {
+  readonly user?: string;
+  readonly organization?: string;
+  readonly ttl: number;
+}
+
 /** A service's tokens belong to its organization, a user's to the user. */
 function tokensOf({ client, options: { service } }: Call<ServiceFlag>): string {
   return service === undefined ? pathOf('access_tokens') : client.inOrg('services', service, 'access_tokens');
@@ -91,14 +97,19 @@ export function addAccessToken(program: Command, shell: Shell): void {
   create
     .option('--user <name>', 'the user it stands for; yourself when absent')
     .option('--service <name>', 'the service it stands for')
+    .option('--organization <name>', 'of a user: where its requests for jobs go whose paths name none')
     .addOption(ttlOption('30d'));
-  does<ServiceFlag & { readonly user?: string; readonly ttl: number }>(create, shell, async (call) => {
-    const { user, service, ttl } = call.options;
+  does<TokenFlags>(create, shell, async (call) => {
+    const { user, service, organization, ttl } = call.options;
     if (user !== undefined && service !== undefined) {
       throw new MusterError('usage', { reason: 'give either --user NAME or --service NAME' });
     }
+    if (service !== undefined && organization !== undefined) {
+      throw new MusterError('usage', { reason: 'a service is of its organization: --organization goes with users' });
+    }
     const made = await call.client.post<AccessToken>(tokensOf(call), {
       ...(user === undefined ? {} : { user }),
+      ...(organization === undefined ? {} : { organization }),
       ttl: Math.ceil(ttl),
     });
     call.out.document(made);

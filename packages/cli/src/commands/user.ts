@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { pathOf } from '../client.js';
-import { type KeyChoice, withKeyFlags, withPublicKey } from '../key-files.js';
+import { type KeyChoice, ttlOf, withKeyFlags, withPublicKey } from '../key-files.js';
 import { type Call, clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
 import { addKeyCommands, type Key } from './keys.js';
@@ -57,7 +57,7 @@ export function addUser(program: Command, shell: Shell): void {
         ['User', found.name],
         ['Server admin', adminText(found)],
         ['Created', timeText(found.created_at)],
-        ...found.keys.map((key) => ['Key', `${key.fingerprint}  ${timeText(key.created_at)}`] as const),
+        ...found.keys.map((key) => ['Key', keyText(key)] as const),
       ]),
   });
   addRemove(user, shell, {
@@ -79,6 +79,7 @@ async function create(call: Call<CreateFlags>): Promise<void> {
     client.post<User>(pathOf('users'), {
       name,
       public_key: publicKey,
+      ...ttlOf('key_ttl', options),
       organization: call.settings.org,
       ...(groups.length === 0 ? {} : { groups }),
       ...(serverAdmin === true ? { server_admin: true } : {}),
@@ -95,6 +96,10 @@ async function create(call: Call<CreateFlags>): Promise<void> {
   for (const group of groups.filter((group) => !known.some(({ name }) => name === group))) {
     out.note(`note: the group ${group} is new; if it is a role, only its members, and admins, have that from now on`);
   }
+}
+
+function keyText({ fingerprint, created_at, expires_at }: Key): string {
+  return `${fingerprint}  ${timeText(created_at)}${expires_at === null ? '' : `, expires ${timeText(expires_at)}`}`;
 }
 
 function adminText({ server_admin }: User): string {

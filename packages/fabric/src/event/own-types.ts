@@ -2,6 +2,7 @@ import { fits } from './access.js';
 
 /** Types of what Muster itself tells: nobody else publishes them. */
 export const OWN_TYPES = [
+  'approval.*',
   'auth.*',
   'event.*',
   'fabric.*',
@@ -9,6 +10,8 @@ export const OWN_TYPES = [
   'node.*',
   'push.*',
   'queue.*',
+  'rule.*',
+  'runbook.*',
   'schedule.*',
   'task.*',
 ] as const;

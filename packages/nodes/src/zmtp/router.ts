@@ -63,7 +63,15 @@ export class Router {
   }
 
   send(identity: Uint8Array, frames: readonly Uint8Array[]): SendResult {
-    const key = Buffer.from(identity.buffer, identity.byteOffset, identity.byteLength).toString('latin1');
-    return this.#byIdentity.get(key)?.send(frames, NODE_LIMITS.unsentBytes) ?? 'gone';
+    return this.#byIdentity.get(keyOf(identity))?.send(frames, NODE_LIMITS.unsentBytes) ?? 'gone';
   }
+
+  /** Closes the connection, if it still stands. */
+  hangUp(identity: Uint8Array): void {
+    this.#byIdentity.get(keyOf(identity))?.close(null);
+  }
+}
+
+function keyOf(identity: Uint8Array): string {
+  return Buffer.from(identity.buffer, identity.byteOffset, identity.byteLength).toString('latin1');
 }

@@ -76,6 +76,11 @@ export class MemoryTransport implements Transport {
     this.published.push(frames);
   }
 
+  readonly hungUp: string[] = [];
+  hangUp({ identity }: { identity: Uint8Array }): void {
+    this.hungUp.push(Buffer.from(identity).toString('hex'));
+  }
+
   receive(...frames: Uint8Array[]): void {
     this.handlers?.received('curve', frames);
   }

@@ -1,7 +1,7 @@
 import type { Clock } from '@muster/base';
 import type { Schema, Store, Write } from '@muster/store';
 import { insert } from '@muster/store';
-import type { Transaction } from 'kysely';
+import type { Selectable, Transaction } from 'kysely';
 import { Budget } from '../upkeep/budget.js';
 import { AUTH_LIMITS } from './limits.js';
 import type { ActorKind, AuditEntry } from './types.js';
@@ -11,6 +11,7 @@ const COLUMNS = {
   at: 'integer',
   actor: 'text',
   actor_kind: 'text',
+  address: 'text',
   action: 'text',
   target: 'text',
   outcome: 'text',
@@ -55,18 +56,26 @@ export class Audit {
   readonly #failed: (error: unknown) => void;
   readonly #denials = new Map<string, { readonly budget: Budget; suppressed: number }>();
 
-  constructor(deps: { store: Store; clock: Clock; failed: (error: unknown) => void }) {
+  /** When, by the monotonic clock, somebody last looked at something; the oldest first. */
+  readonly #looks = new Map<string, number>();
+  readonly #written: () => void;
+
+  /** `written`: an entry is about to be stored, and wants a seal. */
+  constructor(deps: { store: Store; clock: Clock; failed: (error: unknown) => void; written?: () => void }) {
     this.#store = deps.store;
     this.#clock = deps.clock;
     this.#failed = deps.failed;
+    this.#written = deps.written ?? (() => undefined);
   }
 
   #row(entry: AuditEntry) {
+    this.#written();
     return {
       org_id: entry.orgId,
       at: this.#clock.now(),
       actor: cut(entry.actor.name),
       actor_kind: entry.actor.kind,
+      address: entry.actor.address ?? null,
       action: entry.action,
       target: cut(entry.target),
       outcome: entry.outcome,
@@ -104,6 +113,19 @@ export class Audit {
     this.record({ ...entry, outcome: 'denied', detail: { ...entry.detail, ...missed } });
   }
 
+  /** Somebody looked at something. Who looks again and again is told of once in ten minutes. */
+  looked(entry: Omit<AuditEntry, 'outcome'>): void {
+    const now = this.#clock.monotonic();
+    const key = JSON.stringify([entry.orgId, entry.actor.kind, entry.actor.name, entry.action, entry.target]);
+    const last = this.#looks.get(key);
+    if (last !== undefined && now - last < AUTH_LIMITS.lookAgainAuditedMs) return;
+    this.#looks.delete(key);
+    this.#looks.set(key, now);
+    const [oldest] = this.#looks.keys();
+    if (this.#looks.size > AUTH_LIMITS.looksKnown && oldest !== undefined) this.#looks.delete(oldest);
+    this.record({ ...entry, outcome: 'done' });
+  }
+
   async page(query: AuditQuery): Promise<readonly StoredAuditEntry[]> {
     let rows = this.#store.read
       .selectFrom('audit')
@@ -116,15 +138,20 @@ export class Audit {
     if (query.actor !== undefined) rows = rows.where('actor', '=', query.actor);
     if (query.actorKind !== undefined) rows = rows.where('actor_kind', '=', query.actorKind);
     if (query.action !== undefined) rows = rows.where('action', '=', query.action);
-    return (await rows.execute()).map((row) => ({
-      id: row.id,
-      at: row.at,
-      orgId: row.org_id,
-      actor: { name: row.actor, kind: row.actor_kind },
-      action: row.action,
-      target: row.target,
-      outcome: row.outcome,
-      detail: JSON.parse(row.detail),
-    }));
+    return (await rows.execute()).map(entryOf);
   }
+}
+
+export function entryOf(row: Selectable<Schema['audit']>): StoredAuditEntry {
+  const { address } = row;
+  return {
+    id: row.id,
+    at: row.at,
+    orgId: row.org_id,
+    actor: { name: row.actor, kind: row.actor_kind, ...(address !== null && { address }) },
+    action: row.action,
+    target: row.target,
+    outcome: row.outcome,
+    detail: JSON.parse(row.detail),
+  };
 }

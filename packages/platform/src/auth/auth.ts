@@ -1,7 +1,10 @@
+import { createPrivateKey } from 'node:crypto';
 import type { Clock } from '@muster/base';
 import type { Store } from '@muster/store';
 import type { Recorder } from '../log/recorder.js';
+import { type FetchJson, fetchJson } from '../outbound/fetch-json.js';
 import { Audit } from './audit.js';
+import { AuditSeals } from './audit-seals.js';
 import { Authentication } from './authentication.js';
 import { Changes, type RandomBytes, type Trx } from './changes.js';
 import { Enrolment } from './enrolment.js';
@@ -9,6 +12,10 @@ import { GroupDirectory } from './groups.js';
 import { IdentityListeners } from './identity-listeners.js';
 import { IDENTITY_ROWS } from './identity-rows.js';
 import { Invitations } from './invitations.js';
+import { IssuerDirectory } from './issuers/directory.js';
+import { IssuedTokens } from './issuers/issued.js';
+import { SignIns } from './issuers/sign-ins.js';
+import { ISSUER_LIMITS } from './issuers/types.js';
 import { NodeGroupDirectory, type NodeSelection } from './node-groups.js';
 import { OrganizationRemnants, type OrganizationRows } from './organization-rows.js';
 import { Organizations } from './organizations.js';
@@ -33,10 +40,16 @@ export interface AuthDeps {
   readonly remnantsFailed?: (error: unknown) => void;
   /** An audit entry that could not be stored: the store was closed. */
   readonly auditFailed: (error: unknown) => void;
+  /** PEM, with which entries of the audit are sealed. */
+  readonly sealingKey: string;
+  /** Entries could not be sealed; it is tried again. */
+  readonly sealingFailed?: (error: unknown) => void;
   /** Of all layers of the process. */
   readonly rights: readonly DeclaredRights[];
   /** What open answers stand on could not be read; it is tried again. */
   readonly standingFailed: (error: unknown) => void;
+  /** How keys of issuers are fetched: from public addresses unless given. */
+  readonly fetch?: FetchJson;
 }
 
 /** Identities, what they may do, and the record of it. */
@@ -53,8 +66,11 @@ export interface Auth {
   readonly groups: GroupDirectory;
   readonly nodeGroups: NodeGroupDirectory;
   readonly tokens: Tokens;
+  readonly issuers: IssuerDirectory;
+  readonly signIns: SignIns;
   readonly enrolment: Enrolment;
   readonly audit: Audit;
+  readonly auditSeals: AuditSeals;
   /** Who is told of changes, so that what runs ends with what it stands on. */
   readonly listeners: IdentityListeners;
   /** For what stays open: does the right to it last? */
@@ -74,9 +90,13 @@ export interface Auth {
 export function createAuth(deps: AuthDeps): Auth {
   const { store, recorder, clock, random, selection } = deps;
   const repository = new AuthRepository(store, clock);
-  const audit = new Audit({ store, clock, failed: deps.auditFailed });
+  const key = createPrivateKey(deps.sealingKey);
+  const auditSeals = new AuditSeals({ store, clock, key, failed: deps.sealingFailed ?? (() => undefined) });
+  const audit = new Audit({ store, clock, failed: deps.auditFailed, written: () => auditSeals.due() });
   const changes = new Changes({ recorder, repository, audit, clock, random });
-  const authentication = new Authentication(repository);
+  const { fetch = fetchJson(ISSUER_LIMITS.fetch, false) } = deps;
+  const issued = new IssuedTokens({ repository, clock, fetch });
+  const authentication = new Authentication(repository, issued);
   const history = { clear: (trx: Trx, orgId: string, most: number) => recorder.forgetSome(trx, orgId, most) };
   const rows = [IDENTITY_ROWS, ...(deps.organizationRows ?? []), history];
   const { incarnation, remnantsFailed = () => undefined } = deps;
@@ -117,15 +137,21 @@ export function createAuth(deps: AuthDeps): Auth {
     groups: new GroupDirectory(changes, repository, rights),
     nodeGroups: new NodeGroupDirectory(changes, repository, selection),
     tokens: new Tokens(changes, repository),
+    issuers: new IssuerDirectory(changes, repository, issued.keys),
+    signIns: new SignIns({ changes, repository, issued }),
     enrolment: new Enrolment(changes, repository),
     audit,
+    auditSeals,
     listeners: new IdentityListeners(),
     standing,
     authorize,
-    start: () => remnants.start(),
+    start() {
+      remnants.start();
+      auditSeals.start();
+    },
     async stop() {
       standing.stop();
-      await remnants.stop();
+      await Promise.all([remnants.stop(), auditSeals.stop()]);
     },
   };
 }

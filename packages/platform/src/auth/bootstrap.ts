@@ -45,6 +45,7 @@ export async function bootstrap(
         serverAdmin: true,
         key,
         keyId,
+        keyExpiresAt: null,
         now,
       });
       await insertMember(trx, organization.id, id, now);

@@ -5,6 +5,7 @@ import { MusterError } from '../errors.js';
 import { type Changes, secretHash, type Trx } from './changes.js';
 import { findPrincipal, insertPrincipal } from './principals.js';
 import type { AuthRepository } from './repository.js';
+import { trustIn } from './trust-in.js';
 import type { Organization } from './types.js';
 
 export interface EnrolRequest {
@@ -55,10 +56,11 @@ export class Enrolment {
           if (taken.type === 'node' && (await hasKey(trx, taken.id, key.fingerprint))) return 'same';
           throw new MusterError('already_exists', { kind: taken.type, name });
         }
-        const reason = await trustIn(trx, orgId, name);
+        const reason = await whyNot(trx, orgId, name);
         if (reason !== null) throw new MusterError('name_not_enrollable', { name, reason });
         await useOnce(trx, tokenId);
-        await insertPrincipal(trx, { id, orgId, type: 'node', name, serverAdmin: false, key, keyId, now });
+        const row = { id, orgId, type: 'node', name, serverAdmin: false, key, keyId, keyExpiresAt: null, now } as const;
+        await insertPrincipal(trx, row);
         return 'created';
       },
       { orgId, client: name },
@@ -105,7 +107,7 @@ async function hasKey(trx: Trx, principalId: string, fingerprint: string): Promi
  * A token makes a node, never a writer: a name that an admin already put somewhere needs the admin's own hand. A user's name
  * is taken, too: what the node tells and does would look like the user's. Null: nothing hangs on the name.
  */
-async function trustIn(trx: Trx, orgId: string, name: string): Promise<string | null> {
+async function whyNot(trx: Trx, orgId: string, name: string): Promise<string | null> {
   const user = await trx
     .selectFrom('principals')
     .select('id')
@@ -114,22 +116,5 @@ async function trustIn(trx: Trx, orgId: string, name: string): Promise<string | 
     .where('name', '=', name)
     .executeTakeFirst();
   if (user !== undefined) return 'it is the name of a user';
-  for (const [table, reason] of TRUST) {
-    const row = await trx
-      .selectFrom(table)
-      .select('member')
-      .where('org_id', '=', orgId)
-      .where('kind', '=', 'client')
-      .where('member', '=', name)
-      .limit(1)
-      .executeTakeFirst();
-    if (row !== undefined) return reason;
-  }
-  return null;
+  return trustIn(trx, orgId, 'client', name);
 }
-
-const TRUST = [
-  ['group_members', 'it is in a group'],
-  ['node_group_grants', 'it holds a grant on a node group'],
-  ['event_grants', 'it holds a restricted event type'],
-] as const;

@@ -44,6 +44,8 @@ const OF_ORGANIZATION = [
   { table: 'event_cursors', key: ['org_id', 'principal', 'kind', 'name'] },
   { table: 'scheduled_events', key: ['id'] },
   { table: 'enrol_tokens', key: ['id'] },
+  { table: 'issuers', key: ['id'] },
+  { table: 'used_sign_ins', key: ['org_id', 'hash'] },
   { table: 'org_members', key: ['org_id', 'principal_id'] },
   { table: 'org_invitations', key: ['id'] },
 ] as const;

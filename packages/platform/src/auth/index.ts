@@ -4,9 +4,12 @@ export { bootstrap, FIRST } from './bootstrap.js';
 export { type RandomBytes, systemRandom } from './changes.js';
 export { AUTH_EVENT } from './event-types.js';
 export type { IdentityListener } from './identity-listeners.js';
+export { ISSUER_LIMITS, type Issuer } from './issuers/types.js';
+export { PRINCIPAL_NAME } from './names.js';
 export type { OrganizationRows } from './organization-rows.js';
-export { organizationsById } from './organizations.js';
-export { holdsRole, includes, type Members } from './permissions.js';
+export { organizationIdOf, organizationsById } from './organizations.js';
+export { holdsRole, includes, type Members, membersWritten } from './permissions.js';
+export { principalNow } from './principal-now.js';
 export { type Circumstances, type DeclaredRights, mayRead, READERS_HOLD } from './rights.js';
 export {
   type Actor,
@@ -16,3 +19,4 @@ export {
   type Organization,
   type PermissionTable,
 } from './types.js';
+export { whilePresent } from './while-present.js';

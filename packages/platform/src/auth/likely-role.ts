@@ -1,7 +1,7 @@
 import { canonicalGroup } from './names.js';
 
 /** Letters that may be other, missing or too many until a name counts as one of its own; of a short one, fewer. */
-const mostEdits = (role: string) => (role.length > 8 ? 2 : 1);
+const mostEdits = (role: string) => (role.length > 10 ? 2 : 1);
 
 /**
  * The role that was probably meant by the name of a group that is none: a group of that name gives nobody anything, and nothing

@@ -1,6 +1,10 @@
 /** Limits of identities and what belongs to them. Times are milliseconds unless they say seconds. */
 export const AUTH_LIMITS = {
   keysPerPrincipal: 10,
+  keyPage: 1000,
+  keyPageMost: 10_000,
+  /** Seconds: ten years. */
+  keyTtl: 315_360_000,
   /** Members of one group, nodes of one node group. */
   groupMembers: 20_000,
   groupsPerOrganization: 1000,
@@ -30,10 +34,17 @@ export const AUTH_LIMITS = {
   clearingLeaseMs: 30_000,
   /** Another server process over the same database sees a change at the latest after this. */
   cacheTtlMs: 30_000,
+  /** Who looks at the same thing again is audited again after this; of so many looks it is known. */
+  lookAgainAuditedMs: 600_000,
+  looksKnown: 10_000,
   /** Denials audited per second before the rest is only counted, and the burst on top. */
   denialsPerSecond: 20,
   denialBurst: 200,
   auditPage: 1000,
+  /** Entries wait so long for others to be sealed with, and so many at most go in one transaction. */
+  sealAfterMs: 1000,
+  sealedAtOnce: 500,
+  sealsPerPage: 200,
   /** One text in an audit entry. */
   auditText: 1024,
 } as const;

@@ -23,6 +23,12 @@ export async function insertOrganization(trx: Trx, organization: Organization, n
   await trx.insertInto('groups').values({ org_id: organization.id, name: ADMINS, created_at: now }).execute();
 }
 
+/** For what names its organization in its own way, such as a queue of a broker; null: there is none of this name. */
+export async function organizationIdOf(read: Kysely<Schema>, name: string): Promise<string | null> {
+  const row = await read.selectFrom('organizations').select('id').where('name', '=', name).executeTakeFirst();
+  return row?.id ?? null;
+}
+
 /** All of them by id, for layers that take up what they had stored. */
 export async function organizationsById(read: Kysely<Schema>): Promise<ReadonlyMap<string, Organization>> {
   const rows = await read.selectFrom('organizations').select(['id', 'name']).execute();

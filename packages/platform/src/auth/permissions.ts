@@ -8,6 +8,21 @@ export interface Members {
   readonly groups: ReadonlySet<string>;
 }
 
+/**
+ * Members as things name them that are not groups, such as queues and runbooks: `alice` and `user:alice` are a user, `group:NAME`
+ * a group, `client:NAME` a node or a service. Nodes choose their own names, so that none gets by its name what a user has.
+ */
+export function membersWritten(list: readonly string[]): Members {
+  const members = { users: new Set<string>(), clients: new Set<string>(), groups: new Set<string>() };
+  for (const written of list) {
+    const [, kind = 'user', name = ''] = /^(?:(user|client|group):)?(.*)$/s.exec(written) ?? [];
+    if (kind === 'group') members.groups.add(name);
+    else if (kind === 'client') members.clients.add(name);
+    else members.users.add(name);
+  }
+  return members;
+}
+
 export interface Group extends Members {
   /** Its members alone hold what the group gives; otherwise admins do besides. */
   readonly exclusive?: boolean;
@@ -34,8 +49,12 @@ export interface EventGrant {
   readonly holders: Members;
 }
 
-/** Is the identity among these members, directly or through nested groups? Cycles are harmless; a missing group is empty. */
+/**
+ * Is the identity among these members, directly or through nested groups? Cycles are harmless; a missing group is empty. Names are of
+ * users of this server: somebody else who is called so is not meant.
+ */
 export function includes(members: Members, identity: Identity, groups: Groups): boolean {
+  if (identity.external === true) return false;
   const seen = new Set<string>();
   const pending: Members[] = [members];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {

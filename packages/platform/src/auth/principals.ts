@@ -5,13 +5,23 @@ import { addToGroup } from './groups.js';
 import { AUTH_LIMITS } from './limits.js';
 import { forgetName, insertMember } from './organizations.js';
 import type { AuthRepository } from './repository.js';
-import type { Actor, Organization, PrincipalType } from './types.js';
+import { type Actor, isGood, type Organization, type PrincipalType } from './types.js';
 
 export interface KeyView {
   /** SHA-256 of the DER; identifies the key. */
   readonly fingerprint: string;
   readonly publicKey: string;
   readonly createdAt: number;
+  /** Null: it does not expire. */
+  readonly expiresAt: number | null;
+}
+
+/** A key that somebody registers. */
+export interface GivenKey {
+  /** PEM. */
+  readonly publicKey: string;
+  /** Seconds from now on; null or absent: it does not expire. */
+  readonly keyTtl?: number | null | undefined;
 }
 
 export interface PrincipalView {
@@ -21,9 +31,8 @@ export interface PrincipalView {
   readonly keys: readonly KeyView[];
 }
 
-export interface NewUser {
+export interface NewUser extends GivenKey {
   readonly name: string;
-  readonly publicKey: string;
   readonly serverAdmin: boolean;
   /** Becomes a member of it and of `groups` in it. */
   readonly organization: Organization | null;
@@ -36,12 +45,20 @@ interface NewPrincipal {
   readonly type: PrincipalType;
   readonly name: string;
   readonly serverAdmin: boolean;
-  readonly key: PublicKey;
-  readonly keyId: string;
   readonly now: number;
 }
 
-export async function insertPrincipal(trx: Trx, principal: NewPrincipal): Promise<void> {
+interface NewKey {
+  readonly key: PublicKey;
+  readonly keyId: string;
+  /** Null: it does not expire. */
+  readonly keyExpiresAt: number | null;
+}
+
+/** null: without a key. */
+type FirstKey = NewKey | { readonly key: null };
+
+export async function insertPrincipal(trx: Trx, principal: NewPrincipal & FirstKey): Promise<void> {
   await trx
     .insertInto('principals')
     .values({
@@ -53,13 +70,13 @@ export async function insertPrincipal(trx: Trx, principal: NewPrincipal): Promis
       created_at: principal.now,
     })
     .execute();
-  await insertKey(trx, principal.id, principal);
+  if (principal.key !== null) await insertKey(trx, principal.id, principal);
 }
 
 async function insertKey(
   trx: Trx,
   principalId: string,
-  { key, keyId, now }: Pick<NewPrincipal, 'key' | 'keyId' | 'now'>,
+  { key, keyId, keyExpiresAt, now }: NewKey & Pick<NewPrincipal, 'now'>,
 ): Promise<void> {
   await trx
     .insertInto('principal_keys')
@@ -69,8 +86,18 @@ async function insertKey(
       public_key: key.pem,
       fingerprint: key.fingerprint,
       created_at: now,
+      expires_at: keyExpiresAt,
     })
     .execute();
+}
+
+function endOf(keyTtl: number | null | undefined, now: number): number | null {
+  return keyTtl === null || keyTtl === undefined ? null : now + keyTtl * 1000;
+}
+
+/** What the audit and events say of a new key. */
+function detailOf({ fingerprint }: PublicKey, expiresAt: number | null) {
+  return { fingerprint, ...(expiresAt !== null && { expires_at: new Date(expiresAt).toISOString() }) };
 }
 
 /** Users are global; nodes and services share one space of names in their organization, as clients do in Chef. */
@@ -124,7 +151,7 @@ export class Principals {
       .selectFrom('principals as p')
       .leftJoin('principal_keys as k', 'k.principal_id', 'p.id')
       .select(['p.id', 'p.name', 'p.server_admin', 'p.created_at'])
-      .select(['k.fingerprint', 'k.public_key', 'k.created_at as key_created_at'])
+      .select(['k.fingerprint', 'k.public_key', 'k.created_at as key_created_at', 'k.expires_at'])
       .where('p.type', '=', type)
       .orderBy('p.name')
       .orderBy('k.created_at');
@@ -139,7 +166,8 @@ export class Principals {
         keys: [],
       };
       if (row.fingerprint !== null && row.public_key !== null && row.key_created_at !== null) {
-        view.keys.push({ fingerprint: row.fingerprint, publicKey: row.public_key, createdAt: row.key_created_at });
+        const { fingerprint, public_key: publicKey, key_created_at: createdAt, expires_at: expiresAt } = row;
+        view.keys.push({ fingerprint, publicKey, createdAt, expiresAt });
       }
       views.set(row.id, view);
     }
@@ -150,6 +178,7 @@ export class Principals {
     const key = normalizePublicKey(user.publicKey);
     const { name, serverAdmin, organization } = user;
     const { now } = this.#changes;
+    const keyExpiresAt = endOf(user.keyTtl, now);
     const id = this.#changes.newId();
     const keyId = this.#changes.newId();
     await this.#changes.apply(
@@ -158,13 +187,14 @@ export class Principals {
         actor,
         action: 'user.create',
         target: name,
-        detail: { server_admin: serverAdmin, fingerprint: key.fingerprint, groups: user.groups.join(' ') },
+        detail: { server_admin: serverAdmin, ...detailOf(key, keyExpiresAt), groups: user.groups.join(' ') },
       },
       async (trx) => {
         if ((await findPrincipal(trx, null, name)) !== undefined) {
           throw new MusterError('user_exists', { name });
         }
-        await insertPrincipal(trx, { id, orgId: null, type: 'user', name, serverAdmin, key, keyId, now });
+        const row = { id, orgId: null, type: 'user', name, serverAdmin, key, keyId, keyExpiresAt, now } as const;
+        await insertPrincipal(trx, row);
         if (organization === null) return;
         await insertMember(trx, organization.id, id, now);
         for (const group of user.groups) await addToGroup(trx, organization.id, group, 'user', name, now);
@@ -190,21 +220,22 @@ export class Principals {
   /** A node or service that brings its own key. */
   async createClient(
     organization: Organization,
-    client: { readonly type: 'node' | 'service'; readonly name: string; readonly publicKey: string },
+    client: GivenKey & { readonly type: 'node' | 'service'; readonly name: string },
     actor: Actor,
   ): Promise<PrincipalView> {
     const { type, name } = client;
     const key = normalizePublicKey(client.publicKey);
     const { now } = this.#changes;
+    const keyExpiresAt = endOf(client.keyTtl, now);
     const id = this.#changes.newId();
     const keyId = this.#changes.newId();
     const orgId = organization.id;
     await this.#changes.apply(
-      { orgId, actor, action: `${type}.create`, target: name, detail: { fingerprint: key.fingerprint } },
+      { orgId, actor, action: `${type}.create`, target: name, detail: detailOf(key, keyExpiresAt) },
       async (trx) => {
         const taken = await findPrincipal(trx, orgId, name);
         if (taken !== undefined) throw new MusterError('already_exists', { kind: taken.type, name });
-        await insertPrincipal(trx, { id, orgId, type, name, serverAdmin: false, key, keyId, now });
+        await insertPrincipal(trx, { id, orgId, type, name, serverAdmin: false, key, keyId, keyExpiresAt, now });
       },
       { orgId, client: name },
     );
@@ -230,9 +261,16 @@ export class Principals {
     });
   }
 
-  async addKey(orgId: string | null, type: PrincipalType, name: string, pem: string, actor: Actor): Promise<KeyView> {
-    const key = normalizePublicKey(pem);
+  async addKey(
+    orgId: string | null,
+    type: PrincipalType,
+    name: string,
+    { publicKey, keyTtl }: GivenKey,
+    actor: Actor,
+  ): Promise<KeyView> {
+    const key = normalizePublicKey(publicKey);
     const { now } = this.#changes;
+    const keyExpiresAt = endOf(keyTtl, now);
     const keyId = this.#changes.newId();
     await this.#changes.apply(
       {
@@ -240,7 +278,7 @@ export class Principals {
         actor,
         action: 'key.add',
         target: name,
-        detail: { type, fingerprint: key.fingerprint },
+        detail: { type, ...detailOf(key, keyExpiresAt) },
         concerns: { user: name },
       },
       async (trx) => {
@@ -259,13 +297,16 @@ export class Principals {
             reason: `a ${type} has at most ${AUTH_LIMITS.keysPerPrincipal} keys; delete one first`,
           });
         }
-        await insertKey(trx, id, { key, keyId, now });
+        await insertKey(trx, id, { key, keyId, keyExpiresAt, now });
       },
     );
-    return { fingerprint: key.fingerprint, publicKey: key.pem, createdAt: now };
+    return { fingerprint: key.fingerprint, publicKey: key.pem, createdAt: now, expiresAt: keyExpiresAt };
   }
 
-  /** The last key stays: without one nobody could sign, and deleting the principal is the clearer way. */
+  /**
+   * The last key stays: without one nobody could sign, and deleting the principal is the clearer way. Where all others have
+   * expired it is the last one, too.
+   */
   async removeKey(
     orgId: string | null,
     type: PrincipalType,
@@ -273,6 +314,7 @@ export class Principals {
     fingerprint: string,
     actor: Actor,
   ): Promise<void> {
+    const { now } = this.#changes;
     await this.#changes.apply(
       {
         orgId,
@@ -289,6 +331,10 @@ export class Principals {
         if (key === undefined) throw new MusterError('not_found', { kind: 'key', name: fingerprint });
         if (keys.length === 1) {
           throw new MusterError('in_use', { kind: 'key', name: fingerprint, reason: 'it is the only one' });
+        }
+        const good = keys.filter((one) => isGood(one.expires_at, now));
+        if (good.length === 1 && good[0]?.id === key.id) {
+          throw new MusterError('in_use', { kind: 'key', name: fingerprint, reason: 'all others have expired' });
         }
         await trx.deleteFrom('principal_keys').where('id', '=', key.id).execute();
       },

@@ -2,8 +2,9 @@ import type { KeyObject } from 'node:crypto';
 import type { Clock } from '@muster/base';
 import { readPublicKey } from '@muster/signing';
 import type { Schema, Store } from '@muster/store';
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { Cache } from './cache.js';
+import type { Issuer, SignIn } from './issuers/types.js';
 import { AUTH_LIMITS } from './limits.js';
 import { canonicalGroup, ORGANIZATION_NAME } from './names.js';
 import type { EventGrant, Groups, Members, NodeGroup } from './permissions.js';
@@ -17,15 +18,37 @@ export interface Candidate {
   readonly serverAdmin: boolean;
   /** Belongs to the organization that was asked about. */
   readonly member: boolean;
-  readonly keys: readonly { readonly pem: string; readonly key: KeyObject }[];
+  /** Also those that have expired: whoever signs with one is told so. */
+  readonly keys: readonly CandidateKey[];
+}
+
+export interface CandidateKey {
+  readonly pem: string;
+  readonly key: KeyObject;
+  /** Null: it does not. */
+  readonly expiresMs: number | null;
 }
 
 /** Whom an access token stands for. */
 export interface Bearer {
   readonly principalId: string;
   readonly name: string;
+  /** Where its requests go whose paths name none; null: that was not said. */
+  readonly organization: Organization | null;
+  /** Whom the user signed in at; then it is good in that organization alone. null: it was made by hand. */
+  readonly issuerId: string | null;
   readonly expiresAt: number;
 }
+
+/** Organizations of a user. */
+export interface Home {
+  readonly number: number;
+  /** If it is one. */
+  readonly organization: Organization | null;
+}
+
+/** Issuers that are tried for one token. */
+const MOST_ISSUERS = 50;
 
 type Reader = Kysely<Schema>;
 
@@ -73,6 +96,9 @@ export class AuthRepository {
   readonly #groups: Cache<Groups>;
   readonly #nodeGroups: Cache<readonly NodeGroup[]>;
   readonly #eventGrants: Cache<readonly EventGrant[]>;
+  readonly #issuers: Cache<readonly Issuer[]>;
+  readonly #tenants: Cache<Organization>;
+  readonly #homes: Cache<Home>;
   readonly #listeners = new Set<(scope: ChangeScope) => void>();
 
   constructor(store: Store, clock: Clock) {
@@ -84,6 +110,9 @@ export class AuthRepository {
     this.#groups = new Cache({ clock, size: AUTH_LIMITS.organizationCache, ttlMs });
     this.#nodeGroups = new Cache({ clock, size: AUTH_LIMITS.organizationCache, ttlMs });
     this.#eventGrants = new Cache({ clock, size: AUTH_LIMITS.organizationCache, ttlMs });
+    this.#issuers = new Cache({ clock, size: AUTH_LIMITS.organizationCache, ttlMs });
+    this.#tenants = new Cache({ clock, size: AUTH_LIMITS.organizationCache, ttlMs });
+    this.#homes = new Cache({ clock, size: AUTH_LIMITS.principalCache, ttlMs });
   }
 
   /** For lists and other reads that are not on the path of every request. */
@@ -99,6 +128,10 @@ export class AuthRepository {
     );
   }
 
+  async organizationById(id: string): Promise<Organization | undefined> {
+    return this.#read.selectFrom('organizations').select(['id', 'name']).where('id', '=', id).executeTakeFirst();
+  }
+
   /** Everybody of this name: users, and clients of the organization. Outside an organization users only. */
   async candidates(orgId: string | null, name: string): Promise<readonly Candidate[]> {
     const found = await this.#principals.get(principalKey(orgId, name), async () => {
@@ -109,17 +142,81 @@ export class AuthRepository {
   }
 
   bearer(hash: string): Promise<Bearer | undefined> {
-    return this.#bearers.get(hash, () =>
-      this.#read
+    return this.#bearers.get(hash, async () => {
+      const row = await this.#read
         .selectFrom('access_tokens as t')
         .innerJoin('principals as p', 'p.id', 't.principal_id')
-        .leftJoin('organizations as o', 'o.id', 'p.org_id')
-        .select(['p.id as principalId', 'p.name', 't.expires_at as expiresAt'])
+        .leftJoin('organizations as o', (join) =>
+          join.on((on) => on('o.id', '=', on.fn.coalesce('p.org_id', 't.org_id'))),
+        )
+        .select([
+          'p.id as principalId',
+          'p.name',
+          't.expires_at as expiresAt',
+          't.issuer_id as issuerId',
+          'o.id as orgId',
+          'o.name as organization',
+        ])
         .where('t.hash', '=', hash)
         // Of an organization that was deleted there may still be tokens.
         .where((where) => where.or([where('p.org_id', 'is', null), where('o.id', 'is not', null)]))
-        .executeTakeFirst(),
+        .executeTakeFirst();
+      if (row === undefined) return undefined;
+      const { orgId, organization: name, ...bearer } = row;
+      return { ...bearer, organization: orgId === null || name === null ? null : { id: orgId, name } };
+    });
+  }
+
+  /** Of an organization, by name. */
+  async issuers(orgId: string): Promise<readonly Issuer[]> {
+    return this.#issuers.get(`of ${orgId}`, () => this.#readIssuers((rows) => rows.where('i.org_id', '=', orgId)));
+  }
+
+  /** Of any organization, whose tokens may say this of who issued them. */
+  async issuersOf(iss: string | null): Promise<readonly Issuer[]> {
+    return this.#issuers.get(`iss ${iss ?? ''}`, () =>
+      this.#readIssuers((rows) =>
+        rows.where((is) => is.or([is('i.issuer', 'is', null), ...(iss === null ? [] : [is('i.issuer', '=', iss)])])),
+      ),
     );
+  }
+
+  async #readIssuers(narrow: (rows: IssuerRows) => IssuerRows): Promise<readonly Issuer[]> {
+    const rows = await narrow(issuerRows(this.#read)).orderBy('i.name').limit(MOST_ISSUERS).execute();
+    return rows.map(({ orgId, orgName, signIn, ...issuer }) => ({
+      ...issuer,
+      organization: { id: orgId, name: orgName },
+      signIn: signIn === null ? null : (JSON.parse(signIn) as SignIn),
+    }));
+  }
+
+  /** The organization of this name, or else the only one whose name is this when - and _ are written as periods. */
+  async tenant(name: string, normal: string): Promise<Organization | undefined> {
+    const exact = await this.organization(name);
+    if (exact !== undefined || !/^[a-z0-9][a-z0-9.]{0,254}$/.test(normal)) return exact;
+    return this.#tenants.get(normal, async () => {
+      const alike = await this.#read
+        .selectFrom('organizations')
+        .select(['id', 'name'])
+        .where(sql`replace(replace(name, '-', '.'), '_', '.')`, '=', normal)
+        .limit(2)
+        .execute();
+      return alike.length === 1 ? alike[0] : undefined;
+    });
+  }
+
+  /** Where requests of a user go that say nothing of it. */
+  home(principalId: string): Promise<Home> {
+    return this.#homes.get(principalId, async () => {
+      const found = await this.#read
+        .selectFrom('org_members as m')
+        .innerJoin('organizations as o', 'o.id', 'm.org_id')
+        .select(['o.id', 'o.name'])
+        .where('m.principal_id', '=', principalId)
+        .execute();
+      const [first] = found;
+      return { number: found.length, organization: found.length === 1 && first !== undefined ? first : null };
+    });
   }
 
   groups(orgId: string): Promise<Groups> {
@@ -147,10 +244,21 @@ export class AuthRepository {
     } else {
       for (const cache of [this.#organizations, this.#principals, this.#bearers]) cache.clear();
       for (const cache of [this.#groups, this.#nodeGroups, this.#eventGrants]) cache.clear();
+      for (const cache of [this.#issuers, this.#tenants, this.#homes]) cache.clear();
     }
     for (const listener of this.#listeners) listener(scope);
   }
 }
+
+function issuerRows(read: Reader) {
+  return read
+    .selectFrom('issuers as i')
+    .innerJoin('organizations as o', 'o.id', 'i.org_id')
+    .select(['i.id', 'i.name', 'i.kind', 'i.source', 'i.issuer', 'i.audience', 'i.tenant', 'i.sign_in as signIn'])
+    .select(['i.user_claim as userClaim', 'i.created_at as createdAt', 'o.id as orgId', 'o.name as orgName']);
+}
+
+type IssuerRows = ReturnType<typeof issuerRows>;
 
 function principalKey(orgId: string | null, name: string): string {
   return `${orgId ?? ''}\n${name}`;
@@ -164,6 +272,7 @@ async function readCandidates(read: Reader, orgId: string | null, name: string):
     .leftJoin('organizations as o', (join) => join.on('o.id', '=', orgId ?? ''))
     .leftJoin('org_members as m', (join) => join.onRef('m.principal_id', '=', 'p.id').onRef('m.org_id', '=', 'o.id'))
     .select(['p.id', 'p.org_id', 'p.type', 'p.name', 'p.server_admin', 'k.public_key', 'm.org_id as member_of'])
+    .select('k.expires_at')
     // With the types each half is one step into an index; without them it is a walk through the organization.
     .where((where) =>
       where.or([
@@ -180,7 +289,7 @@ async function readCandidates(read: Reader, orgId: string | null, name: string):
     .orderBy('p.id')
     .orderBy('k.created_at')
     .execute();
-  const candidates = new Map<string, Candidate & { readonly keys: { pem: string; key: KeyObject }[] }>();
+  const candidates = new Map<string, Candidate & { readonly keys: CandidateKey[] }>();
   for (const row of rows) {
     const candidate = candidates.get(row.id) ?? {
       principalId: row.id,
@@ -190,7 +299,8 @@ async function readCandidates(read: Reader, orgId: string | null, name: string):
       member: row.org_id !== null || row.member_of !== null,
       keys: [],
     };
-    if (row.public_key !== null) candidate.keys.push({ pem: row.public_key, key: readPublicKey(row.public_key) });
+    const { public_key: pem, expires_at: expiresMs } = row;
+    if (pem !== null) candidate.keys.push({ pem, key: readPublicKey(pem), expiresMs });
     candidates.set(row.id, candidate);
   }
   return [...candidates.values()];

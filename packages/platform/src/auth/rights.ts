@@ -23,7 +23,7 @@ export interface Right {
   /** Who has it: for that page, and for whoever is denied it. */
   readonly holders: string;
   /** Of the path's parameters, the one that it depends on. */
-  readonly subject?: 'node' | 'name' | 'id' | 'queue';
+  readonly subject?: 'node' | 'name' | 'id' | 'queue' | 'runbook';
   /** It depends on the grants of node groups. */
   readonly byNodeGroup?: true;
   /**
@@ -84,6 +84,12 @@ export const PLATFORM_RIGHTS: DeclaredRights = {
       allows: isNamedUser,
     },
     'node:read': { holders: READERS_HOLD, administration: false, allows: mayRead },
+    'secret:use': {
+      holders:
+        'users and services of the organization. A secret is used by its owner, by whom it names, and by `admins`; it is changed, shared and deleted by its owner, and by `admins`',
+      administration: false,
+      allows: ({ type }) => type !== 'node',
+    },
     member: {
       holders: 'any member of the organization; outside an organization any user',
       administration: true,

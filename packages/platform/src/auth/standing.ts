@@ -27,13 +27,13 @@ export interface StandingDeps {
 interface Watched {
   readonly ground: Ground;
   readonly lost: Set<() => void>;
-  /** Of the token's end. */
+  /** Of the end of the token or key. */
   timer: Timer | null;
 }
 
 /**
  * For answers that stay open: the ground on which each was begun is looked at again after every change of identities,
- * groups and grants, of whom a thing admits, and when its token expires. Those whose ground is gone are told, once.
+ * groups and grants, of whom a thing admits, and when its token or key expires. Those whose ground is gone are told, once.
  */
 export class Standing {
   readonly #deps: StandingDeps;
@@ -95,7 +95,7 @@ export class Standing {
   #begin(key: string, watched: Watched): void {
     this.#watched.set(key, watched);
     const { credential } = watched.ground;
-    if (credential.kind !== 'token') return;
+    if (credential.expiresMs === null) return;
     const { clock } = this.#deps;
     watched.timer = clock.after(credential.expiresMs - clock.now(), () => this.#lose(key, watched));
   }
@@ -141,6 +141,6 @@ export class Standing {
 }
 
 function keyOf({ identity, credential, organization, permission, subject }: Ground): string {
-  const proof = credential.kind === 'token' ? credential.hash : credential.pem;
+  const proof = credential.kind === 'key' ? credential.pem : credential.hash;
   return JSON.stringify([identity.principalId, proof, organization?.id, permission, subject]);
 }

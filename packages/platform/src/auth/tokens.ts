@@ -1,7 +1,7 @@
 import type { Schema } from '@muster/store';
 import type { DeleteResult, Kysely } from 'kysely';
 import { MusterError } from '../errors.js';
-import type { Changes } from './changes.js';
+import type { Changes, Trx } from './changes.js';
 import { AUTH_LIMITS } from './limits.js';
 import type { AuthRepository } from './repository.js';
 import type { Actor, Organization } from './types.js';
@@ -106,11 +106,16 @@ export class Tokens {
   }
 
   async createAccessToken(
-    about: { readonly bearer: TokenBearer; readonly ttlSeconds: number },
+    about: {
+      readonly bearer: TokenBearer;
+      readonly ttlSeconds: number;
+      /** Of a user: where its requests go whose paths name none. He belongs to it. */
+      readonly organization?: Organization;
+    },
     actor: Actor,
   ): Promise<Issued<AccessTokenView>> {
     const { now } = this.#changes;
-    const { bearer, ttlSeconds } = about;
+    const { bearer, ttlSeconds, organization = null } = about;
     const { name } = bearer;
     const secret = this.#changes.newSecret('access', AUTH_LIMITS.tokenBytes);
     const view: AccessTokenView = {
@@ -131,6 +136,7 @@ export class Tokens {
       },
       async (trx) => {
         const principalId = await requireBearer(trx, bearer);
+        if (organization !== null) await requireMember(trx, organization, principalId, name);
         await trx.deleteFrom('access_tokens').where('expires_at', '<=', now).execute();
         const held = await trx
           .selectFrom('access_tokens')
@@ -145,6 +151,8 @@ export class Tokens {
           .values({
             id: view.id,
             principal_id: principalId,
+            org_id: organization?.id ?? null,
+            issuer_id: null,
             hash: secret.hash,
             expires_at: view.expiresAt,
             created_by: actor.name,
@@ -203,6 +211,17 @@ export class Tokens {
 
 function requireDeleted({ numDeletedRows }: DeleteResult, id: string): void {
   if (numDeletedRows === 0n) throw new MusterError('not_found', { kind: 'access token', name: id });
+}
+
+async function requireMember(trx: Trx, { id, name }: Organization, principalId: string, user: string): Promise<void> {
+  const rows = trx
+    .selectFrom('org_members')
+    .select('org_id')
+    .where('org_id', '=', id)
+    .where('principal_id', '=', principalId);
+  if ((await rows.executeTakeFirst()) === undefined) {
+    throw new MusterError('not_associated', { name: user, organization: name });
+  }
 }
 
 async function requireBearer(db: Kysely<Schema>, bearer: TokenBearer): Promise<string> {

@@ -21,25 +21,42 @@ export interface Identity {
   readonly publicKey: string | null;
   /** The same, parsed, where it was at hand. */
   readonly parsedKey?: KeyObject;
+  /** When that key expires; null or absent: it does not. */
+  readonly keyExpiresAt?: number | null;
+  /** Known by the token of an issuer alone: no group has such a member, whatever its name is. */
+  readonly external?: true;
+  /** Comma separated, as the token of an issuer says them. They give no rights. */
+  readonly roles?: string;
+  /** Where the request came from. */
+  readonly address?: string;
 }
 
 /** Who did something: a user may have the name of a node or a service. */
 export interface Actor {
   readonly name: string;
   readonly kind: ActorKind;
+  /** Where the request came from, as far as it is known: behind a trusted proxy what that says. */
+  readonly address?: string;
 }
 
 /** `claimed`: the name is that of a request which was refused before anybody proved to be that. */
 export type ActorKind = PrincipalType | 'server' | 'claimed';
 
-export function actorOf({ name, type: kind }: Identity): Actor {
-  return { name, kind };
+export function actorOf({ name, type: kind, address }: Identity): Actor {
+  return { name, kind, ...(address !== undefined && { address }) };
 }
 
 /** What somebody proved with who they are. */
 export type Credential =
-  | { readonly kind: 'key'; readonly pem: string }
-  | { readonly kind: 'token'; readonly hash: string; readonly expiresMs: number };
+  | { readonly kind: 'key'; readonly pem: string; readonly expiresMs: number | null }
+  /** `signedIn`: at an issuer. */
+  | { readonly kind: 'token'; readonly hash: string; readonly expiresMs: number; readonly signedIn: boolean }
+  | { readonly kind: 'jwt'; readonly hash: string; readonly expiresMs: number; readonly issuerId: string };
+
+/** Of a key or a login: does it not end, or only later? */
+export function isGood(expiresMs: number | null, now: number): boolean {
+  return expiresMs === null || expiresMs > now;
+}
 
 /** What routes may ask for. Each layer adds its own, and says with `DeclaredRights` who has them. */
 export interface PermissionTable {
@@ -48,6 +65,7 @@ export interface PermissionTable {
   'user:self': true;
   'user:consent': true;
   'node:read': true;
+  'secret:use': true;
   member: true;
 }
 

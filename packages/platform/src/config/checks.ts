@@ -61,9 +61,16 @@ export function crossProblems(config: ServerConfig, nameOf: (path: string) => st
       ...sockets,
     }),
   );
-  if (config.database_url !== undefined && !isDatabaseUrl(config.database_url)) {
-    // The value may hold a password.
+  // A value may hold a password.
+  const { database_url: database, broker_url: broker, outbound } = config;
+  if (database !== undefined && !isUrl(database, /^postgres(ql)?:\/\//)) {
     problems.push(`${nameOf('database_url')}: expected postgres://USER@HOST:PORT/DATABASE`);
+  }
+  if (broker !== undefined && !isUrl(broker, /^amqps?:\/\//)) {
+    problems.push(`${nameOf('broker_url')}: expected amqp://USER:PASSWORD@HOST:PORT/VHOST, or amqps://`);
+  }
+  if (outbound.smtp_url !== undefined && !isUrl(outbound.smtp_url, /^smtps?:\/\//)) {
+    problems.push(`${nameOf('outbound.smtp_url')}: expected smtp://USER:PASSWORD@HOST:PORT, or smtps://`);
   }
   if (config.name !== undefined && !HOST_NAME.test(config.name)) {
     problems.push(`${nameOf('name')}: expected a host name, got ${shown(config.name)}`);
@@ -100,14 +107,8 @@ function isNetwork(text: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
 }
 
-function isDatabaseUrl(text: string): boolean {
-  if (!/^postgres(ql)?:\/\//.test(text)) return false;
-  try {
-    new URL(text);
-    return true;
-  } catch {
-    return false;
-  }
+function isUrl(text: string, scheme: RegExp): boolean {
+  return scheme.test(text) && URL.canParse(text);
 }
 
 /** @throws MusterError `insecure_listen`, `insecure_stomp`, `insecure_disbatch`: what is not encrypted beyond loopback must be asked for */

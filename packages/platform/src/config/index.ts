@@ -3,4 +3,4 @@ export { type ConfigSources, loadConfig } from './load.js';
 export { redactConfig } from './redact.js';
 export { type ServerConfig, ServerConfigSchema } from './schema.js';
 export { describeConfig } from './settings.js';
-export { expiredCertificates, readTls } from './tls.js';
+export { type CertificateEnd, certificateEnds, expiredCertificates, readTls } from './tls.js';

@@ -3,7 +3,7 @@ import type { ServerConfig } from './schema.js';
 const HIDDEN = '***';
 const SECRET_PARAMETER = /pass/i;
 
-/** A database URL that may be logged. */
+/** A URL of a database, a broker or a mail server that may be logged. */
 export function redactUrl(text: string): string {
   let url: URL;
   try {
@@ -20,5 +20,11 @@ export function redactUrl(text: string): string {
 
 /** The same settings without their secrets, for logs and `--check-config`. */
 export function redactConfig(config: ServerConfig): ServerConfig {
-  return config.database_url === undefined ? config : { ...config, database_url: redactUrl(config.database_url) };
+  const { database_url: database, broker_url: broker, outbound } = config;
+  return {
+    ...config,
+    ...(database !== undefined && { database_url: redactUrl(database) }),
+    ...(broker !== undefined && { broker_url: redactUrl(broker) }),
+    ...(outbound.smtp_url !== undefined && { outbound: { ...outbound, smtp_url: redactUrl(outbound.smtp_url) } }),
+  };
 }

@@ -24,6 +24,9 @@ export const ServerConfigSchema = Type.Object(
       default: './muster-data',
     }),
     database_url: Type.Optional(Type.String({ description: 'postgres://… ; SQLite in data_dir when absent' })),
+    broker_url: Type.Optional(
+      Type.String({ description: 'amqp://… of RabbitMQ, for the queues of jobs; kept in the database when absent' }),
+    ),
     name: Type.Optional(Type.String({ description: 'Host name advertised to nodes; the machine’s own when absent' })),
     log_level: Type.Union(
       (['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const).map((level) => Type.Literal(level)),
@@ -94,6 +97,7 @@ export const ServerConfigSchema = Type.Object(
       {
         run_timeout: seconds('Default run_timeout of a job', 3600, 0),
         voting_timeout: seconds('Default voting timeout', 60),
+        wait_timeout: seconds('How long jobs wait for busy nodes that are to (`when_busy`), unless they say', 3600),
         aborting_timeout: Type.Optional(
           seconds('How long an abort waits for nodes; default: node down detection plus 5s', 50),
         ),
@@ -106,13 +110,48 @@ export const ServerConfigSchema = Type.Object(
         linger: seconds('How long a finished job’s event feed is replayed', 5, 0),
         keepalive: seconds('Between keepalive comments on event feeds', 15),
         org_feed_history: seconds('How long the organization feed keeps events', 60),
-        max_nodes: count('Most nodes in one job', 20_000),
+        max_nodes: count('Most nodes in one job; an organization may have set fewer', 20_000),
+        max_running: count(
+          'Most push jobs of one user that go on at one time, in one organization; an organization may have set fewer. 0: any number',
+          1000,
+          0,
+        ),
+        max_starts: count(
+          'Most push jobs that one user starts within a minute, in one organization; an organization may have set fewer. 0: any number',
+          0,
+          0,
+        ),
         output_limit: bytes(
           'Most bytes kept per node and stream; the middle of more is dropped',
           10_485_760,
           1,
           LARGEST_INTEGER,
         ),
+      },
+      strict,
+    ),
+    limits: Type.Object(
+      {
+        requests_per_principal: count(
+          'HTTP requests a second of one user, node or service, on the average of ten seconds; more are answered 429. 0: any number',
+          5000,
+          0,
+        ),
+        requests_per_address: count(
+          'HTTP requests a second of one address, whoever asks, likewise; see http.trusted_proxies. 0: any number',
+          10_000,
+          0,
+        ),
+      },
+      strict,
+    ),
+    files: Type.Object(
+      {
+        largest: bytes('Largest file that a push job takes to its nodes', 1_073_741_824, 1, 17_179_869_184),
+        total: bytes('Most bytes of such files kept, of all organizations together', 10_737_418_240, 1),
+        keep: seconds('How long such a file is kept after a push job last named it', 86_400, 60),
+        rate: bytes('Bytes a second that go out to nodes, all together', 104_857_600, 1024),
+        node_rate: bytes('Bytes a second that go out to one node', 20_971_520, 1024),
       },
       strict,
     ),
@@ -131,6 +170,58 @@ export const ServerConfigSchema = Type.Object(
           1,
           LARGEST_INTEGER,
         ),
+      },
+      strict,
+    ),
+    jobs: Type.Object(
+      {
+        slots: Type.Integer({
+          description: 'Jobs that this server works on at once; 0 leaves them to `muster worker`',
+          default: 20,
+          minimum: 0,
+          maximum: 10_000,
+        }),
+        starts: count(
+          'Jobs that a worker begins, and programs that it starts on one host, within two seconds before each more waits for one to three',
+          10,
+        ),
+        keep: seconds('How long ended jobs are kept, with their history; 0: for ever', YEAR, 0, 10 * YEAR),
+        secret_key_file: Type.Optional(
+          Type.String({
+            description:
+              'What seals secrets, and the keys of execution systems; `job-secrets.key` in data_dir when absent',
+          }),
+        ),
+        support_mail: Type.Optional(
+          Type.String({ description: 'Who is told of messages that could not be routed or were rejected' }),
+        ),
+      },
+      strict,
+    ),
+    secrets: Type.Object(
+      {
+        key_command: Type.Optional(
+          Type.Array(Type.String({ minLength: 1, maxLength: 4096 }), {
+            description:
+              'Program and arguments that print the key that seals secrets (32 bytes, base64), run at each start; in the place of secret_key_file of jobs',
+            minItems: 1,
+            maxItems: 64,
+          }),
+        ),
+        old_key_file: Type.Optional(
+          Type.String({ description: 'A former key: what it sealed is sealed with the present one at the start' }),
+        ),
+      },
+      strict,
+    ),
+    outbound: Type.Object(
+      {
+        private_targets: Type.Boolean({
+          description: 'Let webhooks, inputs of jobs and keys of issuers be at private addresses',
+          default: false,
+        }),
+        smtp_url: Type.Optional(Type.String({ description: 'smtp://… for mail; logged when absent' })),
+        mail_from: Type.String({ description: 'Sender of mail', default: 'muster@localhost' }),
       },
       strict,
     ),

@@ -24,7 +24,7 @@ export interface Source {
 const MAX_FILE_BYTES = 1_048_576;
 
 /** `MUSTER_*` variables that belong to the CLI, the agent and what they start. */
-const FOREIGN = /^MUSTER_((URL|ORG|USER|KEY|TOKEN|CA|CONFIG|RUN)$|(TEST|AGENT|JOB|BENCH|DEMO)_)/;
+const FOREIGN = /^MUSTER_((URL|ORG|USER|KEY|TOKEN|CA|CONFIG|RUN|SECRETS)$|(TEST|AGENT|JOB|BENCH|DEMO)_)/;
 
 function refuse(reason: string, cause?: unknown): MusterError {
   return new MusterError('invalid_configuration', { reason }, { cause });

@@ -6,7 +6,7 @@ import type { ServerConfig } from './schema.js';
 import { SETTINGS } from './settings.js';
 
 const LISTENERS = ['http', 'stomp', 'disbatch'] as const;
-type TlsListener = (typeof LISTENERS)[number];
+export type TlsListener = (typeof LISTENERS)[number];
 
 /** What a listener shows and signs with; undefined: it speaks no TLS. @throws MusterError `invalid_certificate` */
 export function readTls(config: ServerConfig, listener: TlsListener): CertificatePair | undefined {
@@ -31,17 +31,28 @@ export function readTls(config: ServerConfig, listener: TlsListener): Certificat
   return problem === null ? pair : refuse(problem.in, problem.reason);
 }
 
-/** Looks at the certificates of all listeners and tells which have expired. @throws MusterError `invalid_certificate` */
-export function expiredCertificates(config: ServerConfig, now: number): string[] {
+export interface CertificateEnd {
+  readonly listener: TlsListener;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+/** Looks at the certificates of all listeners. @throws MusterError `invalid_certificate` */
+export function certificateEnds(config: ServerConfig): readonly CertificateEnd[] {
   return LISTENERS.flatMap((listener) => {
     const pair = readTls(config, listener);
-    const end = pair === undefined ? now : certificateEnd(pair.cert);
-    if (end >= now) return [];
-    const setting = nameOf(`${listener}.tls_cert`);
-    return [
-      `${setting}: the certificate expired at ${new Date(end).toISOString()}; clients refuse it until it is renewed`,
-    ];
+    return pair === undefined ? [] : [{ listener, expiresAt: certificateEnd(pair.cert) }];
   });
+}
+
+/** Looks at the certificates of all listeners and tells which have expired. @throws MusterError `invalid_certificate` */
+export function expiredCertificates(config: ServerConfig, now: number): string[] {
+  return certificateEnds(config)
+    .filter(({ expiresAt }) => expiresAt < now)
+    .map(({ listener, expiresAt }) => {
+      const setting = nameOf(`${listener}.tls_cert`);
+      return `${setting}: the certificate expired at ${new Date(expiresAt).toISOString()}; clients refuse it until it is renewed`;
+    });
 }
 
 function nameOf(path: string): string {

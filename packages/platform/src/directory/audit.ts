@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
+import { auditView } from '../auth/audit-seals.js';
 import type { Auth } from '../auth/auth.js';
 import type { App } from '../http/route.js';
 import * as schemas from './schemas.js';
-import { auditView } from './views.js';
 
 /** The record of denials, changes of identity, and starts and aborts of jobs. */
 export function auditRoutes(app: App, auth: Auth): void {
@@ -25,5 +25,28 @@ export function auditRoutes(app: App, auth: Auth): void {
       const entries = await auth.audit.page({ orgId: request.organization.id, limit, actorKind, ...filters });
       return entries.map(auditView);
     },
+  );
+
+  app.get(
+    '/organizations/:org/audit/seals',
+    {
+      config: { permission: 'org:admin' },
+      schema: {
+        tags: ['audit'],
+        operationId: 'listAuditSeals',
+        summary:
+          'The audit as it was sealed, for whoever keeps it elsewhere or wants to be sure that nothing was changed',
+        description:
+          'Oldest first; `after` is the last seal of the page before. An entry is sealed within about a second. See the guide to operating.',
+        params: schemas.OrgParams,
+        querystring: schemas.AuditSealsQuery,
+        response: { 200: schemas.AuditSealsAnswer },
+      },
+    },
+    async ({ organization, query: { after = 0 } }) => ({
+      organization_id: organization.id,
+      public_key: auth.auditSeals.publicKey,
+      seals: await auth.auditSeals.page(organization.id, after),
+    }),
   );
 }

@@ -23,7 +23,7 @@ export function clientRoutes(app: App, auth: Auth): void {
     },
     async (request, reply) => {
       const { organization, caller, body } = request;
-      const client = { type: 'node', name: body.name, publicKey: body.public_key } as const;
+      const client = { type: 'node', name: body.name, publicKey: body.public_key, keyTtl: body.key_ttl } as const;
       const created = await auth.principals.createClient(organization, client, actorOf(caller));
       auth.listeners.nodeCreated(organization, created.name);
       return reply.code(201).send(clientView('node', created));
@@ -71,7 +71,7 @@ export function clientRoutes(app: App, auth: Auth): void {
     },
     async (request, reply) => {
       const { organization, caller, body } = request;
-      const client = { type: 'service', name: body.name, publicKey: body.public_key } as const;
+      const client = { type: 'service', name: body.name, publicKey: body.public_key, keyTtl: body.key_ttl } as const;
       const created = await auth.principals.createClient(organization, client, actorOf(caller));
       return reply.code(201).send(clientView('service', created));
     },

@@ -1,9 +1,11 @@
 import { Type } from 'typebox';
 import type { Auth } from '../auth/auth.js';
+import { listKeys } from '../auth/key-list.js';
+import { AUTH_LIMITS } from '../auth/limits.js';
 import { actorOf, type Organization, type Permission, type PrincipalType } from '../auth/types.js';
 import type { App } from '../http/route.js';
 import * as schemas from './schemas.js';
-import { keyView } from './views.js';
+import { keyView, listedKeyView } from './views.js';
 
 /** Whose keys, where they are found, and who may change them. */
 interface KeyOwners {
@@ -39,7 +41,31 @@ const OWNERS: readonly KeyOwners[] = [
 
 /** Every principal has one or more keys, so that one can be replaced without a moment in which none works. */
 export function keyRoutes(app: App, auth: Auth): void {
+  allKeys(app, auth);
   for (const owners of OWNERS) keysOf(app, auth, owners);
+}
+
+function allKeys(app: App, auth: Auth): void {
+  app.get(
+    '/organizations/:org/keys',
+    {
+      config: { permission: 'org:admin' },
+      schema: {
+        tags: ['organizations'],
+        operationId: 'listKeysOfOrganization',
+        summary: 'The keys of nodes, services and users of an organization, and when they expire',
+        params: schemas.OrgParams,
+        querystring: schemas.KeysQuery,
+        response: { 200: schemas.KeysAnswer },
+      },
+    },
+    async ({ organization, query }) => {
+      const { expires_within: within, limit = AUTH_LIMITS.keyPage, offset = 0 } = query;
+      const expiringBy = within === undefined ? null : auth.changes.now + within * 1000;
+      const { total, keys } = await listKeys(auth.repository, { orgId: organization.id, expiringBy, limit, offset });
+      return { total, keys: keys.map(listedKeyView) };
+    },
+  );
 }
 
 function keysOf(app: App, auth: Auth, owners: KeyOwners): void {
@@ -84,7 +110,8 @@ function keysOf(app: App, auth: Auth, owners: KeyOwners): void {
     async (request, reply) => {
       const { caller, body } = request;
       const { orgId, name } = ofOne(request);
-      const key = await auth.principals.addKey(orgId, type, name, body.public_key, actorOf(caller));
+      const given = { publicKey: body.public_key, keyTtl: body.ttl };
+      const key = await auth.principals.addKey(orgId, type, name, given, actorOf(caller));
       return reply.code(201).send(keyView(key));
     },
   );

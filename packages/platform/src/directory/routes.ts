@@ -4,7 +4,9 @@ import { auditRoutes } from './audit.js';
 import { clientRoutes } from './clients.js';
 import { groupRoutes, nodeGroupRoutes } from './groups.js';
 import { invitationRoutes } from './invitations.js';
+import { issuerRoutes } from './issuers.js';
 import { keyRoutes } from './keys.js';
+import { loginRoutes } from './login.js';
 import { organizationRoutes } from './organizations.js';
 import { accessTokenRoutes, enrolTokenRoutes, serviceTokenRoutes } from './tokens.js';
 import { userRoutes } from './users.js';
@@ -21,5 +23,7 @@ export function authRoutes(app: App, auth: Auth): void {
   enrolTokenRoutes(app, auth);
   accessTokenRoutes(app, auth);
   serviceTokenRoutes(app, auth);
+  issuerRoutes(app, auth);
+  loginRoutes(app, auth);
   auditRoutes(app, auth);
 }

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { ISSUER_LIMITS } from '../auth/issuers/types.js';
 import { AUTH_LIMITS } from '../auth/limits.js';
 import { GROUP_NAME, ORGANIZATION_NAME, PRINCIPAL_NAME } from '../auth/names.js';
 
@@ -89,14 +90,52 @@ export const NodeGroupAnswer = Type.Object({
 export const OrganizationBody = Type.Object({ name: OrganizationName }, STRICT);
 export const OrganizationAnswer = Type.Object({ id: Type.String(), name: Type.String(), created_at: Time });
 
-const KeyAnswerFields = { fingerprint: Type.String(), created_at: Time };
-export const KeyBody = Type.Object({ public_key: PublicKey }, STRICT);
+const KeyAnswerFields = {
+  fingerprint: Type.String(),
+  created_at: Time,
+  expires_at: Type.Union([Time, Type.Null()], {
+    description: 'Requests signed with it later are refused; null: never',
+  }),
+};
+const keyTtl = Type.Optional(
+  Type.Integer({
+    minimum: 1,
+    maximum: AUTH_LIMITS.keyTtl,
+    description: 'Seconds after which the key expires; it does not when absent',
+  }),
+);
+export const KeysQuery = Type.Object(
+  {
+    expires_within: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: AUTH_LIMITS.keyTtl,
+        description: 'Seconds: only keys that expire within that time, or have already',
+      }),
+    ),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: AUTH_LIMITS.keyPageMost, default: AUTH_LIMITS.keyPage })),
+    offset: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 })),
+  },
+  STRICT,
+);
+export const KeysAnswer = Type.Object({
+  total: Type.Integer({ description: 'With those that are not on this page' }),
+  keys: Type.Array(
+    Type.Object({
+      type: Type.Union([Type.Literal('user'), Type.Literal('node'), Type.Literal('service')]),
+      name: Type.String({ description: 'Whose it is' }),
+      ...KeyAnswerFields,
+    }),
+  ),
+});
+export const KeyBody = Type.Object({ public_key: PublicKey, ttl: keyTtl }, STRICT);
 export const KeyAnswer = Type.Object({ ...KeyAnswerFields, public_key: Type.String() });
 
 export const UserBody = Type.Object(
   {
     name: PrincipalName,
     public_key: PublicKey,
+    key_ttl: keyTtl,
     organization: Type.Optional(
       Type.Union([OrganizationName, Type.Null()], {
         description: 'Where it becomes a member; the caller’s own when absent and unambiguous, none when null',
@@ -130,7 +169,7 @@ export const InvitationResponseBody = Type.Object(
 );
 export const InvitationAnsweredAnswer = Type.Object({ organization: Type.Object({ name: Type.String() }) });
 
-export const ClientBody = Type.Object({ name: PrincipalName, public_key: PublicKey }, STRICT);
+export const ClientBody = Type.Object({ name: PrincipalName, public_key: PublicKey, key_ttl: keyTtl }, STRICT);
 export const ClientAnswer = Type.Object({
   name: Type.String(),
   type: Type.Union([Type.Literal('node'), Type.Literal('service')]),
@@ -160,6 +199,10 @@ export const AccessTokenBody = Type.Object(
   {
     user: Type.Optional({ ...PrincipalName, description: 'The caller when absent' }),
     ttl: Type.Optional({ ...ttl, default: AUTH_LIMITS.defaultTokenTtl }),
+    organization: Type.Optional({
+      ...OrganizationName,
+      description: 'Where its requests go whose paths name none, as those to /jobs/v2; the user belongs to it',
+    }),
   },
   STRICT,
 );
@@ -200,8 +243,136 @@ export const AuditAnswer = Type.Object({
   at: Time,
   actor: Type.String({ description: 'Who did it' }),
   actor_kind: ActorKind,
+  address: Type.Union([Type.String(), Type.Null()], { description: 'Where the request came from, if it is known' }),
   action: Type.String(),
   target: Type.String(),
   outcome: Type.Union([Type.Literal('done'), Type.Literal('denied')]),
   detail: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()])),
+});
+export const AuditSealsQuery = Type.Object(
+  { after: Type.Optional(Type.Integer({ minimum: 0, description: 'Seals after the one of this number' })) },
+  STRICT,
+);
+export const AuditSealsAnswer = Type.Object({
+  organization_id: Type.String(),
+  public_key: Type.String({ description: 'PEM, of the server' }),
+  seals: Type.Array(
+    Type.Object({
+      seal: Type.Object({
+        number: Type.Integer({ description: 'From 1, without gaps' }),
+        entries: Type.Integer(),
+        at: Time,
+        hash: Type.String({ description: 'SHA-256 of the hash before and of the entries, a line feed after each' }),
+        signature: Type.String({ description: 'Base64, RSA with SHA-256' }),
+      }),
+      entries: Type.Array(Type.String({ description: 'JSON text, as it was sealed' })),
+    }),
+  ),
+});
+
+const claim = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 255, description }));
+const IssuerName = Type.String({ pattern: GROUP_NAME, description: 'letters, digits and _ . -' });
+const Location = Type.String({ minLength: 1, maxLength: 2048 });
+export const SignInBody = Type.Object(
+  {
+    client_id: Type.String({ minLength: 1, maxLength: 255, description: 'Of the command line there: a public client' }),
+    scope: claim('What the provider is asked for; `openid profile email` unless given'),
+    groups_claim: claim('Claim of the ID token with the groups of the user'),
+    groups: Type.Optional(
+      Type.Record(Type.String({ pattern: '^.{1,255}$' }), GroupName, {
+        ...STRICT,
+        maxProperties: ISSUER_LIMITS.signInGroups,
+        description:
+          'Group of the organization by value of that claim. At every sign-in the user joins those that the claim gives, and leaves the others that are named here',
+      }),
+    ),
+    create_users: Type.Optional(
+      Type.Boolean({ description: 'Make a user and member of whoever signs in; otherwise only members sign in' }),
+    ),
+    ttl: Type.Optional(
+      Type.Integer({
+        minimum: ISSUER_LIMITS.signInTtl.least,
+        maximum: ISSUER_LIMITS.signInTtl.most,
+        description: `Seconds that a sign-in lasts; ${ISSUER_LIMITS.signInTtl.usual} (8 h) unless given`,
+      }),
+    ),
+  },
+  STRICT,
+);
+export const IssuerBody = Type.Object(
+  {
+    name: IssuerName,
+    public_key: Type.Optional(
+      Type.String({ maxLength: 16_384, description: 'PEM: a public key or a certificate. One of the three is given' }),
+    ),
+    jwks: Type.Optional({ ...Location, description: 'https URL of a JWK set' }),
+    oidc: Type.Optional({ ...Location, description: 'https URL of an OpenID provider' }),
+    issuer: claim('`iss` of its tokens; of an OpenID provider it is known'),
+    audience: claim('Must be among `aud` of its tokens; `muster` unless given, and of a public key any'),
+    user_claim: claim('Claim with the name of the user; that of WSO2, or else `sub`, unless given'),
+    tenant: claim(
+      'What the tenant claim of its tokens says, which they must have then; for organizations that share a gateway',
+    ),
+    sign_in: Type.Optional({ ...SignInBody, description: 'How people sign in there; with `oidc` alone' }),
+  },
+  STRICT,
+);
+const OrNull = Type.Union([Type.String(), Type.Null()]);
+export const IssuerAnswer = Type.Object({
+  name: Type.String(),
+  kind: Type.Union([Type.Literal('public_key'), Type.Literal('jwks'), Type.Literal('oidc')]),
+  source: Type.String({ description: 'PEM, or where the keys are' }),
+  issuer: OrNull,
+  audience: OrNull,
+  user_claim: OrNull,
+  tenant: OrNull,
+  sign_in: Type.Union([
+    Type.Object({
+      client_id: Type.String(),
+      scope: Type.String(),
+      groups_claim: OrNull,
+      groups: Type.Record(Type.String(), Type.String()),
+      create_users: Type.Boolean(),
+      ttl: Type.Integer({ description: 'Seconds' }),
+    }),
+    Type.Null(),
+  ]),
+  created_at: Time,
+});
+
+export const OfferedSignIn = Type.Object({
+  name: Type.String(),
+  issuer: Type.String({ description: 'URL of the OpenID provider' }),
+  client_id: Type.String(),
+  scope: Type.String(),
+});
+export const LoginBody = Type.Object(
+  {
+    issuer: IssuerName,
+    id_token: Type.String({
+      minLength: 1,
+      maxLength: ISSUER_LIMITS.token,
+      description: 'That the provider has just given to the client; good once',
+    }),
+  },
+  STRICT,
+);
+export const LoginAnswer = Type.Object({
+  token: Type.String({ description: 'An access token, good in this organization alone; it is shown this once' }),
+  user: Type.String(),
+  organization: Type.String(),
+  groups: Type.Array(Type.String(), { description: 'That the token of the issuer has given' }),
+  expires_at: Time,
+});
+export const WhoAnswer = Type.Object({
+  name: Type.String(),
+  kind: Type.Union([Type.Literal('user'), Type.Literal('node'), Type.Literal('service')]),
+  organization: Type.String(),
+  groups: Type.Array(Type.String(), { description: 'Of the organization, also by way of others' }),
+  server_admin: Type.Boolean(),
+  by: Type.Union([Type.Literal('key'), Type.Literal('token'), Type.Literal('login')], {
+    description: 'What proves it: a signature, an access token, or one that was got by signing in',
+  }),
+  issuer: Type.Union([Type.String(), Type.Null()], { description: 'Where the user signed in' }),
+  expires_at: Type.Union([Type.String({ description: 'ISO 8601' }), Type.Null()]),
 });

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { Auth } from '../auth/auth.js';
 import { AUTH_LIMITS } from '../auth/limits.js';
 import { actorOf } from '../auth/types.js';
+import { MusterError } from '../errors.js';
 import type { App } from '../http/route.js';
 import * as schemas from './schemas.js';
 import { serviceTokenView, tokenView, userTokenView } from './views.js';
@@ -85,7 +86,13 @@ export function accessTokenRoutes(app: App, auth: Auth): void {
       const { user = caller.name, ttl: ttlSeconds = AUTH_LIMITS.defaultTokenTtl } = body;
       if (user !== caller.name && !caller.serverAdmin) throw auth.rights.forbidden(caller.name, 'server:admin');
       const bearer = { organization: null, name: user };
-      const issued = await auth.tokens.createAccessToken({ bearer, ttlSeconds }, actorOf(caller));
+      const organization =
+        body.organization === undefined ? undefined : await auth.organizations.find(body.organization);
+      if (body.organization !== undefined && organization === undefined) {
+        throw new MusterError('organization_not_found', { organization: body.organization });
+      }
+      const about = { bearer, ttlSeconds, ...(organization !== undefined && { organization }) };
+      const issued = await auth.tokens.createAccessToken(about, actorOf(caller));
       return reply.code(201).send({ ...userTokenView(issued), token: issued.token });
     },
   );

@@ -41,7 +41,7 @@ export function userRoutes(app: App, auth: Auth): void {
     },
     async (request, reply) => {
       const { caller, body } = request;
-      const { name, public_key: publicKey, groups = [], server_admin: serverAdmin = false } = body;
+      const { name, public_key: publicKey, key_ttl: keyTtl, groups = [], server_admin: serverAdmin = false } = body;
       const organization = await home(auth, caller, body.organization);
       await requireCreator(auth, caller, organization, serverAdmin);
       if (organization === null && groups.length > 0) {
@@ -55,7 +55,7 @@ export function userRoutes(app: App, auth: Auth): void {
         const known = organization === null ? undefined : (await auth.repository.groups(organization.id)).get(group);
         if (role !== null && known === undefined) throw new MusterError('group_name_unlikely', { name: group, role });
       }
-      const user = { name, publicKey, serverAdmin, organization, groups };
+      const user = { name, publicKey, keyTtl, serverAdmin, organization, groups };
       return reply.code(201).send(userView(await auth.principals.createUser(user, actorOf(caller))));
     },
   );

@@ -1,4 +1,4 @@
-import type { StoredAuditEntry } from '../auth/audit.js';
+import type { ListedKey } from '../auth/key-list.js';
 import type { OrganizationView } from '../auth/organizations.js';
 import type { KeyView, PrincipalView } from '../auth/principals.js';
 import type { AccessTokenView, EnrolTokenView } from '../auth/tokens.js';
@@ -12,8 +12,14 @@ export function organizationView({ id, name, createdAt }: OrganizationView) {
   return { id, name, created_at: time(createdAt) };
 }
 
-export function keyView({ fingerprint, publicKey, createdAt }: KeyView) {
-  return { fingerprint, public_key: publicKey, created_at: time(createdAt) };
+export function keyView({ fingerprint, publicKey, createdAt, expiresAt }: KeyView) {
+  const expires = expiresAt === null ? null : time(expiresAt);
+  return { fingerprint, public_key: publicKey, created_at: time(createdAt), expires_at: expires };
+}
+
+export function listedKeyView({ type, name, fingerprint, createdAt, expiresAt }: ListedKey) {
+  const expires = expiresAt === null ? null : time(expiresAt);
+  return { type, name, fingerprint, created_at: time(createdAt), expires_at: expires };
 }
 
 export function userView({ name, serverAdmin, createdAt, keys }: PrincipalView) {
@@ -44,8 +50,4 @@ export function userTokenView(token: AccessTokenView) {
 
 export function serviceTokenView(token: AccessTokenView) {
   return { ...accessTokenTimes(token), service: token.bearer };
-}
-
-export function auditView({ id, at, actor, action, target, outcome, detail }: StoredAuditEntry) {
-  return { id, at: time(at), actor: actor.name, actor_kind: actor.kind, action, target, outcome, detail: detail ?? {} };
 }

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '@muster/base';
 import type { EventAccess, Revoked } from '@muster/fabric';
 import type { AuthRepository } from '../auth/repository.js';
-import type { Credential, Identity, Organization } from '../auth/types.js';
+import { type Credential, type Identity, isGood, type Organization } from '../auth/types.js';
 import { type EventRights, eventAccess, type Followers } from './access.js';
 import { EVENT_LIMITS } from './limits.js';
 
@@ -34,7 +34,7 @@ function keyOf(grounds: Grounds): string {
 
 /** Of whom, and with what, for those who ask whether it still holds. Nobody can log in with it. */
 export function groundsText({ identity, credential }: Grounds): string {
-  const proof = credential.kind === 'token' ? credential.hash : hashOf(credential.pem);
+  const proof = credential.kind === 'key' ? hashOf(credential.pem) : credential.hash;
   return `${identity.principalId} ${credential.kind} ${proof}`;
 }
 
@@ -150,14 +150,15 @@ export class HeldLogins {
     );
     for (const [key, held] of entries) {
       const { identity, credential, given } = held;
-      const serverAdmin = standing.admins.has(identity.principalId);
+      const signedIn = credential.kind === 'token' && credential.signedIn;
+      const serverAdmin = !signedIn && standing.admins.has(identity.principalId);
       const stands =
         held.organization.id === organization.id &&
         standing.members.has(identity.principalId) &&
         standing.proofs.has(proofOf(identity.principalId, credential)) &&
         hashOf(eventAccess({ ...identity, serverAdmin }, organization, rights, this.#deps.followers)) === given;
       if (!stands) this.#revoke(key, held);
-      else if (credential.kind === 'token' && credential.expiresMs <= this.#deps.clock.now()) this.#held.delete(key);
+      else if (!isGood(credential.expiresMs, this.#deps.clock.now())) this.#held.delete(key);
     }
   }
 
@@ -178,7 +179,7 @@ export async function rightsIn(repository: AuthRepository, orgId: string): Promi
 }
 
 function proofOf(principalId: string, credential: Credential): string {
-  return `${principalId}\n${credential.kind === 'token' ? credential.hash : credential.pem}`;
+  return `${principalId}\n${credential.kind === 'key' ? credential.pem : credential.hash}`;
 }
 
 /** What of the logins is still in the database. */

@@ -25,4 +25,8 @@ export const EVENT_LIMITS = {
   dueAtOnce: 500,
   /** Longest time that a timer runs before the clock is looked at again: it may have been set. */
   timerMs: 60_000,
+  /** How far the log was looked through is stored so often, where nothing was to be done. */
+  watchSaveMs: 5000,
+  /** Until what could not be looked at, or done, is tried again. */
+  watchAgainMs: 5000,
 } as const;

@@ -4,8 +4,8 @@ import { isLoginTimely, readLoginSignature, SIGNING_LIMITS, verifyLogin } from '
 import type { Audit } from '../auth/audit.js';
 import { secretHash } from '../auth/changes.js';
 import { ORGANIZATION_NAME, PRINCIPAL_NAME } from '../auth/names.js';
-import type { AuthRepository, Candidate } from '../auth/repository.js';
-import type { Credential, Identity, Organization } from '../auth/types.js';
+import type { AuthRepository, Candidate, CandidateKey } from '../auth/repository.js';
+import { type Credential, type Identity, isGood, type Organization } from '../auth/types.js';
 import { MusterError } from '../errors.js';
 import { eventAccess, type Followers } from './access.js';
 import { type Grounds, groundsText, HeldLogins, hashOf, rightsIn } from './held-logins.js';
@@ -30,6 +30,8 @@ type Refusal =
   | 'unknown token'
   | 'token expired'
   | 'token of somebody else'
+  | 'token of another organization'
+  | 'key expired'
   | 'untimely signature'
   | 'invalid signature'
   | 'repeated signature';
@@ -98,7 +100,9 @@ export class EventAuthority implements Authority {
 
   /** @throws MusterError `login_refused`, `too_busy`. */
   async renew(login: string, grounds: string): Promise<Login> {
-    const verdict = await this.#settled(() => this.#verify(login, (members) => this.#standing(grounds, members)));
+    const verdict = await this.#settled(() =>
+      this.#verify(login, (members, organization) => this.#standing(grounds, members, organization)),
+    );
     if (verdict.refused !== null) throw new MusterError('login_refused');
     return granted(verdict);
   }
@@ -110,7 +114,9 @@ export class EventAuthority implements Authority {
     let used = false;
     try {
       return await this.#settled(async () => {
-        const verdict = await this.#verify(login, (members) => this.#prove(login, passcode, members));
+        const verdict = await this.#verify(login, (members, organization) =>
+          this.#prove(login, passcode, members, organization),
+        );
         if (verdict.refused !== null || used) return verdict;
         used = await this.#use(verdict.grounds, passcode);
         return used ? verdict : { refused: 'repeated signature', organization: verdict.grounds.organization };
@@ -146,7 +152,10 @@ export class EventAuthority implements Authority {
 
   async #verify(
     login: string,
-    prove: (members: readonly Candidate[]) => Promise<Omit<Grounds, 'organization'> | Refusal>,
+    prove: (
+      members: readonly Candidate[],
+      organization: Organization,
+    ) => Promise<Omit<Grounds, 'organization'> | Refusal>,
   ): Promise<Refused | Proven> {
     const { repository, followers } = this.#deps;
     const [, orgName = '', name = ''] = LOGIN.exec(login) ?? [];
@@ -154,7 +163,7 @@ export class EventAuthority implements Authority {
     const organization = await repository.organization(orgName);
     if (organization === undefined) return { refused: 'no such organization', organization: null };
     const members = (await repository.candidates(organization.id, name)).filter(({ member }) => member);
-    const proven = members.length === 0 ? 'not in the organization' : await prove(members);
+    const proven = members.length === 0 ? 'not in the organization' : await prove(members, organization);
     if (typeof proven === 'string') return { refused: proven, organization };
     const grounds = { organization, ...proven };
     const rights = await rightsIn(repository, organization.id);
@@ -165,43 +174,63 @@ export class EventAuthority implements Authority {
     login: string,
     passcode: string,
     members: readonly Candidate[],
+    organization: Organization,
   ): Promise<Omit<Grounds, 'organization'> | Refusal> {
     const signed = readLoginSignature(passcode);
-    if (signed === null) return this.#borne(secretHash(passcode), members);
+    if (signed === null) return this.#borne(secretHash(passcode), members, organization);
     if (!isLoginTimely(signed, this.#deps.clock.now())) return 'untimely signature';
+    let verdict: Omit<Grounds, 'organization'> | Refusal = 'invalid signature';
     for (const member of members) {
-      const found = member.keys.find(({ key }) => verifyLogin(login, signed, key));
-      if (found !== undefined) return proven(member, { kind: 'key', pem: found.pem });
+      const found = member.keys.filter(({ key }) => verifyLogin(login, signed, key));
+      if (found.length > 0) verdict = this.#keyed(member, found);
+      if (typeof verdict !== 'string') return verdict;
     }
-    return 'invalid signature';
+    return verdict;
+  }
+
+  /** By the first of these keys that has not expired. */
+  #keyed(member: Candidate, keys: readonly CandidateKey[]): Omit<Grounds, 'organization'> | Refusal {
+    const good = keys.find(({ expiresMs }) => isGood(expiresMs, this.#deps.clock.now()));
+    if (good === undefined) return 'key expired';
+    return proven(member, { kind: 'key', pem: good.pem, expiresMs: good.expiresMs });
   }
 
   /** What was proven before. */
-  async #standing(grounds: string, members: readonly Candidate[]): Promise<Omit<Grounds, 'organization'> | Refusal> {
+  async #standing(
+    grounds: string,
+    members: readonly Candidate[],
+    organization: Organization,
+  ): Promise<Omit<Grounds, 'organization'> | Refusal> {
     const [principalId, kind, proof = ''] = grounds.split(' ');
     const same = members.filter((member) => member.principalId === principalId);
-    if (kind === 'token') return this.#borne(proof, same);
+    if (kind === 'token') return this.#borne(proof, same, organization);
     for (const member of same) {
       const found = member.keys.find(({ pem }) => hashOf(pem) === proof);
-      if (found !== undefined) return proven(member, { kind: 'key', pem: found.pem });
+      if (found !== undefined) return this.#keyed(member, [found]);
     }
     return 'invalid signature';
   }
 
-  async #borne(hash: string, members: readonly Candidate[]): Promise<Omit<Grounds, 'organization'> | Refusal> {
+  async #borne(
+    hash: string,
+    members: readonly Candidate[],
+    organization: Organization,
+  ): Promise<Omit<Grounds, 'organization'> | Refusal> {
     const { repository, clock } = this.#deps;
     const bearer = await repository.bearer(hash);
     if (bearer === undefined) return 'unknown token';
     if (bearer.expiresAt <= clock.now()) return 'token expired';
     const owner = members.find(({ principalId }) => principalId === bearer.principalId);
     if (owner === undefined) return 'token of somebody else';
-    return proven(owner, { kind: 'token', hash, expiresMs: bearer.expiresAt });
+    const signedIn = bearer.issuerId !== null;
+    if (signedIn && bearer.organization?.id !== organization.id) return 'token of another organization';
+    const credential = { kind: 'token', hash, expiresMs: bearer.expiresAt, signedIn } as const;
+    return proven(signedIn ? { ...owner, serverAdmin: false } : owner, credential);
   }
 }
 
 function granted({ access, grounds, stamp }: Extract<Verdict, { refused: null }>): Login {
-  const { credential } = grounds;
-  const expiresMs = credential.kind === 'token' ? credential.expiresMs : null;
+  const { expiresMs } = grounds.credential;
   return { access, expiresMs, grounds: groundsText(grounds), stamp };
 }
 

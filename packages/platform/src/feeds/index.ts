@@ -8,5 +8,5 @@ export {
 } from './feed-kind.js';
 export { Feeds, type FeedsDeps } from './feeds.js';
 export { LogFeed, positionOf } from './log-feed.js';
-export { type FeedEvent, showFeed } from './show.js';
+export { type FeedEvent, type ShowFeedDeps, showFeed } from './show.js';
 export { formatMicros } from './timeline.js';

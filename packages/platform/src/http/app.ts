@@ -6,12 +6,13 @@ import { type FastifyBaseLogger, type FastifyError, type FastifyRequest, fastify
 import type { Auth } from '../auth/auth.js';
 import { MusterError } from '../errors.js';
 import type { Metrics } from '../metrics/metrics.js';
-import { sendError, toMusterError } from './errors.js';
+import { type ErrorShape, sendError, toMusterError } from './errors.js';
 import { Gate, type MinSigning } from './gate.js';
 import { HTTP_LIMITS } from './limits.js';
 import { watchMethods } from './methods.js';
 import { describeRoutes } from './openapi.js';
 import { refuseQueries } from './query.js';
+import { RequestLimits, type RequestRates } from './rates.js';
 import type { App } from './route.js';
 import { type ServerStatus, statusRoutes } from './status.js';
 import { checkingSerializer, plainSerializer, validatorCompiler } from './validation.js';
@@ -26,12 +27,16 @@ export interface AppDeps {
   readonly bodyLimit: number;
   /** Least version of request signing that is taken; any when absent. */
   readonly minSigning?: MinSigning;
+  /** How many requests are taken; any number when absent. */
+  readonly rates?: RequestRates;
   /** Addresses and networks whose X-Forwarded-* are believed; nobody's when absent. */
   readonly trustedProxies?: readonly string[];
   /** A request in somebody's name to this organization was refused, for diagnosis. */
   readonly refused?: (organization: string, name: string, reason: string) => void;
   /** PEM texts; plain HTTP when absent. */
   readonly tls?: { readonly cert: string; readonly key: string };
+  /** On the paths of clients of other systems. */
+  readonly errorShapes?: readonly ErrorShape[];
   /** The domains' routes, in the order they appear in the description. */
   readonly routes: readonly ((app: App) => void)[];
   /** Answers that do not fit their schema fail: for tests, so that the description stays true. */
@@ -57,14 +62,16 @@ export function createHttpServer(listener: RequestListener, tls: AppDeps['tls'])
 /** The HTTP side of the server: limits, the gate, errors, description, and the domains' routes. Not yet listening. */
 export async function createApp(deps: AppDeps): Promise<App> {
   const { auth, clock, logger, metrics } = deps;
-  const { bodyLimit, minSigning = '1.0', trustedProxies = [], refused = () => undefined } = deps;
-  const gate = new Gate({ auth, clock, metrics, bodyLimit, minSigning, refused });
+  const { bodyLimit, minSigning = '1.0', trustedProxies = [], refused = () => undefined, errorShapes = [] } = deps;
+  const { rates = { perPrincipal: 0, perAddress: 0 } } = deps;
+  const limits = new RequestLimits({ rates, clock, metrics });
+  const gate = new Gate({ auth, clock, metrics, bodyLimit, minSigning, refused, limits });
   const answerError = (error: FastifyError | MusterError, ...[request, reply]: ErrorParameters): void => {
     const known = toMusterError(error);
     gate.observe(known, request);
     const waitMs = gate.withholdMs(known, request);
-    if (waitMs === 0) sendError(known, request, reply);
-    else setTimeout(() => sendError(known, request, reply), waitMs);
+    if (waitMs === 0) sendError(known, request, reply, errorShapes);
+    else setTimeout(() => sendError(known, request, reply, errorShapes), waitMs);
   };
   const app: App = fastify({
     // Its own, so that its level can be changed.
@@ -87,6 +94,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   app.setNotFoundHandler((request) => {
     throw routeNotFound(request);
   });
+  app.addHook('onRequest', async (request) => limits.fromAddress(request.ip));
   // Already here, so that the body of a request to nowhere is not even looked at.
   app.addHook('onRequest', async (request) => {
     if (request.is404) throw routeNotFound(request);

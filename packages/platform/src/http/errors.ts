@@ -6,9 +6,11 @@ import { headerText } from './header-text.js';
 /** Sheet §1.5: rows 7 and 10, which are one here, name the schemes, rows 2 and 3 do not. */
 const SIGNATURE_CHALLENGE = 'X-Ops-Sign version="1.0" version="1.1"';
 
+const BEARERS: ReadonlySet<ErrorCode> = new Set(['invalid_token', 'invalid_jwt', 'login_missing'] as const);
+
 function challenge(code: ErrorCode): string | undefined {
-  if (code === 'unknown_principal') return SIGNATURE_CHALLENGE;
-  return code === 'invalid_token' ? 'Bearer' : undefined;
+  if (code === 'unknown_principal' || code === 'key_expired') return SIGNATURE_CHALLENGE;
+  return BEARERS.has(code) ? 'Bearer' : undefined;
 }
 
 /** Exactly the deployed body; code and advice travel in headers, because clients compare whole bodies. */
@@ -32,21 +34,40 @@ export function toMusterError(error: FastifyError | MusterError): MusterError {
   }
 }
 
+/** How clients of another system expect errors, on the paths that they know. */
+export interface ErrorShape {
+  readonly paths: RegExp;
+  /** That of the error unless given. */
+  status?(error: MusterError): number;
+  body(error: MusterError): unknown;
+}
+
+/** After how many seconds a refusal for want of something that comes back is worth another try. */
+const RETRY_SECONDS = 5;
+
 /** The only place that turns an error into an answer. */
-export function sendError(error: MusterError, request: FastifyRequest, reply: FastifyReply): void {
+export function sendError(
+  error: MusterError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  shapes: readonly ErrorShape[] = [],
+): void {
   if (error.code === 'internal') {
     request.log.error({ err: error.cause ?? error, requestId: request.id }, 'request failed');
   }
   if (error.code === 'method_not_allowed') reply.header('allow', String(error.details.allow ?? ''));
   if (error.code === 'range_not_satisfiable') reply.header('content-range', `bytes */${error.details.size}`);
+  if (error.status === 503 || error.status === 429)
+    reply.header('retry-after', String(error.details.seconds ?? RETRY_SECONDS));
+  const shape = shapes.find(({ paths }) => paths.test(request.raw.url ?? ''));
   const scheme = challenge(error.code);
   if (scheme !== undefined) reply.header('www-authenticate', scheme);
   void reply
-    .code(error.status)
+    .code(shape?.status?.(error) ?? error.status)
     .header('x-muster-error', error.code)
     .header('x-muster-fix', headerText(error.fix))
     .header('x-request-id', request.id)
     .type('application/json; charset=utf-8')
     .serializer((body: unknown) => JSON.stringify(body))
-    .send(errorBody(error));
+    .send(shape === undefined ? errorBody(error) : shape.body(error));
 }

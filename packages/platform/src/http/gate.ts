@@ -12,7 +12,8 @@ import { accepts } from './accept.js';
 import { parseJsonBody, readBody } from './body.js';
 import { HTTP_LIMITS } from './limits.js';
 import { type Credentials, decorateRequests, isStreamed, passageOf } from './passage.js';
-import type { App, RoutePermission } from './route.js';
+import type { RequestLimits } from './rates.js';
+import { type App, isOpen, type RoutePermission } from './route.js';
 import { UnsignedQueries } from './unsigned-queries.js';
 
 export interface GateDeps {
@@ -22,12 +23,16 @@ export interface GateDeps {
   readonly bodyLimit: number;
   readonly minSigning: MinSigning;
   readonly refused: (organization: string, name: string, reason: string) => void;
+  readonly limits: Pick<RequestLimits, 'byPrincipal'>;
 }
 
 export type MinSigning = '1.0' | '1.1' | '1.3';
 
+const ANYTHING = '*/*';
 const BODYLESS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 const bearer = /^Bearer +([\x21-\x7e]{1,512})$/i;
+const jwt = /^Bearer +([\w-]+\.[\w-]+\.[\w-]*)$/i;
+const ASSERTION = 'x-jwt-assertion-';
 
 function param(request: FastifyRequest, name: string): string | undefined {
   const params: unknown = request.params;
@@ -45,9 +50,9 @@ function path(request: FastifyRequest): string {
   return (request.raw.url ?? '').split('?', 1)[0] ?? '';
 }
 
-/** Public routes have no caller, and enrolment none that bears an access token. */
+/** Public routes have no caller, and enrolment and signing in none that bears an access token. */
 function changes({ method, config }: RouteOptions): boolean {
-  if (config?.permission === 'public' || config?.permission === 'enrol') return false;
+  if (isOpen(config?.permission)) return false;
   return [method].flat().some((one) => one !== 'GET' && one !== 'HEAD');
 }
 
@@ -56,6 +61,23 @@ const declares = ({ config }: RouteOptions): boolean => config?.empowers !== und
 function refuseRoutes(what: string, routes: readonly RouteOptions[], refused: (route: RouteOptions) => boolean): void {
   const named = routes.filter(refused).map(({ method, url }) => `${String(method)} ${url}`);
   if (named.length > 0) throw new Error(`routes ${what}: ${named.join(', ')}`);
+}
+
+/**
+ * By the token of an issuer: a JWT assertion, whose header names the tenant (sheet §8.2), or a bearer token. null: by nothing of
+ * that kind.
+ */
+function issuedCredentials(headers: FastifyRequest['headers']): Credentials | null {
+  const assertions = Object.keys(headers).filter((name) => name.startsWith(ASSERTION));
+  const [name] = assertions;
+  if (assertions.length > 1)
+    throw new MusterError('invalid_jwt', { reason: 'there are assertions for several tenants' });
+  const tenant = name?.slice(ASSERTION.length) ?? null;
+  if (headers['x-ops-sign'] !== undefined) return null;
+  const given = name === undefined ? jwt.exec(headers.authorization ?? '')?.[1] : headers[name];
+  if (typeof given === 'string' && given.trim() !== '') return { kind: 'jwt', token: given.trim(), tenant };
+  if (name !== undefined || headers.authorization === undefined) throw new MusterError('login_missing');
+  return null;
 }
 
 /**
@@ -103,19 +125,21 @@ export class Gate {
   }
 
   #unknown(permission: RoutePermission | undefined): boolean {
-    if (permission === undefined || permission === 'public' || permission === 'enrol') return false;
+    if (permission === undefined || isOpen(permission)) return false;
     return !this.#deps.auth.rights.has(permission);
   }
 
   /** Checks 1 to 4 of sheet §1.5: they come before the body is read. */
   #readCredentials(request: FastifyRequest): void {
     const { permission } = request.routeOptions.config;
-    if (request.is404 || permission === undefined || permission === 'public' || permission === 'enrol') return;
+    if (request.is404 || permission === undefined || isOpen(permission)) return;
     passageOf(request).credentials = this.#credentials(request);
   }
 
   #credentials(request: FastifyRequest): Credentials {
     const { headers } = request;
+    const issued = request.routeOptions.config.tenant === undefined ? null : issuedCredentials(headers);
+    if (issued !== null) return issued;
     const token = headers['x-ops-sign'] === undefined ? bearer.exec(headers.authorization ?? '')?.[1] : undefined;
     if (token !== undefined) return { kind: 'bearer', token };
     const signed = readSignedHeaders(headers, this.#deps.clock.now());
@@ -129,7 +153,8 @@ export class Gate {
     const { permission, accept = 'application/json', beforeAuth, anyBody } = request.routeOptions.config;
     beforeAuth?.(request);
     await this.#authorize(request, permission);
-    if (!accepts(request.headers.accept, accept)) throw new MusterError('not_acceptable', { type: accept });
+    if (accept !== ANYTHING && !accepts(request.headers.accept, accept))
+      throw new MusterError('not_acceptable', { type: accept });
     if (anyBody !== true) request.body = isStreamed(request) ? undefined : parseJsonBody(request);
   }
 
@@ -140,13 +165,14 @@ export class Gate {
     const { changes } = this.#deps.auth.standing;
     const organization = await this.#organization(request);
     if (organization !== null && organization !== 'missing') passage.organization = organization;
+    const { tenant } = request.routeOptions.config;
     // Its handler says the same of an organization that is missing as of a token that is.
-    if (permission === 'enrol') return;
+    if (permission === 'enrol' || permission === 'login') return;
     // Start-up refuses such a route; should one appear later, nobody gets in.
     if (permission === undefined) throw this.#deps.auth.rights.forbidden('anybody', 'server:admin');
     if (organization === 'missing') return this.#refuseOrganization(request, permission);
     try {
-      await this.#admitCaller(request, permission, organization, changes);
+      await this.#admitCaller(request, permission, organization, changes, tenant === 'credentials');
     } catch (error) {
       // Who belonged to an organization that is deleted meanwhile belongs to it no more: the reason is that it is gone.
       if (organization !== null) this.#deps.auth.organizations.assertPresent(organization);
@@ -157,21 +183,36 @@ export class Gate {
   async #admitCaller(
     request: FastifyRequest,
     permission: Permission,
-    organization: Organization | null,
+    named: Organization | null,
     changes: number,
+    needsOne: boolean,
   ): Promise<void> {
     const { auth } = this.#deps;
-    const { identity: caller, credential } = await this.#authenticate(request, permission, organization);
+    const proved = await this.#authenticate(request, permission, named);
+    const { credential } = proved;
+    const caller = { ...proved.identity, address: request.ip };
     const passage = passageOf(request);
     passage.caller = caller;
+    this.#deps.limits.byPrincipal(caller.principalId, caller.name);
+    const organization = proved.organization ?? named;
+    if (organization === null && needsOne) throw await auth.authentication.homeless(caller);
+    if (organization !== null) passage.organization = organization;
     const right = auth.rights.of(permission);
     const subject = right.subject === undefined ? undefined : param(request, right.subject);
     if (!(await auth.authorize(caller, organization, permission, subject))) {
       throw right.refusal?.(caller) ?? auth.rights.forbidden(caller.name, permission);
     }
-    const { empowers } = request.routeOptions.config;
+    const { empowers, showsOutput } = request.routeOptions.config;
     if (empowers === true && caller.publicKey === null)
       throw new MusterError('signature_required', { name: caller.name });
+    if (showsOutput === true) {
+      auth.audit.looked({
+        orgId: organization?.id ?? null,
+        actor: actorOf(caller),
+        action: 'output.read',
+        target: path(request),
+      });
+    }
     const ground = { identity: caller, credential, organization, permission, subject };
     passage.admission = {
       reader: caller.principalId,
@@ -181,10 +222,25 @@ export class Gate {
 
   /** Null: the route names none. */
   async #organization(request: FastifyRequest): Promise<Organization | 'missing' | null> {
+    if (request.routeOptions.config.tenant === 'credentials') return this.#home(request);
     const name = param(request, 'org');
     if (name === undefined) return null;
     // What cannot be a name is not looked up: the databases differ in what text they take.
     return (await this.#deps.auth.organizations.find(name)) ?? 'missing';
+  }
+
+  /** Of a request whose path names none. A token of an issuer tells it when it is verified. */
+  async #home(request: FastifyRequest): Promise<Organization | null> {
+    const { authentication } = this.#deps.auth;
+    const { credentials } = passageOf(request);
+    switch (credentials?.kind) {
+      case 'bearer':
+        return authentication.homeOf({ token: credentials.token });
+      case 'signature':
+        return authentication.homeOf({ user: credentials.signed.userId });
+      default:
+        return null;
+    }
   }
 
   /** Only who proves to be a user of this server is told that there is no such organization. */
@@ -203,7 +259,7 @@ export class Gate {
     request: FastifyRequest,
     permission: Permission,
     organization: Organization | null,
-  ): Promise<Authenticated> {
+  ): Promise<Authenticated & { readonly organization?: Organization }> {
     const { credentials, rawBody } = passageOf(request);
     const realm = { organization, administration: this.#deps.auth.rights.of(permission).administration };
     const { authentication } = this.#deps.auth;
@@ -211,12 +267,14 @@ export class Gate {
       case 'signature': {
         const { signed } = credentials;
         const content = { method: request.method, path: request.raw.url ?? '', body: rawBody };
-        const caller = await authentication.bySignature(signed, content, realm);
+        const caller = await authentication.bySignature(signed, content, realm, this.#deps.clock.now());
         this.#queries.check(signed, queryOf(request), request.routeOptions.config.unsignedQuery ?? []);
         return caller;
       }
       case 'bearer':
         return authentication.byToken(credentials.token, realm, this.#deps.clock.now());
+      case 'jwt':
+        return authentication.byJwt(credentials, organization);
       case undefined:
         throw new Error('credentials are read before the body');
     }
@@ -237,14 +295,18 @@ export class Gate {
     const { caller, credentials, organization } = passageOf(request);
     const claimed = credentials?.kind === 'signature' ? credentials.signed.userId : request.headers['x-ops-userid'];
     const actor: Actor =
-      caller === undefined ? { name: typeof claimed === 'string' ? claimed : '', kind: 'claimed' } : actorOf(caller);
+      caller === undefined
+        ? { name: typeof claimed === 'string' ? claimed : '', kind: 'claimed', address: request.ip }
+        : actorOf(caller);
+    // Of whom the token is, if it is anybody's, is in the reason.
+    const login = request.routeOptions.config.permission === 'login';
     this.#deps.refused(param(request, 'org') ?? '', actor.name, code);
     this.#deps.auth.audit.denied(caller === undefined ? 'stranger' : 'caller', {
       orgId: organization?.id ?? null,
       actor,
-      action: 'access.denied',
+      action: login ? 'login.refuse' : 'access.denied',
       target: path(request),
-      detail: { code, method: request.method, address: request.ip },
+      detail: { code, method: request.method, address: request.ip, ...(login && { reason: error.message }) },
     });
   }
 }

@@ -1,10 +1,13 @@
 export { createApp, createHttpServer } from './app.js';
 export { baseUrl } from './base-url.js';
 export { parseJson, parseJsonLine, readBody } from './body.js';
+export type { ErrorShape } from './errors.js';
 export { headerText } from './header-text.js';
 export { HTTP_LIMITS } from './limits.js';
 export { listen } from './listen.js';
+export { type Admission, admissionOf } from './passage.js';
 export type { App } from './route.js';
 export type { SeatLimits } from './seats.js';
 export { type EventStream, EventStreams } from './sse.js';
+export { serveUpgrades } from './upgrade.js';
 export { describedBody } from './validation.js';

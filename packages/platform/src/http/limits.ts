@@ -23,6 +23,10 @@ export const HTTP_LIMITS = {
   echoedCharacters: 200,
   /** Signatures whose unsigned query is remembered: 10,000 deployed clients that restart several times within half an hour. */
   unsignedQueries: 50_000,
+  /** Requests a second are an average of so long. */
+  rateSeconds: 10,
+  /** Addresses, and principals, whose requests are counted. */
+  ratesKept: 50_000,
   /** How long after it was first seen a signature may come with further queries, and with how many. */
   sameSignatureMs: 2000,
   queriesOfSignature: 10,

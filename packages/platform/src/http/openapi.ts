@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import { Type } from 'typebox';
-import type { App, RoutePermission } from './route.js';
+import { type App, isOpen, type RoutePermission } from './route.js';
 
 const DESCRIPTION = `Runs work on fleets of machines.
 
@@ -18,6 +18,8 @@ function refusals(permission: RoutePermission): Readonly<Record<string, string>>
       return common;
     case 'enrol':
       return { ...common, '401': 'The token is not valid', '404': 'No such organization' };
+    case 'login':
+      return { ...common, '401': 'The token is not accepted', '403': 'No such user', '404': 'Nobody signs in there' };
     default:
       return { ...common, '401': 'Not authenticated', '403': 'Not allowed', '404': 'No such thing' };
   }
@@ -71,7 +73,7 @@ export async function describeRoutes(app: App, version: string): Promise<void> {
       for (const [status, description] of Object.entries<string>(refused)) {
         response[status] ??= errorAnswer(description);
       }
-      const open = permission === 'public' || permission === 'enrol';
+      const open = isOpen(permission);
       const empowers = route.config?.empowers === true;
       const token = empowers ? [] : [{ accessToken: [] }];
       const description = [schema?.description, empowers ? 'Needs a signed request.' : undefined].filter(Boolean);

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { SignedHeaders } from '@muster/signing';
 import type { FastifyRequest } from 'fastify';
+import type { GivenJwt } from '../auth/issuers/issued.js';
 import type { Identity, Organization } from '../auth/types.js';
 import { isOfType, piecesOf } from './body.js';
 import type { App } from './route.js';
@@ -9,7 +10,8 @@ import type { App } from './route.js';
 /** How a request says who sends it, before that is verified. */
 export type Credentials =
   | { readonly kind: 'signature'; readonly signed: SignedHeaders }
-  | { readonly kind: 'bearer'; readonly token: string };
+  | { readonly kind: 'bearer'; readonly token: string }
+  | ({ readonly kind: 'jwt' } & GivenJwt);
 
 /** For an answer that stays open: who reads it, and how long they may. */
 export interface Admission {

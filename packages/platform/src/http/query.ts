@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { App } from './route.js';
+import { type App, isOpen } from './route.js';
 
 const NONE = Type.Object({}, { additionalProperties: false });
 
@@ -10,7 +10,7 @@ const NONE = Type.Object({}, { additionalProperties: false });
 export function refuseQueries(app: App): void {
   app.addHook('onRoute', (route) => {
     const { permission } = route.config ?? {};
-    if (permission === undefined || permission === 'public' || permission === 'enrol') return;
+    if (permission === undefined || isOpen(permission)) return;
     route.schema = { ...route.schema, querystring: route.schema?.querystring ?? NONE };
   });
 }

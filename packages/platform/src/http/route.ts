@@ -12,8 +12,17 @@ export type App = FastifyInstance<
   TypeBoxTypeProvider
 >;
 
-/** `public` needs no authentication at all; `enrol` authenticates by the enrolment token in its body. */
-export type RoutePermission = Permission | 'public' | 'enrol';
+/**
+ * `public` needs no authentication at all; `enrol` authenticates by the enrolment token in its body, `login` by the token of an
+ * issuer there.
+ */
+export type OpenPermission = 'public' | 'enrol' | 'login';
+export type RoutePermission = Permission | OpenPermission;
+
+/** Nothing outside the body says who sends it. */
+export function isOpen(permission: RoutePermission | undefined): permission is OpenPermission {
+  return permission === 'public' || permission === 'enrol' || permission === 'login';
+}
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -25,7 +34,12 @@ declare module 'fastify' {
      * into something that outlives it. Every route that changes anything says it, or the server does not start.
      */
     empowers?: boolean;
-    /** Media type of the answer, `application/json` when absent; checked before existence (sheet §7.2). */
+    /**
+     * Tokens of the organization's issuers are taken besides. `credentials`: the path names no organization, it is that of the
+     * token, or the only one of who signs; `path`: the path names it.
+     */
+    tenant?: 'credentials' | 'path';
+    /** Media type of the answer, `application/json` when absent; checked before existence (sheet §7.2). That of anything: not checked. */
     accept?: string;
     /**
      * Checks that the deployed server makes after the signature headers and before the signature itself: the body of
@@ -37,6 +51,8 @@ declare module 'fastify' {
      * a signed query, or a token.
      */
     unsignedQuery?: readonly string[];
+    /** It shows what commands, tasks or jobs have written: who asks for it is audited, as `output.read`. */
+    showsOutput?: boolean;
     /** Its handler reads `request.rawBody` by itself: of any type, and also that of a GET. For clients of other systems. */
     anyBody?: boolean;
     /**

@@ -1,5 +1,6 @@
 import type { StoreHealth } from '@muster/store';
 import { Type } from 'typebox';
+import type { CertificateEnd } from '../config/index.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { App } from './route.js';
 
@@ -19,6 +20,8 @@ export interface ServerStatus extends LayerStatus {
   readonly startedAt: number;
   readonly now: number;
   readonly store: StoreHealth;
+  /** Of the listeners that speak TLS. */
+  readonly certificates?: readonly CertificateEnd[];
 }
 
 const ALIVE = "it's alive";
@@ -48,19 +51,30 @@ export function statusRoutes(app: App, status: () => ServerStatus, metrics: Metr
                 }),
               ),
             }),
+            certificates: Type.Array(
+              Type.Object({
+                listener: Type.String({ description: '`http`, `stomp` or `disbatch`' }),
+                expires_at: Type.String({ description: 'ISO 8601' }),
+              }),
+              { description: 'Of the listeners that speak TLS, as they were read at the start' },
+            ),
             events: Type.Object({ clients: Type.Integer({ description: 'Clients and relays of the event fabric' }) }),
           }),
         },
       },
     },
     async () => {
-      const { incarnation, now, startedAt, store, eventClients } = status();
+      const { incarnation, now, startedAt, store, certificates = [], eventClients } = status();
       return {
         status: ALIVE,
         incarnation_id: incarnation,
         uptime: (now - startedAt) / 1000,
         // The reason may name hosts and paths, which are nobody's business who has not logged in.
         store: store.ok ? { ok: true } : { ok: false, problem: store.problem },
+        certificates: certificates.map(({ listener, expiresAt }) => ({
+          listener,
+          expires_at: new Date(expiresAt).toISOString(),
+        })),
         events: { clients: eventClients },
       };
     },

@@ -4,16 +4,30 @@ import { TLSSocket } from 'node:tls';
 import { MusterError } from '../errors.js';
 import { HTTP_LIMITS } from './limits.js';
 
-/** Takes a connection that asks to become a WebSocket. */
-export type TakeWebSocket = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+/** Takes a connection that asks to become one of another protocol. */
+export type TakeConnection = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+const taken = new WeakMap<Server, Map<string, TakeConnection>>();
 
 /**
- * WebSockets at one path. Who asks for another protocol, as some clients do for HTTP/2 on every first request, is
- * served as if it had not asked.
+ * Connections of one protocol, in small letters. Who asks for one that nobody takes, as some clients do for HTTP/2 on every
+ * first request, is served as if it had not asked.
  */
-export function serveWebSockets(server: Server, path: string, take: TakeWebSocket): void {
+export function serveUpgrades(server: Server, protocol: string, take: TakeConnection): void {
+  const takers = taken.get(server) ?? new Map<string, TakeConnection>();
+  takers.set(protocol, take);
+  if (taken.has(server)) return;
+  taken.set(server, takers);
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    if (request.headers.upgrade?.toLowerCase() !== 'websocket') return withoutUpgrade(server, request, socket, head);
+    const asked = takers.get(request.headers.upgrade?.toLowerCase() ?? '');
+    if (asked === undefined) withoutUpgrade(server, request, socket, head);
+    else asked(request, socket, head);
+  });
+}
+
+/** WebSockets at one path. */
+export function serveWebSockets(server: Server, path: string, take: TakeConnection): void {
+  serveUpgrades(server, 'websocket', (request, socket, head) => {
     const [asked = ''] = (request.url ?? '').split('?', 1);
     if (asked === path) take(request, socket, head);
     else refuse(socket, new MusterError('route_not_found', { path: asked.slice(0, HTTP_LIMITS.echoedCharacters) }));

@@ -16,7 +16,7 @@ export interface LayerDeclaration {
   /** What it tells, and to whom. */
   readonly events: readonly EventFamily[];
   /** What goes when an organization goes, and what stands against that. */
-  readonly organizationRows?: OrganizationRows;
+  readonly organizationRows?: OrganizationRows | readonly OrganizationRows[];
   /** Subjects whose events stay in the log, however old they are. */
   readonly openSubjects?: OpenSubjects;
 }

@@ -1,7 +1,9 @@
 import { AUTH_EVENTS } from '../auth/event-types.js';
 import { PLATFORM_RIGHTS } from '../auth/rights.js';
 import { EVENT_EVENTS } from '../events/event-types.js';
+import { OUTBOUND_ROWS } from '../outbound/rows.js';
 import { platformMigrations } from '../schema/migrations.js';
+import { SECRET_ROWS } from '../secrets/rows.js';
 import type { LayerDeclaration } from './declaration.js';
 
 export const platformLayer: LayerDeclaration = {
@@ -9,4 +11,5 @@ export const platformLayer: LayerDeclaration = {
   migrations: platformMigrations,
   rights: PLATFORM_RIGHTS,
   events: [EVENT_EVENTS, AUTH_EVENTS],
+  organizationRows: [OUTBOUND_ROWS, SECRET_ROWS],
 };

@@ -108,7 +108,8 @@ function copy(target: Buffer, at: number, bytes: Uint8Array, start: number, end:
 }
 
 /** An event as it is stored, a run of its own, but for its place: `placeRun` gives it one. */
-export interface EventFrame extends EventContent {
+export interface EventFrame<P extends Publisher = Publisher> extends EventContent {
+  readonly origin: P;
   readonly bytes: Buffer;
   /** Where in `bytes` the run is. */
   readonly start: number;
@@ -122,7 +123,8 @@ const CHARACTER_BYTES = 3;
 let block = Buffer.alloc(0);
 let used = 0;
 
-export function frameEvent({ source, kind }: Publisher, lines: string, body: string): EventFrame {
+export function frameEvent<P extends Publisher>(origin: P, lines: string, body: string): EventFrame<P> {
+  const { source, kind } = origin;
   const text = source + lines + body;
   const most = HEAD + ENTRY + CHARACTER_BYTES * text.length;
   if (used + most > block.length) {
@@ -141,7 +143,7 @@ export function frameEvent({ source, kind }: Publisher, lines: string, body: str
   writeEntry(bytes, start + HEAD, end - linesStart, linesEnd - linesStart, end - linesEnd);
   writeHead(bytes, start, { end, sourceLength: linesStart - sourceStart, events: 1, kind });
   used = end;
-  return { bytes, start, end, linesStart, linesEnd, bodyStart: linesEnd, bodyEnd: end };
+  return { origin, bytes, start, end, linesStart, linesEnd, bodyStart: linesEnd, bodyEnd: end };
 }
 
 /** @param offset Where the run begins. */

@@ -3,7 +3,7 @@ import type { EventLog } from '@muster/fabric';
 import type { Store } from '@muster/store';
 import type { ServerConfig } from '../config/schema.js';
 import { type OrganizationId, StoredLog } from './log.js';
-import { Recorder } from './recorder.js';
+import { Recorder, type RecorderDeps } from './recorder.js';
 import { type OpenSubjects, Retention } from './retention.js';
 
 export interface EventsDeps {
@@ -12,6 +12,7 @@ export interface EventsDeps {
   readonly logger: EventsLogger;
   readonly config: Pick<ServerConfig, 'events'>;
   readonly organizationId: OrganizationId;
+  readonly organizationName: RecorderDeps['organizationName'];
   /** Of each layer that shows feeds. */
   readonly openSubjects?: readonly OpenSubjects[];
 }
@@ -42,6 +43,7 @@ export function createEvents(deps: EventsDeps): Events {
     store,
     clock,
     maxSize,
+    organizationName: deps.organizationName,
     failed: (error) => logger.error({ err: error }, 'somebody who was told of events failed'),
   });
   const retention = new Retention({
@@ -66,6 +68,7 @@ export function createEvents(deps: EventsDeps): Events {
     async stop() {
       await retention.stop();
       await log.stop();
+      recorder.stop();
     },
   };
 }

@@ -49,7 +49,7 @@ export async function readPage(
   const { after, upTo } = range;
   const origins = new Origins(org.name);
   const found: ReadEvent[] = [];
-  let beyond = (await beginOf(read, after + 1)) - 1;
+  let beyond = await endedBefore(read, after);
   for (;;) {
     const heads = await headsBeyond(read, org.id, beyond, range);
     const taken = heads.slice(0, countWithin(heads, limit.bytes));
@@ -66,6 +66,50 @@ export async function readPage(
     if (events.length > 0 || certain === upTo) return { events: events.slice(0, limit.events), through };
     beyond = last;
   }
+}
+
+/** An event of any organization. */
+export interface AnyEvent extends ReadEvent {
+  readonly orgId: string;
+  readonly subject: string | null;
+}
+
+/**
+ * Events of all organizations beyond a position at which a transaction ended, in order: those of whole transactions, so that
+ * none is missing up to `through`.
+ * @param nameOf Null: the organization is gone, and with it what was told of it.
+ */
+export async function readBeyond(
+  read: Read,
+  beyond: number,
+  nameOf: (orgId: string) => Promise<string | null>,
+): Promise<{ readonly events: readonly AnyEvent[]; readonly through: number }> {
+  const query = read
+    .selectFrom('event_log')
+    .select(['first', 'last', 'floor', 'org_id', 'subject', 'frames'])
+    .where('first', '>', beyond)
+    .orderBy('first');
+  let rows = await query.limit(ROWS).execute();
+  const newest = rows.at(-1)?.floor ?? 0;
+  if (rows.length === ROWS) {
+    const whole = rows.filter(({ floor }) => floor < newest);
+    rows = whole.length > 0 ? whole : await query.where('floor', '=', newest).execute();
+  }
+  const events: AnyEvent[] = [];
+  let through = beyond;
+  for (const row of rows) {
+    const { org_id: orgId, subject } = row;
+    through = Math.max(through, row.last);
+    const name = await nameOf(orgId);
+    if (name === null) continue;
+    for (const event of new Origins(name).events(readEvents(row))) events.push({ ...event, orgId, subject });
+  }
+  return { events: events.sort((a, b) => a.position - b.position), through };
+}
+
+/** The end of the last transaction that stored nothing beyond this position. */
+export async function endedBefore(read: Read, position: number): Promise<number> {
+  return (await beginOf(read, position + 1)) - 1;
 }
 
 /** Where the transaction that this position fell into begins: rows of earlier ones end before. */

@@ -20,10 +20,10 @@ export function partsOf(events: readonly Recordable[], at: number): EventPart[] 
   for (let index = 0; index < events.length; ) {
     const { orgId: org_id, subject, frame } = events[index] as Recordable;
     if (frame !== undefined) {
-      const { bytes: frames, start, end } = frame;
-      placeRun(frames, start, { place: 0, at });
-      parts.push({ count: 1, at, org_id, subject, frames, start, end });
-      index += 1;
+      const { bytes: frames, start } = frame;
+      const { next, end } = placeRuns(events, index, at);
+      parts.push({ count: next - index, at, org_id, subject, frames, start, end });
+      index = next;
     } else {
       const { next, bytes } = extentOf(events, index);
       const contents = events.slice(index, next).map(({ event }) => event);
@@ -33,6 +33,20 @@ export function partsOf(events: readonly Recordable[], at: number): EventPart[] 
     }
   }
   return parts;
+}
+
+/** Neighbours of one organization and subject, made one after the other, stand one behind the other as they are. */
+function placeRuns(events: readonly Recordable[], index: number, at: number): { next: number; end: number } {
+  const { orgId, subject, frame: first } = events[index] as Recordable & { frame: EventFrame };
+  let end = first.start;
+  for (let next = index; ; next++) {
+    const event = events[next];
+    const frame = event?.frame;
+    const apart = frame?.bytes !== first.bytes || frame.start !== end || event?.orgId !== orgId;
+    if (frame === undefined || apart || event?.subject !== subject) return { next, end };
+    placeRun(frame.bytes, frame.start, { place: next - index, at });
+    end = frame.end;
+  }
 }
 
 interface Extent {

@@ -1,4 +1,4 @@
-import { escapeHeader, type NewEvent, type Origin, originOf, textOf, unescapeHeader } from '@muster/fabric';
+import { escapeHeader, type Origin, originOf, textOf, unescapeHeader } from '@muster/fabric';
 import type { Static, TObject, TRecord } from 'typebox';
 import { type EventContent, frameEvent } from './event-chunk.js';
 import type { Recordable } from './log-rows.js';
@@ -6,7 +6,6 @@ import type { Organization } from './types.js';
 
 /** The source of what Muster itself tells. That of everybody else begins with an organization. */
 export const MUSTER = 'muster';
-const OWN = { source: MUSTER, kind: 'server' } as const;
 
 export interface EventSchema {
   /** One sentence. */
@@ -72,10 +71,8 @@ export class OwnEvents<S extends EventSchemas> implements EventFamily {
       if (value !== undefined) lines += `${name}:${typeof value === 'string' ? written(value) : value}\n`;
     }
     lines += 'content-type:application/json\n';
-    const frame = frameEvent(OWN, lines, JSON.stringify(data));
-    const { bytes, linesStart, linesEnd, bodyStart, bodyEnd } = frame;
-    const event: NewEvent = { origin: originFor(organization), bytes, linesStart, linesEnd, bodyStart, bodyEnd };
-    return { orgId: organization.id, subject, event, frame };
+    const frame = frameEvent(originFor(organization), lines, JSON.stringify(data));
+    return { orgId: organization.id, subject, event: frame, frame };
   }
 }
 

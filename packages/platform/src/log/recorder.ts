@@ -1,7 +1,8 @@
-import type { Clock } from '@muster/base';
+import type { Clock, Timer } from '@muster/base';
 import { deleteSome, type HandIn, lastNumber, type Schema, type Store, type Write } from '@muster/store';
 import type { Transaction } from 'kysely';
 import { appendEvents } from './event-chunk.js';
+import { InOrder } from './in-order.js';
 import { partsOf, type Recordable } from './log-rows.js';
 import { type StoredEvent, storedEvents } from './stored-event.js';
 
@@ -10,9 +11,16 @@ export interface RecorderDeps {
   readonly clock: Clock;
   /** Of lines and body of an event together, as it travels. */
   readonly maxSize: number;
-  /** A listener threw. */
+  /** Of one that others may know this process does not: null when there is none of this id (any more). */
+  readonly organizationName: (id: string) => Promise<string | null>;
+  /** A listener threw, or what others recorded could not be read. */
   readonly failed: (error: unknown) => void;
 }
+
+/** Topic of the hints that somebody recorded something. */
+const TOPIC = 'events';
+/** Hints are at least so far apart. */
+const HINT_MS = 10;
 
 type Trx = Transaction<Schema>;
 
@@ -28,21 +36,44 @@ export type RecordEvents = (events: readonly Recordable[]) => void;
 export class Recorder {
   readonly #deps: RecorderDeps;
   readonly #listeners = new Set<(events: readonly StoredEvent[]) => void>();
-  #last = 0;
+  readonly #order: InOrder;
   #bytes = 0;
+  #unfollow: (() => void) | null = null;
+  #announces = false;
+  #hint: Timer | undefined;
 
   constructor(deps: RecorderDeps) {
     this.#deps = deps;
+    const { store, clock, maxSize, organizationName, failed } = deps;
+    const tell = (events: readonly StoredEvent[]): void => this.#tell(events);
+    this.#order = new InOrder({ read: store.read, clock, maxSize, organizationName, tell, failed });
   }
 
   /** Goes on where the log ends. Before anything is recorded. */
   async load(): Promise<void> {
-    this.#last = await lastNumber(this.#deps.store.read, 'event_log');
+    this.#order.begin(await lastNumber(this.#deps.store.read, 'event_log'));
+  }
+
+  /** From now on the listeners hear also what other processes record in the same database, at once. */
+  follow(): void {
+    this.#order.follow();
+    this.#unfollow ??= this.#deps.store.hints.listen(TOPIC, () => this.#order.look());
+  }
+
+  /** From now on other processes are told that there is something to read. */
+  announce(): void {
+    this.#announces = true;
+  }
+
+  stop(): void {
+    this.#unfollow?.();
+    this.#hint?.cancel();
+    this.#order.stop();
   }
 
   /** Position of the newest event that the listeners were told of. */
   get last(): number {
-    return this.#last;
+    return this.#order.last;
   }
 
   /** Bytes that went into the log since the start. */
@@ -100,13 +131,21 @@ export class Recorder {
     const bytes = parts.reduce((sum, { start, end }) => sum + end - start, 0);
     const told = (first: number): void => {
       const stored = storedEvents(events, first, at, this.#deps.maxSize);
-      this.#last = first + events.length - 1;
       this.#bytes += bytes;
       tell?.(stored);
-      this.#tell(stored);
+      this.#order.own(first, stored);
+      if (this.#announces) this.#announce();
     };
     // What is handed in together is stored together: its positions follow that of its first event.
     return parts.map((part, index) => appendEvents(part, index === 0 ? told : undefined));
+  }
+
+  #announce(): void {
+    const { clock, store } = this.#deps;
+    this.#hint ??= clock.after(HINT_MS, () => {
+      this.#hint = undefined;
+      store.hints.send(TOPIC, '');
+    });
   }
 
   #tell(events: readonly StoredEvent[]): void {

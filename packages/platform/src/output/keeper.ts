@@ -1,7 +1,10 @@
+import { createHash, type Hash } from 'node:crypto';
 import type { Store, Write } from '@muster/store';
 import { appendChunk, extentsOf } from './chunks.js';
 import { OutputFollowers } from './followers.js';
 import { OUTPUT_LIMITS } from './limits.js';
+import { LiveReaders } from './live.js';
+import { storedOutput } from './reading.js';
 import type { OutputSource, OutputTotals, SourceStream } from './types.js';
 
 /** How far a stream has come. */
@@ -14,9 +17,11 @@ interface StreamState {
   durable: number;
   /** Writes that the store has not answered yet. */
   writing: number;
+  /** Of all bytes kept; null while there are none. */
+  hash: Hash | null;
 }
 
-const untouched = (): StreamState => ({ end: 0, kept: 0, durable: 0, writing: 0 });
+const untouched = (): StreamState => ({ end: 0, kept: 0, durable: 0, writing: 0, hash: null });
 
 interface SourceState {
   stdout: StreamState;
@@ -43,12 +48,15 @@ export interface OutputKeeperDeps {
   readonly store: Pick<Store, 'persist' | 'read'>;
   /** Most bytes kept of each stream of a source. */
   readonly limitOf: (of: OutputSource) => number;
+  /** Whether outputs are to be told apart by hashes. */
+  readonly hashed?: boolean;
   readonly failed: (error: unknown) => void;
 }
 
 /** Takes output of commands that run to the store, tells who brings it how far it is safe, and those who follow it that there is more. */
 export class OutputKeeper {
   readonly followers = new OutputFollowers();
+  readonly readers = new LiveReaders();
   readonly #deps: OutputKeeperDeps;
   readonly #subjects = new Map<string, Map<string, SourceState>>();
   readonly #pending = new Set<Promise<void>>();
@@ -57,10 +65,13 @@ export class OutputKeeper {
     this.#deps = deps;
   }
 
-  /** After a restart: where each stream of a subject stood. */
-  async load(subject: string): Promise<void> {
-    for (const { part, stream, end, bytes } of await extentsOf(this.#deps.store.read, subject)) {
-      this.#stateOf({ subject, part })[stream] = { end, kept: bytes, durable: end, writing: 0 };
+  /** After a restart: where each stream of a subject stood. `open`: the parts to whose output more may be added. */
+  async load(subject: string, open?: ReadonlySet<string>): Promise<void> {
+    const { read } = this.#deps.store;
+    for (const { part, stream, end, bytes } of await extentsOf(read, subject)) {
+      const hash = this.#deps.hashed === true && open?.has(part) === true ? createHash('sha256') : null;
+      if (hash !== null) for await (const data of storedOutput(read, { subject, part, stream }, 0)) hash.update(data);
+      this.#stateOf({ subject, part })[stream] = { end, kept: bytes, durable: end, writing: 0, hash };
     }
   }
 
@@ -69,7 +80,7 @@ export class OutputKeeper {
    * @param stored Everything of the stream below this offset is durable: who sent it may forget so much.
    */
   take(of: SourceStream, { offset, data }: OutputPiece, stored: (below: number) => void): void {
-    const writes = this.#accept(of, offset, data);
+    const { writes, fresh } = this.#accept(of, offset, data);
     const state = this.#stateOf(of)[of.stream];
     const { end } = state;
     state.writing += 1;
@@ -79,18 +90,17 @@ export class OutputKeeper {
       if (writes.length > 0) state.durable = Math.max(state.durable, end);
       if (state.writing === 0) state.durable = state.end;
       stored(state.durable);
-      this.followers.tell(of);
+      this.#tell(of, fresh);
     });
   }
 
   /** The command has ended: nothing of it comes after this. */
   finish(of: OutputSource, { output, bytes }: OutputResult): void {
     if (output !== null) {
-      const writes = [
-        ...this.#accept({ ...of, stream: 'stdout' }, 0, output.stdout),
-        ...this.#accept({ ...of, stream: 'stderr' }, 0, output.stderr),
-      ];
-      this.#store(writes, () => undefined);
+      for (const stream of ['stdout', 'stderr'] as const) {
+        const { writes, fresh } = this.#accept({ ...of, stream }, 0, output[stream]);
+        this.#store(writes, () => this.#tell({ ...of, stream }, fresh));
+      }
       this.#stateOf(of).totals = { stdout: output.stdout.length, stderr: output.stderr.length };
     }
     if (bytes !== null) this.#stateOf(of).totals = bytes;
@@ -108,6 +118,16 @@ export class OutputKeeper {
     return state.totals ?? { stdout: state.stdout.end, stderr: state.stderr.end };
   }
 
+  /**
+   * Equal for outputs of which the same bytes were kept, on either stream: 64 digits, made of what came, and never of what
+   * is read again. Null when nothing was captured.
+   */
+  hash(of: OutputSource): string | null {
+    const state = this.#find(of);
+    if (state === undefined || this.#deps.hashed !== true) return null;
+    return digestOf(state.stdout) + digestOf(state.stderr);
+  }
+
   /** Nothing of the subject comes any more. */
   forget(subject: string): void {
     this.#subjects.delete(subject);
@@ -118,11 +138,21 @@ export class OutputKeeper {
     await Promise.all(this.#pending);
   }
 
-  #accept(of: SourceStream, offset: number, data: Uint8Array): Write[] {
+  #tell(of: SourceStream, piece: OutputPiece | null): void {
+    this.followers.tell(of);
+    if (piece !== null) this.readers.push({ ...of, ...piece });
+  }
+
+  /** `fresh`: what is kept of it, null when nothing. */
+  #accept(
+    of: SourceStream,
+    offset: number,
+    data: Uint8Array,
+  ): { readonly writes: readonly Write[]; readonly fresh: OutputPiece | null } {
     const { subject, part, stream } = of;
     const state = this.#stateOf(of)[stream];
     const skip = Math.max(state.end - offset, 0);
-    if (skip >= data.length) return [];
+    if (skip >= data.length) return { writes: [], fresh: null };
     const fresh = data.subarray(skip, skip + Math.max(this.#deps.limitOf(of) - state.kept, 0));
     const start = offset + skip;
     const writes: Write[] = [];
@@ -130,10 +160,14 @@ export class OutputKeeper {
       const chunk = fresh.subarray(at, at + OUTPUT_LIMITS.chunkBytes);
       writes.push(appendChunk({ subject, part, stream, position: start + at, data: chunk }));
     }
+    if (this.#deps.hashed === true && fresh.length > 0) {
+      state.hash ??= createHash('sha256');
+      state.hash.update(fresh);
+    }
     state.kept += fresh.length;
     // What is beyond the limit counts as received: the gap tells the reader.
     state.end = offset + data.length;
-    return writes;
+    return { writes, fresh: fresh.length === 0 ? null : { offset: start, data: fresh } };
   }
 
   #store(writes: readonly Write[], then: () => void): void {
@@ -159,4 +193,10 @@ export class OutputKeeper {
     sources.set(part, state);
     return state;
   }
+}
+
+const NOTHING = '0'.repeat(32);
+
+function digestOf({ hash }: StreamState): string {
+  return hash === null ? NOTHING : hash.copy().digest('hex').slice(0, 32);
 }

@@ -6,6 +6,9 @@ export const OUTPUT_LIMITS = {
   chunksRead: 16,
   /** Chunks deleted in one transaction, so that what runs is not held up. */
   chunksCleared: 100,
+  /** Pieces that wait in memory for a reader of a whole subject, with what each costs besides its bytes; then it reads what is stored. */
+  liveBytes: 4_194_304,
+  livePieceBytes: 256,
   /** Longest reason told in a header. */
   reasonCharacters: 512,
 } as const;

@@ -61,6 +61,20 @@ export async function* storedOutput(
   }
 }
 
+/** The first bytes that are stored, at most so many. */
+export async function beginningOfOutput(read: Read, of: SourceStream, most: number): Promise<Buffer> {
+  const found: Uint8Array[] = [];
+  // Mostly it is one chunk; a large one is not read for its beginning together with others.
+  for (let from = 0, left = most; left > 0; ) {
+    const [chunk] = await readChunks(read, of, { from, limit: 1 });
+    if (chunk === undefined) break;
+    found.push(chunk.data.subarray(0, left));
+    left -= chunk.data.length;
+    from = chunk.position + chunk.data.length;
+  }
+  return Buffer.concat(found);
+}
+
 export interface FollowedOutput {
   readonly read: Read;
   readonly followers: Pick<OutputFollowers, 'follow'>;

@@ -18,6 +18,8 @@ export const platformMigrations: Migrations = {
         await log(db, dialect);
         await schedule(db, dialect);
         await subscriptions(db, dialect);
+        await secrets(db, dialect);
+        await told(db, dialect);
         await output(db, dialect);
         await records(db, dialect);
       },
@@ -41,7 +43,7 @@ async function identities(db: Kysely<unknown>, { text, integer, table, keyed }: 
 
   await sql`create table principal_keys (
     id ${text} primary key, ${columns(text, ['principal_id', 'public_key', 'fingerprint'])},
-    ${columns(integer, ['created_at'])}
+    ${columns(integer, ['created_at', 'expires_at?'])}
   ) ${table}`.execute(db);
   await sql`create index principal_keys_principal on principal_keys (principal_id)`.execute(db);
 
@@ -83,18 +85,30 @@ async function nodeGroups(db: Kysely<unknown>, { text, integer, keyed }: Dialect
   ) ${keyed}`.execute(db);
 }
 
-async function tokens(db: Kysely<unknown>, { text, integer, table }: Dialect): Promise<void> {
+async function tokens(db: Kysely<unknown>, { text, integer, table, keyed }: Dialect): Promise<void> {
   await sql`create table enrol_tokens (
     id ${text} primary key, ${columns(text, ['org_id', 'hash', 'created_by'])},
     ${columns(integer, ['uses_left', 'expires_at', 'created_at'])}
   ) ${table}`.execute(db);
   await sql`create unique index enrol_tokens_hash on enrol_tokens (hash)`.execute(db);
   await sql`create table access_tokens (
-    id ${text} primary key, ${columns(text, ['principal_id', 'hash', 'created_by'])},
+    id ${text} primary key, ${columns(text, ['principal_id', 'org_id?', 'issuer_id?', 'hash', 'created_by'])},
     ${columns(integer, ['expires_at', 'created_at'])}
   ) ${table}`.execute(db);
+  await sql`create index access_tokens_issuer on access_tokens (issuer_id) where issuer_id is not null`.execute(db);
   await sql`create unique index access_tokens_hash on access_tokens (hash)`.execute(db);
   await sql`create index access_tokens_principal on access_tokens (principal_id)`.execute(db);
+  await sql`create table issuers (
+    id ${text} primary key, ${columns(text, ['org_id', 'name', 'kind', 'source', 'recognized'])},
+    ${columns(text, ['issuer?', 'audience?', 'user_claim?', 'tenant?', 'sign_in?'])}, ${columns(integer, ['created_at'])}
+  ) ${table}`.execute(db);
+  await sql`create table used_sign_ins (
+    org_id ${text} not null, hash ${text} not null, ends ${integer} not null, primary key (org_id, hash)
+  ) ${keyed}`.execute(db);
+  await sql`create index used_sign_ins_ends on used_sign_ins (ends)`.execute(db);
+  await sql`create unique index issuers_name on issuers (org_id, name)`.execute(db);
+  await sql`create unique index issuers_recognized on issuers (recognized)`.execute(db);
+  await sql`create index issuers_issuer on issuers (issuer)`.execute(db);
 }
 
 async function log(db: Kysely<unknown>, { text, integer, bytes, table, keyed }: Dialect): Promise<void> {
@@ -139,6 +153,33 @@ async function subscriptions(db: Kysely<unknown>, { text, integer, keyed }: Dial
   ) ${keyed}`.execute(db);
 }
 
+async function secrets(db: Kysely<unknown>, { text, integer, bytes, table }: Dialect): Promise<void> {
+  await sql`create table org_secrets (
+    id ${text} primary key, ${columns(text, ['org_id', 'name', 'owner_id', 'owner_name', 'holders'])},
+    ${columns(bytes, ['sealed'])}, ${columns(integer, ['created_at', 'updated_at'])}
+  ) ${table}`.execute(db);
+  await sql`create unique index org_secrets_name on org_secrets (org_id, name)`.execute(db);
+}
+
+async function told(db: Kysely<unknown>, { text, integer, table }: Dialect): Promise<void> {
+  await sql`create table notifications (
+    id ${text} primary key, ${columns(text, ['org_id', 'name', 'selector', 'target', 'policy'])},
+    ${columns(text, ['owner_id', 'owner_type', 'owner_name'])},
+    ${columns(integer, ['enabled', 'since', 'skipped', 'created_at', 'updated_at'])}
+  ) ${table}`.execute(db);
+  await sql`create unique index notifications_name on notifications (org_id, name)`.execute(db);
+  await sql`create table deliveries (
+    id ${text} primary key,
+    ${columns(text, ['subscription', 'subject', 'org_id', 'event', 'url', 'title', 'body', 'policy'])},
+    ${columns(integer, ['only', 'attempts', 'next_attempt?', 'response_code?'])}, ${columns(text, ['outcome', 'detail?'])},
+    ${columns(integer, ['created', 'last_sent?'])}
+  ) ${table}`.execute(db);
+  await sql`create index deliveries_subject on deliveries (subject, created)`.execute(db);
+  await sql`create index deliveries_organization on deliveries (org_id)`.execute(db);
+  await sql`create index deliveries_waiting on deliveries (next_attempt) where outcome = 'waiting'`.execute(db);
+  await sql`create index deliveries_queue on deliveries (subscription) where outcome = 'waiting'`.execute(db);
+}
+
 async function output(db: Kysely<unknown>, { text, integer, bytes, table }: Dialect): Promise<void> {
   await sql`create table output_chunks (
     ${columns(text, ['subject', 'part', 'stream'])}, ${columns(integer, ['position'])}, ${columns(bytes, ['data'])},
@@ -148,10 +189,17 @@ async function output(db: Kysely<unknown>, { text, integer, bytes, table }: Dial
 
 async function records(db: Kysely<unknown>, { text, integer, serial, table }: Dialect): Promise<void> {
   await sql`create table audit (
-    id ${serial}, ${columns(text, ['org_id?', 'actor', 'actor_kind', 'action', 'target', 'outcome', 'detail'])},
-    ${columns(integer, ['at'])}
+    id ${serial},
+    ${columns(text, ['org_id?', 'actor', 'actor_kind', 'address?', 'action', 'target', 'outcome', 'detail'])},
+    ${columns(integer, ['at', 'seal?'])}
   ) ${table}`.execute(db);
   await sql`create index audit_organization on audit (org_id, id)`.execute(db);
+  await sql`create index audit_unsealed on audit (id) where seal is null`.execute(db);
+  await sql`create index audit_sealed on audit (org_id, seal)`.execute(db);
+  await sql`create table audit_seals (
+    ${columns(text, ['org_id', 'hash', 'signature'])}, ${columns(integer, ['number', 'entries', 'at'])},
+    primary key (org_id, number)
+  ) ${table}`.execute(db);
   await sql`create table deleted_organizations (
     id ${text} primary key, deleted_at ${integer} not null
   ) ${table}`.execute(db);

@@ -27,6 +27,8 @@ declare module '@muster/store' {
       /** SHA-256 of the DER, hex. */
       fingerprint: string;
       created_at: number;
+      /** Null: it does not expire. */
+      expires_at: number | null;
     };
     org_members: { org_id: string; principal_id: string; created_at: number };
     org_invitations: {
@@ -69,10 +71,40 @@ declare module '@muster/store' {
     access_tokens: {
       id: string;
       principal_id: string;
+      /** Of which organization its requests are where their paths name none; null: that was not said. */
+      org_id: string | null;
+      /** Whom the user signed in at; then it is good in that organization alone. null: it was made by hand. */
+      issuer_id: string | null;
       hash: string;
       expires_at: number;
       created_by: string;
       created_at: number;
+    };
+    /** Whose tokens organizations take. */
+    issuers: {
+      id: string;
+      org_id: string;
+      name: string;
+      kind: 'public_key' | 'jwks' | 'oidc';
+      /** PEM, or where the keys are. */
+      source: string;
+      /** JSON: by what its tokens are known, which no two issuers have in common. */
+      recognized: string;
+      issuer: string | null;
+      audience: string | null;
+      user_claim: string | null;
+      tenant: string | null;
+      /** JSON: how people sign in there; null: they do not. */
+      sign_in: string | null;
+      created_at: number;
+    };
+    /** Tokens that somebody signed in with, each until it is too old to be accepted again. */
+    used_sign_ins: {
+      org_id: string;
+      /** SHA-256 of the token, hex. */
+      hash: string;
+      /** In milliseconds since the epoch. */
+      ends: number;
     };
     /** Events in the order of their positions; a row holds those of one transaction, organization and subject. */
     event_log: {
@@ -94,8 +126,8 @@ declare module '@muster/store' {
     };
     /** What the rows that are left of `event_log` do not tell. */
     event_marks: {
-      /** Nothing after it was pruned. */
-      name: 'pruned';
+      /** `pruned`: nothing after it was. Else up to it events were looked at, for what is to be done about them. */
+      name: 'pruned' | 'notifications' | 'rules';
       position: number;
     };
     /** Future events. */
@@ -146,6 +178,69 @@ declare module '@muster/store' {
       kind: 'user' | 'client' | 'group';
       member: string;
     };
+    /** Events that somebody outside is told of. */
+    notifications: {
+      id: string;
+      org_id: string;
+      name: string;
+      selector: string;
+      /** A web address, or one of mail. */
+      target: string;
+      /** `RetryPolicy`, JSON. */
+      policy: string;
+      /** 0: it tells nothing. */
+      enabled: number;
+      /** With whose rights it follows events: whoever made or changed it last. */
+      owner_id: string;
+      owner_type: 'user' | 'node' | 'service';
+      owner_name: string;
+      /** Events after this position are told. */
+      since: number;
+      /** Events that were not told, as too many waited. */
+      skipped: number;
+      created_at: number;
+      updated_at: number;
+    };
+    /** Values that commands may be given, sealed. */
+    org_secrets: {
+      id: string;
+      org_id: string;
+      name: string;
+      /** See `SealingKey`. */
+      sealed: Uint8Array;
+      owner_id: string;
+      owner_name: string;
+      /** Who may use it besides, JSON. */
+      holders: string;
+      created_at: number;
+      updated_at: number;
+    };
+    /** What was sent to whom, or is to be sent. */
+    deliveries: {
+      id: string;
+      /** Whoever subscribed: gets one at a time. */
+      subscription: string;
+      /** What it tells of, or who is told: `job/ID`, `notification/ID`. */
+      subject: string;
+      org_id: string;
+      event: string;
+      url: string;
+      /** The subject of a mail. */
+      title: string;
+      /** JSON. */
+      body: string;
+      /** `RetryPolicy`, JSON. */
+      policy: string;
+      /** 1: its subscription gets no other. */
+      only: number;
+      attempts: number;
+      next_attempt: number | null;
+      response_code: number | null;
+      outcome: 'waiting' | 'delivered' | 'given_up';
+      detail: string | null;
+      created: number;
+      last_sent: number | null;
+    };
     /** What commands wrote. */
     output_chunks: {
       /** What the command belongs to, as in `event_log`: `push/ID`. */
@@ -163,10 +258,24 @@ declare module '@muster/store' {
       at: number;
       actor: string;
       actor_kind: 'user' | 'node' | 'service' | 'server' | 'claimed';
+      /** Where the request came from; null: there was none, or it is not known. */
+      address: string | null;
       action: string;
       target: string;
       outcome: 'done' | 'denied';
       detail: string;
+      /** Number of the seal it goes with; null: it waits for one. */
+      seal: number | null;
+    };
+    /** Of the entries of an organization, or of none (''): each with all before it. See `audit-chain.ts`. */
+    audit_seals: {
+      org_id: string;
+      /** From 1, without gaps. */
+      number: number;
+      entries: number;
+      at: number;
+      hash: string;
+      signature: string;
     };
     /** Organizations that are gone, while rows of any layer are left of them. */
     deleted_organizations: { id: string; deleted_at: number };

@@ -26,4 +26,9 @@ export class Budget {
     this.#left -= amount;
     return true;
   }
+
+  /** How long after it was last asked so much can be spent, when nobody else spends. */
+  msUntil(amount: number): number {
+    return Math.max(0, ((amount - this.#left) / this.#allowance.perSecond) * 1000);
+  }
 }

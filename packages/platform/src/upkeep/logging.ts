@@ -3,7 +3,7 @@ import { type DestinationStream, type Logger, pino } from 'pino';
 /** Never logged, at whatever depth they come up. Signing headers could be replayed for 15 minutes. */
 const SECRETS = ['authorization', 'token', 'password', 'key', 'private_key', 'privateKey', 'secret', 'session_key'];
 
-const SIGNATURE_HEADER = /^(authorization|cookie|x-ops-authorization-\d+)$/i;
+const SIGNATURE_HEADER = /^(authorization|cookie|x-ops-authorization-\d+|x-jwt-assertion-.*)$/i;
 
 /** Headers without what would let a reader of the log act as the caller. */
 function redactedHeaders(headers: Readonly<Record<string, unknown>>): Record<string, unknown> {

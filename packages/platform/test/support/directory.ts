@@ -2,6 +2,7 @@ import { type Auth, createAuth } from '../../src/auth/auth.js';
 import { systemRandom } from '../../src/auth/changes.js';
 import type { Organization } from '../../src/auth/types.js';
 import type { Recorder } from '../../src/log/recorder.js';
+import type { FetchJson } from '../../src/outbound/fetch-json.js';
 import { DECLARED } from './layers.js';
 import { ME, newKey, sharedKey } from './personas.js';
 import { openRecorder } from './recorder.js';
@@ -20,7 +21,8 @@ export interface Directory extends TestStore {
   token(name: string, organization?: Organization | null, ttlSeconds?: number): Promise<{ id: string; token: string }>;
 }
 
-export async function openDirectory(): Promise<Directory> {
+/** @param fetch How keys of issuers are fetched. */
+export async function openDirectory(fetch?: FetchJson): Promise<Directory> {
   const test = await openTestStore();
   const { store, clock } = test;
   const recorder = await openRecorder(store, clock);
@@ -32,8 +34,10 @@ export async function openDirectory(): Promise<Directory> {
     incarnation: 'test',
     rights: DECLARED.rights,
     selection: { check: () => undefined, select: () => [] },
+    sealingKey: sharedKey().privateKey,
     auditFailed: () => undefined,
     standingFailed: () => undefined,
+    ...(fetch !== undefined && { fetch }),
   });
   const organization = await auth.organizations.create('default', ME);
   const { publicKey } = sharedKey();

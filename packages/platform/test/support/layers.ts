@@ -1,11 +1,12 @@
-import { nodesLayer } from '@muster/nodes';
-import { pushLayer } from '@muster/push';
-import { tasksLayer } from '@muster/tasks';
+import { brokerMigrations } from '@muster/broker';
+import { LAYERS } from '../../../server/src/layers.js';
 import { Rights } from '../../src/auth/rights.js';
 import { Followers } from '../../src/events/access.js';
-import { platformLayer, together } from '../../src/layers/index.js';
+import { together } from '../../src/layers/index.js';
+
+const declared = together(LAYERS);
 
 /** Of all layers, as the server has them. */
-export const DECLARED = together([platformLayer, nodesLayer, pushLayer, tasksLayer]);
+export const DECLARED = { ...declared, migrations: [brokerMigrations, ...declared.migrations] };
 export const RIGHTS = new Rights(DECLARED.rights);
 export const FOLLOWERS = new Followers(RIGHTS, DECLARED.families);

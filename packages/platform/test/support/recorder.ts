@@ -10,7 +10,7 @@ export async function openRecorder(
     throw error;
   },
 ): Promise<Recorder> {
-  const recorder = new Recorder({ store, clock, maxSize: 4096, failed });
+  const recorder = new Recorder({ store, clock, maxSize: 4096, failed, organizationName: async () => null });
   await recorder.load();
   return recorder;
 }

@@ -1,20 +1,22 @@
 import type { Timer } from '@muster/base';
 import type { NodeReport } from '@muster/nodes';
 import { newestEntry, subjectOf } from '@muster/platform/feeds';
-import { type OutputFollowers, OutputKeeper } from '@muster/platform/output';
+import { type LiveReaders, type OutputFollowers, OutputKeeper } from '@muster/platform/output';
 import type { Write } from '@muster/store';
 import { MusterError } from '../errors.js';
 import { PUSH_FEED } from '../events.js';
 import { type JobNodeEvent, NEW_NODE } from '../machine/job-node.js';
 import { outputOf } from '../output.js';
 import type { ClaimResult, Owner, PushMessage } from '../ownership/types.js';
-import type { PushControllerDeps, PushControllerService, StartPushJob } from '../ports.js';
+import type { Continued, PushControllerDeps, PushControllerService, SeenHold, StartPushJob } from '../ports.js';
 import { unfinishedJobs } from '../repository/reads.js';
+import type { PushJobSpec } from '../types.js';
 import { LiveJob } from './live-job.js';
 import { nodeEvent, reportOn } from './messages.js';
 import { restoreJob } from './snapshot.js';
 import { Transitions } from './transitions.js';
 import { dialectOf, Turn, type TurnDeps } from './turn.js';
+import { type Explanation, explain } from './why.js';
 
 export function createPushController(deps: PushControllerDeps): PushControllerService {
   return new Controller(deps);
@@ -33,6 +35,7 @@ class Controller implements PushControllerService {
     this.#outputs = new OutputKeeper({
       store: deps.store,
       limitOf: () => deps.config.push.output_limit,
+      hashed: true,
       failed: (error) => deps.logger.error({ err: error }, 'output could not be stored'),
     });
     this.#deps = { ...deps, outputs: this.#outputs };
@@ -41,12 +44,14 @@ class Controller implements PushControllerService {
       finished: (job) => this.#retire(job),
       outputEnded: (job, nodes) => {
         for (const node of nodes) this.#outputs.followers.tell(outputOf(job.id, node));
+        if (job.state.phase === 'finished') this.#outputs.readers.end(subjectOf(PUSH_FEED, job.id));
       },
     });
     deps.owners.attach({
       message: this.#message.bind(this),
       heartbeat: (jobId, node, report) => this.#heard(jobId, node, report),
       down: (jobId, node) => this.#tell(jobId, node, { type: 'down' }),
+      free: (jobId, node) => this.#free(jobId, node),
       restarted: (jobId, node, end) => this.#tell(jobId, node, { type: 'restarted', how: RESTARTED[end] }),
       isLive: (jobId) => this.#jobs.has(jobId),
     });
@@ -56,7 +61,7 @@ class Controller implements PushControllerService {
 
   async start(input: StartPushJob): Promise<void> {
     const now = this.#deps.clock.now();
-    const job = new LiveJob({ ...input, id: input.jobId, createdAt: now });
+    const job = new LiveJob({ ...input, spec: this.#inTurn(input.spec), id: input.jobId, createdAt: now });
     const first = new Turn(job, this.#deps);
     first.announce('start', startEvent(job, input.nodes.length + input.denied.length));
     for (const name of [...input.nodes, ...input.denied]) job.setNode(name, NEW_NODE);
@@ -80,6 +85,7 @@ class Controller implements PushControllerService {
       turn.stepJob({ type: 'begin', now });
     });
     this.#transitions.timers.armAckTimeout(job);
+    this.#transitions.timers.armWaitTimeout(job);
   }
 
   async abort(orgId: string, jobId: string, requester: string, record: readonly Write[] = []): Promise<boolean> {
@@ -92,6 +98,32 @@ class Controller implements PushControllerService {
     });
     if (!durable) throw new MusterError('store_unavailable', { reason: 'the server is stopping' });
     return true;
+  }
+
+  async continue(
+    orgId: string,
+    jobId: string,
+    seen: SeenHold | null = null,
+    record: readonly Write[] = [],
+  ): Promise<Continued> {
+    const job = this.#jobs.get(jobId);
+    if (job === undefined || job.org.id !== orgId) return 'not_held';
+    const { phase, stage } = job.state;
+    if (phase !== 'running' || stage === null || stage.hold === null) return 'not_held';
+    if (seen !== null && (seen.batch !== stage.batch || seen.excused !== stage.excused)) return 'other_hold';
+    const durable = await this.#transitions.turn(job, (turn) => {
+      turn.writes.push(...record);
+      turn.stepJob({ type: 'continue', now: this.#deps.clock.now() });
+    });
+    if (!durable) throw new MusterError('store_unavailable', { reason: 'the server is stopping' });
+    return 'continued';
+  }
+
+  why(orgId: string, jobId: string): Explanation | undefined {
+    const job = this.#jobs.get(jobId);
+    if (job === undefined || job.org.id !== orgId) return undefined;
+    const { nodes, owners, clock } = this.#deps;
+    return explain(job, { nodes, owners, now: clock.now() });
   }
 
   isLive(jobId: string): boolean {
@@ -110,17 +142,26 @@ class Controller implements PushControllerService {
     return this.#outputs.followers;
   }
 
+  get outputReaders(): LiveReaders {
+    return this.#outputs.readers;
+  }
+
   // --- life cycle
 
   /** §5.6: load every unfinished job and set things up so that its state can be left the same way as before. */
   async load(): Promise<void> {
     const { owners, store, clock, config, logger } = this.#deps;
     const graceMs = recoveryGraceMs(config);
+    const jobs: LiveJob[] = [];
     for (const stored of await unfinishedJobs(store.read)) {
-      const job = restoreJob(stored, await newestEntry(store.read, PUSH_FEED, stored.job.id));
+      jobs.push(restoreJob(stored, await newestEntry(store.read, PUSH_FEED, stored.job.id)));
+    }
+    // Those that wait enter the queues of their nodes in the order in which they did.
+    jobs.sort((one, other) => (one.spec.turn ?? 0) - (other.spec.turn ?? 0));
+    for (const job of jobs) {
       this.#jobs.set(job.id, job);
       for (const name of job.unfinished) owners.readopt(job.org.id, job.id, name);
-      await this.#outputs.load(subjectOf(PUSH_FEED, job.id));
+      await this.#outputs.load(subjectOf(PUSH_FEED, job.id), job.unfinished);
       const now = clock.now();
       job.resume(now, clock.monotonic(), graceMs);
       logger.info({ job: job.id, phase: job.state.phase }, 'push job taken up again');
@@ -133,6 +174,7 @@ class Controller implements PushControllerService {
       if (job.state.phase !== 'finished') timers.armDeadline(job);
       timers.armAckTimeout(job);
       timers.armNodeTimeout(job);
+      timers.armWaitTimeout(job);
     }
   }
 
@@ -197,7 +239,7 @@ class Controller implements PushControllerService {
   #claim(turn: Turn): void {
     const { job } = turn;
     const names = [...job.unfinished];
-    const claims = this.#deps.owners.claim(job.org.id, job.id, names);
+    const claims = this.#deps.owners.claim(job.org.id, job.id, names, isPatient(job));
     for (const name of names) {
       const claim = claims.get(name) ?? { kind: 'unknown' };
       if (claim.kind === 'claimed') this.#offerable(turn, name);
@@ -205,29 +247,57 @@ class Controller implements PushControllerService {
     }
   }
 
+  /** A node that the job waits for: it is claimed and asked, unless it is somebody else's again by then. */
+  #free(jobId: string, name: string): void {
+    const job = this.#jobs.get(jobId);
+    if (job?.nodes.get(name)?.waits !== 'turn') return;
+    void this.#transitions.turn(job, (turn) => this.#claimLate(turn, name));
+  }
+
+  #claimLate(turn: Turn, name: string): void {
+    const { job } = turn;
+    const claim = this.#deps.owners.claim(job.org.id, job.id, [name], true).get(name) ?? { kind: 'unknown' };
+    if (claim.kind !== 'claimed') turn.stepNode(name, unclaimed(claim));
+    else if (this.#offerable(turn, name)) turn.stepNode(name, { type: 'claimed' });
+  }
+
+  /** Jobs that wait are numbered in the order in which they were started. */
+  #inTurn(spec: PushJobSpec): PushJobSpec {
+    if (spec.waitTimeout === undefined) return spec;
+    let last = 0;
+    for (const { spec: other } of this.#jobs.values()) last = Math.max(last, other.turn ?? 0);
+    return { ...spec, turn: last + 1 };
+  }
+
   /**
    * A node of this job that is about to be asked. What its protocol cannot say is refused in its name at once: the
    * command must not run without what was to come with it.
    */
-  #offerable(turn: Turn, name: string): void {
+  #offerable(turn: Turn, name: string): boolean {
     const { job } = turn;
-    const options = Object.keys(job.spec.options);
     const dialect = dialectOf(this.#deps, job, name);
-    if (options.length === 0 || dialect.options) return;
-    turn.stepNode(name, { type: 'nack', reason: `its protocol (${dialect.name}) cannot carry ${options.join(', ')}` });
+    const known: readonly string[] = dialect.options;
+    const unknown = Object.keys(job.spec.options).filter((option) => !known.includes(option));
+    if (unknown.length === 0) return true;
+    turn.stepNode(name, { type: 'nack', reason: `its protocol (${dialect.name}) cannot carry ${unknown.join(', ')}` });
+    return false;
   }
 
   /**
    * After a restart: nodes that are not this job's are lost to it. A job that was stored and not begun had stored no
-   * claim either, so it gets what it finds idle.
+   * claim either, so it gets what it finds idle. Nodes without a vote of a job that waits are waited for again, or asked.
    */
   #takeBack(turn: Turn): void {
     const { job } = turn;
+    const patient = isPatient(job) && job.state.phase !== 'aborting';
     for (const name of [...job.unfinished]) {
       const owner = this.#deps.owners.ownerOf(job.org.id, name);
+      const unvoted = patient && job.nodes.get(name)?.status === 'new';
       if (owner?.kind === 'job' && owner.jobId === job.id) {
         if (job.state.phase === 'new') this.#offerable(turn, name);
-      } else if (job.state.phase === 'new') turn.stepNode(name, unclaimed(elsewhere(owner)));
+        else if (unvoted) turn.stepNode(name, { type: 'claimed' });
+      } else if (unvoted) this.#claimLate(turn, name);
+      else if (job.state.phase === 'new') turn.stepNode(name, unclaimed(elsewhere(owner)));
       else if (owner?.kind === 'rehab') turn.stepNode(name, { type: 'restarted', how: owner.reason });
       else turn.stepNode(name, { type: 'down' });
     }
@@ -250,7 +320,12 @@ function elsewhere(owner: Owner | undefined): Elsewhere {
   }
 }
 
+function isPatient({ spec }: LiveJob): boolean {
+  return spec.waitTimeout !== undefined;
+}
+
 function unclaimed(where: Elsewhere): JobNodeEvent {
+  if (where.kind === 'queued') return { type: 'queued', reason: where.reason };
   if (where.kind === 'busy') return { type: 'unclaimed', why: 'busy', reason: `busy with job ${where.jobId}` };
   return { type: 'unclaimed', why: where.kind, reason: UNCLAIMED[where.kind] };
 }

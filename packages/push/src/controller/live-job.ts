@@ -11,6 +11,8 @@ export class LiveJob {
   readonly spec: PushJobSpec;
   /** `spec` as stored: it never changes, the row often does. */
   readonly specText: string;
+  /** The same once it has ended: without the secrets that went with the command. */
+  readonly keptText: string;
   readonly requester: string;
   readonly createdAt: number;
   /** When the status last changed. */
@@ -27,6 +29,8 @@ export class LiveJob {
   #lastEventAt = 0;
   /** When each node began to run, by the monotonic clock: how long it may run does not change when a clock is set. */
   readonly runningSinceMs = new Map<string, number>();
+  /** When each node that was waited for was asked, by the monotonic clock; see `JobNode.waits`. */
+  readonly askedSinceMs = new Map<string, number>();
   /**
    * Until then, by the monotonic clock, nodes are finding their way back to a server that was restarted, and their
    * silence means nothing.
@@ -36,6 +40,8 @@ export class LiveJob {
   wakeTimer: Timer | null = null;
   ackTimer: Timer | null = null;
   nodeTimer: Timer | null = null;
+  waitTimer: Timer | null = null;
+  voteTimer: Timer | null = null;
   readonly unfinished = new Set<string>();
   /** Settled when everything that was decided up to now is stored, or cannot be. */
   stored: Promise<void> = Promise.resolve();
@@ -52,6 +58,7 @@ export class LiveJob {
     this.id = init.id;
     this.spec = init.spec;
     this.specText = JSON.stringify(init.spec);
+    this.keptText = init.spec.runbook?.secret === true ? JSON.stringify(withoutFile(init.spec)) : this.specText;
     this.requester = init.requester;
     this.createdAt = init.createdAt;
     this.updatedAt = init.createdAt;
@@ -106,7 +113,13 @@ export class LiveJob {
   }
 
   cancelTimers(): void {
-    for (const timer of [this.deadlineTimer, this.wakeTimer, this.ackTimer, this.nodeTimer]) timer?.cancel();
-    this.deadlineTimer = this.wakeTimer = this.ackTimer = this.nodeTimer = null;
+    const { deadlineTimer, wakeTimer, ackTimer, nodeTimer, waitTimer, voteTimer } = this;
+    for (const timer of [deadlineTimer, wakeTimer, ackTimer, nodeTimer, waitTimer, voteTimer]) timer?.cancel();
+    this.deadlineTimer = this.wakeTimer = this.ackTimer = this.nodeTimer = this.waitTimer = this.voteTimer = null;
   }
+}
+
+function withoutFile(spec: PushJobSpec): PushJobSpec {
+  const { file: _, ...options } = spec.options;
+  return { ...spec, options };
 }

@@ -19,7 +19,8 @@ export function orderFor(job: LiveJob, order: Order): ServerMessage {
         command: job.spec.command,
         capture: job.spec.capture,
         options: job.spec.options,
-        waitSeconds: Math.ceil(job.spec.votingTimeout + job.spec.runTimeout) + WAIT_MARGIN_SECONDS,
+        waitSeconds:
+          Math.ceil((job.spec.waitTimeout ?? 0) + job.spec.votingTimeout + job.spec.runTimeout) + WAIT_MARGIN_SECONDS,
         ...(job.spec.nodeTimeout === null ? {} : { timeoutSeconds: job.spec.nodeTimeout }),
       };
     case 'start':

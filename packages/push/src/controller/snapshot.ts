@@ -1,4 +1,5 @@
 import type { JobNode } from '../machine/job-node.js';
+import type { Stage } from '../machine/stage.js';
 import type { UnfinishedJob } from '../repository/reads.js';
 import type { JobNodeRow, JobRow } from '../repository/writes.js';
 import type { FinalPushJobStatus, PushJobNodeStatus, PushJobPhase, PushJobSpec, PushJobStatus } from '../types.js';
@@ -12,7 +13,7 @@ export function jobRow(job: LiveJob): JobRow {
     id: job.id,
     org_id: job.org.id,
     command: job.spec.command,
-    spec: job.specText,
+    spec: job.state.phase === 'finished' ? job.keptText : job.specText,
     requester: job.requester,
     status: state.status,
     phase: state.phase,
@@ -22,6 +23,7 @@ export function jobRow(job: LiveJob): JobRow {
     created_at: job.createdAt,
     updated_at: job.updatedAt,
     deadline: state.deadline === null ? null : Math.round(state.deadline),
+    stage: state.stage === null ? null : JSON.stringify(state.stage),
   };
 }
 
@@ -30,6 +32,8 @@ export interface NodeOutputState {
   readonly bytes: { readonly stdout: number; readonly stderr: number } | null;
   /** Why some of it may be missing, besides the limit. */
   readonly missing: string | null;
+  /** Of what was kept, once the node has ended; see `OutputKeeper.hash`. */
+  readonly hash: string | null;
 }
 
 export function jobNodeRow(
@@ -52,6 +56,7 @@ export function jobNodeRow(
     stdout_bytes: output.bytes?.stdout ?? null,
     stderr_bytes: output.bytes?.stderr ?? null,
     output_missing: output.missing,
+    output_hash: output.hash,
   };
 }
 
@@ -75,9 +80,15 @@ export function restoreJob({ org, job: row, nodes }: UnfinishedJob, lastEvent: {
     reason: row.reason,
     deadline: row.deadline,
     nextStartAt: 0,
-    stopped: row.phase === 'running' && job.spec.maxFailures !== null && job.tally.failures > job.spec.maxFailures,
+    stopped: row.phase === 'running' && hasStopped(job),
+    stage: row.stage === null ? null : (JSON.parse(row.stage) as Stage),
   };
   return job;
+}
+
+/** A job whose failures end the nodes that were not started. */
+function hasStopped({ spec: { maxFailures, onFailures }, tally }: LiveJob): boolean {
+  return onFailures === undefined && maxFailures !== null && tally.failures > maxFailures;
 }
 
 function restoreNode(row: JobNodeRow): JobNode {
@@ -89,5 +100,6 @@ function restoreNode(row: JobNodeRow): JobNode {
     signal: row.signal,
     startedAt: row.started_at,
     contradictions: 0,
+    waits: null,
   };
 }

@@ -3,8 +3,8 @@ import { dialectOf, type Turn, type TurnDeps } from './turn.js';
 
 /** A native agent enforces the node timeout itself; the server steps in this much later. */
 const NODE_TIMEOUT_GRACE_MS = 10_000;
-/** Node timeouts are looked for at most this often. */
-const NODE_TIMEOUT_SWEEP_MS = 200;
+/** Nodes whose time is over are looked for at most this often. */
+const SWEEP_MS = 200;
 
 /** The timers of jobs, all computed from times that are stored. What they find due becomes an event in a turn. */
 export class JobTimers {
@@ -44,7 +44,44 @@ export class JobTimers {
     const { clock } = this.#deps;
     const delayMs = Math.max(job.createdAt + seconds * 1000 - clock.now(), job.graceUntilMs - clock.monotonic());
     job.ackTimer = clock.after(delayMs, () => {
-      this.#turn(job, (turn) => turn.stepUnfinished({ type: 'ack_timeout', seconds }));
+      this.#turn(job, (turn) => {
+        for (const name of [...job.unfinished]) {
+          // Those that are waited for have it from when they are asked on.
+          if (job.nodes.get(name)?.waits === null) turn.stepNode(name, { type: 'ack_timeout', seconds });
+        }
+      });
+    });
+  }
+
+  /** Until then busy nodes are waited for. */
+  armWaitTimeout(job: LiveJob): void {
+    const seconds = job.spec.waitTimeout;
+    if (seconds === undefined || job.state.phase === 'finished' || job.tally.waiting === 0) return;
+    const { clock } = this.#deps;
+    const delayMs = Math.max(job.createdAt + seconds * 1000 - clock.now(), job.graceUntilMs - clock.monotonic());
+    job.waitTimer = clock.after(delayMs, () => {
+      this.#turn(job, (turn) => turn.stepUnfinished({ type: 'wait_over', seconds }));
+    });
+  }
+
+  /** One timer per job: nodes that were waited for, were asked and say nothing. */
+  armLateVote(job: LiveJob): void {
+    if (job.voteTimer !== null) return;
+    const { clock } = this.#deps;
+    const seconds = job.spec.ackTimeout ?? job.spec.votingTimeout;
+    const asked = (): string[] => [...job.unfinished].filter((name) => job.nodes.get(name)?.waits === 'vote');
+    const dueMs = (name: string): number =>
+      Math.max((job.askedSinceMs.get(name) ?? clock.monotonic()) + seconds * 1000, job.graceUntilMs);
+    const names = asked();
+    if (names.length === 0) return;
+    const earliest = names.reduce((least, name) => Math.min(least, dueMs(name)), Number.POSITIVE_INFINITY);
+    job.voteTimer = clock.after(Math.max(earliest - clock.monotonic(), SWEEP_MS), () => {
+      job.voteTimer = null;
+      const nowMs = clock.monotonic();
+      this.#turn(job, (turn) => {
+        for (const name of asked()) if (dueMs(name) <= nowMs) turn.stepNode(name, { type: 'ack_timeout', seconds });
+      });
+      if (job.state.phase !== 'finished') this.armLateVote(job);
     });
   }
 
@@ -58,7 +95,7 @@ export class JobTimers {
       const node = job.nodes.get(name);
       if (node?.status === 'running') earliest = Math.min(earliest, this.#dueMs(job, name, seconds));
     }
-    job.nodeTimer = clock.after(Math.max(earliest - clock.monotonic(), NODE_TIMEOUT_SWEEP_MS), () => {
+    job.nodeTimer = clock.after(Math.max(earliest - clock.monotonic(), SWEEP_MS), () => {
       job.nodeTimer = null;
       const nowMs = clock.monotonic();
       this.#turn(job, (turn) => {

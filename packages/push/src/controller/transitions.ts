@@ -40,7 +40,7 @@ export class Transitions {
   turn(job: LiveJob, work: (turn: Turn) => void): Promise<boolean> {
     if (this.#stopped) return Promise.resolve(false);
     const turn = new Turn(job, this.#deps);
-    const phaseBefore = job.state.phase;
+    const { phase: phaseBefore, deadline: deadlineBefore } = job.state;
     try {
       work(turn);
       turn.settle();
@@ -51,7 +51,8 @@ export class Transitions {
     }
     if (turn.wakeAt !== null) this.timers.armWake(job, turn.wakeAt);
     if (turn.started) this.timers.armNodeTimeout(job);
-    if (job.state.phase !== phaseBefore) this.timers.armDeadline(job);
+    if (turn.asked) this.timers.armLateVote(job);
+    if (job.state.phase !== phaseBefore || job.state.deadline !== deadlineBefore) this.timers.armDeadline(job);
     const finished = job.state.phase === 'finished';
     if (finished) this.#deps.finished(job);
     return this.#flush(turn, finished && phaseBefore !== 'finished');

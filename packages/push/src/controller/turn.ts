@@ -6,6 +6,7 @@ import { jobChanged, jobEvent, jobNodeChanged, type PushEventName } from '../eve
 import { type JobEffect, type JobEvent, type JobRules, stepJob } from '../machine/job-machine.js';
 import { isFinal, type JobNode, type JobNodeEffect, type JobNodeEvent } from '../machine/job-node.js';
 import { stepNode } from '../machine/job-node-machine.js';
+import { type Stage, UNLIMITED } from '../machine/stage.js';
 import { outputOf } from '../output.js';
 import type { PushControllerDeps } from '../ports.js';
 import { savePushJob, savePushJobNode } from '../repository/writes.js';
@@ -14,7 +15,7 @@ import type { LiveJob } from './live-job.js';
 import { jobNodeRow, jobRow } from './snapshot.js';
 
 export interface TurnDeps extends Pick<PushControllerDeps, 'clock' | 'nodes' | 'config'> {
-  readonly outputs: Pick<OutputKeeper, 'totals' | 'isWhole'>;
+  readonly outputs: Pick<OutputKeeper, 'hash' | 'isWhole' | 'totals'>;
 }
 
 /** What is sent to nodes. */
@@ -44,6 +45,8 @@ export class Turn {
   wakeAt: number | null = null;
   /** Some node began to run. */
   started = false;
+  /** Some node that was waited for was asked. */
+  asked = false;
   readonly #deps: TurnDeps;
 
   constructor(job: LiveJob, deps: TurnDeps) {
@@ -87,8 +90,13 @@ export class Turn {
     if (node !== before) {
       job.setNode(name, node);
       this.saveNode(name, node);
-      if (node.status !== before.status && !effects.some(tellsStatus)) {
+      const untold = node.status !== before.status && !effects.some(tellsStatus);
+      if (untold || (node.waits === 'turn' && before.waits === null)) {
         this.events.push(jobNodeChanged(job, name, node));
+      }
+      if (node.waits === 'vote' && before.waits !== 'vote') {
+        this.asked = true;
+        job.askedSinceMs.set(name, this.#deps.clock.monotonic());
       }
       if (node.status === 'running' && before.status !== 'running') {
         this.started = true;
@@ -129,8 +137,10 @@ export class Turn {
   }
 
   saveNode(name: string, node: JobNode): void {
-    const bytes = this.#deps.outputs.totals(outputOf(this.job.id, name));
-    const output = { bytes, missing: this.#missingOutput(name, node) };
+    const { outputs } = this.#deps;
+    const of = outputOf(this.job.id, name);
+    const hash = isFinal(node.status) ? outputs.hash(of) : null;
+    const output = { bytes: outputs.totals(of), missing: this.#missingOutput(name, node), hash };
     this.writes.push(savePushJobNode(jobNodeRow(this.job, name, node, output, this.#deps.clock.now())));
   }
 
@@ -163,7 +173,8 @@ export class Turn {
     switch (effect.type) {
       case 'ask':
         for (const name of job.unfinished) {
-          if (job.nodes.get(name)?.status === 'new') this.#send('prepare', name);
+          const node = job.nodes.get(name);
+          if (node?.status === 'new' && node.waits === null) this.#send('prepare', name);
         }
         return;
       case 'expire_votes':
@@ -191,7 +202,7 @@ export class Turn {
         this.stepUnfinished({ type: 'close', ending: endingOf(job) });
         return;
       case 'announce':
-        this.announce(effect.name, effect.name === 'job_complete' ? { status: job.state.status } : {});
+        this.announce(effect.name, announced(effect.name, job));
         return;
     }
   }
@@ -201,6 +212,25 @@ export class Turn {
     if (names === undefined) this.sends.set(order, [name]);
     else names.push(name);
   }
+}
+
+function announced(
+  name: Extract<JobEffect, { type: 'announce' }>['name'],
+  { state }: LiveJob,
+): Record<string, unknown> {
+  switch (name) {
+    case 'quorum_succeeded':
+      return {};
+    case 'batch':
+      return batchTold(state.stage ?? UNLIMITED);
+    case 'job_complete':
+      return { status: state.status };
+  }
+}
+
+/** A job without batches that was held has gone on. */
+function batchTold({ batch, hold, left }: Stage): Record<string, unknown> {
+  return { batch, status: hold ?? (left === null ? 'continued' : 'begun') };
 }
 
 /** Announcements from which the node's new status is known. */

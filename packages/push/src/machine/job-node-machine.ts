@@ -49,6 +49,16 @@ function stepUnvoted(node: JobNode, event: JobNodeEvent, context: JobNodeContext
         node: { ...node, status: 'unavailable', reason: event.reason },
         effects: [vote('down'), { type: 'announce', name: 'rehab' }],
       };
+    case 'queued':
+      return stay({ ...node, waits: 'turn', reason: `waits: ${event.reason}` });
+    case 'claimed':
+      return { node: { ...node, waits: 'vote', reason: null }, effects: [{ type: 'send', message: 'prepare' }] };
+    case 'wait_over': {
+      if (node.waits !== 'turn') return stay(node);
+      // As if it had not been waited for; the release leaves the queue.
+      const reason = `${node.reason ?? 'waits'}; not free within ${event.seconds} s`;
+      return end(node, 'nacked', reason, 'idle', [vote('failure')]);
+    }
     case 'down':
       return end(node, 'unavailable', 'down', 'rehab', [vote('down'), rehabbed]);
     case 'restarted':
@@ -56,6 +66,7 @@ function stepUnvoted(node: JobNode, event: JobNodeEvent, context: JobNodeContext
     case 'heartbeat':
       return heardWithoutVote(node, event.report, context);
     case 'vote_expired':
+      if (node.waits !== null) return stay(node);
       // Stays new: a late vote counts as long as the job runs (N9).
       return { node, effects: [vote('voting_timeout')] };
     case 'ack_timeout':
@@ -63,7 +74,8 @@ function stepUnvoted(node: JobNode, event: JobNodeEvent, context: JobNodeContext
     case 'abort':
     case 'close': {
       const ending = event.ending;
-      const reason = ending === 'aborted' ? 'job aborted before the node voted' : 'no answer to prepare';
+      const silent = node.waits === 'turn' ? `${node.reason ?? 'waits'} until the job ended` : 'no answer to prepare';
+      const reason = ending === 'aborted' ? 'job aborted before the node voted' : silent;
       return end(node, 'unavailable', reason, 'rehab', []);
     }
     case 'misbehaved':
@@ -74,9 +86,11 @@ function stepUnvoted(node: JobNode, event: JobNodeEvent, context: JobNodeContext
     case 'error':
     case 'agent_crashed':
       return end(node, 'unavailable', `sent ${event.type} when asked to prepare`, 'rehab', [rehabbed]);
+    case 'not_started':
+      // One that is waited for would keep the job open.
+      return node.waits === null ? stay(node) : end(node, 'unavailable', event.reason, 'rehab', []);
     case 'start':
     case 'node_timeout':
-    case 'not_started':
       return stay(node);
   }
 }
@@ -101,7 +115,7 @@ function heardWithoutVote(
 }
 
 function committed(node: JobNode): JobNodeStep {
-  return { node: { ...node, status: 'ready', contradictions: 0 }, effects: [vote('success')] };
+  return { node: { ...node, status: 'ready', waits: null, contradictions: 0 }, effects: [vote('success')] };
 }
 
 /** Has committed; start not sent. */
@@ -149,6 +163,9 @@ function stepReady(node: JobNode, event: JobNodeEvent, context: JobNodeContext):
       return end(node, event.ending === 'timed_out' ? 'timed_out' : 'was_ready', notStarted(event.ending), 'rehab', []);
     case 'denied':
     case 'unclaimed':
+    case 'queued':
+    case 'claimed':
+    case 'wait_over':
     case 'vote_expired':
     case 'ack_timeout':
     case 'node_timeout':
@@ -347,7 +364,7 @@ function end(
   announcements: readonly JobNodeEffect[],
 ): JobNodeStep {
   return {
-    node: { ...node, status, starting: false, reason },
+    node: { ...node, status, starting: false, waits: null, reason },
     effects: [...announcements, { type: 'release', to }],
   };
 }

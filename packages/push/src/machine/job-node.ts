@@ -22,6 +22,11 @@ export interface JobNode {
   readonly startedAt: number | null;
   /** Heartbeats in a row that contradict the status. */
   readonly contradictions: number;
+  /**
+   * While `new`: it was busy, so it waits for its `turn` in the hands of another owner, or has been asked since and its
+   * `vote` is due. Not stored: whose the node is tells it after a restart.
+   */
+  readonly waits: 'turn' | 'vote' | null;
 }
 
 export const NEW_NODE: JobNode = {
@@ -32,6 +37,7 @@ export const NEW_NODE: JobNode = {
   signal: null,
   startedAt: null,
   contradictions: 0,
+  waits: null,
 };
 
 /** What a heartbeat says about *this* job. */
@@ -55,6 +61,12 @@ export type JobNodeEvent =
   // about the node
   | { readonly type: 'unclaimed'; readonly why: 'unknown' | 'down' | 'rehab' | 'busy'; readonly reason: string }
   | { readonly type: 'denied' }
+  /** Busy; the job is in its queue. */
+  | { readonly type: 'queued'; readonly reason: string }
+  /** Its turn has come: it is the job's. */
+  | { readonly type: 'claimed' }
+  /** It was waited for as long as the job allows. */
+  | { readonly type: 'wait_over'; readonly seconds: number }
   | { readonly type: 'down' }
   | { readonly type: 'restarted'; readonly how: string }
   // from the job
@@ -117,7 +129,7 @@ export function isFinal(status: PushJobNodeStatus): status is FinalPushJobNodeSt
 export function standing(node: JobNode): keyof Tally | null {
   switch (node.status) {
     case 'new':
-      return 'new';
+      return node.waits === null ? 'new' : 'waiting';
     case 'ready':
       return node.starting ? 'starting' : 'ready';
     case 'running':

@@ -1,6 +1,8 @@
 import type { NodeView } from '@muster/nodes';
 import type { Owner } from './types.js';
 
+const NOBODY: readonly string[] = [];
+
 /** A node and whose it is. */
 export class OwnedNode {
   readonly node: NodeView;
@@ -9,6 +11,8 @@ export class OwnedNode {
   since: number;
   /** As loaded: it was idle when the server that had it stopped as it should. */
   untouched = false;
+  /** Ids of the jobs that wait for it, first come first served. */
+  waiting: readonly string[] = NOBODY;
   /** When rehab last sent an abort. */
   abortedAt = 0;
   /** Aborts that rehab sent over this connection and that were not answered yet. */

@@ -6,6 +6,7 @@ import { BoundedLog, type LayerLog } from '@muster/platform/upkeep';
 import type { Schema, Store } from '@muster/store';
 import { isTaskReport } from '@muster/wire';
 import type { Transaction } from 'kysely';
+import { MAX_WAITING_JOBS } from '../limits.js';
 import { ownerAspect } from './aspect.js';
 import { ownerEvent } from './events.js';
 import { type OwnershipEffect, type OwnershipEvent, stepOwnership } from './machine.js';
@@ -64,10 +65,18 @@ export class Ownership implements NodeOwners, NodeListener {
     return this.#find(orgId, name)?.owner;
   }
 
-  claim(orgId: string, jobId: string, names: readonly string[]): ReadonlyMap<string, ClaimResult> {
+  claim(orgId: string, jobId: string, names: readonly string[], wait = false): ReadonlyMap<string, ClaimResult> {
     const results = new Map<string, ClaimResult>();
-    for (const name of names) results.set(name, this.#claim(this.#find(orgId, name), jobId));
+    for (const name of names) {
+      const owned = this.#find(orgId, name);
+      const claim = this.#claim(owned, jobId);
+      results.set(name, wait && owned !== undefined ? queued(owned, jobId, claim) : claim);
+    }
     return results;
+  }
+
+  placeOf(orgId: string, jobId: string, name: string): number {
+    return (this.#find(orgId, name)?.waiting.indexOf(jobId) ?? -1) + 1;
   }
 
   #claim(owned: OwnedNode | undefined, jobId: string): ClaimResult {
@@ -94,7 +103,9 @@ export class Ownership implements NodeOwners, NodeListener {
 
   release(orgId: string, jobId: string, name: string, to: 'idle' | 'rehab', reason: string): void {
     const owned = this.#find(orgId, name);
-    if (owned !== undefined) this.#step(owned, { type: 'release', jobId, to, reason });
+    if (owned === undefined) return;
+    if (owned.waiting.length > 0) owned.waiting = owned.waiting.filter((waiting) => waiting !== jobId);
+    this.#step(owned, { type: 'release', jobId, to, reason });
   }
 
   attach(jobs: OwningJobs): void {
@@ -157,7 +168,7 @@ export class Ownership implements NodeOwners, NodeListener {
   }
 
   message(node: NodeView, message: NodeMessage): void {
-    if (isTaskReport(message)) return;
+    if (isTaskReport(message) || message.type === 'commands') return;
     const owned = this.owned(node);
     if (message.type === 'ready' && message.start !== null && owned.owner.kind === 'job') {
       // It has just started, and so has lost whatever it was doing, also under the same incarnation (N11).
@@ -181,7 +192,9 @@ export class Ownership implements NodeOwners, NodeListener {
   }
 
   removed(node: NodeView): void {
+    const owned = this.#owned.get(node);
     this.#owned.delete(node);
+    if (owned !== undefined) this.#dismiss(owned);
   }
 
   // --- one step of the machine
@@ -205,6 +218,24 @@ export class Ownership implements NodeOwners, NodeListener {
       stored = this.#save(owned, told ? null : before);
     }
     for (const effect of effects) this.#carryOut(owned, effect, stored, tell);
+    if (owned.waiting.length > 0) this.#next(owned);
+  }
+
+  /** An idle node is the next one's in its queue; nobody waits for a node that is down. */
+  #next(owned: OwnedNode): void {
+    if (owned.owner.kind === 'down') this.#dismiss(owned);
+    while (owned.owner.kind === 'idle') {
+      const [jobId, ...others] = owned.waiting;
+      if (jobId === undefined) return;
+      owned.waiting = others;
+      this.#jobs?.free(jobId, owned.node.name);
+    }
+  }
+
+  #dismiss(owned: OwnedNode): void {
+    const { waiting, node } = owned;
+    owned.waiting = [];
+    for (const jobId of waiting) this.#jobs?.down(jobId, node.name);
   }
 
   #save(owned: OwnedNode, before: Owner | null = null): Promise<boolean> {
@@ -259,4 +290,12 @@ export class Ownership implements NodeOwners, NodeListener {
     }
     return owned;
   }
+}
+
+/** What a job gets that would rather wait than be refused. */
+function queued(owned: OwnedNode, jobId: string, claim: ClaimResult): ClaimResult {
+  if (claim.kind !== 'busy' && claim.kind !== 'rehab') return claim;
+  if (owned.waiting.length >= MAX_WAITING_JOBS) return claim;
+  if (!owned.waiting.includes(jobId)) owned.waiting = [...owned.waiting, jobId];
+  return { kind: 'queued', reason: claim.kind === 'busy' ? `busy with job ${claim.jobId}` : 'in rehab' };
 }

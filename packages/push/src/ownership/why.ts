@@ -3,12 +3,15 @@ import { formatRfc1123 } from '@muster/wire';
 import type { OwnedNode } from './owned-node.js';
 
 /** Why a node that is up takes jobs or does not, in sentences. */
-export function whyOwned({ node: { name, state, peer }, owner }: OwnedNode, now: number): string[] {
+export function whyOwned({ node: { name, state, peer }, owner, waiting }: OwnedNode, now: number): string[] {
   switch (owner.kind) {
     case 'idle':
       return [`${name} is up and ready for a job.`];
     case 'job':
-      return [`${name} is up, but busy with job ${owner.jobId}.`];
+      return [
+        `${name} is up, but busy with job ${owner.jobId}.`,
+        ...(waiting.length > 0 ? [`Waiting for it: ${waiting.map((jobId) => `job ${jobId}`).join(', ')}.`] : []),
+      ];
     case 'rehab':
       return [
         `${name} is up, but in rehab since ${formatRfc1123(owner.since)} (${ago(now - owner.since)}): ${owner.reason}. ` +

@@ -1,6 +1,10 @@
 import type { Schema } from '@muster/store';
 import type { Transaction } from 'kysely';
+import { clearApprovals } from '../approvals/repository.js';
+import { clearCommands } from '../commands/repository.js';
+import { deleteFiles } from '../files/repository.js';
 import { clearNodeOwners } from '../ownership/repository.js';
+import { clearRunbooks } from '../runbooks/writes.js';
 import { UNFINISHED } from './reads.js';
 
 type Trx = Transaction<Schema>;
@@ -19,7 +23,15 @@ export async function unfinishedPushJob(trx: Trx, orgId: string): Promise<string
 
 /** What is left of an organization that was deleted goes, at most so many rows at once. True when nothing is left. */
 export async function clearPush(trx: Trx, orgId: string, most: number): Promise<boolean> {
-  return (await clearPushJobs(trx, orgId, most)) && clearNodeOwners(trx, orgId, most);
+  await trx.deleteFrom('push_settings').where('org_id', '=', orgId).execute();
+  return (
+    (await clearPushJobs(trx, orgId, most)) &&
+    (await clearFiles(trx, orgId, most)) &&
+    (await clearCommands(trx, orgId, most)) &&
+    (await clearRunbooks(trx, orgId, most)) &&
+    (await clearApprovals(trx, orgId, most)) &&
+    clearNodeOwners(trx, orgId, most)
+  );
 }
 
 /** The rows of their nodes and their output follow as those of old push jobs do. */
@@ -28,6 +40,16 @@ async function clearPushJobs(trx: Trx, orgId: string, most: number): Promise<boo
   const ids = rows.map(({ id }) => id);
   if (ids.length > 0) await deletePushJobs(trx, ids);
   return ids.length < most;
+}
+
+/** Their pieces follow as those of old files do. */
+async function clearFiles(trx: Trx, orgId: string, most: number): Promise<boolean> {
+  const rows = await trx.selectFrom('push_files').select('id').where('org_id', '=', orgId).limit(most).execute();
+  await deleteFiles(
+    trx,
+    rows.map(({ id }) => id),
+  );
+  return rows.length < most;
 }
 
 /** They are gone at once and whole for everybody who looks. How many there were. */

@@ -144,12 +144,19 @@ export async function pageOfJobs(
 export function listJobNodes(
   read: Read,
   jobId: string,
-  filter: { readonly statuses?: readonly string[] },
+  filter: { readonly statuses?: readonly string[]; readonly names?: readonly string[] },
   page: { readonly limit: number; readonly after?: string },
 ): Promise<JobNodeRow[]> {
   let query = read.selectFrom('push_job_nodes').selectAll().where('job_id', '=', jobId);
   if (filter.statuses !== undefined) query = query.where('status', 'in', filter.statuses);
   if (page.after !== undefined) query = query.where('node', '>', page.after);
+  if (filter.names !== undefined) {
+    const { after = '' } = page;
+    // The databases take so many values.
+    const names = filter.names.filter((name) => name > after).slice(0, page.limit);
+    if (names.length === 0) return Promise.resolve([]);
+    query = query.where('node', 'in', names);
+  }
   return query.orderBy('node').limit(page.limit).execute();
 }
 
@@ -160,6 +167,21 @@ export function findJobNode(read: Read, jobId: string, node: string): Promise<Jo
     .where('job_id', '=', jobId)
     .where('node', '=', node)
     .executeTakeFirst();
+}
+
+/** Nodes whose captured output is not whole for another cause than the limit, and why, by name. */
+export async function incompleteOutputs(
+  read: Read,
+  jobId: string,
+): Promise<{ node: string; output_missing: string }[]> {
+  const rows = await read
+    .selectFrom('push_job_nodes')
+    .select(['node', 'output_missing'])
+    .where('job_id', '=', jobId)
+    .where('output_missing', 'is not', null)
+    .orderBy('node')
+    .execute();
+  return rows.map(({ node, output_missing }) => ({ node, output_missing: output_missing ?? '' }));
 }
 
 /** Every node of a job with its status, by name: all that the job object shows of them. */

@@ -22,6 +22,7 @@ export const savePushJob: (row: JobRow) => Write = upsert(
     created_at: 'integer',
     updated_at: 'integer',
     deadline: 'integer',
+    stage: 'text',
   },
   ['id'],
 );
@@ -41,6 +42,7 @@ export const savePushJobNode: (row: JobNodeRow) => Write = upsert(
     stdout_bytes: 'integer',
     stderr_bytes: 'integer',
     output_missing: 'text',
+    output_hash: 'text',
   },
   ['job_id', 'node'],
 );

@@ -1,4 +1,4 @@
-import type { PushJobSpec } from '../types.js';
+import type { PushJobSpec, Share } from '../types.js';
 import type { JobRequest } from './request.js';
 import { resolveShare } from './shares.js';
 
@@ -6,6 +6,9 @@ import { resolveShare } from './shares.js';
 export interface JobDefaults {
   readonly runTimeout: number;
   readonly votingTimeout: number;
+  readonly waitTimeout: number;
+  /** Of the organization, for jobs that ask for it; absent: all nodes. */
+  readonly quorum?: Share | null;
 }
 
 /**
@@ -18,7 +21,8 @@ export function resolveSpec(
   target: string,
   defaults: JobDefaults,
 ): PushJobSpec {
-  const { quorum, concurrency, maxFailures } = request;
+  const { concurrency, maxFailures } = request;
+  const quorum = request.quorum === 'default' ? (defaults.quorum ?? null) : request.quorum;
   return {
     command: request.command,
     options: request.options,
@@ -32,5 +36,19 @@ export function resolveSpec(
     startRate: request.startRate,
     maxFailures: maxFailures === null ? null : resolveShare(maxFailures, nodeCount, 'down'),
     target,
+    ...batchesOf(request, nodeCount),
+    ...(request.onFailures !== 'end' && { onFailures: request.onFailures }),
+    ...(request.whenBusy === 'wait' && { waitTimeout: request.waitTimeout ?? defaults.waitTimeout }),
+  };
+}
+
+/** Shares of all nodes, rounded up: of 5 nodes 10% is one. */
+function batchesOf({ batches, batchPause, batchConfirm }: JobRequest, nodeCount: number): Partial<PushJobSpec> {
+  if (batches === null) return {};
+  const sizes = batches.map((size) => Math.max(1, size === 'rest' ? nodeCount : resolveShare(size, nodeCount)));
+  return {
+    batches: sizes,
+    ...(batchPause !== null && { batchPause }),
+    ...(batchConfirm && { batchConfirm: true as const }),
   };
 }

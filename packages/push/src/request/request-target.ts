@@ -1,8 +1,7 @@
 import { MusterError } from '../errors.js';
 import { MAX_GROUP_NAME_LENGTH, MAX_NODE_NAME_BYTES, MAX_SEARCH_LENGTH } from '../limits.js';
 import type { PushJobNodeStatus } from '../types.js';
-import { findDuplicateKey } from './duplicate-keys.js';
-import { type Body, checkText, has, invalid, invalidKey, isObject, isStringList } from './fields.js';
+import { type Body, checkText, has, invalid, isObject, isStringList } from './fields.js';
 import { isJobId } from './job-id.js';
 
 /** How a request chooses its nodes; exactly one of these. */
@@ -41,18 +40,6 @@ export function readTarget(body: Body, maxNodes: number): Target {
     return { kind: 'node_group', name: group };
   }
   return readFromJob(body.from_job);
-}
-
-/** The body of a preview: only the choice of nodes. */
-export function readTargetRequest(body: unknown, text: string, maxNodes: number): Target {
-  if (!isObject(body)) throw new MusterError('invalid_job');
-  checkTargetTypes(body);
-  const other = Object.keys(body).find((key) => !TARGET_KEYS.some((way) => way === key));
-  if (other !== undefined) throw invalidKey(other);
-  checkNodesGiven(body);
-  const duplicate = findDuplicateKey(text);
-  if (duplicate !== null) throw invalid(duplicate.key, 'given twice');
-  return readTarget(body, maxNodes);
 }
 
 /** A node named twice takes part once. */

@@ -13,6 +13,8 @@ import type { Share } from '../types.js';
 import { findDuplicateKey } from './duplicate-keys.js';
 import { type Body, checkText, has, invalid, invalidKey, isNumber, isObject, isStringMap } from './fields.js';
 import { type Extensions, readExtensions } from './request-extensions.js';
+import { commandOf, FILE_KEYS, isWithoutCommand, readFileOptions } from './request-files.js';
+import { readSecrets } from './request-secrets.js';
 import { checkNodesGiven, checkTargetTypes, readTarget, TARGET_KEYS, type Target } from './request-target.js';
 import { parseShare } from './shares.js';
 
@@ -20,7 +22,8 @@ import { parseShare } from './shares.js';
 export interface JobRequest extends Extensions {
   readonly command: string;
   readonly target: Target;
-  readonly quorum: Share | null;
+  /** `default`: the organization's. */
+  readonly quorum: Share | 'default' | null;
   /** Whole seconds. */
   readonly runTimeout: number | null;
   readonly options: CommandOptions;
@@ -43,6 +46,14 @@ const KEYS: ReadonlySet<string> = new Set([
   'voting_timeout',
   'ack_timeout',
   'max_failures',
+  'batches',
+  'batch_pause',
+  'batch_confirm',
+  'on_failures',
+  'when_busy',
+  'wait_timeout',
+  'secrets',
+  ...FILE_KEYS,
 ]);
 
 /**
@@ -52,11 +63,11 @@ const KEYS: ReadonlySet<string> = new Set([
  */
 export function readJobRequest(body: unknown, text: string, limits: { readonly maxNodes: number }): JobRequest {
   if (!isObject(body)) throw new MusterError('invalid_job');
-  const command = body.command;
-  if (typeof command !== 'string') throw new MusterError('invalid_command');
+  const given = body.command;
+  if (typeof given !== 'string' && !isWithoutCommand(body)) throw new MusterError('invalid_command');
   checkTargetTypes(body);
   if (has(body, 'run_timeout') && !isNumber(body.run_timeout)) throw new MusterError('invalid_run_timeout');
-  const quorum = has(body, 'quorum') ? parseShare(body.quorum) : null;
+  const quorum = has(body, 'quorum') ? readQuorum(body.quorum) : null;
   if (quorum === undefined) throw new MusterError('invalid_quorum');
   for (const key of ['user', 'dir', 'file'] as const) {
     if (has(body, key) && typeof body[key] !== 'string') throw new MusterError('invalid_job');
@@ -73,17 +84,24 @@ export function readJobRequest(body: unknown, text: string, limits: { readonly m
   if (typeof body.file === 'string') checkFile(body.file);
 
   if (duplicate !== null) throw invalid(duplicate.key, 'given twice');
+  const files = readFileOptions(body);
+  const command = typeof given === 'string' ? given : commandOf(files);
   checkText('command', command, MAX_COMMAND_BYTES);
-  if (typeof quorum === 'string') throw invalid('quorum', quorum);
+  if (typeof quorum === 'string' && quorum !== 'default') throw invalid('quorum', quorum);
   return {
     command,
     target: readTarget(body, limits.maxNodes),
     quorum,
     runTimeout: readRunTimeout(body.run_timeout),
-    options: readOptions(body),
+    options: { ...readOptions(body), ...readSecrets(body), ...files },
     capture: body.capture_output === true,
     ...readExtensions(body),
   };
+}
+
+/** As `parseShare`, or the word that asks for the organization's. */
+function readQuorum(value: unknown): ReturnType<typeof parseShare> {
+  return value === 'default' ? value : parseShare(value);
 }
 
 function readRunTimeout(value: unknown): number | null {

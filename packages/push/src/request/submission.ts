@@ -1,13 +1,20 @@
-import { type AuditEntry, actorOf, type Identity, type Organization } from '@muster/platform/auth';
+import { type AuditEntry, actorOf, type Identity, type Organization, whilePresent } from '@muster/platform/auth';
 import type { ServerConfig } from '@muster/platform/config';
 import type { Recordable } from '@muster/platform/log';
-import { GuardFailed, type Write } from '@muster/store';
+import type { Secrets } from '@muster/platform/secrets';
+import type { Write } from '@muster/store';
 import { MusterError } from '../errors.js';
+import type { PushFiles } from '../files/push-files.js';
 import type { PushController } from '../ports.js';
+import { type PushSettings, pushSettings } from '../repository/settings.js';
+import type { RunbookMark, Share } from '../types.js';
 import { invalid } from './fields.js';
 import { newJobId } from './job-id.js';
 import { resolveSpec } from './job-spec.js';
 import type { JobRequest } from './request.js';
+import { FILE_KEYS } from './request-files.js';
+import { parseShare } from './shares.js';
+import type { StartLimits } from './start-limits.js';
 import { chooseNodes, type TargetDeps } from './targets.js';
 
 /** The append-only record of who started and stopped what. */
@@ -21,6 +28,9 @@ export interface SubmissionDeps extends TargetDeps {
   readonly audit: PushAudit;
   readonly random: (bytes: number) => Uint8Array;
   readonly config: ServerConfig;
+  readonly files: Pick<PushFiles, 'named'>;
+  readonly limits: Pick<StartLimits, 'take'>;
+  readonly secrets: Pick<Secrets, 'usable'>;
 }
 
 /** What else is stored in the commit that stores the job. */
@@ -29,19 +39,42 @@ export interface StoredAlong {
   readonly events: readonly Recordable[];
 }
 
+/** How a job is started that nobody posts. */
+export interface Occasion {
+  readonly along?: (jobId: string) => StoredAlong;
+  /** On whose nodes, when those of the caller do not count. */
+  readonly nodesOf?: Identity;
+  readonly runbook?: RunbookMark;
+}
+
 /** Takes a validated request to a durable job and returns its id. */
 export async function submitJob(
   deps: SubmissionDeps,
   caller: Identity,
   org: Organization,
   request: JobRequest,
-  along: (jobId: string) => StoredAlong = () => NOTHING,
+  { along = () => NOTHING, nodesOf = caller, runbook }: Occasion = {},
 ): Promise<string> {
-  checkPolicy(deps.config.commands.allow, request.command);
-  const { allowed, denied, target } = await chooseNodes(deps, caller, org, request.target);
-  const { run_timeout: runTimeout, voting_timeout: votingTimeout } = deps.config.push;
-  const resolved = resolveSpec(request, allowed.length + denied.length, target, { runTimeout, votingTimeout });
-  const spec = { ...resolved, requesterId: caller.principalId };
+  const { options } = request;
+  checkPolicy(
+    deps.config,
+    request.command,
+    FILE_KEYS.find((key) => options[key] !== undefined),
+  );
+  const { script, uploads = [], fetch } = options;
+  const secrets = Object.keys(options.secrets ?? {});
+  // In a runbook as its author may: whoever runs it has no say in where a secret goes.
+  for (const name of secrets) await deps.secrets.usable(org, name, nodesOf);
+  const kept = await deps.files.named(org.id, [...(script === undefined ? [] : [script]), ...uploads]);
+  const { allowed, denied, target } = await chooseNodes(deps, nodesOf, org, request.target);
+  const settings = await pushSettings(deps.read, org.id);
+  checkNodes(allowed.length + denied.length, settings);
+  const { run_timeout: runTimeout, voting_timeout, wait_timeout: waitTimeout } = deps.config.push;
+  const votingTimeout = voting_timeout + secondsToFetch(request, allowed.length, deps.config.files);
+  const quorum = request.quorum === 'default' ? defaultQuorum(settings) : null;
+  const defaults = { runTimeout, votingTimeout, waitTimeout, quorum };
+  const resolved = resolveSpec(request, allowed.length + denied.length, target, defaults);
+  const spec = { ...resolved, requesterId: caller.principalId, ...(runbook && { runbook }) };
   const jobId = newJobId(org.id, deps.random);
   const entry = { orgId: org.id, actor: actorOf(caller), target: jobId };
   const started = deps.audit.write({
@@ -52,28 +85,62 @@ export async function submitJob(
       command: request.command.slice(0, 200),
       nodes: allowed.length + denied.length,
       target: target.slice(0, 200),
+      ...(script === undefined ? {} : { script: script.sha256, signed: script.signature !== undefined }),
+      ...(uploads.length === 0 ? {} : { uploads: uploads.map(({ sha256, dest }) => `${sha256} ${dest}`).join(', ') }),
+      ...(fetch === undefined ? {} : { fetch }),
+      ...(secrets.length === 0 ? {} : { secrets: secrets.join(', ') }),
+      ...(spec.batches === undefined ? {} : { batches: spec.batches.slice(0, 10).join(', ') }),
+      ...(spec.waitTimeout === undefined ? {} : { waits: `${spec.waitTimeout} s for busy nodes` }),
+      ...(runbook === undefined ? {} : { runbook: `${runbook.name} ${runbook.version}` }),
     },
   });
   const { writes, events } = along(jobId);
-  const record = [deps.access.present(org), started, ...writes];
+  const used = secrets.map((target) =>
+    deps.audit.write({ ...entry, action: 'secret.use', target, outcome: 'done', detail: { job: jobId } }),
+  );
+  const record = [deps.access.present(org), started, ...used, ...kept, ...writes];
   if (denied.length > 0) {
     const detail = { nodes: denied.length, first: denied[0] ?? '' };
     record.push(deps.audit.write({ ...entry, action: 'push.execute', outcome: 'denied', detail }));
   }
-  try {
-    await deps.controller.start({ org, jobId, spec, requester: caller.name, nodes: allowed, denied, record, events });
-  } catch (error) {
-    // It was deleted while the request was on its way.
-    if (error instanceof GuardFailed) throw new MusterError('organization_not_found', { organization: org.name });
-    throw error;
-  }
+  deps.limits.take(caller, org, settings);
+  const job = { org, jobId, spec, requester: caller.name, nodes: allowed, denied, record, events };
+  await whilePresent(org, deps.controller.start(job));
   return jobId;
+}
+
+/** @throws MusterError `too_many_nodes` */
+export function checkNodes(nodes: number, { maxNodes }: PushSettings): void {
+  if (maxNodes !== null && nodes > maxNodes) throw new MusterError('too_many_nodes', { nodes, limit: maxNodes });
+}
+
+/** Null: all nodes. */
+function defaultQuorum({ quorum }: PushSettings): Share | null {
+  const share = quorum === null ? null : parseShare(quorum);
+  return typeof share === 'object' ? share : null;
 }
 
 const NOTHING: StoredAlong = { writes: [], events: [] };
 
-/** Organization policy narrows what may be started; the nodes' own allow-lists decide after it (N16). */
-function checkPolicy(allow: readonly string[] | undefined, command: string): void {
-  if (allow === undefined || allow.includes(command)) return;
+/** Nodes vote when they have the files. */
+function secondsToFetch({ options }: JobRequest, nodes: number, { rate, node_rate }: ServerConfig['files']): number {
+  const { script, uploads = [] } = options;
+  const bytes = uploads.reduce((sum, { size }) => sum + size, script?.size ?? 0);
+  return Math.ceil(bytes / node_rate + (bytes * nodes) / rate);
+}
+
+/**
+ * Organization policy narrows what may be started; the nodes' own allow-lists decide after it (N16). `file`: the key of the request
+ * that brings one, or asks for one.
+ */
+export function checkPolicy(
+  { commands: { allow } }: Pick<ServerConfig, 'commands'>,
+  command: string | null,
+  file: string | undefined,
+): void {
+  if (allow === undefined) return;
+  if (file !== undefined)
+    throw invalid(file, "the server's policy (commands.allow) lists commands, and takes no files");
+  if (command === null || allow.includes(command)) return;
   throw invalid('command', "the server's policy (commands.allow) does not list it");
 }

@@ -73,7 +73,8 @@ async function targetNames(deps: TargetDeps, org: Organization, target: Target):
   }
 }
 
-function describeTarget(target: Target): string {
+/** In words, for people. */
+export function describeTarget(target: Target): string {
   switch (target.kind) {
     case 'nodes':
       return target.nodes.length === 1 ? (target.nodes[0] ?? '') : `${target.nodes.length} named nodes`;

@@ -13,20 +13,24 @@ import {
   pageOfJobs,
   unfinishedNodeNames,
 } from '../repository/reads.js';
+import { pushSettings } from '../repository/settings.js';
 import type { JobRow } from '../repository/writes.js';
 import { checkText, invalid } from '../request/fields.js';
 import { idsBeginning, isJobId } from '../request/job-id.js';
+import { forecast, type PreviewDeps, readPreviewRequest } from '../request/preview.js';
 import { readJobRequest } from '../request/request.js';
-import { readNodeStatuses, readTargetRequest } from '../request/request-target.js';
-import { type SubmissionDeps, submitJob } from '../request/submission.js';
+import { FILE_KEYS } from '../request/request-files.js';
+import { readNodeStatuses } from '../request/request-target.js';
+import { nodesOfGroup } from '../request/result-group.js';
+import { checkNodes, checkPolicy, type SubmissionDeps, submitJob } from '../request/submission.js';
 import { chooseNodes } from '../request/targets.js';
 import type { PushAccess } from './access.js';
 import { cursorOf, nextLink, readCursor, readJobFilter, wordsOf } from './queries.js';
 import * as schemas from './schemas.js';
 import { jobUri } from './uri.js';
-import { foundJob, type JobViewOptions, jobNode, listedJob, singleJob } from './view.js';
+import { ended, foundJob, type JobViewOptions, jobNode, listedJob, singleJob, waitingNode } from './view.js';
 
-export interface JobRouteDeps extends SubmissionDeps {
+export interface JobRouteDeps extends SubmissionDeps, Omit<PreviewDeps, 'nodes'> {
   readonly access: PushAccess;
 }
 
@@ -37,7 +41,7 @@ const tags = ['push jobs'];
 export function jobRoutes(app: App, deps: JobRouteDeps): void {
   const { read, controller } = deps;
   const requests = validatedEarly((body, text) => readJobRequest(body, text, deps));
-  const targets = validatedEarly((body, text) => readTargetRequest(body, text, deps.maxNodes));
+  const previews = validatedEarly((body, text) => readPreviewRequest(body, text, deps.maxNodes));
 
   app.route({
     method: 'POST',
@@ -62,20 +66,30 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
   app.route({
     method: 'POST',
     url: `${JOBS}/preview`,
-    config: { permission: 'push:execute', empowers: false, beforeAuth: targets.check },
+    config: { permission: 'push:execute', empowers: false, beforeAuth: previews.check },
     schema: {
       tags,
       operationId: 'previewPushJob',
-      summary: 'Which nodes a job would have, without starting it',
+      summary: 'Which nodes a job would have, and which of them would refuse it, without starting it',
+      description:
+        'By what nodes have told and what the server knows of them: none is asked, and each decides by itself when it is.',
       params: schemas.OrgParams,
-      body: schemas.TargetBody,
+      body: schemas.PreviewBody,
       response: { 200: schemas.PreviewAnswer },
     },
     handler: async (request) => {
       const { caller, organization } = request;
-      const chosen = await chooseNodes(deps, caller, organization, targets.of(request));
+      const wanted = previews.of(request);
+      checkPolicy(
+        deps.config,
+        wanted.command,
+        FILE_KEYS.find((key) => wanted[key]),
+      );
+      const chosen = await chooseNodes(deps, caller, organization, wanted.target);
       const nodes = [...chosen.allowed, ...chosen.denied].sort();
-      return { count: nodes.length, nodes, restricted: [...chosen.denied].sort() };
+      checkNodes(nodes.length, await pushSettings(read, organization.id));
+      const restricted = [...chosen.denied].sort();
+      return { count: nodes.length, nodes, restricted, ...forecast(deps, organization, chosen, wanted) };
     },
   });
 
@@ -165,16 +179,46 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
       if (query.after !== undefined) checkText('after', query.after, MAX_NODE_NAME_BYTES);
       const words = wordsOf('status', query.status);
       const limit = query.limit ?? DEFAULT_PAGE;
+      const names = query.group === undefined ? undefined : await nodesOfGroup(read, job.id, query.group);
       const rows = await listJobNodes(
         read,
         job.id,
-        words === undefined ? {} : { statuses: readNodeStatuses('status', words) },
+        {
+          ...(words === undefined ? {} : { statuses: readNodeStatuses('status', words) }),
+          ...(names === undefined ? {} : { names }),
+        },
         { limit: limit + 1, ...(query.after === undefined ? {} : { after: query.after }) },
       );
       const shown = rows.slice(0, limit);
       const last = shown.at(-1);
       if (rows.length > limit && last !== undefined) reply.header('link', nextLink(request.url, 'after', last.node));
       return shown.map(jobNode);
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: `${JOBS}/:id/why`,
+    config: { permission: 'push:job' },
+    schema: {
+      tags,
+      operationId: 'explainPushJob',
+      summary: 'What a job and each of its unfinished nodes wait for',
+      description: 'A `Link: <…>; rel="next"` header leads to further nodes.',
+      params: schemas.JobParams,
+      querystring: schemas.WhyQuery,
+      response: { 200: schemas.WhyAnswer },
+    },
+    handler: async (request, reply) => {
+      const { organization, params, query } = request;
+      const job = await existingJob(deps, organization, params.id);
+      const { why, nodes } = controller.why(organization.id, job.id) ?? { why: [ended(job)], nodes: [] };
+      const { after, limit = DEFAULT_PAGE } = query;
+      const left = after === undefined ? nodes : nodes.filter(({ node }) => node > after);
+      const shown = left.slice(0, limit);
+      const last = shown.at(-1);
+      if (left.length > limit && last !== undefined) reply.header('link', nextLink(request.url, 'after', last.node));
+      return { why: [...why], nodes: shown.map(waitingNode) };
     },
   });
 
@@ -205,6 +249,40 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
       await controller.abort(organization.id, job.id, caller.name, [aborted]);
       const after = await existingJob(deps, organization, job.id);
       return show(after, { includeFile: false, detail: true });
+    },
+  });
+
+  app.route({
+    method: 'PUT',
+    url: `${JOBS}/:id/continue`,
+    config: { permission: 'push:execute', empowers: false },
+    schema: {
+      tags,
+      operationId: 'continuePushJob',
+      summary: 'Let a job go on that is held after a batch, or after failures',
+      description:
+        'A pause between two batches ends, too. Say which hold you have seen, so that the request may be repeated: 409 when the job is at another one.',
+      params: schemas.JobParams,
+      querystring: schemas.SeenHoldQuery,
+      response: { 200: schemas.JobAnswer },
+    },
+    handler: async (request) => {
+      const { caller, organization, params, query } = request;
+      const job = await existingJob(deps, organization, params.id);
+      await checkMayAbort(deps, caller, organization, job);
+      const { batch, excused = 0 } = query;
+      const seen = batch === undefined ? null : { batch, excused };
+      const continued = deps.audit.write({
+        orgId: organization.id,
+        actor: actorOf(caller),
+        action: 'push.continue',
+        target: job.id,
+        outcome: 'done',
+      });
+      const how = await controller.continue(organization.id, job.id, seen, [continued]);
+      if (how === 'not_held') throw new MusterError('push_job_not_held', { job: job.id, status: job.status });
+      if (how === 'other_hold') throw new MusterError('push_job_held_elsewhere', { job: job.id, batch: batch ?? 0 });
+      return show(await existingJob(deps, organization, job.id), { includeFile: false, detail: true });
     },
   });
 

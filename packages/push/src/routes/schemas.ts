@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { WAITS_FOR } from '../controller/why.js';
 import { MAX_PAGE } from '../limits.js';
 
 /** Shapes of requests and answers, for validation and for /openapi.json. */
@@ -21,24 +22,76 @@ const TARGET = {
   ),
 };
 
-/** `readTarget` checks what this only describes: exactly one of the four. */
-export const TargetBody = Type.Object(TARGET, { description: 'Exactly one of nodes, search, node_group, from_job' });
+/** `readPreviewRequest` checks what this only describes. */
+export const PreviewBody = Type.Object(
+  {
+    ...TARGET,
+    command: Type.Optional(Type.String({ description: 'Which of them would refuse it?' })),
+    script: Type.Optional(Type.Boolean({ description: 'Which would refuse a script?' })),
+    uploads: Type.Optional(Type.Boolean({ description: 'Which would refuse files?' })),
+    fetch: Type.Optional(Type.Boolean({ description: 'Which would give none?' })),
+  },
+  { description: 'Exactly one of nodes, search, node_group, from_job' },
+);
+
+const KEPT = {
+  sha256: Type.String({ description: '64 digits of 0-9 and a-f' }),
+  size: Type.Integer({ description: 'Bytes' }),
+};
 
 /** `readJobRequest` has checked every body before the signature; this describes it. */
 export const JobBody = Type.Object(
   {
-    command: Type.String(),
+    command: Type.Optional(
+      Type.String({ description: 'Left out with script and fetch, and with nothing but uploads' }),
+    ),
     ...TARGET,
     run_timeout: Type.Optional(seconds('How long nodes may run, counted from the quorum')),
     quorum: Type.Optional(
       share(
-        'Nodes that must be ready (rounded up; with more than there are the job ends quorum_failed), all when absent',
+        'Nodes that must be ready (rounded up; with more than there are the job ends quorum_failed), all when absent, "default": as the organization has set it',
       ),
     ),
     user: Type.Optional(Type.String({ description: 'Run as this user' })),
     dir: Type.Optional(Type.String({ description: 'Run in this directory' })),
     env: Type.Optional(Type.Record(Type.String(), Type.String())),
     file: Type.Optional(Type.String({ description: 'raw:TEXT or base64:BYTES, handed to the command' })),
+    secrets: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description:
+          'Secrets that the command finds as files in $MUSTER_SECRETS: their names, each with a variable that names the file, or ""',
+      }),
+    ),
+    script: Type.Optional(
+      Type.Object(
+        {
+          ...KEPT,
+          name: Type.String({ description: 'What it is called, without a path' }),
+          args: Type.Optional(Type.Array(Type.String(), { description: 'Its arguments, as they are' })),
+          signature: Type.Optional(
+            Type.String({
+              description: 'Base64, RSA with SHA-256, of ["muster-script-1", ORG, SHA256, ARGUMENT…] as compact JSON',
+            }),
+          ),
+        },
+        { description: 'Run in the place of a command; a file that was brought before' },
+      ),
+    ),
+    uploads: Type.Optional(
+      Type.Array(
+        Type.Object({
+          ...KEPT,
+          dest: Type.String({ description: 'Absolute path on the nodes' }),
+          mode: Type.Optional(Type.Integer({ description: 'Permission bits, 420 (0644) when absent' })),
+        }),
+        { description: 'Files put in their place before the command starts' },
+      ),
+    ),
+    fetch: Type.Optional(
+      Type.String({
+        description: 'Absolute path of a file of the nodes, which becomes their stdout; in the place of a command',
+      }),
+    ),
     capture_output: Type.Optional(Type.Boolean()),
     node_timeout: Type.Optional(seconds('How long one node may run')),
     voting_timeout: Type.Optional(seconds('How long the vote may take')),
@@ -46,6 +99,26 @@ export const JobBody = Type.Object(
     concurrency: Type.Optional(share('Nodes that run at once (rounded up)')),
     start_rate: Type.Optional(Type.Number({ description: 'Nodes started per second' })),
     max_failures: Type.Optional(share('More failures than this (rounded down) stop further starts')),
+    on_failures: Type.Optional(
+      Type.Union([Type.Literal('end'), Type.Literal('hold'), Type.Literal('abort')], {
+        description:
+          'After more failures than max_failures: what was not started ends (end, when absent), waits until the job is continued (hold), or all is aborted, also what runs (abort)',
+      }),
+    ),
+    batches: Type.Optional(
+      Type.Array(Type.Union([Type.Number(), Type.String()]), {
+        description:
+          'Start the nodes in batches, each when the one before has ended: sizes as counts or shares of all nodes (rounded up), the last again and again, or "rest"; [1, "10%", "rest"]',
+      }),
+    ),
+    batch_pause: Type.Optional(seconds('Between the end of a batch and the start of the next')),
+    batch_confirm: Type.Optional(Type.Boolean({ description: 'After each batch, wait until the job is continued' })),
+    when_busy: Type.Optional(
+      Type.Union([Type.Literal('skip'), Type.Literal('wait')], {
+        description: 'Nodes that run another push job, or are in rehab: refused (skip, when absent), or waited for',
+      }),
+    ),
+    wait_timeout: Type.Optional(seconds('How long nodes are waited for, counted from the creation of the job')),
   },
   { description: 'Exactly one of nodes, search, node_group, from_job' },
 );
@@ -53,6 +126,15 @@ export const JobBody = Type.Object(
 const strict = { additionalProperties: false };
 
 export const OrgParams = Type.Object({ org: Type.String() });
+/** Which hold somebody has seen: as the job shows it in `batch`. */
+export const SeenHoldQuery = Type.Object(
+  {
+    batch: Type.Optional(Type.Integer({ minimum: 1, description: 'Number of the batch' })),
+    excused: Type.Optional(Type.Integer({ minimum: 0, description: 'Failures that it was continued after before' })),
+  },
+  { additionalProperties: false },
+);
+
 export const JobParams = Type.Object({ org: Type.String(), id: Type.String() });
 export const LookupParams = Type.Object({ org: Type.String(), digits: Type.String() });
 export const OutputParams = Type.Object({
@@ -89,7 +171,14 @@ export const JobQuery = Type.Object(
 );
 
 export const JobNodesQuery = Type.Object(
-  { status: words('Job-node statuses'), limit, after: Type.Optional(Type.String({ description: 'Name of a node' })) },
+  {
+    status: words('Job-node statuses'),
+    group: Type.Optional(
+      Type.String({ description: 'Only those of this group of results; 4 digits or more of its name' }),
+    ),
+    limit,
+    after: Type.Optional(Type.String({ description: 'Name of a node' })),
+  },
   strict,
 );
 
@@ -97,14 +186,66 @@ export const JobNodesQuery = Type.Object(
 export const JobAnswer = Type.Object({}, { additionalProperties: true, description: 'A job (sheet §7.7)' });
 export const JobListAnswer = Type.Array(JobAnswer);
 export const LookupAnswer = Type.Array(
-  Type.Object({ id: Type.String(), command: Type.String(), status: Type.String(), created_at: Type.String() }),
+  Type.Object({
+    id: Type.String(),
+    command: Type.String(),
+    status: Type.String(),
+    created_at: Type.String({ format: 'date-time' }),
+  }),
 );
 export const JobNodesAnswer = Type.Array(Type.Object({}, { additionalProperties: true }));
+
+const nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+
+export const WhyQuery = Type.Object(
+  { limit, after: Type.Optional(Type.String({ description: 'Name of a node' })) },
+  strict,
+);
+export const WhyAnswer = Type.Object({
+  why: Type.Array(Type.String(), { description: 'What the job does or waits for, in sentences' }),
+  nodes: Type.Array(
+    Type.Object({
+      node_name: Type.String(),
+      status: Type.String({ description: 'Status of the node in the job' }),
+      waits_for: Type.Unsafe<(typeof WAITS_FOR)[number]>(
+        Type.Union(
+          WAITS_FOR.map((what) => Type.Literal(what)),
+          {
+            description:
+              'node: until it is free; vote: its answer; quorum: the other votes; turn: its start; start: that it says that it runs; end: the end of its command; abort: that it confirms the abort',
+          },
+        ),
+      ),
+      reason: Type.String(),
+      job_id: nullable('The job that has the node now, when that is another one'),
+      since: nullable('ISO 8601; since when the command runs'),
+    }),
+    { description: 'Nodes that have not ended, by name' },
+  ),
+});
 export const StartedAnswer = Type.Object({ id: Type.String(), uri: Type.String() });
 export const PreviewAnswer = Type.Object({
   count: Type.Integer(),
   nodes: Type.Array(Type.String()),
   restricted: Type.Array(Type.String(), { description: 'Nodes the caller may not run commands on' }),
+  refusals: Type.Array(
+    Type.Object({
+      node_name: Type.String(),
+      why: Type.Union([
+        Type.Literal('no_right'),
+        Type.Literal('unknown'),
+        Type.Literal('down'),
+        Type.Literal('rehab'),
+        Type.Literal('busy'),
+        Type.Literal('not_allowed'),
+      ]),
+      reason: Type.String({ description: 'The same for people' }),
+    }),
+    { description: 'Nodes that would not run it now, by name' },
+  ),
+  uncertain: Type.Array(Type.String(), {
+    description: 'Of the others, those that do not tell what they allow, or whose answer hangs on what only they know',
+  }),
 });
 
 export const EventStreamAnswer = { content: { 'text/event-stream': { schema: Type.String() } } };

@@ -1,4 +1,6 @@
-import { formatRfc1123 } from '@muster/wire';
+import { formatIso, formatRfc1123 } from '@muster/wire';
+import type { WaitingNode } from '../controller/why.js';
+import type { Stage } from '../machine/stage.js';
 import type { NodeCounts } from '../repository/reads.js';
 import type { JobNodeRow, JobRow } from '../repository/writes.js';
 import type { PushJobSpec } from '../types.js';
@@ -17,7 +19,9 @@ function readSpec(row: JobRow): PushJobSpec {
 
 /** Keys in the order of sheet §7.7; what was not given at creation is absent. Clients compare whole objects. */
 function plainJob(row: JobRow, spec: PushJobSpec, includeFile: boolean): Record<string, unknown> {
-  const { user, dir, env, file } = spec.options;
+  const { user, dir, env, file, secrets, script, uploads, fetch } = spec.options;
+  const { runbook } = spec;
+  const secret = runbook?.secret === true;
   return {
     id: row.id,
     command: row.command,
@@ -29,12 +33,24 @@ function plainJob(row: JobRow, spec: PushJobSpec, includeFile: boolean): Record<
     ...(dir === undefined ? {} : { dir }),
     ...(env === undefined ? {} : { env }),
     ...(spec.capture ? { capture_output: true } : {}),
-    ...(file === undefined ? {} : includeFile ? { file } : { file_specified: true }),
+    ...(file === undefined && !secret ? {} : includeFile && !secret ? { file } : { file_specified: true }),
+    ...(secrets === undefined ? {} : { secrets }),
+    ...(script === undefined ? {} : { script }),
+    ...(uploads === undefined ? {} : { uploads }),
+    ...(fetch === undefined ? {} : { fetch }),
+    ...(runbook && {
+      runbook: { name: runbook.name, version: runbook.version, parameters: runbook.parameters },
+    }),
     ...(spec.nodeTimeout === null ? {} : { node_timeout: spec.nodeTimeout }),
     ...(spec.ackTimeout === null ? {} : { ack_timeout: spec.ackTimeout }),
     ...(spec.concurrency === null ? {} : { concurrency: spec.concurrency }),
     ...(spec.startRate === null ? {} : { start_rate: spec.startRate }),
     ...(spec.maxFailures === null ? {} : { max_failures: spec.maxFailures }),
+    ...(spec.onFailures === undefined ? {} : { on_failures: spec.onFailures }),
+    ...(spec.batches === undefined ? {} : { batches: spec.batches }),
+    ...(spec.batchPause === undefined ? {} : { batch_pause: spec.batchPause }),
+    ...(spec.batchConfirm === undefined ? {} : { batch_confirm: true }),
+    ...(spec.waitTimeout === undefined ? {} : { when_busy: 'wait', wait_timeout: spec.waitTimeout }),
   };
 }
 
@@ -49,7 +65,16 @@ function detail(row: JobRow, spec: PushJobSpec): Record<string, unknown> {
     ending: row.ending,
     reason: row.reason,
     deadline: row.deadline === null ? null : formatRfc1123(row.deadline),
+    ...batch(row),
   };
+}
+
+/** How far a job is that runs in batches, or was held, and what its next start waits for. */
+function batch({ phase, stage: text }: JobRow): Record<string, unknown> {
+  if (text === null) return {};
+  const { batch, left, hold, until, excused } = JSON.parse(text) as Stage;
+  const held = phase === 'running' ? hold : null;
+  return { batch: { number: batch, left, hold: held, until: until === null ? null : formatIso(until), excused } };
 }
 
 /** An element of the list; in detail when the counts of its nodes are given. */
@@ -65,7 +90,7 @@ export function foundJob({
   status,
   created_at,
 }: Pick<JobRow, 'id' | 'command' | 'status' | 'created_at'>) {
-  return { id, command, status, created_at: formatRfc1123(created_at) };
+  return { id, command, status, created_at: formatIso(created_at) };
 }
 
 /** A single job with its nodes by status; statuses without nodes are absent. */
@@ -97,9 +122,27 @@ export function jobNode(row: JobNodeRow): Record<string, unknown> {
     reason: row.reason,
     exit_code: row.exit_code,
     signal: row.signal,
-    started_at: row.started_at === null ? null : formatRfc1123(row.started_at),
-    updated_at: formatRfc1123(row.updated_at),
+    started_at: row.started_at === null ? null : formatIso(row.started_at),
+    updated_at: formatIso(row.updated_at),
     stdout_bytes: row.stdout_bytes,
     stderr_bytes: row.stderr_bytes,
   };
+}
+
+/** A node that has not ended, and what it waits for. */
+export function waitingNode({ node, status, waitsFor, reason, jobId, since }: WaitingNode) {
+  return {
+    node_name: node,
+    status,
+    waits_for: waitsFor,
+    reason,
+    job_id: jobId,
+    since: since === null ? null : formatIso(since),
+  };
+}
+
+/** Of a job that nobody carries out any more. */
+export function ended({ id, status, reason, updated_at }: JobRow): string {
+  const because = reason === null ? '' : `: ${reason}`;
+  return `Job ${id} is ${status} since ${formatRfc1123(updated_at)}${because}. None of its nodes waits.`;
 }

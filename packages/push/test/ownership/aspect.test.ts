@@ -30,7 +30,7 @@ describe('what a node shows of its owner', () => {
     [inJob, { availability: 'unavailable', owner: 'job', reason: 'busy with job j1', job_id: 'j1' }],
   ])('%j', (owner, shown) => {
     owned.owner = owner;
-    expect(aspect.describe(agent.view)).toEqual({ ...shown, owner_since: SINCE });
+    expect(aspect.describe(agent.view)).toEqual({ ...shown, owner_since: '2012-09-16T00:00:00.000Z' });
     expect(aspect.attributes(agent.view)).toEqual({ availability: shown.availability });
   });
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { INTERVAL, ORG, type TestAgent } from '../../../nodes/test/support/nodes-fixture.js';
+import { ownerAspect } from '../../src/ownership/aspect.js';
 import { type OwnedFixture, startOwned } from '../support/ownership-fixture.js';
 
 let fixture: OwnedFixture;
@@ -377,5 +378,78 @@ describe('deletion', () => {
     outage.mockRestore();
     await fixture.stored();
     expect([owner(), (await row())?.job_id]).toEqual([{ kind: 'job', jobId: 'j1' }, 'j1']);
+  });
+});
+
+describe('waiting for a node', () => {
+  const [A, B, C] = ['a', 'b', 'c'].map((digit) => digit.repeat(32)) as [string, string, string];
+  const wait = (jobId: string) => {
+    fixture.jobs.live.add(jobId);
+    return fixture.owners.claim(ORG.id, jobId, ['web1'], true).get('web1');
+  };
+  const release = (jobId: string, to: 'idle' | 'rehab' = 'idle') =>
+    fixture.owners.release(ORG.id, jobId, 'web1', to, 'done');
+  const place = (jobId: string) => fixture.owners.placeOf(ORG.id, jobId, 'web1');
+
+  beforeEach(async () => {
+    await agent.becomeIdle();
+    claim(A, 'web1');
+    fixture.jobs.told.length = 0;
+  });
+
+  test('first come, first served: whoever is told that it is free may claim it', () => {
+    expect(wait(B)).toEqual({ kind: 'queued', reason: `busy with job ${A}` });
+    expect(wait(C)).toMatchObject({ kind: 'queued' });
+    expect([place(A), place(B), place(C)]).toEqual([0, 1, 2]);
+    vi.spyOn(fixture.jobs, 'free').mockImplementation((jobId) => void wait(jobId));
+    release(A);
+    expect(owner()).toEqual({ kind: 'job', jobId: B });
+    expect([place(B), place(C)]).toEqual([0, 1]);
+    release(B);
+    expect(owner()).toEqual({ kind: 'job', jobId: C });
+  });
+
+  test('who does not take it leaves it to the next', () => {
+    wait(B);
+    wait(C);
+    release(A);
+    expect(fixture.jobs.told).toEqual([`${B} web1 free`, `${C} web1 free`]);
+    expect(owner()).toEqual({ kind: 'idle' });
+  });
+
+  test('who gives up is not asked', () => {
+    wait(B);
+    release(B);
+    release(A);
+    expect(fixture.jobs.told).toEqual([]);
+  });
+
+  test('rehab is waited through', async () => {
+    wait(B);
+    release(A, 'rehab');
+    expect(fixture.jobs.told).toEqual([]);
+    expect(wait(C)).toEqual({ kind: 'queued', reason: 'in rehab' });
+    await fixture.stored();
+    agent.send({ type: 'aborted', jobId: null, from: 'ready', settled: true });
+    expect(fixture.jobs.told).toEqual([`${B} web1 free`, `${C} web1 free`]);
+  });
+
+  test('a node that goes down is nobody’s to wait for', async () => {
+    wait(B);
+    fixture.clock.advance(10 * INTERVAL);
+    expect(owner()).toEqual({ kind: 'down' });
+    expect(fixture.jobs.told).toEqual([`${A} web1 down`, `${B} web1 down`]);
+    expect(wait(C)).toEqual({ kind: 'down' });
+  });
+
+  test('so many jobs may wait for a node', () => {
+    for (let job = 0; job < 100; job++) expect(wait(`${job}`)).toMatchObject({ kind: 'queued' });
+    expect(wait(C)).toEqual({ kind: 'busy', jobId: A });
+  });
+
+  test('the node says who waits', () => {
+    wait(B);
+    const { sentences } = ownerAspect((node) => fixture.owners.owned(node)).explain(agent.view, 0);
+    expect(sentences).toContain(`Waiting for it: job ${B}.`);
   });
 });

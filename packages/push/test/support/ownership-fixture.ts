@@ -22,6 +22,9 @@ export class RecordingJobs implements OwningJobs {
   down(jobId: string, node: string): void {
     this.told.push(`${jobId} ${node} down`);
   }
+  free(jobId: string, node: string): void {
+    this.told.push(`${jobId} ${node} free`);
+  }
   restarted(jobId: string, node: string, end: RestartEnd): void {
     this.told.push(`${jobId} ${node} restarted ${end}`);
   }

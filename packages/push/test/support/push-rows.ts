@@ -39,6 +39,7 @@ export function jobRow(given: Partial<JobRow> & { spec?: string } = {}, spec: Pa
     created_at: Date.UTC(2012, 8, 4, 23, 1, 2),
     updated_at: Date.UTC(2012, 8, 4, 23, 17, 56),
     deadline: null,
+    stage: null,
     ...given,
   };
 }
@@ -57,6 +58,7 @@ export function jobNodeRow(given: Partial<JobNodeRow> = {}): JobNodeRow {
     stdout_bytes: null,
     stderr_bytes: null,
     output_missing: null,
+    output_hash: null,
     ...given,
   };
 }

@@ -13,6 +13,7 @@ import { type ServerConfig, ServerConfigSchema } from '@muster/platform/config';
 import { createApp, EventStreams, type SeatLimits } from '@muster/platform/http';
 import type { Base } from '@muster/platform/layers';
 import { Metrics } from '@muster/platform/metrics';
+import { SealingKey, Secrets, secretRoutes } from '@muster/platform/secrets';
 import { generateKeyPair, type KeyPair, signRequest } from '@muster/signing';
 import type { ServerMessage } from '@muster/wire';
 import { pino } from 'pino';
@@ -21,8 +22,9 @@ import { DECLARED } from '../../../platform/test/support/layers.js';
 import { ME } from '../../../platform/test/support/personas.js';
 import { openRecorder } from '../../../platform/test/support/recorder.js';
 import { openTestStore, type TestStore } from '../../../platform/test/support/test-store.js';
-import { pushRoutes } from '../../src/http.js';
+import { pushRoutes, runbooksRoutes } from '../../src/http.js';
 import { createPush } from '../../src/layer.js';
+import { createRunbooks } from '../../src/runbooks/layer.js';
 
 /**
  * The HTTP side of push jobs with a real store, gate and controller. Only the nodes are played: each does what its
@@ -79,6 +81,12 @@ class PlayedNodes implements NodeRegistry {
     };
     this.#nodes.set(name, { view, part, jobId: null });
     if (part !== 'down') for (const listener of this.#listeners) listener.up?.(view);
+  }
+
+  /** The node is of another kind. */
+  speak(name: string, dialect: NodeView['dialect']): void {
+    const node = this.#nodes.get(name);
+    if (node !== undefined) Object.assign(node.view, { dialect });
   }
 
   /** The node sends something of its own accord. */
@@ -235,6 +243,7 @@ export async function startPushServer(
       select: (orgId, query) => searchNodes(nodes, nodes.list(orgId), query).map((node) => node.name),
       check: (query) => void searchNodes(nodes, [], query),
     },
+    sealingKey: keys.privateKey,
     auditFailed: (error) => {
       throw error;
     },
@@ -261,7 +270,9 @@ export async function startPushServer(
       return bytes;
     },
   };
-  const push = createPush(base, { nodes });
+  const secrets = new Secrets({ store, auth, key: SealingKey.of(new Uint8Array(32)) });
+  const push = createPush(base, { nodes, secrets });
+  const runbooks = createRunbooks(base, { auth, push });
   const app = await createApp({
     auth,
     clock,
@@ -279,11 +290,16 @@ export async function startPushServer(
     version: '0',
     bodyLimit: config.http.body_limit,
     trustedProxies: ['127.0.0.1'],
-    routes: [pushRoutes(base, push, { auth, streams })],
+    routes: [
+      pushRoutes(base, push, { auth, streams }),
+      runbooksRoutes(runbooks, { auth }),
+      (app) => secretRoutes(app, { secrets }),
+    ],
     checkAnswers: true,
   });
   await push.load?.();
   await push.start?.();
+  runbooks.start();
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}`;
@@ -336,6 +352,7 @@ export async function startPushServer(
       return (await (await send({ path: `jobs/${id}${query}` })).json()) as Record<string, unknown>;
     },
     close: async () => {
+      await runbooks.stop();
       await push.stop();
       streams.shutdown();
       await app.close();

@@ -77,6 +77,7 @@ export class RootProcess {
       logger: log,
       config: CONFIG,
       organizationId: async (name) => organizationId(name),
+      organizationName: async (id) => ORGS[Number(id) - 1] ?? null,
     });
     this.#schedule = new EventSchedule({
       store: this.#store,

@@ -102,8 +102,16 @@ export class AgentProcess {
       processes: this.#room.processes,
       files: this.#files(),
       configuration: (_identity, curvePublicKey) => this.#configuration(curvePublicKey),
+      file: () => {
+        throw new Error('simulated jobs have no files');
+      },
+      secrets: () => {
+        throw new Error('simulated jobs have no secrets');
+      },
+      removeSecrets: async () => undefined,
       facts: () => ({ hostname: this.node }),
       sweepJobFiles: async () => undefined,
+      ownFacts: async () => ({}),
     };
   }
 

@@ -1,6 +1,6 @@
 import { idOf, readFeedEntry } from '@muster/platform/feeds';
 import { feedContents } from '@muster/platform/log';
-import { PUSH_FEED } from '@muster/push';
+import { PUSH_FEED, type Stage } from '@muster/push';
 import type { Write } from '@muster/store';
 import type { JobEntry, JobNodeEntry } from './entries.js';
 
@@ -56,7 +56,8 @@ export class Book {
 
 export function jobEntry(row: Row): JobEntry {
   const spec: unknown = JSON.parse(String(row.spec));
-  const { quorum, concurrency, maxFailures } = spec as Pick<JobEntry, 'quorum' | 'concurrency' | 'maxFailures'>;
+  type Spec = Pick<JobEntry, 'quorum' | 'concurrency' | 'maxFailures' | 'waitTimeout' | 'batches' | 'onFailures'>;
+  const { quorum, concurrency, maxFailures, waitTimeout, batches, onFailures } = spec as Spec;
   return {
     id: String(row.id),
     status: String(row.status),
@@ -65,6 +66,10 @@ export function jobEntry(row: Row): JobEntry {
     quorum,
     concurrency,
     maxFailures,
+    waitTimeout,
+    batches,
+    onFailures,
+    stage: typeof row.stage === 'string' ? (JSON.parse(row.stage) as Stage) : null,
   };
 }
 
@@ -74,6 +79,7 @@ export function jobNodeEntry(row: Row): JobNodeEntry {
     node: String(row.node),
     status: String(row.status),
     starting: row.starting === 1,
+    waits: row.status === 'new' && String(row.reason).startsWith('waits: '),
   };
 }
 

@@ -25,6 +25,7 @@ export class Chaos {
       this.#later(this.#random.between(0, world.scenario.chaosMs * 0.9), () => void this.#submit());
     }
     this.#aborts();
+    this.#continues();
   }
 
   get on(): boolean {
@@ -83,6 +84,17 @@ export class Chaos {
       const jobId = this.#random.some([...this.#world.ledger.durable.jobs.keys()]);
       if (jobId !== undefined) void this.#world.abort(jobId);
       this.#aborts();
+    });
+  }
+
+  /** Somebody looks at the jobs that are held, now and then. */
+  #continues(): void {
+    this.#later(this.#random.around(7_000), () => {
+      if (!this.#on) return;
+      const { jobs } = this.#world.ledger.durable;
+      const jobId = this.#random.some([...jobs.values()].filter(({ stage }) => stage?.hold != null))?.id;
+      if (jobId !== undefined) void this.#world.continue(jobId);
+      this.#continues();
     });
   }
 

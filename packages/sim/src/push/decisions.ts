@@ -17,12 +17,20 @@ export class Decisions {
   started = false;
   /** Of each job, nodes that failed once they were started. */
   readonly #failed = new Map<string, Set<string>>();
+  /** Of each job in batches, in which one a node was started, as far as this server has done so. */
+  readonly #batches = new Map<string, Map<string, number>>();
+  /** Nodes that jobs waited for, and those of which this server cannot know: their votes are not waited for. */
+  readonly #waited = new Set<string>();
   readonly #ledger: Ledger;
 
   /** Of a new process, which knows what is stored and nothing else. */
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
     this.book = Book.copy(ledger.durable);
+    for (const [id, nodes] of this.book.jobNodes) {
+      const patient = this.book.jobs.get(id)?.waitTimeout !== undefined;
+      for (const { node, status } of nodes.values()) if (patient && status === 'new') this.#waited.add(`${id} ${node}`);
+    }
   }
 
   /** The store of one server process; `now` is its clock. Once the process is dead nothing is answered any more. */
@@ -95,6 +103,8 @@ export class Decisions {
         }
         if (job.status === 'running' && before?.status === 'voting') this.#checkQuorum(book, before, now);
         this.#reachJob(before, job);
+        this.#reachStage(before, job);
+        this.#checkHold(before, job);
         book.jobs.set(job.id, job);
         this.#ledger.trace.say(() => `decided: job ${short(job.id)} is ${shown(job)}`);
         return;
@@ -110,7 +120,9 @@ export class Decisions {
           );
         }
         this.#reachJobNode(before, node);
+        if (node.waits) this.#waited.add(`${node.jobId} ${node.node}`);
         this.#checkBrake(before, node);
+        this.#checkBatch(before, node);
         nodes.set(node.node, node);
         this.#ledger.trace.say(() => `decided: ${node.node} in job ${short(node.jobId)} is ${shown(node)}`);
         this.#checkConcurrency(book, node.jobId);
@@ -155,16 +167,59 @@ export class Decisions {
   #reachJobNode(before: JobNodeEntry | undefined, after: JobNodeEntry): void {
     const { reach } = this.#ledger;
     const [from, to] = [before === undefined ? 'nothing' : standing(before), standing(after)];
+    if (after.waits && before?.waits === false) reach('job-node: waits for its turn');
+    if (before?.waits === true && from === to && !after.waits) reach('job-node: asked when its turn came');
     if (from === to) return;
     reach(`job-node: ${from} to ${to}`);
+    if (before?.waits === true && to === 'nacked') reach('job-node: waited for in vain');
     const phase = this.book.jobs.get(after.jobId)?.phase;
     if (to === 'ready' && phase === 'running') reach('job-node: late vote');
     if (to === 'was_ready' && phase === 'running') reach('job-node: not started after too many failures');
   }
 
+  #reachStage(before: JobEntry | undefined, { phase, stage }: JobEntry): void {
+    const { reach } = this.#ledger;
+    const last = before?.stage ?? null;
+    if (phase !== 'running' || stage === null || (last?.batch === stage.batch && last.hold === stage.hold)) return;
+    if (stage.hold !== null) reach(`batch: ${stage.hold}`);
+    else if (last?.hold != null) reach(`batch: goes on after ${last.hold}`);
+    else if (stage.batch > 1) reach('batch: the next one follows at once');
+  }
+
+  /** Only who was asked lets a job go on, whatever happened to servers meanwhile. */
+  #checkHold(before: JobEntry | undefined, { id, phase, stage, batches }: JobEntry): void {
+    if (phase !== 'running') return;
+    if (batches !== undefined && stage === null) this.#violated('batch', `job ${short(id)} has lost its batches`);
+    const hold = before?.stage?.hold ?? null;
+    if (hold === null || hold === 'pause' || stage?.hold != null || this.#ledger.continued === id) return;
+    this.#violated('batch', `job ${short(id)} goes on after ${hold}, and nobody said so`);
+  }
+
+  /** A batch is begun when the one before has ended, nothing is started while the job is held, and no more than its size. */
+  #checkBatch(before: JobNodeEntry | undefined, after: JobNodeEntry): void {
+    if (before === undefined || before.starting || !after.starting) return;
+    const job = this.book.jobs.get(after.jobId);
+    if (job?.stage == null) return;
+    const { batch, hold } = job.stage;
+    const what = `${after.node} in job ${short(job.id)}`;
+    if (hold !== null) this.#violated('batch', `${what} is started in a ${hold}`);
+    if (job.batches === undefined) return;
+    const started = this.#batches.get(job.id) ?? new Map<string, number>();
+    this.#batches.set(job.id, started.set(after.node, batch));
+    const own = [...started.values()].filter((other) => other === batch).length;
+    const size = job.batches[Math.min(batch, job.batches.length) - 1] ?? 0;
+    if (own > size) this.#violated('batch', `${what} is number ${own} of a batch of ${size}`);
+    for (const [name, other] of started) {
+      const entry = this.book.nodesOf(job.id).get(name);
+      const busy = entry !== undefined && (entry.starting || entry.status === 'running');
+      if (busy && other < batch) this.#violated('batch', `${what} is started while ${name} of an earlier batch runs`);
+    }
+  }
+
   /** §8.1.4: once more nodes have failed than the job allows, none is started. */
   #checkBrake(before: JobNodeEntry | undefined, after: JobNodeEntry): void {
-    const most = this.book.jobs.get(after.jobId)?.maxFailures ?? null;
+    const job = this.book.jobs.get(after.jobId);
+    const most = job?.maxFailures == null ? null : job.maxFailures + (job.stage?.excused ?? 0);
     if (most === null || before === undefined) return;
     const failed = this.#failed.get(after.jobId) ?? new Set();
     this.#failed.set(after.jobId, failed);
@@ -177,7 +232,7 @@ export class Decisions {
   /** N9: enough nodes have committed, and all have voted or the voting timeout has passed. */
   #checkQuorum(book: Book, job: JobEntry, now: number): void {
     const ready = book.count(job.id, (node) => node.status === 'ready');
-    const silent = book.count(job.id, (node) => node.status === 'new');
+    const silent = book.count(job.id, ({ node, status }) => status === 'new' && !this.#waited.has(`${job.id} ${node}`));
     if (ready < job.quorum) {
       this.#violated('quorum', `job ${short(job.id)} runs with ${ready} of ${job.quorum} nodes ready`);
     }

@@ -1,3 +1,5 @@
+import type { Stage } from '@muster/push';
+
 /** What the rules look at in the rows of jobs and of their nodes. */
 
 export interface JobEntry {
@@ -8,6 +10,10 @@ export interface JobEntry {
   readonly quorum: number;
   readonly concurrency: number | null;
   readonly maxFailures: number | null;
+  readonly waitTimeout: number | undefined;
+  readonly batches: readonly number[] | undefined;
+  readonly onFailures: string | undefined;
+  readonly stage: Stage | null;
 }
 
 export interface JobNodeEntry {
@@ -15,4 +21,6 @@ export interface JobNodeEntry {
   readonly node: string;
   readonly status: string;
   readonly starting: boolean;
+  /** Busy, and waited for. */
+  readonly waits: boolean;
 }

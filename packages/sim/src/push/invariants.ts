@@ -26,8 +26,37 @@ export function checkOwners({ decisions, nodes, owners }: ServerProcess, report:
     for (const { node } of decisions.unfinished(job.id)) {
       const owner = owners.ownerOf(ORG.id, node);
       if (owner?.kind === 'job' && owner.jobId === job.id) continue;
+      if (owners.placeOf(ORG.id, job.id, node) > 0) {
+        if (owner?.kind === 'idle') report(new Violation('queue', `${node} is idle while job ${short(job.id)} waits`));
+        continue;
+      }
       report(new Violation('ownership', `job ${short(job.id)} counts on ${node}, owned by ${owner?.kind ?? 'nobody'}`));
     }
+  }
+}
+
+/** Whoever waits for a node waits for a job that had its nodes before: no two jobs wait for each other. */
+export function checkQueues({ decisions, owners }: ServerProcess, report: Report): void {
+  const waitsFor = new Map<string, Set<string>>();
+  for (const job of decisions.book.jobs.values()) {
+    if (job.phase === 'finished') continue;
+    for (const { node } of decisions.unfinished(job.id)) {
+      if (owners.placeOf(ORG.id, job.id, node) === 0) continue;
+      const owner = owners.ownerOf(ORG.id, node);
+      if (owner?.kind === 'job') waitsFor.set(job.id, (waitsFor.get(job.id) ?? new Set()).add(owner.jobId));
+    }
+  }
+  for (const id of waitsFor.keys()) {
+    const seen = new Set<string>();
+    const look = (other: string): void => {
+      for (const next of waitsFor.get(other) ?? []) {
+        if (seen.has(next)) continue;
+        seen.add(next);
+        look(next);
+      }
+    };
+    look(id);
+    if (seen.has(id)) report(new Violation('queue', `job ${short(id)} waits for itself`));
   }
 }
 

@@ -14,6 +14,8 @@ export class Ledger {
   readonly durable = new Book();
   /** Jobs whose quorum was found to be met when their execution was decided. */
   readonly quorumMet = new Set<string>();
+  /** The job that somebody lets go on just now. */
+  continued: string | null = null;
   /** The clocks of servers are never set: deadlines mean what they say. */
   steadyClock = true;
 

@@ -140,6 +140,16 @@ export function makeJob(
       concurrency: braked ? 1 : maybe(0.3, () => random.integer(1, 2)),
       startRate: maybe(0.2, () => random.pick([0.5, 1, 10])),
       maxFailures: braked ? 0 : maybe(0.3, () => random.integer(0, 1)),
+      ...(random.chance(0.4) && {
+        batches: random.pick([[1], [2], [1, 2], [1, nodes.length]]),
+        ...random.pick<Pick<PushJobSpec, 'batchPause' | 'batchConfirm'>>([
+          {},
+          { batchPause: random.pick([0.5, 4]) },
+          { batchConfirm: true as const },
+        ]),
+      }),
+      ...(random.chance(0.3) && { onFailures: random.pick(['hold', 'hold', 'abort'] as const) }),
+      ...(random.chance(0.5) && { waitTimeout: random.pick([1, 10, 30]) }),
       target: 'simulation',
     },
   };

@@ -5,6 +5,7 @@ import type { ServerConfig } from '@muster/platform/config';
 import { Layers } from '@muster/platform/layers';
 import type { Events } from '@muster/platform/log';
 import { Metrics } from '@muster/platform/metrics';
+import { SealingKey } from '@muster/platform/secrets';
 import type { LayerLog } from '@muster/platform/upkeep';
 import type { Ownership, PushController, StartPushJob } from '@muster/push';
 import { compose } from '@muster/server/compose';
@@ -87,6 +88,7 @@ export class ServerProcess {
       incarnation: randomUUID(),
       serverName: plan.name,
       serverKeys: SERVER_KEYS,
+      sealingKey: SealingKey.of(new Uint8Array(32)),
       transport: this.#transport(),
     });
     this.events = events;
@@ -147,6 +149,9 @@ export class ServerProcess {
       },
       publish: (_channel, frames) => {
         if (process.alive && this.#side !== null) network.publish(this.#side, frames);
+      },
+      hangUp: ({ identity }) => {
+        if (process.alive && this.#side !== null) network.hangUp(this.#side, identity);
       },
       stop: async () => {
         outbox?.close();

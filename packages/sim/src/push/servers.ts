@@ -55,8 +55,12 @@ export class Servers {
     place.attentiveFrom = timeline.now;
     const down = this.#down.get(host);
     if (down !== undefined && down.by !== plan.name) ledger.reach('server: one that stood by takes over');
-    for (const { phase } of ledger.durable.jobs.values()) {
+    for (const { phase, stage } of ledger.durable.jobs.values()) {
+      if (phase === 'running' && stage?.hold != null) ledger.reach('server: starts with a job that is held');
       if (phase !== 'finished') ledger.reach(`server: starts with a job that is ${phase}`);
+    }
+    for (const nodes of ledger.durable.jobNodes.values()) {
+      for (const { waits } of nodes.values()) if (waits) ledger.reach('server: starts with a node that is waited for');
     }
     if (down !== undefined) {
       deadlines.postpone(timeline.now - down.sinceMs + recoveryMs + Math.abs(skewMs - down.skewMs));

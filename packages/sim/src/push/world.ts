@@ -15,7 +15,7 @@ import { Network } from '../kernel/zeromq/network.js';
 import { AgentProcess, type AgentWorld } from './agent-process.js';
 import { short } from './book.js';
 import { ChefProcess } from './chef-process.js';
-import { Commands, checkOwners, checkSilence, Deadlines } from './invariants.js';
+import { Commands, checkOwners, checkQueues, checkSilence, Deadlines } from './invariants.js';
 import { Ledger } from './ledger.js';
 import { MachineRoom } from './machine-room.js';
 import { ORG } from './node-request.js';
@@ -169,6 +169,7 @@ export class World extends Stage {
     const { server } = place;
     if (server === null || !server.ready) return;
     checkOwners(server, report);
+    checkQueues(server, report);
     this.#rehab.check(server, nodes);
     this.restarts.check(server);
     if (server.process.frozenUntil > now) place.attentiveFrom = server.process.frozenUntil;
@@ -275,7 +276,9 @@ export class World extends Stage {
       this.report(new Violation('acknowledged is stored', `job ${short(jobId)} was accepted and is not stored`));
     }
     const aborting = this.scenario.config.push.aborting_timeout ?? 0;
-    const phases = (spec.votingTimeout + spec.runTimeout + aborting) * 1000;
+    // Who was waited for has as long for its vote as all had.
+    const waits = spec.waitTimeout === undefined ? 0 : spec.waitTimeout + spec.votingTimeout;
+    const phases = (waits + spec.votingTimeout + spec.runTimeout + aborting) * 1000;
     this.deadlines.expect(jobId, this.timeline.now + phases + SLACK_MS);
   }
 
@@ -290,6 +293,16 @@ export class World extends Stage {
     if (phase !== 'aborting' && phase !== 'finished') {
       this.report(new Violation('acknowledged is stored', `the abort of job ${short(jobId)} was accepted: ${phase}`));
     }
+  }
+
+  async continue(jobId: string): Promise<void> {
+    const server = this.#someServer();
+    if (server === undefined) return;
+    this.trace.say(() => `REST: continue job ${short(jobId)}`);
+    this.ledger.continued = jobId;
+    const accepted = server.push.continue(ORG.id, jobId);
+    this.ledger.continued = null;
+    if ((await accepted) === 'continued') this.trace.say(() => `REST: job ${short(jobId)} goes on`);
   }
 
   /** That a request is sent to. */

@@ -87,6 +87,7 @@ export class SimulatedRegistry implements NodeRegistry {
         if (view.status === 'up') this.#down(view, 'its agent was stopped');
         return;
       case 'facts':
+      case 'commands':
         return;
       default:
         this.#tell((listener) => listener.message?.(view, message));

@@ -53,6 +53,7 @@ export class ServerLife {
       logger,
       config: CONFIG,
       organizationId: async () => ORG.id,
+      organizationName: async () => ORG.name,
       openSubjects: [],
     });
     const base = {

@@ -85,7 +85,7 @@ export class PostgresHints implements Hints {
   }
 
   #lost(session: Session, error?: unknown): void {
-    if (this.#session !== session) return;
+    if (this.#session !== session || this.#closed) return;
     this.#session = null;
     this.#log.warn({ err: error }, 'the connection for hints from and to other servers was lost');
     session.drop();

@@ -76,6 +76,17 @@ export class Leases {
     }
   }
 
+  /** Names that begin so (without % and _), of leases that were acquired and not given back, also of those that have ended. */
+  async held(prefix: string): Promise<string[]> {
+    const rows = await this.#deps.store.read
+      .selectFrom('leases')
+      .select('name')
+      .where('name', 'like', `${prefix}%`)
+      .where('holder', 'is not', null)
+      .execute();
+    return rows.map(({ name }) => name);
+  }
+
   /** Holds it for longer. null: it was lost. */
   async renew(lease: Lease, ttlMs: number): Promise<Lease | null> {
     const { clock } = this.#deps;

@@ -40,6 +40,21 @@ export function outageSuite(suite: Suite): void {
       expect(await positions(store)).toEqual([1]);
     });
 
+    test('refuses those behind a transaction that waits behind a persist, without its end', async () => {
+      const store = await openStore();
+      await suite.harness.fail(store);
+      const kept = store.persist([large(1)]);
+      await until(() => !store.health().ok);
+      const refused = { code: 'store_unavailable' };
+      const chunk = { subject: 'j', part: 'n', stream: 'stdout', position: 2, data: Buffer.alloc(16_384) } as const;
+      const transaction = store.transact((trx) => trx.insertInto('output_chunks').values(chunk).execute());
+      const behind = [transaction, store.commit([large(3)])].map((call) => expect(call).rejects.toMatchObject(refused));
+      await passing(suite.clock, store, Promise.all(behind));
+      await suite.harness.heal();
+      await passing(suite.clock, store, kept);
+      expect(await positions(store)).toEqual([1]);
+    });
+
     test('is told by health, with its reason and since when', async () => {
       const store = await openStore();
       await suite.harness.fail(store);
@@ -153,7 +168,7 @@ export function outageSuite(suite: Suite): void {
       const waiting = [store.commit([done('a')]), store.transact(async () => 1)];
       const second = store.persist([done('second')]);
       const refusal = { code: 'store_unavailable', status: 503 };
-      for (const call of waiting) await expect(call).rejects.toMatchObject(refusal);
+      await Promise.all(waiting.map((call) => expect(call).rejects.toMatchObject(refusal)));
       await expect(store.commit([done('b')])).rejects.toMatchObject(refusal);
       await expect(store.transact(async () => 1)).rejects.toMatchObject(refusal);
       database.thaw();

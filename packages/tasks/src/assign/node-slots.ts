@@ -9,12 +9,14 @@ import { Pace } from './pace.js';
 export type Offer = Extract<TaskReport, { type: 'task_slots' }>;
 
 /**
- * Tasks that a node ends while an answer is on its way, stored and sent: it gets so many beyond those that it runs, so that
- * its slots are never idle. A node whose tasks take long gets none.
+ * A node gets as many tasks beyond those that it runs as it ends while an answer is on its way, so that its slots are never idle.
+ * One whose tasks take long gets none. An answer takes so long on its way, besides what it takes to store it.
  */
-const ROUND_MS = 60;
+const WAY_MS = 40;
+/** What takes longer is no reason to give a node more. */
+const LONGEST_ROUND_MS = 250;
 
-/** Weight of the latest task in how long tasks take. */
+/** Weight of the latest task in how long tasks take, and of the latest answer. */
 const LATEST = 0.1;
 
 /** Whether a node runs tasks of a queue, and what that was judged by. */
@@ -43,6 +45,8 @@ export class NodeSlots {
   readonly #pace = new Pace();
   /** How long its tasks take, lately; null: none has ended. */
   #meanMs: number | null = null;
+  /** How long it takes lately until what it is told is stored. */
+  #storingMs = 0;
   /** Of queues: whether this node runs their tasks, as of a version of the queue. */
   #fits = new WeakMap<LiveQueue, Fit>();
 
@@ -78,8 +82,14 @@ export class NodeSlots {
    * node cannot be taken by others, nor overtaken by other queues.
    */
   #prefetch(slots: number): number {
-    const time = this.#meanMs ? Math.ceil((slots * ROUND_MS) / this.#meanMs) : Number.POSITIVE_INFINITY;
-    return Math.min(this.#pace.within(ROUND_MS), time, TASK_LIMITS.prefetch);
+    const roundMs = Math.min(WAY_MS + this.#storingMs, LONGEST_ROUND_MS);
+    const time = this.#meanMs ? Math.ceil((slots * roundMs) / this.#meanMs) : Number.POSITIVE_INFINITY;
+    return Math.min(this.#pace.within(roundMs), time, TASK_LIMITS.prefetch);
+  }
+
+  /** What it is told was stored so many milliseconds after it was decided. */
+  stored(afterMs: number): void {
+    this.#storingMs += (afterMs - this.#storingMs) * LATEST;
   }
 
   get running(): number {

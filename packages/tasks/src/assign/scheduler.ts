@@ -27,6 +27,8 @@ export class Scheduler {
   readonly #nodes = new Map<string, Set<NodeSlots>>();
   /** Queues by organization that have something to assign. */
   readonly #queues = new Map<string, Set<LiveQueue>>();
+  /** By organization, the pass of the queue that had something last. */
+  readonly #passes = new Map<string, number>();
 
   constructor(deps: SchedulerDeps) {
     this.#deps = deps;
@@ -41,10 +43,11 @@ export class Scheduler {
   workIn(queue: LiveQueue): void {
     const waiting = setOf(this.#queues, queue.org.id);
     if (waiting.has(queue)) return;
-    // Whoever did not wait has not been kept waiting: it does not make up for that.
+    // Whoever did not wait has not been kept waiting: it does not make up for what others had meanwhile, also when they wait no more.
     let least = Number.POSITIVE_INFINITY;
     for (const other of waiting) least = Math.min(least, other.pass);
-    if (least !== Number.POSITIVE_INFINITY) queue.pass = Math.max(queue.pass, least);
+    if (least === Number.POSITIVE_INFINITY) least = this.#passes.get(queue.org.id) ?? 0;
+    queue.pass = Math.max(queue.pass, least);
     waiting.add(queue);
   }
 
@@ -98,6 +101,7 @@ export class Scheduler {
           continue;
         }
         queue.pass += 1 / queue.queue.rules.weight;
+        this.#passes.set(queue.org.id, queue.pass);
         matched({ queue, task, slots });
         // The others first, the next time.
         nodes.delete(slots);

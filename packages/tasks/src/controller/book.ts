@@ -163,6 +163,8 @@ export class Book {
       if (this.#reads > 0) this.#leftMeanwhile.add(task.id);
     }
     if (this.#stopped) return;
+    const storedMs = this.#deps.clock.monotonic() - turn.at;
+    for (const slots of turn.orders.keys()) slots.stored(storedMs);
     this.#leave(turn);
     for (const { state } of left) if (isEnded(state.status)) this.#deps.ended(statusName(state.status));
     this.#deps.left(left);

@@ -1,4 +1,4 @@
-import { type Clock, every, type Timer } from '@muster/base';
+import { type Clock, every, type Timer, Waker } from '@muster/base';
 import type { NodeRegistry, NodeView } from '@muster/nodes';
 import { type Organization, organizationsById, type RandomBytes } from '@muster/platform/auth';
 import type { ServerConfig } from '@muster/platform/config';
@@ -44,7 +44,6 @@ import { LiveTask } from './live-task.js';
 import { TaskNodes } from './nodes.js';
 import { Rebalance } from './rebalance.js';
 import { outputOf, Reports } from './reports.js';
-import { Waker } from './waker.js';
 import { type WhyDeps, whyQueue, whyTask } from './why.js';
 
 export interface TaskControllerDeps {

@@ -96,6 +96,12 @@ export function standing(
     mtime,
     started_at: state.startedAt,
     ended_at: state.endedAt,
-    ...ending,
+    exit_code: ending.exit_code,
+    signal: ending.signal,
+    stdout: ending.stdout,
+    stderr: ending.stderr,
+    stdout_bytes: ending.stdout_bytes,
+    stderr_bytes: ending.stderr_bytes,
+    complete: ending.complete,
   };
 }

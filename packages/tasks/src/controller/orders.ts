@@ -66,7 +66,8 @@ function* parts(assignments: readonly Assignment[], paramsOf: (task: LiveTask) =
 function assigned(task: LiveTask, params: string): AssignedTask {
   const { id, name, plugin, rules } = task.queue.queue;
   return {
-    ...task.ref,
+    id: task.id,
+    attempt: task.state.attempt,
     queue: { id, name },
     plugin,
     params: JSON.parse(params) as Params,

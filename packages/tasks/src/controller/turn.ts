@@ -97,7 +97,7 @@ export class Turn {
     if (left) task.ending = isEnded(after.status) ? ending : NO_ENDING;
     else if (!isEnded(after.status)) task.ending = NO_ENDING;
     this.writes.push(saveTask(standing(task.id, after, task)));
-    const change = taskChanged({ org: queue.org, queueId: queue.id }, task.id, before, after);
+    const change = taskChanged(queue, task.id, before, after);
     if (change !== null) this.events.push(change);
   }
 
@@ -138,7 +138,7 @@ function rulesOf({ queue, ready }: LiveTask): TaskRulesNow {
   const { retry, orphanRetries } = queue.queue.rules;
   return {
     retries: ready.retries ?? retry.limit,
-    backoff: { first: retry.first, longest: retry.longest },
+    backoff: retry,
     orphanRetries,
   };
 }

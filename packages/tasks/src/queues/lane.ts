@@ -20,12 +20,16 @@ export interface ReadyTask {
 /** The place of a task in its lane. */
 export type Place = Pick<ReadyTask, 'rank' | 'id'>;
 
+/** So many that were taken are let go of together. */
+const TAKEN_KEPT = 256;
+
 /** Tasks of one key of a queue (of one without keys: all), in the order in which they are assigned. */
 export class Lane {
   readonly name: string;
   readonly #sort: QueueSort;
-  /** The next one last. */
+  /** The next one at `#head`; those before it were taken. Most are put behind all others, which moves none of them. */
   #tasks: ReadyTask[] = [];
+  #head = 0;
   readonly #ids = new Set<string>();
   /** There is none in the store that is not here. */
   #complete: boolean;
@@ -45,7 +49,7 @@ export class Lane {
   }
 
   get size(): number {
-    return this.#tasks.length;
+    return this.#tasks.length - this.#head;
   }
 
   get filling(): boolean {
@@ -54,18 +58,28 @@ export class Lane {
 
   /** There may be more than is here, and what is here is not much. */
   get low(): boolean {
-    return !this.#complete && !this.filling && this.#tasks.length < TASK_LIMITS.windowLow;
+    return !this.#complete && !this.filling && this.size < TASK_LIMITS.windowLow;
   }
 
   take(): ReadyTask | undefined {
-    const task = this.#tasks.pop();
-    if (task !== undefined) this.#ids.delete(task.id);
+    const task = this.#tasks[this.#head];
+    if (task === undefined) return undefined;
+    this.#ids.delete(task.id);
+    this.#head += 1;
+    if (this.#head >= TAKEN_KEPT) this.#dropTaken();
     return task;
   }
 
   remove(id: string): void {
     this.#offered = this.#offered?.filter((task) => task.id !== id) ?? null;
-    if (this.#ids.delete(id)) this.#tasks = this.#tasks.filter((task) => task.id !== id);
+    if (!this.#ids.delete(id)) return;
+    this.#dropTaken();
+    this.#tasks = this.#tasks.filter((task) => task.id !== id);
+  }
+
+  #dropTaken(): void {
+    this.#tasks = this.#tasks.slice(this.#head);
+    this.#head = 0;
   }
 
   /** One that is ready, and stored. Left to be read in its turn when it is beyond what has been read. */
@@ -77,11 +91,11 @@ export class Lane {
     if (this.#ids.has(task.id)) return;
     if (!this.#complete && (this.#boundary === null || this.#before(this.#boundary, task))) return;
     this.#insert(task);
-    if (this.#tasks.length > TASK_LIMITS.window) {
-      const dropped = this.#tasks.shift();
+    if (this.size > TASK_LIMITS.window) {
+      const dropped = this.#tasks.pop();
       if (dropped !== undefined) this.#ids.delete(dropped.id);
       this.#complete = false;
-      this.#boundary = this.#tasks[0] ?? null;
+      this.#boundary = this.#tasks.at(-1) ?? null;
     }
   }
 
@@ -110,15 +124,21 @@ export class Lane {
 
   #insert(task: ReadyTask): void {
     this.#ids.add(task.id);
-    let low = 0;
+    let low = this.#head;
     let high = this.#tasks.length;
+    const last = this.#tasks.at(-1);
+    if (low < high && last !== undefined && this.#before(last, task)) low = high;
     while (low < high) {
       const middle = (low + high) >>> 1;
       const other = this.#tasks[middle];
-      if (other !== undefined && this.#before(task, other)) low = middle + 1;
+      if (other !== undefined && this.#before(other, task)) low = middle + 1;
       else high = middle;
     }
-    this.#tasks.splice(low, 0, task);
+    if (low === this.#tasks.length) this.#tasks.push(task);
+    else if (low === this.#head && low > 0) {
+      this.#head -= 1;
+      this.#tasks[this.#head] = task;
+    } else this.#tasks.splice(low, 0, task);
   }
 
   /** Is `a` assigned before `b`? */

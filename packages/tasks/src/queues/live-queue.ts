@@ -1,5 +1,6 @@
 import { type Attributes, compileSearch } from '@muster/nodes';
 import type { Organization } from '@muster/platform/auth';
+import { queueSubject } from '../events.js';
 import { STATUS_NAMES, type StatusName, statusName } from '../status.js';
 import type { Queue } from '../types.js';
 import { Lane, type Place, type ReadyTask } from './lane.js';
@@ -19,6 +20,8 @@ export interface Running {
 /** A queue at work: what it has, what runs, and what may come next. */
 export class LiveQueue {
   readonly org: Organization;
+  /** Of its events. */
+  readonly subject: string;
   readonly counts: Record<StatusName, number>;
   readonly active = new Set<Running>();
   /** Grows with each assignment, the slower the greater its weight: the queue with the least is next. */
@@ -39,6 +42,7 @@ export class LiveQueue {
   /** @param at Monotonic milliseconds. */
   constructor(org: Organization, queue: Queue, at: number) {
     this.org = org;
+    this.subject = queueSubject(queue.id);
     this.counts = Object.fromEntries(STATUS_NAMES.map((name) => [name, 0])) as Record<StatusName, number>;
     this.#queue = queue;
     this.#filter = filterOf(queue);

@@ -1,4 +1,4 @@
-import type { Members } from '@muster/platform/auth';
+import { type Members, membersWritten } from '@muster/platform/auth';
 import type { Schema } from '@muster/store';
 import type { Kysely } from 'kysely';
 import { isId } from '../ids.js';
@@ -254,17 +254,6 @@ export async function admittedToTask(
   return row && membersOf(JSON.parse(row.rules) as QueueRules, as);
 }
 
-/**
- * `alice` and `user:alice` are a user, `group:NAME` a group, `client:NAME` a node or a service: nodes choose their own names,
- * so that none gets by its name what a user has.
- */
 function membersOf({ readers = [], writers = [] }: Partial<QueueRules>, as: Admission): Members {
-  const members = { users: new Set<string>(), clients: new Set<string>(), groups: new Set<string>() };
-  for (const written of as === 'readers' ? [...readers, ...writers] : writers) {
-    const [, kind = 'user', name = ''] = /^(?:(user|client|group):)?(.*)$/s.exec(written) ?? [];
-    if (kind === 'group') members.groups.add(name);
-    else if (kind === 'client') members.clients.add(name);
-    else members.users.add(name);
-  }
-  return members;
+  return membersWritten(as === 'readers' ? [...readers, ...writers] : writers);
 }

@@ -1,3 +1,4 @@
+import { whilePresent } from '@muster/platform/auth';
 import type { App } from '@muster/platform/http';
 import type { FastifyRequest } from 'fastify';
 import { isId } from '../ids.js';
@@ -7,7 +8,7 @@ import { tasksById } from '../repository/reads.js';
 import { invalid } from '../request/fields.js';
 import { readTaskQuery, type TaskQuery } from '../search/query.js';
 import { countTasks, MOST_EXAMINED, searchTasks } from '../search/search.js';
-import { by, existingQueue, queuesById, type TaskRouteDeps, whilePresent } from './deps.js';
+import { by, existingQueue, queuesById, type TaskRouteDeps } from './deps.js';
 import * as schemas from './schemas.js';
 import { readAfter } from './task-routes.js';
 

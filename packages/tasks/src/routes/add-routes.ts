@@ -1,3 +1,4 @@
+import { whilePresent } from '@muster/platform/auth';
 import { type App, describedBody, headerText, parseJsonLine } from '@muster/platform/http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MusterError } from '../errors.js';
@@ -6,7 +7,7 @@ import type { NewTask } from '../ports.js';
 import { invalid } from '../request/fields.js';
 import { LineTooLong, linesOf } from '../request/lines.js';
 import { readNewTask } from '../request/new-task.js';
-import { by, existingQueue, type TaskRouteDeps, whilePresent } from './deps.js';
+import { by, existingQueue, type TaskRouteDeps } from './deps.js';
 import * as schemas from './schemas.js';
 
 /** Bytes of a line besides those of the parameters: a thousand ids to wait for, and more. */

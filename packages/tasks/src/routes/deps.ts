@@ -1,7 +1,7 @@
 import { type Auth, actorOf, type Identity, type Organization } from '@muster/platform/auth';
 import type { EventStreams } from '@muster/platform/http';
 import type { OutputFollowers } from '@muster/platform/output';
-import { GuardFailed, type Schema } from '@muster/store';
+import type { Schema } from '@muster/store';
 import type { Kysely } from 'kysely';
 import { MusterError } from '../errors.js';
 import type { By, QueueView, TaskController } from '../ports.js';
@@ -45,16 +45,6 @@ export function by(
   if (audited === null) return { identity: caller, record: [present] };
   const entry = { orgId: organization.id, actor: actorOf(caller), outcome: 'done', ...audited } as const;
   return { identity: caller, record: [present, auth.audit.write(entry)] };
-}
-
-/** An organization may be deleted while a request to it is on its way. */
-export async function whilePresent<T>({ name }: Organization, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof GuardFailed) throw new MusterError('organization_not_found', { organization: name });
-    throw error;
-  }
 }
 
 /** @throws MusterError `not_found`, also for queues of other organizations. */

@@ -1,3 +1,4 @@
+import { whilePresent } from '@muster/platform/auth';
 import type { App } from '@muster/platform/http';
 import type { FastifyRequest } from 'fastify';
 import { MusterError } from '../errors.js';
@@ -5,7 +6,7 @@ import type { QueueChanges, QueueView } from '../ports.js';
 import { oldestWaiting } from '../repository/reads.js';
 import { readNewQueue, readQueueChanges } from '../request/queue.js';
 import type { QueueState } from '../types.js';
-import { by, existingQueue, type TaskRouteDeps, whilePresent } from './deps.js';
+import { by, existingQueue, type TaskRouteDeps } from './deps.js';
 import * as schemas from './schemas.js';
 import { queueView } from './view.js';
 

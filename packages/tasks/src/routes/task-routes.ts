@@ -1,3 +1,4 @@
+import { whilePresent } from '@muster/platform/auth';
 import type { App } from '@muster/platform/http';
 import type { FastifyRequest } from 'fastify';
 import { MusterError } from '../errors.js';
@@ -8,7 +9,7 @@ import type { TaskRow } from '../repository/writes.js';
 import { invalid } from '../request/fields.js';
 import { readTaskQuery } from '../search/query.js';
 import { searchTasks } from '../search/search.js';
-import { by, existingQueue, existingTask, queuesById, type TaskRouteDeps, whilePresent } from './deps.js';
+import { by, existingQueue, existingTask, queuesById, type TaskRouteDeps } from './deps.js';
 import * as schemas from './schemas.js';
 import { attemptView, taskDetail, taskView } from './view.js';
 

@@ -1,9 +1,8 @@
-import { type Clock, every, type Timer } from '@muster/base';
+import { type Clock, every, type Timer, Waker } from '@muster/base';
 import { type Organization, organizationsById } from '@muster/platform/auth';
 import type { Recorder } from '@muster/platform/log';
 import type { LayerLog } from '@muster/platform/upkeep';
 import type { Store } from '@muster/store';
-import { Waker } from '../controller/waker.js';
 import { TASK_LIMITS } from '../limits.js';
 import { CronMistake } from './cron/index.js';
 import { EndedRuns } from './ended-runs.js';

@@ -9,7 +9,7 @@ import { Turns } from './turns.js';
 
 export interface SchedulesDeps {
   readonly auth: Auth;
-  readonly push: Pick<Push, 'controller' | 'nodes'>;
+  readonly push: Pick<Push, 'controller' | 'files' | 'limits' | 'nodes' | 'secrets'>;
   readonly tasks: { readonly controller: TaskController };
 }
 

@@ -1,11 +1,11 @@
-import { type Auth, actorOf, type Organization } from '@muster/platform/auth';
+import { type Auth, actorOf, type Organization, whilePresent } from '@muster/platform/auth';
 import type { App } from '@muster/platform/http';
 import type { Schema } from '@muster/store';
 import type { FastifyRequest } from 'fastify';
 import type { Kysely } from 'kysely';
 import { MusterError } from '../errors.js';
 import type { By, TaskController } from '../ports.js';
-import { existingQueue, whilePresent } from '../routes/deps.js';
+import { existingQueue } from '../routes/deps.js';
 import { ScheduleAccess } from './access.js';
 import type { Schedules } from './layer.js';
 import type { LiveSchedule } from './live-schedule.js';

@@ -1,12 +1,12 @@
 import type { Clock } from '@muster/base';
-import type { Identity } from '@muster/platform/auth';
+import { type Identity, principalNow } from '@muster/platform/auth';
 import type { Recorder } from '@muster/platform/log';
 import type { Store, Write } from '@muster/store';
 import { MusterError } from '../errors.js';
 import { scheduleRan, scheduleStepped } from './events.js';
 import type { LiveSchedule } from './live-schedule.js';
 import { type ScheduleStep, stepSchedule } from './machine.js';
-import { mayStart, ownerNow, type RightsOf } from './owner.js';
+import { mayStart, type RightsOf } from './owner.js';
 import { saveState, workOf } from './repository.js';
 import type { Runs } from './runs.js';
 
@@ -93,7 +93,7 @@ export class Turns {
 
   async #owner({ schedule }: LiveSchedule): Promise<Identity> {
     const { org, owner, work } = schedule;
-    const identity = await ownerNow(this.#deps.auth, org, owner);
+    const identity = await principalNow(this.#deps.auth.repository, org, owner);
     if (identity === null)
       throw new Held(`${owner.name}, for whom it runs, does not belong to the organization any more`);
     if (await mayStart(this.#deps.auth, identity, org, work)) return identity;

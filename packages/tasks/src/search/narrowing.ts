@@ -1,10 +1,9 @@
-import { type Condition, compile, type Predicate } from '@muster/selector';
+import { attributesOf, type Condition, compile, conjunction, equalTo, type Predicate } from '@muster/selector';
 import { MusterError } from '../errors.js';
 import { isId } from '../ids.js';
 import type { StatusRange } from '../repository/reads.js';
 import { STATUS, STATUS_NAMES, type StatusName } from '../status.js';
 import type { SearchedQueue } from './attributes.js';
-import { attributesOf, conjunction } from './conditions.js';
 
 /** What of a search an index answers. Null: all of them. */
 export interface Narrowing {
@@ -95,24 +94,6 @@ function queuesThat(condition: Condition, matches: Predicate, queues: readonly S
     throw new MusterError('not_found', { kind: 'queue', name: String(asked).slice(0, 80) });
   }
   return [];
-}
-
-/** Values of which the one attribute of the condition must have one; null: it says something else. */
-function equalTo(condition: Condition): readonly (string | number | boolean)[] | null {
-  switch (condition.kind) {
-    case 'match':
-      return [condition.text];
-    case 'comparison': {
-      if (condition.operator !== '=') return null;
-      const { left, right } = condition;
-      if (left.kind === 'attribute' && right.kind === 'literal') return [right.value];
-      return right.kind === 'attribute' && left.kind === 'literal' ? [left.value] : null;
-    }
-    case 'in':
-      return condition.negated || condition.value.kind !== 'attribute' ? null : condition.options;
-    default:
-      return null;
-  }
 }
 
 function both(one: readonly string[] | null, other: readonly string[]): readonly string[] {

@@ -1,4 +1,11 @@
-import { type Condition, compile, parseSelector, SelectorError } from '@muster/selector';
+import {
+  attributesOf,
+  type Condition,
+  compile,
+  parseSelector,
+  replaceEqualities,
+  SelectorError,
+} from '@muster/selector';
 import { MusterError } from '../errors.js';
 import { isId } from '../ids.js';
 import { STATUS_NAMES } from '../status.js';
@@ -9,7 +16,6 @@ import {
   type SearchedQueue,
   type SearchedTask,
 } from './attributes.js';
-import { attributesOf, replaceEqualities } from './conditions.js';
 import { type Narrowing, narrow } from './narrowing.js';
 
 /** A selector of tasks, understood. */

@@ -56,6 +56,7 @@ export async function openInterface({ dialect = '4.0', settings = {}, webRoot }:
     clock,
     random: (size) => crypto.getRandomValues(new Uint8Array(size)),
     selection: { select: () => [], check: () => {} },
+    sealingKey: sharedKey().privateKey,
     auditFailed: fail,
     standingFailed: fail,
     rights: rights ? DECLARED.rights : [...DECLARED.rights, TASK_RIGHTS],

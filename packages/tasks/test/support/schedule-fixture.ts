@@ -4,6 +4,7 @@ import { ServerConfigSchema } from '@muster/platform/config';
 import type { Base } from '@muster/platform/layers';
 import { type Recorder, readOwnEvent } from '@muster/platform/log';
 import { Metrics } from '@muster/platform/metrics';
+import { SealingKey, Secrets } from '@muster/platform/secrets';
 import { createPush } from '@muster/push';
 import { generateKeyPair } from '@muster/signing';
 import { Value } from 'typebox/value';
@@ -79,12 +80,14 @@ export class ScheduleFixture {
       clock,
       random: systemRandom,
       selection: { select: () => [], check: log },
+      sealingKey: keys.privateKey,
       auditFailed: failed,
       rights: DECLARED.rights,
       incarnation: 'test',
       standingFailed: failed,
     });
-    const push = createPush(base, { nodes });
+    const secrets = new Secrets({ store, auth: this.auth, key: SealingKey.of(new Uint8Array(32)) });
+    const push = createPush(base, { nodes, secrets });
     this.tasks = createTasks(base, { nodes });
     this.schedules = createSchedules(base, { auth: this.auth, push, tasks: this.tasks });
     const layers = [push, this.tasks, this.schedules];

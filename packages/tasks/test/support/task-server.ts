@@ -5,6 +5,7 @@ import { ServerConfigSchema } from '@muster/platform/config';
 import { createApp, EventStreams } from '@muster/platform/http';
 import type { Base } from '@muster/platform/layers';
 import { Metrics } from '@muster/platform/metrics';
+import { SealingKey, Secrets } from '@muster/platform/secrets';
 import { createPush } from '@muster/push';
 import { generateKeyPair, signRequest } from '@muster/signing';
 import { pino } from 'pino';
@@ -83,6 +84,7 @@ export async function startTaskServer(settings: Record<string, unknown> = {}): P
     clock,
     random,
     selection: { select: () => [], check: () => undefined },
+    sealingKey: keys.privateKey,
     auditFailed: failed,
     rights: DECLARED.rights,
     incarnation: 'test',
@@ -109,7 +111,8 @@ export async function startTaskServer(settings: Record<string, unknown> = {}): P
     random,
   };
   const tasks = createTasks(base, { nodes: NO_NODES });
-  const push = createPush(base, { nodes: NO_NODES });
+  const secrets = new Secrets({ store, auth, key: SealingKey.of(new Uint8Array(32)) });
+  const push = createPush(base, { nodes: NO_NODES, secrets });
   const schedules = createSchedules(base, { auth, push, tasks });
   for (const layer of [push, tasks, schedules]) await layer.load();
   for (const layer of [push, tasks, schedules]) layer.start();

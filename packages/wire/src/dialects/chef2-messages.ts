@@ -42,6 +42,7 @@ export function writeServer(message: ServerMessage, server: string): JsonObject 
     case 'task_orders':
     case 'task_output_stored':
     case 'task_census':
+    case 'system_open':
       return null;
   }
 }
@@ -95,6 +96,7 @@ export function writeAgent(message: AgentMessage): JsonObject | null {
     case 'output':
     case 'stopping':
     case 'facts':
+    case 'commands':
     case 'task_slots':
     case 'task_news':
     case 'task_inventory':

@@ -11,7 +11,7 @@ export const chef2: DialectCodec = {
   name: 'chef2',
   // A repeated commit is nacked, a repeated run even fails the node (sheet §6.4).
   repeatable: false,
-  options: true,
+  options: ['user', 'dir', 'env', 'file'],
 
   encodeServer(message, about) {
     const body = writeServer(message, about.server);

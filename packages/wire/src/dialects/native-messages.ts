@@ -8,8 +8,10 @@ import type {
   CommandResult,
   Facts,
   FactValue,
+  NodeCommands,
   ServerMessage,
 } from '../messages/index.js';
+import { readNativeOptions } from './native-options.js';
 import { readOrder, readReport, writeOrder, writeReport } from './native-tasks.js';
 import { Dropped } from './types.js';
 
@@ -40,6 +42,8 @@ export function writeServer(message: ServerMessage): JsonObject {
     case 'welcome':
     case 'reconfigure':
       return { type: message.type };
+    case 'system_open':
+      return { type: message.type, session: message.session, system: message.system, root: message.root };
     default:
       return writeOrder(message);
   }
@@ -73,12 +77,19 @@ export function readServer(body: JsonObject): ServerMessage {
     case 'welcome':
     case 'reconfigure':
       return { type: body.type };
+    case 'system_open':
+      return {
+        type: 'system_open',
+        session: read.sessionId(body, 'session'),
+        system: read.name(body, 'system'),
+        root: read.name(body, 'root', LIMITS.pathBytes),
+      };
     default:
       return readOrder(body) ?? unknownType();
   }
 }
 
-/** `user`, `dir`, `env` and `file`, each absent or a value; null counts as absent. */
+/** `user`, `dir`, `env`, `file` and those that only this dialect has, each absent or a value; null counts as absent. */
 export function readOptions(from: JsonObject): CommandOptions {
   const some = (field: string): string | null =>
     read.nullable(from, field, () => read.text(from, field, LIMITS.serverBodyBytes));
@@ -91,6 +102,7 @@ export function readOptions(from: JsonObject): CommandOptions {
     ...(dir === null ? {} : { dir }),
     ...(env === null ? {} : { env }),
     ...(file === null ? {} : { file }),
+    ...readNativeOptions(from),
   };
 }
 
@@ -153,6 +165,8 @@ export function writeAgent(message: AgentMessage): JsonObject {
       return { type: message.type };
     case 'facts':
       return { type: message.type, facts: message.facts, labels: message.labels };
+    case 'commands':
+      return { type: message.type, commands: message.commands };
     default:
       return writeReport(message);
   }
@@ -212,6 +226,8 @@ export function readAgent(body: JsonObject): AgentMessage {
       return { type: 'stopping' };
     case 'facts':
       return { type: 'facts', facts: readFacts(body, 'facts'), labels: readFacts(body, 'labels') };
+    case 'commands':
+      return { type: 'commands', commands: read.nullable(body, 'commands', readCommands) };
     default:
       return readReport(body) ?? unknownType();
   }
@@ -252,6 +268,26 @@ function readOutput(from: JsonObject, field: string): { stdout: Uint8Array; stde
 function readTotals(from: JsonObject, field: string): { stdout: number; stderr: number } {
   const totals = read.object(from, field);
   return { stdout: read.count(totals, 'stdout'), stderr: read.count(totals, 'stderr') };
+}
+
+const SCRIPTS = ['any', 'signed', 'none'] as const;
+
+function readCommands(from: JsonObject, field: string): NodeCommands {
+  const told = read.object(from, field);
+  const { list } = told;
+  if (!Array.isArray(list) || list.length > LIMITS.commands) throw new Dropped('parse_fail');
+  return {
+    list: list.map((entry) => {
+      if (!read.isObject(entry)) throw new Dropped('parse_fail');
+      const pattern = (one: JsonObject, name: string) => read.name(one, name, LIMITS.commandNameBytes);
+      return { name: pattern(entry, 'name'), pattern: read.nullable(entry, 'pattern', pattern) };
+    }),
+    omitted: read.count(told, 'omitted'),
+    any: read.flag(told, 'any'),
+    scripts: read.oneOf(told, 'scripts', SCRIPTS),
+    uploads: read.flag(told, 'uploads'),
+    fetches: read.flag(told, 'fetches'),
+  };
 }
 
 function readFacts(from: JsonObject, field: string): Facts {

@@ -15,7 +15,10 @@ import type {
 } from '../messages/index.js';
 import { Dropped } from './types.js';
 
-/** The native bodies of messages about tasks. There are many of them: what is null or empty is left out. */
+/**
+ * The native bodies of messages about tasks. There are many of them: what is null or empty is left out. Objects of each task are
+ * written field by field: one that begins as a copy grows with every further field, and takes several times the memory.
+ */
 
 const STREAMS: readonly Stream[] = ['stdout', 'stderr'];
 const CONTRACTS: readonly PluginContract[] = ['default', 'nomongo', 'simple', 'module', 'perl'];
@@ -139,10 +142,15 @@ function writeRef({ id, attempt }: TaskRef): readonly [string, number] {
 
 function readRef(value: unknown): TaskRef {
   if (!Array.isArray(value)) throw new Dropped('parse_fail');
-  return {
-    id: read.name({ id: value[0] }, 'id', LIMITS.taskIdBytes),
-    attempt: read.count({ attempt: value[1] }, 'attempt', 1),
-  };
+  return { id: idOf(value), attempt: attemptOf(value) };
+}
+
+function idOf(ref: unknown): string {
+  return read.item(ref, 0, LIMITS.taskIdBytes);
+}
+
+function attemptOf(ref: unknown): number {
+  return read.countItem(ref, 1, 1);
 }
 
 function readHeld(value: unknown): TaskRef & { readonly state: HeldState } {
@@ -159,7 +167,8 @@ function writeAssigned(task: AssignedTask): JsonObject {
     params: task.params,
     ctime: task.ctime,
     mtime: task.mtime,
-    ...(task.timeoutSeconds !== null && { timeout: task.timeoutSeconds }),
+    // JSON leaves it out.
+    timeout: task.timeoutSeconds ?? undefined,
     output_limit: task.outputLimit,
   };
 }
@@ -167,7 +176,8 @@ function writeAssigned(task: AssignedTask): JsonObject {
 function readAssigned(value: unknown): AssignedTask {
   const body = fields(value);
   return {
-    ...readRef(body.task),
+    id: idOf(body.task),
+    attempt: attemptOf(body.task),
     queue: { id: read.name(body, 'queue', LIMITS.taskIdBytes), name: read.name(body, 'queue_name') },
     plugin: read.name(body, 'plugin'),
     params: read.object(body, 'params') as AssignedTask['params'],
@@ -188,43 +198,48 @@ function readPlugin(value: unknown): OfferedPlugin {
 }
 
 function writeNews(news: TaskNews): JsonObject {
-  const about = { task: writeRef(news), event: news.event };
-  switch (news.event) {
+  const { event } = news;
+  const task = writeRef(news);
+  switch (event) {
     case 'started':
-      return about;
+      return { task, event };
     case 'progress':
-      return { ...about, fraction: news.fraction, text: read.truncate(news.text, LIMITS.reasonBytes) };
+      return { task, event, fraction: news.fraction, text: read.truncate(news.text, LIMITS.reasonBytes) };
     case 'finished':
-      return { ...about, result: writeResult(news.result) };
+      return { task, event, result: writeResult(news.result) };
     case 'returned':
     case 'lost':
-      return { ...about, reason: read.truncate(news.reason, LIMITS.reasonBytes) };
+      return { task, event, reason: read.truncate(news.reason, LIMITS.reasonBytes) };
     case 'cancelled':
-      return { ...about, forced: news.forced, bytes: news.bytes, duration_ms: news.durationMs };
+      return { task, event, forced: news.forced, bytes: news.bytes, duration_ms: news.durationMs };
   }
 }
 
 function readNews(value: unknown): TaskNews {
   const body = fields(value);
-  const ref = readRef(body.task);
+  const { task } = body;
+  const id = idOf(task);
+  const attempt = attemptOf(task);
   switch (body.event) {
     case 'started':
-      return { ...ref, event: 'started' };
+      return { id, attempt, event: 'started' };
     case 'progress':
       return {
-        ...ref,
+        id,
+        attempt,
         event: 'progress',
         fraction: Math.min(read.seconds(body, 'fraction'), 1),
         text: read.reason(body, 'text'),
       };
     case 'finished':
-      return { ...ref, event: 'finished', result: readResult(read.object(body, 'result')) };
+      return { id, attempt, event: 'finished', result: readResult(read.object(body, 'result')) };
     case 'returned':
     case 'lost':
-      return { ...ref, event: body.event, reason: read.reason(body, 'reason') };
+      return { id, attempt, event: body.event, reason: read.reason(body, 'reason') };
     case 'cancelled':
       return {
-        ...ref,
+        id,
+        attempt,
         event: 'cancelled',
         forced: read.flag(body, 'forced'),
         bytes: read.nullable(body, 'bytes', readBytes),
@@ -238,28 +253,30 @@ function readNews(value: unknown): TaskNews {
 function writeResult(result: TaskResult): JsonObject {
   return {
     status: result.status,
-    ...(result.retry && { retry: true }),
-    ...(result.reason !== null && { reason: read.truncate(result.reason, LIMITS.reasonBytes) }),
-    ...(result.exitCode !== null && { exit_code: result.exitCode }),
-    ...(result.signal !== null && { signal: result.signal }),
-    ...(result.stdout !== null && { stdout: result.stdout }),
-    ...(result.stderr !== null && { stderr: result.stderr }),
-    ...(result.bytes !== null && { bytes: result.bytes }),
+    retry: result.retry || undefined,
+    reason: result.reason === null ? undefined : read.truncate(result.reason, LIMITS.reasonBytes),
+    exit_code: result.exitCode ?? undefined,
+    signal: result.signal ?? undefined,
+    stdout: result.stdout ?? undefined,
+    stderr: result.stderr ?? undefined,
+    bytes: result.bytes ?? undefined,
     duration_ms: result.durationMs,
   };
 }
 
+function readOutput(body: JsonObject, field: string): string {
+  return read.text(body, field, LIMITS.inlineOutputBytes);
+}
+
 function readResult(body: JsonObject): TaskResult {
-  const output = (field: string): string | null =>
-    read.nullable(body, field, () => read.text(body, field, LIMITS.inlineOutputBytes));
   return {
     status: read.count(body, 'status', 1),
     retry: read.nullable(body, 'retry', read.flag) ?? false,
     reason: read.nullable(body, 'reason', read.reason),
     exitCode: read.nullable(body, 'exit_code', read.count),
     signal: read.nullable(body, 'signal', read.name),
-    stdout: output('stdout'),
-    stderr: output('stderr'),
+    stdout: read.nullable(body, 'stdout', readOutput),
+    stderr: read.nullable(body, 'stderr', readOutput),
     bytes: read.nullable(body, 'bytes', readBytes),
     durationMs: read.count(body, 'duration_ms'),
   };

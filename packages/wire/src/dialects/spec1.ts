@@ -15,7 +15,7 @@ export const spec1: DialectCodec = {
   // §5.7: a repeated PREPARE or START of the same job is answered again or ignored.
   repeatable: true,
   // §7.3.1: a job id and a command, nothing else.
-  options: false,
+  options: [],
 
   encodeServer(message, about) {
     const body = writeServer(message, about.server);

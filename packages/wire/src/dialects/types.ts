@@ -1,5 +1,12 @@
 import type { RsaKey } from '@muster/signing';
-import type { AgentEnvelope, AgentMessage, Dialect, DropCause, ServerMessage } from '../messages/index.js';
+import type {
+  AgentEnvelope,
+  AgentMessage,
+  CommandOptions,
+  Dialect,
+  DropCause,
+  ServerMessage,
+} from '../messages/index.js';
 
 /** A session: one key per node and configuration request, and counters in both directions. */
 export interface Session {
@@ -54,8 +61,8 @@ export interface DialectCodec {
   readonly name: Dialect;
   /** May prepare and start be repeated harmlessly (N12)? Not with deployed chef2 clients. */
   readonly repeatable: boolean;
-  /** Does prepare carry `user`, `dir`, `env` and `file`? */
-  readonly options: boolean;
+  /** What prepare carries besides the command. A client would run the command without what it does not know. */
+  readonly options: readonly (keyof CommandOptions)[];
   /** The part that is the same for all recipients; null when the dialect has no such message. */
   encodeServer(message: ServerMessage, about: { readonly server: string; readonly now: number }): Uint8Array | null;
   sealServer(encoded: Uint8Array, session: Session): Frames;

@@ -1,4 +1,5 @@
-import type { AgentState, CommandResult, PushOrder, PushReport } from './push.js';
+import type { AgentState, CommandResult, CommandsReport, PushOrder, PushReport } from './push.js';
+import type { SystemOrder } from './systems.js';
 import type { TaskOrder, TaskReport } from './tasks.js';
 
 /**
@@ -10,6 +11,7 @@ import type { TaskOrder, TaskReport } from './tasks.js';
 export type ServerMessage =
   | PushOrder
   | TaskOrder
+  | SystemOrder
   /** Confirms a (re)connected command channel. */
   | { readonly type: 'welcome' }
   /** Ask for the configuration again (Push Jobs §3.2). */
@@ -35,7 +37,8 @@ export type AgentMessage =
     }
   /** The agent is being stopped: nothing comes after this until it starts again (Push Jobs §5.3.6). */
   | { readonly type: 'stopping' }
-  | { readonly type: 'facts'; readonly facts: Facts; readonly labels: Labels };
+  | { readonly type: 'facts'; readonly facts: Facts; readonly labels: Labels }
+  | CommandsReport;
 
 export type FactValue = string | number | boolean;
 /** hostname, fqdn, ip, os, arch, kernel, cpus, memory (bytes), uptime (seconds), agent_version. */

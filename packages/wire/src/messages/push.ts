@@ -3,6 +3,31 @@
 /** What the agent says it is doing (Push Jobs §5.7). `waiting` has acked a job, `terminating` is killing one. */
 export type AgentState = 'ready' | 'waiting' | 'running' | 'terminating';
 
+/** A file that the server keeps for the nodes of a job, which ask for it over HTTP. */
+export interface KeptFile {
+  /** 64 digits of 0-9 and a-f. */
+  readonly sha256: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+/** A program that comes with the job and is run in the place of a command. */
+export interface ScriptOption extends KeptFile {
+  /** What the file is called; no path. */
+  readonly name: string;
+  readonly args: readonly string[];
+  /** Base64: who started the job vouches for it, see `scriptStatement`. */
+  readonly signature?: string;
+}
+
+/** A file that is put in its place before the command starts. */
+export interface UploadOption extends KeptFile {
+  /** Absolute path on the node. */
+  readonly dest: string;
+  /** The nine permission bits. */
+  readonly mode: number;
+}
+
 /** Options of a command that travel to the node (sheet §6.6). */
 export interface CommandOptions {
   readonly user?: string;
@@ -10,6 +35,23 @@ export interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** `raw:…` or `base64:…`, as posted. */
   readonly file?: string;
+  /** In the place of the command. */
+  readonly script?: ScriptOption;
+  readonly uploads?: readonly UploadOption[];
+  /**
+   * The command in words, where it is a program with its arguments: a node that runs any command runs these, and no shell. What
+   * a node allows by name or pattern is judged by the command's text.
+   */
+  readonly words?: readonly string[];
+  /**
+   * Secrets that the command finds as files, by name, each with the variable that names its file; '': none does. The node fetches
+   * the values when it is about to run it.
+   */
+  readonly secrets?: Readonly<Record<string, string>>;
+  /** In the place of the command: the file with this absolute path is what it writes. */
+  readonly fetch?: string;
+  /** There is no command: the job is its uploads alone. */
+  readonly uploadOnly?: true;
 }
 
 export type Stream = 'stdout' | 'stderr';
@@ -46,6 +88,30 @@ export interface CommandResult {
   readonly signal: string | null;
   readonly reason: string | null;
 }
+
+/** One entry of a node's allow-list: a command as it is typed, or what a pattern stands for. */
+export interface AllowedCommand {
+  readonly name: string;
+  /** A regular expression that the whole command must match; null: the name is the command. */
+  readonly pattern: string | null;
+}
+
+/** What a node's owner allows push jobs there. */
+export interface NodeCommands {
+  readonly list: readonly AllowedCommand[];
+  /** Entries that were left out, as they were too many or too long. */
+  readonly omitted: number;
+  /** Whatever else is asked for runs, too. */
+  readonly any: boolean;
+  /** `signed`: those that certain people have signed. */
+  readonly scripts: 'any' | 'signed' | 'none';
+  /** Whether there is a place where files may be put, and a file that may be fetched. */
+  readonly uploads: boolean;
+  readonly fetches: boolean;
+}
+
+/** Null: its owner does not have it told. */
+export type CommandsReport = { readonly type: 'commands'; readonly commands: NodeCommands | null };
 
 /** Agent to server. */
 export type PushReport =

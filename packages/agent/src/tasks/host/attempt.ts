@@ -59,7 +59,8 @@ export class Attempt implements RunEvents {
   readonly ref: TaskRef;
   readonly #order: RunOrder;
   readonly #around: AttemptSurroundings;
-  readonly #output: CommandOutput;
+  /** Most tasks write nothing. */
+  #written: CommandOutput | null = null;
   readonly #beganAt: number;
   #run: Run | null = null;
   #timers: Partial<Record<'limit' | 'live' | 'progress', Timer>> = {};
@@ -73,12 +74,16 @@ export class Attempt implements RunEvents {
   #stuck = false;
 
   constructor(order: RunOrder, around: AttemptSurroundings) {
-    const { id, attempt, outputLimit } = order.task;
+    const { id, attempt } = order.task;
     this.ref = { id, attempt };
     this.#order = order;
     this.#around = around;
-    this.#output = new CommandOutput(outputLimit, true);
     this.#beganAt = around.clock.monotonic();
+  }
+
+  get #output(): CommandOutput {
+    this.#written ??= new CommandOutput(this.#order.task.outputLimit, true);
+    return this.#written;
   }
 
   begin(runner: TaskRunner): void {
@@ -170,7 +175,7 @@ export class Attempt implements RunEvents {
     for (const timer of Object.values(this.#timers)) timer.cancel();
     if (verdict.stdout !== null) this.#output.write('stdout', Buffer.from(verdict.stdout));
     if (verdict.stderr !== null) this.#output.write('stderr', Buffer.from(verdict.stderr));
-    this.#output.end();
+    this.#written?.end();
     const texts = this.#inline(verdict);
     const ending = this.#endingOf(verdict, texts);
     this.#ending = ending;
@@ -197,7 +202,8 @@ export class Attempt implements RunEvents {
 
   /** Undefined: it is too long, or is no text. */
   #text(stream: Stream, given: string | null): string | null | undefined {
-    const bytes = this.#output.whole(stream, this.#order.inlineBytes);
+    if (this.#written === null) return given;
+    const bytes = this.#written.whole(stream, this.#order.inlineBytes);
     if (bytes === null) return undefined;
     // Nothing written is something else than an empty text that was given.
     if (bytes.length === 0) return given;
@@ -232,7 +238,7 @@ export class Attempt implements RunEvents {
 
   #finish(end: End): void {
     this.#end = end;
-    this.#output.onProgress = () => undefined;
+    if (this.#written !== null) this.#written.onProgress = () => undefined;
     this.#around.tell({ t: 'news', news: { ...this.ref, ...end } });
     this.#around.changed();
   }
@@ -250,7 +256,8 @@ export class Attempt implements RunEvents {
 
   /** What is not known to be stored is to be sent again. */
   rewind(): void {
-    this.#output.rewind();
+    if (this.#written === null) return;
+    this.#written.rewind();
     this.#around.readable(this);
   }
 }

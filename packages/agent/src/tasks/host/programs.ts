@@ -164,7 +164,10 @@ class ProgramRun implements Run {
   }
 
   async #exited(call: Call, exit: Exit): Promise<void> {
-    if (this.#killing === null) await this.#conclude({ ...(await call.judge(exit)), killed: null });
+    if (this.#killing !== null) return;
+    const { signal, lost } = exit;
+    const verdict = lost === undefined ? await call.judge(exit) : { ...ENDED, signal, reason: lost };
+    await this.#conclude({ ...verdict, killed: null });
   }
 
   kill(): void {

@@ -1,12 +1,12 @@
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Clock, Timer } from '@muster/base';
-import { LIMITS } from '@muster/wire';
+import { type AssignedTask, LIMITS } from '@muster/wire';
 import { HOST_BACKLOG_BYTES, HOST_IDLE_MS, OUTPUT_CHUNK } from '../../limits.js';
 import { FrameReader, writeFrames } from '../frames.js';
 import { attemptKey } from '../key.js';
-import type { FromHost, RunOrder, ToHost } from '../protocol.js';
-import { Attempt, type TaskRunner } from './attempt.js';
+import type { FromHost, RunTerms, ToHost } from '../protocol.js';
+import { Attempt, type AttemptSurroundings, type TaskRunner } from './attempt.js';
 
 export interface TaskHostSetup {
   readonly clock: Clock;
@@ -24,9 +24,12 @@ export class TaskHost {
   readonly #runner: TaskRunner;
   readonly #server: Server;
   readonly #attempts = new Map<string, Attempt>();
+  readonly #around: AttemptSurroundings;
   /** Those with output to send, by and by. */
   readonly #readable = new Set<Attempt>();
   #agent: Socket | null = null;
+  /** As the agent said last. */
+  #terms: RunTerms | null = null;
   #epoch = 0;
   #outgoing: FromHost[] = [];
   #flushing = false;
@@ -36,6 +39,15 @@ export class TaskHost {
   constructor(setup: TaskHostSetup, runner: TaskRunner) {
     this.#setup = setup;
     this.#runner = runner;
+    this.#around = {
+      clock: setup.clock,
+      tell: (message) => this.#tell(message),
+      readable: (one) => {
+        this.#readable.add(one);
+        this.#flushSoon();
+      },
+      changed: () => this.#look(),
+    };
     this.#server = createServer((socket) => this.#connected(socket));
   }
 
@@ -65,6 +77,7 @@ export class TaskHost {
     this.#agent?.destroy();
     this.#agent = socket;
     this.#epoch = 0;
+    this.#terms = null;
     this.#outgoing = [];
     const reader = new FrameReader();
     socket.on('data', (piece: Buffer) => this.#read(socket, reader, piece));
@@ -94,8 +107,11 @@ export class TaskHost {
 
   #hear(message: ToHost): void {
     switch (message.t) {
+      case 'terms':
+        this.#terms = message.terms;
+        return;
       case 'run':
-        return this.#run(message.order);
+        return this.#run(message.task);
       case 'kill':
         return this.#attempts.get(attemptKey(message))?.cancel();
       case 'settle':
@@ -110,18 +126,11 @@ export class TaskHost {
   }
 
   /** What it has, it does not begin a second time. */
-  #run(order: RunOrder): void {
-    const key = attemptKey(order.task);
-    if (this.#attempts.has(key)) return;
-    const attempt = new Attempt(order, {
-      clock: this.#setup.clock,
-      tell: (message) => this.#tell(message),
-      readable: (one) => {
-        this.#readable.add(one);
-        this.#flushSoon();
-      },
-      changed: () => this.#look(),
-    });
+  #run(task: AssignedTask): void {
+    const key = attemptKey(task);
+    const terms = this.#terms;
+    if (terms === null || this.#attempts.has(key)) return;
+    const attempt = new Attempt({ task, ...terms }, this.#around);
     this.#attempts.set(key, attempt);
     attempt.begin(this.#runner);
   }
@@ -188,13 +197,12 @@ export class TaskHost {
 
   /** Whether it is time to go. */
   #look(): void {
-    const left = [...this.#attempts.values()];
-    if (left.length > 0 && left.every(({ isStuck }) => isStuck) && this.#agent !== null) {
+    if (this.#agent !== null && this.#onlyStuck()) {
       // Only the end of this process ends them, and how they ended has been told.
       this.#leave(1);
       return;
     }
-    const idle = left.length === 0 && (this.#agent === null || this.#retired);
+    const idle = this.#attempts.size === 0 && (this.#agent === null || this.#retired);
     if (!idle) {
       this.#idle?.cancel();
       this.#idle = null;
@@ -202,6 +210,11 @@ export class TaskHost {
     }
     if (this.#retired) return this.#leave(0);
     this.#idle ??= this.#setup.clock.after(HOST_IDLE_MS, () => this.#leave(0));
+  }
+
+  #onlyStuck(): boolean {
+    for (const { isStuck } of this.#attempts.values()) if (!isStuck) return false;
+    return this.#attempts.size > 0;
   }
 
   /** Says the last, and goes. */

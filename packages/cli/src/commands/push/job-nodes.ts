@@ -1,3 +1,4 @@
+import { absentLines } from '../../absent.js';
 import type { Job, JobNode } from '../../api.js';
 import { MusterError } from '../../errors.js';
 import { PAGE_SIZE } from '../../limits.js';
@@ -50,6 +51,9 @@ export async function tellEnd(call: Call<object>, job: Job): Promise<void> {
   const why = job.reason === undefined || job.reason === null ? '' : `: ${job.reason}`;
   call.out.line(`Job ${job.id} ${statusText(call, job)}${why}`);
   for (const line of summaryLines(nodes)) call.out.line(line);
+  const absent = absentLines(nodes);
+  if (absent.length > 0) call.out.line();
+  for (const line of absent) call.out.line(line);
   const problems = nodes.filter((node) => node.status !== 'succeeded');
   if (problems.length === 0) return;
   call.out.line();

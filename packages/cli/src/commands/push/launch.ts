@@ -1,68 +1,147 @@
 import { EXIT } from '@muster/base';
-import { isSuccess } from '../../api.js';
+import { isSuccess, type Job } from '../../api.js';
 import { MusterError } from '../../errors.js';
 import { printable } from '../../printable.js';
 import { confirm, isInteractive } from '../../prompt.js';
 import type { Call } from '../../shell.js';
 import { warnOfUnquoted } from '../unquoted.js';
-import { showCaptured } from './captured.js';
 import { tellEnd } from './job-nodes.js';
+import type { OutputChoice } from './live/view.js';
+import { readJob } from './read-job.js';
 import type { JobRequest } from './request.js';
+import { tellResults } from './results/index.js';
 import type { Target } from './target.js';
-import { readJob, watchJob } from './watching.js';
+import { watchJob } from './watching.js';
 
 export interface LaunchOptions {
-  readonly capture?: boolean;
+  readonly output?: OutputChoice;
   readonly detach?: boolean;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
+  readonly available?: boolean;
 }
 
-interface Preview {
-  readonly count: number;
+/** What the nodes of a job would say to it. */
+export interface Forecast {
   readonly nodes: readonly string[];
-  readonly restricted?: readonly string[];
+  /** Those that would not run it. */
+  readonly refusals: readonly { readonly node_name: string; readonly why: string; readonly reason: string }[];
+  /** Of the others, those that say only when they are asked. */
+  readonly uncertain: readonly string[];
+}
+
+interface Preview extends Forecast {
+  readonly count: number;
+}
+
+/** What a job does, as far as nodes may have something against it. */
+export interface Asked {
+  readonly command?: string;
+  readonly script?: boolean;
+  readonly uploads?: boolean;
+  readonly fetch?: boolean;
+}
+
+/** What a job has besides its request. */
+export interface Luggage {
+  /** What it does, for a question. */
+  readonly what: string;
+  readonly asks: Asked;
+  /** Brings its files to the server, once it is certain that it is started; what the request says of them. */
+  bring(): Promise<Readonly<Record<string, unknown>>>;
+  /** In the place of its output. */
+  ended?(job: Job): Promise<boolean>;
 }
 
 /** From a request to a started job and, unless detached, to its end. */
-export async function launch(call: Call<LaunchOptions>, target: Target, body: JobRequest): Promise<number> {
+export async function launch(
+  call: Call<LaunchOptions>,
+  target: Target,
+  body: JobRequest,
+  luggage?: Luggage,
+): Promise<number> {
   if ('search' in target) await warnOfUnquoted(call, target.search);
   if (call.options.dryRun === true) {
-    const shown = await preview(call, target);
+    const { command } = body;
+    const shown = await preview(call, target, luggage?.asks ?? (command === undefined ? {} : { command }));
     checkQuorum(body.quorum, shown.count);
     return showPreview(call, shown);
   }
-  if (call.options.yes !== true || isCount(body.quorum)) {
+  if (call.options.yes !== true || (isCount(body.quorum) && call.options.available !== true)) {
     const count = await nodeCount(call, target);
     checkQuorum(body.quorum, count);
-    if (!(await agreed(call, count, body.command))) return EXIT.failed;
+    if (!(await agreed(call, count, luggage?.what ?? body.command ?? ''))) return EXIT.failed;
   }
-  const { id } = await call.client.post<{ id: string }>(call.client.inOrg('pushy', 'jobs'), body);
+  const { id } = await call.client.post<{ id: string }>(call.client.inOrg('pushy', 'jobs'), {
+    ...body,
+    ...(await luggage?.bring()),
+  });
+  return seeThrough(call, id, luggage);
+}
+
+/** A job that was started a moment ago: unless detached, to its end. */
+export async function seeThrough(
+  call: Call<Pick<LaunchOptions, 'detach' | 'output'>>,
+  id: string,
+  luggage?: Pick<Luggage, 'ended'>,
+): Promise<number> {
   call.out.line(`Starting job id ${id}`);
   if (call.options.detach === true) {
     if (call.out.json) call.out.document(await readJob(call, id));
     return EXIT.ok;
   }
-  const watched = await watchJob(call, id);
+  const watched = await watchJob(call, id, {
+    output: luggage?.ended === undefined ? call.options.output : 'none',
+    justStarted: true,
+  });
   if (watched.kind === 'left') return watched.exit;
   call.out.document(watched.job);
+  await tellResults(call, watched.job, call.options.output);
   await tellEnd(call, watched.job);
-  if (call.options.capture === true) await showCaptured(call, watched.job);
+  if (luggage?.ended !== undefined) {
+    const whole = await luggage.ended(watched.job);
+    return whole && isSuccess(watched.job) ? EXIT.ok : EXIT.failed;
+  }
   return isSuccess(watched.job) ? EXIT.ok : EXIT.failed;
 }
 
-function preview(call: Call<object>, target: Target): Promise<Preview> {
-  return call.client.post<Preview>(call.client.inOrg('pushy', 'jobs', 'preview'), target);
+function preview(call: Call<object>, target: Target, asked: Asked = {}): Promise<Preview> {
+  return call.client.post<Preview>(call.client.inOrg('pushy', 'jobs', 'preview'), { ...target, ...asked });
 }
+
+const REASONS: Readonly<Record<string, string>> = {
+  no_right: 'permission denied',
+  unknown: 'unknown',
+  down: 'down',
+  rehab: 'in rehab',
+  busy: 'busy',
+  not_allowed: 'not allowed',
+};
 
 function showPreview(call: Call<object>, shown: Preview): number {
   call.out.document(shown);
-  const restricted = new Set(shown.restricted ?? []);
-  const allowed = shown.count - restricted.size;
-  const denied = restricted.size === 0 ? '' : `, ${restricted.size} would not (permission denied)`;
-  call.out.line(`${allowed} ${allowed === 1 ? 'node' : 'nodes'} would be asked to run it${denied}:`);
-  for (const name of shown.nodes) call.out.line(`  ${name}${restricted.has(name) ? '  (permission denied)' : ''}`);
+  tellForecast(call, shown);
   return EXIT.ok;
+}
+
+/** Node by node what it would say. */
+export function tellForecast(call: Call<object>, shown: Forecast): void {
+  const refusals = new Map(shown.refusals.map((refusal) => [refusal.node_name, refusal]));
+  const uncertain = new Set(shown.uncertain);
+  const willing = shown.nodes.length - refusals.size;
+  const others = refusals.size === 0 ? '' : `, ${refusals.size} would not`;
+  call.out.line(`${willing} ${willing === 1 ? 'node' : 'nodes'} would run it${others}:`);
+  const width = Math.max(...shown.nodes.map((name) => name.length));
+  for (const name of shown.nodes) {
+    const refusal = refusals.get(name);
+    const said =
+      refusal !== undefined
+        ? `no: ${REASONS[refusal.why] ?? refusal.why}, ${refusal.reason}`
+        : uncertain.has(name)
+          ? 'perhaps: it does not tell beforehand'
+          : 'yes';
+    call.out.line(`  ${name.padEnd(width)}  ${printable(said)}`);
+  }
 }
 
 async function nodeCount(call: Call<object>, target: Target): Promise<number> {

@@ -82,7 +82,10 @@ async function allNodes(call: Call<OutputOptions>, id: string): Promise<number> 
   if (call.options.follow === true)
     await followNodes(call, id, all, { to: (stream) => destination(call, stream), ended });
   else for (const each of all) ended(each, await oneAfterAnother(call, id, each));
-  if (!any) call.out.note('no output is stored for this job: nothing ran, or it was started without --capture');
+  if (!any)
+    call.out.note(
+      'no output is stored for this job: nothing ran, or it was started with --no-capture, or by a program that does not ask for output',
+    );
   return EXIT.ok;
 }
 

@@ -5,11 +5,14 @@ import { readingOf } from '../../files.js';
 import { MAX_JOB_FILE_BYTES } from '../../limits.js';
 import type { ShareText } from '../../share.js';
 import { joinWords } from '../../words.js';
-import type { Chosen } from './target.js';
+import { type BatchOptions, batchSizes } from './batches.js';
+import type { Chosen, Target } from './target.js';
 
 /** Flags of `push start` and `push rerun` that travel to the server. */
-export interface JobOptions {
+export interface JobOptions extends BatchOptions {
   readonly quorum?: ShareText;
+  /** Whoever is up and accepts. */
+  readonly available?: boolean;
   readonly concurrency?: ShareText;
   readonly startRate?: number;
   readonly maxFailures?: ShareText;
@@ -17,21 +20,33 @@ export interface JobOptions {
   readonly nodeTimeout?: number;
   readonly votingTimeout?: number;
   readonly ackTimeout?: number;
+  readonly onFailures?: string;
+  readonly whenBusy?: string;
+  readonly waitTimeout?: number;
   readonly user?: string;
   readonly dir?: string;
   readonly env?: readonly string[];
+  readonly secret?: readonly string[];
   readonly file?: string;
   readonly capture?: boolean;
 }
 
 /** The body of POST jobs. Keys that were not given are absent. */
-export type JobRequest = { readonly command: string } & Readonly<Record<string, unknown>>;
+export type JobRequest = { readonly command?: string } & Readonly<Record<string, unknown>>;
 
 export function jobRequest(chosen: Chosen, options: JobOptions, cwd: string): JobRequest {
   if (chosen.words.length === 0) {
     throw new MusterError('usage', { reason: 'no command: write it after --, for example -- uname -a' });
   }
-  return { command: joinWords(chosen.words), ...chosen.target, ...jobOptions(options, cwd) };
+  return { command: joinWords(chosen.words), ...requestWithoutCommand(chosen.target, options, cwd) };
+}
+
+/** What a job does is said by what it brings. */
+export function requestWithoutCommand(target: Target, options: JobOptions, cwd: string): JobRequest {
+  const kept = options.capture === false ? {} : { capture_output: true };
+  // Any node at all: without one there is nothing to run.
+  const quorum = options.available === true ? 1 : (options.quorum ?? 'default');
+  return { ...target, ...jobOptions(options, cwd), quorum, ...kept };
 }
 
 /** Of these flags those that were given, as the body has them. */
@@ -45,9 +60,16 @@ export function jobOptions(options: JobOptions, cwd: string): Readonly<Record<st
     node_timeout: options.nodeTimeout,
     voting_timeout: options.votingTimeout,
     ack_timeout: options.ackTimeout,
+    on_failures: options.onFailures,
+    batches: batchSizes(options),
+    batch_pause: options.pause,
+    batch_confirm: options.confirm,
+    when_busy: options.whenBusy,
+    wait_timeout: options.waitTimeout,
     user: options.user,
     dir: options.dir,
     env: options.env === undefined ? undefined : readEnv(options.env),
+    secrets: options.secret === undefined ? undefined : readSecrets(options.secret),
     file: options.file === undefined ? undefined : readJobFile(resolve(cwd, options.file)),
     capture_output: options.capture === true ? true : undefined,
   };
@@ -64,6 +86,18 @@ function readEnv(pairs: readonly string[]): Record<string, string> {
     env[name] = pair.slice(equals + 1);
   }
   return env;
+}
+
+/** `NAME` or `NAME=VARIABLE`. */
+function readSecrets(texts: readonly string[]): Record<string, string> {
+  const secrets: Record<string, string> = {};
+  for (const text of texts) {
+    const [name = '', variable = ''] = text.split(/=(.*)/s);
+    if (name === '') throw new MusterError('usage', { reason: `--secret takes NAME or NAME=VARIABLE, not '${text}'` });
+    if (Object.hasOwn(secrets, name)) throw new MusterError('usage', { reason: `--secret names ${name} twice` });
+    secrets[name] = variable;
+  }
+  return secrets;
 }
 
 /** Always base64, so that any bytes survive JSON. */

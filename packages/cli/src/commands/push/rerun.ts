@@ -1,12 +1,15 @@
 import type { Command } from 'commander';
 import { MusterError } from '../../errors.js';
 import { type Call, clientCommand, collect, does, type Shell } from '../../shell.js';
+import { luggageOf } from './files.js';
 import { addJobFlags } from './job-flags.js';
 import { jobId, takesJob } from './job-id.js';
 import { type LaunchOptions, launch } from './launch.js';
 import { FAILED, MISSING } from './outcome.js';
-import { type JobOptions, jobRequest } from './request.js';
-import { readJob } from './watching.js';
+import { readJob } from './read-job.js';
+import { type JobOptions, jobRequest, requestWithoutCommand } from './request.js';
+import { nodesOfGroup } from './results/index.js';
+import type { Target } from './target.js';
 import { commandAfterDashes } from './without-dashes.js';
 
 /** Which nodes of the earlier job. */
@@ -14,6 +17,8 @@ export interface RerunChoice {
   readonly failed?: boolean;
   readonly missing?: boolean;
   readonly status?: readonly string[];
+  /** Those with one result, see `push results`. */
+  readonly group?: string;
 }
 
 export const RERUN_FLAGS = {
@@ -28,6 +33,7 @@ export function addRerun(push: Command, shell: Shell): void {
     examples: [
       'muster push rerun JOB --failed',
       'muster push rerun JOB --failed --missing --quorum 50%',
+      'muster push rerun JOB --group 3f2a9c01',
       'muster push rerun JOB --status timed_out -- chef-client --once',
     ],
   });
@@ -36,7 +42,8 @@ export function addRerun(push: Command, shell: Shell): void {
     .usage('[options] JOB [-- COMMAND...]')
     .option('--failed', RERUN_FLAGS.failed)
     .option('--missing', RERUN_FLAGS.missing)
-    .option('--status <status>', 'nodes with this status; may be repeated', collect);
+    .option('--status <status>', 'nodes with this status; may be repeated', collect)
+    .option('--group <digits>', 'nodes with this result, as `push results` names it');
   addJobFlags(command);
   commandAfterDashes(command, shell, () => 1);
   does<RerunChoice & JobOptions & LaunchOptions>(
@@ -63,11 +70,23 @@ export async function rerun(
   const words = call.words ?? operands;
   const statuses = rerunStatuses(call.options);
   const earlier = await readJob(call, await jobId(call, id));
-  const chosen = {
-    target: { from_job: { id: earlier.id, statuses } },
-    words: words.length > 0 ? words : [earlier.command],
-  };
-  return launch(call, chosen.target, jobRequest(chosen, call.options, call.world.cwd));
+  const { group } = call.options;
+  const target: Target =
+    group === undefined
+      ? { from_job: { id: earlier.id, statuses } }
+      : { nodes: await nodesOfGroup(call, earlier.id, checkedGroup(call.options)) };
+  const brought = luggageOf(call, earlier);
+  if (words.length === 0 && brought !== null) {
+    return launch(call, target, requestWithoutCommand(target, call.options, call.world.cwd), brought);
+  }
+  const chosen = { target, words: words.length > 0 ? words : [earlier.command] };
+  return launch(call, target, jobRequest(chosen, call.options, call.world.cwd));
+}
+
+/** @throws MusterError `usage` beside another choice. */
+function checkedGroup({ group = '', failed, missing, status }: RerunChoice): string {
+  if (failed === undefined && missing === undefined && status === undefined) return group;
+  throw new MusterError('usage', { reason: 'choose nodes in one way: --group, or --failed, --missing and --status' });
 }
 
 /** Without a choice, everything that did not succeed. */

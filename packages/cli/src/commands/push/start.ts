@@ -1,14 +1,15 @@
 import type { Command } from 'commander';
 import { clientCommand, does, type Shell } from '../../shell.js';
+import { addFileFlags, type FileOptions, luggageFor } from './files.js';
 import { addJobFlags } from './job-flags.js';
 import { withJobId } from './job-id.js';
 import { type LaunchOptions, launch } from './launch.js';
-import { type JobOptions, jobRequest } from './request.js';
+import { type JobOptions, jobRequest, requestWithoutCommand } from './request.js';
 import { RERUN_FLAGS, rerun } from './rerun.js';
 import { chooseTarget, rerunOf, type TargetOptions } from './target.js';
 import { commandAfterDashes } from './without-dashes.js';
 
-type StartOptions = TargetOptions & JobOptions & LaunchOptions;
+type StartOptions = TargetOptions & JobOptions & LaunchOptions & FileOptions;
 
 const CHOOSING = ['node', 'nodeGroup', 'fromJob', 'rerun'] as const;
 
@@ -18,12 +19,17 @@ export function addStart(push: Command, shell: Shell): void {
     summary: 'run a command on nodes; waits and shows progress unless --detach',
     examples: [
       "muster push start 'role:web AND env:prod' --quorum 80% --concurrency 25% --max-failures 2 -- chef-client",
-      'muster push start --node web1 web2 --capture -- uname -a',
+      'muster push start role:web --first 1 --then 10% --then rest --confirm -- chef-client',
+      'muster push start role:web --batch 25% --pause 30s --max-failures 5% --on-failures hold -- chef-client',
+      'muster push start --node web1 web2 -- uname -a',
       'muster push start --node-group canaries --detach -- chef-client',
       'muster push start --from-job JOB --job-status failed,crashed -- chef-client',
       'muster push start --rerun JOB --failed --missing',
       "muster push start 'name:web*' --dry-run -- chef-client",
       `muster push start '*:*' --file patch.sh --yes -- 'sh "$MUSTER_JOB_FILE"'`,
+      'muster push start role:web --script deploy.sh -- --release 42',
+      'muster push start role:web --upload app.conf:/srv/app/app.conf -- systemctl reload app',
+      'muster push start role:web --fetch /var/log/app.log',
     ],
   });
   command
@@ -38,6 +44,7 @@ export function addStart(push: Command, shell: Shell): void {
     )
     .option('--failed', `with --rerun: only ${RERUN_FLAGS.failed}`)
     .option('--missing', `with --rerun: only ${RERUN_FLAGS.missing}`);
+  addFileFlags(command);
   addJobFlags(command);
   // A flag that chooses the nodes stands for the query.
   commandAfterDashes(command, shell, (flags) => (CHOOSING.some((flag) => flags.has(flag)) ? 0 : 1));
@@ -48,7 +55,10 @@ export function addStart(push: Command, shell: Shell): void {
       const earlier = rerunOf(call.options);
       if (earlier !== null) return rerun(call, earlier, call.args);
       const chosen = await withJobId(call, chooseTarget(call.args, call.words, call.options));
-      return launch(call, chosen.target, jobRequest(chosen, call.options, call.world.cwd));
+      const luggage = luggageFor(call, chosen.words);
+      if (luggage === null) return launch(call, chosen.target, jobRequest(chosen, call.options, call.world.cwd));
+      const body = requestWithoutCommand(chosen.target, call.options, call.world.cwd);
+      return launch(call, chosen.target, body, luggage);
     },
     { words: true },
   );

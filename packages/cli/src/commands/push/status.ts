@@ -5,7 +5,7 @@ import { nodeLine, summaryLines, timeText } from '../../summary.js';
 import { jobId, takesJob } from './job-id.js';
 import { jobNode, jobNodes, nodeTable } from './job-nodes.js';
 import { statusText } from './outcome.js';
-import { readJob } from './watching.js';
+import { readJob } from './read-job.js';
 
 interface StatusOptions {
   readonly summary?: boolean;

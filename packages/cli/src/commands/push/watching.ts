@@ -6,6 +6,9 @@ import { confirm, isInteractive } from '../../prompt.js';
 import type { Call } from '../../shell.js';
 import { type FeedEvent, followFeed } from '../../sse.js';
 import { Tally } from '../../tally.js';
+import { batchLine } from './batches.js';
+import { type OutputChoice, openView } from './live/view.js';
+import { readJob } from './read-job.js';
 
 /** How watching ended: with the job, or with the watcher going away while the job goes on. */
 export type Watched = { readonly kind: 'ended'; readonly job: Job } | { readonly kind: 'left'; readonly exit: number };
@@ -14,22 +17,26 @@ export type Watched = { readonly kind: 'ended'; readonly job: Job } | { readonly
 const EXIT_INTERRUPTED = 130;
 const EXIT_TERMINATED = 143;
 
-export function readJob(call: Call<object>, id: string): Promise<Job> {
-  return call.client.get<Job>(call.client.inOrg('pushy', 'jobs', id), { detail: true });
-}
-
 export function abortJob(call: Call<object>, id: string): Promise<Job> {
   return call.client.put<Job>(call.client.inOrg('pushy', 'jobs', id, 'abort'));
 }
 
+export interface WatchOptions {
+  readonly onEvent?: (event: FeedEvent) => void;
+  /** How output is shown; absent: as suits the number of nodes. */
+  readonly output?: OutputChoice | undefined;
+  /** It was started a moment ago: what it wrote is shown also when it has ended already. */
+  readonly justStarted?: boolean;
+}
+
 /**
- * Follows a job to its end with one status line. The job belongs to the server: whatever happens here changes nothing
+ * Follows a job to its end with one status line, and shows what its nodes write. The job belongs to the server: whatever happens here changes nothing
  * there, except that Ctrl-C offers to abort it.
  */
 export async function watchJob(
   call: Call<object>,
   id: string,
-  onEvent: (event: FeedEvent) => void = () => {},
+  { onEvent = () => {}, output: choice, justStarted = false }: WatchOptions = {},
 ): Promise<Watched> {
   const leaving = new AbortController();
   const tally = new Tally();
@@ -38,8 +45,12 @@ export async function watchJob(
   try {
     const first = await readJob(call, id);
     if (first.nodes !== undefined) tally.load(first);
-    if (isFinal(first) && !call.out.json) return { kind: 'ended', job: first };
+    if (isFinal(first) && !call.out.json) {
+      if (justStarted) await openView(call, first, { line, choice, signal: leaving.signal }).done;
+      return leaving.signal.aborted ? { kind: 'left', exit: interrupts.exit } : { kind: 'ended', job: first };
+    }
     line.update();
+    const view = openView(call, first, { line, choice, signal: leaving.signal });
     const events = followFeed(call.client, call.client.inOrg('pushy', 'job_status_feed', id), {
       signal: leaving.signal,
       // No event tells that a job crashed (sheet §7.10): only the job itself says whether more is to come.
@@ -51,9 +62,17 @@ export async function watchJob(
     for await (const event of events) {
       tally.apply(event);
       onEvent(event);
+      view.event(event);
+      const told = batchLine(id, event);
+      if (told !== null) {
+        line.clear();
+        call.out.note(told);
+      }
       if (event.name === 'job_complete' || event.name === 'summary') break;
       line.update();
     }
+    if (leaving.signal.aborted) return { kind: 'left', exit: interrupts.exit };
+    await view.done;
     if (leaving.signal.aborted) return { kind: 'left', exit: interrupts.exit };
     const job = await settled(call, id);
     // No event tells of nodes that were never started.

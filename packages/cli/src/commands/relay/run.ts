@@ -7,6 +7,7 @@ import { MusterError } from '../../errors.js';
 import { readAuthority, readText } from '../../settings.js';
 import type { Call } from '../../shell.js';
 import { signedLogins } from '../../signed-login.js';
+import { toldToStop } from '../../stopping.js';
 
 export interface RelayFlags {
   readonly upstream?: string;
@@ -38,13 +39,7 @@ const MOST_QUEUED_BYTES = 1024 * 1024 * 1024;
 export async function runRelay(call: Call<RelayFlags>): Promise<number> {
   const { createRelayLogger, runRelayProcess } = await import('@muster/fabric/relay');
   const { options, world } = call;
-  const stopping = new Promise<void>((resolve) => {
-    const done = world.onSignal(['SIGINT', 'SIGTERM'], () => {
-      // A second signal ends the process at once, as the system does by default.
-      done();
-      resolve();
-    });
-  });
+  const stopping = toldToStop(world);
   const run: RelayRun = {
     options: relayOptions(call),
     workers: wholeNumber('--workers', options.workers, MOST_WORKERS) ?? 1,

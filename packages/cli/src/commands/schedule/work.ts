@@ -36,7 +36,7 @@ export function addWorkFlags(command: Command): Command {
     .option('--target <query>', '… on the nodes that match then, as `push start` has it')
     .option('--node <name...>', '… on these nodes')
     .option('--node-group <name>', '… on the nodes of this group');
-  return addRequestFlags(command);
+  return addRequestFlags(command).option('--capture', 'keep stdout and stderr of every node');
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -91,6 +91,12 @@ export class Network {
     return 'sent';
   }
 
+  /** The server closes a connection, if it still stands. */
+  hangUp(server: ServerSide, identity: Uint8Array): void {
+    const connection = this.#find(server, identity);
+    if (connection !== undefined) this.#breakServerSide(connection);
+  }
+
   /** To whoever is subscribed at this server's heartbeat socket. */
   publish({ host }: ServerSide, frames: readonly Uint8Array[]): void {
     const copy = frames.map((frame) => Buffer.from(frame));

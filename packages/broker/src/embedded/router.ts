@@ -1,0 +1,76 @@
+import type { Store } from '@muster/store';
+import { targets } from '../routing.js';
+import { type BindingRow, bindingsOf, exchangeRow, type QueueRow, queueRow } from './repository.js';
+
+type Known = { readonly row: Awaited<ReturnType<typeof exchangeRow>>; readonly bindings: readonly BindingRow[] };
+
+/** Alternates of alternates. */
+const MOST_HOPS = 4;
+
+/**
+ * Finds the queues of a message. Remembers what is declared; where other processes share the database, topic exchanges are
+ * looked up each time (bindings come and go with jobs), and so is what seems to lead nowhere.
+ */
+export class Router {
+  readonly #store: Store;
+  readonly #alone: boolean;
+  readonly #exchanges = new Map<string, Known>();
+  readonly #queues = new Map<string, QueueRow>();
+
+  constructor(store: Store, alone: boolean) {
+    this.#store = store;
+    this.#alone = alone;
+  }
+
+  /** Names of queues: of the exchange, or of its alternate; none when nobody takes it. */
+  async route(exchange: string, key: string): Promise<readonly string[]> {
+    if (exchange === '') return (await this.queue(key)) === undefined ? [] : [key];
+    let name: string | null = exchange;
+    for (let hop = 0; name !== null && hop < MOST_HOPS; hop++) {
+      const { row, found } = await this.#targets(name, key);
+      if (found.length > 0) return found;
+      name = row?.alternate ?? null;
+    }
+    return [];
+  }
+
+  async queue(name: string): Promise<QueueRow | undefined> {
+    const known = this.#queues.get(name);
+    if (known !== undefined) return known;
+    const row = await queueRow(this.#store, name);
+    if (row !== undefined) this.#queues.set(name, row);
+    return row;
+  }
+
+  async exchange(name: string): Promise<Known['row']> {
+    return (await this.#known(name)).row;
+  }
+
+  /** Something was declared or deleted, here or elsewhere. */
+  forget(): void {
+    this.#exchanges.clear();
+    this.#queues.clear();
+  }
+
+  forgetExchange(name: string): void {
+    this.#exchanges.delete(name);
+  }
+
+  async #targets(name: string, key: string) {
+    const known = await this.#known(name);
+    const found = known.row === undefined ? [] : targets(known.row, known.bindings, key);
+    if (this.#alone || found.length > 0) return { row: known.row, found };
+    this.#exchanges.delete(name);
+    const { row, bindings } = await this.#known(name);
+    return { row, found: row === undefined ? [] : targets(row, bindings, key) };
+  }
+
+  async #known(name: string): Promise<Known> {
+    const remembered = this.#exchanges.get(name);
+    if (remembered !== undefined && (this.#alone || remembered.row?.type !== 'topic')) return remembered;
+    const [row, bindings] = await Promise.all([exchangeRow(this.#store, name), bindingsOf(this.#store, name)]);
+    const known = { row, bindings };
+    if (row !== undefined) this.#exchanges.set(name, known);
+    return known;
+  }
+}

@@ -1,0 +1,4 @@
+import { describeBroker } from './conformance/index.js';
+import { rabbitmq } from './rabbitmq.js';
+
+describeBroker('rabbitmq', () => rabbitmq());

@@ -1,0 +1,106 @@
+import { resolve } from 'node:path';
+import type { Seal } from '@muster/signing';
+import { MusterError } from '../../errors.js';
+import { linesOfFile } from '../../lines.js';
+import type { Call } from '../../shell.js';
+
+/** The audit of an organization as it was sealed. */
+export interface Chain {
+  readonly organizationId: string;
+  /** PEM. */
+  readonly publicKey: string;
+  /** From the first seal on. */
+  readonly sealed: AsyncIterable<Sealed>;
+}
+
+export interface Sealed {
+  readonly seal: Seal;
+  /** JSON texts. */
+  readonly entries: readonly string[];
+}
+
+interface Page {
+  readonly organization_id: string;
+  readonly public_key: string;
+  readonly seals: readonly Sealed[];
+}
+
+const LINE_BYTES = 1024 * 1024;
+/** Entries of one seal; the server seals far fewer. */
+const MOST_ENTRIES = 100_000;
+
+export async function chainOfServer({ client }: Pick<Call<object>, 'client'>): Promise<Chain> {
+  const pageAfter = (after: number) => client.get<Page>(client.inOrg('audit', 'seals'), { after });
+  const first = await pageAfter(0);
+  async function* sealed(): AsyncGenerator<Sealed> {
+    for (let page = first; page.seals.length > 0; ) {
+      yield* page.seals;
+      page = await pageAfter(page.seals.at(-1)?.seal.number ?? 0);
+    }
+  }
+  return { organizationId: first.organization_id, publicKey: first.public_key, sealed: sealed() };
+}
+
+/** First line of an export. */
+export interface Heading {
+  readonly muster_audit: 1;
+  readonly organization_id: string;
+  readonly public_key: string;
+}
+
+export function headingOf({ organizationId, publicKey }: Chain): Heading {
+  return { muster_audit: 1, organization_id: organizationId, public_key: publicKey };
+}
+
+/** What `muster audit export` wrote: a heading, then the entries of each seal and the seal, a line each. */
+export async function chainOfFile({ world }: Pick<Call<object>, 'world'>, file: string): Promise<Chain> {
+  const lines = linesOfFile(resolve(world.cwd, file), LINE_BYTES)[Symbol.asyncIterator]();
+  const unreadable = (line: number, reason: string) =>
+    new MusterError('usage', { reason: `${file}, line ${line}: ${reason}` });
+  const parsed = (line: number, text: string): Record<string, unknown> => {
+    try {
+      const value: unknown = JSON.parse(text);
+      if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
+    } catch {
+      // Told below.
+    }
+    throw unreadable(line, 'it is no JSON object');
+  };
+  const heading = await lines.next();
+  const {
+    muster_audit: version,
+    organization_id: organizationId,
+    public_key: publicKey,
+  } = heading.done === true ? {} : parsed(1, heading.value.text);
+  if (version !== 1 || typeof organizationId !== 'string' || typeof publicKey !== 'string') {
+    throw unreadable(1, 'it is not the heading of an export of the audit');
+  }
+  async function* sealed(): AsyncGenerator<Sealed> {
+    let entries: string[] = [];
+    for (let next = await lines.next(); next.done !== true; next = await lines.next()) {
+      const { line, text } = next.value;
+      const { seal } = parsed(line, text);
+      if (seal === undefined) {
+        if (entries.push(text) > MOST_ENTRIES)
+          throw unreadable(line, `more than ${MOST_ENTRIES} entries without a seal`);
+        continue;
+      }
+      yield { seal: readSeal(seal, () => unreadable(line, 'it is not a seal')), entries };
+      entries = [];
+    }
+    if (entries.length > 0)
+      throw new MusterError('audit_broken', {
+        seal: 'the last',
+        reason: `${entries.length} entries at the end have no seal`,
+      });
+  }
+  return { organizationId, publicKey, sealed: sealed() };
+}
+
+function readSeal(value: unknown, refusal: () => Error): Seal {
+  if (typeof value !== 'object' || value === null) throw refusal();
+  const { number, entries, at, hash, signature } = value as Record<keyof Seal, unknown>;
+  if (typeof number !== 'number' || typeof entries !== 'number') throw refusal();
+  if (typeof at !== 'string' || typeof hash !== 'string' || typeof signature !== 'string') throw refusal();
+  return { number, entries, at, hash, signature };
+}

@@ -1,0 +1,55 @@
+import { createPublicKey } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { ChainReader, normalizePublicKey } from '@muster/signing';
+import type { Command } from 'commander';
+import { MusterError } from '../../errors.js';
+import { readingOf } from '../../files.js';
+import { clientCommand, does, type Shell } from '../../shell.js';
+import { chainOfFile, chainOfServer } from './chain.js';
+
+interface VerifyOptions {
+  readonly publicKey?: string;
+  readonly head?: string;
+}
+
+export function addVerify(parent: Command, shell: Shell): void {
+  const command = clientCommand(parent, {
+    usage: 'verify [file]',
+    summary: 'whether the audit is as it was sealed: of the server, or of a file that `audit export` wrote',
+    examples: [
+      'muster audit verify',
+      'muster audit verify audit.jsonl --public-key server.pub',
+      'muster audit verify --head 9f2c…64 hex digits that an earlier verify printed',
+    ],
+  });
+  command
+    .option('--public-key <file>', 'PEM of the server’s key, so that no other key is believed')
+    .option('--head <hash>', 'of an earlier time: it must be part of the chain, or its end was cut off or replaced');
+  does<VerifyOptions>(command, shell, async (call) => {
+    const { out, world, args, options } = call;
+    const [file] = args;
+    const chain = file === undefined ? await chainOfServer(call) : await chainOfFile(call, file);
+    const path = options.publicKey;
+    const pem =
+      path === undefined ? chain.publicKey : readingOf(path, () => readFileSync(resolve(world.cwd, path), 'utf8'));
+    const key = normalizePublicKey(pem);
+    const reader = new ChainReader(createPublicKey(key.pem), chain.organizationId);
+    let found = options.head === undefined;
+    for await (const { seal, entries } of chain.sealed) {
+      reader.take(seal, entries);
+      found ||= seal.hash === options.head;
+    }
+    const { number: seals, hash: head } = reader.head;
+    if (!found)
+      throw new MusterError('audit_broken', { seal: seals + 1, reason: `no seal has the hash ${options.head}` });
+    out.document({ entries: reader.entries, seals, head, key: key.fingerprint });
+    out.line(`${reader.entries} entries in ${seals} seals are as they were sealed.`);
+    out.fields([
+      ['Head', head],
+      ['Key', key.fingerprint],
+    ]);
+    if (options.head === undefined)
+      out.note('Keep the head elsewhere: with --head it tells later whether the end was cut off.');
+  });
+}

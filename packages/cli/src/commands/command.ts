@@ -1,0 +1,67 @@
+import type { Command } from 'commander';
+import { clientCommand, does, type Shell, subcommand } from '../shell.js';
+import { count } from './queue/settings.js';
+import { tellTable } from './resource.js';
+import { warnOfUnquoted } from './unquoted.js';
+
+interface CountedCommand {
+  readonly name: string;
+  readonly pattern: string | null;
+  readonly nodes: number;
+}
+
+/** `GET …/pushy/commands`. */
+interface CommandCounts {
+  readonly commands: readonly CountedCommand[];
+  readonly more: number;
+  readonly nodes: number;
+  readonly told: number;
+  readonly any: number;
+}
+
+interface ListFlags {
+  readonly search?: string;
+  readonly limit: number;
+}
+
+const SHOWN = 1000;
+
+/** What nodes allow push jobs. */
+export function addCommandList(program: Command, shell: Shell): void {
+  const parent = subcommand(program, {
+    usage: 'command',
+    summary: 'what nodes allow to be run',
+    examples: ['muster command list', 'muster command list role:web --search deploy'],
+  });
+  const command = clientCommand(parent, {
+    usage: 'list [query]',
+    summary: 'commands that nodes, or those that a query selects, say they allow, and how many nodes each',
+    examples: [
+      'muster command list',
+      'muster command list --search chef',
+      "muster command list 'role:web AND env:prod'",
+      'muster command list --json',
+    ],
+  });
+  command
+    .option('--search <text>', 'only those with this in their name or pattern')
+    .option('--limit <n>', 'at most this many', count('--limit', 1), SHOWN);
+  does<ListFlags>(command, shell, async (call) => {
+    const { client, options, args, out } = call;
+    const [q] = args;
+    if (q !== undefined) await warnOfUnquoted(call, q);
+    const { search, limit } = options;
+    const found = await client.get<CommandCounts>(client.inOrg('pushy', 'commands'), { q, search, limit });
+    out.document(found);
+    tellTable(call, found.commands, {
+      Command: ({ name }) => name,
+      Nodes: ({ nodes }) => nodes,
+      Pattern: ({ name, pattern }) => (pattern === null || name === `/${pattern}/` ? null : pattern),
+    });
+    const silent = found.nodes - found.told;
+    out.note(`of ${found.nodes} ${found.nodes === 1 ? 'node' : 'nodes'} ${found.told} tell what they allow`);
+    if (found.any > 0) out.note(`${found.any} of them run whatever is asked for (allow_any)`);
+    if (silent > 0) out.note(`${silent} do not tell: try a command with muster push start --dry-run`);
+    if (found.more > 0) out.note(`… and ${found.more} commands more: --limit ${found.more + found.commands.length}`);
+  });
+}

@@ -1,0 +1,126 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { stringify } from 'yaml';
+import { contextFile, contextNames, currentContext, removeContext, useContext, writeContext } from '../contexts.js';
+import { MusterError } from '../errors.js';
+import { readSettings, SETTING_KEYS, serverUrl } from '../settings.js';
+import { clientCommand, does, type Shell, subcommand } from '../shell.js';
+import { keptSignIn } from '../sign-ins.js';
+import type { World } from '../world.js';
+import { addList, tellDone } from './resource.js';
+
+interface Context {
+  readonly name: string;
+  readonly used: boolean;
+  readonly url: string | null;
+  readonly org: string;
+  readonly user: string | null;
+}
+
+interface AddFlags {
+  readonly from?: string;
+  readonly url?: string;
+  readonly org?: string;
+  readonly user?: string;
+  readonly key?: string;
+  readonly token?: string;
+  /** One of the flags of all commands. */
+  readonly ca?: string;
+}
+
+export function addContext(program: Command, shell: Shell): void {
+  const context = subcommand(program, {
+    usage: 'context',
+    summary: 'servers that one works with, under names',
+    examples: [
+      'muster context add prod --url https://muster.example.com --user alice --key alice.pem',
+      'muster context use prod',
+    ],
+  });
+  addAdd(context, shell);
+  addList<Context>(context, shell, {
+    summary: 'contexts, and which is in use',
+    examples: ['muster context list'],
+    read: async ({ world }) => contextNames(world).map((name) => contextOf(world, name)),
+    columns: {
+      '': ({ used }) => (used ? '*' : ''),
+      Name: ({ name }) => name,
+      URL: ({ url }) => url ?? '-',
+      Organization: ({ org }) => org,
+      User: ({ user }) => user ?? '-',
+    },
+    none: 'There are none. `muster context add NAME --url URL --user NAME --key FILE` makes one.',
+  });
+  addUse(context, shell);
+  const remove = clientCommand(context, {
+    usage: 'rm <name>',
+    summary: 'forget a context; keys and what is on the server stay',
+    examples: ['muster context rm staging'],
+  });
+  does<object>(remove, shell, async (call) => {
+    const [name = ''] = call.args;
+    removeContext(call.world, name);
+    tellDone(call, { document: { name, removed: true }, line: `removed context ${name}` });
+  });
+}
+
+function addAdd(parent: Command, shell: Shell): void {
+  const command = clientCommand(parent, {
+    usage: 'add <name>',
+    summary: 'keep the settings of a server under a name; the first one is used at once',
+    examples: [
+      'muster context add prod --url https://muster.example.com --user alice --key alice.pem',
+      'muster context add staging --from /etc/muster/staging.yaml',
+      'muster context add work --url https://muster.example.com --org ops',
+    ],
+  });
+  command
+    .option('--from <file>', 'a settings file, whose settings are taken over')
+    .option('--url <url>', 'URL of the server')
+    .option('--org <name>', 'organization; default when absent')
+    .option('--user <name>', 'who signs')
+    .option('--key <file>', 'its private key, a PEM file that stays where it is')
+    .option('--token <token>', 'a bearer token instead of user and key; it is kept in the file');
+  does<AddFlags>(command, shell, async (call) => {
+    const { world, options, args } = call;
+    const [name = ''] = args;
+    const { from, url, org, user, key, token, ca } = options;
+    const taken = from === undefined ? {} : readSettings(resolve(world.cwd, from));
+    const at = (path: string | undefined) => (path === undefined ? undefined : resolve(world.cwd, path));
+    const given = { url, org, user, key: at(key), token, ca: at(ca) };
+    const settings: Record<string, string> = {};
+    for (const setting of SETTING_KEYS) {
+      const value = (setting === 'confirm_above' ? undefined : given[setting]) ?? taken[setting];
+      if (value !== undefined) settings[setting] = value;
+    }
+    if (settings.url === undefined)
+      throw new MusterError('usage', { reason: 'give --url URL, or --from FILE with one' });
+    writeContext(world, name, stringify(settings));
+    if (currentContext(world) === undefined) useContext(world, name);
+    const context = contextOf(world, name);
+    tellDone(call, { document: context, line: `added context ${name}${context.used ? ', which is in use now' : ''}` });
+  });
+}
+
+function addUse(parent: Command, shell: Shell): void {
+  const command = clientCommand(parent, {
+    usage: 'use <name>',
+    summary: 'use a context from now on, where neither --context, --config nor a variable says another',
+    examples: ['muster context use prod'],
+  });
+  does<object>(command, shell, async (call) => {
+    const [name = ''] = call.args;
+    useContext(call.world, name);
+    const context = contextOf(call.world, name);
+    tellDone(call, { document: context, line: `using context ${name}: ${context.url}` });
+  });
+}
+
+function contextOf(world: World, name: string): Context {
+  const { url = null, org = 'default', user, key, token } = readSettings(contextFile(world, name));
+  const signedIn =
+    url === null || key !== undefined || token !== undefined
+      ? undefined
+      : keptSignIn(world, { url: serverUrl(url), org });
+  return { name, used: currentContext(world) === name, url, org, user: user ?? signedIn?.user ?? null };
+}

@@ -1,0 +1,103 @@
+import type { Command } from 'commander';
+import type { NodeState } from '../../api.js';
+import { csvLine } from '../../csv.js';
+import { MusterError } from '../../errors.js';
+import { type Call, clientCommand, does, type Shell } from '../../shell.js';
+import { timeText } from '../../summary.js';
+import { type Columns, tellTable } from '../resource.js';
+import { attributesOf, everyNode, type NodeDetail } from './detail.js';
+
+interface ListFlags {
+  readonly columns?: string;
+  readonly sort?: string;
+  readonly csv?: boolean;
+}
+
+/** What is known of a node besides its facts and labels. */
+const OWN: Readonly<Record<string, (node: NodeDetail) => string>> = {
+  name: (node) => node.node_name,
+  status: (node) => node.status,
+  availability: (node) => node.availability,
+  since: (node) => timeText(node.owner_since),
+  reason: (node) => node.reason,
+  protocol: (node) => node.dialect ?? '',
+  last_end: (node) => node.last_end ?? '',
+};
+const USUAL = ['name', 'status', 'availability', 'since', 'reason'];
+
+export const COLUMNS: Columns<NodeState> = {
+  'Node name': (node) => node.node_name,
+  Status: (node) => node.status,
+  Availability: (node) => node.availability,
+  Since: (node) => timeText(node.owner_since),
+  Reason: (node) => node.reason,
+};
+
+export function addNodeList(node: Command, shell: Shell): void {
+  const command = clientCommand(node, {
+    usage: 'list [query]',
+    summary: 'every known node, or those that a query selects, and whether they take jobs',
+    examples: [
+      'muster node list',
+      'muster node list --json',
+      "muster node list 'env:prod' --columns name,role,distribution,memory --sort=-memory",
+      'muster node list --columns name,ip,kernel --csv > nodes.csv',
+    ],
+  });
+  command
+    .option('--columns <names>', `of ${Object.keys(OWN).join(', ')}, facts and labels; separated by commas`)
+    .option('--sort <names>', 'by these; the greatest first where - stands before a name')
+    .option('--csv', 'comma-separated values, with a line of names');
+  does<ListFlags>(command, shell, async (call) => {
+    const { columns, sort, csv } = call.options;
+    if ([...call.args, columns, sort].every((given) => given === undefined) && csv !== true) return states(call);
+    const names = columns === undefined ? USUAL : namesOf('columns', columns);
+    const nodes: NodeDetail[] = [];
+    for await (const one of everyNode(call.client, call.args[0])) nodes.push(one);
+    if (sort !== undefined) nodes.sort(order(namesOf('sort', sort)));
+    call.out.document(nodes);
+    const textOf = (node: NodeDetail, name: string): string => String(read(node, name) ?? '');
+    if (csv === true && !call.out.json) {
+      for (const row of [names, ...nodes.map((node) => names.map((name) => textOf(node, name)))]) {
+        call.world.stdout.write(csvLine(row));
+      }
+      return;
+    }
+    const shown = Object.fromEntries(names.map((name) => [name, (node: NodeDetail) => textOf(node, name)]));
+    tellTable(call, nodes, shown, names.includes('availability') ? 'availability' : undefined);
+  });
+}
+
+async function states(call: Call<ListFlags>): Promise<void> {
+  const nodes = await call.client.get<NodeState[]>(call.client.inOrg('pushy', 'node_states'));
+  call.out.document(nodes);
+  tellTable(call, nodes, COLUMNS, 'Availability');
+  if (nodes.length === 0)
+    call.out.note('no nodes yet: muster token create, then muster agent --enroll-file FILE on a host');
+}
+
+function namesOf(flag: string, text: string): string[] {
+  const names = text.split(',').map((name) => name.trim());
+  if (names.includes('')) throw new MusterError('usage', { reason: `--${flag}: a name is empty in '${text}'` });
+  return names;
+}
+
+function read(node: NodeDetail, name: string): string | number | boolean | undefined {
+  return OWN[name]?.(node) ?? attributesOf(node)[name];
+}
+
+/** Numbers as numbers; nodes that do not have it come last. */
+function order(names: readonly string[]): (one: NodeDetail, other: NodeDetail) => number {
+  const keys = names.map((name) => (name.startsWith('-') ? { name: name.slice(1), sign: -1 } : { name, sign: 1 }));
+  return (one, other) => {
+    for (const { name, sign } of keys) {
+      const [left, right] = [read(one, name), read(other, name)];
+      if (left === right) continue;
+      if (left === undefined || right === undefined) return left === undefined ? 1 : -1;
+      if (typeof left === 'number' && typeof right === 'number') return sign * (left - right);
+      const compared = String(left).localeCompare(String(right));
+      if (compared !== 0) return sign * compared;
+    }
+    return 0;
+  };
+}

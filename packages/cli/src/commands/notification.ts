@@ -1,0 +1,204 @@
+import type { Command } from 'commander';
+import { MusterError } from '../errors.js';
+import { type Call, clientCommand, does, type Shell, subcommand } from '../shell.js';
+import { timeText } from '../summary.js';
+import { checkSelector } from './event/check-selector.js';
+import { count } from './queue/settings.js';
+import { addList, addRemove, addShow, tellDone, tellItem, tellTable } from './resource.js';
+import { type SwitchFlags, switched } from './switch.js';
+
+interface Notification {
+  readonly name: string;
+  readonly on: string;
+  readonly to: string;
+  readonly retries: number;
+  readonly enabled: boolean;
+  readonly owner: { readonly name: string; readonly kind: string };
+  readonly skipped: number;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+interface Delivery {
+  readonly event: string;
+  readonly outcome: string;
+  readonly attempts: number;
+  readonly response_code: number | null;
+  readonly detail: string | null;
+  readonly created: string;
+  readonly last_sent: string | null;
+  readonly next_attempt: string | null;
+}
+
+interface Flags extends SwitchFlags {
+  readonly on?: string;
+  readonly to?: string;
+  readonly retries?: number;
+}
+
+const FAILED = "type = 'push.job_complete' AND status <> 'complete'";
+
+/** Webhooks and mail that tell others of events. */
+export function addNotification(program: Command, shell: Shell): void {
+  const notification = subcommand(program, {
+    usage: 'notification',
+    summary: 'webhooks and mail that tell others of events',
+    examples: [`muster notification create ops --on "${FAILED}" --to https://hooks.example.org/muster`],
+  });
+  const one = (call: Call<object>, name: string) => call.client.inOrg('notifications', name);
+  addCreate(notification, shell);
+  addList<Notification>(notification, shell, {
+    summary: 'whom events are told',
+    examples: ['muster notification list', 'muster notification list --json'],
+    read: ({ client }) => client.get(client.inOrg('notifications')),
+    columns: {
+      Notification: ({ name }) => name,
+      State: ({ enabled }) => (enabled ? 'on' : 'off'),
+      To: ({ to }) => to,
+      On: ({ on }) => on,
+      Skipped: ({ skipped }) => skipped,
+    },
+    status: 'State',
+    look: { fit: true },
+    none: 'no notifications yet: muster notification create NAME --on SELECTOR --to URL',
+  });
+  addShow<Notification>(notification, shell, {
+    usage: 'show <notification>',
+    summary: 'one notification',
+    examples: ['muster notification show ops'],
+    read: (call, name) => call.client.get(one(call, name)),
+    tell,
+  });
+  addSet(notification, shell);
+  addRemove(notification, shell, {
+    usage: 'rm <notification>',
+    summary: 'tell no more; what waits to be sent is not sent',
+    examples: ['muster notification rm ops'],
+    path: ({ client }, name = '') => client.inOrg('notifications', name),
+    done: (name) => ({ document: { name, deleted: true }, line: `nothing more is told by ${name}` }),
+  });
+  addDeliveries(notification, shell);
+  const test = clientCommand(notification, {
+    usage: 'test <notification>',
+    summary: 'send its target an event of type muster.test',
+    examples: ['muster notification test ops'],
+  });
+  does<object>(test, shell, async (call) => {
+    const [name = ''] = call.args;
+    const sent = await call.client.post<{ readonly id: string }>(`${one(call, name)}/test`, {});
+    tellDone(call, { document: sent, line: `sent; what becomes of it: muster notification deliveries ${name}` });
+  });
+  const secret = clientCommand(notification, {
+    usage: 'secret',
+    summary: 'with what receivers check the signature of webhooks',
+    examples: ['muster notification secret'],
+  });
+  does<object>(secret, shell, async (call) => {
+    const answer = await call.client.get<{ readonly secret: string }>(call.client.inOrg('webhook-secret'));
+    tellDone(call, { document: answer, line: answer.secret });
+  });
+}
+
+function addCreate(notification: Command, shell: Shell): void {
+  const command = clientCommand(notification, {
+    usage: 'create <notification>',
+    summary: 'tell a webhook or a mail address of events, with your rights to follow them',
+    examples: [
+      `muster notification create ops --on "${FAILED}" --to https://hooks.example.org/muster`,
+      "muster notification create mail --on \"type = 'node.down' AND node LIKE 'db%'\" --to ops@example.org",
+    ],
+  });
+  withFlags(command).option('--off', 'make it, and tell nothing yet');
+  does<Flags>(command, shell, async (call) => {
+    const [name = ''] = call.args;
+    const { on, to, off = false } = call.options;
+    if (on === undefined || to === undefined) throw new MusterError('usage', { reason: 'give --on and --to' });
+    const body = { name, ...fieldsOf(call), ...(off && { enabled: false }) };
+    const made = await call.client.post<Notification>(call.client.inOrg('notifications'), body);
+    const line = made.enabled
+      ? `${made.to} is told of events from now on; try it: muster notification test ${name}`
+      : `${name} is off: muster notification set ${name} --enable`;
+    tellItem(call, made, ({ out }) => out.line(line));
+  });
+}
+
+function addSet(notification: Command, shell: Shell): void {
+  const command = clientCommand(notification, {
+    usage: 'set <notification>',
+    summary: 'change which events are told, or to whom; from then on with your rights',
+    examples: ['muster notification set ops --to ops@example.org', 'muster notification set ops --off'],
+  });
+  withFlags(command).option('--off', 'tell nothing').option('--enable', 'tell what happens from now on');
+  does<Flags>(command, shell, async (call) => {
+    const [name = ''] = call.args;
+    const body = { ...switched(call.options), ...fieldsOf(call) };
+    if (Object.keys(body).length === 0) throw new MusterError('usage', { reason: 'say what is to be changed' });
+    tellItem(call, await call.client.patch<Notification>(call.client.inOrg('notifications', name), body), tell);
+  });
+}
+
+function withFlags(command: Command): Command {
+  return command
+    .option('--on <selector>', 'which events, such as "type = \'node.down\'"')
+    .option('--to <target>', 'a URL, which gets Standard Webhooks, or an e-mail address')
+    .option('--retries <n>', 'how often what does not come is sent again; 12 unless given', count('--retries', 0));
+}
+
+function fieldsOf({ options, out }: Call<Flags>): Readonly<Record<string, unknown>> {
+  const { on, to, retries } = options;
+  if (on !== undefined) checkSelector(out, on);
+  return {
+    ...(on !== undefined && { on }),
+    ...(to !== undefined && { to }),
+    ...(retries !== undefined && { retries }),
+  };
+}
+
+function tell({ out }: Call<object>, one: Notification): void {
+  out.fields([
+    ['Notification', one.name],
+    ['State', one.enabled ? 'on' : 'off'],
+    ['On', one.on],
+    ['To', one.to],
+    ['Retries', String(one.retries)],
+    ['Follows as', `${one.owner.name} (${one.owner.kind})`],
+    ...(one.skipped === 0 ? [] : [['Skipped', `${one.skipped} events, as too many waited`] as const]),
+    ['Created', timeText(one.created_at)],
+    ['Changed', timeText(one.updated_at)],
+  ]);
+}
+
+function addDeliveries(notification: Command, shell: Shell): void {
+  const command = clientCommand(notification, {
+    usage: 'deliveries <notification>',
+    summary: 'what was sent, or is to be, and what came of it; oldest first',
+    examples: ['muster notification deliveries ops', 'muster notification deliveries ops --limit 20 --offset 100'],
+  });
+  command
+    .option('--limit <n>', 'at most so many, up to 250', count('--limit', 1), 250)
+    .option('--offset <n>', 'without the first so many', count('--offset', 0), 0);
+  does<{ readonly limit: number; readonly offset: number }>(command, shell, async (call) => {
+    const [name = ''] = call.args;
+    const found = await call.client.get<Delivery[]>(call.client.inOrg('notifications', name, 'deliveries'), {
+      limit: call.options.limit,
+      offset: call.options.offset,
+    });
+    call.out.document(found);
+    tellTable(
+      call,
+      found,
+      {
+        Event: ({ event }) => event,
+        When: ({ created }) => timeText(created),
+        Outcome: ({ outcome }) => outcome.replace('_', ' '),
+        Attempts: ({ attempts }) => attempts,
+        Code: ({ response_code: code }) => code,
+        Next: ({ next_attempt: next }) => timeText(next),
+        Detail: ({ detail }) => detail,
+      },
+      'Outcome',
+      { fit: true },
+    );
+    if (found.length === 0) call.out.note('nothing was told yet');
+  });
+}

@@ -1,0 +1,67 @@
+import { MusterError } from '../../errors.js';
+import { parseShare, type ShareText } from '../../share.js';
+import type { FeedEvent } from '../../sse.js';
+
+/** As the API takes it; `rest`: all that are left. */
+export type BatchSize = ShareText | 'rest';
+
+/** Flags that say in which batches nodes are started. */
+export interface BatchOptions {
+  readonly batch?: ShareText;
+  readonly first?: ShareText;
+  readonly then?: readonly BatchSize[];
+  readonly pause?: number;
+  readonly confirm?: boolean;
+}
+
+/** Reads what was typed after `--then`. */
+export function batchSize(text: string): BatchSize {
+  if (text.trim() === 'rest') return 'rest';
+  try {
+    return parseShare('--then', text);
+  } catch {
+    throw usage(`--then takes a count (3), a fraction (0.8), a percentage (80%) or rest, not '${text}'`);
+  }
+}
+
+/** The sizes, the last of which counts for all further batches; undefined: no batches. */
+export function batchSizes({
+  batch,
+  first,
+  then = [],
+  pause,
+  confirm,
+}: BatchOptions): readonly BatchSize[] | undefined {
+  if (first === undefined && then.length > 0) throw usage('--then goes with --first');
+  const sizes = [...(first === undefined ? [] : [first]), ...then, ...(batch === undefined ? [] : [batch])];
+  if (sizes.slice(0, -1).includes('rest')) throw usage('after the rest there is no further batch');
+  if (sizes.length > 0) return sizes.length === 1 && batch === undefined ? [...sizes, 'rest'] : sizes;
+  if (pause !== undefined) throw usage('--pause goes with --batch or --first');
+  if (confirm !== undefined) throw usage('--confirm goes with --batch or --first');
+  return undefined;
+}
+
+/** What whoever watches is told of a batch; null: nothing. */
+export function batchLine(jobId: string, { name, data }: FeedEvent): string | null {
+  if (name !== 'batch' || typeof data !== 'object' || data === null) return null;
+  const { batch, status } = data as { readonly batch?: unknown; readonly status?: unknown };
+  const choice = `Go on: muster push continue ${jobId}   Abort: muster push abort ${jobId}`;
+  switch (status) {
+    case 'begun':
+      return `batch ${batch} begins`;
+    case 'continued':
+      return 'the job goes on';
+    case 'pause':
+      return `batch ${batch} has ended, the next one follows`;
+    case 'confirm':
+      return `batch ${batch} has ended. ${choice}`;
+    case 'failures':
+      return `too many nodes failed, no more are started. ${choice}`;
+    default:
+      return null;
+  }
+}
+
+function usage(reason: string): MusterError {
+  return new MusterError('usage', { reason });
+}

@@ -1,0 +1,130 @@
+import { statSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { signScript } from '@muster/signing';
+import { type Command, Option } from 'commander';
+import type { Job } from '../../api.js';
+import { MusterError } from '../../errors.js';
+import { readingOf } from '../../files.js';
+import { MAX_SCRIPT_BYTES } from '../../limits.js';
+import { type Call, collect } from '../../shell.js';
+import { joinWords } from '../../words.js';
+import { bringFile, type LocalFile } from './bring.js';
+import { saveFetched } from './fetched.js';
+import type { Luggage } from './launch.js';
+
+/** Flags of `push start` that are about files. */
+export interface FileOptions {
+  readonly script?: string;
+  readonly upload?: readonly string[];
+  readonly fetch?: string;
+  readonly to?: string;
+}
+
+export function addFileFlags(command: Command): Command {
+  return command
+    .option('--script <file>', 'run this file in the place of a command, with what follows -- as its arguments')
+    .option(
+      '--upload <file:dest>',
+      'put this file at DEST of every node before the command starts; may be repeated',
+      collect,
+    )
+    .addOption(
+      new Option('--fetch <path>', 'collect this file of every node, in the place of a command').conflicts([
+        'detach',
+        'script',
+        'upload',
+      ]),
+    )
+    .option('--to <directory>', 'with --fetch: where the files go, each in a directory of its node (default: ./JOB)');
+}
+
+/** What a job takes along by its flags; null: nothing, it is a command alone. @throws MusterError `usage` */
+export function luggageFor(call: Call<FileOptions>, words: readonly string[]): Luggage | null {
+  const { options } = call;
+  const uploads = (options.upload ?? []).map(readUpload);
+  if (options.to !== undefined && options.fetch === undefined) {
+    throw new MusterError('usage', { reason: '--to needs --fetch' });
+  }
+  if (options.fetch !== undefined) {
+    if (words.length > 0) throw new MusterError('usage', { reason: '--fetch takes no command' });
+    return fetching(call, options.fetch);
+  }
+  if (options.script === undefined && uploads.length === 0) return null;
+  const bringUploads = async () => {
+    const brought = [];
+    for (const { file, dest } of uploads)
+      brought.push({ ...(await bringFile(call, resolve(call.world.cwd, file))), dest });
+    return uploads.length === 0 ? {} : { uploads: brought };
+  };
+  const { script } = options;
+  if (script !== undefined) {
+    const path = resolve(call.world.cwd, script);
+    const size = readingOf(path, () => statSync(path).size);
+    if (size > MAX_SCRIPT_BYTES) {
+      throw new MusterError('usage', {
+        reason: `${script} has ${size} bytes; a script has at most ${MAX_SCRIPT_BYTES}`,
+      });
+    }
+    const bring = async () => ({
+      script: signed(call, { ...(await bringFile(call, path)), name: basename(path), args: words }),
+      ...(await bringUploads()),
+    });
+    return { what: joinWords([basename(path), ...words]), asks: { script: true, uploads: uploads.length > 0 }, bring };
+  }
+  if (words.length > 0) {
+    const command = joinWords(words);
+    return {
+      what: command,
+      asks: { command, uploads: true },
+      bring: async () => ({ command, ...(await bringUploads()) }),
+    };
+  }
+  const what = `upload to ${uploads.map(({ dest }) => dest).join(', ')}`;
+  return { what, asks: { uploads: true }, bring: bringUploads };
+}
+
+/** What an earlier job took along, which the server still has; null: nothing. */
+export function luggageOf(call: Call<object>, earlier: Job): Luggage | null {
+  const { command, script, uploads, fetch } = earlier as Job & Readonly<Record<string, unknown>>;
+  if (script === undefined && uploads === undefined && fetch === undefined) return null;
+  if (typeof fetch === 'string') return fetching(call, fetch);
+  const alone = script !== undefined || command.startsWith('upload:');
+  const body = {
+    ...(alone ? {} : { command }),
+    ...(script === undefined ? {} : { script }),
+    ...(uploads === undefined ? {} : { uploads }),
+  };
+  const asks = { ...(alone ? {} : { command }), script: script !== undefined, uploads: uploads !== undefined };
+  return { what: command, asks, bring: async () => body };
+}
+
+function fetching(call: Call<{ readonly to?: string }>, path: string): Luggage {
+  return {
+    what: `fetch ${path}`,
+    asks: { fetch: true },
+    bring: async () => ({ fetch: path, capture_output: true }),
+    ended: (job) => saveFetched(call, job, basename(path)),
+  };
+}
+
+/** Whoever has a key signs; nodes may ask for that. */
+function signed(
+  call: Call<object>,
+  { sha256, size, name, args }: LocalFile & { name: string; args: readonly string[] },
+) {
+  const { credentials, org } = call.settings;
+  const script = { sha256, size, name, args };
+  return credentials.kind === 'key'
+    ? { ...script, signature: signScript({ org, sha256, args }, credentials.privateKey) }
+    : script;
+}
+
+/** `FILE:DEST`; a DEST that ends with a slash is a directory. */
+function readUpload(text: string): { readonly file: string; readonly dest: string } {
+  const colon = text.lastIndexOf(':/');
+  if (colon < 1)
+    throw new MusterError('usage', { reason: `--upload takes FILE:DEST with an absolute DEST, not '${text}'` });
+  const file = text.slice(0, colon);
+  const dest = text.slice(colon + 1);
+  return { file, dest: dest.endsWith('/') ? dest + basename(file) : dest };
+}

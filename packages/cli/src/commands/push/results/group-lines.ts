@@ -1,0 +1,98 @@
+import { printable, printableLines } from '../../../printable.js';
+import type { DiffLine } from './line-diff.js';
+
+/** How one stream of a group begins, `GET …/results`. */
+export interface Beginning {
+  readonly bytes: number | null;
+  readonly text?: string;
+  readonly base64?: string;
+}
+
+/** Nodes with the same result. */
+export interface Result {
+  readonly position: number;
+  readonly group: string;
+  readonly count: number;
+  /** The first of them. */
+  readonly nodes: readonly string[];
+  readonly status: string;
+  readonly reason: string | null;
+  readonly exit_code: number | null;
+  readonly signal: string | null;
+  readonly output_missing: string | null;
+  readonly stdout: Beginning;
+  readonly stderr: Beginning;
+}
+
+export interface Results {
+  readonly groups: number;
+  readonly nodes: number;
+  readonly results: readonly Result[];
+}
+
+/** Of each stream, and of a difference. */
+const MOST_LINES = 5;
+const MOST_DIFF_LINES = 40;
+const NAMED = 3;
+/** Enough to tell groups of one job apart. */
+const GROUP_DIGITS = 8;
+
+/** A group for people: how many nodes, which, what they did, and how their output begins. */
+export function groupLines(result: Result): string[] {
+  return [
+    headline(result),
+    `  ${named(result)}`,
+    ...streamLines('', result.stdout),
+    ...streamLines('stderr: ', result.stderr),
+  ];
+}
+
+/** The same with what differs from the output of the largest group in the place of its beginning. */
+export function diffGroupLines(result: Result, diff: readonly DiffLine[]): string[] {
+  const shown = diff.slice(0, MOST_DIFF_LINES).map(diffLine);
+  const more = diff.length - shown.length;
+  return [
+    headline(result),
+    `  ${named(result)}`,
+    ...(diff.some(({ kind }) => kind !== 'skipped') ? shown : ['    the same output']),
+    ...(more > 0 ? [`    … ${more} lines of difference more`] : []),
+  ];
+}
+
+function headline({ count, group, stdout, ...result }: Result): string {
+  const nodes = count === 1 ? '1 node' : `${count.toLocaleString('en')} nodes`;
+  const same = count === 1 ? '' : stdout.bytes === null ? ': same end' : ': same output';
+  return `${nodes}${same}, ${endText(result)}  (${group.slice(0, GROUP_DIGITS)})`;
+}
+
+function endText({
+  status,
+  exit_code: code,
+  signal,
+  reason,
+}: Pick<Result, 'exit_code' | 'reason' | 'signal' | 'status'>): string {
+  const end = status.replaceAll('_', ' ');
+  const why = code !== null ? `exit ${code}` : signal !== null ? `signal ${signal}` : reason;
+  return why === null || code === 0 ? end : `${end}: ${printable(why)}`;
+}
+
+function named({ nodes, count }: Result): string {
+  const names = nodes.slice(0, NAMED).map(printable);
+  const more = count - names.length;
+  return names.join(', ') + (more > 0 ? ` and ${more.toLocaleString('en')} more` : '');
+}
+
+function streamLines(before: string, { bytes, text, base64 }: Beginning): string[] {
+  if (text === undefined)
+    return [`    ${before}${bytes ?? Buffer.byteLength(base64 ?? '', 'base64')} bytes that are no text`];
+  if (text === '') return [];
+  const lines = text.replace(/\n$/, '').split('\n');
+  const shown = lines.slice(0, MOST_LINES).map((line) => `    ${before}${printableLines(line)}`);
+  const cut = lines.length > MOST_LINES || (bytes ?? 0) > Buffer.byteLength(text);
+  return cut ? [...shown, `    ${before}…`] : shown;
+}
+
+function diffLine(line: DiffLine): string {
+  if (line.kind === 'skipped') return `      … ${line.lines} ${line.lines === 1 ? 'line' : 'lines'} the same`;
+  return `    ${{ same: ' ', removed: '-', added: '+' }[line.kind]} ${printableLines(line.text)}`;
+}

@@ -1,0 +1,105 @@
+import type { Command } from 'commander';
+import { isFinal, type Job } from '../../../api.js';
+import { PAGE_SIZE } from '../../../limits.js';
+import { type Call, clientCommand, does, type Shell } from '../../../shell.js';
+import { count } from '../../queue/settings.js';
+import { capturedText } from '../captured.js';
+import { jobId, takesJob } from '../job-id.js';
+import type { OutputChoice } from '../live/view.js';
+import { readJob } from '../read-job.js';
+import { diffGroupLines, groupLines, type Result, type Results } from './group-lines.js';
+import { lineDiff } from './line-diff.js';
+
+interface ResultsOptions {
+  readonly diff?: boolean;
+  readonly limit: number;
+}
+
+const SHOWN = 20;
+/** The server gives no more in one answer. */
+const PAGE = 100;
+/** Of each stream that is compared. */
+const DIFF_BYTES = 256 * 1024;
+
+export function addResults(push: Command, shell: Shell): void {
+  const command = clientCommand(push, {
+    usage: 'results <job>',
+    summary: 'nodes with the same result together, the largest group first, with how their output begins',
+    examples: ['muster push results JOB', 'muster push results JOB --diff', 'muster push rerun JOB --group 3f2a9c01'],
+  });
+  takesJob(command);
+  command
+    .option('--diff', "show how the output of the other groups differs from the largest one's")
+    .option('--limit <n>', 'at most this many groups', count('--limit', 1), SHOWN);
+  does<ResultsOptions>(command, shell, async (call) => {
+    const job = await readJob(call, await jobId(call, call.args[0] ?? ''));
+    await showResults(call, job, call.options);
+  });
+}
+
+/** Groups of a job, as `push results` and the end of `push start --output grouped` have them. */
+export async function showResults(
+  call: Call<object>,
+  job: Job,
+  { diff = false, limit = SHOWN }: Partial<ResultsOptions> = {},
+): Promise<void> {
+  const found = await resultsOf(call, job.id, limit);
+  call.out.document(found);
+  if (call.out.json) return;
+  const [largest, ...others] = found.results;
+  if (largest === undefined) call.out.line('no node has a result: none ran the command to its end');
+  else for (const line of groupLines(largest)) call.out.line(line);
+  for (const group of others) {
+    call.out.line();
+    const lines = diff && largest !== undefined ? await differing(call, job.id, largest, group) : groupLines(group);
+    for (const line of lines) call.out.line(line);
+  }
+  const more = found.groups - found.results.length;
+  if (more > 0) call.out.note(`… and ${more} groups more: muster push results ${job.id} --limit ${found.groups}`);
+  if (!isFinal(job)) call.out.note('the job goes on: nodes that have not ended are not counted');
+}
+
+/** With `--output grouped`, before the end is told. */
+export async function tellResults(call: Call<object>, job: Job, output: OutputChoice | undefined): Promise<void> {
+  if (output !== 'grouped' || call.out.json) return;
+  await showResults(call, job);
+  call.out.line();
+}
+
+async function resultsOf(call: Call<object>, id: string, limit: number): Promise<Results> {
+  const results: Result[] = [];
+  for (;;) {
+    const query = { limit: Math.min(PAGE, limit - results.length), after: results.length };
+    const page = await call.client.get<Results>(call.client.inOrg('pushy', 'jobs', id, 'results'), query);
+    results.push(...page.results);
+    if (page.results.length < query.limit || results.length >= limit) return { ...page, results };
+  }
+}
+
+async function differing(call: Call<object>, id: string, largest: Result, other: Result): Promise<string[]> {
+  const [before, after] = [await outputLines(call, id, largest), await outputLines(call, id, other)];
+  return diffGroupLines(other, lineDiff(before, after));
+}
+
+/** Of one node of the group: stdout, then stderr. */
+async function outputLines(call: Call<object>, id: string, { nodes: [node = ''] }: Result): Promise<string[]> {
+  const lines: string[] = [];
+  for (const stream of ['stdout', 'stderr'] as const) {
+    const output = await capturedText(call, id, node, stream, DIFF_BYTES);
+    if (output === null || output.text === '') continue;
+    const own = output.text.replace(/\n$/, '').split('\n');
+    lines.push(...own.map((line) => (stream === 'stderr' ? `stderr: ${line}` : line)), ...(output.cut ? ['…'] : []));
+  }
+  return lines;
+}
+
+/** All nodes with this result, by name. */
+export async function nodesOfGroup(call: Call<object>, id: string, group: string): Promise<string[]> {
+  const path = call.client.inOrg('pushy', 'jobs', id, 'nodes');
+  const names: string[] = [];
+  for (let after: string | undefined; ; after = names.at(-1)) {
+    const page = await call.client.get<readonly { node_name: string }[]>(path, { group, limit: PAGE_SIZE, after });
+    names.push(...page.map(({ node_name }) => node_name));
+    if (page.length < PAGE_SIZE) return names;
+  }
+}

@@ -1,0 +1,103 @@
+import { EXIT } from '@muster/base';
+import { type Command, Option } from 'commander';
+import { MusterError } from '../../errors.js';
+import { textOf } from '../../files.js';
+import { type Call, clientCommand, collect, does, type Shell } from '../../shell.js';
+import { timeText } from '../../summary.js';
+import { addOutputFlag } from '../push/job-flags.js';
+import { seeThrough, tellForecast } from '../push/launch.js';
+import type { OutputChoice } from '../push/live/view.js';
+import type { RunbookPlan } from './api.js';
+import { withVersion } from './show.js';
+
+interface RunFlags {
+  readonly param?: readonly string[];
+  readonly paramFile?: readonly string[];
+  readonly version?: number;
+  readonly dryRun?: boolean;
+  readonly detach?: boolean;
+  readonly output?: OutputChoice;
+}
+
+export function addRun(runbook: Command, shell: Shell): void {
+  const command = clientCommand(runbook, {
+    usage: 'run <runbook>',
+    summary: 'run it as a push job; waits and shows progress unless --detach',
+    examples: [
+      'muster runbook run restart-web --param service=nginx',
+      'muster runbook run restart-web --param service=nginx --dry-run',
+      'muster runbook run deploy --param release=42 --param-file token=token.txt --detach',
+    ],
+  });
+  command
+    .option('--param <name=value>', 'a parameter; may be repeated', collect)
+    .option('--param-file <name=file>', 'a parameter that is what is in this file, or - for standard input', collect);
+  withVersion(command);
+  addOutputFlag(command)
+    .option('--detach', 'do not wait for the end')
+    .addOption(
+      new Option('--dry-run', 'show what would run and on which nodes, and start nothing').conflicts('detach'),
+    );
+  does<RunFlags>(command, shell, async (call) => {
+    const [name = ''] = call.args;
+    const { version, dryRun } = call.options;
+    const body = { parameters: await parametersOf(call), ...(version !== undefined && { version }) };
+    if (dryRun === true) {
+      return tellPlan(call, await call.client.post<RunbookPlan>(call.client.inOrg('runbooks', name, 'preview'), body));
+    }
+    const answer = await call.client.post<{ id: string } | Asked>(call.client.inOrg('runbooks', name, 'run'), body);
+    return 'approval' in answer ? tellAsked(call, answer) : seeThrough(call, answer.id);
+  });
+}
+
+async function parametersOf({ options, world }: Call<RunFlags>): Promise<Readonly<Record<string, string>>> {
+  const parameters: Record<string, string> = {};
+  const put = (name: string, value: string): void => {
+    if (Object.hasOwn(parameters, name)) throw new MusterError('usage', { reason: `${name} is given twice` });
+    parameters[name] = value;
+  };
+  for (const [name, value] of (options.param ?? []).map((pair) => split('--param', pair))) put(name, value);
+  for (const [name, path] of (options.paramFile ?? []).map((pair) => split('--param-file', pair))) {
+    put(name, await textOf(world, path));
+  }
+  return parameters;
+}
+
+function split(flag: string, pair: string): readonly [string, string] {
+  const equals = pair.indexOf('=');
+  if (equals > 0) return [pair.slice(0, equals), pair.slice(equals + 1)];
+  // Not what was typed: it may be a secret.
+  throw new MusterError('usage', { reason: `${flag} takes NAME=${flag === '--param' ? 'VALUE' : 'FILE'}` });
+}
+
+/** It waits for a second person. */
+interface Asked {
+  readonly approval: string;
+  readonly expires_at: string;
+}
+
+function tellAsked({ out }: Call<object>, asked: Asked): number {
+  out.document(asked);
+  out.line(`It waits for somebody else to agree until ${timeText(asked.expires_at)}: approval ${asked.approval}`);
+  out.line(`They start it with: muster approval grant ${asked.approval}`);
+  return EXIT.ok;
+}
+
+function tellPlan(call: Call<object>, plan: RunbookPlan): number {
+  const { out } = call;
+  out.document(plan);
+  if (out.json) return EXIT.ok;
+  const parameters = Object.entries(plan.parameters);
+  out.fields([
+    ['Runbook', `${plan.name}, version ${plan.version}`],
+    ['Command', plan.command],
+    ...parameters.map(([name, value], index): [string, string] => [
+      index === 0 ? 'Parameters' : '',
+      `${name}=${value}`,
+    ]),
+    ['Target', plan.target],
+    ...(plan.approval ? [['Approval', 'a second person has to agree'] as const] : []),
+  ]);
+  tellForecast(call, plan);
+  return EXIT.ok;
+}

@@ -1,0 +1,90 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { stringify } from 'yaml';
+import { printable, printableLines } from '../../printable.js';
+import { type Call, clientCommand, does, type Shell } from '../../shell.js';
+import { timeText } from '../../summary.js';
+import { addList as addListOf, addRemove as addRemoveOf, tellItem } from '../resource.js';
+import type { Runbook, RunbookDetail, RunbookVersion } from './api.js';
+
+export function addList(runbook: Command, shell: Shell): void {
+  addListOf<Runbook>(runbook, shell, {
+    summary: 'runbooks that you may look at or run',
+    examples: ['muster runbook list', 'muster runbook list --json'],
+    read: ({ client }) => client.get(client.inOrg('runbooks')),
+    columns: {
+      Runbook: ({ name }) => name,
+      Version: ({ version }) => version,
+      'You may run it': ({ runnable }) => (runnable ? 'yes' : 'no'),
+      Author: ({ author }) => author,
+      Changed: ({ updated_at }) => timeText(updated_at),
+      What: ({ description }) => description,
+    },
+    look: { fit: true },
+    none: 'no runbooks yet: muster runbook create NAME -f FILE',
+  });
+}
+
+export function addShow(runbook: Command, shell: Shell): void {
+  const command = clientCommand(runbook, {
+    usage: 'show <runbook>',
+    summary: 'a runbook with its parameters; the last part may be edited and handed in as a new version',
+    examples: ['muster runbook show restart-web', 'muster runbook show restart-web --version 3 --json'],
+  });
+  withVersion(command);
+  does<{ readonly version?: number }>(command, shell, async (call) => {
+    const [name = ''] = call.args;
+    const { version } = call.options;
+    const shown = await call.client.get<RunbookDetail>(call.client.inOrg('runbooks', name), { version });
+    tellItem(call, shown, tell);
+  });
+}
+
+/** Of the newest version unless another is named. */
+export function withVersion(command: Command): Command {
+  return command.option('--version <n>', 'this version instead of the newest', (text) => {
+    if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+    throw new InvalidArgumentError('A version is a number from 1 on.');
+  });
+}
+
+function tell({ out }: Call<object>, { name, version, author, updated_at, definition }: RunbookDetail): void {
+  out.fields([
+    ['Runbook', name],
+    ['Version', String(version)],
+    ['Author', author],
+    ['Changed', timeText(updated_at)],
+  ]);
+  out.line();
+  const { signature, ...readable } = definition;
+  if (signature !== undefined) out.line('# its script is signed');
+  out.line(printableLines(stringify(readable).trimEnd()));
+}
+
+export function addVersions(runbook: Command, shell: Shell): void {
+  const command = clientCommand(runbook, {
+    usage: 'versions <runbook>',
+    summary: 'versions of a runbook, the newest first',
+    examples: ['muster runbook versions restart-web'],
+  });
+  does<object>(command, shell, async (call) => {
+    const [name = ''] = call.args;
+    const versions = await call.client.get<readonly RunbookVersion[]>(call.client.inOrg('runbooks', name, 'versions'));
+    call.out.document(versions);
+    const rows = versions.map(({ version, author, created_at }) => [version, author, timeText(created_at)]);
+    call.out.table(['Version', 'Author', 'Made'], rows);
+  });
+}
+
+export function addRemove(runbook: Command, shell: Shell): void {
+  addRemoveOf(runbook, shell, {
+    usage: 'rm <runbook>',
+    summary: 'delete a runbook with its versions; what it has started goes on',
+    examples: ['muster runbook rm restart-web', 'muster runbook rm restart-web --yes'],
+    path: ({ client }, name = '') => client.inOrg('runbooks', name),
+    done: (name = '') => ({
+      document: { name, deleted: true },
+      line: `deleted runbook ${printable(name)}`,
+    }),
+    question: (name = '') => `Delete runbook ${printable(name)}?`,
+  });
+}

@@ -1,0 +1,111 @@
+import type { Command } from 'commander';
+import { MusterError } from '../errors.js';
+import { textOf } from '../files.js';
+import { type Call, clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
+import { timeText } from '../summary.js';
+import { addList, addRemove, addShow, tellItem } from './resource.js';
+
+interface Secret {
+  readonly name: string;
+  readonly owner: string;
+  readonly holders: readonly string[];
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+interface Who {
+  readonly user?: readonly string[];
+  readonly group?: readonly string[];
+  readonly client?: readonly string[];
+}
+
+/** Values that commands are given as files, and that nobody is shown. */
+export function addSecret(program: Command, shell: Shell): void {
+  const secret = subcommand(program, {
+    usage: 'secret',
+    summary: 'values that commands are given as files, and that nobody is shown',
+    examples: ['muster secret set db_password --from password.txt', 'muster secret list'],
+  });
+  addSet(secret, shell);
+  addList<Secret>(secret, shell, {
+    summary: 'secrets that you may use; never their values',
+    examples: ['muster secret list', 'muster secret list --json'],
+    read: ({ client }) => client.get(client.inOrg('secrets')),
+    columns: {
+      Secret: ({ name }) => name,
+      Owner: ({ owner }) => owner,
+      'May use it': holdersText,
+      Changed: ({ updated_at }) => timeText(updated_at),
+    },
+    none: 'no secrets that you may use: muster secret set NAME --from FILE',
+  });
+  addShow<Secret>(secret, shell, {
+    usage: 'show <secret>',
+    summary: 'whose a secret is and who may use it; never its value',
+    examples: ['muster secret show db_password'],
+    read: ({ client }, name) => client.get(client.inOrg('secrets', name)),
+    tell,
+  });
+  addShare(secret, shell, 'grant', 'let somebody use a secret', [
+    'muster secret grant db_password --user anna --group dba',
+  ]);
+  addShare(secret, shell, 'revoke', 'let somebody use a secret no more', [
+    'muster secret revoke db_password --user anna',
+  ]);
+  addRemove(secret, shell, {
+    usage: 'rm <secret>',
+    summary: 'delete a secret; commands that run keep it until they end',
+    examples: ['muster secret rm db_password'],
+    path: ({ client }, name = '') => client.inOrg('secrets', name),
+    done: (name) => ({ document: { name, deleted: true }, line: `deleted secret ${name}` }),
+  });
+}
+
+function addSet(secret: Command, shell: Shell): void {
+  const command = clientCommand(secret, {
+    usage: 'set <secret>',
+    summary: 'keep a value under a name, in the place of the one before; it is read from a file, never typed',
+    examples: ['muster secret set db_password --from password.txt', 'muster secret set deploy_key --from -'],
+  });
+  command.requiredOption('--from <file>', 'what it is; - for standard input. The end of a single line is left out');
+  does<{ readonly from: string }>(command, shell, async (call) => {
+    const [name = ''] = call.args;
+    const value = withoutLineEnd(await textOf(call.world, call.options.from));
+    const kept = await call.client.put<Secret>(call.client.inOrg('secrets', name), { value });
+    tellItem(call, kept, ({ out }) => out.line(`keeping secret ${name}`));
+  });
+}
+
+function addShare(secret: Command, shell: Shell, what: 'grant' | 'revoke', summary: string, examples: string[]): void {
+  const command = clientCommand(secret, { usage: `${what} <secret>`, summary, examples })
+    .option('--user <name>', 'a user; may be repeated', collect)
+    .option('--group <name>', 'all members of a group; may be repeated', collect)
+    .option('--client <name>', 'a service; may be repeated', collect);
+  does<Who>(command, shell, async (call) => {
+    const [name = ''] = call.args;
+    const { user = [], group = [], client = [] } = call.options;
+    const who = [...user, ...group.map((one) => `group:${one}`), ...client.map((one) => `client:${one}`)];
+    if (who.length === 0) throw new MusterError('usage', { reason: 'say who: --user, --group or --client' });
+    tellItem(call, await call.client.patch<Secret>(call.client.inOrg('secrets', name), { [what]: who }), tell);
+  });
+}
+
+function tell({ out }: Call<object>, secret: Secret): void {
+  out.fields([
+    ['Secret', secret.name],
+    ['Owner', secret.owner],
+    ['May use it', holdersText(secret)],
+    ['Created', timeText(secret.created_at)],
+    ['Changed', timeText(secret.updated_at)],
+  ]);
+}
+
+function holdersText({ holders }: Secret): string {
+  return holders.length === 0 ? 'its owner and admins' : `its owner, admins, ${holders.join(', ')}`;
+}
+
+/** Editors and `echo` end a password with a line end that is not part of it; of a text of several lines it is. */
+function withoutLineEnd(text: string): string {
+  const line = text.replace(/\r?\n$/, '');
+  return line.includes('\n') ? text : line;
+}

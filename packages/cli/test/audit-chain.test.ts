@@ -1,0 +1,104 @@
+import { createPrivateKey } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chainHash, generateKeyPair, NO_HASH, type Seal, signSeal } from '@muster/signing';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { run } from '../src/run.js';
+import { type ApiServer, apiServer, json } from './support/api-server.js';
+import { testWorld } from './support/world.js';
+
+/** `muster audit export` and `verify`. */
+
+const keys = await generateKeyPair();
+const other = await generateKeyPair();
+
+const AT = '2012-09-16T12:00:00.000Z';
+const entry = (id: number, outcome = 'done') =>
+  JSON.stringify({
+    id,
+    at: AT,
+    actor: 'alice',
+    actor_kind: 'user',
+    address: null,
+    action: 'push.start',
+    target: `J${id}`,
+    outcome,
+    detail: {},
+  });
+
+const sealed: { seal: Seal; entries: string[] }[] = [];
+for (const entries of [[entry(1), entry(2, 'denied')], [entry(3)]]) {
+  const hash = chainHash(sealed.at(-1)?.seal.hash ?? NO_HASH, entries);
+  const seal = { number: sealed.length + 1, entries: entries.length, at: AT, hash };
+  sealed.push({ seal: signSeal(createPrivateKey(keys.privateKey), 'o1', seal), entries });
+}
+const [first, second] = sealed;
+const head = second?.seal.hash ?? '';
+
+let server: ApiServer;
+let dir: string;
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'muster-audit-'));
+  const page = (seals: unknown[]) => ({ organization_id: 'o1', public_key: keys.publicKey, seals });
+  server = await apiServer({
+    'GET /organizations/o/audit/seals': (request, response) =>
+      json(page(sealed.slice(Number(request.query.get('after'))).slice(0, 1)))(request, response),
+  });
+});
+afterEach(async () => {
+  await server.close();
+  rmSync(dir, { recursive: true });
+});
+
+async function muster(...words: string[]) {
+  const world = testWorld({
+    cwd: dir,
+    env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T', NO_COLOR: '1' },
+  });
+  const code = await run(['audit', ...words], world);
+  return { code, out: world.out(), err: world.err() };
+}
+
+const file = (name: string, text: string): string => {
+  writeFileSync(join(dir, name), text);
+  return name;
+};
+
+test('verify reads the audit of the server, and says its head', async () => {
+  const { code, out } = await muster('verify');
+  expect([code, out.split('\n')[0]]).toEqual([0, '3 entries in 2 seals are as they were sealed.']);
+  expect(out).toContain(head);
+  expect(JSON.parse((await muster('verify', '--json')).out)).toMatchObject({ entries: 3, seals: 2, head });
+});
+
+test('verify knows a head of an earlier time, and misses one that was cut off', async () => {
+  expect((await muster('verify', '--head', first?.seal.hash ?? '')).code).toBe(0);
+  const cut = await muster('verify', '--head', 'f'.repeat(64));
+  expect([cut.code, cut.err]).toEqual([1, expect.stringContaining('from seal 3 on: no seal has the hash fff')]);
+});
+
+test('an export can be verified without the server, by a key that is known', async () => {
+  const exported = file('audit.jsonl', (await muster('export')).out);
+  expect((await muster('verify', exported, '--public-key', file('right.pem', keys.publicKey))).code).toBe(0);
+  const strange = await muster('verify', exported, '--public-key', file('other.pem', other.publicKey));
+  expect([strange.code, strange.err]).toEqual([1, expect.stringContaining('its signature is not by this key')]);
+});
+
+test('an export that was changed, cut in the midst of a seal, or is none is refused with its place', async () => {
+  const { out } = await muster('export');
+  const changed = await muster('verify', file('changed.jsonl', out.replace('"target":"J2"', '"target":"J9"')));
+  expect([changed.code, changed.err]).toEqual([1, expect.stringContaining('from seal 1 on: its entries are not')]);
+  const cut = await muster('verify', file('cut.jsonl', out.slice(0, out.lastIndexOf('{"seal"'))));
+  expect([cut.code, cut.err]).toEqual([1, expect.stringContaining('1 entries at the end have no seal')]);
+  const none = await muster('verify', file('none.jsonl', 'hello\n'));
+  expect([none.code, none.err]).toEqual([2, expect.stringContaining('none.jsonl, line 1: it is no JSON object')]);
+});
+
+test('for syslog each entry is a line of RFC 5424', async () => {
+  const { out } = await muster('export', '--format', 'syslog', '--after-seal', '1');
+  expect(out).toBe(`<110>1 ${AT} 127.0.0.1 muster - push.start - ${entry(3)}\n`);
+  expect((await muster('export', '--format', 'syslog')).out).toContain(
+    `<108>1 ${AT} 127.0.0.1 muster - push.start - ${entry(2, 'denied')}\n`,
+  );
+});

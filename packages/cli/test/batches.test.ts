@@ -1,0 +1,42 @@
+import { Command } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { type BatchOptions, batchLine, batchSizes } from '../src/commands/push/batches.js';
+import { addRequestFlags } from '../src/commands/push/job-flags.js';
+
+function read(flags: string): BatchOptions {
+  const words = flags.split(' ').filter((word) => word !== '');
+  return addRequestFlags(new Command()).exitOverride().parse(words, { from: 'user' }).opts();
+}
+
+describe('the sizes of batches', () => {
+  test.each([
+    ['', undefined],
+    ['--batch 10%', ['10%']],
+    ['--first 1', [1, 'rest']],
+    ['--first 1 --then 10% --then rest', [1, '10%', 'rest']],
+    ['--first 1 --batch 10% --pause 30s', [1, '10%']],
+    ['--batch 5 --confirm', [5]],
+  ])('%s', (flags, sizes) => expect(batchSizes(read(flags))).toEqual(sizes));
+
+  test.each([
+    ['--then 1', '--then goes with --first'],
+    ['--first 1 --then rest --then 2', 'no further batch'],
+    ['--first 1 --then rest --batch 3', 'no further batch'],
+    ['--first 1 --then all', 'or rest'],
+    ['--pause 30s', '--pause goes with'],
+    ['--confirm', '--confirm goes with'],
+  ])('%s is refused', (flags, reason) => expect(() => batchSizes(read(flags))).toThrow(reason));
+});
+
+test('whoever watches is told what is next, and of nothing else', () => {
+  const line = (data: unknown, name = 'batch') => batchLine('JOB', { id: '1', name, data });
+  expect(line({ batch: 2, status: 'begun' })).toBe('batch 2 begins');
+  expect(line({ batch: 1, status: 'continued' })).toBe('the job goes on');
+  expect(line({ batch: 1, status: 'confirm' })).toContain('muster push continue JOB');
+  expect(line({ batch: 1, status: 'failures' })).toContain('muster push abort JOB');
+  expect([line({ batch: 1, status: 'later' }), line(null), line({ node: 'web1' }, 'run_start')]).toEqual([
+    null,
+    null,
+    null,
+  ]);
+});

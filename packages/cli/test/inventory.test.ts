@@ -1,0 +1,85 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { run } from '../src/run.js';
+import { type ApiServer, apiServer, json } from './support/api-server.js';
+import { testWorld } from './support/world.js';
+
+/** Nodes as a table, as comma-separated values, and as an inventory of Ansible. */
+
+const node = (name: string, facts: object, labels: object, status = 'up') => ({
+  node_name: name,
+  status,
+  availability: status === 'up' ? 'available' : 'unavailable',
+  owner_since: 'Sun, 16 Sep 2012 12:00:00 GMT',
+  reason: 'idle',
+  dialect: 'native',
+  incarnation: null,
+  last_end: null,
+  facts,
+  labels,
+});
+const NODES = [
+  node('db1', { ip: '10.0.0.9', memory: 4, kernel: '6.1, "lts"' }, { role: 'db' }, 'down'),
+  node('web1', { ip: '10.0.0.1', memory: 16 }, { role: 'web', env: 'prod-eu' }),
+  node('web2', { ip: '10.0.0.2', memory: 8 }, { role: 'web' }),
+];
+
+let server: ApiServer;
+beforeEach(async () => {
+  server = await apiServer({
+    // As the server selects: the tests ask for nodes that begin so.
+    'GET /organizations/o/nodes': (request, response) => {
+      const q = request.query.get('q') ?? '';
+      const nodes = NODES.filter(({ node_name: name }) => name.startsWith(q));
+      json({ total: nodes.length, nodes })(request, response);
+    },
+    'GET /organizations/o/nodes/web1': json(NODES[1]),
+    'GET /organizations/o/node_groups': json([
+      { name: 'canaries', nodes: ['web1', 'gone'], query: null },
+      { name: 'all-web', query: 'web' },
+    ]),
+  });
+});
+afterEach(() => server.close());
+
+async function muster(...words: string[]): Promise<string> {
+  const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T', NO_COLOR: '1' } });
+  expect([await run(words, world), world.err()]).toEqual([0, '']);
+  return world.out();
+}
+
+test('nodes are shown with the facts and labels that are asked for, in the order that is', async () => {
+  const lines = (await muster('node', 'list', '--columns', 'name,role,memory', '--sort', 'role,-memory')).split('\n');
+  expect(lines.slice(0, 4)).toEqual(['name  role  memory', 'db1   db    4', 'web1  web   16', 'web2  web   8']);
+  const sorted = await muster('node', 'list', 'web', '--sort', 'env', '--columns', 'name');
+  expect(sorted.split('\n').slice(1, 3)).toEqual(['web1', 'web2']);
+});
+
+test('as comma-separated values what needs quotes has them', async () => {
+  const text = await muster('node', 'list', '--csv', '--columns', 'name,kernel,env');
+  expect(text).toBe('name,kernel,env\r\ndb1,"6.1, ""lts""",\r\nweb1,,prod-eu\r\nweb2,,\r\n');
+});
+
+test('Ansible gets node groups, states and labels as groups, facts and labels as variables', async () => {
+  const inventory = JSON.parse(await muster('inventory', '--list'));
+  expect(inventory).toEqual({
+    up: { hosts: ['web1', 'web2'] },
+    available: { hosts: ['web1', 'web2'] },
+    down: { hosts: ['db1'] },
+    unavailable: { hosts: ['db1'] },
+    role_db: { hosts: ['db1'] },
+    role_web: { hosts: ['web1', 'web2'] },
+    env_prod_eu: { hosts: ['web1'] },
+    canaries: { hosts: ['web1'] },
+    all_web: { hosts: ['web1', 'web2'] },
+    _meta: { hostvars: { db1: expect.anything(), web2: expect.anything(), web1: expect.anything() } },
+  });
+  const web1 = {
+    ansible_host: '10.0.0.1',
+    muster_ip: '10.0.0.1',
+    muster_memory: 16,
+    muster_role: 'web',
+    muster_env: 'prod-eu',
+  };
+  expect(inventory._meta.hostvars.web1).toEqual(web1);
+  expect(JSON.parse(await muster('inventory', '--host', 'web1'))).toEqual(web1);
+});

@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { run } from '../src/run.js';
+import { type ApiServer, apiServer, json } from './support/api-server.js';
+import { testWorld } from './support/world.js';
+
+const ISSUERS = '/organizations/o/issuers';
+const ANSWER = {
+  ...{
+    name: 'gateway',
+    kind: 'public_key',
+    source: 'PEM',
+    issuer: null,
+    audience: null,
+    user_claim: null,
+    tenant: null,
+    sign_in: null,
+  },
+  created_at: '2026-01-01T00:00:00Z',
+};
+
+let server: ApiServer | undefined;
+let cwd = '';
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'muster-issuer-'));
+});
+afterEach(async () => {
+  await server?.close();
+  rmSync(cwd, { recursive: true });
+});
+
+async function world() {
+  server = await apiServer({
+    [`POST ${ISSUERS}`]: json(ANSWER),
+    [`GET ${ISSUERS}`]: json([ANSWER]),
+    [`DELETE ${ISSUERS}/gateway`]: (_, response) => response.writeHead(204).end(),
+    'POST /access_tokens': json({ id: '1', token: 'T', user: 'u', expires_at: ANSWER.created_at, created_by: 'u' }),
+  });
+  return testWorld({ cwd, env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+}
+const sent = () => JSON.parse(server?.received.at(-1)?.body ?? 'null');
+
+test('issuer create sends the key of a file, issuer list and rm show and delete it', async () => {
+  const here = await world();
+  writeFileSync(join(cwd, 'gateway.pem'), 'PEM');
+  expect(await run(['issuer', 'create', 'gateway', '--public-key', 'gateway.pem', '--tenant', 't'], here)).toBe(0);
+  expect(sent()).toEqual({ name: 'gateway', public_key: 'PEM', tenant: 't' });
+  expect(await run(['issuer', 'list'], here)).toBe(0);
+  expect(await run(['issuer', 'rm', 'gateway'], here)).toBe(0);
+  expect(here.out()).toContain('public key');
+  expect(here.out()).toContain('tokens of gateway are no longer taken');
+});
+
+test('issuer create takes one of its three sources', async () => {
+  const here = await world();
+  expect(await run(['issuer', 'create', 'x'], here)).toBe(2);
+  expect(await run(['issuer', 'create', 'x', '--jwks', 'https://a', '--oidc', 'https://b'], here)).toBe(2);
+  expect(await run(['issuer', 'create', 'x', '--oidc', 'https://b', '--user-claim', 'email'], here)).toBe(0);
+  expect(sent()).toEqual({ name: 'x', oidc: 'https://b', user_claim: 'email' });
+});
+
+test('access-token create says for which organization', async () => {
+  const here = await world();
+  expect(await run(['access-token', 'create', '--organization', 'lab', '--ttl', '60'], here)).toBe(0);
+  expect(sent()).toEqual({ ttl: 60, organization: 'lab' });
+});
+
+test('issuer create says how people sign in there, and which groups here that gives', async () => {
+  const here = await world();
+  const words = ['issuer', 'create', 'work', '--oidc', 'https://b'];
+  const groups = ['--groups-claim', 'groups', '--map-group', 'cn=ops,dc=x=operators', '--map-group', 'sre=admins'];
+  expect(await run([...words, '--client-id', 'cli', ...groups, '--create-users', '--login-ttl', '1h'], here)).toBe(0);
+  expect(sent()).toEqual({
+    name: 'work',
+    oidc: 'https://b',
+    sign_in: {
+      ...{ client_id: 'cli', groups_claim: 'groups', groups: { 'cn=ops,dc=x': 'operators', sre: 'admins' } },
+      ...{ create_users: true, ttl: 3600 },
+    },
+  });
+  expect(await run([...words, '--create-users'], here)).toBe(2);
+  expect(await run([...words, '--client-id', 'cli', '--map-group', 'ops'], here)).toBe(2);
+});

@@ -1,0 +1,78 @@
+import { afterEach, expect, test } from 'vitest';
+import { run } from '../src/run.js';
+import { type ApiServer, apiServer, json } from './support/api-server.js';
+import { testWorld } from './support/world.js';
+
+const NOTIFICATIONS = '/organizations/o/notifications';
+const ON = "type = 'node.down'";
+const ANSWER = {
+  ...{ name: 'ops', on: ON, to: 'ops@example.org', retries: 12, enabled: true, skipped: 3 },
+  owner: { name: 'anna', kind: 'user' },
+  ...{ created_at: '2026-01-01T00:00:00.000Z', updated_at: '2026-01-02T00:00:00.000Z' },
+};
+const DELIVERY = {
+  ...{ id: 'd', event: 'node.down', url: ANSWER.to, outcome: 'given_up', attempts: 2, response_code: 500 },
+  ...{ detail: 'no', created: ANSWER.created_at, last_sent: ANSWER.updated_at, next_attempt: null },
+};
+
+let server: ApiServer | undefined;
+afterEach(() => server?.close());
+
+async function world() {
+  server = await apiServer({
+    [`POST ${NOTIFICATIONS}`]: (request, response) =>
+      json({ ...ANSWER, enabled: JSON.parse(request.body).enabled ?? true })(request, response),
+    [`GET ${NOTIFICATIONS}`]: json([ANSWER]),
+    [`GET ${NOTIFICATIONS}/ops`]: json(ANSWER),
+    [`PATCH ${NOTIFICATIONS}/ops`]: json({ ...ANSWER, enabled: false }),
+    [`DELETE ${NOTIFICATIONS}/ops`]: (_, response) => response.writeHead(204).end(),
+    [`GET ${NOTIFICATIONS}/ops/deliveries`]: json([DELIVERY]),
+    [`POST ${NOTIFICATIONS}/ops/test`]: json({ id: 'ops.test-1' }),
+    'GET /organizations/o/webhook-secret': json({ secret: 'whsec_abc' }),
+    'POST /access_tokens': json({ id: '1', token: 'T', user: 'u', expires_at: ANSWER.created_at, created_by: 'u' }),
+  });
+  return testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+}
+const sent = () => JSON.parse(server?.received.at(-1)?.body ?? 'null');
+const told = async (...args: string[]) => {
+  const here = await world();
+  expect(await run(['notification', ...args], here), here.err()).toBe(0);
+  return here.out();
+};
+
+test('create says whom events are told from now on, and how to try it', async () => {
+  const out = await told('create', 'ops', '--on', ON, '--to', 'ops@example.org', '--retries', '3');
+  expect(sent()).toEqual({ name: 'ops', on: ON, to: 'ops@example.org', retries: 3 });
+  expect(out).toContain('ops@example.org is told of events from now on; try it: muster notification test ops');
+  expect(await told('create', 'ops', '--on', ON, '--to', 'ops@example.org', '--off')).toContain('ops is off');
+  expect(sent()).toMatchObject({ enabled: false });
+});
+
+test('list, show and deliveries tell what there is', async () => {
+  expect(await told('list')).toMatch(/ops +on +ops@example\.org +type = 'node\.down' +3/);
+  const shown = await told('show', 'ops');
+  expect(shown).toMatch(/Follows as +anna \(user\)/);
+  expect(shown).toMatch(/Skipped +3 events/);
+  expect(await told('deliveries', 'ops')).toMatch(/node\.down .* given up +2 +500 /);
+  expect(await told('secret')).toBe('whsec_abc\n');
+  expect(JSON.parse(await told('show', 'ops', '--json'))).toEqual(ANSWER);
+});
+
+test('set, test and rm change it, try it, and end it', async () => {
+  expect(await told('set', 'ops', '--off')).toMatch(/State +off/);
+  expect(sent()).toEqual({ enabled: false });
+  expect(await told('test', 'ops')).toContain('muster notification deliveries ops');
+  expect(await told('rm', 'ops')).toContain('nothing more is told by ops');
+});
+
+test.each([
+  [['create', 'ops', '--on', ON], '--to'],
+  [['set', 'ops'], 'what is to be changed'],
+  [['set', 'ops', '--off', '--enable'], 'one of'],
+  [['create', 'ops', '--on', 'type =', '--to', 'a@b.example'], 'selector'],
+])('%j is refused before anything is asked', async (args, reason) => {
+  const here = await world();
+  expect(await run(['notification', ...args], here)).toBe(2);
+  expect(here.err()).toContain(reason);
+  expect(server?.received).toEqual([]);
+});

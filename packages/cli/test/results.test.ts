@@ -1,0 +1,120 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { diffGroupLines, groupLines, type Result } from '../src/commands/push/results/group-lines.js';
+import { lineDiff } from '../src/commands/push/results/line-diff.js';
+import { run } from '../src/run.js';
+import { type ApiServer, apiServer, json } from './support/api-server.js';
+import { testWorld } from './support/world.js';
+
+const JOB = '/organizations/o/pushy/jobs/J';
+
+const result = (given: Partial<Result> = {}): Result => ({
+  position: 1,
+  group: '3f2a9c01'.repeat(4),
+  count: 9870,
+  nodes: ['a1', 'a2', 'a3', 'a4'],
+  status: 'succeeded',
+  reason: null,
+  exit_code: 0,
+  signal: null,
+  output_missing: null,
+  stdout: { bytes: 6, text: 'hello\n' },
+  stderr: { bytes: 0, text: '' },
+  ...given,
+});
+
+describe('a group', () => {
+  test('says how many nodes, which, how they ended, and how their output begins', () => {
+    expect(groupLines(result())).toEqual([
+      '9,870 nodes: same output, succeeded  (3f2a9c01)',
+      '  a1, a2, a3 and 9,867 more',
+      '    hello',
+    ]);
+  });
+
+  test('of one node, with much output, of which some is no text', () => {
+    const one = result({
+      count: 1,
+      nodes: ['b\u001b'],
+      status: 'failed',
+      exit_code: 3,
+      stdout: { bytes: 9000, text: '1\n2\n3\n4\n5\n6\u001b\n' },
+      stderr: { bytes: 3, base64: '/wAA' },
+    });
+    expect(groupLines(one)).toEqual([
+      '1 node, failed: exit 3  (3f2a9c01)',
+      '  b\\x1b',
+      ...['1', '2', '3', '4', '5', '…'].map((line) => `    ${line}`),
+      '    stderr: 3 bytes that are no text',
+    ]);
+  });
+});
+
+describe('a difference', () => {
+  const shown = (before: string, after: string) =>
+    diffGroupLines(result(), lineDiff(before.split(' '), after.split(' '))).slice(2);
+
+  test.each([
+    ['a b c', 'a b c', ['    the same output']],
+    [
+      'a b c d e f',
+      'a b x d e f',
+      ['      … 1 line the same', '      b', '    - c', '    + x', '      d', '      … 2 lines the same'],
+    ],
+    ['a b c', 'b c d', ['    - a', '      b', '      c', '    + d']],
+    ['a x b y c', 'a b z c', ['      a', '    - x', '      b', '    - y', '    + z', '      c']],
+  ])('between %s and %s', (before, after, lines) => {
+    expect(shown(before, after)).toEqual(lines);
+  });
+
+  test('of long texts without a line in common needs no square of memory', () => {
+    const before = Array.from({ length: 10_000 }, (_, n) => `a${n}`);
+    const diff = lineDiff(
+      before,
+      before.map((line) => `b${line}`),
+    );
+    expect(diff).toHaveLength(20_000);
+    expect(diffGroupLines(result(), diff).at(-1)).toBe('    … 19960 lines of difference more');
+  });
+});
+
+let server: ApiServer | undefined;
+afterEach(() => server?.close());
+
+async function muster(...argv: readonly string[]) {
+  const groups = [
+    result(),
+    result({ position: 2, group: 'b'.repeat(32), count: 1, nodes: ['b1'], stdout: { bytes: 4, text: 'bye\n' } }),
+  ];
+  server = await apiServer({
+    [`GET ${JOB}`]: json({ id: 'J', command: 'x', status: 'complete', capture_output: true, nodes: {} }),
+    [`GET ${JOB}/results`]: json({ groups: 2, nodes: 9871, results: groups }),
+    [`GET ${JOB}/nodes`]: json([{ node_name: 'b1' }, { node_name: 'b2' }]),
+    [`GET ${JOB}/output/a1/stdout`]: (_, response) => void response.end('hello\n'),
+    [`GET ${JOB}/output/b1/stdout`]: (_, response) => void response.end('bye\n'),
+    'POST /organizations/o/pushy/jobs': json({ id: 'K', uri: '' }, 201),
+  });
+  const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+  return { code: await run(['push', ...argv], world), world, received: server.received };
+}
+
+test('push results shows the groups; --diff what differs from the largest', async () => {
+  const plain = await muster('results', 'J');
+  expect(plain.world.out()).toContain('\n\n1 node, succeeded  (bbbbbbbb)\n  b1\n    bye\n');
+  await server?.close();
+  const diff = await muster('results', 'J', '--diff');
+  expect(diff.world.out()).toContain('\n\n1 node, succeeded  (bbbbbbbb)\n  b1\n    - hello\n    + bye\n');
+});
+
+test('push rerun --group runs the command again on the nodes of a group, and takes no other choice', async () => {
+  const { code, received } = await muster('rerun', 'J', '--group', 'bbbb', '--detach');
+  expect(code).toBe(0);
+  expect(received.find(({ path }) => path.endsWith('/nodes'))?.query.get('group')).toBe('bbbb');
+  expect(JSON.parse(received.at(-1)?.body ?? '')).toEqual({
+    command: 'x',
+    nodes: ['b1', 'b2'],
+    capture_output: true,
+    quorum: 'default',
+  });
+  await server?.close();
+  expect((await muster('rerun', 'J', '--group', 'bbbb', '--failed')).code).toBe(2);
+});

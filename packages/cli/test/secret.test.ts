@@ -1,0 +1,53 @@
+import { afterEach, expect, test } from 'vitest';
+import { run } from '../src/run.js';
+import { type ApiServer, apiServer, json } from './support/api-server.js';
+import { testWorld } from './support/world.js';
+
+const SECRETS = '/organizations/o/secrets';
+const SECRET = {
+  ...{ name: 'db', owner: 'anna', holders: ['bob', 'group:dba'] },
+  ...{ created_at: '2026-01-01T00:00:00.000Z', updated_at: '2026-01-02T00:00:00.000Z' },
+};
+
+let server: ApiServer | undefined;
+afterEach(() => server?.close());
+
+const told = (code: number, ...args: string[]) => toldOf('', code, ...args);
+
+async function toldOf(stdin: string, code: number, ...args: string[]): Promise<string> {
+  server = await apiServer({
+    [`PUT ${SECRETS}/db`]: json(SECRET),
+    [`PATCH ${SECRETS}/db`]: json(SECRET),
+    [`GET ${SECRETS}`]: json([SECRET]),
+    [`GET ${SECRETS}/db`]: json(SECRET),
+    [`DELETE ${SECRETS}/db`]: (_, response) => response.writeHead(204).end(),
+  });
+  const here = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+  here.pipe(stdin);
+  expect(await run(['secret', ...args], here), here.err()).toBe(code);
+  return here.out() + here.err();
+}
+const sent = () => JSON.parse(server?.received.at(-1)?.body ?? 'null');
+
+test('a value comes from a file or standard input, without the end of a single line, and is not shown', async () => {
+  expect(await toldOf('hunter2-hunter2\n', 0, 'set', 'db', '--from', '-')).toBe('keeping secret db\n');
+  expect(sent()).toEqual({ value: 'hunter2-hunter2' });
+  await toldOf('BEGIN KEY\nabc\n', 0, 'set', 'db', '--from', '-');
+  expect(sent()).toEqual({ value: 'BEGIN KEY\nabc\n' });
+  expect(await told(2, 'set', 'db', 'hunter2-hunter2')).toContain('--from');
+});
+
+test('who may use it is granted and revoked by kind', async () => {
+  const out = await told(0, 'grant', 'db', '--user', 'bob', '--group', 'dba', '--client', 'ci');
+  expect(sent()).toEqual({ grant: ['bob', 'group:dba', 'client:ci'] });
+  expect(out).toContain('its owner, admins, bob, group:dba');
+  await told(0, 'revoke', 'db', '--user', 'bob');
+  expect(sent()).toEqual({ revoke: ['bob'] });
+  expect(await told(2, 'grant', 'db')).toContain('say who');
+});
+
+test('list, show and rm', async () => {
+  expect(await told(0, 'list')).toMatch(/db\s+anna/);
+  expect(await told(0, 'show', 'db')).toContain('anna');
+  expect(await told(0, 'rm', 'db')).toBe('deleted secret db\n');
+});

@@ -1,0 +1,11 @@
+// What the package adds to the types of those below it: tables and permissions.
+import './repository/tables.js';
+import './rights.js';
+
+export { jobsLayer } from './declaration.js';
+export { createJobParts, createJobs, type JobParts, type Jobs, type JobsDeps } from './layer.js';
+export { gaveUp } from './notifications/deliveries.js';
+export { wholeName as jobQueueName } from './routing/definition.js';
+export { AgentSessions } from './systems/agent/sessions.js';
+export { createTaskRunner } from './systems/tasks/runner.js';
+export { createJobWorkers, type JobWorkers, type JobWorkersDeps, type NewWorker } from './worker/layer.js';

@@ -1,0 +1,112 @@
+import type { Broker } from '@muster/broker';
+import type { IdentityListener } from '@muster/platform/auth';
+import type { Base, Layer } from '@muster/platform/layers';
+import type { SealingKey } from '@muster/platform/secrets';
+import { AppStore } from './apps/app-store.js';
+import { countJobs } from './metrics.js';
+import { createJobReaders, type JobReaders } from './readers/layer.js';
+import { entryIds } from './repository/entry-ids.js';
+import { JobStore } from './repository/job-store.js';
+import { JobQueues } from './routing/job-queues.js';
+import type { AgentReach } from './systems/agent/types.js';
+import { OpenSystems } from './systems/registry.js';
+import { SystemStore } from './systems/system-store.js';
+import type { TaskRunner } from './systems/tasks/types.js';
+import { createJobWorkers, type JobWorkers } from './worker/layer.js';
+import { OwnWorkers, type Used } from './worker/own-workers.js';
+
+export interface JobsDeps {
+  readonly broker: Broker;
+  /** Of this program. */
+  readonly version: string;
+  /** None in a process that has no queues of tasks. */
+  readonly tasks?: TaskRunner;
+  /** None in a process that does not speak to agents. */
+  readonly agents?: AgentReach;
+  /** Of the server: seals what opens systems. */
+  readonly sealingKey: SealingKey;
+}
+
+/** What a process that has anything to do with jobs has of them. Nothing acts by itself yet. */
+export interface JobParts extends Required<Pick<Layer, 'stop'>> {
+  readonly broker: Broker;
+  readonly jobs: JobStore;
+  readonly apps: AppStore;
+  readonly systems: SystemStore;
+  readonly queues: JobQueues;
+  readonly opened: OpenSystems;
+  readonly workers: JobWorkers;
+  readonly readers: JobReaders;
+  /** What the keys are made of with which webhooks are signed. */
+  readonly masterKey: Uint8Array;
+}
+
+export function createJobParts(base: Base, { broker, version, tasks, agents, sealingKey }: JobsDeps): JobParts {
+  const { store, recorder, clock, random, logger } = base;
+  const masterKey = sealingKey.derive('webhooks');
+  const jobs = new JobStore({ store, recorder, clock, nextId: entryIds(clock, random) });
+  const apps = new AppStore({ store, clock, random });
+  const systems = new SystemStore({ store, clock, random, secrets: sealingKey });
+  const queues = new JobQueues({ store, clock, random, broker, logger });
+  const opened = new OpenSystems({
+    systems,
+    clock,
+    ...(tasks !== undefined && { tasks }),
+    ...(agents !== undefined && { agents }),
+  });
+  const workers = createJobWorkers(base, { broker, jobs, systems: opened, defined: systems, apps, version });
+  const readers = createJobReaders(base, { broker, jobs, systems: opened });
+  return {
+    broker,
+    jobs,
+    apps,
+    systems,
+    queues,
+    opened,
+    workers,
+    readers,
+    masterKey,
+    async stop() {
+      await Promise.all([workers.stop(), readers.stop()]);
+      await opened.close();
+      for (const kept of [apps, systems, queues]) kept.stop();
+    },
+  };
+}
+
+export interface Jobs extends JobParts, Required<Pick<Layer, 'start'>>, IdentityListener {
+  /** To be called before a job goes to a queue: somebody looks after it, and what becomes of it. */
+  readonly used: Used;
+}
+
+/** The jobs of a server: all readers, and unless `jobs.slots` is 0 a worker for each queue. */
+export function createJobs(base: Base, deps: JobsDeps): Jobs {
+  const parts = createJobParts(base, deps);
+  const { readers, queues, workers } = parts;
+  const uncount = countJobs(base.metrics, { ...parts, recorder: base.recorder });
+  const own = new OwnWorkers({ ...base, workers, queues, slots: base.config.jobs.slots });
+  queues.onRemoved((queue) => {
+    own.queueRemoved(queue).catch((err: unknown) => {
+      base.logger.warn({ err, queue }, 'the worker of a job queue that was deleted did not end cleanly');
+    });
+  });
+  return {
+    ...parts,
+    used(organization, queue) {
+      readers.recovery.add(organization);
+      own.used(organization, queue);
+    },
+    async organizationRemoved(orgId) {
+      await Promise.all([readers.organizationRemoved(orgId), own.organizationRemoved(orgId)]);
+    },
+    async start() {
+      await readers.start();
+      await own.start();
+    },
+    async stop() {
+      uncount();
+      await own.stop();
+      await parts.stop();
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import type { ErrorShape } from '@muster/platform/http';
+import type { FastifyReply } from 'fastify';
+
+/** Of the interface, as clients of Agave compare it: as text it comes after `2.2.22-r7deb380`. */
+export const API_VERSION = '2.4.0';
+
+/** How every answer looks (sheet §8.1). */
+export interface Envelope {
+  readonly status: 'success' | 'error';
+  readonly message: string | null;
+  readonly version: string;
+  readonly result?: unknown;
+}
+
+/** How clients know that nobody has said who they are, or that it was not believed (sheet §8.2). */
+const SECURITY: Readonly<Record<string, string>> = {
+  missing_auth_headers: 'ALOE_SECURITY_MISSING_JWT_INFO',
+  login_missing: 'ALOE_SECURITY_MISSING_JWT_INFO',
+  invalid_jwt: 'ALOE_SECURITY_JWT_DECODE_ERROR',
+  issuer_unavailable: 'ALOE_SECURITY_GET_CERTIFICATE',
+};
+
+/** What clients of Agave expect of every refusal below these paths, also of one of the gate. */
+export const AGAVE_ERRORS: ErrorShape = {
+  paths: /^\/+(?:organizations\/+[^/?]+\/+)?(?:jobs|apps|systems)\/+v2(?:[/?]|$)/,
+  // Who does not say who they are is not known.
+  status: ({ code, status }) => (code === 'missing_auth_headers' ? 401 : status),
+  body: ({ code, message }): Envelope => {
+    const security = SECURITY[code];
+    const text = security === undefined ? message : `${security} ${message}`;
+    return { status: 'error', message: text, version: API_VERSION };
+  },
+};
+
+export interface Answer {
+  readonly status?: number;
+  readonly result?: unknown;
+  /** For people, with a success. */
+  readonly message?: string;
+}
+
+export interface Manner {
+  /** Over several lines. */
+  readonly pretty: boolean;
+  /** The result alone. */
+  readonly naked: boolean;
+}
+
+export function sendAnswer(reply: FastifyReply, { status = 200, result, message }: Answer, manner: Manner) {
+  const envelope: Envelope = { status: 'success', message: message ?? null, version: API_VERSION, result };
+  const body = manner.naked ? (result ?? null) : envelope;
+  return reply
+    .code(status)
+    .header('content-type', 'application/json; charset=utf-8')
+    .serializer((text: unknown) => String(text))
+    .send(JSON.stringify(body, null, manner.pretty ? 2 : 0));
+}

@@ -1,0 +1,64 @@
+import type { App } from '@muster/platform/http';
+import { Type } from 'typebox';
+import { refused } from '../request/refusal.js';
+import { searchJobs } from '../search/search.js';
+import { addJobRoute, type Call, type JobRouteDeps } from './deps.js';
+import type { Answer } from './envelope.js';
+import { enveloped, JobSummary } from './schemas.js';
+import { jobSummary, jobView } from './view.js';
+
+/** Pairs of field and value in a path (sheet §8.3). */
+const MOST_PAIRS = 7;
+
+const DESCRIPTION =
+  'Those that one owns, that are shared with one, or all for `job:admin`; hidden ones only with `visible=false`. `FIELD=VALUE` and ' +
+  '`FIELD.OPERATOR=VALUE` as Agave has them (docs/guide/jobs.md), `where` with a selector, `limit` (100, at most 250), `offset`, ' +
+  '`order`, `orderBy`. With `filter` these fields, also of those that lists do not show.';
+
+/** Lists of jobs. */
+export function listRoutes(app: App, deps: JobRouteDeps): void {
+  const list = async (
+    { organization, asker, query, links }: Call,
+    more: readonly (readonly [string, string])[],
+  ): Promise<Answer> => {
+    const search = { ...query.list, conditions: [...more, ...query.conditions], where: query.where };
+    const jobs = await searchJobs(deps.read, organization.id, asker, search, deps.clock.now());
+    const view = query.filter === null ? jobSummary : jobView;
+    return { result: jobs.map((job) => view(job, links)) };
+  };
+
+  addJobRoute(app, deps, {
+    method: 'GET',
+    path: '/',
+    operationId: 'listJobs',
+    summary: 'List and search jobs',
+    description: DESCRIPTION,
+    result: enveloped(Type.Array(JobSummary)),
+    handle: (call) => list(call, []),
+  });
+
+  addJobRoute(app, deps, {
+    method: 'GET',
+    path: '/search/*',
+    operationId: 'searchJobs',
+    summary: 'Search jobs by the path',
+    description: `\`/search/FIELD/VALUE/…\`, up to ${MOST_PAIRS} pairs. ${DESCRIPTION}`,
+    result: enveloped(Type.Array(JobSummary)),
+    handle: (call) => list(call, pairsOf(call.request.raw.url ?? '')),
+  });
+}
+
+/** Values may have slashes in them, as `%2F`. */
+function pairsOf(url: string): readonly (readonly [string, string])[] {
+  const [path = ''] = url.split('?', 1);
+  const [, below = ''] = /\/jobs\/+v2\/+search\/+(.*)$/.exec(path) ?? [];
+  const words = below.replace(/\/+$/, '').split(/\/+/).map(decodeURIComponent);
+  if (words.length > 2 * MOST_PAIRS) {
+    throw refused('ALOE_INVALID_PARAMETER', 'search', `has more than ${MOST_PAIRS} pairs of field and value`);
+  }
+  return Array.from({ length: Math.ceil(words.length / 2) }, (_, index) => {
+    const [name = '', value] = words.slice(2 * index, 2 * index + 2);
+    if (value === undefined) throw refused('ALOE_NULL_PARAMETER', name, 'it has no value: /search/FIELD/VALUE');
+    return [name, value] as const;
+  });
+}

@@ -1,0 +1,163 @@
+import type { Schema } from '@muster/store';
+import { type ExpressionBuilder, type Kysely, type SqlBool, sql } from 'kysely';
+import { conforms } from '../apps/validators.js';
+import { SEEING, WORLD } from '../controller/access.js';
+import type { Asker } from '../controller/ports.js';
+import { MusterError } from '../errors.js';
+import { type JobRow, jobOf } from '../repository/job-row.js';
+import type { Job } from '../types.js';
+import { orderField, readCondition, type Sql } from './conditions.js';
+import { type Field, JOB_FIELDS } from './fields.js';
+import { readSelector } from './selector.js';
+
+export interface JobSearch {
+  /** `FIELD[.OPERATOR]` and its value: all must hold. */
+  readonly conditions: readonly (readonly [string, string])[];
+  /** A selector besides. */
+  readonly where: string | null;
+  readonly limit: number;
+  readonly offset: number;
+  readonly order: 'asc' | 'desc' | null;
+  readonly orderBy: string | null;
+}
+
+/** Conditions of one search. */
+const MOST_CONDITIONS = 30;
+/** Rows that one search looks at when the database cannot tell which are meant. */
+export const MOST_EXAMINED = 50_000;
+const ROWS_AT_ONCE = 1000;
+
+type Column = keyof JobRow & string;
+
+interface Plan {
+  readonly sql: readonly Sql[];
+  /** What is looked for in rows, and what of them is needed for that. */
+  readonly looks: readonly ((row: Partial<JobRow>) => boolean)[];
+  readonly columns: ReadonlySet<Column>;
+  /** Of the query parameter on account of which rows are looked at. */
+  readonly because: string;
+  readonly hidden: boolean;
+}
+
+/**
+ * Jobs that somebody may see, and that are sought (sheet §8.5): the ones changed last come first unless it is said otherwise.
+ * @throws MusterError `job_invalid`, `invalid_selector`, `job_search_too_wide`
+ */
+export async function searchJobs(
+  read: Kysely<Schema>,
+  orgId: string,
+  asker: Asker,
+  search: JobSearch,
+  now: number,
+): Promise<readonly Job[]> {
+  const plan = planOf(search, now);
+  const field = search.orderBy === null ? null : orderField(JOB_FIELDS, search.orderBy);
+  const { limit, offset } = search;
+  if (limit === 0) return [];
+  const found = () => sorted(visible(read, orgId, asker, plan), field, search.order);
+  if (plan.looks.length === 0) {
+    const rows = await found().selectAll('jobs').limit(limit).offset(offset).execute();
+    return rows.map(jobOf);
+  }
+  const uuids: string[] = [];
+  const wanted = offset + limit;
+  const columns = [...new Set<Column>([...plan.columns, 'uuid'])].map((column) => `jobs.${column}` as const);
+  for (let examined = 0; uuids.length < wanted; examined += ROWS_AT_ONCE) {
+    if (examined >= MOST_EXAMINED) {
+      throw new MusterError('job_search_too_wide', { field: plan.because, limit: MOST_EXAMINED });
+    }
+    const rows = await found().select(columns).limit(ROWS_AT_ONCE).offset(examined).execute();
+    for (const row of rows) {
+      const partly = row as Partial<JobRow> & { readonly uuid: string };
+      if (plan.looks.every((look) => look(partly))) uuids.push(partly.uuid);
+    }
+    if (rows.length < ROWS_AT_ONCE) break;
+  }
+  return jobsById(read, uuids.slice(offset, wanted));
+}
+
+async function jobsById(read: Kysely<Schema>, uuids: readonly string[]): Promise<readonly Job[]> {
+  if (uuids.length === 0) return [];
+  const rows = await read.selectFrom('jobs').selectAll().where('uuid', 'in', uuids).execute();
+  const byId = new Map(rows.map((row) => [row.uuid, jobOf(row)]));
+  return uuids.flatMap((uuid) => byId.get(uuid) ?? []);
+}
+
+function planOf({ conditions, where }: JobSearch, now: number): Plan {
+  if (conditions.length > MOST_CONDITIONS) {
+    throw new MusterError('job_invalid', {
+      code: 'ALOE_INVALID_PARAMETER',
+      field: 'query',
+      reason: `has more than ${MOST_CONDITIONS} conditions`,
+    });
+  }
+  const parts: Sql[] = [];
+  const looks: Plan['looks'][number][] = [];
+  const columns = new Set<Column>();
+  let because = '';
+  let hidden = false;
+  for (const [name, value] of conditions) {
+    const sought = readCondition({ fields: JOB_FIELDS, now }, name, value);
+    hidden ||= /^visible(?:\.|$)/i.test(name);
+    if ('sql' in sought) {
+      parts.push(sought.sql);
+      continue;
+    }
+    const { column, pattern } = sought.look;
+    columns.add(column);
+    looks.push((row) => row[column] != null && conforms(`(?s).*(?:${pattern}).*`, String(row[column])));
+    because = name;
+  }
+  const selector = where === null ? null : readSelector(where);
+  if (selector !== null) {
+    parts.push(...selector.narrowing);
+    hidden ||= selector.hidden;
+    for (const column of selector.look?.columns ?? []) columns.add(column);
+    if (selector.look !== null) {
+      looks.push(selector.look.matches);
+      because = 'where';
+    }
+  }
+  return { sql: parts, looks, columns, because, hidden };
+}
+
+type Where = ExpressionBuilder<Schema, 'jobs'>;
+
+function visible(read: Kysely<Schema>, orgId: string, { user, admin }: Asker, plan: Plan) {
+  const shared = (where: Where) =>
+    where(
+      'jobs.uuid',
+      'in',
+      where
+        .selectFrom('job_permissions')
+        .select('job_permissions.uuid')
+        .where('job_permissions.username', 'in', [user, WORLD])
+        .where('job_permissions.permission', 'in', [...SEEING]),
+    );
+  let query = read.selectFrom('jobs').where('jobs.org_id', '=', orgId);
+  if (!plan.hidden) query = query.where('jobs.visible', '=', 1);
+  if (!admin) {
+    query = query.where((where) =>
+      where.or([
+        where('jobs.owner', '=', user),
+        // Hidden ones are for their owner alone.
+        plan.hidden ? where.and([where('jobs.visible', '=', 1), shared(where)]) : shared(where),
+      ]),
+    );
+  }
+  for (const part of plan.sql) query = query.where(part);
+  return query;
+}
+
+/** What has no value comes last, whatever the database thinks of it; and what is equal always in the same order. */
+function sorted(query: ReturnType<typeof visible>, field: Field | null, order: 'asc' | 'desc' | null) {
+  if (field === null) {
+    const way = order ?? 'desc';
+    return query.orderBy('jobs.last_updated', way).orderBy('jobs.uuid', way);
+  }
+  const way = order ?? 'asc';
+  const ordered = field.always
+    ? query
+    : query.orderBy(sql<SqlBool>`case when ${field.value} is null then 1 else 0 end`, 'asc');
+  return ordered.orderBy(field.value, way).orderBy('jobs.uuid', way);
+}

@@ -1,0 +1,25 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { ServerHostKeyAlgorithm } from 'ssh2';
+
+/** SHA-256 of a host's key, base64, as `ssh-keygen -l` shows it behind `SHA256:`. */
+export function fingerprint(key: Buffer): string {
+  return createHash('sha256').update(key).digest('base64').replace(/=+$/, '');
+}
+
+/** With or without `SHA256:` before it and padding behind it. */
+export function isPinned(pinned: string, key: Buffer): boolean {
+  const wanted = Buffer.from(pinned.replace(/^SHA256:/, ''), 'base64');
+  const found = createHash('sha256').update(key).digest();
+  return wanted.length === found.length && timingSafeEqual(wanted, found);
+}
+
+/**
+ * A host has keys of several kinds, and shows one of a kind that it is asked for: each of these is tried in turn, until it
+ * shows the one that is pinned. The first: whatever it likes best.
+ */
+export const KEY_KINDS: readonly (readonly ServerHostKeyAlgorithm[] | null)[] = [
+  null,
+  ['ssh-ed25519'],
+  ['ecdsa-sha2-nistp256', 'ecdsa-sha2-nistp384', 'ecdsa-sha2-nistp521'],
+  ['rsa-sha2-512', 'rsa-sha2-256'],
+];

@@ -1,0 +1,41 @@
+/** An app as Agave's clients describe one. */
+export const WC = {
+  name: 'wc',
+  version: '1.0',
+  label: 'wc',
+  shortDescription: 'Counts words',
+  executionSystem: 'here',
+  executionType: 'CLI',
+  parallelism: 'SERIAL',
+  deploymentPath: 'apps/wc-1.0',
+  deploymentSystem: 'store',
+  templatePath: 'wrapper.sh',
+  testPath: 'test/test.sh',
+  checkpointable: false,
+  defaultNodeCount: 1,
+  defaultProcessorsPerNode: 2,
+  defaultMemoryPerNode: '1.5GB',
+  defaultMaxRunTime: '02:00:00',
+  defaultQueue: 'normal',
+  tags: ['text'],
+  modules: ['load gcc/12.2'],
+  inputs: [
+    {
+      id: 'query1',
+      value: { default: 'in/a.txt', validator: '([^\\s]+(\\.(?i)(txt))$)', required: true, visible: true, order: 0 },
+      details: { label: 'File', description: 'What is counted', argument: '--file ', showArgument: true },
+      semantics: { ontology: ['http://sswapmeet.sswap.info/util/TextDocument'], minCardinality: 1, maxCardinality: 2 },
+    },
+  ],
+  parameters: [
+    {
+      id: 'printLongestLine',
+      value: { type: 'bool', default: false, required: false, visible: true },
+      details: { label: 'Longest line' },
+    },
+    { id: 'evalue', value: { type: 'number', default: '0.5', validator: '[0-9.]+' } },
+    { id: 'mode', value: { type: 'enumeration', enum_values: [{ fast: 'Fast' }, 'slow'], default: 'fast' } },
+    { id: 'secret_mode', value: { type: 'string', default: 'x', visible: false } },
+    { id: 'words', value: { type: 'string' }, semantics: { minCardinality: 0, maxCardinality: -1 } },
+  ],
+};

@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { type Daemon, daemon, freePort, installed, run } from './processes.js';
+
+export interface Slurm {
+  /** What the commands need to find it. */
+  readonly environment: { readonly PATH: string; readonly SLURM_CONF: string };
+  readonly node: string;
+  command(file: string, ...args: string[]): Promise<string>;
+  stopController(): Promise<void>;
+  startController(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+const PATH = '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin';
+
+/** A real Slurm of one node with a configuration of its own, run by the user of the tests. */
+export async function startSlurm(): Promise<Slurm> {
+  const munged = installed('/usr/sbin/munged', 'munge');
+  const slurmctld = installed('/usr/sbin/slurmctld', 'slurm-wlm');
+  const slurmd = installed('/usr/sbin/slurmd', 'slurm-wlm');
+  const directory = await mkdtemp(join(tmpdir(), 'muster-slurm-'));
+  await chmod(directory, 0o755);
+  const at = (name: string): string => join(directory, name);
+  for (const name of ['state', 'spool']) await mkdir(at(name));
+  await writeFile(at('munge.key'), randomBytes(1024), { mode: 0o600 });
+  const node = hostname().split('.')[0] ?? 'localhost';
+  const { username } = userInfo();
+  const configuration = [
+    'ClusterName=muster',
+    `SlurmctldHost=${node}(127.0.0.1)`,
+    `SlurmctldPort=${await freePort()}`,
+    `SlurmdPort=${await freePort()}`,
+    'AuthType=auth/munge',
+    'CredType=cred/munge',
+    `AuthInfo=socket=${at('munge.socket')}`,
+    `SlurmUser=${username}`,
+    `SlurmdUser=${username}`,
+    `StateSaveLocation=${at('state')}`,
+    `SlurmdSpoolDir=${at('spool')}`,
+    `SlurmctldPidFile=${at('slurmctld.pid')}`,
+    `SlurmdPidFile=${at('slurmd.pid')}`,
+    `SlurmctldLogFile=${at('slurmctld.log')}`,
+    `SlurmdLogFile=${at('slurmd.log')}`,
+    // Clusters take cgroups; here it is the group of processes that a job is.
+    'ProctrackType=proctrack/pgid',
+    'TaskPlugin=task/none',
+    'MpiDefault=none',
+    'SelectType=select/cons_tres',
+    'SelectTypeParameters=CR_Core_Memory',
+    'SlurmdParameters=config_overrides',
+    'PreemptType=preempt/partition_prio',
+    'PreemptMode=CANCEL',
+    'ReturnToService=2',
+    'KillWait=2',
+    // How long a job that ended is remembered.
+    'MinJobAge=20',
+    'DefMemPerNode=50',
+    'AccountingStorageType=accounting_storage/none',
+    'JobAcctGatherType=jobacct_gather/linux',
+    'JobAcctGatherFrequency=task=1',
+    'JobAcctGatherParams=OverMemoryKill',
+    'SchedulerParameters=sched_interval=1,batch_sched_delay=0',
+    `NodeName=${node} NodeAddr=127.0.0.1 CPUs=16 RealMemory=4000 State=UNKNOWN`,
+    'PartitionName=normal Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1',
+    'PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=9',
+  ];
+  await writeFile(at('slurm.conf'), `${configuration.join('\n')}\n`);
+  const environment = { PATH, SLURM_CONF: at('slurm.conf') };
+  const command = async (file: string, ...args: string[]): Promise<string> =>
+    (await run(file, args, { env: environment })).stdout;
+
+  const munge = await daemon(
+    munged,
+    [
+      '--foreground',
+      '--force',
+      `--key-file=${at('munge.key')}`,
+      `--socket=${at('munge.socket')}`,
+      `--pid-file=${at('munged.pid')}`,
+      `--log-file=${at('munged.log')}`,
+      `--seed-file=${at('munged.seed')}`,
+    ],
+    async () => (await run('munge', ['-n', `--socket=${at('munge.socket')}`])).stdout.startsWith('MUNGE'),
+  );
+  let controller: Daemon | null = null;
+  const startController = async (): Promise<void> => {
+    const up = async (): Promise<boolean> => (await command('scontrol', 'ping')).includes('UP');
+    controller = await daemon(slurmctld, ['-D'], up, environment);
+  };
+  const stopController = async (): Promise<void> => {
+    await controller?.stop();
+    controller = null;
+  };
+  await startController();
+  const idle = async (): Promise<boolean> => (await command('sinfo', '--noheader', '--format=%T')).includes('idle');
+  const worker = await daemon(slurmd, ['-D'], idle, environment);
+  return {
+    environment,
+    node,
+    command,
+    startController,
+    stopController,
+    async remove() {
+      await worker.stop();
+      await stopController();
+      await munge.stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import { namesOf, organizationTopology, siteTopology, workerTopicOf, workerTopology } from '@muster/broker';
+import { Leases } from '@muster/store';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { leaseName } from '../../src/worker/tenure.js';
+import { saveWorker, type WorkerState } from '../../src/worker/worker-rows.js';
+import { type FrontServer, startFront } from '../support/front-server.js';
+
+/** Who works on jobs, as administrators see and tell them; the workers themselves are rows here. */
+
+const AT = '/organizations/default/job-workers';
+let server: FrontServer;
+const heard: unknown[] = [];
+
+beforeAll(async () => {
+  server = await startFront();
+  const { broker } = server;
+  await broker.declare(siteTopology());
+  await broker.declare(organizationTopology('default'));
+  await worker('w1', 'rack7', 'running', true);
+  await worker('w2', 'rack8', 'suspended', true);
+  await worker('w3', 'rack9', 'running', false);
+  await worker('w4', 'rack0', 'stopped', false);
+  await broker.declare(workerTopology('default', 'rack7', 'w1'));
+  broker.consume(workerTopicOf('default', 'rack7'), { slots: 1 }, async (delivery) => {
+    heard.push(JSON.parse(delivery.body.toString()));
+    await delivery.ack();
+  });
+});
+afterAll(() => server.close());
+
+async function worker(uuid: string, name: string, state: WorkerState, holds: boolean): Promise<void> {
+  const { store, clock, org } = server;
+  const queue = `${namesOf('default').submitPrefix}DefaultQueue`;
+  const row = { uuid, org_id: org.id, name, host: 'h', queue, slots: 4, state, started: clock.now(), version: '1' };
+  await saveWorker(store, row);
+  if (holds) await new Leases({ store, clock, holder: uuid }).acquire(leaseName(uuid), 60_000);
+}
+
+const list = async (query = '') => (await server.send({ at: `${AT}${query}`, as: 'admin' })).body;
+
+it('workers that run are listed with the jobs in their hands', async () => {
+  const { id } = await server.submit();
+  const job = (await server.jobs.find(id)) ?? expect.fail('it is not there');
+  await server.jobs.change(job, { to: 'PENDING', patch: { worker: 'w1', epoch: 1 } } as never);
+  expect(await list()).toMatchObject([
+    { id: 'w1', name: 'rack7', state: 'running', slots: 4, jobs: 1 },
+    { id: 'w2', name: 'rack8', state: 'suspended', jobs: 0 },
+  ]);
+  const all = await list('?all=true');
+  expect(all.map(({ name, state }: { name: string; state: string }) => [name, state])).toEqual([
+    ['rack0', 'stopped'],
+    ['rack7', 'running'],
+    ['rack8', 'suspended'],
+    ['rack9', 'lost'],
+  ]);
+});
+
+it('a worker is told by its name or its id, and it alone', async () => {
+  const told = await server.send({ method: 'POST', at: `${AT}/rack7/quiesce`, as: 'admin', body: {} });
+  expect([told.status, told.body]).toEqual([202, { id: 'w1' }]);
+  await expect.poll(() => heard).toMatchObject([{ msgType: 'WKR_SHUTDOWN_QUIESCE', workerUuid: 'w1' }]);
+  expect((await server.send({ method: 'POST', at: `${AT}/nobody/resume`, as: 'admin', body: {} })).status).toBe(404);
+  expect((await server.send({ method: 'POST', at: `${AT}/w1/suspend`, as: 'jdoe', body: {} })).status).toBe(403);
+});

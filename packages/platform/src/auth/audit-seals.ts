@@ -1,0 +1,169 @@
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import type { Clock, Timer } from '@muster/base';
+import { chainHash, NO_HASH, type Seal, signSeal } from '@muster/signing';
+import type { Schema, Store } from '@muster/store';
+import type { Selectable } from 'kysely';
+import { entryOf, type StoredAuditEntry } from './audit.js';
+import type { Trx } from './changes.js';
+import { AUTH_LIMITS } from './limits.js';
+
+export interface AuditSealsDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** The server's private key. */
+  readonly key: KeyObject;
+  /** Entries could not be sealed; it is tried again. */
+  readonly failed: (error: unknown) => void;
+}
+
+export interface Sealed {
+  readonly seal: Seal;
+  /** JSON texts, as they were sealed. */
+  entries: string[];
+}
+
+/**
+ * An entry as it is sealed, shown and exported. Names and their order are part of what is sealed: once released, they stay.
+ */
+export function auditView({ id, at, actor, action, target, outcome, detail }: StoredAuditEntry) {
+  const { name, kind, address = null } = actor;
+  const time = new Date(at).toISOString();
+  return { id, at: time, actor: name, actor_kind: kind, address, action, target, outcome, detail: detail ?? {} };
+}
+
+const textOf = (row: Selectable<Schema['audit']>): string => JSON.stringify(auditView(entryOf(row)));
+
+/**
+ * Seals entries of the audit, soon after they were written: those of each organization, and those of none, are a chain of their own.
+ * See `@muster/signing`. Servers that seal at the same time do not disturb each other: the number of a seal is given once.
+ */
+export class AuditSeals {
+  readonly #deps: AuditSealsDeps;
+  #timer: Timer | null = null;
+  #sealing: Promise<void> | null = null;
+  #started = false;
+
+  constructor(deps: AuditSealsDeps) {
+    this.#deps = deps;
+  }
+
+  /** PEM: whoever has it can tell that this server has sealed. */
+  get publicKey(): string {
+    return createPublicKey(this.#deps.key).export({ type: 'spki', format: 'pem' }).toString();
+  }
+
+  /** What an earlier process left unsealed comes first. */
+  start(): void {
+    this.#started = true;
+    this.due();
+  }
+
+  async stop(): Promise<void> {
+    this.#started = false;
+    this.#timer?.cancel();
+    await this.#sealing;
+  }
+
+  /** There is, or will soon be, something to seal. */
+  due(): void {
+    if (!this.#started || this.#timer !== null) return;
+    const { clock, failed } = this.#deps;
+    this.#timer = clock.after(AUTH_LIMITS.sealAfterMs, () => {
+      this.#timer = null;
+      this.#sealing = (this.#sealing ?? Promise.resolve())
+        .then(() => this.seal())
+        .catch((error: unknown) => {
+          failed(error);
+          this.due();
+        });
+    });
+  }
+
+  /** Seals what there is. @throws MusterError `store_unavailable` */
+  async seal(): Promise<void> {
+    while ((await this.#some()) === AUTH_LIMITS.sealedAtOnce);
+  }
+
+  async #some(): Promise<number> {
+    const { store, clock, key } = this.#deps;
+    return store.transact(async (trx) => {
+      const rows = await trx
+        .selectFrom('audit')
+        .selectAll()
+        .where('seal', 'is', null)
+        .orderBy('id')
+        .limit(AUTH_LIMITS.sealedAtOnce)
+        .execute();
+      for (const [orgId, own] of groupsOf(rows, (row) => row.org_id ?? '')) {
+        const last = await lastSeal(trx, orgId);
+        const number = (last?.number ?? 0) + 1;
+        const hash = chainHash(last?.hash ?? NO_HASH, own.map(textOf));
+        const at = clock.now();
+        const sealed = { number, entries: own.length, at: new Date(at).toISOString(), hash };
+        const { signature } = signSeal(key, orgId, sealed);
+        await trx
+          .insertInto('audit_seals')
+          .values({ ...sealed, org_id: orgId, at, signature })
+          .execute();
+        const ids = own.map(({ id }) => id);
+        await trx.updateTable('audit').set({ seal: number }).where('id', 'in', ids).execute();
+      }
+      return rows.length;
+    });
+  }
+
+  /** Seals of an organization after this one, with their entries: as many as make a page, at least one. */
+  async page(orgId: string, after: number): Promise<Sealed[]> {
+    const { read } = this.#deps.store;
+    const seals = await read
+      .selectFrom('audit_seals')
+      .selectAll()
+      .where('org_id', '=', orgId)
+      .where('number', '>', after)
+      .orderBy('number')
+      .limit(AUTH_LIMITS.sealsPerPage)
+      .execute();
+    let entries = 0;
+    const shown = seals.filter((seal, index) => {
+      entries += seal.entries;
+      return index === 0 || entries <= AUTH_LIMITS.auditPage;
+    });
+    const last = shown.at(-1)?.number ?? after;
+    // By what the rows say: one that was added to a seal is shown, and gives itself away.
+    const rows = await read
+      .selectFrom('audit')
+      .selectAll()
+      .where('org_id', '=', orgId)
+      .where('seal', '>', after)
+      .where('seal', '<=', last)
+      .orderBy('id')
+      .limit(2 * AUTH_LIMITS.auditPage)
+      .execute();
+    const bySeal = groupsOf(rows, ({ seal }) => seal ?? 0);
+    return shown.map(({ number, entries, at, hash, signature }) => ({
+      seal: { number, entries, at: new Date(at).toISOString(), hash, signature },
+      entries: (bySeal.get(number) ?? []).map(textOf),
+    }));
+  }
+}
+
+function groupsOf<Row, Key>(rows: readonly Row[], keyOf: (row: Row) => Key): Map<Key, Row[]> {
+  const groups = new Map<Key, Row[]>();
+  for (const row of rows) {
+    const key = keyOf(row);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [row]);
+    else group.push(row);
+  }
+  return groups;
+}
+
+function lastSeal(trx: Trx, orgId: string) {
+  return trx
+    .selectFrom('audit_seals')
+    .select(['number', 'hash'])
+    .where('org_id', '=', orgId)
+    .orderBy('number', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+}

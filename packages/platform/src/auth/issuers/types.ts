@@ -1,0 +1,70 @@
+import type { Organization } from '../types.js';
+
+export const ISSUER_KINDS = ['public_key', 'jwks', 'oidc'] as const;
+export type IssuerKind = (typeof ISSUER_KINDS)[number];
+
+/** Whose tokens are taken in an organization. */
+export interface Issuer {
+  readonly id: string;
+  readonly organization: Organization;
+  readonly name: string;
+  readonly kind: IssuerKind;
+  /** PEM of the key; where the set of keys is; where discovery begins. */
+  readonly source: string;
+  /** `iss` of its tokens; null: they need not have one. */
+  readonly issuer: string | null;
+  /** Must be among `aud` of its tokens; null: they may be for anybody. */
+  readonly audience: string | null;
+  /** Claim with the name of the user; null: that of WSO2, or else `sub`. */
+  readonly userClaim: string | null;
+  /** What the tenant claim says, which its tokens must have then; null: the name of the organization, if they have one. */
+  readonly tenant: string | null;
+  /** null: nobody signs in there. */
+  readonly signIn: SignIn | null;
+  readonly createdAt: number;
+}
+
+/** How people sign in at an OpenID provider. */
+export interface SignIn {
+  /** Of the command line, as the provider knows it; a public client, which has no secret. */
+  readonly clientId: string;
+  /** What the provider is asked for; `openid` is among it. */
+  readonly scope: string;
+  /** Claim with the groups of the user; null: groups are not looked at. */
+  readonly groupsClaim: string | null;
+  /**
+   * Group of the organization by value of that claim. Whoever signs in becomes a member of those groups that the claim gives, and is
+   * one of the others among them no more. Other groups are left alone.
+   */
+  readonly groups: Readonly<Record<string, string>>;
+  /** Whoever the provider lets in becomes a user and a member, if nobody is called so yet. */
+  readonly createUsers: boolean;
+  /** Seconds that a sign-in lasts. */
+  readonly ttlSeconds: number;
+}
+
+export type NewIssuer = Omit<Issuer, 'id' | 'organization' | 'createdAt'>;
+
+export const ISSUER_LIMITS = {
+  perOrganization: 20,
+  /** Characters of a token. */
+  token: 8192,
+  /** How far clocks may differ, seconds. */
+  skewSeconds: 60,
+  /** Of one issuer. */
+  keys: 50,
+  /** Keys of a set are fetched again after this, and sooner when a token names one that is not known, but not more often. */
+  keysMs: 600_000,
+  refetchMs: 30_000,
+  /** While they cannot be fetched the former ones are good for so long. */
+  staleMs: 3_600_000,
+  fetch: { bytes: 262_144, timeoutMs: 10_000 },
+  /** Characters of roles. */
+  roles: 4096,
+  /** Values of a groups claim that mean a group here. */
+  signInGroups: 100,
+  /** Seconds that a sign-in lasts: when nobody says (8 h), at least, and at most (7 days). */
+  signInTtl: { usual: 28_800, least: 60, most: 604_800 },
+  /** A token to sign in with was issued so recently, seconds. */
+  signInFreshSeconds: 600,
+} as const;

@@ -1,0 +1,120 @@
+import { Type } from 'typebox';
+import type { Auth } from '../auth/auth.js';
+import { secretHash } from '../auth/changes.js';
+import { includes } from '../auth/permissions.js';
+import { actorOf } from '../auth/types.js';
+import { MusterError } from '../errors.js';
+import { passageOf } from '../http/passage.js';
+import type { App } from '../http/route.js';
+import * as schemas from './schemas.js';
+import { time } from './views.js';
+
+const tags = ['login'];
+const LOGIN = '/organizations/:org/login';
+
+/** People sign in at an OpenID provider of the organization, and see who they are here. */
+export function loginRoutes(app: App, auth: Auth): void {
+  app.get(
+    LOGIN,
+    {
+      config: { permission: 'public' },
+      schema: {
+        tags,
+        operationId: 'listSignIns',
+        summary: 'Where people sign in to the organization',
+        description: 'Of an organization that there is not the same as of one where nobody signs in.',
+        params: schemas.OrgParams,
+        response: { 200: Type.Array(schemas.OfferedSignIn) },
+      },
+    },
+    async ({ params }) => {
+      const organization = await auth.organizations.find(params.org);
+      const offered = organization === undefined ? [] : await auth.signIns.offered(organization.id);
+      return offered.map(({ name, issuer, source, signIn: { clientId, scope } }) => {
+        return { name, issuer: issuer ?? source, client_id: clientId, scope };
+      });
+    },
+  );
+
+  app.post(
+    LOGIN,
+    {
+      config: { permission: 'login' },
+      schema: {
+        tags,
+        operationId: 'signIn',
+        summary: 'Sign in with an ID token of an issuer',
+        description:
+          'The token is for the client that the issuer is known by (`aud`, `azp`), at most ten minutes old, and good once. The answer is an access token.',
+        params: schemas.OrgParams,
+        body: schemas.LoginBody,
+        response: { 201: schemas.LoginAnswer },
+      },
+    },
+    async (request, reply) => {
+      const { issuer, id_token: idToken } = request.body;
+      const organization = await auth.organizations.find(request.params.org);
+      if (organization === undefined)
+        throw new MusterError('sign_in_not_offered', { organization: request.params.org, where: ` at '${issuer}'` });
+      const { token, user, groups, expiresAt } = await auth.signIns.begin(organization, issuer, idToken, request.ip);
+      const about = { user, organization: organization.name, groups: [...groups], expires_at: time(expiresAt) };
+      return reply.code(201).send({ token, ...about });
+    },
+  );
+
+  app.delete(
+    LOGIN,
+    {
+      // It takes away nothing but the token that it comes with.
+      config: { permission: 'member', empowers: false },
+      schema: {
+        tags,
+        operationId: 'signOut',
+        summary: 'Sign out: make the token useless that this request bears',
+        params: schemas.OrgParams,
+        response: schemas.Nothing,
+      },
+    },
+    async (request, reply) => {
+      const { organization, caller } = request;
+      await auth.signIns.end(organization, borneHash(request), caller, actorOf(caller));
+      return reply.code(204).send(null);
+    },
+  );
+
+  app.get(
+    '/organizations/:org/whoami',
+    {
+      config: { permission: 'member' },
+      schema: {
+        tags,
+        operationId: 'whoami',
+        summary: 'Who is asking, and what that is in the organization',
+        params: schemas.OrgParams,
+        response: { 200: schemas.WhoAnswer },
+      },
+    },
+    async (request) => {
+      const { organization, caller } = request;
+      const groups = await auth.repository.groups(organization.id);
+      const own = [...groups].filter(([, group]) => includes(group, caller, groups)).map(([name]) => name);
+      const hash = borneHash(request);
+      const bearer = hash === null ? undefined : await auth.repository.bearer(hash);
+      const issuers = await auth.repository.issuers(organization.id);
+      const issuer = issuers.find(({ id }) => id === bearer?.issuerId)?.name ?? null;
+      return {
+        ...{ name: caller.name, kind: caller.type, organization: organization.name, groups: own.sort() },
+        server_admin: caller.serverAdmin,
+        by: hash === null ? ('key' as const) : bearer?.issuerId ? ('login' as const) : ('token' as const),
+        issuer,
+        expires_at: bearer === undefined ? null : time(bearer.expiresAt),
+      };
+    },
+  );
+}
+
+/** Of the access token of a request; null: it is signed. */
+function borneHash(request: Parameters<typeof passageOf>[0]): string | null {
+  const { credentials } = passageOf(request);
+  return credentials?.kind === 'bearer' ? secretHash(credentials.token) : null;
+}

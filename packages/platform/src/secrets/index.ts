@@ -1,0 +1,4 @@
+export { SECRET_LIMITS, SECRET_NAME } from './limits.js';
+export { secretRoutes } from './routes.js';
+export { openSealingKey, resealed, SealingKey } from './sealing-key.js';
+export { type Secret, Secrets } from './secrets.js';

@@ -1,0 +1,162 @@
+import { execFileSync } from 'node:child_process';
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ServerConfig } from '../config/schema.js';
+import { MusterError } from '../errors.js';
+
+const VERSION = 1;
+const KEY_BYTES = 32;
+const ID_BYTES = 4;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const HEAD_BYTES = 1 + ID_BYTES;
+/** What a program that prints the key may take. */
+const COMMAND_MS = 30_000;
+const COMMAND_BYTES = 4096;
+
+/**
+ * Seals what must not stand in the database as it is, secrets of organizations and what opens execution systems: AES-256-GCM, a
+ * byte of version, which key it was, nonce, tag, text. What is sealed opens for what it was made for, and for nothing else.
+ */
+export class SealingKey {
+  readonly #key: Buffer;
+  readonly #id: Buffer;
+
+  private constructor(key: Buffer) {
+    this.#key = key;
+    this.#id = createHash('sha256').update('muster secret key id').update(key).digest().subarray(0, ID_BYTES);
+  }
+
+  /** @param key 32 bytes. */
+  static of(key: Uint8Array): SealingKey {
+    return new SealingKey(Buffer.from(key));
+  }
+
+  /**
+   * With the key of a file, which is made when it is not there and `make` says so. Only its owner may read it.
+   * @throws MusterError `secret_key_unusable`
+   */
+  static open(path: string, { make }: { readonly make: boolean }): SealingKey {
+    try {
+      if (make) makeKey(path);
+      const { mode } = statSync(path);
+      if ((mode & 0o077) !== 0) throw new Error('others than its owner may read it; run chmod 600 on it');
+      return new SealingKey(keyWritten(readFileSync(path, 'utf8')));
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new MusterError('secret_key_unusable', { from: path, reason }, { cause: error });
+    }
+  }
+
+  /**
+   * With the key that a program prints, such as one that asks a key management service. Run once, without a shell.
+   * @throws MusterError `secret_key_unusable`
+   */
+  static printedBy(command: readonly string[]): SealingKey {
+    const [program = '', ...args] = command;
+    const options = { timeout: COMMAND_MS, maxBuffer: COMMAND_BYTES, encoding: 'utf8' } as const;
+    try {
+      return new SealingKey(
+        keyWritten(execFileSync(program, args, { ...options, stdio: ['ignore', 'pipe', 'ignore'] })),
+      );
+    } catch (error) {
+      // The message of what failed may hold what it printed.
+      throw new MusterError('secret_key_unusable', { from: program, reason: whyNoKey(error) });
+    }
+  }
+
+  /** Another key, for something else: the same each time. @param purpose Such as `webhooks`. */
+  derive(purpose: string): Uint8Array {
+    return new Uint8Array(hkdfSync('sha256', this.#key, '', `muster ${purpose}`, KEY_BYTES));
+  }
+
+  /** @param owner What it belongs to, by an id. @param value Goes through JSON. */
+  seal(owner: string, value: unknown): Buffer {
+    const nonce = randomBytes(NONCE_BYTES);
+    const head = Buffer.concat([Buffer.of(VERSION), this.#id]);
+    const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.concat([head, Buffer.from(owner)]));
+    const sealed = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final()]);
+    return Buffer.concat([head, nonce, cipher.getAuthTag(), sealed]);
+  }
+
+  /** Was it sealed with this key? */
+  sealed(bytes: Uint8Array): boolean {
+    return bytes[0] === VERSION && this.#id.equals(bytes.subarray(1, HEAD_BYTES));
+  }
+
+  /** @throws MusterError `secret_unreadable` */
+  unseal<Value>(owner: string, sealed: Uint8Array): Value {
+    const bytes = Buffer.from(sealed);
+    const head = bytes.subarray(0, HEAD_BYTES);
+    if (bytes.length < HEAD_BYTES + NONCE_BYTES + TAG_BYTES || head[0] !== VERSION) {
+      throw unreadable(owner, 'it is no sealed secret');
+    }
+    if (!head.subarray(1).equals(this.#id)) throw unreadable(owner, 'it was sealed with another key');
+    const nonce = bytes.subarray(HEAD_BYTES, HEAD_BYTES + NONCE_BYTES);
+    const tag = bytes.subarray(HEAD_BYTES + NONCE_BYTES, HEAD_BYTES + NONCE_BYTES + TAG_BYTES);
+    try {
+      const decipher = createDecipheriv('aes-256-gcm', this.#key, nonce)
+        .setAAD(Buffer.concat([head, Buffer.from(owner)]))
+        .setAuthTag(tag);
+      const text = bytes.subarray(HEAD_BYTES + NONCE_BYTES + TAG_BYTES);
+      return JSON.parse(Buffer.concat([decipher.update(text), decipher.final()]).toString('utf8')) as Value;
+    } catch {
+      // The cause may hold parts of what is secret.
+      throw unreadable(owner, 'it was changed, or belongs to something else');
+    }
+  }
+}
+
+/** What was sealed with a key that is no longer used, sealed with this one; null: it is already. @throws MusterError `secret_unreadable` */
+export function resealed(key: SealingKey, former: SealingKey, owner: string, sealed: Uint8Array): Buffer | null {
+  return key.sealed(sealed) ? null : key.seal(owner, former.unseal(owner, sealed));
+}
+
+/** Where the key of a server comes from, as it is configured: a program, or a file, which is made where `make` says so. */
+export function openSealingKey(
+  { data_dir, secrets, jobs }: Pick<ServerConfig, 'data_dir' | 'jobs' | 'secrets'>,
+  { make }: { readonly make: boolean },
+): SealingKey {
+  const { key_command: command } = secrets;
+  if (command !== undefined) return SealingKey.printedBy(command);
+  return SealingKey.open(jobs.secret_key_file ?? join(data_dir, 'job-secrets.key'), { make });
+}
+
+function keyWritten(text: string): Buffer {
+  const trimmed = text.trim();
+  const key = Buffer.from(trimmed, 'base64');
+  if (key.length !== KEY_BYTES || key.toString('base64') !== trimmed) throw new NoKey();
+  return key;
+}
+
+class NoKey extends Error {
+  constructor() {
+    super('it holds no key of Muster: 32 bytes in base64');
+  }
+}
+
+function whyNoKey(error: unknown): string {
+  if (error instanceof NoKey) return 'it printed no key of Muster: 32 bytes in base64';
+  const { code = null, status = null } = error as { readonly code?: unknown; readonly status?: unknown };
+  return code === null ? `it ended with status ${String(status)}` : String(code);
+}
+
+function unreadable(owner: string, reason: string): MusterError {
+  return new MusterError('secret_unreadable', { owner, reason });
+}
+
+/** Whole or not at all, and never in place of one that is there. */
+function makeKey(path: string): void {
+  const part = `${path}.${randomBytes(6).toString('hex')}`;
+  if (statSync(path, { throwIfNoEntry: false }) !== undefined) return;
+  try {
+    writeFileSync(part, `${randomBytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600, flag: 'wx', flush: true });
+    linkSync(part, path);
+  } catch (error) {
+    // Another process made it in the same moment.
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  } finally {
+    rmSync(part, { force: true });
+  }
+}

@@ -1,0 +1,238 @@
+import { isBoxKey, type SealedBox, sealBox } from '@muster/signing';
+import type { Schema, Store } from '@muster/store';
+import type { Selectable } from 'kysely';
+import type { Auth } from '../auth/auth.js';
+import { includes, membersWritten } from '../auth/permissions.js';
+import { actorOf, type Identity, type Organization } from '../auth/types.js';
+import { MusterError } from '../errors.js';
+import '../schema/tables.js';
+import { SECRET_LIMITS } from './limits.js';
+import { resealed, type SealingKey } from './sealing-key.js';
+
+type Row = Omit<Selectable<Schema['org_secrets']>, 'sealed'>;
+
+/** What is told of a secret. Its value is told nobody but the nodes that run what uses it. */
+export interface Secret {
+  readonly id: string;
+  readonly name: string;
+  readonly owner: { readonly principalId: string; readonly name: string };
+  /** Who may use it besides its owner and admins: `alice`, `group:NAME`, `client:NAME`. */
+  readonly holders: readonly string[];
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export interface SecretsDeps {
+  readonly store: Pick<Store, 'read' | 'transact'>;
+  readonly auth: Pick<Auth, 'authorize' | 'changes' | 'repository' | 'rights'>;
+  readonly key: SealingKey;
+}
+
+const COLUMNS = ['id', 'org_id', 'name', 'owner_id', 'owner_name', 'holders', 'created_at', 'updated_at'] as const;
+
+/** Secrets of organizations: kept sealed, and handed to what may use them. Nobody has one but its owner, admins, and whom they name. */
+export class Secrets {
+  readonly #deps: SecretsDeps;
+
+  constructor(deps: SecretsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Those that the caller may use, by name. */
+  async list(org: Organization, caller: Identity): Promise<readonly Secret[]> {
+    const rows = this.#deps.store.read.selectFrom('org_secrets').select(COLUMNS).where('org_id', '=', org.id);
+    const all = (await rows.orderBy('name').execute()).map(secretOf);
+    const seen: Secret[] = [];
+    for (const secret of all) if (await this.#mayUse(org, caller, secret)) seen.push(secret);
+    return seen;
+  }
+
+  /** @throws MusterError `secret_forbidden`, also when there is none; only admins are told that, with `not_found` */
+  async usable(org: Organization, name: string, caller: Identity): Promise<Secret> {
+    const secret = await this.#find(org.id, name);
+    if (secret !== undefined && (await this.#mayUse(org, caller, secret))) return secret;
+    throw await this.#refusal(org, name, caller);
+  }
+
+  /**
+   * Keeps a value under a name, new or in the place of the one before. What runs has the one that it was given.
+   * @throws MusterError `invalid_field`, `secret_forbidden` for one that others own, `too_busy`
+   */
+  async set(org: Organization, name: string, value: string, by: Identity): Promise<Secret> {
+    checkValue(value);
+    const { auth, key } = this.#deps;
+    const { changes } = auth;
+    const before = await this.#find(org.id, name);
+    if (before !== undefined) await this.#assertOwned(org, before, by);
+    const { id, owner, holders, createdAt } = before ?? {
+      ...{ id: changes.newId(), holders: [], createdAt: changes.now },
+      owner: { principalId: by.principalId, name: by.name },
+    };
+    const made: Secret = { id, name, owner, holders, createdAt, updatedAt: changes.now };
+    const change = { orgId: org.id, actor: actorOf(by), action: 'secret.set', target: name } as const;
+    await changes.apply(change, async (trx) => {
+      const sealed = key.seal(sealedFor(id), value);
+      if (before !== undefined) {
+        const rows = trx.updateTable('org_secrets').set({ sealed, updated_at: made.updatedAt }).where('id', '=', id);
+        if ((await rows.executeTakeFirstOrThrow()).numUpdatedRows === 0n) throw forbidden(by, name);
+        return;
+      }
+      const held = await trx.selectFrom('org_secrets').select('name').where('org_id', '=', org.id).execute();
+      if (held.some((one) => one.name === name)) throw forbidden(by, name);
+      const most = SECRET_LIMITS.perOrganization;
+      if (held.length >= most) throw new MusterError('too_busy', { what: 'secrets', limit: most });
+      await trx
+        .insertInto('org_secrets')
+        .values({ ...rowOf(org, made), sealed })
+        .execute();
+    });
+    return made;
+  }
+
+  /** Changes who may use it. @throws MusterError `secret_forbidden`, `invalid_field` */
+  async share(
+    org: Organization,
+    name: string,
+    { grant, revoke }: { readonly grant: readonly string[]; readonly revoke: readonly string[] },
+    by: Identity,
+  ): Promise<Secret> {
+    const { changes } = this.#deps.auth;
+    const { id } = await this.owned(org, name, by);
+    const detail = { granted: grant.join(', '), revoked: revoke.join(', ') };
+    const change = { orgId: org.id, actor: actorOf(by), action: 'secret.share', target: name, detail } as const;
+    return changes.apply(change, async (trx) => {
+      const row = await trx.selectFrom('org_secrets').select(COLUMNS).where('id', '=', id).executeTakeFirst();
+      if (row === undefined) throw forbidden(by, name);
+      const before = secretOf(row);
+      const holders = [...new Set([...before.holders, ...grant])].filter((one) => !revoke.includes(one));
+      const most = SECRET_LIMITS.holders;
+      if (holders.length > most) throw invalid('grant', `at most ${most}`);
+      const after = { holders: JSON.stringify(holders), updated_at: changes.now };
+      await trx.updateTable('org_secrets').set(after).where('id', '=', id).execute();
+      return { ...before, holders, updatedAt: after.updated_at };
+    });
+  }
+
+  /** @throws MusterError `secret_forbidden` */
+  async remove(org: Organization, name: string, by: Identity): Promise<void> {
+    const { id } = await this.owned(org, name, by);
+    const change = { orgId: org.id, actor: actorOf(by), action: 'secret.delete', target: name } as const;
+    await this.#deps.auth.changes.apply(change, async (trx) => {
+      await trx.deleteFrom('org_secrets').where('id', '=', id).execute();
+    });
+  }
+
+  /** @throws MusterError `secret_forbidden`, to admins `not_found` */
+  async owned(org: Organization, name: string, by: Identity): Promise<Secret> {
+    const secret = await this.#find(org.id, name);
+    if (secret === undefined) throw await this.#refusal(org, name, by);
+    await this.#assertOwned(org, secret, by);
+    return secret;
+  }
+
+  /**
+   * The values of all of these names, for one reader alone. Whether they may have them was looked at before.
+   * @throws MusterError `invalid_field` for a key that is none, `not_found`, `secret_unreadable`
+   */
+  async boxed(
+    orgId: string,
+    names: readonly string[],
+    reader: { readonly key: string; readonly about: string },
+  ): Promise<SealedBox> {
+    if (!isBoxKey(reader.key)) throw invalid('key', 'must be 32 bytes in base64url');
+    const { store, key } = this.#deps;
+    const rows = store.read.selectFrom('org_secrets').select(['id', 'name', 'sealed']).where('org_id', '=', orgId);
+    const found = new Map((await rows.where('name', 'in', names).execute()).map((row) => [row.name, row]));
+    const values = names.map((name) => {
+      const row = found.get(name);
+      if (row === undefined) throw new MusterError('not_found', { kind: 'secret', name });
+      const value = key.unseal<string>(sealedFor(row.id), row.sealed);
+      return [name, Buffer.from(value).toString('base64')] as const;
+    });
+    const bytes = Buffer.from(JSON.stringify(Object.fromEntries(values)));
+    try {
+      return sealBox(reader.key, reader.about, bytes);
+    } catch {
+      throw invalid('key', 'is no key of X25519');
+    }
+  }
+
+  /** All that a former key sealed, with the one of today: all, or nothing. How many. @throws MusterError `secret_unreadable` */
+  async rekey(former: SealingKey): Promise<number> {
+    const { store, key } = this.#deps;
+    return store.transact(async (trx) => {
+      let changed = 0;
+      for (const { id, sealed: before } of await trx.selectFrom('org_secrets').select(['id', 'sealed']).execute()) {
+        const sealed = resealed(key, former, sealedFor(id), before);
+        if (sealed === null) continue;
+        await trx.updateTable('org_secrets').set({ sealed }).where('id', '=', id).execute();
+        changed += 1;
+      }
+      return changed;
+    });
+  }
+
+  async #find(orgId: string, name: string): Promise<Secret | undefined> {
+    const rows = this.#deps.store.read.selectFrom('org_secrets').select(COLUMNS).where('org_id', '=', orgId);
+    const row = await rows.where('name', '=', name).executeTakeFirst();
+    return row && secretOf(row);
+  }
+
+  async #mayUse(org: Organization, caller: Identity, secret: Secret): Promise<boolean> {
+    if (caller.principalId === secret.owner.principalId) return true;
+    const { auth } = this.#deps;
+    if (includes(membersWritten(secret.holders), caller, await auth.repository.groups(org.id))) return true;
+    return auth.authorize(caller, org, 'org:admin');
+  }
+
+  async #refusal(org: Organization, name: string, caller: Identity): Promise<MusterError> {
+    const admin = await this.#deps.auth.authorize(caller, org, 'org:admin');
+    return admin ? new MusterError('not_found', { kind: 'secret', name }) : forbidden(caller, name);
+  }
+
+  async #assertOwned(org: Organization, { name, owner }: Secret, by: Identity): Promise<void> {
+    if (by.principalId === owner.principalId) return;
+    if (!(await this.#deps.auth.authorize(by, org, 'org:admin'))) throw forbidden(by, name);
+  }
+}
+
+function checkValue(value: string): void {
+  const bytes = Buffer.byteLength(value);
+  const { leastBytes, mostBytes } = SECRET_LIMITS;
+  if (/\p{Surrogate}/u.test(value)) throw invalid('value', 'must be text; write other bytes as base64');
+  if (bytes > mostBytes) throw invalid('value', `must not be above ${mostBytes} bytes`);
+  if (Buffer.byteLength(value.trim()) < leastBytes) {
+    throw invalid('value', `has less than ${leastBytes} bytes: what is so short cannot be hidden in output`);
+  }
+}
+
+function invalid(field: string, reason: string): MusterError {
+  return new MusterError('invalid_field', { field, reason });
+}
+
+/** What the value is bound to, so that no other row can hold it. */
+function sealedFor(id: string): string {
+  return `secret ${id}`;
+}
+
+function secretOf(row: Row): Secret {
+  return {
+    id: row.id,
+    name: row.name,
+    owner: { principalId: row.owner_id, name: row.owner_name },
+    holders: JSON.parse(row.holders) as string[],
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+function rowOf(org: Organization, { id, name, owner, holders, createdAt, updatedAt }: Secret): Row {
+  return {
+    ...{ id, org_id: org.id, name, owner_id: owner.principalId, owner_name: owner.name },
+    ...{ holders: JSON.stringify(holders), created_at: createdAt, updated_at: updatedAt },
+  };
+}
+
+function forbidden({ name }: Identity, secret: string): MusterError {
+  return new MusterError('secret_forbidden', { name, secret: secret.slice(0, SECRET_LIMITS.name) });
+}

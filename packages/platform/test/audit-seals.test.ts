@@ -1,0 +1,140 @@
+import { createPublicKey } from 'node:crypto';
+import { ChainReader } from '@muster/signing';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Sealed } from '../src/auth/audit-seals.js';
+import { AUTH_LIMITS } from '../src/auth/limits.js';
+import { type Directory, openDirectory } from './support/directory.js';
+
+/** Entries of the audit, sealed in a chain: what the database's owner changes later shows. */
+
+let directory: Directory;
+
+beforeEach(async () => {
+  directory = await openDirectory();
+});
+afterEach(() => directory.close());
+
+const entry = (target: string) => ({
+  orgId: directory.organization.id,
+  actor: { name: 'alice', kind: 'user' as const, address: '192.0.2.7' },
+  action: 'push.start',
+  target,
+  outcome: 'done' as const,
+});
+
+async function write(...targets: string[]): Promise<void> {
+  await directory.store.commit(targets.map((target) => directory.auth.audit.write(entry(target))));
+}
+
+async function chain(): Promise<readonly Sealed[]> {
+  const { auditSeals } = directory.auth;
+  const all: Sealed[] = [];
+  for (;;) {
+    const page = await auditSeals.page(directory.organization.id, all.at(-1)?.seal.number ?? 0);
+    if (page.length === 0) return all;
+    all.push(...page);
+  }
+}
+
+/** Reads all of it. @throws MusterError `audit_broken` */
+async function read(): Promise<ChainReader> {
+  const reader = new ChainReader(createPublicKey(directory.auth.auditSeals.publicKey), directory.organization.id);
+  for (const { seal, entries } of await chain()) reader.take(seal, entries);
+  return reader;
+}
+
+describe('entries of the audit', () => {
+  test('are sealed a second after they were written, each seal upon the one before', async () => {
+    directory.auth.start();
+    await write('J1', 'J2');
+    directory.clock.advance(AUTH_LIMITS.sealAfterMs);
+    await expect.poll(async () => (await chain()).length).toBe(1);
+    await write('J3');
+    directory.clock.advance(AUTH_LIMITS.sealAfterMs);
+    await expect.poll(async () => (await chain()).length).toBe(2);
+    await directory.auth.stop();
+    const sealed = await chain();
+    expect(sealed.map(({ seal }) => seal.number)).toEqual([1, 2]);
+    const targets = sealed.map(({ entries }) => entries.map((text) => (JSON.parse(text) as { target: string }).target));
+    // The organization and its making are told, too.
+    expect(targets).toEqual([expect.arrayContaining(['J1', 'J2']), ['J3']]);
+    expect(sealed[1]?.entries[0]).toContain('"address":"192.0.2.7"');
+    expect((await read()).head).toEqual({ number: 2, hash: sealed[1]?.seal.hash });
+  });
+
+  test('that a process left unsealed are sealed at the next start, however many', async () => {
+    await write(...Array.from({ length: AUTH_LIMITS.sealedAtOnce + 5 }, (_, n) => `J${n}`));
+    directory.auth.start();
+    directory.clock.advance(AUTH_LIMITS.sealAfterMs);
+    await expect.poll(async () => (await chain()).length).toBe(2);
+    await directory.auth.stop();
+    expect((await read()).entries).toBeGreaterThanOrEqual(AUTH_LIMITS.sealedAtOnce + 5);
+  });
+
+  describe('that were sealed', () => {
+    beforeEach(async () => {
+      await write('J1', 'J2');
+      await directory.auth.auditSeals.seal();
+      await write('J3');
+      await directory.auth.auditSeals.seal();
+      expect((await read()).head.number).toBe(2);
+    });
+
+    const tamper = (sql: (trx: Parameters<Parameters<Directory['store']['transact']>[0]>[0]) => Promise<unknown>) =>
+      directory.store.transact(async (trx) => void (await sql(trx)));
+    const broken = (seal: number) => ({ code: 'audit_broken', details: { seal } });
+
+    test('and changed later: the seal is broken', async () => {
+      await tamper((trx) => trx.updateTable('audit').set({ actor: 'bob' }).where('target', '=', 'J2').execute());
+      await expect(read()).rejects.toMatchObject(broken(1));
+    });
+
+    test('and deleted later: the seal is broken', async () => {
+      await tamper((trx) => trx.deleteFrom('audit').where('target', '=', 'J3').execute());
+      await expect(read()).rejects.toMatchObject(broken(2));
+    });
+
+    test('cannot get others among them', async () => {
+      await tamper((trx) =>
+        trx
+          .insertInto('audit')
+          .values({
+            org_id: directory.organization.id,
+            at: 0,
+            actor: 'bob',
+            actor_kind: 'user',
+            address: null,
+            action: 'push.start',
+            target: 'J0',
+            outcome: 'done',
+            detail: '{}',
+            seal: 1,
+          })
+          .execute(),
+      );
+      await expect(read()).rejects.toMatchObject(broken(1));
+    });
+
+    test('cannot lose a seal, nor have it made anew without the key', async () => {
+      await tamper((trx) => trx.deleteFrom('audit_seals').where('number', '=', 1).execute());
+      await expect(read()).rejects.toMatchObject(broken(2));
+      const [own] = await chain();
+      const signature = Buffer.alloc(256).toString('base64');
+      const reader = new ChainReader(createPublicKey(directory.auth.auditSeals.publicKey), directory.organization.id);
+      expect(() => reader.take({ ...(own as Sealed).seal, number: 1, signature }, (own as Sealed).entries)).toThrow(
+        'not as it was sealed',
+      );
+    });
+  });
+});
+
+test('who looks at the same output again and again is told of once in ten minutes', async () => {
+  const { audit } = directory.auth;
+  const { outcome: _, ...look } = { ...entry('/jobs/J1/output'), action: 'output.read' };
+  const looks = () => audit.page({ orgId: directory.organization.id, limit: 10, action: 'output.read' });
+  for (let n = 0; n < 3; n++) audit.looked(look);
+  audit.looked({ ...look, actor: { name: 'bob', kind: 'user' } });
+  directory.clock.advance(AUTH_LIMITS.lookAgainAuditedMs);
+  audit.looked(look);
+  await expect.poll(async () => (await looks()).map(({ actor }) => actor.name)).toEqual(['alice', 'bob', 'alice']);
+});

@@ -1,0 +1,141 @@
+import { type Members, membersWritten } from '@muster/platform/auth';
+import { guard, insert, type Schema, update, type Write } from '@muster/store';
+import type { Kysely, Selectable, Transaction } from 'kysely';
+import { APPROVAL_LIMITS } from './limits.js';
+import type { ApprovalStatus } from './machine.js';
+import './tables.js';
+
+type Read = Kysely<Schema>;
+type Trx = Transaction<Schema>;
+
+export type ApprovalRow = Selectable<Schema['push_approvals']>;
+
+/** What ends one. */
+export interface Decision {
+  readonly id: string;
+  readonly status: Exclude<ApprovalStatus, 'pending'>;
+  readonly by: { readonly principalId: string; readonly name: string } | null;
+  readonly at: number;
+  readonly reason: string | null;
+  readonly jobId: string | null;
+}
+
+export const addApproval = insert(
+  'push_approvals',
+  {
+    id: 'text',
+    org_id: 'text',
+    status: 'text',
+    runbook: 'text',
+    version: 'integer',
+    command: 'text',
+    target: 'text',
+    parameters: 'text',
+    order_text: 'text',
+    hash: 'text',
+    asker_id: 'text',
+    asker_name: 'text',
+    approvers: 'text',
+    created_at: 'integer',
+    expires_at: 'integer',
+  },
+  ['id'],
+);
+
+const pending = guard('push_approvals', { id: 'text', status: 'text' }, ['id', 'status']);
+
+const decide = update(
+  'push_approvals',
+  {
+    id: 'text',
+    status: 'text',
+    order_text: 'text',
+    decided_by_id: 'text',
+    decided_by: 'text',
+    decided_at: 'integer',
+    reason: 'text',
+    job_id: 'text',
+  },
+  ['id'],
+);
+
+/** Stored by the first who decides: of another one nothing is, nor of what it would start (`GuardFailed`). */
+export function saveDecision({ id, status, by, at, reason, jobId }: Decision): Write[] {
+  const decided = { decided_by_id: by?.principalId ?? null, decided_by: by?.name ?? null, decided_at: at };
+  return [
+    pending({ id, status: 'pending' }),
+    decide({ id, status, order_text: '', ...decided, reason, job_id: jobId }),
+  ];
+}
+
+const ID = /^[0-9a-f]{24}$/;
+
+export async function findApproval(read: Read, orgId: string, id: string): Promise<ApprovalRow | undefined> {
+  // What cannot be an id is not looked up: the databases differ in what text they take.
+  if (!ID.test(id)) return undefined;
+  return read
+    .selectFrom('push_approvals')
+    .selectAll()
+    .where('org_id', '=', orgId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+/** The newest first. */
+export function approvalsOf(read: Read, orgId: string, status: string | null): Promise<ApprovalRow[]> {
+  let query = read.selectFrom('push_approvals').selectAll().where('org_id', '=', orgId);
+  if (status !== null) query = query.where('status', '=', status);
+  return query.orderBy('created_at', 'desc').orderBy('id').limit(APPROVAL_LIMITS.listed).execute();
+}
+
+export async function countPending(read: Read, orgId: string): Promise<number> {
+  const { count } = await read
+    .selectFrom('push_approvals')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('org_id', '=', orgId)
+    .where('status', '=', 'pending')
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** Of all organizations, those whose time is over. */
+export function overdue(read: Read, now: number): Promise<ApprovalRow[]> {
+  return read
+    .selectFrom('push_approvals')
+    .selectAll()
+    .where('status', '=', 'pending')
+    .where('expires_at', '<=', now)
+    .orderBy('expires_at')
+    .limit(APPROVAL_LIMITS.rows)
+    .execute();
+}
+
+/** Those that were decided before. */
+export async function deleteDecided(trx: Trx, before: number): Promise<void> {
+  const old = trx
+    .selectFrom('push_approvals')
+    .select('id')
+    .where('status', '<>', 'pending')
+    .where('created_at', '<', before)
+    .limit(APPROVAL_LIMITS.rows);
+  await trx.deleteFrom('push_approvals').where('id', 'in', old).execute();
+}
+
+/** Of an organization that was deleted, at most so many. True when none is left. */
+export async function clearApprovals(trx: Trx, orgId: string, most: number): Promise<boolean> {
+  const rows = await trx.selectFrom('push_approvals').select('id').where('org_id', '=', orgId).limit(most).execute();
+  const ids = rows.map(({ id }) => id);
+  if (ids.length > 0) await trx.deleteFrom('push_approvals').where('id', 'in', ids).execute();
+  return ids.length < most;
+}
+
+/** Those whom it names itself. */
+export async function approversOf(read: Read, orgId: string, id: string): Promise<Members | undefined> {
+  const row = await findApproval(read, orgId, id);
+  return row && membersWritten(JSON.parse(row.approvers) as string[]);
+}
+
+/** Id of the principal who asks. */
+export async function askerOf(read: Read, orgId: string, id: string): Promise<string | undefined> {
+  return (await findApproval(read, orgId, id))?.asker_id;
+}

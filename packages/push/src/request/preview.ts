@@ -1,0 +1,99 @@
+import type { NodeRegistry } from '@muster/nodes';
+import type { Organization } from '@muster/platform/auth';
+import { Forecasts, type Wish } from '../commands/forecast.js';
+import type { ToldCommands } from '../commands/told-commands.js';
+import { MusterError } from '../errors.js';
+import { MAX_COMMAND_BYTES } from '../limits.js';
+import { isAvailable, reasonOf } from '../ownership/owned-node.js';
+import type { Ownership } from '../ownership/ownership.js';
+import { findDuplicateKey } from './duplicate-keys.js';
+import { checkText, has, invalid, invalidKey, isObject } from './fields.js';
+import { checkNodesGiven, checkTargetTypes, readTarget, TARGET_KEYS, type Target } from './request-target.js';
+import type { ChosenNodes } from './targets.js';
+
+const FLAGS = ['script', 'uploads', 'fetch'] as const;
+const KEYS: ReadonlySet<string> = new Set([...TARGET_KEYS, 'command', ...FLAGS]);
+
+/** Which nodes a job would have, and, when it says what it does, what they would say to it. */
+export interface PreviewRequest extends Wish {
+  readonly target: Target;
+}
+
+export function readPreviewRequest(body: unknown, text: string, maxNodes: number): PreviewRequest {
+  if (!isObject(body)) throw new MusterError('invalid_job');
+  checkTargetTypes(body);
+  const other = Object.keys(body).find((key) => !KEYS.has(key));
+  if (other !== undefined) throw invalidKey(other);
+  checkNodesGiven(body);
+  const duplicate = findDuplicateKey(text);
+  if (duplicate !== null) throw invalid(duplicate.key, 'given twice');
+  const { command = null } = body;
+  if (command !== null && typeof command !== 'string') throw new MusterError('invalid_command');
+  if (command !== null) checkText('command', command, MAX_COMMAND_BYTES);
+  for (const key of FLAGS) {
+    if (has(body, key) && typeof body[key] !== 'boolean') throw invalid(key, 'must be true or false');
+  }
+  return {
+    target: readTarget(body, maxNodes),
+    command,
+    script: body.script === true,
+    uploads: body.uploads === true,
+    fetch: body.fetch === true,
+  };
+}
+
+export interface Refusal {
+  readonly node_name: string;
+  readonly why: 'no_right' | 'unknown' | 'down' | 'rehab' | 'busy' | 'not_allowed';
+  readonly reason: string;
+}
+
+export interface Preview {
+  readonly refusals: Refusal[];
+  /** Of the others, those whose answer is not known before they are asked. */
+  readonly uncertain: string[];
+}
+
+export interface PreviewDeps {
+  readonly nodes: Pick<NodeRegistry, 'get'>;
+  readonly owners: Pick<Ownership, 'owned'>;
+  readonly commands: Pick<ToldCommands, 'of'>;
+}
+
+/** What the nodes would say, by what is known of them: none is asked. */
+export function forecast(
+  { nodes, owners, commands }: PreviewDeps,
+  org: Organization,
+  { allowed, denied }: ChosenNodes,
+  wish: Wish,
+): Preview {
+  const nothing = wish.command === null && FLAGS.every((key) => !wish[key]);
+  const forecasts = new Forecasts(wish);
+  const uncertain: string[] = [];
+  const refusals: Refusal[] = denied.map((name) => ({
+    node_name: name,
+    why: 'no_right',
+    reason: 'you may not run commands there',
+  }));
+  for (const name of allowed) {
+    const node = nodes.get(org.id, name);
+    if (node === undefined) {
+      refusals.push({ node_name: name, why: 'unknown', reason: 'there is no such node' });
+      continue;
+    }
+    const owned = owners.owned(node);
+    if (!isAvailable(owned)) {
+      const { kind } = owned.owner;
+      const why = kind === 'job' ? 'busy' : kind === 'rehab' ? 'rehab' : 'down';
+      refusals.push({ node_name: name, why, reason: reasonOf(owned) });
+      continue;
+    }
+    if (nothing) continue;
+    const told = commands.of(node);
+    const says = told === null ? null : forecasts.of(told);
+    if (says === null || says.says === 'perhaps') uncertain.push(name);
+    else if (says.says === 'no') refusals.push({ node_name: name, why: 'not_allowed', reason: says.why });
+  }
+  refusals.sort((one, other) => (one.node_name < other.node_name ? -1 : 1));
+  return { refusals, uncertain: uncertain.sort() };
+}

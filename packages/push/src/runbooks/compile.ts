@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { type KeptFile, LIMITS } from '@muster/wire';
+import { invalid } from '../request/fields.js';
+import { type JobRequest, readJobRequest } from '../request/request.js';
+import type { Definition } from './definition.js';
+import { fill, fillWords, type Values } from './places.js';
+
+/** A run as a push job. */
+export interface Compiled {
+  readonly request: JobRequest;
+  /** What is in the script, which is to be among the files of the server before the job is started. */
+  readonly script: Buffer | null;
+}
+
+/** @throws MusterError as POST jobs: what is too long was not known before. */
+export function compile(
+  name: string,
+  definition: Definition,
+  values: Values,
+  limits: { readonly maxNodes: number },
+): Compiled {
+  const { command, script, args = [], signature, file, job } = definition;
+  const given = {
+    quorum: 'default',
+    ...job,
+    capture_output: true,
+    ...(file !== undefined && { file: `base64:${Buffer.from(fill(file, values)).toString('base64')}` }),
+  };
+  if (script !== undefined) {
+    const bytes = Buffer.from(script);
+    const option = {
+      ...keptFile(bytes),
+      name,
+      args: fillWords(args, values),
+      ...(signature !== undefined && { signature }),
+    };
+    return { request: read({ ...given, script: option }, limits), script: bytes };
+  }
+  if (typeof command === 'string') return { request: read({ ...given, command }, limits), script: null };
+  const words = fillWords(command ?? [], values);
+  const request = read({ ...given, command: words.map(quoted).join(' ') }, limits);
+  checkWords(words);
+  return { request: { ...request, options: { ...request.options, words } }, script: null };
+}
+
+export function keptFile(bytes: Buffer): KeptFile {
+  return { sha256: createHash('sha256').update(bytes).digest('hex'), size: bytes.length };
+}
+
+function read(body: object, limits: { readonly maxNodes: number }): JobRequest {
+  return readJobRequest(body, JSON.stringify(body), limits);
+}
+
+function checkWords(words: readonly string[]): void {
+  const { scriptArguments: most, scriptArgumentBytes: bytes } = LIMITS;
+  if (words.length > most) throw invalid('command', `must not have more than ${most} words`);
+  if (words.some((word) => Buffer.byteLength(word) > bytes)) {
+    throw invalid('command', `a word of it must not be above ${bytes} bytes`);
+  }
+}
+
+/** For people, and for the patterns of nodes: a shell would read the words again from it. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,274 @@
+import type { Clock } from '@muster/base';
+import {
+  type AuditEntry,
+  type Auth,
+  actorOf,
+  type Identity,
+  type Organization,
+  principalNow,
+  type RandomBytes,
+  whilePresent,
+} from '@muster/platform/auth';
+import type { Recorder } from '@muster/platform/log';
+import type { Store } from '@muster/store';
+import type { StartOrder, Terms } from '../approvals/approvals.js';
+import type { Order } from '../approvals/order.js';
+import { MusterError } from '../errors.js';
+
+import type { PushFiles } from '../files/push-files.js';
+import { pushSettings } from '../repository/settings.js';
+import { invalid } from '../request/fields.js';
+import { forecast, type Preview, type PreviewDeps } from '../request/preview.js';
+import { type StoredAlong, type SubmissionDeps, submitJob } from '../request/submission.js';
+import { type ChosenNodes, chooseNodes } from '../request/targets.js';
+import type { RunbookMark } from '../types.js';
+import { checkDefinition } from './check.js';
+import { type Compiled, compile, keptFile } from './compile.js';
+import type { Definition } from './definition.js';
+import { runbookRan, runbookRemoved, runbookStored } from './events.js';
+import { RUNBOOK_LIMITS } from './limits.js';
+import { allRunbooks, findRunbook, findVersion, type RunbookRow, type VersionRow, versionsOf } from './reads.js';
+import { readValues, toldValues } from './values.js';
+import { addRunbook, changeRunbook, countRunbooks, deleteRunbooks } from './writes.js';
+
+export interface RunbooksDeps {
+  readonly store: Store;
+  readonly recorder: Recorder;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly auth: Pick<Auth, 'audit' | 'authorize' | 'organizations' | 'repository' | 'rights' | 'standing'>;
+  readonly submission: SubmissionDeps;
+  readonly previews: PreviewDeps;
+  readonly files: Pick<PushFiles, 'append' | 'begin'>;
+}
+
+/** One version of a saved command. */
+export interface Version {
+  readonly row: RunbookRow;
+  readonly version: number;
+  readonly definition: Definition;
+  readonly author: string;
+  readonly createdAt: number;
+}
+
+/** What a run would be, or is. */
+export interface Plan extends Compiled {
+  readonly mark: RunbookMark;
+  /** With whose rights nodes are asked. */
+  readonly author: Identity;
+  /** Of the second person that it needs; null: it needs none. */
+  readonly terms: Terms | null;
+}
+
+export interface Asked {
+  readonly parameters: Readonly<Record<string, string | number>>;
+  /** Absent: the newest. */
+  readonly version?: number;
+}
+
+/** Saved commands: kept in versions, and run as push jobs. Who may is decided by the routes. */
+export class Runbooks {
+  readonly #deps: RunbooksDeps;
+
+  constructor(deps: RunbooksDeps) {
+    this.#deps = deps;
+  }
+
+  all(org: Organization): Promise<readonly RunbookRow[]> {
+    return allRunbooks(this.#deps.store.read, org.id);
+  }
+
+  /** @throws MusterError `not_found` */
+  async existing(org: Organization, name: string): Promise<RunbookRow> {
+    const row = await findRunbook(this.#deps.store.read, org.id, name);
+    if (row === undefined) throw notFound(name);
+    return row;
+  }
+
+  /** The newest unless another is named. @throws MusterError `not_found` */
+  async version(row: RunbookRow, number = row.version): Promise<Version> {
+    const found = await findVersion(this.#deps.store.read, row.id, number);
+    if (found === undefined) throw new MusterError('not_found', { kind: 'version', name: `${row.name} ${number}` });
+    const { version, definition, author_name: author, created_at: createdAt } = found;
+    return { row, version, definition: JSON.parse(definition) as Definition, author, createdAt };
+  }
+
+  versions(row: RunbookRow): ReturnType<typeof versionsOf> {
+    return versionsOf(this.#deps.store.read, row.id);
+  }
+
+  /** @throws MusterError `runbook_exists`, `too_many_runbooks`, `invalid_field` and whatever POST jobs refuses. */
+  async create(org: Organization, name: string, definition: Definition, by: Identity): Promise<Version> {
+    const { recorder, random } = this.#deps;
+    checkDefinition(definition, this.#limits);
+    const id = Buffer.from(random(12)).toString('hex');
+    const made = this.#rows({ id, org_id: org.id, name, version: 1 }, definition, by);
+    await whilePresent(
+      org,
+      recorder.transact(async (trx, record, write) => {
+        if ((await findRunbook(trx, org.id, name)) !== undefined) throw new MusterError('runbook_exists', { name });
+        if ((await countRunbooks(trx, org.id)) >= RUNBOOK_LIMITS.runbooks) {
+          throw new MusterError('too_many_runbooks', { limit: RUNBOOK_LIMITS.runbooks });
+        }
+        await addRunbook(trx, made.row, made.version);
+        record([runbookStored(org, made.row, by.name)]);
+        write(this.#audited(org, by, 'runbook.create', name, { version: 1 }));
+      }),
+    );
+    return this.version(made.row);
+  }
+
+  /** From then on nodes are asked with the rights of whoever changed it. @throws MusterError as `create`, `runbook_changed` */
+  async update(org: Organization, before: RunbookRow, definition: Definition, by: Identity): Promise<Version> {
+    const { recorder, auth } = this.#deps;
+    const { id, name, version } = before;
+    checkDefinition(definition, this.#limits);
+    const next = { id, org_id: org.id, name, version: version + 1, created_at: before.created_at };
+    const made = this.#rows(next, definition, by);
+    await whilePresent(
+      org,
+      recorder.transact(async (trx, record, write) => {
+        if (!(await changeRunbook(trx, made.row, made.version))) throw new MusterError('runbook_changed', { name });
+        record([runbookStored(org, made.row, by.name)]);
+        write(this.#audited(org, by, 'runbook.update', name, { version: version + 1 }));
+      }),
+    );
+    // Who follows a run of it may have lost the right to.
+    auth.standing.changed();
+    return this.version(made.row);
+  }
+
+  /** What it has started goes on. */
+  async remove(org: Organization, row: RunbookRow, by: Identity): Promise<void> {
+    const { recorder, auth } = this.#deps;
+    await whilePresent(
+      org,
+      recorder.transact(async (trx, record, write) => {
+        await deleteRunbooks(trx, [row.id]);
+        record([runbookRemoved(org, row, by.name)]);
+        write(this.#audited(org, by, 'runbook.delete', row.name, {}));
+      }),
+    );
+    auth.standing.changed();
+  }
+
+  /** @throws MusterError `invalid_field` for a parameter, `runbook_without_author` */
+  async plan(org: Organization, row: RunbookRow, { parameters: given, version: number }: Asked): Promise<Plan> {
+    const { version, definition } = await this.version(row, number);
+    const { parameters = {} } = definition;
+    const values = readValues(parameters, given);
+    const compiled = compile(row.name, definition, values, this.#limits);
+    const secret = [...values.keys()].some((name) => parameters[name]?.type === 'secret');
+    const told = toldValues(parameters, values);
+    const mark = { id: row.id, name: row.name, version, parameters: told, secret };
+    const author = await this.#author(org, row);
+    return { ...compiled, mark, author, terms: definition.approval ?? (await this.#termsOf(org)) };
+  }
+
+  /** On which nodes it would run now, and what they would say to it by what is known of them. */
+  async forecast(org: Organization, { request, author }: Plan): Promise<{ chosen: ChosenNodes; preview: Preview }> {
+    const { submission, previews } = this.#deps;
+    const { command, options, target } = request;
+    const script = options.script !== undefined;
+    const chosen = await chooseNodes(submission, author, org, target);
+    const wish = { command: script ? null : command, script, uploads: false, fetch: false };
+    return { chosen, preview: forecast(previews, org, chosen, wish) };
+  }
+
+  /** The same on one of its nodes alone. @throws MusterError `invalid_field`: the runbook does not run there */
+  async narrow(org: Organization, plan: Plan, node: string): Promise<Plan> {
+    const { author, request } = plan;
+    const { allowed, denied, target } = await chooseNodes(this.#deps.submission, author, org, request.target);
+    if (!allowed.includes(node) && !denied.includes(node)) throw invalid('node', `${node} is none of ${target}`);
+    return { ...plan, request: { ...request, target: { kind: 'nodes', nodes: [node] } } };
+  }
+
+  /** Everything that decides what a run is. */
+  orderOf({ request, script, mark: runbook, author }: Plan): Order {
+    const { principalId, name } = author;
+    return { request, script: script?.toString('base64') ?? null, runbook, author: { principalId, name } };
+  }
+
+  /** Id of the push job. @throws MusterError as POST jobs */
+  async start(org: Organization, { request, script, runbook }: Order, by: StartOrder): Promise<string> {
+    const { submission, auth } = this.#deps;
+    const { asker, author: nodesOf, along = () => ({ writes: [], events: [] }) } = by;
+    if (script !== null) await this.#bring(org, Buffer.from(script, 'base64'));
+    const { name, version, parameters } = runbook;
+    const both = (job: string): StoredAlong => {
+      const { writes, events } = along(job);
+      const ran = entry(org, asker, 'runbook.run', name, { version, job, parameters: shown(parameters) });
+      return {
+        writes: [auth.audit.write(ran), ...writes],
+        events: [runbookRan(org, runbook, { by: asker.name, job, parameters }), ...events],
+      };
+    };
+    return submitJob(submission, asker, org, request, { along: both, nodesOf, runbook });
+  }
+
+  /** What the organization asks of every runbook. */
+  async #termsOf(org: Organization): Promise<Terms | null> {
+    const { approval } = await pushSettings(this.#deps.store.read, org.id);
+    return approval === 'runbooks' ? {} : null;
+  }
+
+  get #limits(): { readonly maxNodes: number } {
+    return this.#deps.submission;
+  }
+
+  #rows(
+    about: Pick<RunbookRow, 'id' | 'name' | 'org_id' | 'version'> & Partial<Pick<RunbookRow, 'created_at'>>,
+    definition: Definition,
+    by: Identity,
+  ): { readonly row: RunbookRow; readonly version: VersionRow } {
+    const now = this.#deps.clock.now();
+    const { description = '', runners = [] } = definition;
+    const author = { author_id: by.principalId, author_name: by.name };
+    const texts = { description, runners: JSON.stringify(runners) };
+    const row = { created_at: now, ...about, ...texts, ...author, updated_at: now };
+    const { id: runbook_id, version } = about;
+    const kept = { runbook_id, version, definition: JSON.stringify(definition), author_name: by.name, created_at: now };
+    return { row, version: kept };
+  }
+
+  /** @throws MusterError `runbook_without_author` when they may start nothing any more. */
+  async #author(org: Organization, { name, author_id, author_name }: RunbookRow): Promise<Identity> {
+    const { auth } = this.#deps;
+    const author = await principalNow(auth.repository, org, { principalId: author_id, name: author_name });
+    if (author !== null && (await auth.authorize(author, org, 'push:execute'))) return author;
+    throw new MusterError('runbook_without_author', { name, author: author_name });
+  }
+
+  /** Its script may have gone from the files, as no job has named it for some time. */
+  async #bring(org: Organization, script: Buffer): Promise<void> {
+    const { files } = this.#deps;
+    const kept = keptFile(script);
+    let standing = await files.begin(org.id, kept);
+    while (!standing.complete) {
+      const { stored, piece } = standing;
+      standing = await files.append(org.id, kept.sha256, stored, script.subarray(stored, stored + piece));
+    }
+  }
+
+  #audited(org: Organization, by: Identity, action: string, target: string, detail: Detail) {
+    const { auth } = this.#deps;
+    return [auth.organizations.present(org), auth.audit.write(entry(org, by, action, target, detail))];
+  }
+}
+
+type Detail = NonNullable<AuditEntry['detail']>;
+
+function entry(org: Organization, by: Identity, action: string, target: string, detail: Detail): AuditEntry {
+  return { orgId: org.id, actor: actorOf(by), action, target, outcome: 'done', detail };
+}
+
+/** Of a run, for the audit. */
+const PARAMETERS_SHOWN = 2000;
+
+function shown(parameters: RunbookMark['parameters']): string {
+  return JSON.stringify(parameters).slice(0, PARAMETERS_SHOWN);
+}
+
+function notFound(name: string): MusterError {
+  return new MusterError('not_found', { kind: 'runbook', name: name.slice(0, RUNBOOK_LIMITS.name) });
+}

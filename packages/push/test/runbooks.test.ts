@@ -1,0 +1,299 @@
+import type { ServerMessage } from '@muster/wire';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ME } from '../../platform/test/support/personas.js';
+import { type PushServer, type Request, startPushServer } from './support/push-server.js';
+
+/** Saved commands over HTTP. `admin` makes them; `normal` is in no group, and `push_job_readers` has nobody. */
+
+let server: PushServer;
+beforeAll(async () => {
+  server = await startPushServer();
+  const { auth, org, nodes } = server;
+  await auth.groups.put(org, 'push_job_readers', { users: [], clients: [], groups: [] }, ME);
+  await auth.groups.put(org, 'operators', { users: ['normal'], clients: [], groups: [] }, ME);
+  for (const name of ['web1', 'web2']) nodes.enter(org.id, name, 'succeed', { role: 'web' });
+});
+afterAll(() => server.close());
+
+const RESTART = {
+  description: 'Restart a service of the web servers',
+  command: ['systemctl', 'restart', '{{service}}', '--retries={{tries}}'],
+  search: 'role:web',
+  parameters: {
+    service: { type: 'choice', choices: ['nginx', 'php fpm; reboot'], default: 'nginx' },
+    tries: { type: 'number', min: 1, max: 5, whole: true, default: 1 },
+  },
+  runners: ['group:operators'],
+};
+
+let made = 0;
+
+function send({ path, ...rest }: Request): Promise<Response> {
+  return server.send({ ...rest, path: `/organizations/default/${path}` });
+}
+
+async function json<T = Record<string, unknown>>(request: Request): Promise<T> {
+  const response = await send(request);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${request.path}: ${response.status} ${text}`);
+  return JSON.parse(text) as T;
+}
+
+async function create(given: object = {}, rest: Partial<Request> = {}): Promise<string> {
+  const name = `r${++made}`;
+  await json({ method: 'POST', path: 'runbooks', body: { name, ...RESTART, ...given }, ...rest });
+  return name;
+}
+
+const post = (path: string, parameters: object, rest: Partial<Request> = {}): Promise<Response> =>
+  send({ method: 'POST', path: `runbooks/${path}`, body: { parameters }, ...rest });
+
+async function run(name: string, parameters: object = {}, rest: Partial<Request> = {}): Promise<string> {
+  const response = await post(`${name}/run`, parameters, rest);
+  const { id } = (await response.json()) as { id: string };
+  expect(response.status).toBe(201);
+  return id;
+}
+
+async function refused(response: Response): Promise<string> {
+  const { error } = (await response.json()) as { error: string | string[] };
+  return `${response.status} ${response.headers.get('x-muster-error')}: ${[error].flat().join()}`;
+}
+
+const specOf = async (id: string) => {
+  const row = await server.test.store.read.selectFrom('push_jobs').select('spec').where('id', '=', id).execute();
+  return JSON.parse(row[0]?.spec ?? '{}') as { options: Record<string, unknown> };
+};
+
+/** What is in the log of events, as it is stored. */
+const everythingTold = async (): Promise<unknown> => {
+  const rows = await server.test.store.read.selectFrom('event_log').selectAll().execute();
+  const text = (value: unknown) => (value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value);
+  return rows.map((row) => Object.values(row).map(text));
+};
+
+describe('a runbook', () => {
+  it('is made, shown, given new versions, and deleted', async () => {
+    const name = await create();
+    const shown = { name, version: 1, author: 'admin', description: RESTART.description, definition: RESTART };
+    expect(await json({ path: `runbooks/${name}` })).toMatchObject(shown);
+    const next = { ...RESTART, quorum: '50%' };
+    expect(await json({ method: 'PUT', path: `runbooks/${name}`, body: next })).toMatchObject({ version: 2 });
+    expect(await json({ path: `runbooks/${name}` })).toMatchObject({ version: 2, definition: next });
+    expect(await json({ path: `runbooks/${name}?version=1` })).toMatchObject({ version: 1, definition: RESTART });
+    const versions = await json<{ version: number }[]>({ path: `runbooks/${name}/versions` });
+    expect(versions.map(({ version }) => version)).toEqual([2, 1]);
+    expect(await refused(await send({ path: `runbooks/${name}?version=3` }))).toContain('404 not_found');
+    const again = await send({ method: 'POST', path: 'runbooks', body: { name, ...RESTART } });
+    expect(await refused(again)).toContain('409 runbook_exists');
+    expect((await send({ method: 'DELETE', path: `runbooks/${name}` })).status).toBe(204);
+    expect((await send({ path: `runbooks/${name}` })).status).toBe(404);
+  });
+
+  it('runs as a push job in the words that it was saved with: no value becomes another word, or is read by a shell', async () => {
+    const name = await create();
+    const id = await run(name, { service: 'php fpm; reboot', tries: '2' });
+    expect(await server.finish(id, '?detail=true')).toMatchObject({
+      status: 'complete',
+      command: "systemctl restart 'php fpm; reboot' --retries=2",
+      runbook: { name, version: 1, parameters: { service: 'php fpm; reboot', tries: '2' } },
+      created_by: 'admin',
+      target: 'role:web',
+      nodes: { succeeded: ['web1', 'web2'] },
+    });
+    const words = ['systemctl', 'restart', 'php fpm; reboot', '--retries=2'];
+    expect((await specOf(id)).options).toEqual({ words });
+    const sent = server.nodes.sent.find(({ message }) => message.type === 'prepare' && message.jobId === id);
+    expect(sent?.message).toMatchObject({ options: { words } });
+  });
+
+  it('runs in an older version when it is asked to', async () => {
+    const name = await create();
+    await json({ method: 'PUT', path: `runbooks/${name}`, body: { ...RESTART, command: 'true', parameters: {} } });
+    const { id } = await json<{ id: string }>({
+      method: 'POST',
+      path: `runbooks/${name}/run`,
+      body: { version: 1, parameters: {} },
+    });
+    expect(await server.finish(id)).toMatchObject({ command: 'systemctl restart nginx --retries=1' });
+  });
+
+  it('shows what a run would be, and starts nothing', async () => {
+    const name = await create();
+    const before = server.nodes.sent.length;
+    const plan = await (await post(`${name}/preview`, { tries: 3 })).json();
+    expect(plan).toEqual({
+      name,
+      version: 1,
+      command: 'systemctl restart nginx --retries=3',
+      parameters: { service: 'nginx', tries: '3' },
+      approval: false,
+      target: 'role:web',
+      nodes: ['web1', 'web2'],
+      restricted: [],
+      refusals: [],
+      uncertain: ['web1', 'web2'],
+    });
+    expect(server.nodes.sent.length).toBe(before);
+  });
+
+  it('brings its script along, whatever has become of the file since', async () => {
+    const script = '#!/bin/sh\necho "$1"\n';
+    const parameters = { word: { type: 'string', required: false } };
+    const name = await create({ command: undefined, script, args: ['{{word}}', 'x{{word}}'], parameters });
+    const id = await run(name, { word: 'a b' });
+    expect(await server.finish(id)).toMatchObject({ status: 'complete', script: { name, args: ['a b', 'xa b'] } });
+    await server.test.store.transact((trx) => trx.deleteFrom('push_files').execute());
+    // A word that is nothing but a parameter which was left out is none.
+    expect(await server.finish(await run(name))).toMatchObject({ status: 'complete', script: { args: ['x'] } });
+  });
+
+  it('tells of its runs in the audit and as events', async () => {
+    const name = await create();
+    const id = await run(name, { tries: 4 }, { as: 'normal user' });
+    const { read } = server.test.store;
+    const entry = await read.selectFrom('audit').selectAll().where('action', '=', 'runbook.run').execute();
+    const detail = { version: 1, job: id, parameters: '{"service":"nginx","tries":"4"}' };
+    const about = entry.at(-1);
+    expect([about?.actor, about?.target, JSON.parse(about?.detail ?? '')]).toEqual(['normal', name, detail]);
+    const told = JSON.stringify(await everythingTold());
+    for (const type of ['runbook.created', 'runbook.ran']) expect(told).toContain(type);
+  });
+});
+
+describe('whom a runbook names', () => {
+  it('starts it, looks at the job and its output, and may do nothing else', async () => {
+    const name = await create();
+    const other = await create({ runners: [] });
+    const as = { as: 'normal user' } as const;
+    const id = await run(name, {}, as);
+    await server.finish(id);
+    expect(await json({ path: `pushy/jobs/${id}`, ...as })).toMatchObject({ status: 'complete', runbook: { name } });
+    expect((await send({ path: `pushy/jobs/${id}/nodes`, ...as })).status).toBe(200);
+    expect((await send({ path: `pushy/jobs/${id}/output/web1/stdout`, headers: OCTETS, ...as })).status).not.toBe(403);
+    expect(await json<{ name: string }[]>({ path: 'runbooks', ...as })).toContainEqual(
+      expect.objectContaining({ name, runnable: true }),
+    );
+    expect((await json<{ name: string }[]>({ path: 'runbooks', ...as })).map((one) => one.name)).not.toContain(other);
+    const denied: Request[] = [
+      { path: 'pushy/jobs' },
+      { path: `pushy/jobs/${await run(name)}` },
+      { method: 'PUT', path: `pushy/jobs/${id}/abort` },
+      { method: 'POST', path: 'pushy/jobs', body: { command: 'true', nodes: ['web1'] } },
+      { path: `runbooks/${other}` },
+      { method: 'POST', path: `runbooks/${other}/run`, body: {} },
+      { method: 'PUT', path: `runbooks/${name}`, body: RESTART },
+      { method: 'DELETE', path: `runbooks/${name}` },
+      { method: 'POST', path: 'runbooks', body: { name: 'mine', ...RESTART } },
+    ];
+    for (const request of denied)
+      expect([request.path, (await send({ ...request, ...as })).status]).toEqual([request.path, 403]);
+  });
+
+  it('looks at the job no more when it is named no more', async () => {
+    const name = await create();
+    const as = { as: 'normal user' } as const;
+    const id = await run(name, {}, as);
+    await json({ method: 'PUT', path: `runbooks/${name}`, body: { ...RESTART, runners: [] } });
+    expect((await send({ path: `pushy/jobs/${id}`, ...as })).status).toBe(403);
+    expect((await post(`${name}/run`, {}, as)).status).toBe(403);
+  });
+
+  it('reaches the nodes that its author may run commands on, as that is now', async () => {
+    const { auth, org } = server;
+    const granted = (...users: string[]) => {
+      const execute = { users, clients: [], groups: [] };
+      return auth.nodeGroups.put(org, 'granted', { nodes: ['web1'], query: null, execute }, ME);
+    };
+    await granted('grantee');
+    const name = await create({ quorum: 1 }, { as: 'grantee' });
+    const job = await server.finish(await run(name, {}, { as: 'normal user' }));
+    expect(job).toMatchObject({ nodes: { succeeded: ['web1'], nacked: ['web2'] } });
+    await granted('admin');
+    expect(await refused(await post(`${name}/run`, {}, { as: 'normal user' }))).toContain('409 runbook_without_author');
+  });
+});
+
+const OCTETS = { accept: 'application/octet-stream' };
+
+const isPrepare = (message: ServerMessage | undefined) => message?.type === 'prepare';
+
+describe('a secret', () => {
+  it('reaches the command in its file, and is shown nowhere', async () => {
+    const parameters = { token: { type: 'secret' }, conf: { type: 'file' } };
+    const file = 'token={{token}}\n{{conf}}';
+    const name = await create({ command: 'deploy', parameters, file });
+    const id = await run(name, { token: 'hunter2 {{conf}}', conf: 'a\nb' }, { as: 'normal user' });
+    const job = await server.finish(id, '?include_file=true&detail=true');
+    const prepare = server.nodes.sent.map(({ message }) => message).find((one) => isPrepare(one) && one.jobId === id);
+    const encoded = (isPrepare(prepare) ? (prepare.options.file ?? '') : '').slice('base64:'.length);
+    const sent = Buffer.from(encoded, 'base64').toString();
+    // A value that looks like a parameter is text.
+    expect(sent).toBe('token=hunter2 {{conf}}\na\nb');
+    expect(job).toMatchObject({ file_specified: true, runbook: { parameters: { token: '***' } } });
+    const { test } = server;
+    const kept = [job, await test.store.read.selectFrom('audit').selectAll().execute(), await everythingTold()];
+    expect(JSON.stringify(kept)).not.toContain('hunter2');
+    expect(JSON.stringify(kept)).not.toContain(encoded);
+  });
+});
+
+describe('a value that does not fit is refused with the name of its parameter', () => {
+  const parameters = {
+    host: { type: 'string', characters: 'a-z0-9.-', min_length: 2, max_length: 8 },
+    note: { type: 'string', required: false },
+    level: { type: 'number', min: 1, max: 5, whole: true, default: 2 },
+    what: { type: 'choice', choices: ['one', 'two'], default: 'one' },
+  };
+  const command = ['echo', '{{host}}', '{{note}}', '{{level}}', '{{what}}'];
+
+  it.each([
+    [{}, 'host: it is missing'],
+    [{ host: 'a' }, 'host: must have at least 2 characters'],
+    [{ host: 'abcdefghi' }, 'host: must have at most 8 characters'],
+    [{ host: 'a_b' }, 'host: may only have characters of a-z0-9.-'],
+    [{ host: '--help' }, 'host: must not begin with -'],
+    [{ host: 'web', note: 'a\nb' }, 'note: must be one line'],
+    [{ host: 'web', level: 'x' }, 'level: must be a number'],
+    [{ host: 'web', level: '' }, 'level: must be a number'],
+    [{ host: 'web', level: 1.5 }, 'level: must be a whole number'],
+    [{ host: 'web', level: 6 }, 'level: must be at most 5'],
+    [{ host: 'web', what: 'three' }, 'what: must be one of one, two'],
+    [{ host: 'web', other: 'x' }, 'other: there is no such parameter; there is host, note, level, what'],
+  ])('%j', async (given, reason) => {
+    const name = await create({ command, parameters });
+    expect(await refused(await post(`${name}/run`, given))).toContain(
+      `400 invalid_field: invalid parameters.${reason}`,
+    );
+  });
+});
+
+describe('a definition that cannot be meant is refused', () => {
+  const secret = { token: { type: 'secret' } };
+
+  it.each([
+    [{ command: 'restart {{service}}' }, 'command: has parameters, so write it as a list of words'],
+    [{ script: '#!/bin/sh' }, 'command: give either command or script'],
+    [{ command: undefined }, 'command: give either command or script'],
+    [{ command: ['{{service}}', '{{tries}}'] }, 'command.0: is the program'],
+    [{ command: ['a', '{{service}}', '{{tries}}', '{{other}}'] }, 'command.3: {{other}} is none of its parameters'],
+    [{ command: ['a', '{{service}}'] }, 'parameters.tries: is used nowhere'],
+    [{ command: ['a', '{{token}}'], parameters: secret }, 'command.1: {{token}} is a secret'],
+    [{ command: 'a', file: '{{token}}', parameters: { token: { type: 'secret', default: 'x' } } }, 'token.default'],
+    [{ parameters: { Bad: { type: 'string' } } }, 'parameters.Bad: a name is small letters'],
+    [{ parameters: { ...RESTART.parameters, service: { type: 'choice' } } }, 'service.choices: it is missing'],
+    [{ parameters: { ...RESTART.parameters, tries: { type: 'number', default: 'x' } } }, 'tries.default: must be a'],
+    [
+      { parameters: { ...RESTART.parameters, tries: { type: 'number', characters: 'a' } } },
+      'does not go with the type',
+    ],
+    [{ search: undefined }, 'at least one node must be supplied'],
+    [{ concurrency: 0 }, 'concurrency: must not be 0'],
+    [{ script: 'x', command: undefined, args: ['{{service}}{{tries}}'], signature: 'AAAA' }, 'signature: cannot be of'],
+  ])('%j', async (given, reason) => {
+    const body = { name: 'never', ...RESTART, ...given };
+    const answer = await refused(await send({ method: 'POST', path: 'runbooks', body }));
+    expect(answer).toMatch(/^400 /);
+    expect(answer).toContain(reason);
+  });
+});

@@ -1,0 +1,60 @@
+import { afterEach, expect, test } from 'vitest';
+import { type PushServer, startPushServer } from './support/push-server.js';
+
+/** How many push jobs one user may have and start, and on how many nodes. */
+
+let server: PushServer;
+afterEach(() => server.close());
+
+async function withNodes(settings: Record<string, unknown> = {}): Promise<void> {
+  server = await startPushServer(settings);
+  for (const node of ['n1', 'n2', 'n3']) server.nodes.enter(server.org.id, node, 'run');
+}
+
+async function start(nodes: readonly string[], as: 'admin user' | 'admin client' = 'admin user') {
+  const response = await server.send({ method: 'POST', path: 'jobs', body: { command: 'x', nodes }, as });
+  const answer = (await response.json()) as { id?: string; error?: string };
+  return { status: response.status, headers: response.headers, ...answer };
+}
+
+const set = (body: object) => server.send({ method: 'PUT', path: 'settings', body });
+
+test('one user has so many jobs at one time, and the next when one has ended; others have their own', async () => {
+  await withNodes({ push: { max_running: 1 } });
+  const first = await start(['n1']);
+  const second = await start(['n2']);
+  expect([first.status, second.status]).toEqual([201, 429]);
+  expect(second.headers.get('retry-after')).toMatch(/^\d+$/);
+  expect(second.headers.get('x-muster-error')).toBe('push_jobs_running');
+  expect(second.error).toBe("'admin' has 1 push jobs that go on, and may have 1 at one time");
+  expect((await start(['n3'], 'admin client')).status).toBe(201);
+  await server.send({ method: 'PUT', path: `jobs/${first.id}/abort` });
+  await server.finish(first.id ?? '');
+  expect((await start(['n2'])).status).toBe(201);
+});
+
+test('one user starts so many within a minute, and is told when to come again', async () => {
+  await withNodes({ push: { max_starts: 2 } });
+  expect([(await start(['n1'])).status, (await start(['n2'])).status]).toEqual([201, 201]);
+  const refused = await start(['n3']);
+  expect([refused.status, refused.headers.get('x-muster-error')]).toEqual([429, 'push_jobs_started']);
+  expect(refused.headers.get('retry-after')).toBe('30');
+  server.clock.advance(30_000);
+  expect((await start(['n3'])).status).toBe(201);
+});
+
+test('an organization narrows what the server allows, also the nodes of a job; what is not given stays', async () => {
+  await withNodes();
+  expect((await set({ max_nodes: 2, max_running: 1 })).status).toBe(200);
+  const answer = await (await set({ max_starts: 10 })).json();
+  expect(answer).toEqual({ quorum: null, approval: 'none', max_nodes: 2, max_running: 1, max_starts: 10 });
+  const refused = await start(['n1', 'n2', 'n3']);
+  expect([refused.status, refused.headers.get('x-muster-error')]).toEqual([403, 'too_many_nodes']);
+  const preview = await server.send({ method: 'POST', path: 'jobs/preview', body: { nodes: ['n1', 'n2', 'n3'] } });
+  expect(preview.status).toBe(403);
+  expect((await start(['n1', 'n2'])).status).toBe(201);
+  expect((await start(['n3'])).status).toBe(429);
+  expect((await set({ max_running: null })).status).toBe(200);
+  expect((await start(['n3'])).status).toBe(201);
+  expect([(await set({ max_nodes: 0 })).status, (await set({ max_nodes: 'all' })).status]).toEqual([400, 400]);
+});

@@ -1,0 +1,173 @@
+import type { Clock } from '@muster/base';
+import { Delivery } from '@muster/fabric';
+import { type Auth, principalNow } from '@muster/platform/auth';
+import type { Acted, Chosen } from '@muster/platform/events';
+import type { Recordable, Recorder } from '@muster/platform/log';
+import { insert, type Schema, type Store, type Write } from '@muster/store';
+import { sql, type Transaction } from 'kysely';
+import { MusterError } from './errors.js';
+import { type Occasion, ruleFailed, ruleRan, ruleSkipped } from './events.js';
+import { type Cause, judge } from './machine.js';
+import type { Starting } from './starting.js';
+import './tables.js';
+import { Unfilled } from './template.js';
+import type { Rule } from './types.js';
+
+const addRun = insert(
+  'rule_runs',
+  {
+    rule_id: 'text',
+    org_id: 'text',
+    position: 'integer',
+    at: 'integer',
+    event: 'text',
+    outcome: 'text',
+    kind: 'text',
+    run: 'text',
+    reason: 'text',
+    depth: 'integer',
+  },
+  ['rule_id', 'position'],
+);
+
+/** Characters of why something was not started. */
+const REASON = 1000;
+
+export interface ActingDeps {
+  readonly store: Pick<Store, 'read'>;
+  readonly recorder: Pick<Recorder, 'commit' | 'transact'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly auth: Pick<Auth, 'audit' | 'repository'>;
+  readonly starting: Starting;
+}
+
+/** Does what rules say about events. What is started is stored with the event for which it was, so that it is started once. */
+export class Acting {
+  readonly #deps: ActingDeps;
+  /** Rules that skip: it was told of the first. */
+  readonly #skipping = new Set<string>();
+
+  constructor(deps: ActingDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws MusterError `store_unavailable`, GuardFailed: then it is done again, and what was done is not. */
+  async act(chosen: readonly Chosen<Rule>[], [fence]: readonly Write[]): Promise<Acted> {
+    if (fence === undefined) throw new Error('rules act under a lease');
+    if (await this.#areStale(chosen)) return 'stale';
+    const event = new Delivery();
+    for (const { chooser: rule, type, event: stored } of chosen) {
+      // What rules tell of themselves starts no rule.
+      if (type.startsWith('rule.')) continue;
+      event.show(stored);
+      await this.#one(rule, event, { event: type, position: stored.position }, fence);
+    }
+    return 'done';
+  }
+
+  /** One of them was changed or deleted since it was read. */
+  async #areStale(chosen: readonly Chosen<Rule>[]): Promise<boolean> {
+    const ids = [...new Set(chosen.map(({ chooser }) => chooser.id))];
+    const rows = this.#deps.store.read.selectFrom('rules').select(['id', 'updated_at']).where('id', 'in', ids);
+    const changed = new Map((await rows.execute()).map(({ id, updated_at }) => [id, updated_at]));
+    return chosen.some(({ chooser: { id, updatedAt } }) => changed.get(id) !== updatedAt);
+  }
+
+  async #one(rule: Rule, event: Delivery, occasion: Occasion, fence: Write): Promise<void> {
+    const { clock } = this.#deps;
+    if (await this.#wasDone(rule, occasion)) return;
+    const now = clock.now();
+    const verdict = judge(rule, await this.#cause(rule, event), await this.#startedAt(rule, now), now);
+    if (verdict.type === 'skip') return this.#skip(rule, occasion, verdict.why, fence);
+    this.#skipping.delete(rule.id);
+    const run = (outcome: 'failed' | 'started', id: string | null, reason: string | null): Write =>
+      addRun({
+        ...{ rule_id: rule.id, org_id: rule.org.id, position: occasion.position, at: now, event: occasion.event },
+        ...{ outcome, kind: rule.work.kind, run: id, reason, depth: verdict.depth },
+      });
+    const along = (id: string) => ({
+      writes: [fence, run('started', id, null), this.#audited(rule, occasion, id)],
+      events: [ruleRan(rule, occasion, rule.work.kind, id)],
+    });
+    try {
+      const owner = await principalNow(this.#deps.auth.repository, rule.org, rule.owner);
+      if (owner === null)
+        throw new Unfilled(`${rule.owner.name}, for whom it acts, does not belong to the organization`);
+      const { run: id, stored } = await this.#deps.starting.start(owner, rule.org, rule.work, event, along);
+      if (!stored) await this.#store(along(id));
+    } catch (error) {
+      const reason = reasonOf(error);
+      if (reason === null) throw error;
+      await this.#store({ writes: [fence, run('failed', null, reason)], events: [ruleFailed(rule, occasion, reason)] });
+    }
+  }
+
+  async #store({ writes, events }: { readonly writes: readonly Write[]; readonly events: readonly Recordable[] }) {
+    await this.#deps.recorder.commit(writes, events);
+  }
+
+  #audited(rule: Rule, { event, position }: Occasion, run: string): Write {
+    return this.#deps.auth.audit.write({
+      orgId: rule.org.id,
+      actor: { name: rule.owner.name, kind: rule.owner.type },
+      action: 'rule.run',
+      target: rule.name,
+      outcome: 'done',
+      detail: { event, position, kind: rule.work.kind, run },
+    });
+  }
+
+  /** The count is of this attempt: after a crash in the midst of a piece of the log it may be counted twice. */
+  async #skip(rule: Rule, occasion: Occasion, why: 'limit' | 'loop', fence: Write): Promise<void> {
+    const first = !this.#skipping.has(rule.id);
+    await this.#deps.recorder.transact(async (trx, record, write) => {
+      await countSkipped(trx, rule.id);
+      if (first) record([ruleSkipped(rule, occasion, why)]);
+      write([fence]);
+    });
+    this.#skipping.add(rule.id);
+  }
+
+  async #wasDone({ id }: Rule, { position }: Occasion): Promise<boolean> {
+    const rows = this.#deps.store.read.selectFrom('rule_runs').select('position').where('rule_id', '=', id);
+    return (await rows.where('position', '=', position).executeTakeFirst()) !== undefined;
+  }
+
+  /** The run of a rule that the event tells of, if it tells of one. */
+  async #cause({ org }: Rule, event: Delivery): Promise<Cause | null> {
+    const named = ['job', 'task', 'run', 'approval'].flatMap((name) => event.get(name) ?? []);
+    if (named.length === 0) return null;
+    const row = await this.#deps.store.read
+      .selectFrom('rule_runs')
+      .select(['rule_id', 'depth'])
+      .where('run', 'in', named)
+      .where('org_id', '=', org.id)
+      .orderBy('depth', 'desc')
+      .limit(1)
+      .executeTakeFirst();
+    return row === undefined ? null : { ruleId: row.rule_id, depth: row.depth };
+  }
+
+  async #startedAt({ id, atMost }: Rule, now: number): Promise<readonly number[]> {
+    const rows = await this.#deps.store.read
+      .selectFrom('rule_runs')
+      .select('at')
+      .where('rule_id', '=', id)
+      .where('at', '>', now - atMost.seconds * 1000)
+      .orderBy('position', 'desc')
+      .limit(atMost.runs)
+      .execute();
+    return rows.map(({ at }) => at);
+  }
+}
+
+async function countSkipped(trx: Transaction<Schema>, id: string): Promise<void> {
+  await trx.updateTable('rules').set({ skipped: sql<number>`skipped + 1` }).where('id', '=', id).execute();
+}
+
+/** In words; null: it may go better in a moment. */
+function reasonOf(error: unknown): string | null {
+  if (error instanceof Unfilled) return error.message.slice(0, REASON);
+  if (!(error instanceof MusterError) || error.code === 'store_unavailable') return null;
+  return error.message.slice(0, REASON);
+}

@@ -1,0 +1,177 @@
+import type { Clock } from '@muster/base';
+import {
+  type AuditEntry,
+  type Auth,
+  actorOf,
+  type Identity,
+  type Organization,
+  organizationsById,
+  type RandomBytes,
+  whilePresent,
+} from '@muster/platform/auth';
+import type { Recorder } from '@muster/platform/log';
+import { deleteSome, type Schema, type Store } from '@muster/store';
+import type { Kysely, Selectable, Transaction } from 'kysely';
+import { MusterError } from './errors.js';
+import { ruleEdited } from './events.js';
+import { RULE_LIMITS } from './limits.js';
+import './tables.js';
+import type { Asked, Rule, RuleRun, Work } from './types.js';
+
+/** Topic of the hint that rules were changed: that of who looks at events for them. */
+const HINT = 'rules';
+
+export interface RulesDeps {
+  readonly store: Store;
+  readonly recorder: Recorder;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly random: RandomBytes;
+  readonly auth: Pick<Auth, 'audit' | 'organizations'>;
+}
+
+type Change = (trx: Transaction<Schema>) => Promise<void>;
+
+/** Rules of organizations: made, looked at, changed, deleted. Who may is decided by the routes. */
+export class Rules {
+  readonly #deps: RulesDeps;
+
+  constructor(deps: RulesDeps) {
+    this.#deps = deps;
+  }
+
+  /** By name. */
+  async list(org: Organization): Promise<readonly Rule[]> {
+    const rows = this.#deps.store.read.selectFrom('rules').selectAll().where('org_id', '=', org.id);
+    return (await rows.orderBy('name').execute()).map((row) => ruleOf(org, row));
+  }
+
+  /** @throws MusterError `not_found` */
+  async existing(org: Organization, name: string): Promise<Rule> {
+    const rows = this.#deps.store.read.selectFrom('rules').selectAll().where('org_id', '=', org.id);
+    const row = await rows.where('name', '=', name).executeTakeFirst();
+    if (row === undefined) throw notFound(name);
+    return ruleOf(org, row);
+  }
+
+  /** @throws MusterError `rule_exists`, `too_busy` */
+  async create(org: Organization, name: string, asked: Asked, by: Identity): Promise<Rule> {
+    const { clock, random, recorder } = this.#deps;
+    const now = clock.now();
+    const id = Buffer.from(random(12)).toString('hex');
+    const about = { id, org, name, since: recorder.last, skipped: 0, createdAt: now, updatedAt: now };
+    const rule: Rule = { ...asked, ...about, owner: ownerOf(by) };
+    await this.#change(rule, 'create', by, async (trx) => {
+      const held = await trx.selectFrom('rules').select('name').where('org_id', '=', org.id).execute();
+      if (held.some((one) => one.name === name)) throw new MusterError('rule_exists', { name });
+      const most = RULE_LIMITS.perOrganization;
+      if (held.length >= most) throw new MusterError('too_busy', { what: 'rules', limit: most });
+      await trx.insertInto('rules').values(rowOf(rule)).execute();
+    });
+    return rule;
+  }
+
+  /** From then on it acts with the rights of whoever changed it. @throws MusterError `not_found` */
+  async change(before: Rule, asked: Partial<Asked>, by: Identity): Promise<Rule> {
+    const { clock, recorder } = this.#deps;
+    const wakes = asked.enabled === true && !before.enabled;
+    // What happened while it was off stays without a run.
+    const since = wakes ? recorder.last : before.since;
+    const rule: Rule = { ...before, ...asked, owner: ownerOf(by), since, updatedAt: clock.now() };
+    await this.#change(rule, 'change', by, async (trx) => {
+      const { skipped: _, ...row } = rowOf(rule);
+      const rows = trx.updateTable('rules').set(row).where('id', '=', rule.id);
+      if ((await rows.executeTakeFirstOrThrow()).numUpdatedRows === 0n) throw notFound(rule.name);
+    });
+    return rule;
+  }
+
+  /** What it has started goes on. @throws MusterError `not_found` */
+  async remove(rule: Rule, by: Identity): Promise<void> {
+    await this.#change(rule, 'delete', by, async (trx) => {
+      const rows = trx.deleteFrom('rules').where('id', '=', rule.id);
+      if ((await rows.executeTakeFirstOrThrow()).numDeletedRows === 0n) throw notFound(rule.name);
+      const where = ['rule_id', [rule.id]] as const;
+      await deleteSome(trx, { table: 'rule_runs', key: ['rule_id', 'position'], where, most: RULE_LIMITS.runs });
+    });
+  }
+
+  /** The newest first. */
+  async runs({ id }: Pick<Rule, 'id'>, limit: number, offset: number): Promise<readonly RuleRun[]> {
+    return this.#deps.store.read
+      .selectFrom('rule_runs')
+      .select(['position', 'at', 'event', 'outcome', 'kind', 'run', 'reason'])
+      .where('rule_id', '=', id)
+      .orderBy('position', 'desc')
+      .limit(limit)
+      .offset(offset)
+      .execute();
+  }
+
+  async #change(rule: Rule, what: 'change' | 'create' | 'delete', by: Identity, work: Change): Promise<void> {
+    const { recorder, store, auth } = this.#deps;
+    const { org, name, work: started, selector } = rule;
+    const said = { create: 'created', change: 'changed', delete: 'removed' } as const;
+    const entry: AuditEntry = {
+      orgId: org.id,
+      actor: actorOf(by),
+      action: `rule.${what}`,
+      target: name,
+      outcome: 'done',
+      detail: what === 'delete' ? {} : { on: selector, kind: started.kind },
+    };
+    const changing = recorder.transact(async (trx, record, write) => {
+      await work(trx);
+      record([ruleEdited(said[what], rule, by.name)]);
+      write([auth.organizations.present(org), auth.audit.write(entry)]);
+    });
+    await whilePresent(org, changing);
+    store.hints.send(HINT, '');
+  }
+}
+
+/** Those of all organizations that are on. */
+export async function enabledRules(read: Kysely<Schema>): Promise<readonly Rule[]> {
+  const rows = await read.selectFrom('rules').selectAll().where('enabled', '=', 1).orderBy('id').execute();
+  if (rows.length === 0) return [];
+  const organizations = await organizationsById(read);
+  return rows.flatMap((row) => {
+    const org = organizations.get(row.org_id);
+    return org === undefined ? [] : [ruleOf(org, row)];
+  });
+}
+
+type Row = Selectable<Schema['rules']>;
+
+function ruleOf(org: Organization, row: Row): Rule {
+  return {
+    id: row.id,
+    org,
+    name: row.name,
+    selector: row.selector,
+    work: JSON.parse(row.work) as Work,
+    atMost: { runs: row.most_runs, seconds: row.most_seconds },
+    enabled: row.enabled === 1,
+    owner: { principalId: row.owner_id, type: row.owner_type, name: row.owner_name },
+    since: row.since,
+    skipped: row.skipped,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+function rowOf({ id, org, name, selector, work, atMost, enabled, owner, ...one }: Rule): Row {
+  return {
+    ...{ id, org_id: org.id, name, selector, work: JSON.stringify(work), enabled: enabled ? 1 : 0 },
+    ...{ most_runs: atMost.runs, most_seconds: atMost.seconds },
+    ...{ owner_id: owner.principalId, owner_type: owner.type, owner_name: owner.name },
+    ...{ since: one.since, skipped: one.skipped, created_at: one.createdAt, updated_at: one.updatedAt },
+  };
+}
+
+function ownerOf({ principalId, type, name }: Identity): Rule['owner'] {
+  return { principalId, type, name };
+}
+
+function notFound(name: string): MusterError {
+  return new MusterError('not_found', { kind: 'rule', name: name.slice(0, RULE_LIMITS.name) });
+}

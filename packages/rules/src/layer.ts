@@ -1,0 +1,68 @@
+import type { Auth } from '@muster/platform/auth';
+import { EventWatch, Followers } from '@muster/platform/events';
+import type { Base, Layer } from '@muster/platform/layers';
+import type { EventFamily } from '@muster/platform/log';
+import { Upkeep } from '@muster/platform/upkeep';
+import type { RunbookLayer } from '@muster/push';
+import { Leases } from '@muster/store';
+import type { Tasks } from '@muster/tasks';
+import { Acting } from './acting.js';
+import { enabledRules, Rules } from './directory.js';
+import { RULE_LIMITS } from './limits.js';
+import { Starting } from './starting.js';
+import type { Rule } from './types.js';
+
+export interface RuleLayerDeps {
+  readonly auth: Auth;
+  /** What the layers of this process tell. */
+  readonly families: readonly EventFamily[];
+  readonly runbooks: RunbookLayer;
+  readonly tasks: Pick<Tasks, 'controller'>;
+}
+
+export interface RuleLayer extends Required<Pick<Layer, 'start' | 'stop'>> {
+  readonly rules: Rules;
+  readonly starting: Starting;
+}
+
+const PRUNE_MS = 600_000;
+
+/** Events that start runbooks and tasks, composed. Started after both, and stopped before them. */
+export function createRules(base: Base, { auth, families, runbooks, tasks }: RuleLayerDeps): RuleLayer {
+  const { store, recorder, clock, random, logger, config, incarnation } = base;
+  const starting = new Starting({ auth, runbooks, tasks, maxParams: config.tasks.max_params });
+  const acting = new Acting({ store, recorder, clock, auth, starting });
+  const watch = new EventWatch<Rule>({
+    name: 'rules',
+    store,
+    leases: new Leases({ store, clock, holder: incarnation }),
+    clock,
+    log: logger,
+    recorder,
+    repository: auth.repository,
+    followers: new Followers(auth.rights, families),
+    maxSize: config.events.max_size,
+    choosers: () => enabledRules(store.read),
+    act: (chosen, stamp) => acting.act(chosen, stamp),
+  });
+  const upkeep = new Upkeep({
+    clock,
+    pauseMs: PRUNE_MS,
+    async round() {
+      const before = clock.now() - RULE_LIMITS.keepMs;
+      await store.transact((trx) => trx.deleteFrom('rule_runs').where('at', '<', before).execute());
+    },
+    failed: (error) => logger.warn({ err: error }, 'old runs of rules could not be deleted'),
+  });
+  return {
+    rules: new Rules({ store, recorder, clock, random, auth }),
+    starting,
+    start() {
+      watch.start();
+      upkeep.start();
+    },
+    async stop() {
+      await Promise.all([watch.stop(), upkeep.stop()]);
+    },
+  };
+}

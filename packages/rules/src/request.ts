@@ -1,0 +1,62 @@
+import type { Organization } from '@muster/platform/auth';
+import { checkEventSelector } from '@muster/platform/events';
+import { readNewTask, type Tasks } from '@muster/tasks';
+import { MusterError } from './errors.js';
+import { RULE_LIMITS, USUAL_AT_MOST } from './limits.js';
+import type { RuleFields } from './schemas.js';
+import type { Asked, Work } from './types.js';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export interface Reading {
+  readonly tasks: Pick<Tasks, 'controller'>;
+  /** Most bytes of parameters of a task. */
+  readonly maxParams: number;
+}
+
+/** A new rule. @throws MusterError `invalid_field`, `invalid_params`, `not_found` */
+export function readNewRule(fields: RuleFields & { readonly on: string }, org: Organization, reading: Reading): Asked {
+  const { work, ...given } = readRuleFields(fields, org, reading);
+  if (work === undefined) throw invalid('runbook', 'it is missing: give runbook or task');
+  return { atMost: USUAL_AT_MOST, enabled: true, selector: fields.on, ...given, work };
+}
+
+/** @throws MusterError as `readNewRule` */
+export function readRuleFields(fields: RuleFields, org: Organization, reading: Reading): Partial<Asked> {
+  const { on, at_most: atMost, enabled } = fields;
+  if (on !== undefined) checkEventSelector('on', on);
+  const work = readWork(fields, org, reading);
+  return {
+    ...(on !== undefined && { selector: on }),
+    ...(atMost !== undefined && { atMost }),
+    ...(enabled !== undefined && { enabled }),
+    ...(work !== undefined && { work }),
+  };
+}
+
+function readWork({ runbook, task }: RuleFields, org: Organization, reading: Reading): Work | undefined {
+  if (runbook !== undefined && task !== undefined) throw invalid('task', 'give either runbook or task');
+  const work = runbook === undefined ? task && readTask(task as Fields, org, reading) : readRunbook(runbook);
+  if (work === undefined) return undefined;
+  const bytes = Buffer.byteLength(JSON.stringify(work));
+  const most = RULE_LIMITS.work;
+  if (bytes > most) throw invalid(work.kind, `has ${bytes} bytes as JSON; at most ${most}`);
+  return work;
+}
+
+function readRunbook({ name, parameters = {}, node = null }: NonNullable<RuleFields['runbook']>): Work {
+  return { kind: 'runbook', runbook: name, parameters, node };
+}
+
+function readTask(fields: Fields, org: Organization, { tasks, maxParams }: Reading): Work {
+  const { queue, ...task } = fields;
+  if (typeof queue !== 'string') throw invalid('task.queue', 'it is missing');
+  const found = tasks.controller.queue(org.id, queue);
+  if (found === undefined) throw new MusterError('not_found', { kind: 'queue', name: queue.slice(0, 80) });
+  readNewTask(task, maxParams);
+  return { kind: 'task', queueId: found.id, task };
+}
+
+function invalid(field: string, reason: string): MusterError {
+  return new MusterError('invalid_field', { field, reason });
+}

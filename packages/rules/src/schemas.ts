@@ -1,0 +1,147 @@
+import { type Static, Type } from 'typebox';
+import { RULE_LIMITS, USUAL_AT_MOST } from './limits.js';
+
+/** Shapes of requests and answers about rules. Requests are strict: an unknown field is refused by name. */
+const STRICT = { additionalProperties: false } as const;
+const Time = Type.String({ description: 'ISO 8601' });
+const segment = () => Type.String({ minLength: 1, maxLength: RULE_LIMITS.name });
+
+export const OrgParams = Type.Object({ org: segment() });
+export const RuleParams = Type.Object({ org: segment(), rule: segment() });
+export const Nothing = { 204: Type.Null({ description: 'Done' }) };
+
+const On = Type.String({
+  minLength: 1,
+  maxLength: RULE_LIMITS.selector,
+  description: "Which events: a selector, such as `type = 'disk.high' AND percent > 90`",
+});
+const AtMost = Type.Object(
+  {
+    runs: Type.Integer({ minimum: 1, maximum: RULE_LIMITS.runs }),
+    seconds: Type.Integer({ minimum: 1, maximum: RULE_LIMITS.seconds }),
+  },
+  {
+    ...STRICT,
+    description: `So many runs within so many seconds; ${USUAL_AT_MOST.runs} a minute unless given. Events beyond are counted`,
+  },
+);
+const RunbookWork = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 255 }),
+    parameters: Type.Optional(
+      Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()]), {
+        description: 'Texts may have attributes of the event in them, as `{node}`',
+      }),
+    ),
+    node: Type.Optional(
+      Type.Union([Type.String({ minLength: 1, maxLength: 1000 }), Type.Null()], {
+        description: 'Of the nodes of the runbook only this one, such as `{host}`',
+      }),
+    ),
+  },
+  STRICT,
+);
+const TaskWork = Type.Object(
+  {},
+  {
+    additionalProperties: true,
+    description:
+      'The task that is added: `queue`, and as for adding one `params`, `priority`, …; texts may have attributes in them',
+  },
+);
+
+const FIELDS = {
+  on: Type.Optional(On),
+  at_most: Type.Optional(AtMost),
+  enabled: Type.Optional(Type.Boolean({ description: 'false: it starts nothing' })),
+  runbook: Type.Optional(RunbookWork),
+  task: Type.Optional(TaskWork),
+};
+
+export const NewBody = Type.Object(
+  {
+    ...FIELDS,
+    name: Type.String({ pattern: '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}$', description: 'letters, digits and _ . -' }),
+    on: On,
+  },
+  STRICT,
+);
+export const ChangesBody = Type.Object(FIELDS, { ...STRICT, minProperties: 1 });
+export type RuleFields = Static<typeof ChangesBody>;
+
+export const TryBody = Type.Object(
+  {
+    on: On,
+    at_most: Type.Optional(AtMost),
+    runbook: Type.Optional(RunbookWork),
+    task: Type.Optional(TaskWork),
+    seconds: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: RULE_LIMITS.triedSeconds,
+        default: 86_400,
+        description: 'How far back; a day unless given',
+      }),
+    ),
+  },
+  STRICT,
+);
+
+const nullable = (type: ReturnType<typeof Type.String>) => Type.Union([type, Type.Null()]);
+
+export const RuleAnswer = Type.Object({
+  name: Type.String(),
+  on: Type.String(),
+  at_most: Type.Object({ runs: Type.Integer(), seconds: Type.Integer() }),
+  enabled: Type.Boolean(),
+  kind: Type.String({ description: '`runbook` or `task`' }),
+  runbook: Type.Union([
+    Type.Object({
+      name: Type.String(),
+      parameters: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()])),
+      node: nullable(Type.String()),
+    }),
+    Type.Null(),
+  ]),
+  task: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()]),
+  owner: Type.String({ description: 'With whose rights it acts: whoever made or changed it last' }),
+  skipped: Type.Integer({ description: 'Events for which nothing was started: too many, or from its own runs' }),
+  created_at: Time,
+  updated_at: Time,
+});
+
+export const RunAnswer = Type.Object({
+  position: Type.Integer({ description: 'Of the event' }),
+  at: Time,
+  event: Type.String({ description: 'Its type' }),
+  outcome: Type.Union([Type.Literal('started'), Type.Literal('failed')]),
+  kind: Type.String(),
+  run: nullable(Type.String({ description: 'Id of the push job, of the approval that it waits for, or of the task' })),
+  reason: nullable(Type.String({ description: 'Why nothing was started' })),
+});
+
+export const PageQuery = Type.Object(
+  {
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: RULE_LIMITS.page, default: 50 })),
+    offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000, default: 0 })),
+  },
+  STRICT,
+);
+
+export const TriedAnswer = Type.Object({
+  events: Type.Integer({ description: 'That were looked at' }),
+  matched: Type.Integer(),
+  started: Type.Integer({ description: 'For which something would have been started' }),
+  skipped: Type.Integer({ description: 'Beyond `at_most`' }),
+  failed: Type.Integer({ description: 'That lack an attribute' }),
+  complete: Type.Boolean({ description: `false: only the first ${RULE_LIMITS.triedEvents} events were looked at` }),
+  last: Type.Array(
+    Type.Object({
+      position: Type.Integer(),
+      at: Time,
+      type: Type.String(),
+      outcome: Type.String(),
+      reason: nullable(Type.String()),
+    }),
+  ),
+});

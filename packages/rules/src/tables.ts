@@ -1,0 +1,40 @@
+declare module '@muster/store' {
+  interface Schema {
+    rules: {
+      id: string;
+      org_id: string;
+      name: string;
+      selector: string;
+      /** `Work`, JSON. */
+      work: string;
+      most_runs: number;
+      most_seconds: number;
+      /** 0: it starts nothing. */
+      enabled: number;
+      owner_id: string;
+      owner_type: 'user' | 'node' | 'service';
+      owner_name: string;
+      since: number;
+      skipped: number;
+      created_at: number;
+      updated_at: number;
+    };
+    /** What became of each event: of one event there is one run of a rule. */
+    rule_runs: {
+      rule_id: string;
+      org_id: string;
+      /** Of the event. */
+      position: number;
+      at: number;
+      event: string;
+      outcome: 'started' | 'failed';
+      kind: 'runbook' | 'task';
+      run: string | null;
+      reason: string | null;
+      /** How many rules started each other until here. */
+      depth: number;
+    };
+  }
+}
+
+export {};

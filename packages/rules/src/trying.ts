@@ -1,0 +1,88 @@
+import { setImmediate } from 'node:timers/promises';
+import { Delivery, type EventLog } from '@muster/fabric';
+import type { Organization } from '@muster/platform/auth';
+import { compileText, parseSelector } from '@muster/selector';
+import { RULE_LIMITS } from './limits.js';
+import { judge } from './machine.js';
+import { fillAll, Unfilled } from './template.js';
+import type { AtMost, Work } from './types.js';
+
+const PAGE = { events: 1000, bytes: 4 * 1024 * 1024 };
+
+/** What a rule would have done. */
+export interface Tried {
+  /** Events that were looked at. */
+  readonly events: number;
+  /** Of these, those that its selector chooses. */
+  readonly matched: number;
+  readonly started: number;
+  /** As often as it may it would have run. */
+  readonly skipped: number;
+  /** It would have run with attributes that the event does not have. */
+  readonly failed: number;
+  /** False: there were more events than are looked at. */
+  readonly complete: boolean;
+  /** The last of the matches. */
+  readonly last: readonly {
+    readonly position: number;
+    readonly at: number;
+    readonly type: string;
+    readonly outcome: 'failed' | 'skipped' | 'started';
+    readonly reason: string | null;
+  }[];
+}
+
+export interface TryingDeps {
+  readonly log: Pick<EventLog, 'last' | 'positionBefore' | 'read'>;
+}
+
+/** Looks at the events since then as a rule would; nothing is started. @param sinceMs Milliseconds since the epoch. */
+export async function tryRule(
+  { log }: TryingDeps,
+  org: Organization,
+  rule: { readonly selector: string; readonly work: Work | null; readonly atMost: AtMost },
+  sinceMs: number,
+): Promise<Tried> {
+  const matches = compileText(parseSelector(rule.selector, { sugar: false }));
+  const event = new Delivery();
+  const last: Tried['last'][number][] = [];
+  const startedAt: number[] = [];
+  const counts = { events: 0, matched: 0, started: 0, skipped: 0, failed: 0 };
+  const end = log.last();
+  let after = await log.positionBefore(sinceMs);
+  while (after < end && counts.events < RULE_LIMITS.triedEvents) {
+    const page = await log.read(after, org.name, PAGE);
+    for (const logged of page.events) {
+      counts.events++;
+      event.show(logged);
+      const type = event.get('type') ?? '';
+      if (!matches(event) || type.startsWith('rule.')) continue;
+      counts.matched++;
+      const { atMs: at, position } = logged;
+      const verdict = judge({ id: '', atMost: rule.atMost }, null, startedAt, at);
+      const reason = verdict.type === 'start' ? reasonAgainst(rule.work, event) : null;
+      const outcome = verdict.type === 'skip' ? 'skipped' : reason === null ? 'started' : 'failed';
+      counts[outcome]++;
+      if (outcome !== 'skipped') startedAt.push(at);
+      while (startedAt.length > rule.atMost.runs) startedAt.shift();
+      last.push({ position, at, type, outcome, reason });
+      if (last.length > RULE_LIMITS.triedShown) last.shift();
+    }
+    if (page.through <= after) break;
+    after = page.through;
+    // Others have their turns.
+    await setImmediate();
+  }
+  return { ...counts, complete: after >= end, last };
+}
+
+function reasonAgainst(work: Work | null, event: Delivery): string | null {
+  if (work === null) return null;
+  try {
+    fillAll(work.kind === 'runbook' ? [work.parameters, work.node] : work.task, event);
+    return null;
+  } catch (error) {
+    if (error instanceof Unfilled) return error.message;
+    throw error;
+  }
+}

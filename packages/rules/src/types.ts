@@ -1,0 +1,58 @@
+import type { Identity, Organization } from '@muster/platform/auth';
+
+/** What a rule starts. Texts in it may name attributes of the event, as `{node}`. */
+export type Work =
+  | {
+      readonly kind: 'runbook';
+      readonly runbook: string;
+      readonly parameters: Readonly<Record<string, string | number>>;
+      /** Of those on which the runbook runs only this one; null: on all of them. */
+      readonly node: string | null;
+    }
+  | {
+      readonly kind: 'task';
+      readonly queueId: string;
+      /** As a task is added over REST. */
+      readonly task: Readonly<Record<string, unknown>>;
+    };
+
+/** So many runs within so many seconds. */
+export interface AtMost {
+  readonly runs: number;
+  readonly seconds: number;
+}
+
+/** An event selector that starts something. */
+export interface Rule {
+  readonly id: string;
+  readonly org: Organization;
+  readonly name: string;
+  readonly selector: string;
+  readonly work: Work;
+  readonly atMost: AtMost;
+  readonly enabled: boolean;
+  /** With whose rights events are followed, and work is started: whoever made or changed it last. */
+  readonly owner: Pick<Identity, 'name' | 'principalId' | 'type'>;
+  /** Events after this position count. */
+  readonly since: number;
+  /** Events for which nothing was started, as too much was, or as it was started by a rule itself. */
+  readonly skipped: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export type Asked = Pick<Rule, 'atMost' | 'enabled' | 'selector' | 'work'>;
+
+/** What became of one event. */
+export interface RuleRun {
+  readonly position: number;
+  readonly at: number;
+  /** Type of the event. */
+  readonly event: string;
+  readonly outcome: 'started' | 'failed';
+  readonly kind: Work['kind'];
+  /** Id of the push job, approval or task; null: nothing was started. */
+  readonly run: string | null;
+  /** Why nothing was started. */
+  readonly reason: string | null;
+}

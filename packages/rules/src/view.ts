@@ -1,0 +1,34 @@
+import type { Tried } from './trying.js';
+import type { Rule, RuleRun } from './types.js';
+
+const time = (ms: number): string => new Date(ms).toISOString();
+
+/** @param queueName Of its queue by id; undefined: there is none any more. */
+export function ruleView(
+  { org, name, selector, work, atMost, enabled, owner, skipped, createdAt, updatedAt }: Rule,
+  queueName: (orgId: string, queueId: string) => string | undefined,
+) {
+  const { runs, seconds } = atMost;
+  return {
+    name,
+    on: selector,
+    at_most: { runs, seconds },
+    enabled,
+    kind: work.kind,
+    runbook:
+      work.kind === 'runbook' ? { name: work.runbook, parameters: { ...work.parameters }, node: work.node } : null,
+    task: work.kind === 'task' ? { ...work.task, queue: queueName(org.id, work.queueId) ?? work.queueId } : null,
+    owner: owner.name,
+    skipped,
+    created_at: time(createdAt),
+    updated_at: time(updatedAt),
+  };
+}
+
+export function runView({ at, ...run }: RuleRun) {
+  return { ...run, at: time(at) };
+}
+
+export function triedView({ last, ...tried }: Tried) {
+  return { ...tried, last: last.map(({ at, ...one }) => ({ ...one, at: time(at) })) };
+}

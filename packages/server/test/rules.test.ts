@@ -1,0 +1,150 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Personas, sharedKey } from '../../platform/test/support/personas.js';
+import { startTestServer, type TestServer } from './support/test-server.js';
+
+const ORG = '/organizations/default';
+const RULES = `${ORG}/rules`;
+/** Making a service is the event that these tests have happen. */
+const ON = "type = 'auth.service.create' AND target LIKE 'w%'";
+
+let server: TestServer;
+let personas: Personas;
+let made = 0;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  personas = await server.personas();
+  const queue = { name: 'resize', plugin: 'thumbnail' };
+  expect((await server.api.post(`${ORG}/queues`, queue)).status).toBe(201);
+  const runbook = {
+    name: 'greet',
+    command: ['echo', '{{who}}'],
+    nodes: ['web1', 'web2'],
+    parameters: { who: { type: 'string', max_length: 10 } },
+  };
+  const reply = await server.api.post(`${ORG}/runbooks`, runbook);
+  expect(reply.status, reply.text).toBe(201);
+});
+afterEach(async () => {
+  for (const { name } of (await server.api.get(RULES)).body as { name: string }[]) {
+    await server.api.delete(`${RULES}/${name}`);
+  }
+});
+afterAll(() => server.stop());
+
+const create = (more: object = {}) =>
+  server.api.post(RULES, { name: 'r', on: ON, task: { queue: 'resize', params: { file: '{target}.png' } }, ...more });
+/** Answers the name of the new service. */
+async function happens(beginning = 'w'): Promise<string> {
+  const name = `${beginning}${made++}`;
+  const { publicKey: public_key } = sharedKey();
+  expect((await server.api.post(`${ORG}/services`, { name, public_key })).status).toBe(201);
+  return name;
+}
+type Run = { readonly outcome: string; readonly run: string; readonly reason: string | null; readonly event: string };
+const runs = async (rule = 'r') => (await server.api.get(`${RULES}/${rule}/runs`)).body as readonly Run[];
+const task = async (id: string) =>
+  (await server.api.get(`${ORG}/tasks/${id}`)).body as { readonly params: Readonly<Record<string, unknown>> };
+
+describe('a rule', () => {
+  it('adds a task for each event that its selector chooses, once, with attributes of the event', async () => {
+    const { status, body } = await create();
+    expect([status, body]).toMatchObject([201, { task: { queue: 'resize', params: { file: '{target}.png' } } }]);
+    const first = await happens();
+    await happens('x');
+    await expect.poll(runs).toMatchObject([{ outcome: 'started', event: 'auth.service.create', reason: null }]);
+    await server.restart();
+    const second = await happens();
+    await expect.poll(async () => (await runs()).length).toBe(2);
+    const files = await Promise.all((await runs()).map(async ({ run }) => (await task(run)).params.file));
+    expect(files).toEqual([`${second}.png`, `${first}.png`]);
+    const audit = await server.api.get(`${ORG}/audit?action=rule.run&limit=5`);
+    expect(audit.body).toHaveLength(2);
+  });
+
+  it('starts a runbook, on one of its nodes when it says so', async () => {
+    const runbook = { name: 'greet', parameters: { who: '{target}' }, node: 'web2' };
+    expect((await create({ task: undefined, runbook })).status).toBe(201);
+    const name = await happens();
+    await expect.poll(runs).toMatchObject([{ outcome: 'started' }]);
+    const [{ run } = { run: '' }] = await runs();
+    const job = (await server.api.get(`${ORG}/pushy/jobs/${run}`)).body;
+    expect(job).toMatchObject({ runbook: { name: 'greet', parameters: { who: name } } });
+    expect(JSON.stringify(job)).toContain('web2');
+    expect(JSON.stringify(job)).not.toContain('web1');
+  });
+
+  it.each([
+    [{ runbook: { name: 'greet', parameters: { who: '{target}' }, node: 'db9' } }, 'db9 is none of'],
+    [{ runbook: { name: 'greet', parameters: { who: '{nothing}' } } }, 'the event has no attribute nothing'],
+    [{ runbook: { name: 'greet', parameters: { who: 'far too long {target}' } } }, 'who'],
+  ])('that cannot start %j says why, and is told of', async (work, reason) => {
+    await create({ task: undefined, ...work });
+    await happens();
+    await expect.poll(runs).toMatchObject([{ outcome: 'failed', run: null }]);
+    expect((await runs())[0]?.reason).toContain(reason);
+  });
+
+  it('runs as often as it may, counts the rest, and tells of the first of them', async () => {
+    await create({ at_most: { runs: 2, seconds: 3600 } });
+    for (let at = 0; at < 4; at++) await happens();
+    const skipped = async () => ((await server.api.get(`${RULES}/r`)).body as { skipped: number }).skipped;
+    await expect.poll(skipped).toBe(2);
+    expect(await runs()).toHaveLength(2);
+  });
+
+  it('does not start itself, nor is it started by what rules tell', async () => {
+    const task = { queue: 'resize', params: { after: '{task}' } };
+    await create({ on: "type = 'task.added' OR type LIKE 'rule.%'", task, at_most: { runs: 50, seconds: 60 } });
+    expect((await server.api.post(`${ORG}/queues/resize/tasks`, { params: {} })).status).toBe(201);
+    await expect.poll(runs).toMatchObject([{ outcome: 'started' }]);
+    const skipped = async () => ((await server.api.get(`${RULES}/r`)).body as { skipped: number }).skipped;
+    await expect.poll(skipped).toBe(1);
+    expect(await runs()).toHaveLength(1);
+  });
+
+  it('that is off starts nothing, and later nothing of what happened meanwhile', async () => {
+    await create({ enabled: false });
+    await happens();
+    expect((await server.api.call('PATCH', `${RULES}/r`, { body: { enabled: true } })).status).toBe(200);
+    const name = await happens();
+    await expect.poll(runs).toHaveLength(1);
+    expect((await task((await runs())[0]?.run ?? '')).params).toEqual({ file: `${name}.png` });
+  });
+
+  it('can be tried on what happened: nothing is started', async () => {
+    const name = await happens();
+    const runbook = { name: 'greet', parameters: { who: '{target}', x: '{nothing}' } };
+    const body = { on: ON, runbook, seconds: 3600, at_most: { runs: 1000, seconds: 60 } };
+    const tried = (await server.api.post(`${RULES}/dry-run`, body)).body as { last: object[]; matched: number };
+    expect(tried).toMatchObject({ started: 0, complete: true });
+    expect(tried.matched).toBeGreaterThan(0);
+    expect(tried.last.at(-1)).toMatchObject({ outcome: 'failed', reason: 'the event has no attribute nothing' });
+    const fine = (await server.api.post(`${RULES}/dry-run`, { on: `${ON} AND target = '${name}'` })).body;
+    expect(fine).toMatchObject({ matched: 1, started: 1, skipped: 0 });
+    expect((await server.api.get(RULES)).body).toEqual([]);
+  });
+
+  it('is made by who may start what it starts, and needs a signed request', async () => {
+    const normal = server.api.as(personas.normal);
+    expect((await normal.post(RULES, { name: 'n', on: ON, task: { queue: 'resize', params: {} } })).status).toBe(403);
+    await create();
+    expect((await normal.call('PATCH', `${RULES}/r`, { body: { enabled: false } })).status).toBe(403);
+    expect((await normal.delete(`${RULES}/r`)).status).toBe(403);
+    expect((await create()).status).toBe(409);
+  });
+
+  it.each([
+    [{ on: 'type =' }, 'on'],
+    [{ task: { queue: 'none' } }, 'none'],
+    [{ task: { queue: 'resize', colour: 1 } }, 'colour'],
+    [{ task: undefined }, 'runbook'],
+    [{ runbook: { name: 'greet' } }, 'task'],
+    [{ at_most: { runs: 0, seconds: 1 } }, 'at_most'],
+    [{ name: '' }, 'name'],
+  ])('with %j is refused by the name of its field', async (more, field) => {
+    const { status, text } = await create(more);
+    expect([400, 404]).toContain(status);
+    expect(text).toContain(field);
+  });
+});

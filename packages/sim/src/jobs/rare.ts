@@ -1,0 +1,45 @@
+import { FAULTS } from './chaos.js';
+import { MISHAPS, MOMENTS } from './moments.js';
+
+/** What a thousand runs must come to: every fault and act, each reason to wait, and the steps of a job. */
+export const RARE_IN_JOBS: readonly string[] = [
+  ...FAULTS.map((fault) => `fault: ${fault}`),
+  ...MOMENTS.flatMap((moment) => MISHAPS.map((mishap) => `fault: ${mishap} after a ${moment}`)),
+  ...['stop', 'pause', 'resume'].map((act) => `act: ${act}`),
+  ...['fails', 'unknown, and stored', 'unknown, and not stored'].map((end) => `commit: ${end}`),
+  'a job is taken over',
+  'a process ends by itself',
+  'a program that nobody knew of is found again',
+  ...[
+    'APPLICATION_NOT_AVAILABLE',
+    'AUTHENTICATION_FAILED',
+    'CONNECTION_FAILURE',
+    'QUOTA_EXCEEDED',
+    'SCHEDULER_BUSY',
+    'SYSTEM_NOT_AVAILABLE',
+    'TRANSMISSION_FAILURE',
+  ].map((condition) => `blocked: ${condition}`),
+  ...[
+    'ACCEPTED to STOPPED',
+    'ARCHIVING to FINISHED',
+    'BLOCKED to PAUSED',
+    'BLOCKED to PENDING',
+    'BLOCKED to PROCESSING_INPUTS',
+    'BLOCKED to STOPPED',
+    'CLEANING_UP to FAILED',
+    'CLEANING_UP to FINISHED',
+    'PAUSED to PENDING',
+    'PAUSED to QUEUED',
+    'PAUSED to RUNNING',
+    'PAUSED to STOPPED',
+    'PENDING to BLOCKED',
+    'PROCESSING_INPUTS to STOPPED',
+    'QUEUED to CLEANING_UP',
+    'QUEUED to STOPPED',
+    'RUNNING to PAUSED',
+    'RUNNING to STOPPED',
+    'STAGING_INPUTS to BLOCKED',
+    'SUBMITTING to BLOCKED',
+    'SUBMITTING to STOPPED',
+  ].map((step) => `job: ${step}`),
+];

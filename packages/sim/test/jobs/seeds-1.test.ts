@@ -1,0 +1,3 @@
+import { holdJobsUnderFaults } from './seeds.js';
+
+holdJobsUnderFaults(1, 1000);

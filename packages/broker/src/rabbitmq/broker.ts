@@ -83,11 +83,9 @@ export class RabbitBroker implements Broker {
 
   async remove(topology: Topology): Promise<void> {
     this.#forget(topology);
-    await this.#in
-      .admin((channel) => removeTopology(channel, topology))
-      .catch((error: unknown) => {
-        throw refused(error);
-      });
+    await removeTopology(this.#in, topology).catch((error: unknown) => {
+      throw refused(error);
+    });
   }
 
   async publish(message: Outgoing): Promise<void> {

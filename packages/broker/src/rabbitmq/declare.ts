@@ -2,7 +2,7 @@ import type { Channel } from 'rabbitmq-client';
 import { MusterError } from '../errors.js';
 import type { Limits } from '../limits.js';
 import { holdQueueOf, type Queue, type Topology } from '../topology.js';
-import { codeOf, reasonOf } from './link.js';
+import { codeOf, type Link, reasonOf } from './link.js';
 
 /** Deliveries of one message after which a quorum queue gives it up; without it RabbitMQ 4 does after 20. */
 const DELIVERIES = 1_000_000;
@@ -21,9 +21,36 @@ export async function declareTopology(channel: Channel, { exchanges, queues, bin
   for (const { exchange, queue, key } of bindings) await channel.queueBind({ exchange, queue, routingKey: key });
 }
 
-export async function removeTopology(channel: Channel, { exchanges, queues }: Topology): Promise<void> {
-  for (const { name } of queues) await channel.queueDelete({ queue: name });
-  for (const { name } of exchanges) await channel.exchangeDelete({ exchange: name });
+/**
+ * Resolves when the queues are gone, and not only their names: RabbitMQ 3.10 answers a delete some 20 ms before it tells those
+ * who consume, and if there is a quorum queue of that name again by then, it tells them nothing; they stay consumers of the new
+ * one and are sent messages which their channels drop. So each queue has one more consumer, and is gone when that is told.
+ */
+export async function removeTopology(link: Link, { exchanges, queues }: Topology): Promise<void> {
+  for (const { name } of queues) {
+    await link.admin(async (channel) => {
+      const told = new Promise<void>((resolve) => channel.once('basic.cancel', () => resolve()));
+      if (!(await consumed(channel, name))) return;
+      // Whoever deletes is told at once: it takes another one.
+      await link.admin((deleting) => deleting.queueDelete({ queue: name }));
+      await told;
+    });
+  }
+  await link.admin(async (channel) => {
+    for (const { name } of exchanges) await channel.exchangeDelete({ exchange: name });
+  });
+}
+
+/** @returns false if there is no such queue; the channel is closed then. */
+async function consumed(channel: Channel, queue: string): Promise<boolean> {
+  try {
+    await channel.basicQos({ prefetchCount: 1 });
+    await channel.basicConsume({ queue }, () => undefined);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'NOT_FOUND') return false;
+    throw error;
+  }
 }
 
 /** Where a process keeps its holds: see `consumer.ts`. */

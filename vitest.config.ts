@@ -1,16 +1,15 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/**
- * Tests on other people's services. They and the end-to-end tests get a second attempt, as on a busy machine brokers, sshd and
- * kernels have races of their own; those that needed it are named at the end, and are to be looked at.
- */
+/** Tests on other people's services. */
 const SERVICES = [
   'packages/broker/test/rabbitmq*.test.ts',
   'packages/jobs/test/rabbitmq.test.ts',
   'packages/jobs/test/systems/**/*.test.ts',
   'packages/store/test/postgres*.test.ts',
 ];
+
+const SIMULATORS = 'packages/sim/test/**/*.test.ts';
 
 /**
  * What takes longest, mostly waiting, begins first: begun last it would run alone at the end. Files of one project stay together, as they
@@ -49,18 +48,26 @@ export default defineConfig({
     reporters: ['default', './scripts/vitest-second-attempts.ts'],
     sequence: { sequencer: LongFirst },
     globalSetup: ['scripts/vitest-databases.ts'],
+    // Of all but simulators, which run the same each time: on a busy machine clocks, kernels and services have races of their own.
+    // Those that needed it are named at the end, and are to be looked at.
+    retry: 1,
     setupFiles: ['scripts/vitest-seed.ts'],
     // The files of one worker share a process, but for those that say in their names that they must be alone: loading
     // the code again for each takes longer than most tests.
     isolate: false,
     projects: [
       { extends: true, test: { name: 'alone', include: ['packages/*/test/**/*.alone.test.ts'], isolate: true } },
-      { extends: true, test: { name: 'e2e', include: ['e2e/**/*.test.ts'], retry: 1 } },
-      { extends: true, test: { name: 'services', include: SERVICES, retry: 1 } },
+      { extends: true, test: { name: 'e2e', include: ['e2e/**/*.test.ts'] } },
+      { extends: true, test: { name: 'services', include: SERVICES } },
       {
         extends: true,
-        test: { name: 'packages', include: ['packages/*/test/**/!(*.alone).test.ts'], exclude: SERVICES },
+        test: {
+          name: 'packages',
+          include: ['packages/*/test/**/!(*.alone).test.ts'],
+          exclude: [...SERVICES, SIMULATORS],
+        },
       },
+      { extends: true, test: { name: 'sim', include: [SIMULATORS], retry: 0 } },
     ],
   },
 });

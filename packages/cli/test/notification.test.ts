@@ -6,10 +6,24 @@ import { testWorld } from './support/world.js';
 const NOTIFICATIONS = '/organizations/o/notifications';
 const ON = "type = 'node.down'";
 const ANSWER = {
-  ...{ name: 'ops', on: ON, to: 'ops@example.org', retries: 12, enabled: true, skipped: 3 },
+  ...{
+    name: 'ops',
+    follows: 'events',
+    on: ON,
+    to: 'ops@example.org',
+    retries: 12,
+    enabled: true,
+    skipped: 3,
+    trail: null,
+  },
   owner: { name: 'anna', kind: 'user' },
   ...{ created_at: '2026-01-01T00:00:00.000Z', updated_at: '2026-01-02T00:00:00.000Z' },
 };
+const TRAIL = {
+  ...{ arrived: 41, sealed: 45, attempts: 2, response_code: 503, detail: 'down' },
+  ...{ last_sent: ANSWER.created_at, next_attempt: ANSWER.updated_at },
+};
+const SIEM = { ...ANSWER, name: 'siem', follows: 'audit', on: null, to: 'https://siem.example.org/', trail: TRAIL };
 const DELIVERY = {
   ...{ id: 'd', event: 'node.down', url: ANSWER.to, outcome: 'given_up', attempts: 2, response_code: 500 },
   ...{ detail: 'no', created: ANSWER.created_at, last_sent: ANSWER.updated_at, next_attempt: null },
@@ -24,6 +38,8 @@ async function world() {
       json({ ...ANSWER, enabled: JSON.parse(request.body).enabled ?? true })(request, response),
     [`GET ${NOTIFICATIONS}`]: json([ANSWER]),
     [`GET ${NOTIFICATIONS}/ops`]: json(ANSWER),
+    [`GET ${NOTIFICATIONS}/siem`]: json(SIEM),
+    [`PATCH ${NOTIFICATIONS}/siem`]: json(SIEM),
     [`PATCH ${NOTIFICATIONS}/ops`]: json({ ...ANSWER, enabled: false }),
     [`DELETE ${NOTIFICATIONS}/ops`]: (_, response) => response.writeHead(204).end(),
     [`GET ${NOTIFICATIONS}/ops/deliveries`]: json([DELIVERY]),
@@ -58,6 +74,18 @@ test('list, show and deliveries tell what there is', async () => {
   expect(JSON.parse(await told('show', 'ops', '--json'))).toEqual(ANSWER);
 });
 
+test('create --audit brings the audit, and show tells how far it came', async () => {
+  const out = await told('create', 'siem', '--audit', '--to', SIEM.to, '--after-seal', '40');
+  expect(sent()).toEqual({ name: 'siem', follows: 'audit', to: SIEM.to, after_seal: 40 });
+  expect(out).toContain('is told of the audit from now on');
+  const shown = await told('show', 'siem');
+  expect(shown).toMatch(/On +the audit/);
+  expect(shown).toMatch(/Arrived +seal 41 of 45/);
+  expect(shown).toMatch(/Failed +2 times, the last: HTTP 503, down/);
+  await told('set', 'siem', '--after-seal', '0');
+  expect(sent()).toEqual({ after_seal: 0 });
+});
+
 test('set, test and rm change it, try it, and end it', async () => {
   expect(await told('set', 'ops', '--off')).toMatch(/State +off/);
   expect(sent()).toEqual({ enabled: false });
@@ -67,6 +95,7 @@ test('set, test and rm change it, try it, and end it', async () => {
 
 test.each([
   [['create', 'ops', '--on', ON], '--to'],
+  [['create', 'ops', '--on', ON, '--audit', '--to', 'https://a.example/'], 'either --on or --audit'],
   [['set', 'ops'], 'what is to be changed'],
   [['set', 'ops', '--off', '--enable'], 'one of'],
   [['create', 'ops', '--on', 'type =', '--to', 'a@b.example'], 'selector'],

@@ -12,8 +12,13 @@ describe('what is asked of a notification', () => {
     [{ on: SERVICES, to: 'http://127.0.0.1/' }, 'to'],
     [{ on: SERVICES, to: 'http://[::1]:8080/' }, 'to'],
     [{ on: SERVICES, to: 'http://169.254.169.254/latest/' }, 'to'],
+    [{ to: 'a@b.example' }, 'on'],
+    [{ on: SERVICES, to: 'a@b.example', after_seal: 1 }, 'after_seal'],
+    [{ follows: 'audit', to: 'a@b.example' }, 'to'],
+    [{ follows: 'audit', to: 'https://a.example/', on: SERVICES }, 'on'],
+    [{ follows: 'audit', to: 'https://a.example/', retries: 1 }, 'retries'],
   ])('%j is refused by the name of its field', (fields, field) => {
-    expect(() => readNew(fields, false)).toThrow(
+    expect(() => readNew(fields as Parameters<typeof readNew>[0], false)).toThrow(
       expect.objectContaining({ code: 'invalid_field', details: expect.objectContaining({ field }) }),
     );
   });

@@ -141,6 +141,40 @@ describe('a notification', () => {
     expect(text).toContain(field);
   });
 
+  it('of the audit sends a signed webhook of each seal with its entries, also over a restart and an outage', async () => {
+    code = 503;
+    const made = await server.api.post(NOTIFICATIONS, { name: 'ops', follows: 'audit', to: url });
+    expect(made.body).toMatchObject({ follows: 'audit', on: null, trail: { arrived: 0, attempts: 0 } });
+    await expect.poll(() => got.length).toBeGreaterThan(0);
+    await group('normal-user');
+    code = 204;
+    await server.restart();
+    // Whoever does not want to wait for the next attempt changes something.
+    await server.api.call('PATCH', `${NOTIFICATIONS}/ops`, { body: { enabled: true } });
+    const read = async () => {
+      const { body } = await server.api.get('/organizations/default/audit/seals');
+      return body as { readonly public_key: string; readonly seals: readonly { readonly entries: string[] }[] };
+    };
+    const arrived = () => new Map(got.map(({ headers, body }) => [headers['webhook-id'], JSON.parse(body).data]));
+    const texts = () =>
+      [...arrived().values()].map(({ seal, entries }) => ({
+        seal,
+        entries: entries.map((one: object) => JSON.stringify(one)),
+      }));
+    await expect
+      .poll(async () => (await read()).seals.flatMap(({ entries }) => entries).join())
+      .toContain('notification.change');
+    const { seals, public_key: key } = await read();
+    await expect.poll(() => texts().slice(0, seals.length), { timeout: 10_000 }).toEqual(seals);
+    expect([...arrived().values()][0]).toMatchObject({ organization: 'default', public_key: key });
+    const { secret } = (await server.api.get('/organizations/default/webhook-secret')).body as { secret: string };
+    for (const { headers, body } of got) {
+      const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
+      const hmac = createHmac('sha256', Buffer.from(secret.replace('whsec_', ''), 'base64')).update(signed);
+      expect(headers['webhook-signature']).toBe(`v1,${hmac.digest('base64')}`);
+    }
+  });
+
   it('that is not there is not found', async () => {
     for (const at of ['none', 'none/deliveries']) {
       expect((await server.api.get(`${NOTIFICATIONS}/${at}`)).status).toBe(404);

@@ -7,14 +7,27 @@ import { count } from './queue/settings.js';
 import { addList, addRemove, addShow, tellDone, tellItem, tellTable } from './resource.js';
 import { type SwitchFlags, switched } from './switch.js';
 
+/** How far the audit has come. */
+interface Trail {
+  readonly arrived: number;
+  readonly sealed: number;
+  readonly attempts: number;
+  readonly response_code: number | null;
+  readonly detail: string | null;
+  readonly last_sent: string | null;
+  readonly next_attempt: string | null;
+}
+
 interface Notification {
   readonly name: string;
-  readonly on: string;
+  readonly follows: string;
+  readonly on: string | null;
   readonly to: string;
   readonly retries: number;
   readonly enabled: boolean;
   readonly owner: { readonly name: string; readonly kind: string };
   readonly skipped: number;
+  readonly trail: Trail | null;
   readonly created_at: string;
   readonly updated_at: string;
 }
@@ -34,28 +47,36 @@ interface Flags extends SwitchFlags {
   readonly on?: string;
   readonly to?: string;
   readonly retries?: number;
+  readonly afterSeal?: number;
+}
+
+interface CreateFlags extends Flags {
+  readonly audit?: boolean;
 }
 
 const FAILED = "type = 'push.job_complete' AND status <> 'complete'";
 
-/** Webhooks and mail that tell others of events. */
+/** Webhooks and mail that tell others of events, and webhooks of the audit. */
 export function addNotification(program: Command, shell: Shell): void {
   const notification = subcommand(program, {
     usage: 'notification',
-    summary: 'webhooks and mail that tell others of events',
-    examples: [`muster notification create ops --on "${FAILED}" --to https://hooks.example.org/muster`],
+    summary: 'webhooks and mail that tell others of events, and webhooks of the audit',
+    examples: [
+      `muster notification create ops --on "${FAILED}" --to https://hooks.example.org/muster`,
+      'muster notification create siem --audit --to https://siem.example.org/muster',
+    ],
   });
   const one = (call: Call<object>, name: string) => call.client.inOrg('notifications', name);
   addCreate(notification, shell);
   addList<Notification>(notification, shell, {
-    summary: 'whom events are told',
+    summary: 'whom events or the audit are told',
     examples: ['muster notification list', 'muster notification list --json'],
     read: ({ client }) => client.get(client.inOrg('notifications')),
     columns: {
       Notification: ({ name }) => name,
       State: ({ enabled }) => (enabled ? 'on' : 'off'),
       To: ({ to }) => to,
-      On: ({ on }) => on,
+      On: ({ on }) => on ?? 'the audit',
       Skipped: ({ skipped }) => skipped,
     },
     status: 'State',
@@ -102,21 +123,26 @@ export function addNotification(program: Command, shell: Shell): void {
 function addCreate(notification: Command, shell: Shell): void {
   const command = clientCommand(notification, {
     usage: 'create <notification>',
-    summary: 'tell a webhook or a mail address of events, with your rights to follow them',
+    summary: 'tell a webhook or a mail address of events, or a webhook of the audit, with your rights to follow them',
     examples: [
       `muster notification create ops --on "${FAILED}" --to https://hooks.example.org/muster`,
       "muster notification create mail --on \"type = 'node.down' AND node LIKE 'db%'\" --to ops@example.org",
+      'muster notification create siem --audit --to https://siem.example.org/muster',
     ],
   });
-  withFlags(command).option('--off', 'make it, and tell nothing yet');
-  does<Flags>(command, shell, async (call) => {
+  withFlags(command)
+    .option('--audit', 'tell every entry of the audit, in order, with its seals, until it arrives; instead of --on')
+    .option('--off', 'make it, and tell nothing yet');
+  does<CreateFlags>(command, shell, async (call) => {
     const [name = ''] = call.args;
-    const { on, to, off = false } = call.options;
-    if (on === undefined || to === undefined) throw new MusterError('usage', { reason: 'give --on and --to' });
-    const body = { name, ...fieldsOf(call), ...(off && { enabled: false }) };
+    const { on, to, audit = false, off = false } = call.options;
+    if ((on === undefined) !== audit || to === undefined) {
+      throw new MusterError('usage', { reason: 'give --to, and either --on or --audit' });
+    }
+    const body = { name, ...(audit && { follows: 'audit' }), ...fieldsOf(call), ...(off && { enabled: false }) };
     const made = await call.client.post<Notification>(call.client.inOrg('notifications'), body);
     const line = made.enabled
-      ? `${made.to} is told of events from now on; try it: muster notification test ${name}`
+      ? `${made.to} is told of ${audit ? 'the audit' : 'events'} from now on; try it: muster notification test ${name}`
       : `${name} is off: muster notification set ${name} --enable`;
     tellItem(call, made, ({ out }) => out.line(line));
   });
@@ -128,7 +154,9 @@ function addSet(notification: Command, shell: Shell): void {
     summary: 'change which events are told, or to whom; from then on with your rights',
     examples: ['muster notification set ops --to ops@example.org', 'muster notification set ops --off'],
   });
-  withFlags(command).option('--off', 'tell nothing').option('--enable', 'tell what happens from now on');
+  withFlags(command)
+    .option('--off', 'tell nothing')
+    .option('--enable', 'tell events that happen from now on; go on with the audit');
   does<Flags>(command, shell, async (call) => {
     const [name = ''] = call.args;
     const body = { ...switched(call.options), ...fieldsOf(call) };
@@ -141,16 +169,22 @@ function withFlags(command: Command): Command {
   return command
     .option('--on <selector>', 'which events, such as "type = \'node.down\'"')
     .option('--to <target>', 'a URL, which gets Standard Webhooks, or an e-mail address')
-    .option('--retries <n>', 'how often what does not come is sent again; 12 unless given', count('--retries', 0));
+    .option('--retries <n>', 'how often what does not come is sent again; 12 unless given', count('--retries', 0))
+    .option(
+      '--after-seal <n>',
+      'of the audit: begin, or go on, after this seal; with all unless given',
+      count('--after-seal', 0),
+    );
 }
 
 function fieldsOf({ options, out }: Call<Flags>): Readonly<Record<string, unknown>> {
-  const { on, to, retries } = options;
+  const { on, to, retries, afterSeal } = options;
   if (on !== undefined) checkSelector(out, on);
   return {
     ...(on !== undefined && { on }),
     ...(to !== undefined && { to }),
     ...(retries !== undefined && { retries }),
+    ...(afterSeal !== undefined && { after_seal: afterSeal }),
   };
 }
 
@@ -158,14 +192,25 @@ function tell({ out }: Call<object>, one: Notification): void {
   out.fields([
     ['Notification', one.name],
     ['State', one.enabled ? 'on' : 'off'],
-    ['On', one.on],
+    ['On', one.on ?? 'the audit'],
     ['To', one.to],
-    ['Retries', String(one.retries)],
+    ['Retries', one.trail === null ? String(one.retries) : 'until it arrives'],
+    ...(one.trail === null ? [] : tellTrail(one.trail)),
     ['Follows as', `${one.owner.name} (${one.owner.kind})`],
     ...(one.skipped === 0 ? [] : [['Skipped', `${one.skipped} events, as too many waited`] as const]),
     ['Created', timeText(one.created_at)],
     ['Changed', timeText(one.updated_at)],
   ]);
+}
+
+function tellTrail({ arrived, sealed, attempts, response_code: code, detail, last_sent, next_attempt }: Trail) {
+  const answer = [code === null ? [] : `HTTP ${code}`, detail ?? []].flat().join(', ');
+  return [
+    ['Arrived', `seal ${arrived} of ${sealed}`] as const,
+    ...(last_sent === null ? [] : [['Last sent', timeText(last_sent)] as const]),
+    ...(attempts === 0 ? [] : [['Failed', `${attempts} times, the last: ${answer}`] as const]),
+    ...(attempts === 0 ? [] : [['Sent again', timeText(next_attempt)] as const]),
+  ];
 }
 
 function addDeliveries(notification: Command, shell: Shell): void {

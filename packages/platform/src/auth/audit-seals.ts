@@ -16,6 +16,9 @@ export interface AuditSealsDeps {
   readonly failed: (error: unknown) => void;
 }
 
+/** Topic of the hint that there are new seals. */
+export const SEALED_HINT = 'audit_sealed';
+
 export interface Sealed {
   readonly seal: Seal;
   /** JSON texts, as they were sealed. */
@@ -81,7 +84,11 @@ export class AuditSeals {
 
   /** Seals what there is. @throws MusterError `store_unavailable` */
   async seal(): Promise<void> {
-    while ((await this.#some()) === AUTH_LIMITS.sealedAtOnce);
+    for (;;) {
+      const sealed = await this.#some();
+      if (sealed > 0) this.#deps.store.hints.send(SEALED_HINT, '');
+      if (sealed < AUTH_LIMITS.sealedAtOnce) return;
+    }
   }
 
   async #some(): Promise<number> {

@@ -8,10 +8,11 @@ import { clearDeliveries, withdrawDeliveries } from '../outbound/deliveries.js';
 import { readRetries } from '../outbound/retries.js';
 import '../schema/tables.js';
 import { NOTIFICATION_LIMITS } from './limits.js';
+import { beginTrail, endTrail, resumeTrail } from './trail.js';
 import type { Asked, Notification } from './types.js';
 
 /** Topic of the hint that notifications were changed. */
-const HINT = 'notifications';
+export const NOTIFICATIONS_HINT = 'notifications';
 
 /** What deliveries of a notification are about. */
 export function deliverySubject(id: string): string {
@@ -52,8 +53,9 @@ export class NotificationDirectory {
     const { changes, last } = this.#deps;
     const now = changes.now;
     const { principalId, type, name: ownerName } = owner;
+    const { afterSeal = 0, ...about } = asked;
     const made: Notification = {
-      ...asked,
+      ...about,
       id: changes.newId(),
       org,
       name,
@@ -63,36 +65,36 @@ export class NotificationDirectory {
       createdAt: now,
       updatedAt: now,
     };
-    const { selector, target } = asked;
-    await changes.apply(
-      { orgId: org.id, actor, action: 'notification.create', target: name, detail: { selector, to: hostOf(target) } },
-      async (trx) => {
-        const held = await trx.selectFrom('notifications').select('name').where('org_id', '=', org.id).execute();
-        if (held.some((one) => one.name === name)) {
-          throw new MusterError('already_exists', { kind: 'notification', name });
-        }
-        const most = NOTIFICATION_LIMITS.perOrganization;
-        if (held.length >= most) throw new MusterError('too_busy', { what: 'notifications', limit: most });
-        await trx.insertInto('notifications').values(rowOf(made)).execute();
-      },
-    );
+    const { follows, selector, target } = asked;
+    const detail = { ...(follows === 'audit' ? { follows, after_seal: afterSeal } : { selector }), to: hostOf(target) };
+    await changes.apply({ orgId: org.id, actor, action: 'notification.create', target: name, detail }, async (trx) => {
+      const held = await trx.selectFrom('notifications').select('name').where('org_id', '=', org.id).execute();
+      if (held.some((one) => one.name === name)) {
+        throw new MusterError('already_exists', { kind: 'notification', name });
+      }
+      const most = NOTIFICATION_LIMITS.perOrganization;
+      if (held.length >= most) throw new MusterError('too_busy', { what: 'notifications', limit: most });
+      await trx.insertInto('notifications').values(rowOf(made)).execute();
+      if (follows === 'audit') await beginTrail(trx, made, afterSeal, now);
+    });
     this.#changed();
     return made;
   }
 
   /**
-   * From now on it follows events with the rights of whoever changes it. What waits to be sent goes where it was to go.
+   * From now on it follows with the rights of whoever changes it. What waits to be sent of events goes where it was to go.
    * @throws MusterError `not_found`
    */
   async change(before: Notification, asked: Partial<Asked>, owner: Identity, actor: Actor): Promise<Notification> {
     const { changes, last } = this.#deps;
     const { principalId, type, name: ownerName } = owner;
     const wakes = asked.enabled === true && !before.enabled;
+    const { afterSeal, ...about } = asked;
     const after: Notification = {
       ...before,
-      ...asked,
+      ...about,
       owner: { principalId, type, name: ownerName },
-      // What happened while it was off stays untold.
+      // Events that happened while it was off stay untold.
       since: wakes ? last() : before.since,
       updatedAt: changes.now,
     };
@@ -114,6 +116,7 @@ export class NotificationDirectory {
           .where('id', '=', id)
           .executeTakeFirstOrThrow();
         if (numUpdatedRows === 0n) throw new MusterError('not_found', { kind: 'notification', name });
+        if (after.follows === 'audit') await resumeTrail(trx, id, afterSeal, after.updatedAt);
       },
     );
     this.#changed();
@@ -127,6 +130,7 @@ export class NotificationDirectory {
       async (trx) => {
         const { numDeletedRows } = await trx.deleteFrom('notifications').where('id', '=', id).executeTakeFirstOrThrow();
         if (numDeletedRows === 0n) throw new MusterError('not_found', { kind: 'notification', name });
+        await endTrail(trx, id);
         await withdrawDeliveries(trx, id);
         await clearDeliveries(trx, [deliverySubject(id)], NOTIFICATION_LIMITS.waiting);
       },
@@ -135,13 +139,17 @@ export class NotificationDirectory {
   }
 
   #changed(): void {
-    this.#deps.store.hints.send(HINT, '');
+    this.#deps.store.hints.send(NOTIFICATIONS_HINT, '');
   }
 }
 
-/** Those of all organizations that tell something. */
-export async function enabledNotifications(read: Kysely<Schema>): Promise<readonly Notification[]> {
-  const rows = await read.selectFrom('notifications').selectAll().where('enabled', '=', 1).orderBy('id').execute();
+/** Those of all organizations that tell something of events, or of the audit. */
+export async function enabledNotifications(
+  read: Kysely<Schema>,
+  follows: Notification['follows'] = 'events',
+): Promise<readonly Notification[]> {
+  const enabled = read.selectFrom('notifications').selectAll().where('enabled', '=', 1);
+  const rows = await enabled.where('follows', '=', follows).orderBy('id').execute();
   if (rows.length === 0) return [];
   const organizations = await organizationsById(read);
   return rows.flatMap((row) => {
@@ -157,6 +165,7 @@ function notificationOf(org: Organization, row: Row): Notification {
     id: row.id,
     org,
     name: row.name,
+    follows: row.follows,
     selector: row.selector,
     target: row.target,
     policy: readRetries(JSON.parse(row.policy)),
@@ -169,9 +178,31 @@ function notificationOf(org: Organization, row: Row): Notification {
   };
 }
 
-function rowOf({ id, org, name, selector, target, policy, enabled, owner, since, skipped, ...one }: Notification): Row {
+function rowOf({
+  id,
+  org,
+  name,
+  follows,
+  selector,
+  target,
+  policy,
+  enabled,
+  owner,
+  since,
+  skipped,
+  ...one
+}: Notification): Row {
   return {
-    ...{ id, org_id: org.id, name, selector, target, policy: JSON.stringify(policy), enabled: enabled ? 1 : 0 },
+    ...{
+      id,
+      org_id: org.id,
+      name,
+      follows,
+      selector,
+      target,
+      policy: JSON.stringify(policy),
+      enabled: enabled ? 1 : 0,
+    },
     ...{ owner_id: owner.principalId, owner_type: owner.type, owner_name: owner.name, since, skipped },
     ...{ created_at: one.createdAt, updated_at: one.updatedAt },
   };

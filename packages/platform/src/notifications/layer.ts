@@ -14,6 +14,7 @@ import { DeliveryRetention } from './retention.js';
 import { notificationRoutes } from './routes.js';
 import { storeTold } from './telling.js';
 import { tellTest, testId } from './told.js';
+import { AuditTrails } from './trails.js';
 import type { Notification } from './types.js';
 
 export interface NotificationsDeps {
@@ -32,7 +33,7 @@ export interface Notifications extends Required<Pick<Layer, 'start' | 'stop'>> {
   routes(app: App): void;
 }
 
-/** Tells others of events: looks at each for whom it is, and sends what is to be sent, that of jobs too. */
+/** Tells others of events and of the audit: looks at each for whom it is, and sends what is to be sent, that of jobs too. */
 export function createNotifications(base: Base, deps: NotificationsDeps): Notifications {
   const { store, recorder, clock, logger: log, config, incarnation } = base;
   const { auth, families, masterKey, baseUrl, gaveUp } = deps;
@@ -58,8 +59,9 @@ export function createNotifications(base: Base, deps: NotificationsDeps): Notifi
     clock,
     failed: (error) => log.warn({ err: error }, 'old deliveries could not be deleted'),
   });
+  const trails = new AuditTrails({ store, leases, clock, log, auth, masterKey, privateTargets });
   const directory = new NotificationDirectory({ store, changes: auth.changes, last: () => recorder.last });
-  const parts = [deliverer, watch, retention];
+  const parts = [deliverer, watch, trails, retention];
   return {
     routes(app) {
       const test = async (notification: Notification): Promise<string> => {

@@ -11,6 +11,8 @@ export const NOTIFICATION_LIMITS = {
   waiting: 1000,
   /** How long what was delivered or given up is kept. */
   keepMs: 30 * 86_400_000,
+  /** Longest pause between two attempts to bring the audit. */
+  trailPauseMs: 600_000,
   /** Deliveries in one answer. */
   page: 250,
 } as const;

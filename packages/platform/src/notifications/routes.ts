@@ -11,6 +11,7 @@ import { deliverySubject, type NotificationDirectory } from './directory.js';
 import { NOTIFICATION_LIMITS } from './limits.js';
 import { readFields, readNew } from './request.js';
 import * as schemas from './schemas.js';
+import { trailsOf } from './trail.js';
 import type { Notification } from './types.js';
 import { deliveryView, notificationView } from './views.js';
 
@@ -27,11 +28,13 @@ export interface NotificationRouteDeps {
 
 const tags = ['notifications'];
 const NOTIFICATIONS = '/organizations/:org/notifications';
-const RIGHTS = 'It follows events with the rights of whoever changed it last, as they are at each event.';
+const RIGHTS =
+  'It follows events, or the audit, with the rights of whoever changed it last, as they are when something is to be told.';
 
 /** Notifications: make, list, look at, change, try, delete; and what came of them. */
 export function notificationRoutes(app: App, deps: NotificationRouteDeps): void {
   const { read, directory, audit, test, privateTargets, masterKey } = deps;
+  const shown = async (one: Notification) => notificationView(one, await trailsOf(read, [one]));
 
   app.post(
     NOTIFICATIONS,
@@ -41,7 +44,7 @@ export function notificationRoutes(app: App, deps: NotificationRouteDeps): void 
       schema: {
         tags,
         operationId: 'createNotification',
-        summary: 'Tell a webhook or a mail address of events',
+        summary: 'Tell a webhook or a mail address of events, or a webhook of the audit',
         description: RIGHTS,
         params: schemas.OrgParams,
         body: schemas.NewBody,
@@ -51,7 +54,7 @@ export function notificationRoutes(app: App, deps: NotificationRouteDeps): void 
     async ({ organization, caller, body }, reply) => {
       const asked = readNew(body, privateTargets);
       const made = await directory.create(organization, body.name, asked, caller, actorOf(caller));
-      return reply.code(201).send(notificationView(made));
+      return reply.code(201).send(await shown(made));
     },
   );
 
@@ -62,12 +65,16 @@ export function notificationRoutes(app: App, deps: NotificationRouteDeps): void 
       schema: {
         tags,
         operationId: 'listNotifications',
-        summary: 'Whom events are told, by name',
+        summary: 'Whom events or the audit are told, by name',
         params: schemas.OrgParams,
         response: { 200: Type.Array(schemas.Answer) },
       },
     },
-    async ({ organization }) => (await directory.list(organization)).map(notificationView),
+    async ({ organization }) => {
+      const notifications = await directory.list(organization);
+      const trails = await trailsOf(read, notifications);
+      return notifications.map((one) => notificationView(one, trails));
+    },
   );
 
   app.get(
@@ -82,7 +89,7 @@ export function notificationRoutes(app: App, deps: NotificationRouteDeps): void 
         response: { 200: schemas.Answer },
       },
     },
-    async ({ organization, params }) => notificationView(await directory.existing(organization, params.name)),
+    async ({ organization, params }) => shown(await directory.existing(organization, params.name)),
   );
 
   app.patch(
@@ -101,8 +108,8 @@ export function notificationRoutes(app: App, deps: NotificationRouteDeps): void 
     },
     async ({ organization, caller, params, body }) => {
       const before = await directory.existing(organization, params.name);
-      const asked = readFields(body, privateTargets);
-      return notificationView(await directory.change(before, asked, caller, actorOf(caller)));
+      const asked = readFields(body, before.follows, privateTargets);
+      return shown(await directory.change(before, asked, caller, actorOf(caller)));
     },
   );
 

@@ -25,26 +25,57 @@ const Retries = Type.Integer({
   maximum: OUTBOUND_LIMITS.retries,
   description: 'After the first attempt, the first after 5 s, each pause twice the one before, a day at most',
 });
+const AfterSeal = Type.Integer({
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'Of the audit: what was sealed after this seal is sent; 0, all of it, unless given',
+});
+const Follows = Type.Union([Type.Literal('events'), Type.Literal('audit')], {
+  description: '`audit`: every entry of the audit, seal by seal in their order; events unless given',
+});
 const Enabled = Type.Boolean({ description: 'false: nothing is told' });
 
 export const NewBody = Type.Object(
   {
     name: Type.String({ pattern: '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}$', description: 'letters, digits and _ . -' }),
-    on: On,
+    follows: Type.Optional(Follows),
+    on: Type.Optional(On),
     to: To,
     retries: Type.Optional(Retries),
     enabled: Type.Optional(Enabled),
+    after_seal: Type.Optional(AfterSeal),
   },
   STRICT,
 );
 export const ChangesBody = Type.Object(
-  { on: Type.Optional(On), to: Type.Optional(To), retries: Type.Optional(Retries), enabled: Type.Optional(Enabled) },
+  {
+    on: Type.Optional(On),
+    to: Type.Optional(To),
+    retries: Type.Optional(Retries),
+    enabled: Type.Optional(Enabled),
+    after_seal: Type.Optional(AfterSeal),
+  },
   { ...STRICT, minProperties: 1 },
 );
 
+const nullable = <T extends ReturnType<typeof Type.String> | ReturnType<typeof Type.Integer>>(type: T) =>
+  Type.Union([type, Type.Null()]);
+
+/** How far the audit has come with whoever follows it. */
+const Trail = Type.Object({
+  arrived: Type.Integer({ description: 'Number of the last seal that arrived' }),
+  sealed: Type.Integer({ description: 'Number of the last seal that there is' }),
+  attempts: Type.Integer({ description: 'That failed, of the seal after the one that arrived' }),
+  response_code: nullable(Type.Integer()),
+  detail: nullable(Type.String({ description: 'What was answered last, or why it did not come' })),
+  last_sent: nullable(Time),
+  next_attempt: nullable(Time),
+});
+
 export const Answer = Type.Object({
   name: Type.String(),
-  on: Type.String(),
+  follows: Type.String({ description: '`events` or `audit`' }),
+  on: nullable(Type.String({ description: 'null: it follows the audit' })),
   to: Type.String(),
   retries: Type.Integer(),
   enabled: Type.Boolean(),
@@ -53,6 +84,7 @@ export const Answer = Type.Object({
     kind: Type.String(),
   }),
   skipped: Type.Integer({ description: `Events that were not told: ${NOTIFICATION_LIMITS.waiting} waited already` }),
+  trail: Type.Union([Trail, Type.Null()]),
   created_at: Time,
   updated_at: Time,
 });
@@ -66,9 +98,6 @@ export const PageQuery = Type.Object(
   },
   STRICT,
 );
-
-const nullable = <T extends ReturnType<typeof Type.String> | ReturnType<typeof Type.Integer>>(type: T) =>
-  Type.Union([type, Type.Null()]);
 
 /** What was sent, or is to be. */
 export const DeliveryAnswer = Type.Object({

@@ -4,11 +4,13 @@ import type { RetryPolicy } from '../outbound/retries.js';
 /** With whose rights a notification follows events. */
 export type Owner = Pick<Identity, 'principalId' | 'type' | 'name'>;
 
-/** Events that somebody outside is told of: by a webhook, or by mail. */
+/** What somebody outside is told: events by a webhook or by mail, or the whole audit by a webhook. */
 export interface Notification {
   readonly id: string;
   readonly org: Organization;
   readonly name: string;
+  readonly follows: 'audit' | 'events';
+  /** Of events; empty for the audit. */
   readonly selector: string;
   /** A web address, or one of mail. */
   readonly target: string;
@@ -24,4 +26,7 @@ export interface Notification {
 }
 
 /** What somebody says of one. */
-export type Asked = Pick<Notification, 'selector' | 'target' | 'policy' | 'enabled'>;
+export interface Asked extends Pick<Notification, 'follows' | 'selector' | 'target' | 'policy' | 'enabled'> {
+  /** Of the audit: the seal after which it begins, or goes on. */
+  readonly afterSeal?: number;
+}

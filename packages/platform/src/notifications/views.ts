@@ -1,18 +1,22 @@
 import type { StoredDelivery } from '../outbound/deliveries.js';
+import { type TrailState, trailView } from './trail.js';
 import type { Notification } from './types.js';
 
 const time = (ms: number): string => new Date(ms).toISOString();
 const timeOrNull = (ms: number | null): string | null => (ms === null ? null : time(ms));
 
-export function notificationView(one: Notification) {
+export function notificationView(one: Notification, trails: ReadonlyMap<string, TrailState>) {
+  const trail = trails.get(one.id);
   return {
     name: one.name,
-    on: one.selector,
+    follows: one.follows,
+    on: one.follows === 'audit' ? null : one.selector,
     to: one.target,
     retries: one.policy.retryStrategy === 'NONE' ? 0 : one.policy.retryLimit,
     enabled: one.enabled,
     owner: { name: one.owner.name, kind: one.owner.type },
     skipped: one.skipped,
+    trail: trail === undefined ? null : trailView(trail),
     created_at: time(one.createdAt),
     updated_at: time(one.updatedAt),
   };

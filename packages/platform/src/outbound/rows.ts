@@ -7,6 +7,7 @@ export const OUTBOUND_ROWS: OrganizationRows = {
   async clear(trx, orgId, most) {
     const where = ['org_id', [orgId]] as const;
     if (!(await deleteSome(trx, { table: 'deliveries', key: ['id'], where, most }))) return false;
+    if (!(await deleteSome(trx, { table: 'audit_trails', key: ['notification_id'], where, most }))) return false;
     return deleteSome(trx, { table: 'notifications', key: ['id'], where, most });
   },
 };

@@ -163,11 +163,16 @@ async function secrets(db: Kysely<unknown>, { text, integer, bytes, table }: Dia
 
 async function told(db: Kysely<unknown>, { text, integer, table }: Dialect): Promise<void> {
   await sql`create table notifications (
-    id ${text} primary key, ${columns(text, ['org_id', 'name', 'selector', 'target', 'policy'])},
+    id ${text} primary key, ${columns(text, ['org_id', 'name', 'follows', 'selector', 'target', 'policy'])},
     ${columns(text, ['owner_id', 'owner_type', 'owner_name'])},
     ${columns(integer, ['enabled', 'since', 'skipped', 'created_at', 'updated_at'])}
   ) ${table}`.execute(db);
   await sql`create unique index notifications_name on notifications (org_id, name)`.execute(db);
+  await sql`create table audit_trails (
+    notification_id ${text} primary key, ${columns(text, ['org_id', 'detail?'])},
+    ${columns(integer, ['seal', 'attempts', 'next_attempt', 'response_code?', 'last_sent?'])}
+  ) ${table}`.execute(db);
+  await sql`create index audit_trails_organization on audit_trails (org_id)`.execute(db);
   await sql`create table deliveries (
     id ${text} primary key,
     ${columns(text, ['subscription', 'subject', 'org_id', 'event', 'url', 'title', 'body', 'policy'])},

@@ -178,11 +178,13 @@ declare module '@muster/store' {
       kind: 'user' | 'client' | 'group';
       member: string;
     };
-    /** Events that somebody outside is told of. */
+    /** What somebody outside is told of: events, or the audit. */
     notifications: {
       id: string;
       org_id: string;
       name: string;
+      follows: 'audit' | 'events';
+      /** Of events; '' for the audit. */
       selector: string;
       /** A web address, or one of mail. */
       target: string;
@@ -200,6 +202,19 @@ declare module '@muster/store' {
       skipped: number;
       created_at: number;
       updated_at: number;
+    };
+    /** How far the audit has come with those who are told of it. */
+    audit_trails: {
+      notification_id: string;
+      org_id: string;
+      /** Number of the last seal that arrived. */
+      seal: number;
+      /** Of the one after it. */
+      attempts: number;
+      next_attempt: number;
+      response_code: number | null;
+      detail: string | null;
+      last_sent: number | null;
     };
     /** Values that commands may be given, sealed. */
     org_secrets: {

@@ -1,5 +1,5 @@
 /** Preloaded into server and relays under `--profile`: SIGUSR2 begins a CPU profile, the next one writes it. */
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import { join } from 'node:path';
 
@@ -13,5 +13,6 @@ process.on('SIGUSR2', async () => {
   if (running) return session.post('Profiler.start');
   const { profile } = await session.post('Profiler.stop');
   const name = `${process.argv[2]}-${process.pid}-${Date.now()}.cpuprofile`;
+  mkdirSync(process.env.MUSTER_BENCH_PROFILE, { recursive: true });
   writeFileSync(join(process.env.MUSTER_BENCH_PROFILE, name), JSON.stringify(profile));
 });

@@ -18,6 +18,7 @@ const LAYERS = [
   'server',
   'cli',
   'sim',
+  'console',
 ];
 
 /** The folders of the platform, lowest first. */
@@ -128,6 +129,19 @@ module.exports = {
       comment: 'whoever writes a plugin installs neither a server nor an agent',
       from: { path: '^packages/plugin/src' },
       to: { path: '^packages/(?!(base|wire|plugin)/)' },
+    },
+    {
+      name: 'console-stands-on-what-browsers-load',
+      severity: 'error',
+      comment: 'a page that browsers load: the event client and the filter language, nothing of the server',
+      from: { path: '^packages/console/src/' },
+      to: { path: '^packages/(?!(selector|fabric|console)/)' },
+    },
+    {
+      name: 'console-takes-the-client-of-the-fabric',
+      severity: 'error',
+      from: { path: '^packages/console/src/' },
+      to: { path: '^packages/fabric/(src|dist)/(?!client/)' },
     },
     // The simulator's kernel knows no scenario, and no scenario another; the load generator stands alone.
     apart('kernel', 'kernel'),

@@ -5,18 +5,21 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { commandReference } from '@muster/cli';
 import { configurationPage } from './docs/configuration.mjs';
+import { consoleTypes } from './docs/console-types.mjs';
 import { errorsPage } from './docs/errors.mjs';
 import { eventsPage } from './docs/events.mjs';
 import { permissionsPage } from './docs/permissions.mjs';
-import { restPage } from './docs/rest.mjs';
+import { openApi, restPage } from './docs/rest.mjs';
 
+const description = await openApi();
 const pages = {
   'docs/reference/cli.md': await commandReference(),
   'docs/reference/configuration.md': configurationPage(),
   'docs/reference/errors.md': errorsPage(),
   'docs/reference/events.md': eventsPage(),
   'docs/reference/permissions.md': permissionsPage(),
-  'docs/reference/rest.md': await restPage(),
+  'docs/reference/rest.md': restPage(description),
+  'packages/console/src/api/types.gen.ts': consoleTypes(description),
 };
 
 const check = process.argv.includes('--check');

@@ -6,7 +6,7 @@ import { startServer } from '@muster/server';
 import { code, table } from './markdown.mjs';
 
 /** Fetched from a server that is started for it, so that the page says what is really served. */
-async function openApi() {
+export async function openApi() {
   const dataDir = mkdtempSync(join(tmpdir(), 'muster-docs-'));
   const flags = {
     dataDir,
@@ -28,8 +28,7 @@ async function openApi() {
   }
 }
 
-export async function restPage() {
-  const description = await openApi();
+export function restPage(description) {
   const byTag = new Map();
   for (const [path, methods] of Object.entries(description.paths)) {
     for (const [method, operation] of Object.entries(methods)) {

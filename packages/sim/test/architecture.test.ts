@@ -10,7 +10,7 @@ const PAGE = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8');
 /** Text of all sources of a package. */
 function sources(name: string): string {
   const src = join(ROOT, 'packages', name, 'src');
-  const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+  const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file));
   return files.map((file) => readFileSync(join(src, file), 'utf8')).join('\n');
 }
 

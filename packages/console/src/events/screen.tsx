@@ -1,0 +1,295 @@
+import { parseFrom } from '@muster/fabric/client';
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import type { ApiError } from '../api/errors.js';
+import { attribute, type LiveEvent } from '../live/event.js';
+import { applyToTail, EMPTY_TAIL, TAIL_LIMIT, type Tail } from '../live/tail.js';
+import { place, setParameters } from '../navigation.js';
+import { Command } from '../parts/command.jsx';
+import { Glyph } from '../parts/glyph.jsx';
+import { Failure, Note } from '../parts/note.jsx';
+import { number, plural } from '../parts/numbers.js';
+import { safeText } from '../parts/safe-text.js';
+import { faultOf, SelectorField } from '../parts/selector-field.jsx';
+import { musterCommand } from '../parts/shell.js';
+import { shortId } from '../push/parts.jsx';
+import { hrefOf } from '../route.js';
+import { signedIn } from '../session/session.js';
+import { type Column, Table } from '../table/table.jsx';
+import { WORDS } from './words.js';
+
+const FROMS = [
+  ['', 'now on'],
+  ['-10m', 'the last 10 minutes'],
+  ['-1h', 'the last hour'],
+  ['-1d', 'the last day'],
+  ['first', 'the oldest kept'],
+] as const;
+
+/** Follow what happens, by what it is about. */
+export function EventsScreen() {
+  const { query } = place.value;
+  const q = query.get('q') ?? '';
+  const from = query.get('from') ?? '';
+  const wrongFrom = from !== '' && parseFrom(from) === null;
+  const readable = faultOf(q, false) === null;
+  const listed = FROMS.some(([value]) => value === from);
+  return (
+    <>
+      <div class="head">
+        <div class="title">
+          <h1>Events</h1>
+        </div>
+      </div>
+      <div class="filters">
+        <div class="grow">
+          <SelectorField
+            id="events-filter"
+            label="Which events"
+            value={q}
+            placeholder="type LIKE 'push.%' AND status = 'failure'"
+            sugar={false}
+            words={WORDS}
+            onValue={(text) => setParameters({ q: text, event: null })}
+          />
+        </div>
+        <div class="field">
+          <label for="events-from">From</label>
+          <select
+            id="events-from"
+            class="input"
+            value={from}
+            onChange={(event) => setParameters({ from: event.currentTarget.value, event: null })}
+          >
+            {FROMS.map(([value, word]) => (
+              <option key={value} value={value}>
+                {word}
+              </option>
+            ))}
+            {!listed && <option value={from}>{from}</option>}
+          </select>
+        </div>
+      </div>
+      {wrongFrom ? (
+        <Note>“{safeText(from)}” is no place to begin: a position, a time with its zone, -1h, or first.</Note>
+      ) : (
+        readable && <Following key={`${from} ${q}`} q={q} from={from} />
+      )}
+      <Command
+        text={musterCommand('event', 'watch', ...(from === '' ? [] : ['--from', from]), ...(q === '' ? [] : [q]))}
+      />
+    </>
+  );
+}
+
+function Following({ q, from }: { readonly q: string; readonly from: string }) {
+  const { live } = signedIn();
+  const tail = useSignal<Tail>(EMPTY_TAIL);
+  const shown = useSignal<Tail | null>(null);
+  const error = useSignal<ApiError | null>(null);
+  const narrowed = useSignal(false);
+  const gaps = useSignal(0);
+  const atEnd = useSignal(true);
+  const started = useRef(performance.now());
+  useEffect(() => {
+    let stop = (): void => {};
+    const follow = (start: string | number | undefined): void => {
+      stop = live.follow({
+        selector: q,
+        from: start,
+        onEvents: (events) => {
+          tail.value = applyToTail(tail.value, events);
+        },
+        onEnd: (end) => {
+          if (end.kind === 'refused') error.value = end.error;
+          else {
+            gaps.value += 1;
+            follow(tail.value.events.at(-1)?.position ?? start);
+          }
+        },
+        onNarrowed: () => {
+          narrowed.value = true;
+        },
+      });
+    };
+    // Without a place to begin, a lost connection would lose events: what follows from now on is what follows a second ago.
+    follow(from === '' ? '-1s' : from);
+    return () => stop();
+  }, []);
+  const seen = shown.value ?? tail.value;
+  const { query } = place.value;
+  const open = query.get('event');
+  const event = open === null ? undefined : seen.events.find(({ position }) => String(position) === open);
+  const paused = shown.value !== null;
+  const waiting = paused ? tail.value.events.length + tail.value.dropped - seen.events.length - seen.dropped : 0;
+  const seconds = Math.max(1, (performance.now() - started.current) / 1000);
+  const total = tail.value.events.length + tail.value.dropped;
+  return (
+    <>
+      {error.value !== null && <Failure error={error.value} />}
+      {narrowed.value && <Note>Some events that match are not shown: you may not follow their types.</Note>}
+      {gaps.value > 0 && <Note>Some events may be missing: the server did not keep up, or you did not.</Note>}
+      <div class="line">
+        <span class="quiet number grow" role="status">
+          {plural(total, 'event')}
+          {from === '' && total > 0 && `, ${(total / seconds).toFixed(1)} a second`}
+          {seen.dropped > 0 && `; the newest ${number(TAIL_LIMIT)} are kept`}
+        </span>
+        <button
+          type="button"
+          class="button small"
+          aria-pressed={paused}
+          onClick={() => {
+            shown.value = paused ? null : tail.value;
+          }}
+        >
+          {paused ? `Go on${waiting > 0 ? ` (${number(waiting)} more)` : ''}` : 'Pause'}
+        </button>
+        <button
+          type="button"
+          class="button small"
+          aria-pressed={atEnd.value}
+          onClick={() => {
+            atEnd.value = !atEnd.value;
+          }}
+        >
+          {atEnd.value ? 'At the end' : 'Go to the end'}
+        </button>
+      </div>
+      <div class={`panes ${event === undefined ? '' : 'open'}`}>
+        <section class="card">
+          {seen.events.length === 0 ? (
+            <div class="empty">
+              <h2>
+                <Glyph name="dots" tone="idle" /> Nothing yet
+              </h2>
+              <p class="quiet">
+                {q === ''
+                  ? 'Whatever happens from now on appears here.'
+                  : 'No event matches so far. What matches appears here as it happens.'}
+              </p>
+            </div>
+          ) : (
+            <Table
+              label="Events"
+              columns={COLUMNS}
+              rows={seen.events}
+              keyOf={({ position }) => String(position)}
+              onOpen={({ position }) => setParameters({ event: String(position) })}
+              follow={atEnd.value && !paused}
+              onScrolledUp={() => {
+                atEnd.value = false;
+              }}
+              open={open}
+            />
+          )}
+        </section>
+        {event !== undefined && <Detail event={event} />}
+      </div>
+    </>
+  );
+}
+
+const COLUMNS: readonly Column<LiveEvent>[] = [
+  {
+    id: 'time',
+    head: 'Time',
+    track: '76px',
+    cell: ({ at }) => <span class="quiet number">{new Date(at).toLocaleTimeString([], { hour12: false })}</span>,
+  },
+  { id: 'type', head: 'Type', track: 'minmax(0, 1fr)', cell: ({ type }) => <span class="mono">{safeText(type)}</span> },
+  { id: 'about', head: 'About', track: 'minmax(0, 2fr)', cell: (event) => safeText(about(event)), wide: true },
+  {
+    id: 'source',
+    head: 'Source',
+    track: '120px',
+    wide: true,
+    cell: ({ source }) => <span class="quiet">{safeText(source)}</span>,
+  },
+];
+
+function about(event: LiveEvent): string {
+  // What an event is about comes first; ids of jobs are as long as a line.
+  const first = ['node', 'status', 'owner'];
+  const rank = (name: string) => (first.includes(name) ? first.indexOf(name) : name === 'job' ? 9 : 5);
+  return event.attributes
+    .filter(([name]) => name !== 'type' && name !== 'seq')
+    .sort(([a], [b]) => rank(a) - rank(b))
+    .map(([name, value]) => `${name}=${name === 'job' ? shortId(value) : value}`)
+    .join('  ');
+}
+
+function Detail({ event }: { readonly event: LiveEvent }) {
+  const { org } = signedIn().api;
+  const job = attribute(event, 'job');
+  const node = attribute(event, 'node');
+  const own = event.type.startsWith('push.');
+  const only = (name: string, value: string) =>
+    setParameters({ q: `${name} = '${value.replaceAll("'", "''")}'`, event: null }, { replace: false });
+  return (
+    <section class="card side" aria-label="The event">
+      <header>
+        <h2 class="mono break">{safeText(event.type)}</h2>
+        <button type="button" class="button plain small" onClick={() => setParameters({ event: null })}>
+          Close
+        </button>
+      </header>
+      <div class="inside event">
+        <dl class="facts">
+          <dt>position</dt>
+          <dd>{event.position}</dd>
+          <dt>time</dt>
+          <dd>{new Date(event.at).toISOString()}</dd>
+          <dt>source</dt>
+          <dd>{safeText(event.source)}</dd>
+          {event.attributes
+            .filter(([name]) => name !== 'type')
+            .map(([name, value]) => (
+              <>
+                <dt class="break">{safeText(name)}</dt>
+                <dd>{safeText(value)}</dd>
+              </>
+            ))}
+        </dl>
+        {event.body !== '' && (
+          <section class="shown" aria-label="Body">
+            <pre>{safeText(pretty(event.body))}</pre>
+          </section>
+        )}
+        <div class="actions">
+          {own && job !== null && (
+            <a class="button small" href={hrefOf(org, { name: 'job', id: job })}>
+              Open the job
+            </a>
+          )}
+          {node !== null && (
+            <a class="button small" href={hrefOf(org, { name: 'node', node })}>
+              Open the node
+            </a>
+          )}
+          {job !== null && (
+            <button type="button" class="button small" onClick={() => only('job', job)}>
+              Only this job
+            </button>
+          )}
+          {node !== null && (
+            <button type="button" class="button small" onClick={() => only('node', node)}>
+              Only this node
+            </button>
+          )}
+          <button type="button" class="button small" onClick={() => only('type', event.type)}>
+            Only this type
+          </button>
+        </div>
+      </div>
+    </section>
+  );
+}
+
+function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

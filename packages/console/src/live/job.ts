@@ -1,0 +1,151 @@
+import {
+  type Counts,
+  FINAL_JOB_STATUSES,
+  FINAL_NODE_STATUSES,
+  isJobNodeStatus,
+  isJobStatus,
+  type Job,
+  type JobNode,
+  type JobNodeStatus,
+  type JobStatus,
+} from '../api/types.js';
+import { attribute, dataOf, type LiveEvent, textIn } from './event.js';
+
+/** One push job with its nodes, and what events make of it. Pure: what comes twice changes nothing. */
+export interface LiveJob {
+  readonly job: Job;
+  /** By name. */
+  readonly nodes: ReadonlyMap<string, JobNode>;
+  /** Something was told that only the server can show in full: the job, its batch, exit codes. */
+  readonly stale: boolean;
+}
+
+export function liveJob(job: Job, nodes: readonly JobNode[]): LiveJob {
+  return { job, nodes: new Map(nodes.map((node) => [node.node_name, node])), stale: false };
+}
+
+export function applyToJob(state: LiveJob, events: readonly LiveEvent[]): LiveJob {
+  let { job, stale } = state;
+  let nodes: Map<string, JobNode> | null = null;
+  for (const event of events) {
+    if (attribute(event, 'job') !== job.id || !event.type.startsWith('push.')) continue;
+    const name = attribute(event, 'node');
+    if (name === null) {
+      const after = stepJob(job, event);
+      stale ||= event.type === 'push.batch' || (after !== job && FINAL_JOB_STATUSES.has(after.status));
+      job = after;
+      continue;
+    }
+    // It may still answer in time to be started, or be out of the job.
+    stale ||= event.type === 'push.quorum_vote' && attribute(event, 'status') === 'voting_timeout';
+    const before = (nodes ?? state.nodes).get(name);
+    const status = nodeStatus(event);
+    if (before === undefined || status === null || !follows(before.status, status)) continue;
+    nodes ??= new Map(state.nodes);
+    nodes.set(name, changed(before, status, event));
+  }
+  return job === state.job && nodes === null && stale === state.stale
+    ? state
+    : { job, nodes: nodes ?? state.nodes, stale };
+}
+
+/** Final statuses never change; an earlier event that comes again takes nothing back. */
+function follows(before: JobNodeStatus, after: JobNodeStatus): boolean {
+  return before !== after && !FINAL_NODE_STATUSES.has(before) && rank(after) > rank(before);
+}
+
+function rank(status: JobNodeStatus): number {
+  return FINAL_NODE_STATUSES.has(status) ? 3 : status === 'running' ? 2 : status === 'ready' ? 1 : 0;
+}
+
+function changed(node: JobNode, status: JobNodeStatus, event: LiveEvent): JobNode {
+  const at = new Date(event.at).toISOString();
+  const started = status === 'running' ? at : node.started_at;
+  return {
+    ...node,
+    status,
+    started_at: started,
+    updated_at: at,
+    reason: textIn(dataOf(event), 'reason') ?? node.reason,
+  };
+}
+
+/** The words of the feeds of push jobs, in ours. */
+const VOTES: Readonly<Record<string, JobNodeStatus>> = {
+  success: 'ready',
+  failure: 'nacked',
+  down: 'unavailable',
+  lost_availibility: 'unavailable',
+};
+const ENDS: Readonly<Record<string, JobNodeStatus>> = {
+  success: 'succeeded',
+  failure: 'failed',
+  crashed: 'crashed',
+  run_nacked: 'failed',
+  run_nacked_while_running: 'failed',
+  timed_out: 'timed_out',
+  aborted: 'aborted',
+};
+
+/** Null: it tells nothing about the status. */
+function nodeStatus(event: LiveEvent): JobNodeStatus | null {
+  const status = attribute(event, 'status') ?? '';
+  switch (event.type) {
+    case 'push.quorum_vote':
+      return VOTES[status] ?? null;
+    case 'push.run_start':
+      return 'running';
+    case 'push.run_complete':
+      return ENDS[status] ?? null;
+    case 'push.job_node':
+      return isJobNodeStatus(status) ? status : null;
+    default:
+      return null;
+  }
+}
+
+const ORDER: Readonly<Record<string, number>> = { new: 0, voting: 1, running: 2 };
+
+function stepJob(job: Job, event: LiveEvent): Job {
+  switch (event.type) {
+    case 'push.quorum_succeeded':
+      return toStatus(job, 'running', event);
+    case 'push.job':
+    case 'push.job_complete': {
+      const status = attribute(event, 'status') ?? '';
+      const after = isJobStatus(status) ? toStatus(job, status, event) : job;
+      const aborting = attribute(event, 'phase') === 'aborting' && !FINAL_JOB_STATUSES.has(after.status);
+      const reason = textIn(dataOf(event), 'reason');
+      if (after === job && (!aborting || job.aborting)) return job;
+      return {
+        ...after,
+        aborting: aborting || (job.aborting && !FINAL_JOB_STATUSES.has(after.status)),
+        reason: reason ?? job.reason,
+      };
+    }
+    default:
+      return job;
+  }
+}
+
+function toStatus(job: Job, status: JobStatus, event: LiveEvent): Job {
+  if (FINAL_JOB_STATUSES.has(job.status) || (ORDER[status] ?? 3) <= (ORDER[job.status] ?? 3)) return job;
+  return { ...job, status, updated_at: new Date(event.at).toUTCString() };
+}
+
+export function countNodes(nodes: Iterable<JobNode>): Counts {
+  const counts: Partial<Record<JobNodeStatus, number>> = {};
+  for (const { status } of nodes) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
+/** How many of the nodes have ended, well or not, of how many. */
+export function progress(counts: Counts): { readonly done: number; readonly well: number; readonly total: number } {
+  let done = 0;
+  let total = 0;
+  for (const [status, count = 0] of Object.entries(counts)) {
+    total += count;
+    if (isJobNodeStatus(status) && FINAL_NODE_STATUSES.has(status)) done += count;
+  }
+  return { done, well: counts.succeeded ?? 0, total };
+}

@@ -1,0 +1,285 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { type ApiError, apiError } from '../api/errors.js';
+import type { NodeDetail, NodeHistory, NodeWhy } from '../api/types.gen.js';
+import type { Job } from '../api/types.js';
+import { throttled } from '../live/snapshot.js';
+import { Command } from '../parts/command.jsx';
+import { Failure, Note, Waiting } from '../parts/note.jsx';
+import { plural } from '../parts/numbers.js';
+import { safeText } from '../parts/safe-text.js';
+import { musterCommand } from '../parts/shell.js';
+import { Status } from '../parts/status.jsx';
+import { OWNER_LOOKS } from '../parts/statuses.js';
+import { Ago } from '../parts/time.jsx';
+import { JobStatus } from '../push/parts.jsx';
+import { hrefOf } from '../route.js';
+import { mayI, signedIn } from '../session/session.js';
+
+interface Known {
+  readonly detail: NodeDetail;
+  readonly why: NodeWhy;
+  readonly history: NodeHistory;
+  readonly jobs: readonly Job[];
+}
+
+const JOBS = 10;
+const HISTORY = 1000;
+const SHOWN_CHANGES = 20;
+/** What is known in full of a node is read again at most so often, and only when something happened to it. */
+const AGAIN_MS = 1000;
+
+/** Everything about one node, and why it is as it is. */
+export function NodeScreen({ name }: { readonly name: string }) {
+  const { api, store, live } = signedIn();
+  const { org } = api;
+  const known = useSignal<Known | null>(null);
+  const error = useSignal<ApiError | null>(null);
+  const node = store.fleet.loaded.value.state === 'ready' ? store.fleet.loaded.value.value.get(name) : undefined;
+
+  const read = async (): Promise<void> => {
+    const path = `/nodes/${encodeURIComponent(name)}`;
+    try {
+      const [detail, why, history, jobs] = await Promise.all([
+        api.get<NodeDetail>(path),
+        api.get<NodeWhy>(`${path}/why`),
+        api.get<NodeHistory>(`${path}/history`, { limit: HISTORY }),
+        api.get<readonly Job[]>('/pushy/jobs', { node: name, detail: true, limit: JOBS }).catch(() => ({ body: [] })),
+      ]);
+      known.value = { detail: detail.body, why: why.body, history: history.body, jobs: jobs.body };
+      error.value = null;
+    } catch (thrown) {
+      error.value = apiError(thrown);
+    }
+  };
+
+  useEffect(() => {
+    void read();
+    const again = throttled(AGAIN_MS, () => void read());
+    const stop = live.follow({
+      selector: `node = '${name.replaceAll("'", "''")}' AND (type LIKE 'node.%' OR type LIKE 'push.%')`,
+      from: undefined,
+      onEvents: () => again.ask(),
+      onEnd: () => {},
+    });
+    return () => {
+      stop();
+      again.stop();
+    };
+  }, [name]);
+
+  if (known.value === null) {
+    return (
+      <>
+        <h1 class="break">{safeText(name)}</h1>
+        {error.value === null ? (
+          <section class="card">
+            <Waiting what="the node" />
+          </section>
+        ) : (
+          <>
+            <Failure error={error.value} again={() => void read()} />
+            <p>
+              <a href={hrefOf(org, { name: 'nodes' })}>All nodes</a>
+            </p>
+          </>
+        )}
+      </>
+    );
+  }
+  const { detail, why, history, jobs } = known.value;
+  const owner = node?.owner ?? detail.owner;
+  const since = node?.since ?? Date.parse(detail.owner_since);
+  const job = node === undefined ? (detail.job_id ?? null) : node.job;
+  const allowed = mayI('push:execute');
+  return (
+    <>
+      <div class="head">
+        <div class="title">
+          <p>
+            <a href={hrefOf(org, { name: 'nodes' })}>Nodes</a>
+          </p>
+          <h1 class="break">{safeText(name)}</h1>
+          <div class="line">
+            <Status look={OWNER_LOOKS[owner]} badge />
+            <span class="quiet">
+              for <Ago at={since} />
+            </span>
+            {job !== null && <a href={hrefOf(org, { name: 'job', id: job })}>open the job</a>}
+          </div>
+        </div>
+        <div class="actions">
+          {allowed.may && (
+            <a class="button" href={hrefOf(org, { name: 'new-job' }, { nodes: name })}>
+              Run a command …
+            </a>
+          )}
+          <a
+            class="button"
+            href={hrefOf(org, { name: 'events' }, { q: `node = '${name.replaceAll("'", "''")}'`, from: '-1h' })}
+          >
+            Its events
+          </a>
+        </div>
+      </div>
+      {error.value !== null && <Failure error={error.value} again={() => void read()} />}
+      {store.fleet.loaded.value.state === 'ready' && node === undefined && <Note>This node was removed.</Note>}
+      <section class="card">
+        <header>
+          <h2>Why {why.available ? 'it takes jobs' : 'it takes no job'}</h2>
+        </header>
+        <p class="inside break">{safeText(why.explanation)}</p>
+      </section>
+      <div class="two">
+        <div class="stack column">
+          <Values title="Labels" values={detail.labels} none="Its owner gave it none." />
+          <Card title="What it says of itself">
+            <dl class="facts inside">
+              <dt>heard</dt>
+              <dd>{detail.heard_at === null ? 'never' : <Ago at={Date.parse(detail.heard_at)} word=" ago" />}</dd>
+              <dt>state</dt>
+              <dd>{safeText(detail.state ?? '–')}</dd>
+              <dt>protocol</dt>
+              <dd>{detail.dialect ?? '–'}</dd>
+              <dt>ended last</dt>
+              <dd>{detail.last_end ?? '–'}</dd>
+              <dt>known for</dt>
+              <dd>
+                <Ago at={Date.parse(detail.created_at)} />
+              </dd>
+            </dl>
+          </Card>
+          <Commands commands={detail.commands} />
+        </div>
+        <div class="stack column">
+          <Values title="Facts" values={detail.facts} none="It has not told any." />
+          <Card title="Push jobs">
+            {jobs.length === 0 ? (
+              <p class="inside quiet">It was in none that is kept.</p>
+            ) : (
+              <ul class="lines">
+                {jobs.map((each) => (
+                  <li key={each.id}>
+                    <div class="line">
+                      <a
+                        class="grow cut mono"
+                        href={hrefOf(org, { name: 'job', id: each.id }, { view: 'output', node: name })}
+                      >
+                        {safeText(each.command)}
+                      </a>
+                      <JobStatus job={each} />
+                      <span class="quiet">
+                        <Ago at={Date.parse(each.created_at)} word=" ago" />
+                      </span>
+                    </div>
+                  </li>
+                ))}
+              </ul>
+            )}
+          </Card>
+          <Changes history={history} />
+        </div>
+      </div>
+      <Command text={musterCommand('node', 'show', name)} />
+      <Command text={musterCommand('node', 'why', name)} />
+    </>
+  );
+}
+
+function Card({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
+  return (
+    <section class="card">
+      <header>
+        <h2>{title}</h2>
+      </header>
+      {children}
+    </section>
+  );
+}
+
+function Values({
+  title,
+  values,
+  none,
+}: {
+  readonly title: string;
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly none: string;
+}) {
+  const entries = Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1));
+  return (
+    <Card title={title}>
+      {entries.length === 0 ? (
+        <p class="inside quiet">{none}</p>
+      ) : (
+        <dl class="facts inside">
+          {entries.map(([name, value]) => (
+            <>
+              <dt class="break">{safeText(name)}</dt>
+              <dd>{safeText(String(value))}</dd>
+            </>
+          ))}
+        </dl>
+      )}
+    </Card>
+  );
+}
+
+function Commands({ commands }: { readonly commands: NodeDetail['commands'] }) {
+  return (
+    <Card title="Commands it takes">
+      {commands === undefined ? (
+        <p class="inside quiet">It does not tell.</p>
+      ) : (
+        <ul class="inside stack">
+          {commands.any && <li>Whatever is asked for.</li>}
+          {commands.list.map(({ name, pattern }) => (
+            <li key={name} class="break">
+              <code>{safeText(name)}</code>{' '}
+              {pattern !== null && <span class="quiet">matching {safeText(pattern)}</span>}
+            </li>
+          ))}
+          {!commands.any && commands.list.length === 0 && <li class="quiet">None.</li>}
+          {commands.omitted > 0 && <li class="quiet">and {commands.omitted} that it does not tell</li>}
+          <li class="quiet">
+            Scripts: {commands.scripts}. Files: {commands.uploads ? 'takes some' : 'takes none'},{' '}
+            {commands.fetches ? 'gives some' : 'gives none'}.
+          </li>
+        </ul>
+      )}
+    </Card>
+  );
+}
+
+function Changes({ history }: { readonly history: NodeHistory }) {
+  const changes = history.flatMap(({ at, changes: of, position }) => of.map((change) => ({ at, position, ...change })));
+  const shown = changes.slice(-SHOWN_CHANGES).reverse();
+  return (
+    <Card title="What changed">
+      {shown.length === 0 ? (
+        <p class="inside quiet">Nothing, as long as events are kept.</p>
+      ) : (
+        <ul class="lines">
+          {shown.map(({ at, position, name, of, from, to }) => (
+            <li key={`${position} ${of} ${name}`} class="break">
+              <div class="line">
+                <span class="grow break">
+                  {safeText(name)}{' '}
+                  <span class="quiet">{from === null ? 'was not there' : safeText(String(from))} → </span>
+                  {to === null ? <span class="quiet">gone</span> : safeText(String(to))}
+                </span>
+                <span class="quiet">
+                  <Ago at={Date.parse(at)} word=" ago" />
+                </span>
+              </div>
+            </li>
+          ))}
+          {changes.length > SHOWN_CHANGES && (
+            <li class="quiet">{plural(changes.length - SHOWN_CHANGES, 'earlier change')}</li>
+          )}
+        </ul>
+      )}
+    </Card>
+  );
+}

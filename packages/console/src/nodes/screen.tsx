@@ -1,0 +1,226 @@
+import { useComputed, useSignal } from '@preact/signals';
+import { countOwners, type FleetNode, OWNERS } from '../live/fleet.js';
+import { go, place, setParameters } from '../navigation.js';
+import { NewJob } from '../overview/screen.jsx';
+import { Command } from '../parts/command.jsx';
+import { Failure, Note, Waiting } from '../parts/note.jsx';
+import { number, plural } from '../parts/numbers.js';
+import { safeText } from '../parts/safe-text.js';
+import { SelectorField } from '../parts/selector-field.jsx';
+import { musterCommand } from '../parts/shell.js';
+import { Status } from '../parts/status.jsx';
+import { OWNER_LOOKS } from '../parts/statuses.js';
+import { Ago } from '../parts/time.jsx';
+import { shortId } from '../push/parts.jsx';
+import { hrefOf } from '../route.js';
+import { mayI, signedIn } from '../session/session.js';
+import { type Column, Table } from '../table/table.jsx';
+import { NoNodes } from './empty.jsx';
+import { attributeWords, isOwner, nodesMatching, SORTS, sortedNodes } from './rows.js';
+
+/** Names of nodes that fit into a URL that every browser and proxy takes. */
+const MOST_NAMES = 150;
+
+/** Find nodes, and do something with them. */
+export function NodesScreen() {
+  const { store, api } = signedIn();
+  const { org } = api;
+  const loaded = store.fleet.loaded;
+  const selected = useSignal<ReadonlySet<string>>(new Set());
+  const { query } = place.value;
+  const q = query.get('q') ?? '';
+  const owner = query.get('owner');
+  const sort = query.get('sort') ?? 'name';
+  const fleet = useComputed(() => (loaded.value.state === 'ready' ? loaded.value.value : null)).value;
+  if (loaded.value.state === 'failed') {
+    return (
+      <>
+        <h1>Nodes</h1>
+        <Failure error={loaded.value.error} again={() => void store.fleet.reload()} />
+      </>
+    );
+  }
+  if (fleet === null) {
+    return (
+      <>
+        <h1>Nodes</h1>
+        <section class="card">
+          <Waiting what="nodes" />
+        </section>
+      </>
+    );
+  }
+  const matching = nodesMatching(fleet, q);
+  const counts = countOwners(matching ?? []);
+  const shown = (matching ?? []).filter((node) => !isOwner(owner) || node.owner === owner);
+  const rows = sortedNodes(shown, sort);
+  const chosen = rows.filter(({ name }) => selected.value.has(name)).map(({ name }) => name);
+  const columns: readonly Column<FleetNode>[] = [
+    {
+      id: 'name',
+      head: 'Name',
+      track: 'minmax(0, 1.6fr)',
+      sortable: true,
+      cell: ({ name }) => (
+        <a class="mono" tabIndex={-1} href={hrefOf(org, { name: 'node', node: name })}>
+          {safeText(name)}
+        </a>
+      ),
+    },
+    {
+      id: 'owner',
+      head: 'State',
+      track: '110px',
+      sortable: true,
+      cell: (node) => <Status look={OWNER_LOOKS[node.owner]} />,
+    },
+    { id: 'since', head: 'For', track: '64px', sortable: true, cell: ({ since }) => <Ago at={since} /> },
+    {
+      id: 'job',
+      head: 'Job',
+      track: '90px',
+      wide: true,
+      cell: ({ job }) =>
+        job === null ? (
+          <span class="quiet">–</span>
+        ) : (
+          <a class="mono" tabIndex={-1} href={hrefOf(org, { name: 'job', id: job })}>
+            {shortId(job)}
+          </a>
+        ),
+    },
+    {
+      id: 'os',
+      head: 'OS',
+      track: '90px',
+      wide: true,
+      sortable: true,
+      cell: ({ facts }) => safeText(String(facts.os ?? facts.platform ?? '–')),
+    },
+    {
+      id: 'labels',
+      head: 'Labels',
+      track: 'minmax(0, 2fr)',
+      wide: true,
+      cell: ({ labels }) => (
+        <span class="quiet">
+          {safeText(
+            Object.entries(labels)
+              .map(([name, value]) => `${name}:${value}`)
+              .join('  '),
+          )}
+        </span>
+      ),
+    },
+  ];
+  return (
+    <>
+      <div class="head">
+        <div class="title">
+          <h1>Nodes</h1>
+        </div>
+        <div class="actions">
+          <NewJob />
+        </div>
+      </div>
+      {fleet.size === 0 ? (
+        <section class="card">
+          <NoNodes />
+        </section>
+      ) : (
+        <>
+          <SelectorField
+            id="nodes-filter"
+            label="Which nodes"
+            value={q}
+            placeholder="role:web AND env:prod"
+            sugar
+            words={attributeWords(fleet)}
+            onValue={(text) => setParameters({ q: text })}
+          />
+          <div class="choices">
+            <button
+              type="button"
+              class="chip"
+              aria-pressed={!isOwner(owner)}
+              onClick={() => setParameters({ owner: null })}
+            >
+              all {number((matching ?? []).length)}
+            </button>
+            {OWNERS.map((each) => (
+              <button
+                key={each}
+                type="button"
+                class="chip"
+                aria-pressed={owner === each}
+                onClick={() => setParameters({ owner: owner === each ? null : each })}
+              >
+                <Status look={OWNER_LOOKS[each]} /> {number(counts[each])}
+              </button>
+            ))}
+          </div>
+          {owner !== null && !isOwner(owner) && <Note>There is no state {safeText(owner)}; all are shown.</Note>}
+          {!(SORTS as readonly string[]).includes(sort.replace('-', '')) && (
+            <Note>There is no column {safeText(sort)} to sort by.</Note>
+          )}
+          <section class="card">
+            {matching === null ? (
+              <div class="inside">
+                <Note>The filter in the address cannot be read. See what is wrong with it above.</Note>
+              </div>
+            ) : rows.length === 0 ? (
+              <div class="empty">
+                <h2>No node matches</h2>
+                <p class="quiet">Of {plural(fleet.size, 'node')}, none is what the filter says.</p>
+                <button type="button" class="button" onClick={() => setParameters({ q: null, owner: null })}>
+                  Show all nodes
+                </button>
+              </div>
+            ) : (
+              <Table
+                label="Nodes"
+                columns={columns}
+                rows={rows}
+                keyOf={({ name }) => name}
+                onOpen={({ name }) => go(hrefOf(org, { name: 'node', node: name }))}
+                sort={sort}
+                onSort={(column) => setParameters({ sort: sort === column ? `-${column}` : column })}
+                selected={selected.value}
+                onSelect={({ name }) => {
+                  const next = new Set(selected.value);
+                  if (!next.delete(name)) next.add(name);
+                  selected.value = next;
+                }}
+              />
+            )}
+            {chosen.length > 0 && (
+              <div class="selected">
+                <strong class="number">{plural(chosen.length, 'node')} selected</strong>
+                {chosen.length <= MOST_NAMES && mayI('push:execute').may && (
+                  <a class="button" href={hrefOf(org, { name: 'new-job' }, { nodes: chosen.join(',') })}>
+                    Run a command on {chosen.length === 1 ? 'it' : 'them'} …
+                  </a>
+                )}
+                {chosen.length > MOST_NAMES && (
+                  <span class="quiet">Use a filter for more than {MOST_NAMES} nodes.</span>
+                )}
+                <button type="button" class="button plain" onClick={() => (selected.value = new Set())}>
+                  Clear
+                </button>
+              </div>
+            )}
+          </section>
+          <div class="line">
+            <span class="quiet number grow">
+              {number(rows.length)} of {number(fleet.size)}
+            </span>
+            {rows.length > 0 && q !== '' && (
+              <a href={hrefOf(org, { name: 'new-job' }, { q })}>Run a command on all that match</a>
+            )}
+          </div>
+          <Command text={q === '' ? 'muster node list' : musterCommand('node', 'list', q)} />
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,136 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { type ApiError, apiError } from '../api/errors.js';
+import type { JobResults } from '../api/types.gen.js';
+import type { JobNodeStatus } from '../api/types.js';
+import { isJobNodeStatus } from '../api/types.js';
+import { Failure, Waiting } from '../parts/note.jsx';
+import { bytes, number, plural } from '../parts/numbers.js';
+import { safeText } from '../parts/safe-text.js';
+import { Status } from '../parts/status.jsx';
+import { JOB_NODE_LOOKS } from '../parts/statuses.js';
+import { hrefOf } from '../route.js';
+import { mayI, signedIn } from '../session/session.js';
+import { plainText } from './ansi.js';
+
+type Result = JobResults['results'][number];
+type Beginning = Result['stdout'];
+
+/** Nodes with the same result, together: read one output instead of all. `version`: read again when it changes. */
+export function Results({
+  id,
+  version,
+  captured,
+}: {
+  readonly id: string;
+  readonly version: string;
+  readonly captured: boolean;
+}) {
+  const { api } = signedIn();
+  const results = useSignal<JobResults | null>(null);
+  const error = useSignal<ApiError | null>(null);
+  useEffect(() => {
+    const reading = new AbortController();
+    const timer = setTimeout(
+      () => {
+        api.get<JobResults>(`/pushy/jobs/${id}/results`, { limit: 50 }, reading.signal).then(
+          ({ body }) => {
+            results.value = body;
+            error.value = null;
+          },
+          (thrown) => {
+            if (!reading.signal.aborted) error.value = apiError(thrown);
+          },
+        );
+      },
+      results.value === null ? 0 : 1000,
+    );
+    return () => {
+      clearTimeout(timer);
+      reading.abort();
+    };
+  }, [id, version]);
+  if (error.value !== null) {
+    return (
+      <div class="inside">
+        <Failure error={error.value} />
+      </div>
+    );
+  }
+  if (results.value === null) return <Waiting what="results" />;
+  const { results: groups, groups: all, nodes } = results.value;
+  if (groups.length === 0) return <p class="inside quiet">No node has ended its command yet.</p>;
+  return (
+    <>
+      <p class="inside quiet number">
+        {plural(nodes, 'node')} in {plural(all, 'group')} of the same result
+        {all > groups.length && `, of which the ${groups.length} largest are shown`}.
+      </p>
+      <ul class="lines">
+        {groups.map((group) => (
+          <Group key={group.group} id={id} group={group} captured={captured} />
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Group({ id, group, captured }: { readonly id: string; readonly group: Result; readonly captured: boolean }) {
+  const { org } = signedIn().api;
+  const { status, count, nodes, exit_code: exit, signal, reason } = group;
+  const look = JOB_NODE_LOOKS[isJobNodeStatus(status) ? status : ('failed' satisfies JobNodeStatus)];
+  const job = { name: 'job', id } as const;
+  return (
+    <li class="result">
+      <div class="line">
+        <strong class="number">{number(count)} ×</strong>
+        <Status look={look} />
+        <span class="quiet grow cut">
+          {exit !== null && `exit ${exit}`} {signal ?? ''} {safeText(reason ?? '')}
+        </span>
+        <span class="actions">
+          <a class="button small" href={hrefOf(org, job, { view: 'table', group: group.group })}>
+            List
+          </a>
+          {mayI('push:execute').may && (
+            <a class="button small" href={hrefOf(org, { name: 'new-job' }, { from: id, result: group.group })}>
+              Rerun {count === 1 ? 'it' : `these ${number(count)}`} …
+            </a>
+          )}
+        </span>
+      </div>
+      <p class="quiet break">
+        {nodes.slice(0, 6).map((name) => (
+          <>
+            <a href={hrefOf(org, job, { view: 'output', node: name })}>{safeText(name)}</a>{' '}
+          </>
+        ))}
+        {count > 6 && `and ${number(count - Math.min(6, nodes.length))} more`}
+      </p>
+      {captured && (
+        <>
+          <Stream name="stdout" beginning={group.stdout} />
+          {group.stderr.bytes !== 0 && <Stream name="stderr" beginning={group.stderr} />}
+        </>
+      )}
+    </li>
+  );
+}
+
+function Stream({ name, beginning }: { readonly name: string; readonly beginning: Beginning }) {
+  if (beginning.bytes === null) return <p class="quiet">{name}: not known</p>;
+  if (beginning.bytes === 0) return <p class="quiet">{name}: nothing</p>;
+  const text =
+    beginning.text === undefined ? '(no text)' : safeText(plainText(beginning.text).replaceAll('\r\n', '\n'));
+  const more = beginning.bytes - (beginning.text?.length ?? 0);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
+    <section class="shown" tabIndex={0} aria-label={`Beginning of ${name}`}>
+      <pre>
+        {name === 'stderr' && <span class="quiet">{'stderr\n'}</span>}
+        {text}
+        {more > 0 && beginning.bytes > 2048 && <span class="quiet">{`\n… ${bytes(beginning.bytes)} in all`}</span>}
+      </pre>
+    </section>
+  );
+}

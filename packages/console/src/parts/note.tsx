@@ -1,0 +1,48 @@
+import type { ComponentChildren } from 'preact';
+import type { ApiError } from '../api/errors.js';
+import { Glyph } from './glyph.js';
+
+export function Note({
+  tone = 'warn',
+  children,
+}: {
+  readonly tone?: 'warn' | 'bad';
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <div class={`note ${tone}`} role={tone === 'bad' ? 'alert' : 'status'}>
+      <Glyph name="bang" />
+      <div>{children}</div>
+    </div>
+  );
+}
+
+/** What went wrong, and what to do about it. */
+export function Failure({ error, again }: { readonly error: ApiError; readonly again?: (() => void) | undefined }) {
+  return (
+    <Note tone="bad">
+      <strong>{sentence(error.message)}</strong>
+      {error.fix !== '' && <span>{sentence(error.fix)}</span>}
+      {again !== undefined && (
+        <span>
+          <button type="button" class="button small" onClick={again}>
+            Try again
+          </button>
+        </span>
+      )}
+    </Note>
+  );
+}
+
+export function sentence(text: string): string {
+  const begun = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?:]$/.test(begun) || begun === '' ? begun : `${begun}.`;
+}
+
+export function Waiting({ what }: { readonly what: string }) {
+  return (
+    <div class="waiting" role="status">
+      Loading {what} …
+    </div>
+  );
+}

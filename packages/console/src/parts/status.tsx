@@ -1,0 +1,11 @@
+import { Glyph } from './glyph.js';
+import type { Look } from './statuses.js';
+
+export function Status({ look, badge = false }: { readonly look: Look; readonly badge?: boolean }) {
+  return (
+    <span class={`status ${look.tone} ${badge ? 'badge' : ''}`}>
+      <Glyph name={look.glyph} />
+      {look.word}
+    </span>
+  );
+}

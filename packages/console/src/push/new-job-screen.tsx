@@ -1,0 +1,562 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { type ApiError, apiError } from '../api/errors.js';
+import type { CommandCounts, JobPreview, JobStarted } from '../api/types.gen.js';
+import type { Job, JobNode } from '../api/types.js';
+import { throttled } from '../live/snapshot.js';
+import { go, place } from '../navigation.js';
+import { attributeWords } from '../nodes/rows.js';
+import { Command } from '../parts/command.jsx';
+import { Glyph, type GlyphName } from '../parts/glyph.jsx';
+import { Failure, Note, Waiting } from '../parts/note.jsx';
+import { number, plural } from '../parts/numbers.js';
+import { safeText } from '../parts/safe-text.js';
+import { faultOf, SelectorField } from '../parts/selector-field.jsx';
+import { hrefOf } from '../route.js';
+import { mayI, signedIn } from '../session/session.js';
+import { previewed } from './previewed.js';
+import { faults, jobBody, namesIn, quorumOf, startCommand, targetOf, type Where, type Wish } from './wish.js';
+
+/** Above this many nodes the number is typed, as the command line asks (`confirm_above`). */
+const CONFIRM_ABOVE = 100;
+const MOMENT_MS = 300;
+/** The preview follows the fleet, but reads it again at most so often. */
+const AGAIN_MS = 2000;
+const COMMANDS = 200;
+const NAMES = 200;
+
+type Foreseen =
+  | { readonly state: 'nothing' }
+  | { readonly state: 'looking' }
+  | { readonly state: 'failed'; readonly error: ApiError }
+  | { readonly state: 'seen'; readonly preview: JobPreview };
+
+/** Choose, foresee, run. */
+export function NewJobScreen() {
+  const { api, store } = signedIn();
+  const { query } = place.value;
+  const wish = useSignal<Wish>(wishFrom(query));
+  const foreseen = useSignal<Foreseen>({ state: 'nothing' });
+  const commands = useSignal<readonly string[]>([]);
+  const typed = useSignal('');
+  const starting = useSignal(false);
+  const error = useSignal<ApiError | null>(null);
+  const { value } = wish;
+  const { where } = value;
+  const set = (changed: Partial<Wish>): void => {
+    wish.value = { ...wish.value, ...changed };
+    typed.value = '';
+  };
+  useFromJob(query.get('from'), query.get('result'), set);
+
+  useEffect(() => {
+    api.get<CommandCounts>('/pushy/commands', { limit: COMMANDS }).then(
+      ({ body }) => {
+        commands.value = body.commands.filter(({ pattern }) => pattern === null).map(({ name }) => name);
+      },
+      () => {},
+    );
+  }, []);
+
+  const target = targetOf(where);
+  const readable = where.by !== 'search' || faultOf(where.query, true) === null;
+  const asked =
+    target === null || !readable
+      ? null
+      : JSON.stringify({ ...target, ...(value.command !== '' && { command: value.command }) });
+  const fleet = store.fleet.loaded.value;
+  const words = fleet.state === 'ready' ? attributeWords(fleet.value) : [];
+
+  const look = useSignal<() => void>(() => {});
+  useEffect(() => {
+    if (asked === null) {
+      foreseen.value = { state: 'nothing' };
+      return;
+    }
+    let looking = new AbortController();
+    const run = async (): Promise<void> => {
+      looking.abort();
+      looking = new AbortController();
+      const { signal } = looking;
+      try {
+        foreseen.value = {
+          state: 'seen',
+          preview: await api.post<JobPreview>('/pushy/jobs/preview', JSON.parse(asked), signal),
+        };
+      } catch (thrown) {
+        if (!signal.aborted) foreseen.value = { state: 'failed', error: apiError(thrown) };
+      }
+    };
+    if (foreseen.value.state !== 'seen') foreseen.value = { state: 'looking' };
+    const timer = setTimeout(() => void run(), MOMENT_MS);
+    const again = throttled(AGAIN_MS, () => void run());
+    look.value = again.ask;
+    return () => {
+      clearTimeout(timer);
+      again.stop();
+      looking.abort();
+    };
+  }, [asked]);
+  useEffect(() => {
+    if (fleet.state === 'ready' && foreseen.peek().state === 'seen') look.peek()();
+  }, [fleet]);
+
+  const wrong = faults(value);
+  const preview = foreseen.value.state === 'seen' ? foreseen.value.preview : null;
+  const most = preview?.count ?? 0;
+  const needsCount = most > CONFIRM_ABOVE;
+  const allowed = mayI('push:execute');
+  const ready =
+    preview !== null &&
+    most > 0 &&
+    value.command.trim() !== '' &&
+    Object.keys(wrong).length === 0 &&
+    (!needsCount || typed.value.replaceAll(/[\s,.]/g, '') === String(most)) &&
+    !starting.value &&
+    allowed.may;
+  const start = async (): Promise<void> => {
+    if (!ready || target === null) return;
+    starting.value = true;
+    try {
+      const { id } = await api.post<JobStarted>('/pushy/jobs', jobBody(value, target));
+      previewed.value = { id, count: most };
+      go(hrefOf(api.org, { name: 'job', id }));
+    } catch (thrown) {
+      error.value = apiError(thrown);
+    } finally {
+      starting.value = false;
+    }
+  };
+  return (
+    <>
+      <div class="head">
+        <div class="title">
+          <h1>New push job</h1>
+          <p class="quiet">One command on many nodes, now. Nothing runs before you say so.</p>
+        </div>
+      </div>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void start();
+        }}
+      >
+        <div class="stack">
+          <section class="card">
+            <header>
+              <h2>Where</h2>
+            </header>
+            <div class="inside stack">
+              <WhereFields where={where} words={words} onWhere={(next) => set({ where: next })} />
+            </div>
+          </section>
+          <section class="card">
+            <header>
+              <h2>What</h2>
+            </header>
+            <div class="inside stack">
+              <div class="field">
+                <label for="command">Command</label>
+                <input
+                  id="command"
+                  class="input mono"
+                  value={value.command}
+                  list="commands"
+                  placeholder="chef-client"
+                  autocomplete="off"
+                  autocapitalize="off"
+                  spellcheck={false}
+                  onInput={(event) => set({ command: event.currentTarget.value })}
+                />
+                <datalist id="commands">
+                  {commands.value.map((name) => (
+                    <option key={name} value={name} />
+                  ))}
+                </datalist>
+                <span class="hint">
+                  {commands.value.length > 0
+                    ? `${plural(commands.value.length, 'command')} that nodes say they take ${commands.value.length === 1 ? 'is' : 'are'} offered as you type.`
+                    : 'Each node decides whether it takes it.'}
+                </span>
+              </div>
+              <div class="options">
+                <Option
+                  id="quorum"
+                  label="Quorum"
+                  hint="3, 0.8 or 80%; all unless given"
+                  value={value.quorum}
+                  wrong={wrong.quorum}
+                  onValue={(quorum) => set({ quorum })}
+                />
+                <Option
+                  id="concurrency"
+                  label="At once"
+                  hint="10 or 25%"
+                  value={value.concurrency}
+                  wrong={wrong.concurrency}
+                  onValue={(concurrency) => set({ concurrency })}
+                />
+                <Option
+                  id="failures"
+                  label="Most failures"
+                  hint="then no more starts"
+                  value={value.maxFailures}
+                  wrong={wrong.maxFailures}
+                  onValue={(maxFailures) => set({ maxFailures })}
+                />
+                <Option
+                  id="timeout"
+                  label="Run timeout"
+                  hint="90, 15m or 2h"
+                  value={value.timeout}
+                  wrong={wrong.timeout}
+                  onValue={(timeout) => set({ timeout })}
+                />
+                <Option
+                  id="user"
+                  label="As user"
+                  hint="of the node"
+                  value={value.user}
+                  onValue={(user) => set({ user })}
+                />
+                <Option
+                  id="dir"
+                  label="In directory"
+                  hint="of the node"
+                  value={value.dir}
+                  onValue={(dir) => set({ dir })}
+                />
+              </div>
+              <label class="line">
+                <input
+                  type="checkbox"
+                  class="check"
+                  checked={value.wait}
+                  onChange={(event) => set({ wait: event.currentTarget.checked })}
+                />
+                Wait for nodes that are busy instead of leaving them out
+              </label>
+            </div>
+          </section>
+        </div>
+        <div class="stack">
+          <section class="card" aria-live="polite" aria-busy={foreseen.value.state === 'looking'}>
+            <header>
+              <h2>Preview</h2>
+              <span class="quiet">no node is asked</span>
+            </header>
+            <Preview foreseen={foreseen.value} wish={value} />
+          </section>
+          {error.value !== null && <Failure error={error.value} />}
+          {!allowed.may && <Note>You cannot start push jobs: {allowed.why}.</Note>}
+          {needsCount && (
+            <div class="field">
+              <label for="typed">Type {most} to run on that many nodes</label>
+              <input
+                id="typed"
+                class="input number"
+                inputMode="numeric"
+                autocomplete="off"
+                value={typed.value}
+                onInput={(event) => {
+                  typed.value = event.currentTarget.value;
+                }}
+              />
+            </div>
+          )}
+          <div class="actions">
+            <button type="submit" class="button main-action" disabled={!ready}>
+              {most > 0 ? `Run on ${plural(most, 'node')}` : 'Run'}
+            </button>
+            <button type="button" class="button" disabled={asked === null} onClick={() => look.value()}>
+              Preview again
+            </button>
+          </div>
+        </div>
+      </form>
+      <Command text={startCommand(value)} />
+    </>
+  );
+}
+
+function wishFrom(query: URLSearchParams): Wish {
+  return {
+    where: whereFrom(query),
+    command: query.get('command') ?? '',
+    quorum: '',
+    concurrency: '',
+    timeout: '',
+    user: '',
+    dir: '',
+    maxFailures: '',
+    wait: false,
+  };
+}
+
+function whereFrom(query: URLSearchParams): Where {
+  const names = query.get('nodes');
+  if (names !== null) return { by: 'nodes', names: names.replaceAll(',', ' ') };
+  const group = query.get('group');
+  if (group !== null) return { by: 'group', group };
+  const from = query.get('from');
+  const statuses = query.get('statuses');
+  if (from !== null && statuses !== null) {
+    return { by: 'job', id: from, statuses: statuses.split(',').filter((status) => status !== '') };
+  }
+  return { by: 'search', query: query.get('q') ?? '' };
+}
+
+/** The command of an earlier job, and the nodes of one of its groups of results. */
+function useFromJob(from: string | null, result: string | null, set: (changed: Partial<Wish>) => void): void {
+  const { api } = signedIn();
+  useEffect(() => {
+    if (from === null) return;
+    const path = `/pushy/jobs/${encodeURIComponent(from)}`;
+    api.get<Job>(path, { detail: true }).then(
+      ({ body }) => set({ command: body.command, user: body.user ?? '', dir: body.dir ?? '' }),
+      () => {},
+    );
+    if (result === null) return;
+    api.get<readonly JobNode[]>(`${path}/nodes`, { group: result, limit: 10_000 }).then(
+      ({ body }) => set({ where: { by: 'nodes', names: body.map(({ node_name: name }) => name).join(' ') } }),
+      () => {},
+    );
+  }, [from, result]);
+}
+
+const WAYS = [
+  ['search', 'Search'],
+  ['nodes', 'Names'],
+  ['group', 'Node group'],
+] as const;
+
+function WhereFields({
+  where,
+  words,
+  onWhere,
+}: {
+  readonly where: Where;
+  readonly words: readonly string[];
+  readonly onWhere: (where: Where) => void;
+}) {
+  const ways = where.by === 'job' ? [...WAYS, ['job', 'From a job'] as const] : WAYS;
+  const choose = (by: Where['by']): void => {
+    if (by === where.by) return;
+    if (by === 'search') onWhere({ by, query: '' });
+    else if (by === 'nodes') onWhere({ by, names: '' });
+    else if (by === 'group') onWhere({ by, group: '' });
+  };
+  return (
+    <>
+      <fieldset class="choices">
+        <legend class="unseen">How nodes are chosen</legend>
+        {ways.map(([by, word]) => (
+          <label key={by} class="chip">
+            <input type="radio" name="where" checked={where.by === by} onChange={() => choose(by)} />
+            {word}
+          </label>
+        ))}
+      </fieldset>
+      {where.by === 'search' && (
+        <SelectorField
+          id="where"
+          label="Nodes that match"
+          value={where.query}
+          placeholder="role:web AND env:prod"
+          sugar
+          words={words}
+          hint="Facts and labels. *:* is every node."
+          onValue={(query) => onWhere({ by: 'search', query })}
+        />
+      )}
+      {where.by === 'nodes' && (
+        <div class="field">
+          <label for="where-names">Names</label>
+          <textarea
+            id="where-names"
+            class="input mono"
+            rows={3}
+            value={where.names}
+            spellcheck={false}
+            onInput={(event) => onWhere({ by: 'nodes', names: event.currentTarget.value })}
+          />
+          <span class="hint">{plural(namesIn(where.names).length, 'name')}, apart by spaces, commas or lines</span>
+        </div>
+      )}
+      {where.by === 'group' && (
+        <Option
+          id="where-group"
+          label="Name of the node group"
+          hint="its nodes when the job starts"
+          value={where.group}
+          onValue={(group) => onWhere({ by: 'group', group })}
+        />
+      )}
+      {where.by === 'job' && (
+        <p class="break">
+          Nodes of the job <code>{where.id}</code> that are: {where.statuses.join(', ')}.
+        </p>
+      )}
+    </>
+  );
+}
+
+function Option({
+  id,
+  label,
+  hint,
+  value,
+  wrong,
+  onValue,
+}: {
+  readonly id: string;
+  readonly label: string;
+  readonly hint: string;
+  readonly value: string;
+  readonly wrong?: string | undefined;
+  readonly onValue: (text: string) => void;
+}) {
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        class="input"
+        value={value}
+        autocomplete="off"
+        spellcheck={false}
+        aria-invalid={wrong !== undefined}
+        aria-describedby={`${id}-hint`}
+        onInput={(event) => onValue(event.currentTarget.value)}
+      />
+      <span class={wrong === undefined ? 'hint' : 'wrong'} id={`${id}-hint`}>
+        {wrong ?? hint}
+      </span>
+    </div>
+  );
+}
+
+const REFUSALS: readonly (readonly [
+  why: JobPreview['refusals'][number]['why'],
+  glyph: GlyphName,
+  tone: string,
+  what: string,
+])[] = [
+  ['busy', 'play', 'run', 'busy with another job'],
+  ['rehab', 'loop', 'warn', 'in rehab'],
+  ['down', 'cross', 'bad', 'down'],
+  ['unknown', 'bang', 'bad', 'not known'],
+  ['not_allowed', 'ban', 'warn', 'do not take this command'],
+  ['no_right', 'ban', 'warn', 'where you may not run commands'],
+];
+
+/** Who would run it, who would not, and whether that is enough. */
+function Preview({ foreseen, wish }: { readonly foreseen: Foreseen; readonly wish: Wish }) {
+  switch (foreseen.state) {
+    case 'nothing':
+      return <p class="inside quiet">Choose nodes, and see here who would run the command.</p>;
+    case 'looking':
+      return <Waiting what="the preview" />;
+    case 'failed':
+      return (
+        <div class="inside">
+          <Failure error={foreseen.error} />
+        </div>
+      );
+    case 'seen':
+      break;
+  }
+  const { count, nodes, refusals, uncertain } = foreseen.preview;
+  if (count === 0) return <p class="inside">No node matches.</p>;
+  const refused = new Set(refusals.map(({ node_name: name }) => name));
+  const maybe = new Set(uncertain);
+  const asked = nodes.filter((name) => !refused.has(name));
+  const sure = asked.filter((name) => !maybe.has(name));
+  const quorum = quorumOf(wish.quorum, count);
+  return (
+    <div class="inside stack">
+      <p>
+        <strong class="number">{plural(count, 'node')}</strong> {count === 1 ? 'matches' : 'match'}.
+      </p>
+      <div class="bar" aria-hidden="true">
+        {asked.length > 0 && <span class="ok" style={{ flex: String(asked.length) }} />}
+        {REFUSALS.map(([why, , tone]) => {
+          const of = refusals.filter((each) => each.why === why).length;
+          return of > 0 && <span key={why} class={tone} style={{ flex: String(of) }} />;
+        })}
+      </div>
+      <ul class="verdicts">
+        <Verdict glyph="check" tone="ok" count={asked.length} what="will be asked" names={asked} />
+        {wish.command !== '' && uncertain.length > 0 && (
+          <Verdict
+            glyph="dots"
+            tone="idle"
+            count={uncertain.length}
+            what="of them may refuse: they do not tell what they take"
+            names={uncertain}
+          />
+        )}
+        {REFUSALS.map(([why, glyph, tone, what]) => {
+          const of = refusals.filter((each) => each.why === why);
+          return (
+            of.length > 0 && (
+              <Verdict
+                key={why}
+                glyph={glyph}
+                tone={tone}
+                count={of.length}
+                what={what}
+                names={of.map(({ node_name: name, reason }) => `${name}: ${reason}`)}
+              />
+            )
+          );
+        })}
+      </ul>
+      {quorum !== null && (
+        <p class="line">
+          {asked.length >= quorum ? <Glyph name="check" tone="ok" /> : <Glyph name="cross" tone="bad" />}
+          <span>
+            Quorum: <strong class="number">{number(quorum)}</strong> of {number(count)} must be ready;{' '}
+            {number(sure.length)}
+            {sure.length === asked.length ? '' : ` to ${number(asked.length)}`} can.{' '}
+            {asked.length < quorum && 'As it stands the job would start nowhere.'}
+          </span>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Verdict({
+  glyph,
+  tone,
+  count,
+  what,
+  names,
+}: {
+  readonly glyph: GlyphName;
+  readonly tone: string;
+  readonly count: number;
+  readonly what: string;
+  readonly names: readonly string[];
+}) {
+  return (
+    <li>
+      <details>
+        <summary>
+          <Glyph name={glyph} tone={tone} />
+          <span>
+            <strong class="number">{number(count)}</strong> {what}
+          </span>
+        </summary>
+        <ul class="names">
+          {names.slice(0, NAMES).map((name) => (
+            <li key={name}>{safeText(name)}</li>
+          ))}
+          {names.length > NAMES && <li class="quiet">and {number(names.length - NAMES)} more</li>}
+        </ul>
+      </details>
+    </li>
+  );
+}

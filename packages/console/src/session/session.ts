@@ -1,0 +1,85 @@
+import { signal } from '@preact/signals';
+import { Api, onSignedOut, send } from '../api/client.js';
+import { ApiError, apiError } from '../api/errors.js';
+import type { Session, SessionPreview } from '../api/types.js';
+import { Live } from '../live/connection.js';
+import { Store } from '../store.js';
+import { type May, may } from './permissions.js';
+
+/** Somebody who is signed in. Secrets are nowhere in the page: the cookie is out of reach for scripts. */
+export interface SignedIn {
+  readonly session: Session;
+  readonly api: Api;
+  readonly live: Live;
+  readonly store: Store;
+}
+
+export type SignIn =
+  | { readonly state: 'asking' }
+  | { readonly state: 'out'; readonly why: string | null }
+  /** The server cannot be asked. */
+  | { readonly state: 'unknown'; readonly error: ApiError }
+  | { readonly state: 'in'; readonly signedIn: SignedIn };
+
+export const signIn = signal<SignIn>({ state: 'asking' });
+
+/** Who is signed in by the cookie of this browser, if anybody. */
+export async function resume(): Promise<void> {
+  try {
+    enter((await send<Session>('GET', '/session')).body);
+  } catch (thrown) {
+    const error = apiError(thrown);
+    const out = error.status === 401 || error.status === 403 || error.status === 404;
+    signIn.value = out ? { state: 'out', why: null } : { state: 'unknown', error };
+  }
+}
+
+/** What a link would do. @throws ApiError */
+export async function previewLink(link: string): Promise<SessionPreview> {
+  return (await send<SessionPreview>('POST', '/session/preview', { body: { link } })).body;
+}
+
+/** Signs in by a link, or by an access token. @throws ApiError */
+export async function begin(by: { readonly link: string } | { readonly token: string }): Promise<void> {
+  enter((await send<Session>('POST', '/session', { body: by })).body);
+}
+
+export async function signOut(): Promise<void> {
+  await send('DELETE', '/session').catch(() => {});
+  leave('You have signed out.');
+}
+
+function enter(session: Session): void {
+  const api = new Api(session.organization);
+  const scheme = location.protocol === 'https:' ? 'wss:' : 'ws:';
+  const live = new Live(`${scheme}//${location.host}/stomp`, `${session.organization}/${session.user}`, async () => {
+    const { body } = await send<{ readonly ticket: string }>('POST', '/session/ticket', { body: {} }).catch(
+      (error: unknown) => {
+        if (error instanceof ApiError && error.status === 401) leave('Your session has ended.');
+        throw error;
+      },
+    );
+    return body.ticket;
+  });
+  signIn.value = { state: 'in', signedIn: { session, api, live, store: new Store(api, live) } };
+}
+
+function leave(why: string): void {
+  const { value } = signIn;
+  if (value.state !== 'in') return;
+  value.signedIn.store.stop();
+  value.signedIn.live.close();
+  signIn.value = { state: 'out', why };
+}
+
+onSignedOut(() => leave('Your session has ended.'));
+
+/** @throws Error when nobody is signed in */
+export function signedIn(): SignedIn {
+  if (signIn.value.state !== 'in') throw new Error('nobody is signed in');
+  return signIn.value.signedIn;
+}
+
+export function mayI(permission: string): May {
+  return may(signedIn().session.permissions, permission);
+}

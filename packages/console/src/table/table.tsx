@@ -1,0 +1,186 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { plainKey } from './keys.js';
+import { scrollToRow, windowOf } from './window.js';
+
+export interface Column<Row> {
+  readonly id: string;
+  readonly head: string;
+  readonly cell: (row: Row) => ComponentChildren;
+  /** A track of a CSS grid: `minmax(0, 2fr)`, `90px`. */
+  readonly track: string;
+  /** Left out where there is little room. */
+  readonly wide?: boolean;
+  readonly end?: boolean;
+  readonly sortable?: boolean;
+}
+
+interface Props<Row> {
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string;
+  readonly onOpen?: (row: Row) => void;
+  readonly sort?: string;
+  readonly onSort?: (column: string) => void;
+  /** Keys of the rows that are selected, and what toggles one. */
+  readonly selected?: ReadonlySet<string>;
+  readonly onSelect?: (row: Row) => void;
+  /** Stays at its end as rows come. */
+  readonly follow?: boolean;
+  readonly onScrolledUp?: () => void;
+  /** Of the open row. */
+  readonly open?: string | null;
+}
+
+const ROW = 40;
+const PICK = '28px';
+
+/** A table of any length: only the rows that are seen are in the page. One tab stop; arrows, `j` and `k` move in it. */
+export function Table<Row>(props: Props<Row>) {
+  const { label, columns, rows, keyOf, onOpen, sort, onSort, selected, onSelect, follow = false, open = null } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const scroll = useSignal(0);
+  const view = useSignal(600);
+  const here = useSignal<string | null>(null);
+  const extent = { count: rows.length, row: ROW, view: view.value };
+  const { first, end, height, top } = windowOf(extent, scroll.value);
+  const tracks = (shown: readonly Column<Row>[]) =>
+    [...(onSelect === undefined ? [] : [PICK]), ...shown.map(({ track }) => track)].join(' ');
+  const style = { '--columns': tracks(columns), '--narrow': tracks(columns.filter(({ wide }) => wide !== true)) };
+  const hereIndex = here.value === null ? -1 : rows.findIndex((row) => keyOf(row) === here.value);
+
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    const observer = new ResizeObserver(() => {
+      view.value = element.clientHeight;
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+
+  useEffect(() => {
+    if (follow && scroller.current !== null) scroller.current.scrollTop = scroller.current.scrollHeight;
+  }, [follow, rows]);
+
+  const moveTo = (index: number): void => {
+    const row = rows[Math.min(Math.max(0, index), rows.length - 1)];
+    if (row === undefined || scroller.current === null) return;
+    here.value = keyOf(row);
+    scroller.current.scrollTop = scrollToRow(extent, scroller.current.scrollTop, rows.indexOf(row));
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const row = rows[hereIndex];
+    const page = Math.max(1, Math.floor(view.value / ROW) - 1);
+    const moves: Readonly<Record<string, number>> = {
+      ArrowDown: hereIndex + 1,
+      j: hereIndex + 1,
+      ArrowUp: hereIndex - 1,
+      k: hereIndex - 1,
+      PageDown: hereIndex + page,
+      PageUp: hereIndex - page,
+      Home: 0,
+      End: rows.length - 1,
+    };
+    const key = plainKey(event) ?? '';
+    const to = moves[key];
+    if (to !== undefined) moveTo(to);
+    else if (key === 'Enter' && row !== undefined && event.target === scroller.current) onOpen?.(row);
+    else if ((key === 'x' || key === ' ') && row !== undefined) onSelect?.(row);
+    else return;
+    event.preventDefault();
+  };
+
+  return (
+    <div class="table" style={style}>
+      <div class="table-head">
+        {onSelect !== undefined && <span />}
+        {columns.map(({ id, head, wide, end: atEnd, sortable }) => (
+          <span key={id} class={`${wide ? 'wide' : ''} ${atEnd ? 'end' : ''}`}>
+            {sortable && onSort !== undefined ? (
+              <button type="button" onClick={() => onSort(id)}>
+                {head}
+                {sort === id ? ' ▲' : sort === `-${id}` ? ' ▼' : ''}
+                {(sort === id || sort === `-${id}`) && <span class="unseen"> (sorted)</span>}
+              </button>
+            ) : (
+              head
+            )}
+          </span>
+        ))}
+      </div>
+      {/* biome-ignore lint/a11y/useSemanticElements: a table of all rows would be in the page as a whole */}
+      <div
+        ref={scroller}
+        class="table-scroll"
+        role="grid"
+        aria-label={label}
+        aria-rowcount={rows.length}
+        aria-multiselectable={onSelect !== undefined}
+        aria-activedescendant={
+          hereIndex < first || hereIndex >= end ? undefined : `${label}-${hereIndex}`.replaceAll(' ', '-')
+        }
+        tabIndex={0}
+        data-table
+        onKeyDown={onKeyDown}
+        onScroll={(event) => {
+          const element = event.currentTarget;
+          scroll.value = element.scrollTop;
+          if (follow && element.scrollTop + element.clientHeight < element.scrollHeight - ROW) props.onScrolledUp?.();
+        }}
+      >
+        <div style={{ height: `${height}px`, position: 'relative' }} role="presentation">
+          <div style={{ transform: `translateY(${top}px)` }} role="presentation">
+            {rows.slice(first, end).map((row, offset) => {
+              const key = keyOf(row);
+              const isSelected = selected?.has(key) ?? open === key;
+              return (
+                // biome-ignore lint/a11y/useKeyWithClickEvents: the grid takes the keys of all rows
+                // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus of all rows
+                // biome-ignore lint/a11y/useSemanticElements: a table of all rows would be in the page as a whole
+                <div
+                  key={key}
+                  id={`${label}-${first + offset}`.replaceAll(' ', '-')}
+                  class={`table-row ${here.value === key ? 'here' : ''}`}
+                  role="row"
+                  aria-rowindex={first + offset + 1}
+                  aria-selected={isSelected}
+                  onClick={(event) => {
+                    here.value = key;
+                    const inside =
+                      event.target instanceof Element ? event.target.closest('a, button, input, label') : null;
+                    if (inside === null) onOpen?.(row);
+                  }}
+                >
+                  {onSelect !== undefined && (
+                    // biome-ignore lint/a11y/useSemanticElements: as its row
+                    // biome-ignore lint/a11y/useFocusableInteractive: as its row
+                    <span role="gridcell" class="pick">
+                      <input
+                        type="checkbox"
+                        class="check"
+                        tabIndex={-1}
+                        aria-label={`Select ${key}`}
+                        checked={isSelected}
+                        onChange={() => onSelect(row)}
+                      />
+                    </span>
+                  )}
+                  {columns.map(({ id, cell, wide, end: atEnd }) => (
+                    // biome-ignore lint/a11y/useSemanticElements: as its row
+                    // biome-ignore lint/a11y/useFocusableInteractive: as its row
+                    <span key={id} role="gridcell" class={`cut ${wide ? 'wide' : ''} ${atEnd ? 'end' : ''}`}>
+                      {cell(row)}
+                    </span>
+                  ))}
+                </div>
+              );
+            })}
+          </div>
+        </div>
+      </div>
+    </div>
+  );
+}

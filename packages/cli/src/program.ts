@@ -8,6 +8,7 @@ import { addAudit } from './commands/audit/index.js';
 import { addCollection } from './commands/collection.js';
 import { addCommandList } from './commands/command.js';
 import { addCompletion } from './commands/completion.js';
+import { addConsole, addSession } from './commands/console.js';
 import { addContext } from './commands/context.js';
 import { addDeadLetter } from './commands/dead-letter.js';
 import { addDemo } from './commands/demo.js';
@@ -99,6 +100,8 @@ export async function createProgram(shell: Shell, options: { readonly serverFlag
   addLogin(program, shell);
   addLogout(program, shell);
   addWhoami(program, shell);
+  addConsole(program, shell);
+  addSession(program, shell);
   addDoctor(program, shell);
   await addServer(program, shell, options.serverFlags);
   addJobWorkers(program, shell);

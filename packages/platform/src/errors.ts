@@ -47,7 +47,8 @@ export const PLATFORM_ERRORS = declareErrors({
     listed: true,
     status: 403,
     exit: 3,
-    message: "'{name}' came with an access token; this needs a signed request, as it changes who may do what",
+    message:
+      "'{name}' came with an access token, or from a browser; this needs a signed request, as it changes who may do what",
     fix: 'Sign with a key of a user or service: give the CLI a key instead of a token.',
   },
   key_expired: {
@@ -95,6 +96,38 @@ export const PLATFORM_ERRORS = declareErrors({
     exit: 1,
     message: "'{name}' has not signed in for this request, but has a key or an access token",
     fix: 'Access tokens end with `muster access-token rm ID`, keys with `muster user rm-key`.',
+  },
+  invalid_link: {
+    listed: true,
+    status: 401,
+    exit: 3,
+    message: 'the link is unknown, used up, or more than a minute old',
+    fix: 'Make a new one: `muster console`.',
+  },
+  session_ended: {
+    listed: true,
+    status: 401,
+    exit: 3,
+    message: 'nobody is signed in here any more: the session has ended',
+    fix: 'Sign in again: `muster console`, or with an access token.',
+  },
+  session_not_enough: {
+    status: 403,
+    exit: 3,
+    message: "'{name}' is signed in by a browser, which signs nobody in elsewhere",
+    fix: 'Use a key or an access token: `muster console`.',
+  },
+  not_a_user: {
+    status: 403,
+    exit: 3,
+    message: "'{name}' is a {type}: only users sign in to the console",
+    fix: 'Use a key or an access token of a user.',
+  },
+  cross_site_request: {
+    status: 403,
+    exit: 3,
+    message: 'this is taken from pages of this server alone, and the request comes from {from}',
+    fix: 'Programs send a signature or an access token and no cookie. Is a proxy in front: let it hand on Host, Origin and Sec-Fetch-Site as they are.',
   },
   login_missing: {
     listed: true,

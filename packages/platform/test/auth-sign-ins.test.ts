@@ -205,7 +205,14 @@ describe('what is got by signing in', () => {
     const elsewhere = "403 'boss' has signed in to organization 'default', which is good within it alone";
     expect(await refusal(bearing(token, other))).toBe(elsewhere);
     expect(await refusal(bearing(token, null))).toBe(elsewhere);
+    const { session, secret } = await auth.sessions.byToken(token, undefined, '192.0.2.1');
+    expect(session).toMatchObject({ organization: { id: organization.id }, signedIn: true });
+    const signedIn = (into: Parameters<typeof realm>[0]) => auth.authentication.bySession(secret, realm(into));
+    expect((await signedIn(organization)).identity.serverAdmin).toBe(false);
+    expect(await refusal(signedIn(other))).toBe(elsewhere);
+    expect(await refusal(signedIn(null))).toBe(elsewhere);
     await auth.organizations.removeMember(organization, 'boss', ME);
+    expect(await auth.sessions.live.find(session.hash)).toBeNull();
     expect(await refusal(bearing(token))).toContain('403');
     expect(await auth.authentication.again(proved, realm(organization), now())).toBeNull();
   });
@@ -217,7 +224,7 @@ describe('what is got by signing in', () => {
     await nonces.load();
     const authority = new EventAuthority({
       ...{ repository: auth.repository, audit: auth.audit, nonces, followers: FOLLOWERS, clock },
-      ...{ log: { warn: failed }, observe: () => undefined },
+      ...{ sessions: auth.sessions, log: { warn: failed }, observe: () => undefined },
     });
     const other = await auth.organizations.create('other', ME);
     await auth.organizations.addMember(other, 'jdoe', ME);

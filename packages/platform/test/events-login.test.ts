@@ -33,6 +33,7 @@ async function start(): Promise<void> {
     repository: auth.repository,
     audit: auth.audit,
     nonces,
+    sessions: auth.sessions,
     followers: FOLLOWERS,
     clock,
     log: { warn: () => undefined },

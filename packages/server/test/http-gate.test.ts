@@ -38,6 +38,8 @@ describe('the gate', () => {
       'GET /stomp',
       'POST /organizations/{org}/enroll',
       'POST /organizations/{org}/login',
+      'POST /session',
+      'POST /session/preview',
     ]);
   });
 
@@ -49,8 +51,8 @@ describe('the gate', () => {
     for (const [method, path] of closed) {
       const url = path.replace('{org}', 'default').replace(/\{(\w+|\*)\}/g, 'x');
       const answer = await server.api.as(null).call(method, url);
-      // Where clients of Agave come in, other logins than signatures are asked for, too.
-      const expected = /\/v2(\/|$)|\/job-queues/.test(path) ? 'login_missing' : 'missing_auth_headers';
+      // Where clients of Agave come in, other logins than signatures are asked for, too; of a browser no signature is.
+      const expected = /\/v2(\/|$)|\/job-queues|^\/session(\/|$)/.test(path) ? 'login_missing' : 'missing_auth_headers';
       expect(answer.headers.get('x-muster-error'), `${method} ${path}`).toBe(expected);
     }
   });

@@ -28,7 +28,7 @@ interface Who {
   readonly organization: string;
   readonly groups: readonly string[];
   readonly server_admin: boolean;
-  readonly by: 'key' | 'token' | 'login';
+  readonly by: 'key' | 'token' | 'login' | 'session';
   readonly issuer: string | null;
   readonly expires_at: string | null;
 }
@@ -142,6 +142,7 @@ export function addWhoami(program: Command, shell: Shell): void {
 
 const PROOFS: Readonly<Record<Who['by'], (who: Who) => string>> = {
   key: () => 'a key',
+  session: ({ expires_at }) => `a browser that is signed in, until ${timeText(expires_at ?? '')}`,
   token: ({ expires_at }) => `an access token, until ${timeText(expires_at ?? '')}`,
   login: ({ issuer, expires_at }) => `signing in at ${issuer ?? 'an issuer'}, until ${timeText(expires_at ?? '')}`,
 };

@@ -22,6 +22,8 @@ import { Organizations } from './organizations.js';
 import { Principals } from './principals.js';
 import { AuthRepository } from './repository.js';
 import { type DeclaredRights, Rights } from './rights.js';
+import { LiveSessions } from './sessions/live.js';
+import { Sessions } from './sessions/sessions.js';
 import { type Ground, Standing } from './standing.js';
 import { Tokens } from './tokens.js';
 import type { Identity, Organization, Permission } from './types.js';
@@ -46,6 +48,8 @@ export interface AuthDeps {
   readonly sealingFailed?: (error: unknown) => void;
   /** Of all layers of the process. */
   readonly rights: readonly DeclaredRights[];
+  /** Sessions that have ended could not be deleted, or signs of life of others stored; it is tried again. */
+  readonly sessionsFailed?: (error: unknown) => void;
   /** What open answers stand on could not be read; it is tried again. */
   readonly standingFailed: (error: unknown) => void;
   /** How keys of issuers are fetched: from public addresses unless given. */
@@ -68,6 +72,7 @@ export interface Auth {
   readonly tokens: Tokens;
   readonly issuers: IssuerDirectory;
   readonly signIns: SignIns;
+  readonly sessions: Sessions;
   readonly enrolment: Enrolment;
   readonly audit: Audit;
   readonly auditSeals: AuditSeals;
@@ -85,6 +90,8 @@ export interface Auth {
     permission: Permission,
     subject?: string,
   ): Promise<boolean>;
+  /** What somebody may do in the organization whatever a route names there. */
+  permissions(identity: Identity, organization: Organization): Promise<readonly Permission[]>;
 }
 
 export function createAuth(deps: AuthDeps): Auth {
@@ -96,7 +103,9 @@ export function createAuth(deps: AuthDeps): Auth {
   const changes = new Changes({ recorder, repository, audit, clock, random });
   const { fetch = fetchJson(ISSUER_LIMITS.fetch, false) } = deps;
   const issued = new IssuedTokens({ repository, clock, fetch });
-  const authentication = new Authentication(repository, issued);
+  const { sessionsFailed = () => undefined } = deps;
+  const live = new LiveSessions({ store, repository, clock, failed: sessionsFailed });
+  const authentication = new Authentication(repository, issued, live);
   const history = { clear: (trx: Trx, orgId: string, most: number) => recorder.forgetSome(trx, orgId, most) };
   const rows = [IDENTITY_ROWS, ...(deps.organizationRows ?? []), history];
   const { incarnation, remnantsFailed = () => undefined } = deps;
@@ -139,19 +148,28 @@ export function createAuth(deps: AuthDeps): Auth {
     tokens: new Tokens(changes, repository),
     issuers: new IssuerDirectory(changes, repository, issued.keys),
     signIns: new SignIns({ changes, repository, issued }),
+    sessions: new Sessions({ store, changes, repository, authentication, live }),
     enrolment: new Enrolment(changes, repository),
     audit,
     auditSeals,
     listeners: new IdentityListeners(),
     standing,
     authorize,
+    async permissions(identity, organization) {
+      const groups = await repository.groups(organization.id);
+      const nodeGroups = await repository.nodeGroups(organization.id);
+      const candidates = await repository.candidates(organization.id, identity.name);
+      const member = candidates.some((one) => one.principalId === identity.principalId && one.member);
+      return rights.held(identity, { groups, nodeGroups, subject: undefined }, member);
+    },
     start() {
+      live.start();
       remnants.start();
       auditSeals.start();
     },
     async stop() {
       standing.stop();
-      await Promise.all([remnants.stop(), auditSeals.stop()]);
+      await Promise.all([remnants.stop(), auditSeals.stop(), live.stop()]);
     },
   };
 }

@@ -4,6 +4,7 @@ import { MusterError } from '../errors.js';
 import { secretHash } from './changes.js';
 import type { GivenJwt, IssuedTokens, Proved } from './issuers/issued.js';
 import type { AuthRepository, Bearer, Candidate } from './repository.js';
+import type { LiveSessions } from './sessions/live.js';
 import { type Credential, type Identity, isGood, type Organization } from './types.js';
 
 /** Where a request goes, as far as it decides who may be meant. */
@@ -58,10 +59,16 @@ function notAssociated(name: string, realm: Realm): MusterError {
 export class Authentication {
   readonly #repository: AuthRepository;
   readonly #issued: Pick<IssuedTokens, 'prove' | 'stands'>;
+  readonly #sessions: Pick<LiveSessions, 'find' | 'saw'>;
 
-  constructor(repository: AuthRepository, issued: Pick<IssuedTokens, 'prove' | 'stands'>) {
+  constructor(
+    repository: AuthRepository,
+    issued: Pick<IssuedTokens, 'prove' | 'stands'>,
+    sessions: Pick<LiveSessions, 'find' | 'saw'>,
+  ) {
     this.#repository = repository;
     this.#issued = issued;
+    this.#sessions = sessions;
   }
 
   /**
@@ -118,6 +125,23 @@ export class Authentication {
     return { identity, credential: { kind: 'token', hash, expiresMs: bearer.expiresAt, signedIn } };
   }
 
+  /** By the secret of a session of the console. @throws MusterError `session_ended`, `not_associated`, `signed_in_elsewhere`. */
+  async bySession(secret: string, realm: Realm): Promise<Authenticated> {
+    const hash = secretHash(secret);
+    const session = await this.#sessions.find(hash);
+    if (session === null) throw new MusterError('session_ended');
+    const { name, organization, signedIn, expiresAt } = session;
+    if (signedIn && realm.organization?.id !== organization.id)
+      throw new MusterError('signed_in_elsewhere', { name, organization: organization.name });
+    const candidates = await this.#repository.candidates(realm.organization?.id ?? null, name);
+    const found = candidates.find(({ principalId }) => principalId === session.principalId);
+    if (found === undefined || !belongs(as(found, signedIn), realm)) throw notAssociated(name, realm);
+    this.#sessions.saw(session);
+    const { principalId, type, serverAdmin } = as(found, signedIn);
+    const identity = { principalId, type, name, serverAdmin, publicKey: null };
+    return { identity, credential: { kind: 'session', hash, expiresMs: expiresAt, signedIn } };
+  }
+
   /**
    * By a token that somebody else has issued: the user of this name who belongs to the organization, or else somebody whom only that
    * token makes known here. Good within that organization alone, and never for what server administrators may.
@@ -152,7 +176,10 @@ export class Authentication {
    * Where a request goes whose path names no organization: that of its token, or the only one of its user. Nothing is verified here.
    * null: nothing says.
    */
-  async homeOf(proof: { readonly token: string } | { readonly user: string }): Promise<Organization | null> {
+  async homeOf(
+    proof: { readonly token: string } | { readonly user: string } | { readonly session: string },
+  ): Promise<Organization | null> {
+    if ('session' in proof) return (await this.#sessions.find(secretHash(proof.session)))?.organization ?? null;
     if ('token' in proof) {
       const bearer = await this.#repository.bearer(secretHash(proof.token));
       if (bearer === undefined) return null;
@@ -179,16 +206,22 @@ export class Authentication {
     }
     const candidates = await this.#repository.candidates(realm.organization?.id ?? null, identity.name);
     const found = candidates.find(({ principalId }) => principalId === identity.principalId);
-    const signedIn = credential.kind === 'token' && credential.signedIn;
+    const signedIn = credential.kind !== 'key' && credential.signedIn;
     if (found === undefined || !belongs(as(found, signedIn), realm)) return null;
-    const proved =
-      credential.kind === 'key'
-        ? found.keys.some(({ pem, expiresMs }) => pem === credential.pem && isGood(expiresMs, now))
-        : isBearer(await this.#repository.bearer(credential.hash), identity, now);
-    return proved ? { ...identity, serverAdmin: as(found, signedIn).serverAdmin } : null;
+    if (!(await this.#proves(credential, found, now))) return null;
+    return { ...identity, serverAdmin: as(found, signedIn).serverAdmin };
   }
-}
 
-function isBearer(bearer: Bearer | undefined, { principalId }: Identity, now: number): boolean {
-  return bearer !== undefined && bearer.expiresAt > now && bearer.principalId === principalId;
+  async #proves(credential: Exclude<Credential, { kind: 'jwt' }>, { principalId, keys }: Candidate, now: number) {
+    switch (credential.kind) {
+      case 'key':
+        return keys.some(({ pem, expiresMs }) => pem === credential.pem && isGood(expiresMs, now));
+      case 'token': {
+        const bearer = await this.#repository.bearer(credential.hash);
+        return bearer !== undefined && bearer.expiresAt > now && bearer.principalId === principalId;
+      }
+      case 'session':
+        return (await this.#sessions.find(credential.hash))?.principalId === principalId;
+    }
+  }
 }

@@ -19,6 +19,19 @@ export const AUTH_LIMITS = {
   /** Seconds: 30 days, of an access token when nobody says. */
   defaultTokenTtl: 2_592_000,
   tokenBytes: 32,
+  /** A link that signs somebody in to the console is good for so long; so many of one user at once. */
+  linkMs: 60_000,
+  linksPerPrincipal: 20,
+  /** A session of the console ends after so long in all, and so long after the last request. */
+  sessionMs: 43_200_000,
+  sessionIdleMs: 1_800_000,
+  sessionsPerPrincipal: 100,
+  /** Between two times that signs of life of sessions are stored, and of how many they are kept until then. */
+  sessionsEveryMs: 60_000,
+  sessionsSeen: 10_000,
+  /** With a ticket the page of a session logs in to the event fabric: within so long, and with so many at once. */
+  ticketMs: 30_000,
+  ticketsPerSession: 100,
   /** Between two attempts to look at what open answers stand on, when it could not be read. */
   lookAgainMs: 1000,
   /** Grounds of open answers that are looked at in one turn of the process. */

@@ -6,6 +6,7 @@ import { AUTH_LIMITS } from './limits.js';
 import { ADMINS } from './names.js';
 import type { OrganizationRemnants, OrganizationRows } from './organization-rows.js';
 import type { AuthRepository } from './repository.js';
+import { endSessions } from './sessions/rows.js';
 import type { Actor, Organization } from './types.js';
 
 const isPresent = guard('organizations', { id: 'text', name: 'text' }, ['id']);
@@ -206,6 +207,7 @@ export class Organizations {
         .where('principal_id', '=', principalId)
         .executeTakeFirst();
       if (removed.numDeletedRows === 0n) throw new MusterError('not_found', { kind: 'member', name: user });
+      await endSessions(trx, principalId, orgId);
       await forgetName(trx, orgId, 'user', user);
     });
   }

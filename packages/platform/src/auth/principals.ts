@@ -5,6 +5,7 @@ import { addToGroup } from './groups.js';
 import { AUTH_LIMITS } from './limits.js';
 import { forgetName, insertMember } from './organizations.js';
 import type { AuthRepository } from './repository.js';
+import { endSessions } from './sessions/rows.js';
 import { type Actor, isGood, type Organization, type PrincipalType } from './types.js';
 
 export interface KeyView {
@@ -120,6 +121,7 @@ async function requirePrincipal(trx: Trx, orgId: string | null, type: PrincipalT
 async function deletePrincipal(trx: Trx, id: string): Promise<void> {
   await trx.deleteFrom('principal_keys').where('principal_id', '=', id).execute();
   await trx.deleteFrom('access_tokens').where('principal_id', '=', id).execute();
+  await endSessions(trx, id, null);
   await trx.deleteFrom('org_members').where('principal_id', '=', id).execute();
   await trx.deleteFrom('org_invitations').where('principal_id', '=', id).execute();
   await trx.deleteFrom('principals').where('id', '=', id).execute();

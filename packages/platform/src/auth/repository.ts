@@ -8,6 +8,8 @@ import type { Issuer, SignIn } from './issuers/types.js';
 import { AUTH_LIMITS } from './limits.js';
 import { canonicalGroup, ORGANIZATION_NAME } from './names.js';
 import type { EventGrant, Groups, Members, NodeGroup } from './permissions.js';
+import { readSession } from './sessions/rows.js';
+import type { Session } from './sessions/types.js';
 import type { Organization, PrincipalType } from './types.js';
 
 /** Somebody who may be the caller: a name may belong to a user and to a client at once (sheet §1.5). */
@@ -93,6 +95,7 @@ export class AuthRepository {
   readonly #organizations: Cache<Organization>;
   readonly #principals: Cache<readonly Candidate[]>;
   readonly #bearers: Cache<Bearer>;
+  readonly #sessions: Cache<Session>;
   readonly #groups: Cache<Groups>;
   readonly #nodeGroups: Cache<readonly NodeGroup[]>;
   readonly #eventGrants: Cache<readonly EventGrant[]>;
@@ -107,6 +110,7 @@ export class AuthRepository {
     this.#organizations = new Cache({ clock, size: AUTH_LIMITS.organizationCache, ttlMs });
     this.#principals = new Cache({ clock, size: AUTH_LIMITS.principalCache, ttlMs });
     this.#bearers = new Cache({ clock, size: AUTH_LIMITS.principalCache, ttlMs });
+    this.#sessions = new Cache({ clock, size: AUTH_LIMITS.principalCache, ttlMs });
     this.#groups = new Cache({ clock, size: AUTH_LIMITS.organizationCache, ttlMs });
     this.#nodeGroups = new Cache({ clock, size: AUTH_LIMITS.organizationCache, ttlMs });
     this.#eventGrants = new Cache({ clock, size: AUTH_LIMITS.organizationCache, ttlMs });
@@ -165,6 +169,11 @@ export class AuthRepository {
       const { orgId, organization: name, ...bearer } = row;
       return { ...bearer, organization: orgId === null || name === null ? null : { id: orgId, name } };
     });
+  }
+
+  /** By the hash of its secret, whether or not it has ended by time. */
+  session(hash: string): Promise<Session | undefined> {
+    return this.#sessions.get(hash, () => readSession(this.#read, hash));
   }
 
   /** Of an organization, by name. */
@@ -242,7 +251,7 @@ export class AuthRepository {
     if (scope !== 'anything') {
       this.#principals.forget(principalKey(scope.orgId, scope.client));
     } else {
-      for (const cache of [this.#organizations, this.#principals, this.#bearers]) cache.clear();
+      for (const cache of [this.#organizations, this.#principals, this.#bearers, this.#sessions]) cache.clear();
       for (const cache of [this.#groups, this.#nodeGroups, this.#eventGrants]) cache.clear();
       for (const cache of [this.#issuers, this.#tenants, this.#homes]) cache.clear();
     }

@@ -127,6 +127,14 @@ export class Rights {
     return this.of(permission).allows(identity, about);
   }
 
+  /** All that somebody has in an organization, by name. Who does not belong to it has what administration is. */
+  held(identity: Identity, about: Circumstances, member: boolean): readonly Permission[] {
+    const found = [...this.#rights].filter(
+      ([, right]) => (member || right.administration) && right.allows(identity, about),
+    );
+    return found.map(([permission]) => permission as Permission).sort();
+  }
+
   /** A denial that says what grants the right. */
   forbidden(name: string, permission: Permission): MusterError {
     const holders = this.of(permission).holders.replaceAll('`', "'");

@@ -17,7 +17,7 @@ export interface Identity {
   readonly name: string;
   /** May manage organizations and users of the whole server. */
   readonly serverAdmin: boolean;
-  /** PEM of the key that verified the request; null for bearer tokens. Encrypts the session key. */
+  /** PEM of the key that verified the request; null for bearer tokens and sessions. Encrypts the session key. */
   readonly publicKey: string | null;
   /** The same, parsed, where it was at hand. */
   readonly parsedKey?: KeyObject;
@@ -51,6 +51,8 @@ export type Credential =
   | { readonly kind: 'key'; readonly pem: string; readonly expiresMs: number | null }
   /** `signedIn`: at an issuer. */
   | { readonly kind: 'token'; readonly hash: string; readonly expiresMs: number; readonly signedIn: boolean }
+  /** Of the console, in a browser. `signedIn`: at an issuer, by the token that it began with. */
+  | { readonly kind: 'session'; readonly hash: string; readonly expiresMs: number; readonly signedIn: boolean }
   | { readonly kind: 'jwt'; readonly hash: string; readonly expiresMs: number; readonly issuerId: string };
 
 /** Of a key or a login: does it not end, or only later? */

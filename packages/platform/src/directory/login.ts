@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { Auth } from '../auth/auth.js';
 import { secretHash } from '../auth/changes.js';
 import { includes } from '../auth/permissions.js';
+import type { Session } from '../auth/sessions/types.js';
 import { actorOf } from '../auth/types.js';
 import { MusterError } from '../errors.js';
 import { passageOf } from '../http/passage.js';
@@ -100,17 +101,26 @@ export function loginRoutes(app: App, auth: Auth): void {
       const own = [...groups].filter(([, group]) => includes(group, caller, groups)).map(([name]) => name);
       const hash = borneHash(request);
       const bearer = hash === null ? undefined : await auth.repository.bearer(hash);
+      const session = await sessionOf(request, auth);
       const issuers = await auth.repository.issuers(organization.id);
       const issuer = issuers.find(({ id }) => id === bearer?.issuerId)?.name ?? null;
+      const expires = bearer?.expiresAt ?? session?.expiresAt;
+      const by = hash === null ? 'key' : bearer?.issuerId ? 'login' : 'token';
       return {
         ...{ name: caller.name, kind: caller.type, organization: organization.name, groups: own.sort() },
         server_admin: caller.serverAdmin,
-        by: hash === null ? ('key' as const) : bearer?.issuerId ? ('login' as const) : ('token' as const),
+        by: session === null ? (by as 'key' | 'login' | 'token') : ('session' as const),
         issuer,
-        expires_at: bearer === undefined ? null : time(bearer.expiresAt),
+        expires_at: expires === undefined ? null : time(expires),
       };
     },
   );
+}
+
+/** Of a browser; null: the request is of none. */
+async function sessionOf(request: Parameters<typeof passageOf>[0], { sessions }: Auth): Promise<Session | null> {
+  const { credentials } = passageOf(request);
+  return credentials?.kind === 'session' ? sessions.live.find(secretHash(credentials.secret)) : null;
 }
 
 /** Of the access token of a request; null: it is signed. */

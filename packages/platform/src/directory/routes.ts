@@ -8,6 +8,7 @@ import { issuerRoutes } from './issuers.js';
 import { keyRoutes } from './keys.js';
 import { loginRoutes } from './login.js';
 import { organizationRoutes } from './organizations.js';
+import { sessionRoutes, signInLinkRoutes } from './sessions.js';
 import { accessTokenRoutes, enrolTokenRoutes, serviceTokenRoutes } from './tokens.js';
 import { userRoutes } from './users.js';
 
@@ -25,5 +26,7 @@ export function authRoutes(app: App, auth: Auth): void {
   serviceTokenRoutes(app, auth);
   issuerRoutes(app, auth);
   loginRoutes(app, auth);
+  signInLinkRoutes(app, auth);
+  sessionRoutes(app, auth);
   auditRoutes(app, auth);
 }

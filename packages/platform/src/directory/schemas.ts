@@ -370,9 +370,55 @@ export const WhoAnswer = Type.Object({
   organization: Type.String(),
   groups: Type.Array(Type.String(), { description: 'Of the organization, also by way of others' }),
   server_admin: Type.Boolean(),
-  by: Type.Union([Type.Literal('key'), Type.Literal('token'), Type.Literal('login')], {
-    description: 'What proves it: a signature, an access token, or one that was got by signing in',
+  by: Type.Union([Type.Literal('key'), Type.Literal('token'), Type.Literal('login'), Type.Literal('session')], {
+    description:
+      'What proves it: a signature, an access token, one that was got by signing in, or a session of the console',
   }),
   issuer: Type.Union([Type.String(), Type.Null()], { description: 'Where the user signed in' }),
   expires_at: Type.Union([Type.String({ description: 'ISO 8601' }), Type.Null()]),
+});
+
+const secret = (description: string) => Type.String({ minLength: 1, maxLength: 512, description });
+export const SignInLinkAnswer = Type.Object({
+  url: Type.String({ description: 'To be opened in a browser; what is after # never leaves that' }),
+  expires_at: Time,
+});
+export const SessionPreviewBody = Type.Object({ link: secret('What is after `#sign-in=` in the link') }, STRICT);
+export const SessionBody = Type.Object(
+  {
+    link: Type.Optional(secret('What is after `#sign-in=` in the link; it is used up')),
+    token: Type.Optional(secret('An access token of a user; the session ends with it')),
+    organization: Type.Optional({
+      ...OrganizationName,
+      description: 'With a token: where, if that is not said by the token and its user belongs to several',
+    }),
+  },
+  { ...STRICT, description: 'Either `link` or `token`' },
+);
+const SessionFields = {
+  organization: Type.String(),
+  user: Type.String(),
+  expires_at: Time,
+};
+export const SessionPreviewAnswer = Type.Object(SessionFields);
+export const SessionAnswer = Type.Object({
+  ...SessionFields,
+  permissions: Type.Array(Type.String(), {
+    description:
+      'What the user may do in the organization whatever a route names; a node, a queue or a job may allow more. Routes that need a signed request take none of a browser',
+  }),
+});
+export const TicketAnswer = Type.Object({
+  ticket: Type.String({ description: 'The passcode of one login to the event fabric, as ORG/USER' }),
+  expires_at: Time,
+});
+export const ListedSessionAnswer = Type.Object({
+  id: Type.String(),
+  user: Type.String(),
+  by: Type.Union([Type.Literal('link'), Type.Literal('token')], { description: 'How it was begun' }),
+  address: OrNull,
+  created_at: Time,
+  last_seen_at: Time,
+  expires_at: Time,
+  current: Type.Boolean({ description: 'It is the one that asks' }),
 });

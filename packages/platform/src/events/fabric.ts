@@ -80,6 +80,7 @@ export function createEventFabric(deps: EventFabricDeps): EventFabric {
     repository,
     audit,
     nonces,
+    sessions: auth.sessions,
     followers: new Followers(auth.rights, deps.families),
     clock,
     log: logger,

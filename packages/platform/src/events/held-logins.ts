@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '@muster/base';
 import type { EventAccess, Revoked } from '@muster/fabric';
 import type { AuthRepository } from '../auth/repository.js';
+import { standingSessions } from '../auth/sessions/rows.js';
 import { type Credential, type Identity, isGood, type Organization } from '../auth/types.js';
 import { type EventRights, eventAccess, type Followers } from './access.js';
 import { EVENT_LIMITS } from './limits.js';
@@ -150,7 +151,7 @@ export class HeldLogins {
     );
     for (const [key, held] of entries) {
       const { identity, credential, given } = held;
-      const signedIn = credential.kind === 'token' && credential.signedIn;
+      const signedIn = (credential.kind === 'token' || credential.kind === 'session') && credential.signedIn;
       const serverAdmin = !signedIn && standing.admins.has(identity.principalId);
       const stands =
         held.organization.id === organization.id &&
@@ -185,7 +186,9 @@ function proofOf(principalId: string, credential: Credential): string {
 /** What of the logins is still in the database. */
 async function readStanding({ read }: AuthRepository, logins: readonly Grounds[], orgId: string) {
   const ids = [...new Set(logins.map(({ identity }) => identity.principalId))];
-  const hashes = logins.flatMap(({ credential }) => (credential.kind === 'token' ? [credential.hash] : []));
+  const hashesOf = (kind: 'token' | 'session') =>
+    logins.flatMap(({ credential }) => (credential.kind === kind ? [credential.hash] : []));
+  const hashes = hashesOf('token');
   const principals = await read
     .selectFrom('principals as p')
     .leftJoin('org_members as m', (join) => join.onRef('m.principal_id', '=', 'p.id').on('m.org_id', '=', orgId))
@@ -206,9 +209,13 @@ async function readStanding({ read }: AuthRepository, logins: readonly Grounds[]
           .select(['principal_id', 'hash as proof'])
           .where('hash', 'in', hashes)
           .execute();
+  const sessions = (await standingSessions(read, hashesOf('session'))).map(({ principalId, hash }) => ({
+    principal_id: principalId,
+    proof: hash,
+  }));
   return {
     members: new Set(principals.map(({ id }) => id)),
     admins: new Set(principals.flatMap(({ id, server_admin }) => (server_admin === 1 ? [id] : []))),
-    proofs: new Set([...keys, ...tokens].map(({ principal_id, proof }) => `${principal_id}\n${proof}`)),
+    proofs: new Set([...keys, ...tokens, ...sessions].map(({ principal_id, proof }) => `${principal_id}\n${proof}`)),
   };
 }

@@ -5,6 +5,8 @@ import type { Audit } from '../auth/audit.js';
 import { secretHash } from '../auth/changes.js';
 import { ORGANIZATION_NAME, PRINCIPAL_NAME } from '../auth/names.js';
 import type { AuthRepository, Candidate, CandidateKey } from '../auth/repository.js';
+import type { Sessions } from '../auth/sessions/sessions.js';
+import type { Session } from '../auth/sessions/types.js';
 import { type Credential, type Identity, isGood, type Organization } from '../auth/types.js';
 import { MusterError } from '../errors.js';
 import { eventAccess, type Followers } from './access.js';
@@ -16,6 +18,7 @@ export interface EventAuthorityDeps {
   readonly repository: AuthRepository;
   readonly audit: Audit;
   readonly nonces: StoredNonces;
+  readonly sessions: Pick<Sessions, 'ofTicket' | 'useTicket' | 'live'>;
   readonly followers: Followers;
   readonly clock: Clock;
   readonly log: { warn(detail: object, message: string): void };
@@ -34,7 +37,11 @@ type Refusal =
   | 'key expired'
   | 'untimely signature'
   | 'invalid signature'
-  | 'repeated signature';
+  | 'repeated signature'
+  | 'unknown ticket'
+  | 'ticket of somebody else'
+  | 'ticket of another organization'
+  | 'repeated ticket';
 
 interface Refused {
   readonly refused: Refusal;
@@ -55,8 +62,8 @@ const LOGIN = new RegExp(`^(${ORGANIZATION_NAME.slice(1, -1)})/(${PRINCIPAL_NAME
 const ATTEMPTS = 5;
 
 /**
- * Logins to the event fabric: `ORG/NAME` and an access token of that user or service, or a login signed by a key of
- * that user, node or service. Whatever is wrong, who tries hears the same words, after the same time at least.
+ * Logins to the event fabric: `ORG/NAME` and an access token of that user or service, a login signed by a key of
+ * that user, node or service, or a ticket of a session of that user at the console. Whatever is wrong, who tries hears the same words, after the same time at least.
  */
 export class EventAuthority implements Authority {
   readonly #deps: EventAuthorityDeps;
@@ -111,15 +118,21 @@ export class EventAuthority implements Authority {
     const limit = EVENT_LIMITS.pendingLogins;
     if (this.#pending >= limit) throw new MusterError('too_busy', { what: 'logins', limit });
     this.#pending++;
-    let used = false;
+    // What was proven by a passcode that is good once, when it is used up.
+    let proven: string | null = null;
     try {
       return await this.#settled(async () => {
         const verdict = await this.#verify(login, (members, organization) =>
-          this.#prove(login, passcode, members, organization),
+          proven === null
+            ? this.#prove(login, passcode, members, organization)
+            : this.#standing(proven, members, organization),
         );
-        if (verdict.refused !== null || used) return verdict;
-        used = await this.#use(verdict.grounds, passcode);
-        return used ? verdict : { refused: 'repeated signature', organization: verdict.grounds.organization };
+        if (verdict.refused !== null || proven !== null) return verdict;
+        const { grounds } = verdict;
+        const repeated = await this.#use(grounds, passcode);
+        if (repeated !== null) return { refused: repeated, organization: grounds.organization };
+        proven = groundsText(grounds);
+        return verdict;
       });
     } finally {
       this.#pending--;
@@ -131,17 +144,21 @@ export class EventAuthority implements Authority {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const { changes } = this.#held;
       const verdict = await judge();
-      if (verdict.refused === 'repeated signature') return verdict;
+      if (verdict.refused === 'repeated signature' || verdict.refused === 'repeated ticket') return verdict;
       if (changes === this.#held.changes) return this.#accept(verdict);
     }
     throw new MusterError('too_busy', { what: 'changes of identities', limit: ATTEMPTS });
   }
 
-  /** A signature that is good is used up. False: it was before. */
-  async #use({ credential, identity }: Grounds, passcode: string): Promise<boolean> {
+  /** A signature or a ticket that is good is used up. Null: it was not before. */
+  async #use({ credential, identity }: Grounds, passcode: string): Promise<Refusal | null> {
+    const { nonces, sessions } = this.#deps;
+    if (credential.kind === 'session') return (await sessions.useTicket(passcode)) ? null : 'repeated ticket';
     const signed = credential.kind === 'key' ? readLoginSignature(passcode) : null;
-    if (signed === null) return true;
-    return this.#deps.nonces.use(identity.principalId, signed.nonce, signed.timestampMs + SIGNING_LIMITS.loginSkewMs);
+    if (signed === null) return null;
+    const { nonce, timestampMs } = signed;
+    const first = await nonces.use(identity.principalId, nonce, timestampMs + SIGNING_LIMITS.loginSkewMs);
+    return first ? null : 'repeated signature';
   }
 
   /** Nothing is waited for between this and what the session does: it must hear of every later change. */
@@ -176,6 +193,10 @@ export class EventAuthority implements Authority {
     members: readonly Candidate[],
     organization: Organization,
   ): Promise<Omit<Grounds, 'organization'> | Refusal> {
+    if (passcode.startsWith(TICKET)) {
+      const session = await this.#deps.sessions.ofTicket(passcode);
+      return session === null ? 'unknown ticket' : inSession(session, members, organization);
+    }
     const signed = readLoginSignature(passcode);
     if (signed === null) return this.#borne(secretHash(passcode), members, organization);
     if (!isLoginTimely(signed, this.#deps.clock.now())) return 'untimely signature';
@@ -204,6 +225,10 @@ export class EventAuthority implements Authority {
     const [principalId, kind, proof = ''] = grounds.split(' ');
     const same = members.filter((member) => member.principalId === principalId);
     if (kind === 'token') return this.#borne(proof, same, organization);
+    if (kind === 'session') {
+      const session = await this.#deps.sessions.live.find(proof);
+      return session === null ? 'unknown ticket' : inSession(session, same, organization);
+    }
     for (const member of same) {
       const found = member.keys.find(({ pem }) => hashOf(pem) === proof);
       if (found !== undefined) return this.#keyed(member, [found]);
@@ -227,6 +252,21 @@ export class EventAuthority implements Authority {
     const credential = { kind: 'token', hash, expiresMs: bearer.expiresAt, signedIn } as const;
     return proven(signedIn ? { ...owner, serverAdmin: false } : owner, credential);
   }
+}
+
+/** How tickets begin. */
+const TICKET = 'ticket_';
+
+function inSession(
+  { principalId, hash, expiresAt, signedIn, organization: home }: Session,
+  members: readonly Candidate[],
+  organization: Organization,
+): Omit<Grounds, 'organization'> | Refusal {
+  const owner = members.find((member) => member.principalId === principalId);
+  if (owner === undefined) return 'ticket of somebody else';
+  if (signedIn && home.id !== organization.id) return 'ticket of another organization';
+  const credential = { kind: 'session', hash, expiresMs: expiresAt, signedIn } as const;
+  return proven(signedIn ? { ...owner, serverAdmin: false } : owner, credential);
 }
 
 function granted({ access, grounds, stamp }: Extract<Verdict, { refused: null }>): Login {

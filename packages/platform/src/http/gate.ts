@@ -11,9 +11,11 @@ import type { Metrics } from '../metrics/metrics.js';
 import { accepts } from './accept.js';
 import { parseJsonBody, readBody } from './body.js';
 import { HTTP_LIMITS } from './limits.js';
+import { requireOwnPage } from './own-page.js';
 import { type Credentials, decorateRequests, isStreamed, passageOf } from './passage.js';
 import type { RequestLimits } from './rates.js';
 import { type App, isOpen, type RoutePermission } from './route.js';
+import { sessionCookie } from './session-cookie.js';
 import { UnsignedQueries } from './unsigned-queries.js';
 
 export interface GateDeps {
@@ -63,6 +65,12 @@ function refuseRoutes(what: string, routes: readonly RouteOptions[], refused: (r
   if (named.length > 0) throw new Error(`routes ${what}: ${named.join(', ')}`);
 }
 
+/** Does a header say who sends it? A cookie goes with whatever a browser sends, so all else counts more. */
+function says(headers: FastifyRequest['headers']): boolean {
+  if (headers.authorization !== undefined) return true;
+  return Object.keys(headers).some((name) => name.startsWith('x-ops-') || name.startsWith(ASSERTION));
+}
+
 /**
  * By the token of an issuer: a JWT assertion, whose header names the tenant (sheet §8.2), or a bearer token. null: by nothing of
  * that kind.
@@ -103,7 +111,8 @@ export class Gate {
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
       const passage = passageOf(request);
-      if (isStreamed(request) && passage.credentials?.kind === 'bearer') passage.payload = payload;
+      const covered = passage.credentials?.kind !== 'bearer' && passage.credentials?.kind !== 'session';
+      if (isStreamed(request) && !covered) passage.payload = payload;
       else passage.rawBody = await readBody(payload, this.#deps.bodyLimit);
     });
     // Judged when all are there: a plugin's routes get their permission from hooks that run after this one.
@@ -138,6 +147,13 @@ export class Gate {
 
   #credentials(request: FastifyRequest): Credentials {
     const { headers } = request;
+    const { ofSession } = request.routeOptions.config;
+    const secret = says(headers) ? null : sessionCookie(request);
+    if (secret !== null) {
+      requireOwnPage(request);
+      return { kind: 'session', secret };
+    }
+    if (ofSession === true && !says(headers)) throw new MusterError('login_missing');
     const issued = request.routeOptions.config.tenant === undefined ? null : issuedCredentials(headers);
     if (issued !== null) return issued;
     const token = headers['x-ops-sign'] === undefined ? bearer.exec(headers.authorization ?? '')?.[1] : undefined;
@@ -222,7 +238,9 @@ export class Gate {
 
   /** Null: the route names none. */
   async #organization(request: FastifyRequest): Promise<Organization | 'missing' | null> {
-    if (request.routeOptions.config.tenant === 'credentials') return this.#home(request);
+    const { tenant, ofSession } = request.routeOptions.config;
+    if (tenant === 'credentials') return this.#home(request);
+    if (ofSession === true && passageOf(request).credentials?.kind === 'session') return this.#home(request);
     const name = param(request, 'org');
     if (name === undefined) return null;
     // What cannot be a name is not looked up: the databases differ in what text they take.
@@ -236,6 +254,8 @@ export class Gate {
     switch (credentials?.kind) {
       case 'bearer':
         return authentication.homeOf({ token: credentials.token });
+      case 'session':
+        return authentication.homeOf({ session: credentials.secret });
       case 'signature':
         return authentication.homeOf({ user: credentials.signed.userId });
       default:
@@ -273,6 +293,8 @@ export class Gate {
       }
       case 'bearer':
         return authentication.byToken(credentials.token, realm, this.#deps.clock.now());
+      case 'session':
+        return authentication.bySession(credentials.secret, realm);
       case 'jwt':
         return authentication.byJwt(credentials, organization);
       case undefined:

@@ -6,7 +6,7 @@ export { headerText } from './header-text.js';
 export { HTTP_LIMITS } from './limits.js';
 export { listen } from './listen.js';
 export { type Admission, admissionOf } from './passage.js';
-export type { App } from './route.js';
+export { type App, FILE_ROUTE } from './route.js';
 export type { SeatLimits } from './seats.js';
 export { type EventStream, EventStreams } from './sse.js';
 export { serveUpgrades } from './upgrade.js';

@@ -11,6 +11,8 @@ import type { App } from './route.js';
 export type Credentials =
   | { readonly kind: 'signature'; readonly signed: SignedHeaders }
   | { readonly kind: 'bearer'; readonly token: string }
+  /** Of a browser that is signed in to the console. */
+  | { readonly kind: 'session'; readonly secret: string }
   | ({ readonly kind: 'jwt' } & GivenJwt);
 
 /** For an answer that stays open: who reads it, and how long they may. */

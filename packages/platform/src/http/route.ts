@@ -1,6 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
+import type {
+  FastifyBaseLogger,
+  FastifyContextConfig,
+  FastifyInstance,
+  FastifySchema,
+  RawServerDefault,
+} from 'fastify';
 import type { Identity, Organization, Permission } from '../auth/types.js';
 
 /** The server as routes see it: handlers are typed by their TypeBox schemas. */
@@ -39,6 +45,11 @@ declare module 'fastify' {
      * token, or the only one of who signs; `path`: the path names it.
      */
     tenant?: 'credentials' | 'path';
+    /**
+     * Pages of the console ask it about their session: a browser that has none hears so, and the organization is that of the
+     * session.
+     */
+    ofSession?: boolean;
     /** Media type of the answer, `application/json` when absent; checked before existence (sheet §7.2). That of anything: not checked. */
     accept?: string;
     /**
@@ -75,3 +86,9 @@ declare module 'fastify' {
     readonly organization: Organization;
   }
 }
+
+/** Of files for browsers, whoever asks, which the description of the API leaves out. */
+export const FILE_ROUTE: { readonly config: FastifyContextConfig; readonly schema: FastifySchema } = {
+  config: { permission: 'public', accept: '*/*' },
+  schema: { hide: true },
+};

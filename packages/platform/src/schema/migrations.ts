@@ -15,6 +15,7 @@ export const platformMigrations: Migrations = {
         await identities(db, dialect);
         await nodeGroups(db, dialect);
         await tokens(db, dialect);
+        await sessions(db, dialect);
         await log(db, dialect);
         await schedule(db, dialect);
         await subscriptions(db, dialect);
@@ -109,6 +110,26 @@ async function tokens(db: Kysely<unknown>, { text, integer, table, keyed }: Dial
   await sql`create unique index issuers_name on issuers (org_id, name)`.execute(db);
   await sql`create unique index issuers_recognized on issuers (recognized)`.execute(db);
   await sql`create index issuers_issuer on issuers (issuer)`.execute(db);
+}
+
+async function sessions(db: Kysely<unknown>, { text, integer, table, keyed }: Dialect): Promise<void> {
+  await sql`create table sign_in_links (
+    hash ${text} primary key, ${columns(text, ['org_id', 'principal_id', 'key_fingerprint?', 'token_hash?'])},
+    ${columns(integer, ['expires_at', 'created_at'])}
+  ) ${keyed}`.execute(db);
+  await sql`create index sign_in_links_principal on sign_in_links (principal_id)`.execute(db);
+  await sql`create table browser_sessions (
+    id ${text} primary key,
+    ${columns(text, ['hash', 'org_id', 'principal_id', 'key_fingerprint?', 'token_hash?', 'began_by', 'address?'])},
+    ${columns(integer, ['created_at', 'last_seen', 'expires_at'])}
+  ) ${table}`.execute(db);
+  await sql`create unique index browser_sessions_hash on browser_sessions (hash)`.execute(db);
+  await sql`create index browser_sessions_principal on browser_sessions (principal_id)`.execute(db);
+  await sql`create index browser_sessions_organization on browser_sessions (org_id)`.execute(db);
+  await sql`create table session_tickets (
+    hash ${text} primary key, ${columns(text, ['session_id'])}, ${columns(integer, ['expires_at'])}
+  ) ${keyed}`.execute(db);
+  await sql`create index session_tickets_session on session_tickets (session_id)`.execute(db);
 }
 
 async function log(db: Kysely<unknown>, { text, integer, bytes, table, keyed }: Dialect): Promise<void> {

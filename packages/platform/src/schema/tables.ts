@@ -80,6 +80,36 @@ declare module '@muster/store' {
       created_by: string;
       created_at: number;
     };
+    /** Each signs its user in to the console, once. */
+    sign_in_links: {
+      /** SHA-256 of its secret, hex; as of what follows. */
+      hash: string;
+      org_id: string;
+      principal_id: string;
+      /** What it was made with, a key or an access token: one of the two is null. */
+      key_fingerprint: string | null;
+      token_hash: string | null;
+      expires_at: number;
+      created_at: number;
+    };
+    /** Of people who are signed in to the console. */
+    browser_sessions: {
+      id: string;
+      hash: string;
+      org_id: string;
+      principal_id: string;
+      /** What it stands on: one of the two is null. */
+      key_fingerprint: string | null;
+      token_hash: string | null;
+      began_by: 'link' | 'token';
+      address: string | null;
+      created_at: number;
+      /** Its last request, but for the last minute. */
+      last_seen: number;
+      expires_at: number;
+    };
+    /** Each lets the page of a session log in to the event fabric, once. */
+    session_tickets: { hash: string; session_id: string; expires_at: number };
     /** Whose tokens organizations take. */
     issuers: {
       id: string;

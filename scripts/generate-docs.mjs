@@ -1,25 +1,30 @@
 /**
- * Writes the reference pages that are made from code, or with --check says which are out of date (exit 1).
+ * Writes the reference pages, and the schemas, that are made from code, or with --check says which are out of date (exit 1).
  * A test runs it with --check, so that a page cannot fall behind the code it describes.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { commandReference } from '@muster/cli';
+import { commandReference, jsonReference, operationsOfCommands } from '@muster/cli';
 import { configurationPage } from './docs/configuration.mjs';
 import { consoleTypes } from './docs/console-types.mjs';
 import { errorsPage } from './docs/errors.mjs';
 import { eventsPage } from './docs/events.mjs';
+import { answersFile, answersOf, openApi } from './docs/openapi.mjs';
 import { permissionsPage } from './docs/permissions.mjs';
-import { openApi, restPage } from './docs/rest.mjs';
+import { restPage } from './docs/rest.mjs';
 
 const description = await openApi();
+const answers = answersOf(description, operationsOfCommands());
+
 const pages = {
   'docs/reference/cli.md': await commandReference(),
+  'docs/reference/cli-json.md': await jsonReference(answers),
   'docs/reference/configuration.md': configurationPage(),
   'docs/reference/errors.md': errorsPage(),
   'docs/reference/events.md': eventsPage(),
   'docs/reference/permissions.md': permissionsPage(),
   'docs/reference/rest.md': restPage(description),
   'packages/console/src/api/types.gen.ts': consoleTypes(description),
+  'packages/cli/route-answers.json': answersFile(answers),
 };
 
 const check = process.argv.includes('--check');

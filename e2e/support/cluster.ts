@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createTestDatabase, type TestDatabase } from '../../packages/platform/test/support/database.js';
 import { ApiClient } from './api-client.js';
+import { assertAsDeclared } from './documented-json.js';
 import { freePorts } from './ports.js';
 import { PushyServer } from './pushy-server.js';
 import { type Exit, killMarked, MARKER, parentOf, processesMarked, StartedProcess } from './started-process.js';
@@ -174,6 +175,7 @@ export class Cluster extends PushyServer {
     const run = this.launch(`muster ${args.join(' ')}`, args);
     run.closeInput();
     const exit = await run.exited;
+    if (args.includes('--json') && exit.code === 0) assertAsDeclared(args, run.stdout);
     return { ...exit, stdout: run.stdout, stderr: run.stderr, json: document(run.stdout) };
   }
 

@@ -1,33 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { loadConfig } from '@muster/platform/config';
-import { startServer } from '@muster/server';
 import { code, table } from './markdown.mjs';
 
-/** Fetched from a server that is started for it, so that the page says what is really served. */
-export async function openApi() {
-  const dataDir = mkdtempSync(join(tmpdir(), 'muster-docs-'));
-  const flags = {
-    dataDir,
-    http: '127.0.0.1:0',
-    heartbeat: 'tcp://127.0.0.1:0',
-    command: 'tcp://127.0.0.1:0',
-    stomp: '127.0.0.1:0',
-    logLevel: 'silent',
-  };
-  try {
-    const server = await startServer(loadConfig({ env: {}, flags }), { print: () => {} });
-    try {
-      return await (await fetch(`${server.url}/openapi.json`)).json();
-    } finally {
-      await server.stop();
-    }
-  } finally {
-    rmSync(dataDir, { recursive: true, force: true });
-  }
-}
-
+/** From the description that a server gives, so that the page says what is really served. */
 export function restPage(description) {
   const byTag = new Map();
   for (const [path, methods] of Object.entries(description.paths)) {

@@ -34,6 +34,7 @@ import { addRelay } from './commands/relay/index.js';
 import { addRule } from './commands/rule.js';
 import { addRunbook } from './commands/runbook/index.js';
 import { addSchedule } from './commands/schedule/index.js';
+import { addSchema } from './commands/schema.js';
 import { addSecret } from './commands/secret.js';
 import { addServer } from './commands/server.js';
 import { addService } from './commands/service.js';
@@ -108,6 +109,7 @@ export async function createProgram(shell: Shell, options: { readonly serverFlag
   addAgent(program, shell);
   addRelay(program, shell);
   addDemo(program, shell, runWords);
+  addSchema(program, shell);
   addCompletion(program, shell);
   return program;
 }

@@ -71,6 +71,7 @@ function inventoryRoutes(app: App, nodes: Inventory): void {
       config: { permission: 'node:read' },
       schema: {
         tags: ['nodes'],
+        operationId: 'listNodes',
         summary: 'Nodes that match a search, with facts and labels',
         params: OrgParams,
         querystring: Type.Object(
@@ -97,6 +98,7 @@ function inventoryRoutes(app: App, nodes: Inventory): void {
       config: { permission: 'node:read' },
       schema: {
         tags: ['nodes'],
+        operationId: 'getNode',
         summary: 'Everything known of one node',
         params: NodeParams,
         response: { 200: NodeDetail },
@@ -111,6 +113,7 @@ function inventoryRoutes(app: App, nodes: Inventory): void {
       config: { permission: 'node:read' },
       schema: {
         tags: ['nodes'],
+        operationId: 'whyNode',
         summary: 'Why a node is, or is not, available for jobs',
         params: NodeParams,
         response: { 200: Why },
@@ -125,6 +128,7 @@ function inventoryRoutes(app: App, nodes: Inventory): void {
       config: { permission: 'node:read' },
       schema: {
         tags: ['nodes'],
+        operationId: 'getNodeHistory',
         summary: 'What changed of the facts and labels of a node, as long as events are kept',
         params: NodeParams,
         querystring: Type.Object(
@@ -150,6 +154,7 @@ function inventoryRoutes(app: App, nodes: Inventory): void {
       config: { permission: 'org:admin', empowers: true },
       schema: {
         tags: ['nodes'],
+        operationId: 'deleteNode',
         summary: 'Delete a node and its keys',
         params: NodeParams,
         querystring: Type.Object(

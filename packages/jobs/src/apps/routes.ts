@@ -1,10 +1,12 @@
 import { whilePresent } from '@muster/platform/auth';
 import type { App as Http } from '@muster/platform/http';
+import { Type } from 'typebox';
 import { MusterError } from '../errors.js';
 import { addCatalogRoute, audited, type CatalogAuth, type CatalogCall, readAction } from '../routes/catalog.js';
 import { Narrowing } from '../routes/narrowing.js';
 import { type AppStore, mayRun } from './app-store.js';
 import { readApp } from './definition.js';
+import { AppAnswer, AppSummaryAnswer } from './schemas.js';
 import type { App } from './types.js';
 import { appSummary, appView } from './view.js';
 
@@ -43,6 +45,7 @@ export function appRoutes(http: Http, deps: AppRoutesDeps): void {
     method: 'GET',
     path: '/apps/v2',
     operationId: 'listApps',
+    result: Type.Array(AppSummaryAnswer),
     summary: 'Apps that one may run',
     description: 'Narrowed by `publicOnly` and `privateOnly`.',
     async handle({ organization, user, admin, query, root }) {
@@ -57,6 +60,7 @@ export function appRoutes(http: Http, deps: AppRoutesDeps): void {
     method: 'GET',
     path: '/apps/v2/:id',
     operationId: 'getApp',
+    result: AppAnswer,
     summary: 'One app, and what it takes',
     handle: async (call) => ({ result: appView(await visible(call), call.root) }),
   });
@@ -65,6 +69,7 @@ export function appRoutes(http: Http, deps: AppRoutesDeps): void {
     method: 'POST',
     path: '/apps/v2',
     operationId: 'registerApp',
+    result: AppAnswer,
     summary: 'Register an app, or replace the one of this name and version',
     handle: (call) => register(call, 201),
   });
@@ -73,6 +78,7 @@ export function appRoutes(http: Http, deps: AppRoutesDeps): void {
     method: 'POST',
     path: '/apps/v2/:id',
     operationId: 'replaceApp',
+    result: AppAnswer,
     summary: 'Replace an app',
     handle: (call) => register(call, 200),
   });
@@ -81,6 +87,7 @@ export function appRoutes(http: Http, deps: AppRoutesDeps): void {
     method: 'PUT',
     path: '/apps/v2/:id',
     operationId: 'changeApp',
+    result: AppAnswer,
     summary: 'Enable, disable, publish or unpublish an app: `{"action": "disable"}`',
     async handle({ organization, request, id, root, body }) {
       const action = readAction(await body(), ACTIONS);
@@ -94,6 +101,7 @@ export function appRoutes(http: Http, deps: AppRoutesDeps): void {
     method: 'DELETE',
     path: '/apps/v2/:id',
     operationId: 'deleteApp',
+    result: Type.Null(),
     summary: 'Delete an app; its jobs go on',
     async handle({ organization, request, id }) {
       const also = audited(deps, request, 'app.delete', id.slice(0, 80));

@@ -9,6 +9,7 @@ import '../rights.js';
 import { ownerName } from './deps.js';
 import { type Answer, sendAnswer } from './envelope.js';
 import { filtered, Query } from './query.js';
+import { enveloped } from './schemas.js';
 
 /** What apps, systems and queues need of the layers below to be shown and changed. */
 export interface CatalogAuth {
@@ -38,6 +39,8 @@ export interface CatalogRoute {
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
+  /** What stands in the envelope, for /openapi.json. */
+  readonly result: Parameters<typeof enveloped>[0];
   handle(call: CatalogCall): Promise<Answer>;
 }
 
@@ -48,7 +51,7 @@ const PLACES = [
 
 /** Adds a route of Agave's shape, with the organization in the path and with that of the login. Changes need `job:admin`. */
 export function addCatalogRoute(app: App, { auth }: CatalogAuth, route: CatalogRoute): void {
-  const { method, path, operationId, summary, description, handle } = route;
+  const { method, path, operationId, summary, description, result, handle } = route;
   for (const { prefix, tenant, suffix } of PLACES) {
     const names = [...`${prefix}${path}`.matchAll(/:([a-z]+)/g)].map(([, name = '']) => name);
     app.route({
@@ -69,7 +72,7 @@ export function addCatalogRoute(app: App, { auth }: CatalogAuth, route: CatalogR
         ...(description !== undefined && { description }),
         params: Type.Object(Object.fromEntries(names.map((name) => [name, Type.String()]))),
         querystring: Type.Object({}, { additionalProperties: true }),
-        response: { 200: Type.Unknown({ description: 'In the envelope of Agave, and its shape' }) },
+        response: { 200: enveloped(result) },
       },
       handler: async (request, reply) => {
         const query = new Query(request.raw.url ?? '');

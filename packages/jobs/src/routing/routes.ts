@@ -41,6 +41,22 @@ const QueueAnswer = Type.Object({
   lastUpdated: OrNull,
 });
 const Anything = Type.Unknown();
+const ExplainedAnswer = Type.Object({
+  queue: Type.String({ description: 'Where it would wait, whole' }),
+  byDefault: Type.Boolean({ description: 'No filter matches' }),
+  filters: Type.Array(
+    Type.Object({
+      queue: Type.String(),
+      priority: Type.Integer(),
+      filter: Type.String(),
+      asked: Type.Boolean({ description: 'false: one before it matched' }),
+      matched: Type.Boolean(),
+      error: OrNull,
+      values: Type.Record(Type.String(), Type.Unknown(), { description: 'What the filter speaks of, as it was seen' }),
+    }),
+    { description: 'In the order in which they are asked' },
+  ),
+});
 const Count = Type.Union([Type.Integer(), Type.Null()]);
 
 /** Job queues: which there are, and which requests go to them. */
@@ -148,7 +164,7 @@ export function queueRoutes(app: App, deps: QueueRoutesDeps): void {
         owner: Type.Optional(Type.String({ maxLength: 255, description: 'As if this user sent it' })),
       }),
       body: Anything,
-      response: { 200: Type.Unknown({ description: 'queue, byDefault, filters' }) },
+      response: { 200: ExplainedAnswer },
     },
     handler: async ({ organization, caller, body, query }) => {
       const at = query.at === undefined ? clock.now() : Date.parse(query.at);

@@ -1,10 +1,12 @@
 import { whilePresent } from '@muster/platform/auth';
 import type { App as Http } from '@muster/platform/http';
+import { Type } from 'typebox';
 import { MusterError } from '../errors.js';
 import { addCatalogRoute, audited, type CatalogAuth, type CatalogCall, readAction } from '../routes/catalog.js';
 import { Narrowing } from '../routes/narrowing.js';
 import { fromAgave, isAgave, systemSummary, systemView } from './agave.js';
 import { readSystem } from './definition.js';
+import { SystemAnswer, SystemSummaryAnswer } from './schemas.js';
 import type { SystemStore } from './system-store.js';
 
 export interface SystemRoutesDeps extends CatalogAuth {
@@ -47,6 +49,7 @@ export function systemRoutes(http: Http, deps: SystemRoutesDeps): void {
     method: 'GET',
     path: '/systems/v2',
     operationId: 'listSystems',
+    result: Type.Array(SystemSummaryAnswer),
     summary: 'Systems on which jobs run and files are kept',
     description:
       'Narrowed by `type`, `default`, `public`, `publicOnly` and `privateOnly`, by what the list shows of each.',
@@ -68,6 +71,7 @@ export function systemRoutes(http: Http, deps: SystemRoutesDeps): void {
     method: 'GET',
     path: '/systems/v2/:id',
     operationId: 'getSystem',
+    result: SystemAnswer,
     summary: 'One system; what opens it is not shown',
     async handle({ organization, id, root }) {
       const system = await systems.find(organization.id, id);
@@ -80,6 +84,7 @@ export function systemRoutes(http: Http, deps: SystemRoutesDeps): void {
     method: 'POST',
     path: '/systems/v2',
     operationId: 'registerSystem',
+    result: SystemAnswer,
     summary: 'Register a system, or replace the one of this name',
     handle: (call) => register(call, 201),
   });
@@ -88,6 +93,7 @@ export function systemRoutes(http: Http, deps: SystemRoutesDeps): void {
     method: 'POST',
     path: '/systems/v2/:id',
     operationId: 'replaceSystem',
+    result: SystemAnswer,
     summary: 'Replace a system',
     handle: (call) => register(call, 200),
   });
@@ -96,6 +102,7 @@ export function systemRoutes(http: Http, deps: SystemRoutesDeps): void {
     method: 'PUT',
     path: '/systems/v2/:id',
     operationId: 'changeSystem',
+    result: SystemAnswer,
     summary: 'Enable or disable a system, or make it the default one: `{"action": "setDefault"}`',
     async handle({ organization, request, id, root, body }) {
       const action = readAction(await body(), ACTIONS);
@@ -109,6 +116,7 @@ export function systemRoutes(http: Http, deps: SystemRoutesDeps): void {
     method: 'DELETE',
     path: '/systems/v2/:id',
     operationId: 'deleteSystem',
+    result: Type.Null(),
     summary: 'Delete a system that no job needs',
     async handle({ organization, request, id }) {
       const also = audited(deps, request, 'system.delete', id.slice(0, 80));

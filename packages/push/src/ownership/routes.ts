@@ -17,6 +17,7 @@ export function nodeStateRoutes(app: App, { nodes, owned }: NodeStateDeps): void
       config: { permission: 'node:read' },
       schema: {
         tags: ['nodes'],
+        operationId: 'listNodeStates',
         summary: 'Status of every known node',
         params: OrgParams,
         querystring: Type.Object(NODE_PAGE, { additionalProperties: false }),
@@ -35,6 +36,7 @@ export function nodeStateRoutes(app: App, { nodes, owned }: NodeStateDeps): void
       config: { permission: 'node:read' },
       schema: {
         tags: ['nodes'],
+        operationId: 'getNodeState',
         summary: 'Status of one node',
         params: NodeParams,
         response: { 200: NodeState },

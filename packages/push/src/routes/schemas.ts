@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { WAITS_FOR } from '../controller/why.js';
 import { MAX_PAGE } from '../limits.js';
+import { FINAL_PUSH_JOB_NODE_STATUSES, FINAL_PUSH_JOB_STATUSES } from '../types.js';
 
 /** Shapes of requests and answers, for validation and for /openapi.json. */
 
@@ -182,8 +183,86 @@ export const JobNodesQuery = Type.Object(
   strict,
 );
 
-/** Loose on purpose: answers are made by code that is tested against the sheet, and an unknown key must not vanish. */
-export const JobAnswer = Type.Object({}, { additionalProperties: true, description: 'A job (sheet §7.7)' });
+const STATUSES = ['new', 'voting', 'running', ...FINAL_PUSH_JOB_STATUSES].join(', ');
+const NODE_STATUSES = ['new', 'ready', 'running', ...FINAL_PUSH_JOB_NODE_STATUSES].join(', ');
+const whole = (description: string) => Type.Integer({ description });
+const OrText = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+const Kept = Type.Object({ ...KEPT, dest: Type.String(), mode: Type.Integer() }, { additionalProperties: true });
+const optional = Type.Optional;
+
+/** An unknown key must not vanish: answers are made by code that is tested against the sheet. */
+const Job = Type.Object(
+  {
+    id: Type.String(),
+    command: Type.String(),
+    status: Type.String({ description: STATUSES }),
+    run_timeout: seconds('How long nodes may run'),
+    created_at: Type.String({ description: 'RFC 1123' }),
+    updated_at: Type.String({ description: 'RFC 1123' }),
+    user: optional(Type.String({ description: 'Whom it runs as' })),
+    dir: optional(Type.String({ description: 'Where it runs' })),
+    env: optional(Type.Record(Type.String(), Type.String())),
+    capture_output: optional(Type.Boolean({ description: 'true: its output is kept' })),
+    file: optional(Type.String({ description: 'With include_file' })),
+    file_specified: optional(Type.Boolean({ description: 'true: it has a file' })),
+    secrets: optional(Type.Record(Type.String(), Type.String(), { description: 'Names of secrets and of variables' })),
+    script: optional(
+      Type.Object(
+        { ...KEPT, name: Type.String(), args: optional(Type.Array(Type.String())), signature: optional(Type.String()) },
+        { additionalProperties: true },
+      ),
+    ),
+    uploads: optional(Type.Array(Kept)),
+    fetch: optional(Type.String({ description: 'Path of a file of the nodes' })),
+    runbook: optional(
+      Type.Object({
+        name: Type.String(),
+        version: Type.Integer(),
+        parameters: Type.Record(Type.String(), Type.String(), { description: 'As they may be shown' }),
+      }),
+    ),
+    node_timeout: optional(seconds('How long one node may run')),
+    ack_timeout: optional(seconds('After this, a silent node is unavailable')),
+    concurrency: optional(Type.Number({ description: 'Nodes that run at once' })),
+    start_rate: optional(Type.Number({ description: 'Nodes started per second' })),
+    max_failures: optional(Type.Number({ description: 'More failures than this stop further starts' })),
+    on_failures: optional(Type.String({ description: 'hold or abort' })),
+    batches: optional(Type.Array(Type.Number(), { description: 'Nodes of each batch' })),
+    batch_pause: optional(seconds('Between two batches')),
+    batch_confirm: optional(Type.Boolean()),
+    when_busy: optional(Type.String({ description: 'wait' })),
+    wait_timeout: optional(seconds('How long nodes are waited for')),
+    nodes: optional(
+      Type.Record(Type.String(), Type.Array(Type.String()), {
+        description: `Of a single job: names of nodes by their status: ${NODE_STATUSES}`,
+      }),
+    ),
+    quorum: optional(whole('In detail: how many ready nodes it needs')),
+    voting_timeout: optional(seconds('In detail: how long the vote may take')),
+    target: optional(Type.String({ description: 'In detail: what its nodes were chosen by' })),
+    created_by: optional(Type.String({ description: 'In detail' })),
+    node_count: optional(whole('In detail')),
+    aborting: optional(Type.Boolean({ description: 'In detail' })),
+    ending: optional(OrText('In detail: the status that it is about to end with')),
+    reason: optional(OrText('In detail: why it ended so')),
+    deadline: optional(OrText('In detail; RFC 1123')),
+    batch: optional(
+      Type.Object(
+        {
+          number: whole('From 1 on'),
+          left: Type.Union([Type.Integer(), Type.Null()], { description: 'Nodes of it still to be started' }),
+          hold: OrText('What the next start waits for: pause, confirm, failures'),
+          until: OrText('End of the pause; ISO 8601'),
+          excused: whole('Failures that it was continued after'),
+        },
+        { description: 'In detail, of one in batches or that was held' },
+      ),
+    ),
+    counts: optional(Type.Record(Type.String(), Type.Integer(), { description: 'In detail: nodes by status' })),
+  },
+  { additionalProperties: true, description: 'A job (sheet §7.7)' },
+);
+export const JobAnswer = Type.Unsafe<Readonly<Record<string, unknown>>>(Job);
 export const JobListAnswer = Type.Array(JobAnswer);
 export const LookupAnswer = Type.Array(
   Type.Object({
@@ -193,7 +272,21 @@ export const LookupAnswer = Type.Array(
     created_at: Type.String({ format: 'date-time' }),
   }),
 );
-export const JobNodesAnswer = Type.Array(Type.Object({}, { additionalProperties: true }));
+const JobNode = Type.Object(
+  {
+    node_name: Type.String(),
+    status: Type.String({ description: NODE_STATUSES }),
+    reason: OrText('Why'),
+    exit_code: Type.Union([Type.Integer(), Type.Null()]),
+    signal: OrText('What ended its command, such as SIGKILL'),
+    started_at: OrText('ISO 8601'),
+    updated_at: Type.String({ description: 'ISO 8601' }),
+    stdout_bytes: Type.Union([Type.Integer(), Type.Null()]),
+    stderr_bytes: Type.Union([Type.Integer(), Type.Null()]),
+  },
+  { additionalProperties: true },
+);
+export const JobNodesAnswer = Type.Array(Type.Unsafe<Readonly<Record<string, unknown>>>(JobNode));
 
 const nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 

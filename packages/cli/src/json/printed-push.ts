@@ -1,0 +1,118 @@
+import {
+  answer,
+  document,
+  either,
+  flag,
+  gone,
+  integer,
+  lines,
+  listOf,
+  mapOf,
+  more,
+  object,
+  own,
+  type Printed,
+  result,
+  text,
+} from './shapes.js';
+
+const JOB = answer('getPushJob');
+const STARTED = document(
+  either(JOB, answer('previewPushJob')),
+  'The job at its end; with --detach as it was started; with --dry-run what the nodes would say to it.',
+);
+const OUTPUT = object({
+  node_name: text(),
+  stream: own({ enum: ['stdout', 'stderr'] }),
+  'text?': text('Where it is UTF-8'),
+  'base64?': text('Where it is not'),
+  dropped_bytes: integer('In the middle, not kept'),
+  complete: flag('Nothing more comes'),
+  'missing?': text('Why some of it is missing'),
+});
+
+/** Push jobs, runbooks, approvals, rules, notifications, secrets. */
+export const PUSH: Readonly<Record<string, Printed>> = {
+  'push start': STARTED,
+  'push rerun': STARTED,
+  'push status': document(
+    either(
+      more(JOB, { job_nodes: answer('listPushJobNodes') }),
+      answer('listPushJobNodes', '[]'),
+      object({
+        id: text(),
+        counts: mapOf({ type: 'integer' }, 'Nodes by status'),
+        summary: listOf(text('As it is told to people')),
+      }),
+    ),
+    'The job; with --node its one node; with --summary counts.',
+  ),
+  'push why': document(answer('explainPushJob')),
+  'push watch': lines(
+    own({
+      type: 'object',
+      properties: {
+        event: { type: 'string', description: 'Its name: docs/reference/push-events.md has what comes with each' },
+        id: { description: 'Of the event, from which a feed goes on' },
+      },
+      required: ['event'],
+      additionalProperties: true,
+    }),
+    'Every event of the job.',
+  ),
+  'push list': document(answer('listPushJobs')),
+  'push output': lines(OUTPUT, 'Every stream of every node.'),
+  'push results': document(answer('listPushJobResults')),
+  'push continue': document(answer('continuePushJob')),
+  'push abort': document(either(answer('abortPushJob'), JOB)),
+
+  'runbook create': document(answer('createRunbook')),
+  'runbook list': document(answer('listRunbooks')),
+  'runbook show': document(answer('getRunbook')),
+  'runbook versions': document(answer('listRunbookVersions')),
+  'runbook update': document(answer('updateRunbook')),
+  'runbook run': document(
+    either(JOB, answer('previewRunbook'), answer('runRunbook 202')),
+    'The job at its end; with --dry-run what would run; what waits for a second person: the approval.',
+  ),
+  'runbook rm': gone('name'),
+
+  'approval list': document(answer('listApprovals')),
+  'approval show': document(answer('getApproval')),
+  'approval grant': document(answer('grantApproval')),
+  'approval deny': document(answer('denyApproval')),
+
+  'rule create': document(either(answer('createRule'), answer('tryRule')), 'With --dry-run what it would have done.'),
+  'rule list': document(answer('listRules')),
+  'rule show': document(answer('getRule')),
+  'rule set': document(answer('changeRule')),
+  'rule runs': document(answer('listRuleRuns')),
+  'rule rm': gone('name'),
+
+  'notification create': document(answer('createNotification')),
+  'notification list': document(answer('listNotifications')),
+  'notification show': document(answer('getNotification')),
+  'notification set': document(answer('changeNotification')),
+  'notification rm': gone('name'),
+  'notification deliveries': document(answer('listNotificationDeliveries')),
+  'notification test': document(answer('testNotification')),
+  'notification secret': document(answer('getWebhookSecret')),
+
+  'secret set': document(answer('setSecret')),
+  'secret list': document(answer('listSecrets')),
+  'secret show': document(answer('getSecret')),
+  'secret grant': document(answer('shareSecret')),
+  'secret revoke': document(answer('shareSecret')),
+  'secret rm': gone('name'),
+
+  demo: document(
+    object({
+      jobs: listOf(JOB),
+      queue: answer('getQueue'),
+      retried: answer('getTask'),
+      longJob: result('getJob'),
+      'running?': object({ url: text(), config: text('File of settings'), stop: text('A command') }),
+    }),
+    'With --keep also how to reach what runs.',
+  ),
+};

@@ -1,0 +1,114 @@
+import {
+  answer,
+  constant,
+  document,
+  either,
+  flag,
+  gone,
+  integer,
+  lines,
+  listOf,
+  mapOf,
+  more,
+  object,
+  own,
+  type Printed,
+  text,
+} from './shapes.js';
+
+const TASK = answer('getTask');
+const ACTION = document(
+  either(
+    object({ matched: integer(), acted: integer(), refused: answer('actOnTasks', 'refused') }),
+    object({ matched: integer(), dry_run: constant(true) }),
+  ),
+  'With --dry-run only how many there are.',
+);
+const STREAM = object({
+  stream: own({ enum: ['stdout', 'stderr'] }),
+  'text?': text('Where it is UTF-8'),
+  'base64?': text('Where it is not'),
+  dropped_bytes: integer('In the middle, not kept'),
+  complete: flag('Nothing more comes'),
+  'missing?': text('Why some of it is missing'),
+});
+const IMPORTED = { imported: integer(), present: integer('There already'), refused: integer() };
+
+/** Queues, tasks, schedules, collections. */
+export const TASKS: Readonly<Record<string, Printed>> = {
+  'queue create': document(answer('createQueue')),
+  'queue list': document(answer('listQueues')),
+  'queue show': document(answer('getQueue')),
+  'queue set': document(answer('changeQueue')),
+  'queue pause': document(answer('pauseQueue')),
+  'queue resume': document(answer('resumeQueue')),
+  'queue drain': document(answer('drainQueue')),
+  'queue why': document(answer('whyQueue')),
+  'queue balance': document(
+    object({
+      'max_tasks?': mapOf({ type: 'integer' }, 'Of all queues together, by day of the week and time: `* 07:00`'),
+      'queues?': own({
+        type: 'array',
+        items: { type: 'array', items: { type: 'string' } },
+        description: 'Groups of queues, the most urgent first',
+      }),
+      'disabled?': own({ type: ['integer', 'null'], description: 'Until when, in seconds since 1970' }),
+      'status?': text(),
+      'message?': text(),
+      'timestamp?': own({ type: 'integer', description: 'Seconds since 1970' }),
+      'notice?': text(),
+      settings: object({ enabled: flag(), pretend: flag() }),
+    }),
+  ),
+  'queue rm': gone('name'),
+
+  'task add': document(
+    either(answer('addTasks 201', '|0'), answer('addTasks'), TASK),
+    'One task; with --from how many; with --wait the task at its end.',
+  ),
+  'task list': document(answer('listTasks', 'tasks')),
+  'task show': document(
+    either(more(TASK, { attempts: answer('listTaskAttempts') }), STREAM),
+    'With --output or --stderr each stream, a line each.',
+  ),
+  'task why': document(answer('whyTask')),
+  'task wait': lines(TASK, 'Each task at its end.'),
+  'task retry': ACTION,
+  'task cancel': ACTION,
+  'task hold': ACTION,
+  'task release': ACTION,
+  'task rm': ACTION,
+
+  'collection list': document(answer('listCollections')),
+  'collection import': document(object({ name: text(), added: integer(), documents: integer('That it has now') })),
+  'collection rm': document(object({ name: text() })),
+
+  'schedule create': document(answer('createSchedule')),
+  'schedule list': document(answer('listSchedules')),
+  'schedule show': document(answer('getSchedule')),
+  'schedule set': document(answer('changeSchedule')),
+  'schedule pause': document(answer('pauseSchedule')),
+  'schedule resume': document(answer('resumeSchedule')),
+  'schedule run': document(answer('runSchedule')),
+  'schedule next': document(listOf(text('ISO 8601'))),
+  'schedule rm': gone('name'),
+
+  'import disbatch': document(
+    object({
+      collections: own({
+        type: 'object',
+        additionalProperties: {
+          type: 'object',
+          properties: {
+            imported: { type: 'integer' },
+            present: { type: 'integer', description: 'There already' },
+            refused: { type: 'integer' },
+          },
+          required: ['imported', 'present', 'refused'],
+        },
+      }),
+      errors: answer('importDump', 'errors'),
+    }),
+  ),
+  'import agave-jobs': document(object({ ...IMPORTED, errors: listOf(object({ line: integer(), error: text() })) })),
+};

@@ -8,6 +8,12 @@ export const SERVER_ERRORS = declareErrors({
     message: 'the server cannot go on: {reason}',
     fix: 'See the server log, then start it again: it goes on from what is stored. Please report it if it comes back.',
   },
+  console_not_built: {
+    status: 404,
+    exit: 4,
+    message: 'this server has no web console: it was not built',
+    fix: 'Build it, `npm run build`, and start the server again. To be without: `console: false` in its settings, or --no-console.',
+  },
 });
 
 type Rows = typeof SERVER_ERRORS;

@@ -27,6 +27,8 @@ import { schedulesRoutes, taskRoutes } from '@muster/tasks/http';
 import type { Logger } from 'pino';
 import { openBroker } from './broker.js';
 import { compose, DECLARED } from './compose.js';
+import { builtConsole, readConsole } from './console/files.js';
+import { consoleRoutes } from './console/routes.js';
 import { adminKeys, serverKeys, writeCliSettings } from './data-dir.js';
 import type { MusterError } from './errors.js';
 import { failing } from './failing.js';
@@ -43,6 +45,8 @@ export interface ServerOptions {
   readonly print?: (line: string) => void;
   /** Further routes, for tests. */
   readonly routes?: (app: App) => void;
+  /** Where the web console was built, when it is elsewhere; for tests. */
+  readonly consoleDirectory?: string;
   /** In the place of ZeroMQ, for the simulator. */
   readonly transport?: Transport;
   /** Answers that do not fit their schema fail, for tests. */
@@ -99,6 +103,7 @@ async function rekey(
 async function start(config: ServerConfig, options: ServerOptions, layers: Layers): Promise<RunningServer> {
   const { clock = systemClock, random = systemRandom, print = printLine } = options;
   const logger = options.logger ?? createLogger(config.log_level);
+  const pages = config.console ? readConsole(options.consoleDirectory ?? builtConsole()) : null;
   // All listeners, before anything is opened.
   for (const warning of expiredCertificates(config, clock.now())) logger.warn(warning);
   const certificates = certificateEnds(config);
@@ -206,6 +211,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
       (app) => disbatch.routes(app),
       (app) => authRoutes(app, auth),
       (app) => secretRoutes(app, { secrets }),
+      ...(config.console ? [(app: App) => consoleRoutes(app, pages)] : []),
       ...(options.routes === undefined ? [] : [options.routes]),
     ],
     status: () => ({

@@ -39,6 +39,8 @@ export async function addServer(program: Command, shell: Shell, withFlags: boole
         fallback === undefined || fallback === 'false' ? description : `${description} (default: ${fallback})`;
       command.option(type === 'boolean' ? flag : `${flag} <${type}>`, about);
     }
+    // After the flag that it turns off: so neither of them has a default of its own.
+    command.option('--no-console', 'serve no web console');
   }
   does<ServerFlags>(command, shell, serve);
 }

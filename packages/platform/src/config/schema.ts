@@ -32,6 +32,7 @@ export const ServerConfigSchema = Type.Object(
       (['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const).map((level) => Type.Literal(level)),
       { description: 'Least important line that is logged', default: 'info' },
     ),
+    console: Type.Boolean({ description: 'Serve the web console, at /console/', default: true }),
     http: Type.Object(
       {
         listen: address('HOST:PORT of the REST API', '127.0.0.1:8080'),

@@ -5,6 +5,7 @@ import { addAgent } from './commands/agent.js';
 import { addApp } from './commands/app.js';
 import { addApproval } from './commands/approval/index.js';
 import { addAudit } from './commands/audit/index.js';
+import { addCalendar } from './commands/calendar.js';
 import { addCollection } from './commands/collection.js';
 import { addCommandList } from './commands/command.js';
 import { addCompletion } from './commands/completion.js';
@@ -79,6 +80,7 @@ export async function createProgram(shell: Shell, options: { readonly serverFlag
   addDeadLetter(program, shell);
   addCollection(program, shell);
   addSchedule(program, shell);
+  addCalendar(program, shell);
   addNode(program, shell);
   addCommandList(program, shell);
   addInventory(program, shell);

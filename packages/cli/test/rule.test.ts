@@ -16,6 +16,7 @@ const RULE = {
     owner: 'anna',
   },
   runbook: { name: 'clean', parameters: { path: '{path}' }, node: '{host}' },
+  ...{ not_during: ['freeze'], blackout: 'wait' },
   ...{ skipped: 2, created_at: '2026-01-01T00:00:00.000Z', updated_at: '2026-01-02T00:00:00.000Z' },
 };
 const RUN = {
@@ -26,6 +27,7 @@ const RUN = {
   kind: 'runbook',
   run: null,
   reason: 'no',
+  held_until: null,
 };
 const TRIED = {
   ...{ events: 9, matched: 3, started: 1, skipped: 1, failed: 1, complete: true },
@@ -54,6 +56,14 @@ const told = async (...args: string[]) => {
   expect(await run(['rule', ...args], here), here.err()).toBe(0);
   return here.out();
 };
+
+test('what a rule heeds is sent, and told', async () => {
+  await told('set', 'r', '--not-during', 'freeze', '--not-during', 'night', '--blackout', 'wait');
+  expect(sent()).toEqual({ not_during: ['freeze', 'night'], blackout: 'wait' });
+  await told('set', 'r', '--not-during', '');
+  expect(sent()).toEqual({ not_during: [] });
+  expect(await told('show', 'r')).toMatch(/Not during +freeze \(waits for the end\)/);
+});
 
 test('create sends the selector, what is started, and how often at most', async () => {
   const flags = ['--run', 'clean', '--on-node', '{host}', '--param', 'path={path}', '--at-most', '1/10m'];

@@ -3,14 +3,16 @@ import { Delivery } from '@muster/fabric';
 import { type Auth, principalNow } from '@muster/platform/auth';
 import type { Acted, Chosen } from '@muster/platform/events';
 import type { Recordable, Recorder } from '@muster/platform/log';
-import { insert, type Schema, type Store, type Write } from '@muster/store';
-import { sql, type Transaction } from 'kysely';
+import { insert, type Schema, type Store, update, type Write } from '@muster/store';
+import { type Blackout, blackoutText, type Calendars } from '@muster/tasks';
+import { type Selectable, sql, type Transaction } from 'kysely';
 import { MusterError } from './errors.js';
 import { type Occasion, ruleFailed, ruleRan, ruleSkipped } from './events.js';
+import { RULE_LIMITS } from './limits.js';
 import { type Cause, judge } from './machine.js';
 import type { Starting } from './starting.js';
 import './tables.js';
-import { Unfilled } from './template.js';
+import { type Attributes, namedIn, Unfilled } from './template.js';
 import type { Rule } from './types.js';
 
 const addRun = insert(
@@ -26,9 +28,32 @@ const addRun = insert(
     run: 'text',
     reason: 'text',
     depth: 'integer',
+    held_until: 'integer',
+    attributes: 'text',
   },
   ['rule_id', 'position'],
 );
+
+const settleRun = update(
+  'rule_runs',
+  {
+    rule_id: 'text',
+    position: 'integer',
+    outcome: 'text',
+    kind: 'text',
+    run: 'text',
+    reason: 'text',
+    held_until: 'integer',
+    attributes: 'text',
+  },
+  ['rule_id', 'position'],
+);
+
+/** A run that waits for the end of a blackout. */
+export type HeldRun = Pick<Selectable<Schema['rule_runs']>, 'attributes' | 'event' | 'position'>;
+
+/** What is stored of what became of an event. */
+type Settle = (outcome: 'failed' | 'started', id: string | null, reason: string | null) => Write;
 
 /** Characters of why something was not started. */
 const REASON = 1000;
@@ -39,6 +64,9 @@ export interface ActingDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly auth: Pick<Auth, 'audit' | 'repository'>;
   readonly starting: Starting;
+  readonly calendars: Pick<Calendars, 'at'>;
+  /** Something waits until then. */
+  readonly held: (until: number) => void;
 }
 
 /** Does what rules say about events. What is started is stored with the event for which it was, so that it is started once. */
@@ -79,12 +107,57 @@ export class Acting {
     const now = clock.now();
     const verdict = judge(rule, await this.#cause(rule, event), await this.#startedAt(rule, now), now);
     if (verdict.type === 'skip') return this.#skip(rule, occasion, verdict.why, fence);
+    const row: Selectable<Schema['rule_runs']> = {
+      ...{ rule_id: rule.id, org_id: rule.org.id, position: occasion.position, at: now, event: occasion.event },
+      ...{ kind: rule.work.kind, depth: verdict.depth, run: null, reason: null, held_until: null },
+      ...{ attributes: null, outcome: 'started' },
+    };
+    const blackout = this.#deps.calendars.at(rule.org.id, rule.notDuring, now);
+    if (blackout !== null) {
+      if (rule.blackout === 'wait') return this.#hold(rule, occasion, event, blackout, row, fence);
+      const skipped = addRun({ ...row, outcome: 'skipped', reason: blackoutText(blackout) });
+      return this.#skip(rule, occasion, 'calendar', fence, [skipped]);
+    }
     this.#skipping.delete(rule.id);
-    const run = (outcome: 'failed' | 'started', id: string | null, reason: string | null): Write =>
-      addRun({
-        ...{ rule_id: rule.id, org_id: rule.org.id, position: occasion.position, at: now, event: occasion.event },
-        ...{ outcome, kind: rule.work.kind, run: id, reason, depth: verdict.depth },
-      });
+    return this.#start(rule, event, occasion, fence, (outcome, run, reason) =>
+      addRun({ ...row, outcome, run, reason }),
+    );
+  }
+
+  /** Starts what waited. @param fence Of whoever sees to it that it is done once. */
+  async release(rule: Rule, { event, position, attributes }: HeldRun, fence: Write): Promise<void> {
+    const known = JSON.parse(attributes ?? '{}') as Readonly<Record<string, string>>;
+    const named: Attributes = { get: (name) => (Object.hasOwn(known, name) ? known[name] : undefined) };
+    const about = { rule_id: rule.id, position, kind: rule.work.kind, held_until: null, attributes: null };
+    return this.#start(rule, named, { event, position }, fence, (outcome, run, reason) =>
+      settleRun({ ...about, outcome, run, reason }),
+    );
+  }
+
+  async #hold(
+    rule: Rule,
+    occasion: Occasion,
+    event: Delivery,
+    blackout: Blackout,
+    row: Selectable<Schema['rule_runs']>,
+    fence: Write,
+  ): Promise<void> {
+    const rows = this.#deps.store.read.selectFrom('rule_runs').where('rule_id', '=', rule.id);
+    const waiting = rows.where('outcome', '=', 'waiting').select((one) => one.fn.countAll<number>().as('count'));
+    const { count } = await waiting.executeTakeFirstOrThrow();
+    if (Number(count) >= RULE_LIMITS.waiting) return this.#skip(rule, occasion, 'limit', fence);
+    const named = JSON.stringify(namedIn(rule.work, event));
+    const held = {
+      outcome: 'waiting' as const,
+      reason: blackoutText(blackout),
+      held_until: blackout.until,
+      attributes: named,
+    };
+    await this.#store({ writes: [fence, addRun({ ...row, ...held })], events: [] });
+    this.#deps.held(blackout.until);
+  }
+
+  async #start(rule: Rule, event: Attributes, occasion: Occasion, fence: Write, run: Settle): Promise<void> {
     const along = (id: string) => ({
       writes: [fence, run('started', id, null), this.#audited(rule, occasion, id)],
       events: [ruleRan(rule, occasion, rule.work.kind, id)],
@@ -118,12 +191,18 @@ export class Acting {
   }
 
   /** The count is of this attempt: after a crash in the midst of a piece of the log it may be counted twice. */
-  async #skip(rule: Rule, occasion: Occasion, why: 'limit' | 'loop', fence: Write): Promise<void> {
+  async #skip(
+    rule: Rule,
+    occasion: Occasion,
+    why: 'calendar' | 'limit' | 'loop',
+    fence: Write,
+    told: readonly Write[] = [],
+  ): Promise<void> {
     const first = !this.#skipping.has(rule.id);
     await this.#deps.recorder.transact(async (trx, record, write) => {
       await countSkipped(trx, rule.id);
       if (first) record([ruleSkipped(rule, occasion, why)]);
-      write([fence]);
+      write([fence, ...told]);
     });
     this.#skipping.add(rule.id);
   }

@@ -19,7 +19,7 @@ import './tables.js';
 import type { Asked, Rule, RuleRun, Work } from './types.js';
 
 /** Topic of the hint that rules were changed: that of who looks at events for them. */
-const HINT = 'rules';
+export const RULES_HINT = 'rules';
 
 export interface RulesDeps {
   readonly store: Store;
@@ -99,7 +99,7 @@ export class Rules {
   async runs({ id }: Pick<Rule, 'id'>, limit: number, offset: number): Promise<readonly RuleRun[]> {
     return this.#deps.store.read
       .selectFrom('rule_runs')
-      .select(['position', 'at', 'event', 'outcome', 'kind', 'run', 'reason'])
+      .select(['position', 'at', 'event', 'outcome', 'kind', 'run', 'reason', 'held_until'])
       .where('rule_id', '=', id)
       .orderBy('position', 'desc')
       .limit(limit)
@@ -125,13 +125,28 @@ export class Rules {
       write([auth.organizations.present(org), auth.audit.write(entry)]);
     });
     await whilePresent(org, changing);
-    store.hints.send(HINT, '');
+    store.hints.send(RULES_HINT, '');
   }
 }
 
 /** Those of all organizations that are on. */
 export async function enabledRules(read: Kysely<Schema>): Promise<readonly Rule[]> {
-  const rows = await read.selectFrom('rules').selectAll().where('enabled', '=', 1).orderBy('id').execute();
+  return rulesOf(read, await read.selectFrom('rules').selectAll().where('enabled', '=', 1).orderBy('id').execute());
+}
+
+/** With these ids, as far as there are. */
+export async function rulesById(read: Kysely<Schema>, ids: readonly string[]): Promise<readonly Rule[]> {
+  return rulesOf(read, await read.selectFrom('rules').selectAll().where('id', 'in', ids).orderBy('id').execute());
+}
+
+/** One that heeds this calendar; null: none does. */
+export async function heedingRule(read: Kysely<Schema>, orgId: string, calendar: string): Promise<string | null> {
+  const rows = await read.selectFrom('rules').select(['name', 'not_during']).where('org_id', '=', orgId).execute();
+  const found = rows.find(({ not_during: names }) => (JSON.parse(names) as string[]).includes(calendar));
+  return found === undefined ? null : `rule ${found.name}`;
+}
+
+async function rulesOf(read: Kysely<Schema>, rows: readonly Row[]): Promise<readonly Rule[]> {
   if (rows.length === 0) return [];
   const organizations = await organizationsById(read);
   return rows.flatMap((row) => {
@@ -150,6 +165,8 @@ function ruleOf(org: Organization, row: Row): Rule {
     selector: row.selector,
     work: JSON.parse(row.work) as Work,
     atMost: { runs: row.most_runs, seconds: row.most_seconds },
+    notDuring: JSON.parse(row.not_during) as string[],
+    blackout: row.blackout,
     enabled: row.enabled === 1,
     owner: { principalId: row.owner_id, type: row.owner_type, name: row.owner_name },
     since: row.since,
@@ -159,9 +176,10 @@ function ruleOf(org: Organization, row: Row): Rule {
   };
 }
 
-function rowOf({ id, org, name, selector, work, atMost, enabled, owner, ...one }: Rule): Row {
+function rowOf({ id, org, name, selector, work, atMost, notDuring, blackout, enabled, owner, ...one }: Rule): Row {
   return {
     ...{ id, org_id: org.id, name, selector, work: JSON.stringify(work), enabled: enabled ? 1 : 0 },
+    ...{ not_during: JSON.stringify(notDuring), blackout },
     ...{ most_runs: atMost.runs, most_seconds: atMost.seconds },
     ...{ owner_id: owner.principalId, owner_type: owner.type, owner_name: owner.name },
     ...{ since: one.since, skipped: one.skipped, created_at: one.createdAt, updated_at: one.updatedAt },

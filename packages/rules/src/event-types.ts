@@ -45,7 +45,12 @@ export const RULE_EVENTS = new OwnEvents({
     },
     'rule.skipped': {
       summary: 'A rule starts nothing for some events: told of the first of them.',
-      attributes: Type.Object({ ...of, why: text('`limit`: as often as it may it has run; `loop`: rules started it') }),
+      attributes: Type.Object({
+        ...of,
+        why: text(
+          '`limit`: as often as it may it has run; `loop`: rules started it; `calendar`: at its time nothing is to be started',
+        ),
+      }),
       data: Type.Object({}),
     },
   },

@@ -24,6 +24,6 @@ export function ruleFailed(rule: Rule, occasion: Occasion, reason: string): Reco
   return RULE_EVENTS.tell('rule.failed', rule.org, { ...about(rule), ...occasion, kind: rule.work.kind }, { reason });
 }
 
-export function ruleSkipped(rule: Rule, occasion: Occasion, why: 'limit' | 'loop'): Recordable {
+export function ruleSkipped(rule: Rule, occasion: Occasion, why: 'calendar' | 'limit' | 'loop'): Recordable {
   return RULE_EVENTS.tell('rule.skipped', rule.org, { ...about(rule), ...occasion, why }, {});
 }

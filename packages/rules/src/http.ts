@@ -2,13 +2,14 @@ import type { EventLog } from '@muster/fabric';
 import type { Auth } from '@muster/platform/auth';
 import type { App } from '@muster/platform/http';
 import type { Base } from '@muster/platform/layers';
-import type { Tasks } from '@muster/tasks';
+import type { Calendars, Tasks } from '@muster/tasks';
 import type { RuleLayer } from './layer.js';
 import { ruleRoutes } from './routes.js';
 
 export interface RulesRoutesDeps {
   readonly auth: Auth;
   readonly tasks: Pick<Tasks, 'controller'>;
+  readonly calendars: Calendars;
   readonly log: EventLog;
 }
 
@@ -16,8 +17,8 @@ export interface RulesRoutesDeps {
 export function rulesRoutes(
   { clock, config }: Pick<Base, 'clock' | 'config'>,
   { rules, starting }: RuleLayer,
-  { auth, tasks, log }: RulesRoutesDeps,
+  { auth, tasks, calendars, log }: RulesRoutesDeps,
 ): (app: App) => void {
   const maxParams = config.tasks.max_params;
-  return (app) => ruleRoutes(app, { rules, starting, auth, clock, tasks, maxParams, log });
+  return (app) => ruleRoutes(app, { rules, starting, auth, clock, tasks, calendars, maxParams, log });
 }

@@ -5,9 +5,10 @@ import type { EventFamily } from '@muster/platform/log';
 import { Upkeep } from '@muster/platform/upkeep';
 import type { RunbookLayer } from '@muster/push';
 import { Leases } from '@muster/store';
-import type { Tasks } from '@muster/tasks';
+import type { Calendars, Tasks } from '@muster/tasks';
 import { Acting } from './acting.js';
-import { enabledRules, Rules } from './directory.js';
+import { enabledRules, heedingRule, Rules } from './directory.js';
+import { Holds } from './holds.js';
 import { RULE_LIMITS } from './limits.js';
 import { Starting } from './starting.js';
 import type { Rule } from './types.js';
@@ -18,6 +19,7 @@ export interface RuleLayerDeps {
   readonly families: readonly EventFamily[];
   readonly runbooks: RunbookLayer;
   readonly tasks: Pick<Tasks, 'controller'>;
+  readonly calendars: Calendars;
 }
 
 export interface RuleLayer extends Required<Pick<Layer, 'start' | 'stop'>> {
@@ -28,14 +30,19 @@ export interface RuleLayer extends Required<Pick<Layer, 'start' | 'stop'>> {
 const PRUNE_MS = 600_000;
 
 /** Events that start runbooks and tasks, composed. Started after both, and stopped before them. */
-export function createRules(base: Base, { auth, families, runbooks, tasks }: RuleLayerDeps): RuleLayer {
+export function createRules(base: Base, { auth, families, runbooks, tasks, calendars }: RuleLayerDeps): RuleLayer {
   const { store, recorder, clock, random, logger, config, incarnation } = base;
   const starting = new Starting({ auth, runbooks, tasks, maxParams: config.tasks.max_params });
-  const acting = new Acting({ store, recorder, clock, auth, starting });
+  const leases = new Leases({ store, clock, holder: incarnation });
+  const held = (until: number): void => holds.look(until);
+  const acting = new Acting({ store, recorder, clock, auth, starting, calendars, held });
+  const holds = new Holds({ store, leases, clock, log: logger, acting, calendars });
+  calendars.heeds((orgId, calendar) => heedingRule(store.read, orgId, calendar));
+  calendars.onChanged(() => holds.look(clock.now()));
   const watch = new EventWatch<Rule>({
     name: 'rules',
     store,
-    leases: new Leases({ store, clock, holder: incarnation }),
+    leases,
     clock,
     log: logger,
     recorder,
@@ -50,7 +57,9 @@ export function createRules(base: Base, { auth, families, runbooks, tasks }: Rul
     pauseMs: PRUNE_MS,
     async round() {
       const before = clock.now() - RULE_LIMITS.keepMs;
-      await store.transact((trx) => trx.deleteFrom('rule_runs').where('at', '<', before).execute());
+      await store.transact((trx) =>
+        trx.deleteFrom('rule_runs').where('at', '<', before).where('outcome', '!=', 'waiting').execute(),
+      );
     },
     failed: (error) => logger.warn({ err: error }, 'old runs of rules could not be deleted'),
   });
@@ -59,10 +68,11 @@ export function createRules(base: Base, { auth, families, runbooks, tasks }: Rul
     starting,
     start() {
       watch.start();
+      holds.start();
       upkeep.start();
     },
     async stop() {
-      await Promise.all([watch.stop(), upkeep.stop()]);
+      await Promise.all([watch.stop(), holds.stop(), upkeep.stop()]);
     },
   };
 }

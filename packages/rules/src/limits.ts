@@ -13,6 +13,8 @@ export const RULE_LIMITS = {
   seconds: 86_400,
   /** Rules that start each other: the first is 1. */
   depth: 3,
+  /** Runs of a rule that wait for the end of a blackout; further events are left out. */
+  waiting: 1000,
   /** How long runs are known. */
   keepMs: 30 * 86_400_000,
   /** Runs in one answer. */

@@ -1,6 +1,6 @@
 import type { Organization } from '@muster/platform/auth';
 import { checkEventSelector } from '@muster/platform/events';
-import { readNewTask, type Tasks } from '@muster/tasks';
+import { type Calendars, readHeeded, readNewTask, type Tasks } from '@muster/tasks';
 import { MusterError } from './errors.js';
 import { RULE_LIMITS, USUAL_AT_MOST } from './limits.js';
 import type { RuleFields } from './schemas.js';
@@ -10,6 +10,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 export interface Reading {
   readonly tasks: Pick<Tasks, 'controller'>;
+  readonly calendars: Pick<Calendars, 'at' | 'existing'>;
   /** Most bytes of parameters of a task. */
   readonly maxParams: number;
 }
@@ -18,17 +19,20 @@ export interface Reading {
 export function readNewRule(fields: RuleFields & { readonly on: string }, org: Organization, reading: Reading): Asked {
   const { work, ...given } = readRuleFields(fields, org, reading);
   if (work === undefined) throw invalid('runbook', 'it is missing: give runbook or task');
-  return { atMost: USUAL_AT_MOST, enabled: true, selector: fields.on, ...given, work };
+  const usual = { atMost: USUAL_AT_MOST, notDuring: [], blackout: 'skip', enabled: true } as const;
+  return { ...usual, selector: fields.on, ...given, work };
 }
 
 /** @throws MusterError as `readNewRule` */
 export function readRuleFields(fields: RuleFields, org: Organization, reading: Reading): Partial<Asked> {
-  const { on, at_most: atMost, enabled } = fields;
+  const { on, at_most: atMost, enabled, not_during: names, blackout } = fields;
   if (on !== undefined) checkEventSelector('on', on);
   const work = readWork(fields, org, reading);
   return {
     ...(on !== undefined && { selector: on }),
     ...(atMost !== undefined && { atMost }),
+    ...(names !== undefined && { notDuring: readHeeded(reading.calendars, org.id, names) }),
+    ...(blackout !== undefined && { blackout }),
     ...(enabled !== undefined && { enabled }),
     ...(work !== undefined && { work }),
   };

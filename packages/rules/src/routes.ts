@@ -85,9 +85,10 @@ export function ruleRoutes(app: App, deps: RuleRouteDeps): void {
     handler: async ({ organization, body }) => {
       const { seconds = 86_400, at_most: atMost = USUAL_AT_MOST, on, ...fields } = body;
       checkEventSelector('on', on);
-      const { work = null } = readRuleFields(fields, organization, deps);
+      const { work = null, notDuring = [], blackout = 'skip' } = readRuleFields(fields, organization, deps);
+      const blackoutAt = (at: number) => deps.calendars.at(organization.id, notDuring, at);
       const since = clock.now() - seconds * 1000;
-      return triedView(await tryRule(deps, organization, { selector: on, work, atMost }, since));
+      return triedView(await tryRule(deps, organization, { selector: on, work, atMost, blackout, blackoutAt }, since));
     },
   });
 

@@ -1,3 +1,4 @@
+import { CALENDAR_LIMITS } from '@muster/tasks';
 import { type Static, Type } from 'typebox';
 import { RULE_LIMITS, USUAL_AT_MOST } from './limits.js';
 
@@ -25,6 +26,20 @@ const AtMost = Type.Object(
     description: `So many runs within so many seconds; ${USUAL_AT_MOST.runs} a minute unless given. Events beyond are counted`,
   },
 );
+const HEEDS = {
+  not_during: Type.Optional(
+    Type.Array(Type.String({ maxLength: RULE_LIMITS.name }), {
+      maxItems: CALENDAR_LIMITS.heeded,
+      description: 'Names of calendars: nothing is started at their times; none unless given',
+    }),
+  ),
+  blackout: Type.Optional(
+    Type.Union([Type.Literal('skip'), Type.Literal('wait')], {
+      description:
+        'What becomes of an event at such a time: `skip` leaves it out (as it is unless given), `wait` starts the work at the end',
+    }),
+  ),
+};
 const RunbookWork = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: 255 }),
@@ -53,6 +68,7 @@ const TaskWork = Type.Object(
 const FIELDS = {
   on: Type.Optional(On),
   at_most: Type.Optional(AtMost),
+  ...HEEDS,
   enabled: Type.Optional(Type.Boolean({ description: 'false: it starts nothing' })),
   runbook: Type.Optional(RunbookWork),
   task: Type.Optional(TaskWork),
@@ -75,6 +91,7 @@ export const TryBody = Type.Object(
     at_most: Type.Optional(AtMost),
     runbook: Type.Optional(RunbookWork),
     task: Type.Optional(TaskWork),
+    ...HEEDS,
     seconds: Type.Optional(
       Type.Integer({
         minimum: 1,
@@ -93,6 +110,8 @@ export const RuleAnswer = Type.Object({
   name: Type.String(),
   on: Type.String(),
   at_most: Type.Object({ runs: Type.Integer(), seconds: Type.Integer() }),
+  not_during: Type.Array(Type.String()),
+  blackout: Type.String(),
   enabled: Type.Boolean(),
   kind: Type.String({ description: '`runbook` or `task`' }),
   runbook: Type.Union([
@@ -114,10 +133,14 @@ export const RunAnswer = Type.Object({
   position: Type.Integer({ description: 'Of the event' }),
   at: Time,
   event: Type.String({ description: 'Its type' }),
-  outcome: Type.Union([Type.Literal('started'), Type.Literal('failed')]),
+  outcome: Type.Union(
+    [Type.Literal('started'), Type.Literal('failed'), Type.Literal('skipped'), Type.Literal('waiting')],
+    { description: '`skipped`, `waiting`: for a calendar' },
+  ),
   kind: Type.String(),
   run: nullable(Type.String({ description: 'Id of the push job, of the approval that it waits for, or of the task' })),
-  reason: nullable(Type.String({ description: 'Why nothing was started' })),
+  reason: nullable(Type.String({ description: 'Why nothing was started, or is not yet' })),
+  held_until: nullable(Type.String({ description: 'When it is started if the calendar stays as it is, ISO 8601' })),
 });
 
 export const PageQuery = Type.Object(

@@ -9,6 +9,9 @@ declare module '@muster/store' {
       work: string;
       most_runs: number;
       most_seconds: number;
+      /** Names of calendars, JSON. */
+      not_during: string;
+      blackout: 'skip' | 'wait';
       /** 0: it starts nothing. */
       enabled: number;
       owner_id: string;
@@ -27,12 +30,15 @@ declare module '@muster/store' {
       position: number;
       at: number;
       event: string;
-      outcome: 'started' | 'failed';
+      outcome: 'failed' | 'skipped' | 'started' | 'waiting';
       kind: 'runbook' | 'task';
       run: string | null;
       reason: string | null;
       /** How many rules started each other until here. */
       depth: number;
+      /** Of one that waits for the end of a blackout: until when, and the attributes of its event that its rule names, JSON. */
+      held_until: number | null;
+      attributes: string | null;
     };
   }
 }

@@ -25,6 +25,16 @@ export function fill(text: string, attributes: Attributes): string {
   return filled;
 }
 
+/** Of the attributes that texts of a value name, those that there are. */
+export function namedIn(value: unknown, attributes: Attributes): Readonly<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const [, name = ''] of JSON.stringify(value).matchAll(HOLE)) {
+    const given = attributes.get(name);
+    if (given !== undefined) found[name] = given;
+  }
+  return found;
+}
+
 /** The same in every text of a value, but for names of fields. @throws Unfilled */
 export function fillAll(value: unknown, attributes: Attributes): unknown {
   if (typeof value === 'string') return fill(value, attributes);

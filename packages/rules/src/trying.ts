@@ -2,10 +2,11 @@ import { setImmediate } from 'node:timers/promises';
 import { Delivery, type EventLog } from '@muster/fabric';
 import type { Organization } from '@muster/platform/auth';
 import { compileText, parseSelector } from '@muster/selector';
+import { type Blackout, blackoutText } from '@muster/tasks';
 import { RULE_LIMITS } from './limits.js';
 import { judge } from './machine.js';
 import { fillAll, Unfilled } from './template.js';
-import type { AtMost, Work } from './types.js';
+import type { Rule, Work } from './types.js';
 
 const PAGE = { events: 1000, bytes: 4 * 1024 * 1024 };
 
@@ -40,7 +41,10 @@ export interface TryingDeps {
 export async function tryRule(
   { log }: TryingDeps,
   org: Organization,
-  rule: { readonly selector: string; readonly work: Work | null; readonly atMost: AtMost },
+  rule: Pick<Rule, 'atMost' | 'blackout' | 'selector'> & {
+    readonly work: Work | null;
+    readonly blackoutAt: (at: number) => Blackout | null;
+  },
   sinceMs: number,
 ): Promise<Tried> {
   const matches = compileText(parseSelector(rule.selector, { sugar: false }));
@@ -60,10 +64,9 @@ export async function tryRule(
       counts.matched++;
       const { atMs: at, position } = logged;
       const verdict = judge({ id: '', atMost: rule.atMost }, null, startedAt, at);
-      const reason = verdict.type === 'start' ? reasonAgainst(rule.work, event) : null;
-      const outcome = verdict.type === 'skip' ? 'skipped' : reason === null ? 'started' : 'failed';
+      const { outcome, reason } = verdict.type === 'skip' ? SKIPPED : wouldBe(rule, event, at);
       counts[outcome]++;
-      if (outcome !== 'skipped') startedAt.push(at);
+      if (verdict.type === 'start') startedAt.push(at);
       while (startedAt.length > rule.atMost.runs) startedAt.shift();
       last.push({ position, at, type, outcome, reason });
       if (last.length > RULE_LIMITS.triedShown) last.shift();
@@ -74,6 +77,22 @@ export async function tryRule(
     await setImmediate();
   }
   return { ...counts, complete: after >= end, last };
+}
+
+type Would = Pick<Tried['last'][number], 'outcome' | 'reason'>;
+
+const SKIPPED: Would = { outcome: 'skipped', reason: null };
+
+function wouldBe(
+  { work, blackout: rule, blackoutAt }: Parameters<typeof tryRule>[2],
+  event: Delivery,
+  at: number,
+): Would {
+  const blackout = blackoutAt(at);
+  if (blackout !== null && rule === 'skip') return { outcome: 'skipped', reason: blackoutText(blackout) };
+  const reason = reasonAgainst(work, event);
+  if (reason !== null) return { outcome: 'failed', reason };
+  return { outcome: 'started', reason: blackout && blackoutText(blackout) };
 }
 
 function reasonAgainst(work: Work | null, event: Delivery): string | null {

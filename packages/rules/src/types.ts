@@ -22,6 +22,10 @@ export interface AtMost {
   readonly seconds: number;
 }
 
+/** What becomes of an event at whose time a calendar lets nothing start: it is left out, or waits for the end. */
+export const BLACKOUTS = ['skip', 'wait'] as const;
+export type BlackoutRule = (typeof BLACKOUTS)[number];
+
 /** An event selector that starts something. */
 export interface Rule {
   readonly id: string;
@@ -30,6 +34,9 @@ export interface Rule {
   readonly selector: string;
   readonly work: Work;
   readonly atMost: AtMost;
+  /** Names of calendars: nothing is started at their times. */
+  readonly notDuring: readonly string[];
+  readonly blackout: BlackoutRule;
   readonly enabled: boolean;
   /** With whose rights events are followed, and work is started: whoever made or changed it last. */
   readonly owner: Pick<Identity, 'name' | 'principalId' | 'type'>;
@@ -41,7 +48,7 @@ export interface Rule {
   readonly updatedAt: number;
 }
 
-export type Asked = Pick<Rule, 'atMost' | 'enabled' | 'selector' | 'work'>;
+export type Asked = Pick<Rule, 'atMost' | 'blackout' | 'enabled' | 'notDuring' | 'selector' | 'work'>;
 
 /** What became of one event. */
 export interface RuleRun {
@@ -49,10 +56,12 @@ export interface RuleRun {
   readonly at: number;
   /** Type of the event. */
   readonly event: string;
-  readonly outcome: 'started' | 'failed';
+  readonly outcome: 'failed' | 'skipped' | 'started' | 'waiting';
   readonly kind: Work['kind'];
   /** Id of the push job, approval or task; null: nothing was started. */
   readonly run: string | null;
-  /** Why nothing was started. */
+  /** Why nothing was started, or is not yet. */
   readonly reason: string | null;
+  /** Until when it waits. */
+  readonly held_until: number | null;
 }

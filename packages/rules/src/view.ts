@@ -5,7 +5,7 @@ const time = (ms: number): string => new Date(ms).toISOString();
 
 /** @param queueName Of its queue by id; undefined: there is none any more. */
 export function ruleView(
-  { org, name, selector, work, atMost, enabled, owner, skipped, createdAt, updatedAt }: Rule,
+  { org, name, selector, work, atMost, notDuring, blackout, enabled, owner, skipped, createdAt, updatedAt }: Rule,
   queueName: (orgId: string, queueId: string) => string | undefined,
 ) {
   const { runs, seconds } = atMost;
@@ -13,6 +13,8 @@ export function ruleView(
     name,
     on: selector,
     at_most: { runs, seconds },
+    not_during: [...notDuring],
+    blackout,
     enabled,
     kind: work.kind,
     runbook:
@@ -25,8 +27,8 @@ export function ruleView(
   };
 }
 
-export function runView({ at, ...run }: RuleRun) {
-  return { ...run, at: time(at) };
+export function runView({ at, held_until, ...run }: RuleRun) {
+  return { ...run, at: time(at), held_until: held_until === null ? null : time(held_until) };
 }
 
 export function triedView({ last, ...tried }: Tried) {

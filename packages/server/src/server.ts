@@ -153,7 +153,13 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
   const sessions = new AgentSessions({ nodes: nodes.registry, clock, random });
   const jobs = createJobs(base, { broker, version: VERSION, tasks: runner, agents: sessions, sealingKey });
   auth.listeners.add(jobs);
-  const rules = createRules(base, { auth, families: DECLARED.families, runbooks, tasks });
+  const rules = createRules(base, {
+    auth,
+    families: DECLARED.families,
+    runbooks,
+    tasks,
+    calendars: schedules.calendars,
+  });
   const notifications = createNotifications(base, {
     auth,
     families: DECLARED.families,
@@ -202,7 +208,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
       runbooksRoutes(runbooks, { auth }),
       taskRoutes(base, tasks, { auth, streams }),
       schedulesRoutes(base, schedules, { auth, tasks }),
-      rulesRoutes(base, rules, { auth, tasks, log: events.log }),
+      rulesRoutes(base, rules, { auth, tasks, calendars: schedules.calendars, log: events.log }),
       allJobRoutes(base, jobs, { auth, streams }),
       nodesRoutes(nodes),
       (app) => sessionRoutes(app, { auth, sessions }),

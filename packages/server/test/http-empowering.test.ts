@@ -61,6 +61,8 @@ describe('an access token, even an admin’s', () => {
     );
     expect(left.map(([route]) => route).sort()).toEqual(
       [
+        'DELETE /organizations/{org}/calendars/{calendar}',
+        'POST /organizations/{org}/calendars',
         'DELETE /organizations/{org}/collections/{name}',
         'DELETE /organizations/{org}/disbatch/queues/{queue}',
         'DELETE /organizations/{org}/events/durable/{principal}/{name}',

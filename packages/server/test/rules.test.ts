@@ -29,9 +29,14 @@ afterEach(async () => {
   for (const { name } of (await server.api.get(RULES)).body as { name: string }[]) {
     await server.api.delete(`${RULES}/${name}`);
   }
+  await server.api.delete(`${CALENDARS}/freeze`);
 });
 afterAll(() => server.stop());
 
+const CALENDARS = `${ORG}/calendars`;
+/** Which lets nothing start now. */
+const calendar = () =>
+  server.api.post(CALENDARS, { name: 'freeze', entries: [{ dates: '2000-01-01..2199-12-31', why: 'freeze' }] });
 const create = (more: object = {}) =>
   server.api.post(RULES, { name: 'r', on: ON, task: { queue: 'resize', params: { file: '{target}.png' } }, ...more });
 /** Answers the name of the new service. */
@@ -123,6 +128,45 @@ describe('a rule', () => {
     const fine = (await server.api.post(`${RULES}/dry-run`, { on: `${ON} AND target = '${name}'` })).body;
     expect(fine).toMatchObject({ matched: 1, started: 1, skipped: 0 });
     expect((await server.api.get(RULES)).body).toEqual([]);
+  });
+
+  it('leaves out what falls into a calendar that it heeds, and says why', async () => {
+    await calendar();
+    await create({ not_during: ['freeze'] });
+    await happens();
+    await expect
+      .poll(runs)
+      .toMatchObject([{ outcome: 'skipped', run: null, reason: expect.stringContaining('freeze') }]);
+    expect((await server.api.get(`${RULES}/r`)).body).toMatchObject({ skipped: 1, not_during: ['freeze'] });
+    expect((await server.api.delete(`${CALENDARS}/freeze`)).status).toBe(409);
+    const tried = { on: ON, not_during: ['freeze'], seconds: 3600, at_most: { runs: 1000, seconds: 60 } };
+    expect((await server.api.post(`${RULES}/dry-run`, tried)).body).toMatchObject({ started: 0 });
+  });
+
+  it('that waits starts it at the end of the calendar’s time, once, with the attributes of then, also over a restart', async () => {
+    await calendar();
+    await create({ not_during: ['freeze'], blackout: 'wait' });
+    const names = [await happens(), await happens()];
+    await expect.poll(runs).toMatchObject([{ outcome: 'waiting', run: null }, { outcome: 'waiting' }]);
+    await server.restart();
+    expect(await runs()).toMatchObject([{ outcome: 'waiting' }, { outcome: 'waiting' }]);
+    await server.api.call('PATCH', `${CALENDARS}/freeze`, { body: { entries: [{ dates: '2000-01-01' }] } });
+    await expect
+      .poll(runs, { timeout: 10_000 })
+      .toMatchObject([{ outcome: 'started', reason: null, held_until: null }, { outcome: 'started' }]);
+    const files = await Promise.all((await runs()).map(async ({ run }) => (await task(run)).params.file));
+    expect(files.sort()).toEqual(names.map((name) => `${name}.png`).sort());
+    const audit = await server.api.get(`${ORG}/audit?action=rule.run&limit=2`);
+    expect(audit.body).toHaveLength(2);
+  });
+
+  it('that is switched off does not start what waited', async () => {
+    await calendar();
+    await create({ not_during: ['freeze'], blackout: 'wait' });
+    await happens();
+    await expect.poll(runs).toMatchObject([{ outcome: 'waiting' }]);
+    await server.api.call('PATCH', `${RULES}/r`, { body: { enabled: false } });
+    await expect.poll(runs).toMatchObject([{ outcome: 'skipped', reason: 'the rule was switched off' }]);
   });
 
   it('is made by who may start what it starts, and needs a signed request', async () => {

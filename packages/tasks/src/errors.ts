@@ -44,6 +44,12 @@ export const TASK_ERRORS = declareErrors({
     message: 'the organization has {limit} schedules already',
     fix: 'Delete schedules that are not used any more: `muster schedule rm NAME`.',
   },
+  calendar_heeded: {
+    status: 409,
+    exit: 1,
+    message: "calendar '{name}' is heeded by {by}",
+    fix: 'Have it heed other calendars or none (`--not-during`), then delete this one.',
+  },
   invalid_params: {
     status: 400,
     exit: 2,

@@ -2,6 +2,7 @@ import type { Auth } from '@muster/platform/auth';
 import type { App, EventStreams } from '@muster/platform/http';
 import type { Base } from '@muster/platform/layers';
 import type { OutputFollowers } from '@muster/platform/output';
+import { calendarRoutes } from './calendars/routes.js';
 import type { TaskController } from './ports.js';
 import { actionRoutes } from './routes/action-routes.js';
 import { addRoutes } from './routes/add-routes.js';
@@ -55,11 +56,14 @@ export function taskRoutes(base: Base, tasks: ShownTasks, { auth, streams }: Tas
 
 /** What schedules show. */
 export function schedulesRoutes(
-  { store, config }: Pick<Base, 'config' | 'store'>,
+  { store, clock, config }: Pick<Base, 'clock' | 'config' | 'store'>,
   schedules: Schedules,
   { auth, tasks }: Pick<TaskRoutesDeps, 'auth'> & { readonly tasks: Pick<ShownTasks, 'controller'> },
 ): (app: App) => void {
   const maxParams = config.tasks.max_params;
   const deps = { read: store.read, schedules, tasks: tasks.controller, auth, maxParams };
-  return (app) => scheduleRoutes(app, deps);
+  return (app) => {
+    scheduleRoutes(app, deps);
+    calendarRoutes(app, { calendars: schedules.calendars, clock });
+  };
 }

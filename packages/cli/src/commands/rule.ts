@@ -5,6 +5,7 @@ import { MusterError } from '../errors.js';
 import { type Call, clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
 import { checkSelector } from './event/check-selector.js';
+import { type BlackoutFlags, blackoutsOf, notDuringText, withBlackouts } from './not-during.js';
 import { count } from './queue/settings.js';
 import { addList, addRemove, addShow, tellItem, tellTable } from './resource.js';
 import { type SwitchFlags, switched } from './switch.js';
@@ -19,6 +20,8 @@ interface Rule {
   readonly name: string;
   readonly on: string;
   readonly at_most: AtMost;
+  readonly not_during: readonly string[];
+  readonly blackout: string;
   readonly enabled: boolean;
   readonly kind: 'runbook' | 'task';
   readonly runbook: {
@@ -37,10 +40,11 @@ interface Run {
   readonly at: string;
   readonly event: string;
   readonly position: number;
-  readonly outcome: 'failed' | 'started';
+  readonly outcome: 'failed' | 'skipped' | 'started' | 'waiting';
   readonly kind: string;
   readonly run: string | null;
   readonly reason: string | null;
+  readonly held_until: string | null;
 }
 
 interface Tried {
@@ -59,7 +63,7 @@ interface Tried {
   }[];
 }
 
-interface Flags extends SwitchFlags {
+interface Flags extends BlackoutFlags, SwitchFlags {
   readonly on?: string;
   readonly run?: string;
   readonly onNode?: string;
@@ -158,7 +162,11 @@ function addSet(rule: Command, shell: Shell): void {
   const command = clientCommand(rule, {
     usage: 'set <rule>',
     summary: 'change which events start what; from then on with your rights',
-    examples: ['muster rule set disk-full --at-most 3/1h', 'muster rule set disk-full --off'],
+    examples: [
+      'muster rule set disk-full --at-most 3/1h',
+      'muster rule set disk-full --not-during freeze --blackout wait',
+      'muster rule set disk-full --off',
+    ],
   });
   withFlags(command)
     .option('--off', 'start nothing')
@@ -172,7 +180,7 @@ function addSet(rule: Command, shell: Shell): void {
 }
 
 function withFlags(command: Command): Command {
-  return command
+  return withBlackouts(command)
     .option('--on <selector>', 'which events, such as "type = \'disk.high\' AND percent > 90"')
     .option('--run <runbook>', 'start this runbook')
     .option('--on-node <node>', "of the runbook's nodes only this one, such as {host}")
@@ -207,6 +215,7 @@ function fieldsOf({ options, out }: Call<Flags>): Readonly<Record<string, unknow
   return {
     ...(on !== undefined && { on }),
     ...(atMost !== undefined && { at_most: atMost }),
+    ...blackoutsOf(options),
     ...(run !== undefined && { runbook: { name: run, parameters, ...(onNode !== undefined && { node: onNode }) } }),
     ...(queue !== undefined && { task: { queue, params: parameters } }),
   };
@@ -233,6 +242,7 @@ function tell({ out }: Call<object>, rule: Rule): void {
       `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
     ]),
     ['At most', atMostText(rule.at_most)],
+    ...(rule.not_during.length === 0 ? [] : [['Not during', notDuringText(rule.not_during, rule.blackout)] as const]),
     ['Acts for', rule.owner],
     ...(rule.skipped === 0 ? [] : [['Skipped', `${rule.skipped} events`] as const]),
     ['Created', timeText(rule.created_at)],
@@ -262,7 +272,7 @@ function addRuns(rule: Command, shell: Shell): void {
         Event: ({ event }) => event,
         Position: ({ position }) => position,
         Outcome: ({ outcome }) => outcome,
-        Run: ({ run }) => run,
+        Run: ({ run, held_until: until }) => run ?? (until === null ? null : `at ${timeText(until)}`),
         Reason: ({ reason }) => reason,
       },
       'Outcome',

@@ -1,5 +1,6 @@
 import { columns, type Migrations } from '@muster/store';
 import { sql } from 'kysely';
+import '../calendars/tables.js';
 import '../schedules/tables.js';
 import './tables.js';
 
@@ -70,12 +71,17 @@ export const taskMigrations: Migrations = {
         await sql`create table schedules (
         id ${text} primary key,
         ${columns(text, ['org_id', 'name', 'cron', 'timezone', 'missed', 'overlap', 'kind', 'queue_id?', 'command?'])},
+        ${columns(text, ['not_during', 'blackout', 'blackout_calendar?'])}, ${columns(integer, ['blackout_until?'])},
         ${columns(text, ['work', 'owner_id', 'owner_type', 'owner_name', 'status', 'reason?'])},
         ${columns(integer, ['next_at?', 'waiting_at?', 'last_due_at?', 'last_started_at?', 'missed_at?'])},
         ${columns(text, ['last_run?', 'missed_reason?'])},
         ${columns(integer, ['created_at', 'updated_at'])}
       ) ${table}`.execute(db);
         await sql`create unique index schedules_name on schedules (org_id, name)`.execute(db);
+        await sql`create table calendars (
+        ${columns(text, ['org_id', 'name', 'description', 'timezone', 'entries'])},
+        ${columns(integer, ['created_at', 'updated_at'])}, primary key (org_id, name)
+      ) ${keyed}`.execute(db);
         await sql`create table task_balances (
         ${columns(text, ['org_id', 'document'])}, primary key (org_id)
       ) ${keyed}`.execute(db);

@@ -19,6 +19,7 @@ export async function activeTask(trx: Trx, orgId: string): Promise<string | null
 
 /** Its schedules and queues go, and their tasks as those of deleted queues do. True when nothing is left. */
 export async function clearTasks(trx: Trx, orgId: string, most: number): Promise<boolean> {
+  await trx.deleteFrom('calendars').where('org_id', '=', orgId).execute();
   await trx.deleteFrom('schedules').where('org_id', '=', orgId).execute();
   const queues = await trx.selectFrom('task_queues').select('id').where('org_id', '=', orgId).limit(most).execute();
   const ids = queues.map(({ id }) => id);

@@ -7,7 +7,7 @@ import { TASK_LIMITS } from '../limits.js';
 import type { By } from '../ports.js';
 import type { ScheduleController } from './controller.js';
 import { scheduleChanged, scheduleCreated, scheduleRemoved, scheduleStepped } from './events.js';
-import { LiveSchedule, rulesOf } from './live-schedule.js';
+import { type Blackouts, LiveSchedule, rulesOf } from './live-schedule.js';
 import { newSchedule, type ScheduleEvent, stepSchedule } from './machine.js';
 import { saveSchedule, saveState, workOf } from './repository.js';
 import type { Turns } from './turns.js';
@@ -28,6 +28,7 @@ export interface ScheduleAdministrationDeps {
   readonly random: RandomBytes;
   readonly controller: ScheduleController;
   readonly turns: Turns;
+  readonly blackouts: Blackouts;
 }
 
 /** Of the command of a push job, in lists. */
@@ -51,7 +52,7 @@ export class ScheduleAdministration {
   }
 
   async #create(org: Organization, { work, paused, ...asked }: NewSchedule, by: By): Promise<LiveSchedule> {
-    const { recorder, clock, random, controller } = this.#deps;
+    const { recorder, clock, random, controller, blackouts } = this.#deps;
     if (controller.find(org.id, asked.name) !== undefined) {
       throw new MusterError('schedule_exists', { name: asked.name });
     }
@@ -63,7 +64,11 @@ export class ScheduleAdministration {
     const owner = ownerOf(by);
     const schedule: Schedule = { ...asked, id, org, owner, work: briefOf(work), createdAt: now, updatedAt: now };
     const reason = paused ? `paused by ${owner.name}` : null;
-    const live = new LiveSchedule(schedule, newSchedule(rulesOf(schedule), now, reason));
+    const live = new LiveSchedule(
+      schedule,
+      newSchedule(rulesOf(schedule, blackouts(schedule)), now, reason),
+      blackouts,
+    );
     const writes = [saveSchedule(schedule, live.state, work), ...(by.record ?? [])];
     await recorder.commit(writes, [scheduleCreated(schedule, owner.name)]);
     controller.add(live);
@@ -73,7 +78,7 @@ export class ScheduleAdministration {
   /** From now on it runs for whoever changed it: nobody can make it run something else with the rights of others. */
   change(live: LiveSchedule, { work, ...timing }: ScheduleChanges, by: By): Promise<void> {
     return this.#inTurn(live, async () => {
-      const { store, clock } = this.#deps;
+      const { store, clock, blackouts } = this.#deps;
       const kept = work ?? (await workOf(store.read, live.schedule.id));
       if (kept === undefined) throw gone(live);
       const now = clock.now();
@@ -81,7 +86,7 @@ export class ScheduleAdministration {
       const schedule: Schedule = { ...live.schedule, ...timing, owner, work: briefOf(kept), updatedAt: now };
       // A task does not wait for a push job, nor the other way round.
       const before = kept.kind === live.schedule.work.kind ? live.state : { ...live.state, last: null };
-      const step = stepSchedule(before, { type: 'changed' }, rulesOf(schedule), now);
+      const step = stepSchedule(before, { type: 'changed' }, rulesOf(schedule, blackouts(schedule)), now);
       const changed = [...Object.keys(timing), ...(work === undefined ? [] : [work.kind])];
       const told = scheduleChanged(schedule, step.state.status, changed, owner.name);
       const writes = [saveSchedule(schedule, step.state, kept), ...(by.record ?? [])];

@@ -6,7 +6,7 @@ import type { Store } from '@muster/store';
 import { TASK_LIMITS } from '../limits.js';
 import { CronMistake } from './cron/index.js';
 import { EndedRuns } from './ended-runs.js';
-import { LiveSchedule } from './live-schedule.js';
+import { type Blackouts, LiveSchedule } from './live-schedule.js';
 import { stepSchedule } from './machine.js';
 import { allSchedules, scheduleOf, stateOf } from './repository.js';
 import type { Turns } from './turns.js';
@@ -17,6 +17,7 @@ export interface ScheduleControllerDeps {
   readonly clock: Clock;
   readonly logger: LayerLog;
   readonly turns: Turns;
+  readonly blackouts: Blackouts;
 }
 
 /** Between two looks at all schedules: the clock may have been set meanwhile. */
@@ -95,7 +96,7 @@ export class ScheduleController {
 
   #restore(row: Parameters<typeof scheduleOf>[0], org: Organization): void {
     try {
-      this.add(new LiveSchedule(scheduleOf(row, org), stateOf(row)));
+      this.add(new LiveSchedule(scheduleOf(row, org), stateOf(row), this.#deps.blackouts));
     } catch (error) {
       if (!(error instanceof CronMistake)) throw error;
       // A time zone that this server does not know; nothing else can be wrong with what was stored.

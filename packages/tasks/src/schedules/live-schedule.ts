@@ -1,3 +1,4 @@
+import type { BlackoutAt } from '../calendars/blackout.js';
 import { Cron, CronMistake, Zone } from './cron/index.js';
 import type { ScheduleRules, ScheduleState } from './machine.js';
 import type { Schedule, Timing } from './types.js';
@@ -11,23 +12,25 @@ export class LiveSchedule {
   /** What failed is not tried again before. */
   retryAt = 0;
   #last: Promise<unknown> = Promise.resolve();
+  readonly #blackouts: Blackouts;
 
-  constructor(schedule: Schedule, state: ScheduleState) {
+  constructor(schedule: Schedule, state: ScheduleState, blackouts: Blackouts) {
     this.schedule = schedule;
     this.state = state;
-    this.rules = rulesOf(schedule);
+    this.#blackouts = blackouts;
+    this.rules = rulesOf(schedule, blackouts(schedule));
   }
 
   change(schedule: Schedule, state: ScheduleState): void {
     this.schedule = schedule;
     this.state = state;
-    this.rules = rulesOf(schedule);
+    this.rules = rulesOf(schedule, this.#blackouts(schedule));
   }
 
   /** When it is to be looked at by itself; null: something else has to happen first. */
   get wakeAt(): number | null {
-    const { nextAt } = this.state;
-    return nextAt === null ? null : Math.max(nextAt, this.retryAt);
+    const { nextAt, blackout } = this.state;
+    return nextAt === null ? null : Math.max(Math.min(nextAt, blackout?.until ?? nextAt), this.retryAt);
   }
 
   inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -37,9 +40,12 @@ export class LiveSchedule {
   }
 }
 
+/** When the calendars that a schedule heeds let nothing start, as they are then. */
+export type Blackouts = (schedule: Pick<Schedule, 'notDuring' | 'org'>) => BlackoutAt;
+
 /** @throws CronMistake */
-export function rulesOf({ cron, timezone, missed, overlap }: Timing): ScheduleRules {
+export function rulesOf({ cron, timezone, missed, overlap, blackout }: Timing, blackoutAt: BlackoutAt): ScheduleRules {
   const zone = Zone.find(timezone);
   if (zone === undefined) throw new CronMistake(`there is no time zone '${timezone}'`);
-  return { cron: new Cron(cron, zone), missed, overlap };
+  return { cron: new Cron(cron, zone), missed, overlap, blackoutAt, blackout };
 }

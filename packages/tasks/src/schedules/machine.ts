@@ -1,5 +1,6 @@
+import { type Blackout, type BlackoutAt, blackoutText } from '../calendars/blackout.js';
 import type { Cron } from './cron/index.js';
-import type { Missed, Overlap, ScheduleStatus } from './types.js';
+import type { BlackoutRule, Missed, Overlap, ScheduleStatus } from './types.js';
 
 /** How a schedule stands: what changes of it. All times are milliseconds since the epoch. */
 export interface ScheduleState {
@@ -8,8 +9,10 @@ export interface ScheduleState {
   readonly reason: string | null;
   /** When it is due; null unless it is active. */
   readonly nextAt: number | null;
-  /** The time of a run that waits for the end of the last one. */
+  /** The time of a run that waits for the end of the last one, or for that of a blackout. */
   readonly waitingAt: number | null;
+  /** The blackout for whose end it waits. */
+  readonly blackout: Pick<Blackout, 'calendar' | 'until'> | null;
   /** The last run that was started: id of its task or push job. */
   readonly last: { readonly dueAt: number; readonly startedAt: number; readonly run: string } | null;
   /** The last time at which nothing was run though it was due. */
@@ -20,6 +23,9 @@ export interface ScheduleRules {
   readonly cron: Pick<Cron, 'after' | 'last'>;
   readonly missed: Missed;
   readonly overlap: Overlap;
+  /** When calendars let nothing start. */
+  readonly blackoutAt: BlackoutAt;
+  readonly blackout: BlackoutRule;
 }
 
 export type ScheduleEvent =
@@ -63,6 +69,7 @@ export const MOST_COUNTED = 100;
 const ABSENT = 'the server was not there, or its clock was set forward';
 const GOES_ON = 'the run before it goes on';
 const ONE_WAITS = 'the run before it goes on, and another one waits for its end';
+const NEXT_WAS_DUE = 'a calendar let nothing start until the next was due';
 
 export function newSchedule(rules: ScheduleRules, now: number, paused: string | null): ScheduleState {
   return {
@@ -70,6 +77,7 @@ export function newSchedule(rules: ScheduleRules, now: number, paused: string | 
     reason: paused,
     nextAt: paused === null ? rules.cron.after(now) : null,
     waitingAt: null,
+    blackout: null,
     last: null,
     missed: null,
   };
@@ -116,9 +124,12 @@ export function stepSchedule(
   }
 }
 
-function look(state: ScheduleState, goesOn: boolean, rules: ScheduleRules, now: number): ScheduleStep {
-  const { dueAt, ...due } = passed(state, rules, now);
+function look(before: ScheduleState, goesOn: boolean, rules: ScheduleRules, now: number): ScheduleStep {
   const mayRun = rules.overlap === 'allow' || !goesOn;
+  const came = passed(before, rules, now);
+  const blackout = rules.blackoutAt(now);
+  if (blackout !== null) return inBlackout(came, mayRun, rules, blackout);
+  const { dueAt, ...due } = afterBlackout(came, mayRun, rules);
   if (due.state.waitingAt !== null && mayRun) {
     // What fell due with it takes its place.
     const run = { type: 'run', dueAt: due.state.waitingAt } as const;
@@ -131,12 +142,54 @@ function look(state: ScheduleState, goesOn: boolean, rules: ScheduleRules, now: 
   return { state: { ...due.state, waitingAt: dueAt }, effects: due.effects };
 }
 
+/** A step, and the time that is to be run now, if any. */
+interface DueStep extends ScheduleStep {
+  readonly dueAt: number | null;
+}
+
+/** Nothing is started. What is left out, and what waits for the end. */
+function inBlackout(
+  { dueAt, ...due }: DueStep,
+  mayRun: boolean,
+  { blackout: rule }: ScheduleRules,
+  blackout: Blackout,
+): ScheduleStep {
+  const { waitingAt } = due.state;
+  if (rule === 'skip') {
+    const reason = blackoutText(blackout);
+    // What waits for the end of the run before it may still wait.
+    const free = waitingAt !== null && mayRun ? unwait(due.state, reason) : { state: due.state, effects: [] };
+    const step = { state: free.state, effects: [...due.effects, ...free.effects] };
+    return dueAt === null ? step : miss(step, only(dueAt, reason));
+  }
+  const step =
+    dueAt !== null && waitingAt !== null ? miss(due, only(dueAt, `${blackoutText(blackout)}; one waits`)) : due;
+  const waits = waitingAt ?? dueAt;
+  if (waits === null || (step.state.blackout?.until === blackout.until && waits === waitingAt)) return step;
+  const { calendar, until } = blackout;
+  return { state: { ...step.state, waitingAt: waits, blackout: { calendar, until } }, effects: step.effects };
+}
+
+/** What waited for the end of a blackout is as if it were due now; what was due in one is left out, if that is the rule. */
+function afterBlackout({ dueAt, ...due }: DueStep, mayRun: boolean, rules: ScheduleRules): DueStep {
+  if (due.state.blackout !== null) {
+    const state = { ...due.state, blackout: null };
+    const step = { state, effects: due.effects };
+    if (rules.overlap === 'queue' || state.waitingAt === null) return { ...step, dueAt };
+    if (dueAt !== null) return { ...joined(step, unwait(state, NEXT_WAS_DUE)), dueAt };
+    return mayRun ? { ...step, dueAt } : { ...joined(step, unwait(state, GOES_ON)), dueAt };
+  }
+  if (dueAt === null || rules.blackout === 'wait') return { ...due, dueAt };
+  const fell = rules.blackoutAt(dueAt);
+  return fell === null ? { ...due, dueAt } : { ...miss(due, only(dueAt, blackoutText(fell))), dueAt: null };
+}
+
+function joined(first: ScheduleStep, { state, effects }: ScheduleStep): ScheduleStep {
+  return { state, effects: [...first.effects, ...effects] };
+}
+
 /** Which of the times that have come is to be run now, if any; the others are missed. */
-function passed(
-  state: ScheduleState,
-  { cron, missed }: ScheduleRules,
-  now: number,
-): ScheduleStep & { readonly dueAt: number | null } {
+function passed(state: ScheduleState, { cron, missed }: ScheduleRules, now: number): DueStep {
   const firstAt = state.nextAt;
   if (firstAt === null || firstAt > now) return { state, effects: [], dueAt: null };
   const lastAt = cron.last(firstAt, now) ?? firstAt;
@@ -171,7 +224,7 @@ function afterClock(state: ScheduleState, { cron }: ScheduleRules, now: number):
 function unwait(state: ScheduleState, reason: string): ScheduleStep {
   const { waitingAt } = state;
   if (waitingAt === null) return { state, effects: [] };
-  return miss({ state: { ...state, waitingAt: null }, effects: [] }, only(waitingAt, reason));
+  return miss({ state: { ...state, waitingAt: null, blackout: null }, effects: [] }, only(waitingAt, reason));
 }
 
 type MissedEffect = Extract<ScheduleEffect, { type: 'missed' }>;

@@ -3,7 +3,7 @@ import { type Schema, update, upsert, type Write } from '@muster/store';
 import type { Kysely, Selectable } from 'kysely';
 import type { ScheduleState } from './machine.js';
 import './tables.js';
-import type { Missed, Overlap, Schedule, Work, WorkBrief } from './types.js';
+import type { BlackoutRule, Missed, Overlap, Schedule, Work, WorkBrief } from './types.js';
 
 export type ScheduleRow = Selectable<Schema['schedules']>;
 /** What is kept in memory. */
@@ -19,6 +19,8 @@ const STATE = {
   last_run: 'text',
   missed_at: 'integer',
   missed_reason: 'text',
+  blackout_until: 'integer',
+  blackout_calendar: 'text',
 } as const;
 
 const writeSchedule: (row: ScheduleRow) => Write = upsert(
@@ -31,6 +33,8 @@ const writeSchedule: (row: ScheduleRow) => Write = upsert(
     timezone: 'text',
     missed: 'text',
     overlap: 'text',
+    not_during: 'text',
+    blackout: 'text',
     kind: 'text',
     queue_id: 'text',
     command: 'text',
@@ -51,7 +55,7 @@ type StateRow = Pick<ScheduleRow, 'id' | keyof typeof STATE>;
 
 /** All of it. */
 export function saveSchedule(schedule: Schedule, state: ScheduleState, work: Work): Write {
-  const { id, org, name, cron, timezone, missed, overlap, owner, createdAt, updatedAt } = schedule;
+  const { id, org, name, cron, timezone, missed, overlap, blackout, owner, createdAt, updatedAt } = schedule;
   return writeSchedule({
     ...stateRow(id, state),
     org_id: org.id,
@@ -60,6 +64,8 @@ export function saveSchedule(schedule: Schedule, state: ScheduleState, work: Wor
     timezone,
     missed,
     overlap,
+    not_during: JSON.stringify(schedule.notDuring),
+    blackout,
     kind: work.kind,
     queue_id: work.kind === 'task' ? work.queueId : null,
     command: schedule.work.kind === 'push' ? schedule.work.command : null,
@@ -77,7 +83,7 @@ export function saveState(id: string, state: ScheduleState): Write {
   return writeState(stateRow(id, state));
 }
 
-function stateRow(id: string, { status, reason, nextAt, waitingAt, last, missed }: ScheduleState): StateRow {
+function stateRow(id: string, { status, reason, nextAt, waitingAt, blackout, last, missed }: ScheduleState): StateRow {
   return {
     id,
     status,
@@ -89,6 +95,8 @@ function stateRow(id: string, { status, reason, nextAt, waitingAt, last, missed 
     last_run: last?.run ?? null,
     missed_at: missed?.dueAt ?? null,
     missed_reason: missed?.reason ?? null,
+    blackout_until: blackout?.until ?? null,
+    blackout_calendar: blackout?.calendar ?? null,
   };
 }
 
@@ -101,6 +109,8 @@ export function scheduleOf(row: BriefRow, org: Organization): Schedule {
     timezone: row.timezone,
     missed: row.missed as Missed,
     overlap: row.overlap as Overlap,
+    notDuring: JSON.parse(row.not_during) as string[],
+    blackout: row.blackout as BlackoutRule,
     work: briefOf(row),
     owner: { principalId: row.owner_id, type: row.owner_type, name: row.owner_name },
     createdAt: row.created_at,
@@ -113,12 +123,13 @@ function briefOf({ queue_id, command }: BriefRow): WorkBrief {
 }
 
 export function stateOf(row: BriefRow): ScheduleState {
-  const { last_due_at, last_started_at, last_run, missed_at, missed_reason } = row;
+  const { last_due_at, last_started_at, last_run, missed_at, missed_reason, blackout_until, blackout_calendar } = row;
   return {
     status: row.status,
     reason: row.reason,
     nextAt: row.next_at,
     waitingAt: row.waiting_at,
+    blackout: blackout_until === null ? null : { until: blackout_until, calendar: blackout_calendar ?? '' },
     last: last_run === null ? null : { run: last_run, dueAt: last_due_at ?? 0, startedAt: last_started_at ?? 0 },
     missed: missed_at === null ? null : { dueAt: missed_at, reason: missed_reason ?? '' },
   };
@@ -132,7 +143,7 @@ export function allSchedules(read: Read): Promise<BriefRow[]> {
     .select(['id', 'org_id', 'name', 'cron', 'timezone', 'missed', 'overlap', 'kind', 'queue_id', 'command'])
     .select(['owner_id', 'owner_type', 'owner_name', 'created_at', 'updated_at'])
     .select(['status', 'reason', 'next_at', 'waiting_at', 'last_due_at', 'last_started_at', 'last_run'])
-    .select(['missed_at', 'missed_reason'])
+    .select(['missed_at', 'missed_reason', 'not_during', 'blackout', 'blackout_until', 'blackout_calendar'])
     .execute();
 }
 

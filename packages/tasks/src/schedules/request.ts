@@ -10,6 +10,8 @@ import type { Timing, Work } from './types.js';
 export interface WorkReader {
   /** Id of a queue of the organization, by its name or id. @throws MusterError `not_found` */
   readonly queueId: (idOrName: string) => string;
+  /** Names of calendars that there are. @throws MusterError `not_found`, `invalid_field` */
+  readonly heeded: (names: readonly string[]) => readonly string[];
   readonly push: Pick<PushStarter, 'read'>;
   readonly maxParams: number;
 }
@@ -17,7 +19,8 @@ export interface WorkReader {
 /** A schedule as it is made. @throws MusterError `invalid_field` and whatever its task or push job is refused with. */
 export function readNewSchedule(body: ScheduleBodyFields, reader: WorkReader): NewSchedule {
   const { cron, timezone = 'UTC', missed = 'run-once', overlap = 'skip', paused = false } = body;
-  const timing = checked({ cron, timezone, missed, overlap });
+  const { not_during: names = [], blackout = 'skip' } = body;
+  const timing = checked({ cron, timezone, missed, overlap, blackout, notDuring: reader.heeded(names) });
   const work = readWork(body, reader);
   if (work === undefined) throw invalid('task', 'it is missing: give task or push');
   return { ...timing, name: scheduleName(body.name), work, paused };
@@ -25,7 +28,7 @@ export function readNewSchedule(body: ScheduleBodyFields, reader: WorkReader): N
 
 /** @throws MusterError as `readNewSchedule`. */
 export function readScheduleChanges(
-  { task, push, ...timing }: ScheduleChangesFields,
+  { task, push, not_during: names, ...timing }: ScheduleChangesFields,
   before: Timing,
   reader: WorkReader,
 ): ScheduleChanges {
@@ -33,6 +36,7 @@ export function readScheduleChanges(
   const work = readWork({ ...(task && { task }), ...(push && { push }) }, reader);
   return {
     ...timing,
+    ...(names !== undefined && { notDuring: reader.heeded(names) }),
     ...(timing.cron !== undefined && { cron }),
     ...(timing.timezone !== undefined && { timezone }),
     ...(work !== undefined && { work }),

@@ -3,6 +3,7 @@ import type { App } from '@muster/platform/http';
 import type { Schema } from '@muster/store';
 import type { FastifyRequest } from 'fastify';
 import type { Kysely } from 'kysely';
+import { readHeeded } from '../calendars/request.js';
 import { MusterError } from '../errors.js';
 import type { By, TaskController } from '../ports.js';
 import { existingQueue } from '../routes/deps.js';
@@ -16,7 +17,7 @@ import { runView, type ShownAlong, scheduleDetail, scheduleView } from './view.j
 
 export interface ScheduleRouteDeps {
   readonly read: Kysely<Schema>;
-  readonly schedules: Pick<Schedules, 'administration' | 'controller' | 'runs' | 'starter'>;
+  readonly schedules: Pick<Schedules, 'administration' | 'calendars' | 'controller' | 'runs' | 'starter'>;
   readonly tasks: Pick<TaskController, 'queue'>;
   readonly auth: Pick<Auth, 'audit' | 'authorize' | 'organizations' | 'rights'>;
   /** Bytes of parameters of a task. */
@@ -32,7 +33,7 @@ const CHANGES = 'It runs with the rights of whoever changed it last, from then o
 /** Schedules: make, list, look at, change, run now, delete. */
 export function scheduleRoutes(app: App, deps: ScheduleRouteDeps): void {
   const { auth, schedules, tasks } = deps;
-  const { administration, controller, runs, starter } = schedules;
+  const { administration, calendars, controller, runs, starter } = schedules;
   const access = new ScheduleAccess(auth);
 
   app.route({
@@ -203,7 +204,8 @@ export function scheduleRoutes(app: App, deps: ScheduleRouteDeps): void {
 
   function reader(organization: Organization): WorkReader {
     const queueId = (idOrName: string) => existingQueue({ controller: tasks }, organization.id, idOrName).id;
-    return { queueId, push: starter, maxParams: deps.maxParams };
+    const heeded = (names: readonly string[]) => readHeeded(calendars, organization.id, names);
+    return { queueId, heeded, push: starter, maxParams: deps.maxParams };
   }
 
   async function shownAlong({ id: orgId }: Organization, shown: readonly LiveSchedule[]): Promise<ShownAlong> {

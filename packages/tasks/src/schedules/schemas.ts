@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
+import { CALENDAR_LIMITS } from '../calendars/limits.js';
 import { TASK_LIMITS } from '../limits.js';
-import { MISSED, OVERLAPS, SCHEDULE_STATUSES } from './types.js';
+import { BLACKOUTS, MISSED, OVERLAPS, SCHEDULE_STATUSES } from './types.js';
 
 /** Shapes of requests and answers, for validation and for /openapi.json. */
 
@@ -33,6 +34,14 @@ const TIMING = {
     OVERLAPS,
     'When the run before goes on: `skip` leaves the time out (as it is unless given), `queue` runs when it has ended (one waits at most), `allow` runs beside it',
   ),
+  not_during: Type.Array(Type.String({ maxLength: TASK_LIMITS.name }), {
+    maxItems: CALENDAR_LIMITS.heeded,
+    description: 'Names of calendars: nothing is run at their times; none unless given',
+  }),
+  blackout: words(
+    BLACKOUTS,
+    'What becomes of a time that falls into one of these calendars: `skip` leaves it out (as it is unless given), `wait` runs it at the end, once',
+  ),
 };
 
 /** `readWork` checks what this only describes. */
@@ -50,6 +59,8 @@ export const ScheduleBody = Type.Object(
     timezone: Type.Optional(TIMING.timezone),
     missed: Type.Optional(TIMING.missed),
     overlap: Type.Optional(TIMING.overlap),
+    not_during: Type.Optional(TIMING.not_during),
+    blackout: Type.Optional(TIMING.blackout),
     paused: Type.Optional(Type.Boolean({ description: 'It does not run until it is resumed' })),
     task: Type.Optional(WORK.task),
     push: Type.Optional(WORK.push),
@@ -78,8 +89,14 @@ export const ScheduleAnswer = Type.Object({
   owner: Type.String({ description: 'For whom it runs, with their rights: whoever made or last changed it' }),
   next_run: nullable(Time),
   waiting_since: Type.Union([Time, Type.Null()], {
-    description: 'The time of a run that waits for the end of the last one',
+    description: 'The time of a run that waits for the end of the last one, or of a calendar',
   }),
+  waiting_for: nullable(
+    Type.Object({
+      calendar: Type.String(),
+      until: Type.String({ format: 'date-time', description: 'When it runs if the calendar stays as it is' }),
+    }),
+  ),
   last_run: nullable(
     Type.Object({
       due_at: Time,
@@ -100,7 +117,9 @@ export const ScheduleAnswer = Type.Object({
 export const ScheduleListAnswer = Type.Array(ScheduleAnswer);
 export const ScheduleDetailAnswer = Type.Object({
   ...ScheduleAnswer.properties,
-  next_runs: Type.Array(Time, { description: 'Its next five times; none while it does not run' }),
+  next_runs: Type.Array(Time, {
+    description: 'Its next five times at which it runs, as calendars are now; none while it does not run',
+  }),
   task: nullable(loose('As it was given')),
   push: nullable(loose('As it was given; of a file only that there is one: `file_specified`')),
 });

@@ -9,6 +9,9 @@ declare module '@muster/store' {
       timezone: string;
       missed: string;
       overlap: string;
+      /** Names of calendars, JSON. */
+      not_during: string;
+      blackout: string;
       kind: 'task' | 'push';
       /** The queue of a task; null: it is push jobs. */
       queue_id: string | null;
@@ -30,6 +33,9 @@ declare module '@muster/store' {
       last_run: string | null;
       missed_at: number | null;
       missed_reason: string | null;
+      /** For the end of which a run waits. */
+      blackout_until: number | null;
+      blackout_calendar: string | null;
       created_at: number;
       updated_at: number;
     };

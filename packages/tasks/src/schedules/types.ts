@@ -9,6 +9,10 @@ export type Missed = (typeof MISSED)[number];
 export const OVERLAPS = ['allow', 'skip', 'queue'] as const;
 export type Overlap = (typeof OVERLAPS)[number];
 
+/** What becomes of a time at which a calendar lets nothing start: it is left out, or run at the end. */
+export const BLACKOUTS = ['skip', 'wait'] as const;
+export type BlackoutRule = (typeof BLACKOUTS)[number];
+
 export const SCHEDULE_STATUSES = [
   /** Runs at its times. */
   'active',
@@ -46,6 +50,9 @@ export interface Timing {
   readonly timezone: string;
   readonly missed: Missed;
   readonly overlap: Overlap;
+  /** Names of calendars: nothing is run at their times. */
+  readonly notDuring: readonly string[];
+  readonly blackout: BlackoutRule;
 }
 
 /** What is said of a schedule. */

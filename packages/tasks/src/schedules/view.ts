@@ -6,6 +6,7 @@ const time = (ms: number): string => new Date(ms).toISOString();
 const timeOrNull = (ms: number | null): string | null => (ms === null ? null : time(ms));
 
 const NEXT_RUNS = 5;
+const LOOKED_AT = 200;
 
 export interface ShownAlong {
   /** Of a queue, while there is one. */
@@ -24,6 +25,8 @@ export function scheduleView({ schedule, state }: LiveSchedule, { queueName, sta
     timezone: schedule.timezone,
     missed: schedule.missed,
     overlap: schedule.overlap,
+    not_during: [...schedule.notDuring],
+    blackout: schedule.blackout,
     state: state.status,
     reason: state.reason,
     kind: work.kind,
@@ -32,6 +35,7 @@ export function scheduleView({ schedule, state }: LiveSchedule, { queueName, sta
     owner: schedule.owner.name,
     next_run: timeOrNull(state.nextAt),
     waiting_since: timeOrNull(state.waitingAt),
+    waiting_for: state.blackout && { calendar: state.blackout.calendar, until: time(state.blackout.until) },
     last_run: last && {
       due_at: time(last.dueAt),
       started_at: time(last.startedAt),
@@ -46,11 +50,21 @@ export function scheduleView({ schedule, state }: LiveSchedule, { queueName, sta
 
 /** A single schedule. */
 export function scheduleDetail(live: LiveSchedule, work: Work, along: ShownAlong) {
-  const next: string[] = [];
-  for (let at = live.state.nextAt; at !== null && next.length < NEXT_RUNS; at = live.rules.cron.after(at)) {
-    next.push(time(at));
+  return { ...scheduleView(live, along), next_runs: nextRuns(live).map(time), ...workView(work, along) };
+}
+
+/** Of what falls into a calendar none, or the end of that; of very many one after the other those that are found. */
+function nextRuns({ state, rules }: LiveSchedule): readonly number[] {
+  const { cron, blackout: rule, blackoutAt } = rules;
+  const next = new Set<number>();
+  let looked = 0;
+  for (let at = state.nextAt; at !== null && next.size < NEXT_RUNS && looked < LOOKED_AT; at = cron.after(at)) {
+    looked++;
+    const blackout = blackoutAt(at);
+    if (blackout === null) next.add(at);
+    else if (rule === 'wait') next.add(blackout.until);
   }
-  return { ...scheduleView(live, along), next_runs: next, ...workView(work, along) };
+  return [...next];
 }
 
 export function runView(kind: Work['kind'], run: string) {

@@ -325,11 +325,86 @@ describe('a schedule of push jobs', () => {
   });
 });
 
+describe('a schedule that heeds a calendar', () => {
+  /** Which lets nothing start for so many hours from now on. */
+  const dark = async (hours: number) => {
+    const text = (at: number) => new Date(at).toISOString().slice(0, 16);
+    const entries = [{ dates: `${text(start)}..${text(start + hours * HOUR)}`, why: 'freeze' }];
+    const known = fixture.schedules.calendars.of(fixture.org.id).length > 0;
+    const { calendars } = fixture.schedules;
+    if (known) await calendars.change(fixture.org, 'freeze', { entries }, ME);
+    else await calendars.create(fixture.org, 'freeze', { description: '', timezone: 'UTC', entries }, ME);
+  };
+  const heeding = (blackout: 'skip' | 'wait') => fixture.schedule(queue, { notDuring: ['freeze'], blackout });
+
+  test('runs nothing at its times, and says why', async () => {
+    await dark(2.5);
+    await heeding('skip');
+    fixture.clock.advance(HOUR);
+    await due(start + 2 * HOUR);
+    fixture.clock.advance(HOUR);
+    await due(start + 3 * HOUR);
+    expect(await fixture.taskIds()).toEqual([]);
+    const why = `calendar freeze (freeze) lets nothing start before ${new Date(start + 2.5 * HOUR).toISOString()}`;
+    expect(fixture.events()).toEqual(['created', `missed: ${why}`, `missed: ${why}`]);
+    fixture.clock.advance(HOUR);
+    await tasks(1);
+  });
+
+  test('that waits runs once at the end, also when the server is killed meanwhile', async () => {
+    await dark(2.5);
+    await heeding('wait');
+    fixture.clock.advance(HOUR);
+    await due(start + 2 * HOUR);
+    expect(await fixture.row()).toMatchObject({
+      ...{ waiting_at: start + HOUR, blackout_until: start + 2.5 * HOUR, blackout_calendar: 'freeze' },
+    });
+    await fixture.restart(0.5 * HOUR);
+    fixture.clock.advance(0.5 * HOUR);
+    await due(start + 3 * HOUR);
+    expect(await fixture.taskIds()).toEqual([]);
+    fixture.clock.advance(0.5 * HOUR);
+    await tasks(1);
+    await expect.poll(async () => (await fixture.row()).last_due_at).toBe(start + HOUR);
+    expect(await fixture.row()).toMatchObject({ waiting_at: null, blackout_until: null });
+  });
+
+  test('heeds it as it is then: one that ends earlier lets it run', async () => {
+    await dark(10);
+    await heeding('wait');
+    fixture.clock.advance(HOUR);
+    await due(start + 2 * HOUR);
+    expect(await fixture.taskIds()).toEqual([]);
+    await dark(1);
+    await tasks(1);
+  });
+
+  test('keeps the calendar from being deleted', async () => {
+    await dark(1);
+    const live = await heeding('skip');
+    const { calendars, administration } = fixture.schedules;
+    await expect(calendars.remove(fixture.org, 'freeze', ME)).rejects.toMatchObject({
+      ...{ code: 'calendar_heeded', details: { by: 'schedule nightly' } },
+    });
+    await administration.remove(live, { identity: await fixture.identity('anna') });
+    await calendars.remove(fixture.org, 'freeze', ME);
+    await fixture.restart();
+    expect(fixture.schedules.calendars.of(fixture.org.id)).toEqual([]);
+  });
+
+  test('that is not there any more starts nothing by mistake', async () => {
+    await heeding('skip');
+    fixture.clock.advance(HOUR);
+    await due(start + 2 * HOUR);
+    expect(await fixture.taskIds()).toEqual([]);
+  });
+});
+
 describe('schedules', () => {
   test('are so many at most in an organization', async () => {
     const { schedule, state } = await fixture.schedule(queue);
     for (let n = 1; n < TASK_LIMITS.schedules; n++) {
-      fixture.schedules.controller.add(new LiveSchedule({ ...schedule, name: `s${n}` }, state));
+      fixture.schedules.controller.add(new LiveSchedule({ ...schedule, name: `s${n}` }, state, () => () => null));
     }
     await expect(fixture.schedule(queue, { name: 'more' })).rejects.toMatchObject({ code: 'too_many_schedules' });
     fixture.schedules.controller.remove(fixture.live('s1'));

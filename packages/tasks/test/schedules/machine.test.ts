@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { BlackoutAt } from '../../src/calendars/blackout.js';
 import { Cron, Zone } from '../../src/schedules/cron/index.js';
 import {
   LATE_MS,
@@ -11,7 +12,7 @@ import {
   type ScheduleState,
   stepSchedule,
 } from '../../src/schedules/machine.js';
-import { MISSED, OVERLAPS } from '../../src/schedules/types.js';
+import { BLACKOUTS, MISSED, OVERLAPS } from '../../src/schedules/types.js';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -21,8 +22,8 @@ const UTC = Zone.find('UTC') as Zone;
 const START = Date.UTC(2026, 0, 1);
 
 function rules(given: Partial<Omit<ScheduleRules, 'cron'>> & { cron?: string } = {}): ScheduleRules {
-  const { cron = '@hourly', missed = 'run-once', overlap = 'skip' } = given;
-  return { cron: new Cron(cron, UTC), missed, overlap };
+  const { cron = '@hourly', missed = 'run-once', overlap = 'skip', blackoutAt = () => null, blackout = 'skip' } = given;
+  return { cron: new Cron(cron, UTC), missed, overlap, blackoutAt, blackout };
 }
 
 const active = (of: ScheduleRules, given: Partial<ScheduleState> = {}): ScheduleState => ({
@@ -114,6 +115,82 @@ describe('a schedule that is looked at', () => {
   });
 });
 
+/** From this hour on, so many hours each day. */
+function daily(from: number, hours: number): BlackoutAt {
+  return (at) => {
+    for (const day of [-1, 0]) {
+      const begins = (Math.floor(at / DAY) + day) * DAY + from * HOUR;
+      if (begins <= at && at < begins + hours * HOUR)
+        return { until: begins + hours * HOUR, calendar: 'night', why: 'x' };
+    }
+    return null;
+  };
+}
+
+describe('a schedule that heeds a calendar', () => {
+  /** From 1 to 4 o'clock. */
+  const blackoutAt = daily(1, 3);
+  const skips = rules({ blackoutAt });
+  const waits = rules({ blackoutAt, blackout: 'wait' });
+
+  test('leaves out what falls into it, and says why', () => {
+    const { state, effects } = stepSchedule(active(skips), look(), skips, START + HOUR);
+    expect(told(effects)).toEqual([['missed', 1, 1, 1]]);
+    expect(state).toMatchObject({
+      ...{ nextAt: START + 2 * HOUR, waitingAt: null },
+      missed: { reason: 'calendar night (x) lets nothing start before 2026-01-01T04:00:00.000Z' },
+    });
+    expect(told(stepSchedule(active(skips), look(), skips, START + 4 * HOUR).effects)).toEqual([
+      ['missed', 1, 3, 3],
+      ['run', 4],
+    ]);
+  });
+
+  test('leaves out also what fell into it and is looked at late', () => {
+    const of = rules({ blackoutAt: daily(3, 1) });
+    const state = active(of, { nextAt: START + 3 * HOUR });
+    expect(told(stepSchedule(state, look(), of, START + 3 * HOUR + 59 * MINUTE).effects)).toEqual([
+      ['missed', 3, 3, 1],
+    ]);
+    const late = rules({ blackoutAt: daily(3, 1), cron: '30 3 * * *' });
+    const due = active(late, { nextAt: START + 3.5 * HOUR });
+    expect(told(stepSchedule(due, look(), late, START + 5 * HOUR).effects)).toEqual([['missed', 3.5, 3.5, 1]]);
+  });
+
+  test('runs the first of what falls into it at the end, if it waits; the others are left out', () => {
+    const of = rules({ blackoutAt, blackout: 'wait', cron: '30 * * * *' });
+    const held = stepSchedule(newSchedule(of, START + HOUR, null), look(), of, START + 1.5 * HOUR);
+    expect(held.effects).toEqual([]);
+    expect(held.state).toMatchObject({
+      ...{ waitingAt: START + 1.5 * HOUR, nextAt: START + 2.5 * HOUR },
+      blackout: { calendar: 'night', until: START + 4 * HOUR },
+    });
+    expect(stepSchedule(held.state, look(), of, START + 2 * HOUR).state).toBe(held.state);
+    const second = stepSchedule(held.state, look(), of, START + 2.5 * HOUR);
+    expect(told(second.effects)).toEqual([['missed', 2.5, 2.5, 1]]);
+    const end = stepSchedule({ ...second.state, nextAt: START + 4.5 * HOUR }, look(), of, START + 4 * HOUR);
+    expect(told(end.effects)).toEqual([['run', 1.5]]);
+    expect(end.state).toMatchObject({ waitingAt: null, blackout: null });
+  });
+
+  test('runs once where the end is a time of its own', () => {
+    const held = stepSchedule(active(waits), look(), waits, START + HOUR).state;
+    expect(told(stepSchedule({ ...held, nextAt: START + 4 * HOUR }, look(), waits, START + 4 * HOUR).effects)).toEqual([
+      ['missed', 1, 1, 1],
+      ['run', 4],
+    ]);
+  });
+
+  test('that was paused or changed meanwhile runs nothing at the end', () => {
+    const held = stepSchedule(active(waits), look(), waits, START + HOUR).state;
+    for (const event of [{ type: 'pause', reason: 'x' }, { type: 'changed' }] as const) {
+      const { state, effects } = stepSchedule(held, event, waits, START + 2 * HOUR);
+      expect(told(effects)).toEqual([['missed', 1, 1, 1]]);
+      expect(state).toMatchObject({ waitingAt: null, blackout: null });
+    }
+  });
+});
+
 describe('a schedule that somebody sees to', () => {
   const of = rules({ overlap: 'queue' });
   const waiting = active(of, { waitingAt: START });
@@ -186,8 +263,12 @@ test('every time is run, waits, or is told as missed, once and in order; nothing
       fc.constantFrom(...OVERLAPS),
       fc.constantFrom('@hourly', '*/7 3-20 * * *', '15 2 * * mon'),
       fc.array(step, { minLength: 1, maxLength: 60 }),
-      (missed, overlap, cron, steps) => {
-        const of = rules({ missed, overlap, cron });
+      fc.option(
+        fc.record({ from: fc.nat(23), hours: fc.integer({ min: 1, max: 20 }), rule: fc.constantFrom(...BLACKOUTS) }),
+      ),
+      (missed, overlap, cron, steps, dark) => {
+        const blackoutAt = dark === null ? () => null : daily(dark.from, dark.hours);
+        const of = rules({ missed, overlap, cron, blackoutAt, ...(dark !== null && { blackout: dark.rule }) });
         let state = newSchedule(of, START, null);
         let now = START;
         let goesOn = false;
@@ -205,13 +286,19 @@ test('every time is run, waits, or is told as missed, once and in order; nothing
             } else if (effect.type === 'run') {
               expect(goesOn && overlap !== 'allow').toBe(false);
               expect(effect.dueAt).toBeLessThanOrEqual(now);
+              expect(blackoutAt(now)).toBeNull();
+              if (dark?.rule === 'skip' && overlap !== 'queue') expect(blackoutAt(effect.dueAt)).toBeNull();
               runs.push(effect.dueAt);
               accounted += 1;
               goesOn = true;
             }
           }
           expect(state.nextAt).toBe(of.cron.after(now));
-          if (overlap !== 'queue') expect(state.waitingAt).toBeNull();
+          const waits = overlap === 'queue' || (dark?.rule === 'wait' && blackoutAt(now) !== null);
+          if (!waits) expect(state.waitingAt).toBeNull();
+          expect(state.blackout === null).toBe(
+            state.waitingAt === null || dark?.rule !== 'wait' || blackoutAt(now) === null,
+          );
         }
         let due = 0;
         for (let at = of.cron.after(START); at <= now; at = of.cron.after(at)) due += 1;
@@ -219,6 +306,6 @@ test('every time is run, waits, or is told as missed, once and in order; nothing
         expect(runs).toEqual([...new Set(runs)].sort((a, b) => a - b));
       },
     ),
-    { numRuns: 100 },
+    { numRuns: 300 },
   );
 });

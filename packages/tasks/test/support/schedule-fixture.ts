@@ -159,6 +159,8 @@ export class ScheduleFixture {
       timezone: 'UTC',
       missed: 'run-once',
       overlap: 'allow',
+      notDuring: [],
+      blackout: 'skip',
       work: { kind: 'task', queueId, params: { what: 'all' }, options: {} },
       paused: false,
       ...given,

@@ -8,6 +8,8 @@ export interface Schedule {
   readonly timezone: string;
   readonly missed: string;
   readonly overlap: string;
+  readonly not_during: readonly string[];
+  readonly blackout: string;
   readonly state: 'active' | 'held' | 'paused';
   readonly reason: string | null;
   readonly kind: 'push' | 'task';
@@ -16,6 +18,7 @@ export interface Schedule {
   readonly owner: string;
   readonly next_run: string | null;
   readonly waiting_since: string | null;
+  readonly waiting_for: { readonly calendar: string; readonly until: string } | null;
   readonly last_run: {
     readonly due_at: string;
     readonly started_at: string;

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { MusterError } from '../../errors.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { timeText } from '../../summary.js';
+import { blackoutsOf, withBlackouts } from '../not-during.js';
 import { tellItem } from '../resource.js';
 import { warnOfUnquoted } from '../unquoted.js';
 import type { ScheduleDetail } from './api.js';
@@ -13,6 +14,8 @@ interface SettingFlags extends WorkFlags {
   readonly tz?: string;
   readonly missed?: string;
   readonly overlap?: string;
+  readonly notDuring?: readonly string[];
+  readonly blackout?: string;
   readonly paused?: boolean;
 }
 
@@ -24,6 +27,7 @@ export function addCreate(schedule: Command, shell: Shell): void {
       "muster schedule create nightly --cron '0 3 * * *' --tz Europe/Berlin --queue resize --param what=all",
       "muster schedule create patch --cron '30 4 * * sun' --push 'apt-get -y upgrade' --target env:test --concurrency 10%",
       'muster schedule create poll --cron @hourly --queue mail --overlap queue --missed skip',
+      'muster schedule create patch --cron @daily --push patch --target env:prod --not-during freeze --blackout wait',
     ],
   });
   command.requiredOption('--cron <fields>', 'minute hour day month weekday, or @hourly, @daily, @weekly, @monthly');
@@ -68,7 +72,7 @@ export function addSet(schedule: Command, shell: Shell): void {
 }
 
 function withTiming(command: Command): Command {
-  return command
+  return withBlackouts(command)
     .option('--tz <zone>', 'whose clocks that means: Europe/Berlin (default: UTC)')
     .addOption(
       new Option('--missed <rule>', 'times at which the server was not there: run once for them, or not').choices([
@@ -85,12 +89,13 @@ function withTiming(command: Command): Command {
     );
 }
 
-function timingOf({ cron, tz, missed, overlap }: SettingFlags): Readonly<Record<string, string>> {
+function timingOf({ cron, tz, missed, overlap, ...given }: SettingFlags): Readonly<Record<string, unknown>> {
   return {
     ...(cron !== undefined && { cron }),
     ...(tz !== undefined && { timezone: tz }),
     ...(missed !== undefined && { missed }),
     ...(overlap !== undefined && { overlap }),
+    ...blackoutsOf(given),
   };
 }
 

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { printable } from '../../printable.js';
 import type { Call, Shell } from '../../shell.js';
 import { timeText } from '../../summary.js';
+import { notDuringText } from '../not-during.js';
 import { addList as addListOf, addShow as addShowOf } from '../resource.js';
 import type { Schedule, ScheduleDetail } from './api.js';
 
@@ -55,14 +56,24 @@ export function tell({ out }: Call<object>, schedule: ScheduleDetail): void {
     ['When', `${schedule.cron} in ${schedule.timezone}`],
     ['Missed', schedule.missed],
     ['Overlap', schedule.overlap],
+    ...given(
+      'Not during',
+      schedule.not_during.length === 0 ? null : notDuringText(schedule.not_during, schedule.blackout),
+    ),
     ...given('Queue', schedule.queue),
     ...(schedule.kind === 'task' ? workFields(schedule.task) : workFields(schedule.push)),
     ['Runs for', schedule.owner],
     ...given('Last run', run && `${timeText(run.started_at)}  ${run.status ?? 'deleted'}  ${run.task ?? run.job}`),
     ...given('Last missed', missed && `${timeText(missed.due_at)}  ${missed.reason}`),
-    ...given('Waiting', schedule.waiting_since && `the run of ${timeText(schedule.waiting_since)}`),
+    ...given('Waiting', waiting(schedule)),
     ...schedule.next_runs.map((at, index): [string, string] => [index === 0 ? 'Next' : '', timeText(at)]),
   ]);
+}
+
+function waiting({ waiting_since: since, waiting_for: blackout }: Schedule): string | null {
+  if (since === null) return null;
+  const run = `the run of ${timeText(since)}`;
+  return blackout === null ? run : `${run}, for calendar ${blackout.calendar} until ${timeText(blackout.until)}`;
 }
 
 function workFields(work: Readonly<Record<string, unknown>> | null): [string, string][] {

@@ -70,6 +70,11 @@ if ! /usr/bin/perl -MNet::Stomp -e 1 2>/dev/null; then
   printf 'skipped: e2e/fabric-peer-perl.test.ts (no libnet-stomp-perl)\n'
   without+=(--exclude 'e2e/fabric-peer-perl.test.ts')
 fi
+# The console in a browser: Debian's, as others bring their own.
+if ! [ -x /usr/bin/chromium ]; then
+  printf 'skipped: e2e/console.test.ts (no /usr/bin/chromium; Debian: chromium)\n'
+  without+=(--exclude 'e2e/console.test.ts')
+fi
 # Examples of the guides, which take JSON apart with jq.
 if ! command -v jq >/dev/null; then
   printf 'skipped: e2e/docs.test.ts (no jq)\n'
@@ -102,7 +107,7 @@ if node scripts/postgres-answers.mjs "$postgres"; then
   "$jobs_on_rabbitmq" || without+=(--exclude 'packages/jobs/test/rabbitmq.test.ts')
   # The same whatever the database is: wires, command line, agents, other people's clients.
   for same in 'acceptance-*' agent-systems cli cli-push cli-tasks demo disbatch-client docs enrolment events events-rest 'fabric-peer-*' fabric-input \
-    clean-restart fabric-links fabric-outages fabric-programs fabric-routing fabric-rules faults-crowd faults-disk faults-frozen faults-garbage faults-network \
+    clean-restart console fabric-links fabric-outages fabric-programs fabric-routing fabric-rules faults-crowd faults-disk faults-frozen faults-garbage faults-network \
     faults-output faults-output-restart faults-reinstalled faults-sockets faults-slow-client guarantees jobs-cli output push-files safety tasks-bad-input use-case; do
     without+=(--exclude "e2e/$same.test.ts")
   done

@@ -33,7 +33,9 @@ export function App() {
     );
   }
   if (state.state === 'out' || secret !== null) {
-    return <SignInScreen link={secret} why={state.state === 'out' ? state.why : null} />;
+    const why = state.state === 'out' ? state.why : null;
+    // Whoever has signed out has used the link.
+    return <SignInScreen key={why} link={why === null ? secret : null} why={why} />;
   }
   return <main class="sign-in" aria-busy="true" />;
 }

@@ -6,7 +6,7 @@ import { Command } from '../parts/command.jsx';
 import { Failure, Note } from '../parts/note.jsx';
 import icon from '../style/icon.svg';
 import { secretOf } from './link.js';
-import { begin, previewLink } from './session.js';
+import { begin, previewLink, resume } from './session.js';
 
 /** Takes the secret of a link out of the URL, and out of the history. */
 export function takeSecret(): string | null {
@@ -27,7 +27,17 @@ export function SignInScreen({ link, why }: { readonly link: string | null; read
           <img src={icon} alt="" width={36} height={36} /> Muster
         </h1>
         {why !== null && <Note>{why}</Note>}
-        {usable.value !== null ? <ByLink link={usable.value} onOther={() => (usable.value = null)} /> : <WithoutLink />}
+        {usable.value !== null ? (
+          <ByLink
+            link={usable.value}
+            onOther={() => {
+              usable.value = null;
+              void resume();
+            }}
+          />
+        ) : (
+          <WithoutLink />
+        )}
       </div>
     </main>
   );

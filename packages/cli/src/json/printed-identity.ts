@@ -79,4 +79,7 @@ export const IDENTITY: Readonly<Record<string, Printed>> = {
   login: document(without(answer('signIn'), 'token')),
   logout: document(object({ url: text(), organization: text(), 'user?': text(), signed_out: flag() })),
   whoami: document(answer('whoami')),
+  console: document(answer('createSignInLink')),
+  'session list': document(answer('listSessions')),
+  'session rm': gone('id'),
 };

@@ -198,6 +198,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     logger,
     metrics,
     version: VERSION,
+    position: () => events.log.last(),
     bodyLimit: config.http.body_limit,
     minSigning: config.auth.min_signing,
     rates: { perPrincipal: config.limits.requests_per_principal, perAddress: config.limits.requests_per_address },

@@ -11,6 +11,7 @@ import { Gate, type MinSigning } from './gate.js';
 import { HTTP_LIMITS } from './limits.js';
 import { watchMethods } from './methods.js';
 import { describeRoutes } from './openapi.js';
+import { tellPosition } from './position.js';
 import { refuseQueries } from './query.js';
 import { RequestLimits, type RequestRates } from './rates.js';
 import type { App } from './route.js';
@@ -27,6 +28,8 @@ export interface AppDeps {
   readonly bodyLimit: number;
   /** Least version of request signing that is taken; any when absent. */
   readonly minSigning?: MinSigning;
+  /** Of the newest event that listeners were told of; nobody is told it when absent. */
+  readonly position?: () => number;
   /** How many requests are taken; any number when absent. */
   readonly rates?: RequestRates;
   /** Addresses and networks whose X-Forwarded-* are believed; nobody's when absent. */
@@ -102,6 +105,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   observeDurations(app, metrics);
   gate.guard(app);
   refuseQueries(app);
+  if (deps.position !== undefined) tellPosition(app, deps.position);
   const answerOtherMethods = watchMethods(app);
   await describeRoutes(app, deps.version);
   statusRoutes(app, deps.status, metrics);

@@ -8,7 +8,8 @@ const DESCRIPTION = `Runs work on fleets of machines.
 Requests are signed as the Chef API signs them (versions 1.0, 1.1 and 1.3), or carry an access token as
 \`Authorization: Bearer TOKEN\`. Version 1.3 signs a query as well when \`X-Muster-Query-Hash\` is sent, the base64 of
 the SHA-256 of the query; without it only query parameters that deployed clients send are taken. Errors are \`{"error": text}\` or \`{"error": [text]}\`; the header \`X-Muster-Error\`
-has the error's stable code and \`X-Muster-Fix\` says what to do about it.`;
+has the error's stable code and \`X-Muster-Fix\` says what to do about it. Answers of GET have \`X-Muster-Position\`: events after this
+position (\`from\`) tell all that changed since.`;
 
 /** Why a request may be refused, by permission: errors every such route can answer. */
 function refusals(permission: RoutePermission): Readonly<Record<string, string>> {

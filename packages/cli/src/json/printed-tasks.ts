@@ -93,6 +93,12 @@ export const TASKS: Readonly<Record<string, Printed>> = {
   'schedule next': document(listOf(text('ISO 8601'))),
   'schedule rm': gone('name'),
 
+  'calendar create': document(answer('createCalendar')),
+  'calendar list': document(answer('listCalendars')),
+  'calendar show': document(answer('getCalendar')),
+  'calendar set': document(answer('changeCalendar')),
+  'calendar rm': gone('name'),
+
   'import disbatch': document(
     object({
       collections: own({

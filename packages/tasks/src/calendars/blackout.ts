@@ -1,6 +1,9 @@
 import { Zone } from '../schedules/cron/index.js';
 import { type Covering, coveringOf, type Entry, EntryMistake, entryText } from './entry.js';
 import { CALENDAR_LIMITS } from './limits.js';
+import type { Blackout, BlackoutAt } from './types.js';
+
+export { type Blackout, type BlackoutAt, blackoutText } from './types.js';
 
 /** Named times at which nothing is to be started. */
 export interface Calendar {
@@ -9,17 +12,6 @@ export interface Calendar {
   readonly timezone: string;
   readonly entries: readonly Entry[];
 }
-
-/** Why nothing is to be started now. */
-export interface Blackout {
-  /** Milliseconds since the epoch: not before. Where very many windows follow each other, the end of some. */
-  readonly until: number;
-  readonly calendar: string;
-  readonly why: string;
-}
-
-/** Those of some calendars together. Null: something may be started. */
-export type BlackoutAt = (at: number) => Blackout | null;
 
 /**
  * Windows that overlap, or follow each other at once, are one.
@@ -65,10 +57,4 @@ function longestAt(sources: readonly Source[], at: number): Blackout | null {
       found = { until: window.until, calendar, why };
   }
   return found;
-}
-
-/** In a sentence. */
-export function blackoutText({ calendar, why, until }: Blackout): string {
-  const reason = `calendar ${calendar} (${why})`;
-  return `${reason} lets nothing start before ${new Date(until).toISOString()}`;
 }

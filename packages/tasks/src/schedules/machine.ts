@@ -1,4 +1,4 @@
-import { type Blackout, type BlackoutAt, blackoutText } from '../calendars/blackout.js';
+import { type Blackout, type BlackoutAt, blackoutText } from '../calendars/types.js';
 import type { Cron } from './cron/index.js';
 import type { BlackoutRule, Missed, Overlap, ScheduleStatus } from './types.js';
 

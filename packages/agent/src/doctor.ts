@@ -16,10 +16,12 @@ import { http } from './link/http.js';
 import { type CurveKeys, zeromqSockets } from './link/sockets.js';
 import { livingOwner } from './pid-file.js';
 import { type AgentOptions, type AgentSettings, loadIdentity, loadSettings } from './settings.js';
+import { systemProblems } from './systems/check.js';
 
 export type CheckName =
   | 'configuration'
   | 'commands'
+  | 'systems'
   | 'key'
   | 'server'
   | 'clock'
@@ -69,6 +71,7 @@ export async function doctor(options: AgentOptions, clock: Clock): Promise<Diagn
     good('configuration', `node ${settings.name} of organization ${settings.org}`);
     const known = settings;
     await checkCommands(known, good, bad);
+    await checkSystems(known, good, bad);
     const identity = await need('key', () => loadIdentity(known));
     await checkKeyMode(known.keyFile, good, bad);
     const serverDate = await need('server', () => reach(identity));
@@ -108,6 +111,15 @@ async function checkCommands(settings: AgentSettings, good: Note, bad: Note): Pr
     if (limits.length === 0) return good('commands', `${KILLED_BY_TREE}: ${error.message}${where}`);
     bad('commands', new MusterError('limits_unusable', { reason: `${error.message}${where}` }).advice);
   }
+}
+
+/** Execution systems of jobs, where the owner of the node allows them. */
+async function checkSystems({ config: { systems } }: AgentSettings, good: Note, bad: Note): Promise<void> {
+  if (systems === undefined) return;
+  const { user, roots } = systems;
+  const problems = await systemProblems(systems);
+  if (problems.length > 0) bad('systems', problems.join('; '));
+  else good('systems', `jobs run as ${user} below ${roots.join(', ')}`);
 }
 
 async function checkKeyMode(file: string, good: Note, bad: Note): Promise<void> {

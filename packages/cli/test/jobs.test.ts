@@ -161,6 +161,12 @@ describe('muster job', () => {
     expect((await muster(`job share ${uuid}`)).out).toMatch(/^anna +yes +no$/m);
   });
 
+  it('is submitted with --system, which an app that names its own refuses', async () => {
+    const { exit, err } = await muster('job run wc-1.0 --input query1=a.txt --no-archive --system nowhere');
+    expect(exit).not.toBe(0);
+    expect(err).toContain('app wc-1.0 runs on here');
+  });
+
   it('waits until a job has ended, and says how', async () => {
     const good = start('job run wc-1.0 --input query1=a.txt --no-archive --wait --json');
     await expect.poll(() => good.world.err()).toMatch(/^job \S+\n$/);

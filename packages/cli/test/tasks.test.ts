@@ -323,3 +323,20 @@ describe('muster task wait', () => {
     expect(await waited).toMatchObject({ exit: 1, err: expect.stringContaining(`task ${id} cancelled`) });
   });
 });
+
+it('`task wait --where` waits for what the selector finds, and says how each ended', async () => {
+  const name = await queue();
+  for (const file of ['a', 'b']) await muster(`task add ${name} --param file=${file}`);
+  await muster(`task cancel --queue ${name} --where queue:${name} --yes`);
+  const { exit, out } = await muster(`task wait --where queue:${name} --queue ${name} --json`);
+  expect(exit).toBe(1);
+  const ended = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { status: string });
+  expect(ended.map(({ status }) => status)).toEqual(['cancelled', 'cancelled']);
+  expect(await muster(`task wait --where 'queue:${name} AND status:failed'`)).toMatchObject({ exit: 0, out: '' });
+  for (const line of ['task wait', 'task wait ID --where queue:a', `task wait ID --queue ${name}`]) {
+    expect((await muster(line)).exit).toBe(2);
+  }
+});

@@ -24,6 +24,8 @@ export interface AppList {
   readonly owner: string | null;
   /** Whether those that are public, and those that are not, are among them. */
   readonly publicity?: readonly boolean[];
+  /** Of the name: `*` stands for anything, and case does not matter then; null: any. */
+  readonly like?: string | null;
   readonly limit: number;
   readonly offset: number;
 }
@@ -56,12 +58,22 @@ export class AppStore {
   }
 
   /** By their ids. */
-  async list(orgId: string, { owner, publicity = [true, false], limit, offset }: AppList): Promise<readonly App[]> {
+  async list(
+    orgId: string,
+    { owner, publicity = [true, false], like, limit, offset }: AppList,
+  ): Promise<readonly App[]> {
     if (publicity.length === 0) return [];
-    let rows = this.#deps.store.read.selectFrom('job_apps').selectAll().where('org_id', '=', orgId);
+    let rows = this.#deps.store.read.selectFrom('job_apps').where('org_id', '=', orgId);
     if (owner !== null) rows = rows.where((is) => is.or([is('is_public', '=', 1), is('owner', '=', owner)]));
-    rows = rows.where('is_public', 'in', publicity.map(Number));
-    return (await rows.orderBy('app_id').limit(limit).offset(offset).execute()).map(appOf);
+    rows = rows.where('is_public', 'in', publicity.map(Number)).orderBy('app_id');
+    if (like === undefined || like === null) {
+      return (await rows.selectAll().limit(limit).offset(offset).execute()).map(appOf);
+    }
+    const matches = wildcards(like);
+    const ids = (await rows.select('app_id').execute()).map(({ app_id }) => app_id);
+    const found = ids.filter((id) => matches(nameIn(id))).slice(offset, offset + limit);
+    if (found.length === 0) return [];
+    return (await rows.selectAll().where('app_id', 'in', found).execute()).map(appOf);
   }
 
   /**
@@ -142,6 +154,29 @@ async function assertRoom(trx: Trx, orgId: string): Promise<void> {
 /** Its owner and whoever administers jobs may run an app, and everybody one that is public. */
 export function mayRun(app: App, user: string, admin: boolean): boolean {
   return app.isPublic || admin || app.owner === user;
+}
+
+/** Of an id, `NAME-VERSION`: versions have no dash. */
+function nameIn(id: string): string {
+  return id.slice(0, id.lastIndexOf('-'));
+}
+
+/** As the operator `like` of lists of jobs. Each part is looked for once, from left to right: no pattern takes long. */
+function wildcards(pattern: string): (name: string) => boolean {
+  if (!pattern.includes('*')) return (name) => name === pattern;
+  const [first = '', ...rest] = pattern.toLowerCase().split(/\*+/);
+  const last = rest.pop() ?? '';
+  return (given) => {
+    const name = given.toLowerCase();
+    if (!name.startsWith(first)) return false;
+    let at = first.length;
+    for (const part of rest) {
+      const found = name.indexOf(part, at);
+      if (found < 0) return false;
+      at = found + part.length;
+    }
+    return name.length - last.length >= at && name.endsWith(last);
+  };
 }
 
 function appOf(row: AppRow): App {

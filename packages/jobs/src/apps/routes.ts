@@ -47,11 +47,13 @@ export function appRoutes(http: Http, deps: AppRoutesDeps): void {
     operationId: 'listApps',
     result: Type.Array(AppSummaryAnswer),
     summary: 'Apps that one may run',
-    description: 'Narrowed by `publicOnly` and `privateOnly`.',
+    description: 'Narrowed by `publicOnly`, `privateOnly`, and `name.like` (`*` stands for anything).',
     async handle({ organization, user, admin, query, root }) {
-      const { publicity } = new Narrowing(query, ['publicOnly', 'privateOnly']);
+      const narrowing = new Narrowing(query, ['publicOnly', 'privateOnly', 'name.like']);
+      const { publicity } = narrowing;
+      const like = narrowing.text('name.like');
       const { limit, offset } = query.list;
-      const found = await apps.list(organization.id, { owner: admin ? null : user, publicity, limit, offset });
+      const found = await apps.list(organization.id, { owner: admin ? null : user, publicity, like, limit, offset });
       return { result: found.map((app) => appSummary(app, root)) };
     },
   });

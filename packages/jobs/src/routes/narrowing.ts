@@ -1,6 +1,9 @@
 import { refused } from '../request/refusal.js';
 import type { Query } from './query.js';
 
+/** Of a text that is looked for. */
+const MOST_CHARACTERS = 255;
+
 /** What a list of apps or systems is narrowed by. */
 export class Narrowing {
   readonly #asked = new Map<string, string>();
@@ -21,6 +24,13 @@ export class Narrowing {
     if (value === 'true' || value === '1') return true;
     if (value === 'false' || value === '0') return false;
     throw refused('ALOE_INVALID_PARAMETER', name, 'must be true or false');
+  }
+
+  /** null: it was not asked for. @throws MusterError `job_invalid` */
+  text(name: string): string | null {
+    const value = this.#asked.get(name) ?? null;
+    if (value === null || (value.length > 0 && value.length <= MOST_CHARACTERS)) return value;
+    throw refused('ALOE_INVALID_PARAMETER', name, `must have 1 to ${MOST_CHARACTERS} characters`);
   }
 
   /** One of these, in any case; null: it was not asked for. @throws MusterError `job_invalid` */

@@ -85,7 +85,13 @@ describe('apps', () => {
     expect(await ids('privateOnly=true')).toEqual(['wc-4.1']);
     expect(await ids('privateOnly=false&publicOnly=false')).toEqual(['wc-4.0', 'wc-4.1']);
     expect(await ids('privateOnly=true&publicOnly=true')).toEqual([]);
+    expect(await ids('name.like=WC*')).toEqual(['wc-4.0', 'wc-4.1']);
+    expect(await ids('name.like=*w*c*&publicOnly=true')).toEqual(['wc-4.0']);
+    expect(await ids('name.like=wc')).toEqual(['wc-4.0', 'wc-4.1']);
+    expect(await ids('name.like=wc-4*')).toEqual([]);
+    expect(await ids('name.like=w*cc')).toEqual([]);
     for (const [query, named] of [
+      ['name.like=', 'name.like'],
       ['publicOnly=perhaps', 'publicOnly'],
       ['publicOnly=true&publicOnly=false', 'publicOnly'],
       ['type=EXECUTION', 'type'],

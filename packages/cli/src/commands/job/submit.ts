@@ -20,6 +20,7 @@ interface SubmitFlags extends AfterFlags {
 
 interface RunFlags extends AfterFlags {
   readonly name?: string;
+  readonly system?: string;
   readonly input?: readonly string[];
   readonly param?: readonly string[];
   readonly archivePath?: string;
@@ -57,6 +58,7 @@ export function addRun(job: Command, shell: Shell): void {
     .option('--name <text>', 'what the job is called (default: the name of the app)')
     .option('--input <id=uri>', 'a path or URI for an input of the app; may be repeated, also for one input', collect)
     .option('--param <id=value>', 'a value for a parameter of the app; may be repeated', collect)
+    .option('--system <name>', 'where it runs, of an app that names no system (default: the default one)')
     .option('--archive-path <path>', 'where its output is kept')
     .option('--archive-system <name>', 'on which system')
     .option('--no-archive', 'leave the output where the job ran')
@@ -98,8 +100,10 @@ async function submit(call: Call<AfterFlags>, body: unknown): Promise<number> {
 
 function requested({ args, options }: Call<RunFlags>): Readonly<Record<string, unknown>> {
   const [app = ''] = args;
-  const { name, archive, archivePath, archiveSystem, batchQueue, nodes, processors, memory, maxRunTime } = options;
+  const { name, system, archive, archivePath, archiveSystem, batchQueue, nodes, processors, memory, maxRunTime } =
+    options;
   const given = {
+    executionSystem: system,
     archiveSystem,
     batchQueue,
     nodeCount: wholeNumber('--nodes', nodes),

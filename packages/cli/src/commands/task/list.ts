@@ -48,17 +48,34 @@ export function addList(task: Command, shell: Shell): void {
   });
 }
 
-/** Page by page: an answer may be short, or empty, and yet not the last. */
 async function found(call: Call<ListOptions>): Promise<readonly Task[]> {
   const { queue, limit, order } = call.options;
   const [q] = call.args;
-  const path = queue === undefined ? call.client.inOrg('tasks') : call.client.inOrg('queues', queue, 'tasks');
   const tasks: Task[] = [];
+  for await (const task of everyTask(call, { q, order, queue, most: limit })) tasks.push(task);
+  return tasks;
+}
+
+export interface Wanted {
+  readonly q?: string | undefined;
+  readonly queue?: string | undefined;
+  readonly order: string;
+  /** All when absent. */
+  readonly most?: number;
+}
+
+/** Page by page: an answer may be short, or empty, and yet not the last. */
+export async function* everyTask(
+  { client }: Call<object>,
+  { q, queue, order, most = Infinity }: Wanted,
+): AsyncGenerator<Task> {
+  const path = queue === undefined ? client.inOrg('tasks') : client.inOrg('queues', queue, 'tasks');
+  let count = 0;
   for (let after: string | undefined; ; ) {
-    const most = Math.min(PAGE_SIZE, limit - tasks.length);
-    const page: TaskPage = await call.client.get(path, { q, order, limit: most, after });
-    tasks.push(...page.tasks);
-    if (page.next === null || tasks.length >= limit) return tasks;
+    const page: TaskPage = await client.get(path, { q, order, limit: Math.min(PAGE_SIZE, most - count), after });
+    yield* page.tasks;
+    count += page.tasks.length;
+    if (page.next === null || count >= most) return;
     after = page.next;
   }
 }

@@ -6,6 +6,7 @@ import { testWorld } from './support/world.js';
 const SECRETS = '/organizations/o/secrets';
 const SECRET = {
   ...{ name: 'db', owner: 'anna', holders: ['bob', 'group:dba'] },
+  ...{ provider: null, reference: null },
   ...{ created_at: '2026-01-01T00:00:00.000Z', updated_at: '2026-01-02T00:00:00.000Z' },
 };
 
@@ -20,6 +21,8 @@ async function toldOf(stdin: string, code: number, ...args: string[]): Promise<s
     [`PATCH ${SECRETS}/db`]: json(SECRET),
     [`GET ${SECRETS}`]: json([SECRET]),
     [`GET ${SECRETS}/db`]: json(SECRET),
+    [`GET ${SECRETS}/kept`]: json({ ...SECRET, provider: 'vault', reference: 'apps/db#password' }),
+    'GET /organizations/o/secret-providers': json([{ name: 'vault', type: 'vault' }]),
     [`DELETE ${SECRETS}/db`]: (_, response) => response.writeHead(204).end(),
   });
   const here = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
@@ -34,7 +37,21 @@ test('a value comes from a file or standard input, without the end of a single l
   expect(sent()).toEqual({ value: 'hunter2-hunter2' });
   await toldOf('BEGIN KEY\nabc\n', 0, 'set', 'db', '--from', '-');
   expect(sent()).toEqual({ value: 'BEGIN KEY\nabc\n' });
-  expect(await told(2, 'set', 'db', 'hunter2-hunter2')).toContain('--from');
+  expect(await told(2, 'set', 'db')).toContain('--from');
+  expect(await told(2, 'set', 'db', 'hunter2-hunter2')).not.toContain('hunter2');
+});
+
+test('what a provider has is named, and no value is read', async () => {
+  const out = await told(0, 'set', 'db', '--provider', 'vault', '--reference', 'apps/db#password');
+  expect(sent()).toEqual({ provider: 'vault', reference: 'apps/db#password' });
+  expect(out).toContain('keeping secret db');
+  expect(await told(2, 'set', 'db', '--provider', 'vault')).toContain('--reference');
+  expect(await told(2, 'set', 'db', '--from', '-', '--provider', 'vault', '--reference', 'a')).toContain('--from');
+});
+
+test('who keeps it is shown, and who may', async () => {
+  expect(await told(0, 'show', 'kept')).toContain('by vault: apps/db#password');
+  expect(await told(0, 'providers')).toMatch(/vault\s+vault/);
 });
 
 test('who may use it is granted and revoked by kind', async () => {

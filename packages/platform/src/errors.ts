@@ -237,6 +237,12 @@ export const PLATFORM_ERRORS = declareErrors({
     message: 'what is sealed for {owner} cannot be opened: {reason}',
     fix: 'Give this process the key it was sealed with, or set the secret again.',
   },
+  secret_unavailable: {
+    status: 503,
+    exit: 5,
+    message: "the provider {provider} does not give the secret '{secret}': {reason}",
+    fix: 'Mend it there, or its settings (secrets.providers of the server); or name another: `muster secret set {secret}`.',
+  },
   secret_forbidden: {
     status: 403,
     exit: 3,

@@ -2,6 +2,7 @@ import { SealingKey, Secrets } from '@muster/platform/secrets';
 import { newBoxKey, type SealedBox } from '@muster/signing';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { noProviders } from '../../platform/test/support/no-providers.js';
 import { ME } from '../../platform/test/support/personas.js';
 import { finished, keys, type Persona, type PushServer, startPushServer } from './support/push-server.js';
 
@@ -153,16 +154,16 @@ describe('another key', () => {
       test: { store },
     } = server;
     const [former, key] = [SealingKey.of(new Uint8Array(32)), SealingKey.of(new Uint8Array(32).fill(1))];
-    const secrets = new Secrets({ store, auth, key });
+    const secrets = new Secrets({ store, auth, key, providers: noProviders() });
     const reader = { key: newBoxKey().publicKey, about: 'x' };
     const names = ['token', 'other'];
-    await expect(secrets.boxed(server.org.id, names, reader)).rejects.toMatchObject({ code: 'secret_unreadable' });
+    await expect(secrets.boxed(server.org, names, reader)).rejects.toMatchObject({ code: 'secret_unreadable' });
     await expect(secrets.rekey(key)).rejects.toMatchObject({ code: 'secret_unreadable' });
     expect(await secrets.rekey(former)).toBe(2);
     expect(await secrets.rekey(former)).toBe(0);
-    await secrets.boxed(server.org.id, names, reader);
-    const before = new Secrets({ store, auth, key: former });
-    await expect(before.boxed(server.org.id, names, reader)).rejects.toMatchObject({ code: 'secret_unreadable' });
+    await secrets.boxed(server.org, names, reader);
+    const before = new Secrets({ store, auth, key: former, providers: noProviders() });
+    await expect(before.boxed(server.org, names, reader)).rejects.toMatchObject({ code: 'secret_unreadable' });
   });
 });
 

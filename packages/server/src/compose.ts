@@ -4,7 +4,7 @@ import { type Auth, actorOf, createAuth, ISSUER_LIMITS } from '@muster/platform/
 import { type Base, type Layer, together } from '@muster/platform/layers';
 import { createEvents, type Events } from '@muster/platform/log';
 import { fetchJson } from '@muster/platform/outbound';
-import { type SealingKey, Secrets } from '@muster/platform/secrets';
+import { openSecretProviders, type SealingKey, type SecretProviders, Secrets } from '@muster/platform/secrets';
 import { createPush, createRunbooks, type Push, type RunbookLayer } from '@muster/push';
 import { createSchedules, createTasks, type Schedules, type Tasks } from '@muster/tasks';
 
@@ -30,6 +30,7 @@ export interface Composition {
   readonly events: Events;
   readonly auth: Auth;
   readonly secrets: Secrets;
+  readonly secretProviders: SecretProviders;
   readonly nodes: Nodes;
   readonly push: Push;
   readonly runbooks: RunbookLayer;
@@ -84,7 +85,8 @@ export function compose({ serverKeys, sealingKey, transport, ...around }: Surrou
     removeIdentity: (org, name, by) => auth.principals.forgetNode(org.id, name, actorOf(by)),
   });
   auth.listeners.add(nodes);
-  const secrets = new Secrets({ store, auth, key: sealingKey });
+  const secretProviders = openSecretProviders(config, base);
+  const secrets = new Secrets({ store, auth, key: sealingKey, providers: secretProviders });
   const push = createPush(base, { nodes: nodes.registry, secrets });
   const runbooks = createRunbooks(base, { auth, push });
   const tasks = createTasks(base, { nodes: nodes.registry });
@@ -92,5 +94,5 @@ export function compose({ serverKeys, sealingKey, transport, ...around }: Surrou
   const schedules = createSchedules(base, { auth, push, tasks });
   auth.listeners.add(schedules);
   const layers = [events, auth, nodes, push, runbooks, tasks, schedules];
-  return { base, events, auth, secrets, nodes, push, runbooks, tasks, schedules, layers };
+  return { base, events, auth, secrets, secretProviders, nodes, push, runbooks, tasks, schedules, layers };
 }

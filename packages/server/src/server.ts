@@ -138,7 +138,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     serverKeys: keys,
     transport: options.transport ?? nodeSockets(config, { clock, failed: socketsFailed }),
   });
-  const { base, events, auth, secrets, nodes, push, runbooks, tasks, schedules } = composed;
+  const { base, events, auth, secrets, secretProviders, nodes, push, runbooks, tasks, schedules } = composed;
   const fabric = createEventFabric({ ...base, logger, auth, events, families: DECLARED.families, version: VERSION });
   auth.listeners.add(fabric);
   const streams = new EventStreams({ clock, metrics });
@@ -177,6 +177,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
   layers.add(
     { stop: () => broker.close() },
     ...composed.layers,
+    { stop: async () => secretProviders.close() },
     { stop: async () => runner.stop() },
     sessions,
     jobs,
@@ -217,7 +218,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
       (app) => fabric.routes(app),
       (app) => disbatch.routes(app),
       (app) => authRoutes(app, auth),
-      (app) => secretRoutes(app, { secrets }),
+      (app) => secretRoutes(app, { secrets, providers: secretProviders }),
       ...(config.console ? [(app: App) => consoleRoutes(app, pages)] : []),
       ...(options.routes === undefined ? [] : [options.routes]),
     ],

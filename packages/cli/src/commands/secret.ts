@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { MusterError } from '../errors.js';
 import { textOf } from '../files.js';
+import { printable } from '../printable.js';
 import { type Call, clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
 import { addList, addRemove, addShow, tellItem } from './resource.js';
@@ -9,8 +10,22 @@ interface Secret {
   readonly name: string;
   readonly owner: string;
   readonly holders: readonly string[];
+  readonly provider: string | null;
+  readonly reference: string | null;
   readonly created_at: string;
   readonly updated_at: string;
+}
+
+/** Somebody else who keeps values. */
+interface Provider {
+  readonly name: string;
+  readonly type: string;
+}
+
+interface SetFlags {
+  readonly from?: string;
+  readonly provider?: string;
+  readonly reference?: string;
 }
 
 interface Who {
@@ -35,6 +50,7 @@ export function addSecret(program: Command, shell: Shell): void {
       Secret: ({ name }) => name,
       Owner: ({ owner }) => owner,
       'May use it': holdersText,
+      Kept: ({ provider }) => provider ?? 'here',
       Changed: ({ updated_at }) => timeText(updated_at),
     },
     none: 'no secrets that you may use: muster secret set NAME --from FILE',
@@ -45,6 +61,17 @@ export function addSecret(program: Command, shell: Shell): void {
     examples: ['muster secret show db_password'],
     read: ({ client }, name) => client.get(client.inOrg('secrets', name)),
     tell,
+  });
+  addList<Provider>(secret, shell, {
+    usage: 'providers',
+    summary: 'who else may keep values of secrets: configured by the owner of the server',
+    examples: [
+      'muster secret providers',
+      'muster secret set db_password --provider vault --reference apps/db#password',
+    ],
+    read: ({ client }) => client.get(client.inOrg('secret-providers')),
+    columns: { Provider: ({ name }) => name, Type: ({ type }) => type },
+    none: 'none is configured for this organization (secrets.providers of the server)',
   });
   addShare(secret, shell, 'grant', 'let somebody use a secret', [
     'muster secret grant db_password --user anna --group dba',
@@ -64,16 +91,35 @@ export function addSecret(program: Command, shell: Shell): void {
 function addSet(secret: Command, shell: Shell): void {
   const command = clientCommand(secret, {
     usage: 'set <secret>',
-    summary: 'keep a value under a name, in the place of the one before; it is read from a file, never typed',
-    examples: ['muster secret set db_password --from password.txt', 'muster secret set deploy_key --from -'],
+    summary:
+      'keep a value under a name, in the place of the one before; it is read from a file, never typed. Or say where it is',
+    examples: [
+      'muster secret set db_password --from password.txt',
+      'muster secret set deploy_key --from -',
+      'muster secret set db_password --provider vault --reference apps/db#password',
+    ],
   });
-  command.requiredOption('--from <file>', 'what it is; - for standard input. The end of a single line is left out');
-  does<{ readonly from: string }>(command, shell, async (call) => {
+  command
+    .option('--from <file>', 'what it is; - for standard input. The end of a single line is left out')
+    .option('--provider <name>', 'who keeps it: it is fetched there when it is used; for admins')
+    .option('--reference <reference>', 'what it is there; of a Vault PATH#FIELD, of the field value unless it says');
+  does<SetFlags>(command, shell, async (call) => {
     const [name = ''] = call.args;
-    const value = withoutLineEnd(await textOf(call.world, call.options.from));
-    const kept = await call.client.put<Secret>(call.client.inOrg('secrets', name), { value });
-    tellItem(call, kept, ({ out }) => out.line(`keeping secret ${name}`));
+    const source = await sourceOf(call);
+    const kept = await call.client.put<Secret>(call.client.inOrg('secrets', name), source);
+    const where = kept.provider === null ? '' : `: ${kept.provider} has it`;
+    tellItem(call, kept, ({ out }) => out.line(`keeping secret ${name}${printable(where)}`));
   });
+}
+
+/** @throws MusterError `usage` */
+async function sourceOf({ options, world }: Call<SetFlags>): Promise<object> {
+  const { from, provider, reference } = options;
+  if (from !== undefined && provider === undefined && reference === undefined) {
+    return { value: withoutLineEnd(await textOf(world, from)) };
+  }
+  if (from === undefined && provider !== undefined && reference !== undefined) return { provider, reference };
+  throw new MusterError('usage', { reason: 'give --from FILE, or --provider NAME and --reference REFERENCE' });
 }
 
 function addShare(secret: Command, shell: Shell, what: 'grant' | 'revoke', summary: string, examples: string[]): void {
@@ -95,6 +141,7 @@ function tell({ out }: Call<object>, secret: Secret): void {
     ['Secret', secret.name],
     ['Owner', secret.owner],
     ['May use it', holdersText(secret)],
+    ['Kept', secret.provider === null ? 'here, sealed' : `by ${secret.provider}: ${secret.reference}`],
     ['Created', timeText(secret.created_at)],
     ['Changed', timeText(secret.updated_at)],
   ]);

@@ -101,6 +101,7 @@ export const PUSH: Readonly<Record<string, Printed>> = {
   'secret set': document(answer('setSecret')),
   'secret list': document(answer('listSecrets')),
   'secret show': document(answer('getSecret')),
+  'secret providers': document(answer('listSecretProviders')),
   'secret grant': document(answer('shareSecret')),
   'secret revoke': document(answer('shareSecret')),
   'secret rm': gone('name'),

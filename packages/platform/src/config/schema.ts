@@ -209,6 +209,12 @@ export const ServerConfigSchema = Type.Object(
             maxItems: 64,
           }),
         ),
+        providers: Type.Optional(
+          Type.String({
+            description:
+              'File (JSON or YAML) of the providers that keep values of secrets: a Vault, or a program (docs/guide/secrets.md)',
+          }),
+        ),
         old_key_file: Type.Optional(
           Type.String({ description: 'A former key: what it sealed is sealed with the present one at the start' }),
         ),

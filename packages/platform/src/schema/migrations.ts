@@ -176,8 +176,8 @@ async function subscriptions(db: Kysely<unknown>, { text, integer, keyed }: Dial
 
 async function secrets(db: Kysely<unknown>, { text, integer, bytes, table }: Dialect): Promise<void> {
   await sql`create table org_secrets (
-    id ${text} primary key, ${columns(text, ['org_id', 'name', 'owner_id', 'owner_name', 'holders'])},
-    ${columns(bytes, ['sealed'])}, ${columns(integer, ['created_at', 'updated_at'])}
+    id ${text} primary key, ${columns(text, ['org_id', 'name', 'owner_id', 'owner_name', 'holders', 'provider?', 'reference?'])},
+    ${columns(bytes, ['sealed?'])}, ${columns(integer, ['created_at', 'updated_at'])}
   ) ${table}`.execute(db);
   await sql`create unique index org_secrets_name on org_secrets (org_id, name)`.execute(db);
 }

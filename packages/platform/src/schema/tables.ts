@@ -251,8 +251,11 @@ declare module '@muster/store' {
       id: string;
       org_id: string;
       name: string;
-      /** See `SealingKey`. */
-      sealed: Uint8Array;
+      /** See `SealingKey`. Null: a provider has it. */
+      sealed: Uint8Array | null;
+      provider: string | null;
+      /** What it is there. */
+      reference: string | null;
       owner_id: string;
       owner_name: string;
       /** Who may use it besides, JSON. */

@@ -1,11 +1,15 @@
 import { Type } from 'typebox';
 import { Nothing } from '../directory/schemas.js';
+import { MusterError } from '../errors.js';
 import type { App } from '../http/route.js';
 import { SECRET_LIMITS, SECRET_NAME } from './limits.js';
-import type { Secret, Secrets } from './secrets.js';
+import { PROVIDER_LIMITS, REFERENCE } from './providers/limits.js';
+import type { SecretProviders } from './providers/providers.js';
+import type { Secret, Secrets, Source } from './secrets.js';
 
 export interface SecretRouteDeps {
   readonly secrets: Secrets;
+  readonly providers: Pick<SecretProviders, 'of'>;
 }
 
 const STRICT = { additionalProperties: false } as const;
@@ -29,13 +33,34 @@ const Answer = Type.Object({
   holders: Type.Array(Type.String(), {
     description: 'Who may use it besides its owner and admins: `alice`, `group:NAME`, `client:NAME`',
   }),
+  provider: Type.Union([Type.String(), Type.Null()], { description: 'Who keeps its value; null: it is kept here' }),
+  reference: Type.Union([Type.String(), Type.Null()], { description: 'What it is there' }),
   created_at: Type.String({ description: 'ISO 8601' }),
   updated_at: Type.String({ description: 'ISO 8601' }),
 });
 const OWNED = 'By its owner, and by admins.';
 
 /** Secrets: set, list, share, delete. No route answers a value. */
-export function secretRoutes(app: App, { secrets }: SecretRouteDeps): void {
+export function secretRoutes(app: App, { secrets, providers }: SecretRouteDeps): void {
+  app.get(
+    '/organizations/:org/secret-providers',
+    {
+      config: { permission: 'secret:use' },
+      schema: {
+        tags,
+        operationId: 'listSecretProviders',
+        summary: 'Providers of secrets that the owner of the server has configured for the organization',
+        params: OrgParams,
+        response: {
+          200: Type.Array(
+            Type.Object({ name: Type.String(), type: Type.Union([Type.Literal('command'), Type.Literal('vault')]) }),
+          ),
+        },
+      },
+    },
+    async ({ organization }) => [...providers.of(organization.name)],
+  );
+
   app.get(
     SECRETS,
     {
@@ -75,14 +100,24 @@ export function secretRoutes(app: App, { secrets }: SecretRouteDeps): void {
         tags,
         operationId: 'setSecret',
         summary: 'Keep a value under a name, new or in the place of the one before',
-        description: `Of one that is there: ${OWNED} It is stored sealed, and shown nobody.`,
+        description: `Either a value, which is stored sealed and shown nobody; or a provider and what it is there, which admins name: it is fetched when it is used, and once now, to see that it is there. Of one that is there: ${OWNED}`,
         params: Params,
         body: Type.Object(
           {
-            value: Type.String({
-              description: `Text of ${SECRET_LIMITS.leastBytes} to ${SECRET_LIMITS.mostBytes} bytes`,
-              maxLength: SECRET_LIMITS.mostBytes,
-            }),
+            value: Type.Optional(
+              Type.String({
+                description: `Text of ${SECRET_LIMITS.leastBytes} to ${SECRET_LIMITS.mostBytes} bytes`,
+                maxLength: SECRET_LIMITS.mostBytes,
+              }),
+            ),
+            provider: Type.Optional(Type.String({ maxLength: SECRET_LIMITS.name, description: 'Its name' })),
+            reference: Type.Optional(
+              Type.String({
+                pattern: REFERENCE,
+                maxLength: PROVIDER_LIMITS.reference,
+                description: 'What it is there: of a Vault `PATH#FIELD`, of the field `value` unless it says',
+              }),
+            ),
           },
           STRICT,
         ),
@@ -90,7 +125,7 @@ export function secretRoutes(app: App, { secrets }: SecretRouteDeps): void {
       },
     },
     async ({ organization, caller, params, body }) =>
-      view(await secrets.set(organization, params.secret, body.value, caller)),
+      view(await secrets.set(organization, params.secret, sourceOf(body), caller)),
   );
 
   app.patch(
@@ -139,11 +174,21 @@ export function secretRoutes(app: App, { secrets }: SecretRouteDeps): void {
   );
 }
 
-function view({ name, owner, holders, createdAt, updatedAt }: Secret) {
+/** @throws MusterError `invalid_field` */
+function sourceOf(body: { value?: string; provider?: string; reference?: string }): Source {
+  const { value, provider, reference } = body;
+  if (value !== undefined && provider === undefined && reference === undefined) return { value };
+  if (value === undefined && provider !== undefined && reference !== undefined) return { provider, reference };
+  throw new MusterError('invalid_field', { field: 'value', reason: 'give value, or provider and reference' });
+}
+
+function view({ name, owner, holders, from, createdAt, updatedAt }: Secret) {
   return {
     name,
     owner: owner.name,
     holders: [...holders],
+    provider: from?.provider ?? null,
+    reference: from?.reference ?? null,
     created_at: new Date(createdAt).toISOString(),
     updated_at: new Date(updatedAt).toISOString(),
   };

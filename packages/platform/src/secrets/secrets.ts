@@ -7,6 +7,7 @@ import { actorOf, type Identity, type Organization } from '../auth/types.js';
 import { MusterError } from '../errors.js';
 import '../schema/tables.js';
 import { SECRET_LIMITS } from './limits.js';
+import type { Reference, SecretProviders } from './providers/providers.js';
 import { resealed, type SealingKey } from './sealing-key.js';
 
 type Row = Omit<Selectable<Schema['org_secrets']>, 'sealed'>;
@@ -18,6 +19,8 @@ export interface Secret {
   readonly owner: { readonly principalId: string; readonly name: string };
   /** Who may use it besides its owner and admins: `alice`, `group:NAME`, `client:NAME`. */
   readonly holders: readonly string[];
+  /** Who keeps its value, when it is not kept here. */
+  readonly from: Reference | null;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
@@ -26,9 +29,24 @@ export interface SecretsDeps {
   readonly store: Pick<Store, 'read' | 'transact'>;
   readonly auth: Pick<Auth, 'authorize' | 'changes' | 'repository' | 'rights'>;
   readonly key: SealingKey;
+  readonly providers: SecretProviders;
 }
 
-const COLUMNS = ['id', 'org_id', 'name', 'owner_id', 'owner_name', 'holders', 'created_at', 'updated_at'] as const;
+/** A value, or where it is. */
+export type Source = { readonly value: string } | Reference;
+
+const COLUMNS = [
+  'id',
+  'org_id',
+  'name',
+  'owner_id',
+  'owner_name',
+  'holders',
+  'provider',
+  'reference',
+  'created_at',
+  'updated_at',
+] as const;
 
 /** Secrets of organizations: kept sealed, and handed to what may use them. Nobody has one but its owner, admins, and whom they name. */
 export class Secrets {
@@ -55,25 +73,38 @@ export class Secrets {
   }
 
   /**
-   * Keeps a value under a name, new or in the place of the one before. What runs has the one that it was given.
-   * @throws MusterError `invalid_field`, `secret_forbidden` for one that others own, `too_busy`
+   * Keeps a value under a name, or where it is, new or in the place of the one before. What runs has the one that it was given. What a
+   * provider has is asked for once, so that a mistake is told now; admins alone name it, as the provider does not know who asks.
+   * @throws MusterError `invalid_field`, `secret_forbidden` for one that others own, `too_busy`, `forbidden`, `secret_unavailable`
    */
-  async set(org: Organization, name: string, value: string, by: Identity): Promise<Secret> {
-    checkValue(value);
+  async set(org: Organization, name: string, source: Source, by: Identity): Promise<Secret> {
     const { auth, key } = this.#deps;
     const { changes } = auth;
+    const from = 'value' in source ? null : source;
+    if ('value' in source) checkValue(source.value);
     const before = await this.#find(org.id, name);
     if (before !== undefined) await this.#assertOwned(org, before, by);
+    if (from !== null) await this.#tried(org, name, from, by);
     const { id, owner, holders, createdAt } = before ?? {
       ...{ id: changes.newId(), holders: [], createdAt: changes.now },
       owner: { principalId: by.principalId, name: by.name },
     };
-    const made: Secret = { id, name, owner, holders, createdAt, updatedAt: changes.now };
-    const change = { orgId: org.id, actor: actorOf(by), action: 'secret.set', target: name } as const;
+    const made: Secret = { id, name, owner, holders, from, createdAt, updatedAt: changes.now };
+    const change = {
+      orgId: org.id,
+      actor: actorOf(by),
+      action: 'secret.set',
+      target: name,
+      ...(from !== null && { detail: { ...from } }),
+    } as const;
     await changes.apply(change, async (trx) => {
-      const sealed = key.seal(sealedFor(id), value);
+      const sealed = 'value' in source ? key.seal(sealedFor(id), source.value) : null;
+      const kept = { sealed, provider: from?.provider ?? null, reference: from?.reference ?? null };
       if (before !== undefined) {
-        const rows = trx.updateTable('org_secrets').set({ sealed, updated_at: made.updatedAt }).where('id', '=', id);
+        const rows = trx
+          .updateTable('org_secrets')
+          .set({ ...kept, updated_at: made.updatedAt })
+          .where('id', '=', id);
         if ((await rows.executeTakeFirstOrThrow()).numUpdatedRows === 0n) throw forbidden(by, name);
         return;
       }
@@ -83,7 +114,7 @@ export class Secrets {
       if (held.length >= most) throw new MusterError('too_busy', { what: 'secrets', limit: most });
       await trx
         .insertInto('org_secrets')
-        .values({ ...rowOf(org, made), sealed })
+        .values({ ...rowOf(org, made), ...kept })
         .execute();
     });
     return made;
@@ -132,23 +163,24 @@ export class Secrets {
 
   /**
    * The values of all of these names, for one reader alone. Whether they may have them was looked at before.
-   * @throws MusterError `invalid_field` for a key that is none, `not_found`, `secret_unreadable`
+   * @throws MusterError `invalid_field` for a key that is none, `not_found`, `secret_unreadable`, `secret_unavailable`
    */
   async boxed(
-    orgId: string,
+    { id: orgId, name: organization }: Pick<Organization, 'id' | 'name'>,
     names: readonly string[],
     reader: { readonly key: string; readonly about: string },
   ): Promise<SealedBox> {
     if (!isBoxKey(reader.key)) throw invalid('key', 'must be 32 bytes in base64url');
-    const { store, key } = this.#deps;
-    const rows = store.read.selectFrom('org_secrets').select(['id', 'name', 'sealed']).where('org_id', '=', orgId);
+    const { store } = this.#deps;
+    const columns = ['id', 'name', 'sealed', 'provider', 'reference'] as const;
+    const rows = store.read.selectFrom('org_secrets').select(columns).where('org_id', '=', orgId);
     const found = new Map((await rows.where('name', 'in', names).execute()).map((row) => [row.name, row]));
-    const values = names.map((name) => {
+    const asked = names.map(async (name) => {
       const row = found.get(name);
       if (row === undefined) throw new MusterError('not_found', { kind: 'secret', name });
-      const value = key.unseal<string>(sealedFor(row.id), row.sealed);
-      return [name, Buffer.from(value).toString('base64')] as const;
+      return [name, Buffer.from(await this.#value(organization, row)).toString('base64')] as const;
     });
+    const values = await Promise.all(asked);
     const bytes = Buffer.from(JSON.stringify(Object.fromEntries(values)));
     try {
       return sealBox(reader.key, reader.about, bytes);
@@ -163,6 +195,7 @@ export class Secrets {
     return store.transact(async (trx) => {
       let changed = 0;
       for (const { id, sealed: before } of await trx.selectFrom('org_secrets').select(['id', 'sealed']).execute()) {
+        if (before === null) continue;
         const sealed = resealed(key, former, sealedFor(id), before);
         if (sealed === null) continue;
         await trx.updateTable('org_secrets').set({ sealed }).where('id', '=', id).execute();
@@ -170,6 +203,39 @@ export class Secrets {
       }
       return changed;
     });
+  }
+
+  /** Of one that a provider has: as it is there now. */
+  async #value(
+    organization: string,
+    {
+      id,
+      name,
+      sealed,
+      ...row
+    }: Pick<Selectable<Schema['org_secrets']>, 'id' | 'name' | 'provider' | 'reference' | 'sealed'>,
+  ): Promise<string> {
+    const from = referenceOf(row);
+    if (from === null) return this.#deps.key.unseal<string>(sealedFor(id), sealed ?? new Uint8Array());
+    return this.#fetched(organization, name, from);
+  }
+
+  async #fetched(organization: string, name: string, from: Reference): Promise<string> {
+    const value = await this.#deps.providers.fetch(organization, name, from);
+    const reason = whyNoValue(value);
+    if (reason === null) return value;
+    throw new MusterError('secret_unavailable', {
+      secret: name,
+      provider: from.provider,
+      reason: `its value ${reason}`,
+    });
+  }
+
+  async #tried(org: Organization, name: string, from: Reference, by: Identity): Promise<void> {
+    const { auth, providers } = this.#deps;
+    if (!(await auth.authorize(by, org, 'org:admin'))) throw auth.rights.forbidden(by.name, 'org:admin');
+    providers.check(org.name, from);
+    await this.#fetched(org.name, name, from);
   }
 
   async #find(orgId: string, name: string): Promise<Secret | undefined> {
@@ -197,13 +263,21 @@ export class Secrets {
 }
 
 function checkValue(value: string): void {
+  const reason = whyNoValue(value);
+  if (reason !== null) throw invalid('value', reason);
+}
+
+function whyNoValue(value: string): string | null {
   const bytes = Buffer.byteLength(value);
   const { leastBytes, mostBytes } = SECRET_LIMITS;
-  if (/\p{Surrogate}/u.test(value)) throw invalid('value', 'must be text; write other bytes as base64');
-  if (bytes > mostBytes) throw invalid('value', `must not be above ${mostBytes} bytes`);
-  if (Buffer.byteLength(value.trim()) < leastBytes) {
-    throw invalid('value', `has less than ${leastBytes} bytes: what is so short cannot be hidden in output`);
-  }
+  if (/\p{Surrogate}/u.test(value)) return 'must be text; write other bytes as base64';
+  if (bytes > mostBytes) return `must not be above ${mostBytes} bytes`;
+  if (Buffer.byteLength(value.trim()) >= leastBytes) return null;
+  return `has less than ${leastBytes} bytes: what is so short cannot be hidden in output`;
+}
+
+function referenceOf({ provider, reference }: Pick<Row, 'provider' | 'reference'>): Reference | null {
+  return provider === null ? null : { provider, reference: reference ?? '' };
 }
 
 function invalid(field: string, reason: string): MusterError {
@@ -221,12 +295,16 @@ function secretOf(row: Row): Secret {
     name: row.name,
     owner: { principalId: row.owner_id, name: row.owner_name },
     holders: JSON.parse(row.holders) as string[],
+    from: referenceOf(row),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
 }
 
-function rowOf(org: Organization, { id, name, owner, holders, createdAt, updatedAt }: Secret): Row {
+function rowOf(
+  org: Organization,
+  { id, name, owner, holders, createdAt, updatedAt }: Secret,
+): Omit<Row, 'provider' | 'reference'> {
   return {
     ...{ id, org_id: org.id, name, owner_id: owner.principalId, owner_name: owner.name },
     ...{ holders: JSON.stringify(holders), created_at: createdAt, updated_at: updatedAt },

@@ -44,7 +44,7 @@ export function secretRoutes(app: App, { store, secrets, audit }: SecretRouteDep
       const names = await namesFor(store, organization.id, params.id, caller.name);
       if (names === null) throw new MusterError('not_found', { kind: 'job with secrets', name: params.id });
       const about = `push secrets ${params.id} ${caller.name}`;
-      const box = await secrets.boxed(organization.id, names, { key: body.key, about });
+      const box = await secrets.boxed(organization, names, { key: body.key, about });
       const actor = actorOf(caller);
       for (const target of names) {
         audit.looked({

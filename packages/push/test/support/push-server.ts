@@ -13,7 +13,7 @@ import { type ServerConfig, ServerConfigSchema } from '@muster/platform/config';
 import { createApp, EventStreams, type SeatLimits } from '@muster/platform/http';
 import type { Base } from '@muster/platform/layers';
 import { Metrics } from '@muster/platform/metrics';
-import { SealingKey, Secrets, secretRoutes } from '@muster/platform/secrets';
+import { openSecretProviders, SealingKey, Secrets, secretRoutes } from '@muster/platform/secrets';
 import { generateKeyPair, type KeyPair, signRequest } from '@muster/signing';
 import type { ServerMessage } from '@muster/wire';
 import { pino } from 'pino';
@@ -270,7 +270,8 @@ export async function startPushServer(
       return bytes;
     },
   };
-  const secrets = new Secrets({ store, auth, key: SealingKey.of(new Uint8Array(32)) });
+  const providers = openSecretProviders(config, base);
+  const secrets = new Secrets({ store, auth, key: SealingKey.of(new Uint8Array(32)), providers });
   const push = createPush(base, { nodes, secrets });
   const runbooks = createRunbooks(base, { auth, push });
   const app = await createApp({
@@ -293,7 +294,7 @@ export async function startPushServer(
     routes: [
       pushRoutes(base, push, { auth, streams }),
       runbooksRoutes(runbooks, { auth }),
-      (app) => secretRoutes(app, { secrets }),
+      (app) => secretRoutes(app, { secrets, providers }),
     ],
     checkAnswers: true,
   });

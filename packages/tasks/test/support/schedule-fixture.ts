@@ -9,6 +9,7 @@ import { createPush } from '@muster/push';
 import { generateKeyPair } from '@muster/signing';
 import { Value } from 'typebox/value';
 import { DECLARED } from '../../../platform/test/support/layers.js';
+import { noProviders } from '../../../platform/test/support/no-providers.js';
 import { ME } from '../../../platform/test/support/personas.js';
 import { openRecorder } from '../../../platform/test/support/recorder.js';
 import { openTestStore, type TestStore } from '../../../platform/test/support/test-store.js';
@@ -86,7 +87,12 @@ export class ScheduleFixture {
       incarnation: 'test',
       standingFailed: failed,
     });
-    const secrets = new Secrets({ store, auth: this.auth, key: SealingKey.of(new Uint8Array(32)) });
+    const secrets = new Secrets({
+      store,
+      auth: this.auth,
+      key: SealingKey.of(new Uint8Array(32)),
+      providers: noProviders(),
+    });
     const push = createPush(base, { nodes, secrets });
     this.tasks = createTasks(base, { nodes });
     this.schedules = createSchedules(base, { auth: this.auth, push, tasks: this.tasks });

@@ -11,6 +11,7 @@ import { generateKeyPair, signRequest } from '@muster/signing';
 import { pino } from 'pino';
 import { Value } from 'typebox/value';
 import { DECLARED } from '../../../platform/test/support/layers.js';
+import { noProviders } from '../../../platform/test/support/no-providers.js';
 import { ME } from '../../../platform/test/support/personas.js';
 import { openRecorder } from '../../../platform/test/support/recorder.js';
 import { schedulesRoutes, taskRoutes } from '../../src/http.js';
@@ -111,7 +112,7 @@ export async function startTaskServer(settings: Record<string, unknown> = {}): P
     random,
   };
   const tasks = createTasks(base, { nodes: NO_NODES });
-  const secrets = new Secrets({ store, auth, key: SealingKey.of(new Uint8Array(32)) });
+  const secrets = new Secrets({ store, auth, key: SealingKey.of(new Uint8Array(32)), providers: noProviders() });
   const push = createPush(base, { nodes: NO_NODES, secrets });
   const schedules = createSchedules(base, { auth, push, tasks });
   for (const layer of [push, tasks, schedules]) await layer.load();

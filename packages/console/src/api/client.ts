@@ -115,7 +115,11 @@ export class Api {
   async at<T>(load: () => Promise<Answer<T>>): Promise<{ readonly value: T; readonly position: number }> {
     const before = this.#tellsPositions ? null : await this.#position();
     const { body, position } = await load();
-    return { value: body, position: position ?? before ?? (await this.#position()) };
+    const known = position ?? before;
+    if (known !== null) return { value: body, position: known };
+    // Not every answer says it: what happened since must not be missed.
+    const asked = await this.#position();
+    return { value: (await load()).body, position: asked };
   }
 
   async #position(): Promise<number> {

@@ -130,8 +130,9 @@ function Shown({ state, snapshot }: { readonly state: LiveJob; readonly snapshot
   const held = !over && batch?.hold !== undefined && batch.hold !== null;
   const again = (statuses: readonly string[]) =>
     hrefOf(org, { name: 'new-job' }, { from: job.id, statuses: statuses.join(','), command: job.command });
-  const bad = ['failed', 'crashed', 'timed_out'].filter((status) => count(counts, status) > 0);
-  const missing = ['nacked', 'unavailable', 'was_ready', 'aborted'].filter((status) => count(counts, status) > 0);
+  // As `push rerun --failed` and `--missing` take them.
+  const bad = ['failed', 'crashed', 'timed_out', 'aborted'].filter((status) => count(counts, status) > 0);
+  const missing = ['nacked', 'unavailable', 'was_ready'].filter((status) => count(counts, status) > 0);
   return (
     <>
       <div class="head">
@@ -241,13 +242,7 @@ function Shown({ state, snapshot }: { readonly state: LiveJob; readonly snapshot
           <p class="break">
             The command is killed where it runs ({plural(count(counts, 'running'), 'node')}), and started nowhere else.
           </p>
-          <form
-            method="dialog"
-            class="actions"
-            onSubmit={() => {
-              asking.value = false;
-            }}
-          >
+          <form method="dialog" class="actions">
             <button type="submit" class="button">
               Let it run
             </button>

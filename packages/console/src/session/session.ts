@@ -5,6 +5,7 @@ import type { Session, SessionPreview } from '../api/types.js';
 import { Live } from '../live/connection.js';
 import { Store } from '../store.js';
 import { type May, may } from './permissions.js';
+import { whilePresent } from './presence.js';
 
 /** Somebody who is signed in. Secrets are nowhere in the page: the cookie is out of reach for scripts. */
 export interface SignedIn {
@@ -22,6 +23,7 @@ export type SignIn =
   | { readonly state: 'in'; readonly signedIn: SignedIn };
 
 export const signIn = signal<SignIn>({ state: 'asking' });
+let absent: () => void = () => {};
 
 /** Who is signed in by the cookie of this browser, if anybody. */
 export async function resume(): Promise<void> {
@@ -45,8 +47,14 @@ export async function begin(by: { readonly link: string } | { readonly token: st
 }
 
 export async function signOut(): Promise<void> {
-  await send('DELETE', '/session').catch(() => {});
-  leave('You have signed out.');
+  try {
+    await send('DELETE', '/session');
+    leave('You have signed out.');
+  } catch (thrown) {
+    const { message, status } = apiError(thrown);
+    if (status === 401) return leave('Your session has ended.');
+    leave(`You may still be signed in: ${message}. Reload the page and sign out again, or run: muster session list`);
+  }
 }
 
 function enter(session: Session): void {
@@ -62,11 +70,14 @@ function enter(session: Session): void {
     return body.ticket;
   });
   signIn.value = { state: 'in', signedIn: { session, api, live, store: new Store(api, live) } };
+  // What is refused then, the next request tells.
+  absent = whilePresent(window, () => void send('GET', '/session').catch(() => {}));
 }
 
 function leave(why: string): void {
   const { value } = signIn;
   if (value.state !== 'in') return;
+  absent();
   value.signedIn.store.stop();
   value.signedIn.live.close();
   signIn.value = { state: 'out', why };

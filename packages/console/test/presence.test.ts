@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { whilePresent } from '../src/session/presence.js';
+
+const MINUTE = 60_000;
+
+test('whoever is there and asks nothing is told of once in five minutes, and nobody who is away', () => {
+  const page = new EventTarget();
+  let now = 0;
+  let told = 0;
+  const stop = whilePresent(
+    page,
+    () => {
+      told += 1;
+    },
+    () => now,
+  );
+  page.dispatchEvent(new Event('keydown'));
+  expect(told).toBe(0);
+  now = 5 * MINUTE;
+  expect(told).toBe(0);
+  page.dispatchEvent(new Event('wheel'));
+  page.dispatchEvent(new Event('pointerdown'));
+  expect(told).toBe(1);
+  now = 9 * MINUTE;
+  page.dispatchEvent(new Event('wheel'));
+  expect(told).toBe(1);
+  now = 10 * MINUTE;
+  page.dispatchEvent(new Event('keydown'));
+  expect(told).toBe(2);
+  stop();
+  now = 20 * MINUTE;
+  page.dispatchEvent(new Event('keydown'));
+  expect(told).toBe(2);
+});

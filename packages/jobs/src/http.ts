@@ -7,9 +7,8 @@ import type { Recorder } from '@muster/platform/log';
 import type { LayerLog } from '@muster/platform/upkeep';
 import type { Store } from '@muster/store';
 import { appRoutes } from './apps/routes.js';
-import { Acceptance, type AcceptanceDeps } from './controller/acceptance.js';
+import type { Acceptance } from './controller/acceptance.js';
 import { JobCommands } from './controller/commands.js';
-import type { Apps, DefinedSystems, QueueChoice } from './controller/ports.js';
 import { Sharing } from './controller/sharing.js';
 import { setVisible } from './controller/visibility.js';
 import { importRoutes } from './import/routes.js';
@@ -52,7 +51,7 @@ export function allJobRoutes(
   };
 }
 
-export interface JobRoutesDeps extends Pick<AcceptanceDeps, 'used'> {
+export interface JobRoutesDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: RandomBytes;
@@ -60,11 +59,9 @@ export interface JobRoutesDeps extends Pick<AcceptanceDeps, 'used'> {
   readonly auth: Pick<Auth, 'authorize' | 'repository' | 'rights'>;
   readonly broker: Broker;
   readonly jobs: JobStore;
-  readonly apps: Apps;
-  readonly systems: DefinedSystems;
+  readonly acceptance: Acceptance;
   /** Where outputs are read. */
   readonly opened: Pick<Systems, 'open'>;
-  readonly queues: QueueChoice;
   readonly recorder: Recorder;
   readonly streams: EventStreams;
   /** Between comments that keep streams of events open. */
@@ -73,12 +70,12 @@ export interface JobRoutesDeps extends Pick<AcceptanceDeps, 'used'> {
 
 /** What the layer shows over HTTP; apart, so that a process without HTTP does not load it. */
 export function jobRoutes(given: JobRoutesDeps): (app: App) => void {
-  const { store, auth, clock, logger, streams, keepaliveMs } = given;
+  const { store, auth, clock, logger, streams, keepaliveMs, acceptance } = given;
   const deps: FeedRoutesDeps = {
     read: store.read,
     clock,
     auth,
-    acceptance: new Acceptance(given),
+    acceptance,
     commands: new JobCommands(given),
     sharing: new Sharing({ ...given, repository: auth.repository }),
     setVisible: (job, visible, by) => setVisible(given, job, visible, by),

@@ -2,6 +2,8 @@
 import './repository/tables.js';
 import './rights.js';
 
+export { Acceptance } from './controller/acceptance.js';
+export { askerOf } from './controller/asker.js';
 export { jobsLayer } from './declaration.js';
 export { createJobParts, createJobs, type JobParts, type Jobs, type JobsDeps } from './layer.js';
 export { gaveUp } from './notifications/deliveries.js';

@@ -3,6 +3,7 @@ import type { IdentityListener } from '@muster/platform/auth';
 import type { Base, Layer } from '@muster/platform/layers';
 import type { SealingKey } from '@muster/platform/secrets';
 import { AppStore } from './apps/app-store.js';
+import { Acceptance } from './controller/acceptance.js';
 import { countJobs } from './metrics.js';
 import { createJobReaders, type JobReaders } from './readers/layer.js';
 import { entryIds } from './repository/entry-ids.js';
@@ -75,8 +76,8 @@ export function createJobParts(base: Base, { broker, version, tasks, agents, sea
 }
 
 export interface Jobs extends JobParts, Required<Pick<Layer, 'start'>>, IdentityListener {
-  /** To be called before a job goes to a queue: somebody looks after it, and what becomes of it. */
-  readonly used: Used;
+  /** What is accepted is looked after by somebody here: its queue, and what becomes of it. */
+  readonly acceptance: Acceptance;
 }
 
 /** The jobs of a server: all readers, and unless `jobs.slots` is 0 a worker for each queue. */
@@ -90,12 +91,13 @@ export function createJobs(base: Base, deps: JobsDeps): Jobs {
       base.logger.warn({ err, queue }, 'the worker of a job queue that was deleted did not end cleanly');
     });
   });
+  const used: Used = (organization, queue) => {
+    readers.recovery.add(organization);
+    own.used(organization, queue);
+  };
   return {
     ...parts,
-    used(organization, queue) {
-      readers.recovery.add(organization);
-      own.used(organization, queue);
-    },
+    acceptance: new Acceptance({ ...base, ...parts, used }),
     async organizationRemoved(orgId) {
       await Promise.all([readers.organizationRemoved(orgId), own.organizationRemoved(orgId)]);
     },

@@ -52,11 +52,17 @@ const settleRun = update(
 /** A run that waits for the end of a blackout. */
 export type HeldRun = Pick<Selectable<Schema['rule_runs']>, 'attributes' | 'event' | 'position'>;
 
-/** What is stored of what became of an event. */
-type Settle = (outcome: 'failed' | 'started', id: string | null, reason: string | null) => Write;
+/** What became of an event. */
+type Outcome = Partial<
+  Pick<Selectable<Schema['rule_runs']>, 'attributes' | 'held_until' | 'outcome' | 'reason' | 'run'>
+>;
+/** How that is stored. */
+type Settle = (outcome: Outcome) => Write;
 
 /** Characters of why something was not started. */
 const REASON = 1000;
+/** Until a queue that takes no jobs now is tried again. */
+const AGAIN_MS = 10_000;
 
 export interface ActingDeps {
   readonly store: Pick<Store, 'read'>;
@@ -119,19 +125,22 @@ export class Acting {
       return this.#skip(rule, occasion, 'calendar', fence, [skipped]);
     }
     this.#skipping.delete(rule.id);
-    return this.#start(rule, event, occasion, fence, (outcome, run, reason) =>
-      addRun({ ...row, outcome, run, reason }),
-    );
+    await this.#start(rule, event, occasion, fence, {
+      settle: (outcome) => addRun({ ...row, ...outcome }),
+      isHeld: false,
+    });
   }
 
-  /** Starts what waited. @param fence Of whoever sees to it that it is done once. */
-  async release(rule: Rule, { event, position, attributes }: HeldRun, fence: Write): Promise<void> {
+  /** Starts what waited. @param fence Of whoever sees to it that it is done once. @returns false: it waits again. */
+  async release(rule: Rule, { event, position, attributes }: HeldRun, fence: Write): Promise<boolean> {
     const known = JSON.parse(attributes ?? '{}') as Readonly<Record<string, string>>;
     const named: Attributes = { get: (name) => (Object.hasOwn(known, name) ? known[name] : undefined) };
-    const about = { rule_id: rule.id, position, kind: rule.work.kind, held_until: null, attributes: null };
-    return this.#start(rule, named, { event, position }, fence, (outcome, run, reason) =>
-      settleRun({ ...about, outcome, run, reason }),
-    );
+    const about = {
+      ...{ rule_id: rule.id, position, kind: rule.work.kind, held_until: null, attributes: null },
+      ...{ run: null, reason: null, outcome: 'started' as const },
+    };
+    const settle: Settle = (outcome) => settleRun({ ...about, ...outcome });
+    return this.#start(rule, named, { event, position }, fence, { settle, isHeld: true });
   }
 
   async #hold(
@@ -142,37 +151,53 @@ export class Acting {
     row: Selectable<Schema['rule_runs']>,
     fence: Write,
   ): Promise<void> {
-    const rows = this.#deps.store.read.selectFrom('rule_runs').where('rule_id', '=', rule.id);
-    const waiting = rows.where('outcome', '=', 'waiting').select((one) => one.fn.countAll<number>().as('count'));
-    const { count } = await waiting.executeTakeFirstOrThrow();
-    if (Number(count) >= RULE_LIMITS.waiting) return this.#skip(rule, occasion, 'limit', fence);
-    const named = JSON.stringify(namedIn(rule.work, event));
-    const held = {
-      outcome: 'waiting' as const,
-      reason: blackoutText(blackout),
-      held_until: blackout.until,
-      attributes: named,
-    };
+    if (!(await this.#mayWait(rule))) return this.#skip(rule, occasion, 'limit', fence);
+    const held = later(rule, event, blackoutText(blackout), blackout.until);
     await this.#store({ writes: [fence, addRun({ ...row, ...held })], events: [] });
     this.#deps.held(blackout.until);
   }
 
-  async #start(rule: Rule, event: Attributes, occasion: Occasion, fence: Write, run: Settle): Promise<void> {
+  async #mayWait({ id }: Rule): Promise<boolean> {
+    const rows = this.#deps.store.read.selectFrom('rule_runs').where('rule_id', '=', id);
+    const waiting = rows.where('outcome', '=', 'waiting').select((one) => one.fn.countAll<number>().as('count'));
+    const { count } = await waiting.executeTakeFirstOrThrow();
+    return Number(count) < RULE_LIMITS.waiting;
+  }
+
+  /** @returns false: it waits. */
+  async #start(
+    rule: Rule,
+    event: Attributes,
+    occasion: Occasion,
+    fence: Write,
+    { settle: run, isHeld }: { readonly settle: Settle; readonly isHeld: boolean },
+  ): Promise<boolean> {
     const along = (id: string) => ({
-      writes: [fence, run('started', id, null), this.#audited(rule, occasion, id)],
+      writes: [fence, run({ run: id }), this.#audited(rule, occasion, id)],
       events: [ruleRan(rule, occasion, rule.work.kind, id)],
     });
     try {
       const owner = await principalNow(this.#deps.auth.repository, rule.org, rule.owner);
       if (owner === null)
         throw new Unfilled(`${rule.owner.name}, for whom it acts, does not belong to the organization`);
-      const { run: id, stored } = await this.#deps.starting.start(owner, rule.org, rule.work, event, along);
+      const once = `rule ${rule.id} ${occasion.position}`;
+      const { run: id, stored } = await this.#deps.starting.start(owner, rule.org, rule.work, event, once, along);
       if (!stored) await this.#store(along(id));
     } catch (error) {
       const reason = reasonOf(error);
       if (reason === null) throw error;
-      await this.#store({ writes: [fence, run('failed', null, reason)], events: [ruleFailed(rule, occasion, reason)] });
+      const isAway = error instanceof MusterError && error.code === 'job_queue_unavailable';
+      if (isAway && (isHeld || (await this.#mayWait(rule)))) {
+        // Other rules do not wait for a broker that is away.
+        const until = this.#deps.clock.now() + AGAIN_MS;
+        await this.#store({ writes: [fence, run(later(rule, event, reason, until))], events: [] });
+        this.#deps.held(until);
+        return false;
+      }
+      const failed = run({ outcome: 'failed', reason });
+      await this.#store({ writes: [fence, failed], events: [ruleFailed(rule, occasion, reason)] });
     }
+    return true;
   }
 
   async #store({ writes, events }: { readonly writes: readonly Write[]; readonly events: readonly Recordable[] }) {
@@ -238,6 +263,11 @@ export class Acting {
       .execute();
     return rows.map(({ at }) => at);
   }
+}
+
+/** Of its event what the rule names, for later. */
+function later({ work }: Rule, event: Attributes, reason: string, until: number): Outcome {
+  return { outcome: 'waiting', reason, held_until: until, attributes: JSON.stringify(namedIn(work, event)) };
 }
 
 async function countSkipped(trx: Transaction<Schema>, id: string): Promise<void> {

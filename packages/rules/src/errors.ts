@@ -1,4 +1,5 @@
 import { declareErrors } from '@muster/base/errors';
+import '@muster/jobs/errors';
 
 /** The errors of rules. */
 export const RULE_ERRORS = declareErrors({

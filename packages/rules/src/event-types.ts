@@ -33,14 +33,14 @@ export const RULE_EVENTS = new OwnEvents({
       summary: 'A rule has started something.',
       attributes: Type.Object({
         ...of,
-        kind: text('`runbook` or `task`'),
-        run: text('Id of the push job, of the approval that it waits for, or of the task'),
+        kind: text('`runbook`, `task` or `job`'),
+        run: text('Id of the push job, of the approval that it waits for, of the task or of the job'),
       }),
       data: Type.Object({}),
     },
     'rule.failed': {
       summary: 'A rule could not start what it should.',
-      attributes: Type.Object({ ...of, kind: text('`runbook` or `task`') }),
+      attributes: Type.Object({ ...of, kind: text('`runbook`, `task` or `job`') }),
       data: Type.Object({ reason: text('Why') }),
     },
     'rule.skipped': {

@@ -21,7 +21,7 @@ const AGAIN_MS = 5000;
 /** Runs that are read at once. */
 const PAGE = 100;
 
-/** Starts what rules had to wait with for the end of a blackout: one process for all, as long as it holds the lease. */
+/** Starts what rules had to wait with, for the end of a blackout or for a broker: one process for all, as long as it holds the lease. */
 export class Holds {
   readonly #keeper: LeaseKeeper;
   #turn: HeldRuns | null = null;
@@ -126,7 +126,7 @@ class HeldRuns implements Turn {
       const runs = await this.#waiting(rule, after);
       for (const run of runs) {
         if (this.#stopped) return;
-        await acting.release(rule, run, this.#fence);
+        if (!(await acting.release(rule, run, this.#fence))) return;
         after = run.position;
       }
       if (runs.length < PAGE) return;

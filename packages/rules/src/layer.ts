@@ -1,3 +1,4 @@
+import type { Jobs } from '@muster/jobs';
 import type { Auth } from '@muster/platform/auth';
 import { EventWatch, Followers } from '@muster/platform/events';
 import type { Base, Layer } from '@muster/platform/layers';
@@ -19,6 +20,7 @@ export interface RuleLayerDeps {
   readonly families: readonly EventFamily[];
   readonly runbooks: RunbookLayer;
   readonly tasks: Pick<Tasks, 'controller'>;
+  readonly jobs: Pick<Jobs, 'acceptance'>;
   readonly calendars: Calendars;
 }
 
@@ -29,10 +31,13 @@ export interface RuleLayer extends Required<Pick<Layer, 'start' | 'stop'>> {
 
 const PRUNE_MS = 600_000;
 
-/** Events that start runbooks and tasks, composed. Started after both, and stopped before them. */
-export function createRules(base: Base, { auth, families, runbooks, tasks, calendars }: RuleLayerDeps): RuleLayer {
+/** Events that start runbooks, tasks and jobs, composed. Started after these, and stopped before them. */
+export function createRules(
+  base: Base,
+  { auth, families, runbooks, tasks, jobs, calendars }: RuleLayerDeps,
+): RuleLayer {
   const { store, recorder, clock, random, logger, config, incarnation } = base;
-  const starting = new Starting({ auth, runbooks, tasks, maxParams: config.tasks.max_params });
+  const starting = new Starting({ auth, runbooks, tasks, jobs, maxParams: config.tasks.max_params });
   const leases = new Leases({ store, clock, holder: incarnation });
   const held = (until: number): void => holds.look(until);
   const acting = new Acting({ store, recorder, clock, auth, starting, calendars, held });

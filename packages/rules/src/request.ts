@@ -18,7 +18,7 @@ export interface Reading {
 /** A new rule. @throws MusterError `invalid_field`, `invalid_params`, `not_found` */
 export function readNewRule(fields: RuleFields & { readonly on: string }, org: Organization, reading: Reading): Asked {
   const { work, ...given } = readRuleFields(fields, org, reading);
-  if (work === undefined) throw invalid('runbook', 'it is missing: give runbook or task');
+  if (work === undefined) throw invalid('runbook', 'it is missing: give runbook, task or job');
   const usual = { atMost: USUAL_AT_MOST, notDuring: [], blackout: 'skip', enabled: true } as const;
   return { ...usual, selector: fields.on, ...given, work };
 }
@@ -38,9 +38,14 @@ export function readRuleFields(fields: RuleFields, org: Organization, reading: R
   };
 }
 
-function readWork({ runbook, task }: RuleFields, org: Organization, reading: Reading): Work | undefined {
-  if (runbook !== undefined && task !== undefined) throw invalid('task', 'give either runbook or task');
-  const work = runbook === undefined ? task && readTask(task as Fields, org, reading) : readRunbook(runbook);
+function readWork(fields: RuleFields, org: Organization, reading: Reading): Work | undefined {
+  const given = (['runbook', 'task', 'job'] as const).filter((kind) => fields[kind] !== undefined);
+  if (given.length > 1) throw invalid(given[1] ?? '', `give one of runbook, task and job, not ${given.join(' and ')}`);
+  const { runbook, task, job } = fields;
+  const work =
+    (runbook && readRunbook(runbook)) ??
+    (task && readTask(task as Fields, org, reading)) ??
+    (job && readJob(job as Fields));
   if (work === undefined) return undefined;
   const bytes = Buffer.byteLength(JSON.stringify(work));
   const most = RULE_LIMITS.work;
@@ -59,6 +64,13 @@ function readTask(fields: Fields, org: Organization, { tasks, maxParams }: Readi
   if (found === undefined) throw new MusterError('not_found', { kind: 'queue', name: queue.slice(0, 80) });
   readNewTask(task, maxParams);
   return { kind: 'task', queueId: found.id, task };
+}
+
+/** The rest is checked with the attributes of the event in it. */
+function readJob(request: Fields): Work {
+  if (typeof request.appId !== 'string' || request.appId === '')
+    throw invalid('job.appId', 'it is missing: name an app');
+  return { kind: 'job', request };
 }
 
 function invalid(field: string, reason: string): MusterError {

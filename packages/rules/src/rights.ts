@@ -12,7 +12,7 @@ export const RULE_RIGHTS: DeclaredRights = {
   rights: {
     'rule:use': {
       holders:
-        'any member of the organization. A rule is made by who may start what it starts (`runbook:run`, `queue:write`), seen by its owner and by who may look at that (`runbook:read`, `queue:read`), and changed and deleted by its owner, and by `admins`',
+        'any member of the organization. A rule is made by who may start what it starts (`runbook:run`, `queue:write`, `job:use`), seen by its owner and by who may look at that (`runbook:read`, `queue:read`, `job:admin`), and changed and deleted by its owner, and by `admins`',
       administration: false,
       allows: () => true,
     },

@@ -9,7 +9,7 @@ import { USUAL_AT_MOST } from './limits.js';
 import { type Reading, readNewRule, readRuleFields } from './request.js';
 import './rights.js';
 import * as schemas from './schemas.js';
-import type { Starting } from './starting.js';
+import { rightToRead, type Starting } from './starting.js';
 import { type TryingDeps, tryRule } from './trying.js';
 import type { Rule } from './types.js';
 import { ruleView, runView, triedView } from './view.js';
@@ -56,7 +56,7 @@ export function ruleRoutes(app: App, deps: RuleRouteDeps): void {
     schema: {
       tags,
       operationId: 'createRule',
-      summary: 'Have events start a runbook or a task',
+      summary: 'Have events start a runbook, a task or a job',
       description: RIGHTS,
       params: schemas.OrgParams,
       body: schemas.NewBody,
@@ -172,7 +172,7 @@ export function ruleRoutes(app: App, deps: RuleRouteDeps): void {
   async function readable({ caller, organization, params }: OfRule): Promise<Rule> {
     const rule = await rules.existing(organization, params.rule);
     if (await mayRead(caller, organization, rule)) return rule;
-    throw auth.rights.forbidden(caller.name, rule.work.kind === 'runbook' ? 'runbook:read' : 'queue:read');
+    throw auth.rights.forbidden(caller.name, rightToRead(rule.work)[0]);
   }
 
   /** One's own, or any for admins. */

@@ -65,6 +65,15 @@ const TaskWork = Type.Object(
   },
 );
 
+const JobWork = Type.Object(
+  {},
+  {
+    additionalProperties: true,
+    description:
+      'The job that is submitted, as to `/jobs/v2`: `appId`, `name`, `inputs`, `parameters`, …; texts may have attributes in them',
+  },
+);
+
 const FIELDS = {
   on: Type.Optional(On),
   at_most: Type.Optional(AtMost),
@@ -72,6 +81,7 @@ const FIELDS = {
   enabled: Type.Optional(Type.Boolean({ description: 'false: it starts nothing' })),
   runbook: Type.Optional(RunbookWork),
   task: Type.Optional(TaskWork),
+  job: Type.Optional(JobWork),
 };
 
 export const NewBody = Type.Object(
@@ -91,6 +101,7 @@ export const TryBody = Type.Object(
     at_most: Type.Optional(AtMost),
     runbook: Type.Optional(RunbookWork),
     task: Type.Optional(TaskWork),
+    job: Type.Optional(JobWork),
     ...HEEDS,
     seconds: Type.Optional(
       Type.Integer({
@@ -113,7 +124,7 @@ export const RuleAnswer = Type.Object({
   not_during: Type.Array(Type.String()),
   blackout: Type.String(),
   enabled: Type.Boolean(),
-  kind: Type.String({ description: '`runbook` or `task`' }),
+  kind: Type.String({ description: '`runbook`, `task` or `job`' }),
   runbook: Type.Union([
     Type.Object({
       name: Type.String(),
@@ -123,6 +134,7 @@ export const RuleAnswer = Type.Object({
     Type.Null(),
   ]),
   task: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()]),
+  job: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()]),
   owner: Type.String({ description: 'With whose rights it acts: whoever made or changed it last' }),
   skipped: Type.Integer({ description: 'Events for which nothing was started: too many, or from its own runs' }),
   created_at: Time,
@@ -135,12 +147,16 @@ export const RunAnswer = Type.Object({
   event: Type.String({ description: 'Its type' }),
   outcome: Type.Union(
     [Type.Literal('started'), Type.Literal('failed'), Type.Literal('skipped'), Type.Literal('waiting')],
-    { description: '`skipped`, `waiting`: for a calendar' },
+    { description: '`skipped`: for a calendar; `waiting`: for one, or for the queue of jobs' },
   ),
   kind: Type.String(),
-  run: nullable(Type.String({ description: 'Id of the push job, of the approval that it waits for, or of the task' })),
+  run: nullable(
+    Type.String({ description: 'Id of the push job, of the approval that it waits for, of the task or of the job' }),
+  ),
   reason: nullable(Type.String({ description: 'Why nothing was started, or is not yet' })),
-  held_until: nullable(Type.String({ description: 'When it is started if the calendar stays as it is, ISO 8601' })),
+  held_until: nullable(
+    Type.String({ description: 'When it is started if the calendar stays as it is, or tried again, ISO 8601' }),
+  ),
 });
 
 export const PageQuery = Type.Object(

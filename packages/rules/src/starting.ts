@@ -1,3 +1,4 @@
+import { type Acceptance, askerOf } from '@muster/jobs';
 import type { Auth, Identity, Organization } from '@muster/platform/auth';
 import type { Recordable } from '@muster/platform/log';
 import type { RunbookLayer } from '@muster/push';
@@ -12,6 +13,7 @@ export interface StartingDeps {
   readonly auth: Pick<Auth, 'authorize' | 'organizations' | 'rights'>;
   readonly runbooks: RunbookLayer;
   readonly tasks: Pick<Tasks, 'controller'>;
+  readonly jobs: { readonly acceptance: Pick<Acceptance, 'submitOnce'> };
   /** Most bytes of parameters of a task. */
   readonly maxParams: number;
 }
@@ -20,7 +22,7 @@ export interface StartingDeps {
 export type Along = (run: string) => { readonly writes: readonly Write[]; readonly events: readonly Recordable[] };
 
 export interface StartedWork {
-  /** Id of the push job, of the approval that it waits for, or of the task. */
+  /** Id of the push job, of the approval that it waits for, of the task or of the job. */
   readonly run: string;
   /** False: `along` was not stored with it. */
   readonly stored: boolean;
@@ -44,20 +46,32 @@ export class Starting {
 
   /** May they look at it? */
   mayRead(as: Identity, org: Organization, work: Work): Promise<boolean> {
-    return work.kind === 'runbook'
-      ? this.#deps.auth.authorize(as, org, 'runbook:read', work.runbook)
-      : this.#deps.auth.authorize(as, org, 'queue:read', work.queueId);
+    const [permission, subject] = rightToRead(work);
+    return this.#deps.auth.authorize(as, org, permission, subject);
   }
 
   /**
    * With the attributes of an event in the place of their names.
+   * @param once The same for the same event: of a job, which is stored before what is stored along, there is one of it.
    * @throws Unfilled; MusterError as when it is started by hand.
    */
-  async start(as: Identity, org: Organization, work: Work, event: Attributes, along: Along): Promise<StartedWork> {
+  async start(
+    as: Identity,
+    org: Organization,
+    work: Work,
+    event: Attributes,
+    once: string,
+    along: Along,
+  ): Promise<StartedWork> {
     await this.assertMay(as, org, work);
-    return work.kind === 'runbook'
-      ? this.#runbook(as, org, work, event, along)
-      : this.#task(as, org, work, event, along);
+    switch (work.kind) {
+      case 'runbook':
+        return this.#runbook(as, org, work, event, along);
+      case 'task':
+        return this.#task(as, org, work, event, along);
+      case 'job':
+        return this.#job(as, org, work, event, once);
+    }
   }
 
   async #runbook(
@@ -95,8 +109,45 @@ export class Starting {
     if (one === undefined) throw new MusterError('not_found', { kind: 'queue', name: queueId });
     return { run: one.id, stored: one.created };
   }
+
+  async #job(
+    as: Identity,
+    org: Organization,
+    { request }: Extract<Work, { kind: 'job' }>,
+    event: Attributes,
+    once: string,
+  ): Promise<StartedWork> {
+    const { auth, jobs } = this.#deps;
+    const asker = await askerOf(auth, as, org);
+    const { uuid } = await jobs.acceptance.submitOnce(org, asker, fillAll(request, event), once);
+    return { run: uuid, stored: false };
+  }
 }
 
-function rightTo(work: Work): ['runbook:run', string] | ['queue:write', string] {
-  return work.kind === 'runbook' ? ['runbook:run', work.runbook] : ['queue:write', work.queueId];
+/** A permission, and of what. */
+type Right =
+  | readonly ['job:admin' | 'job:use']
+  | readonly ['queue:read' | 'queue:write' | 'runbook:read' | 'runbook:run', string];
+
+function rightTo(work: Work): Right {
+  switch (work.kind) {
+    case 'runbook':
+      return ['runbook:run', work.runbook];
+    case 'task':
+      return ['queue:write', work.queueId];
+    case 'job':
+      return ['job:use'];
+  }
+}
+
+/** To look at what somebody else's rule starts. */
+export function rightToRead(work: Work): Right {
+  switch (work.kind) {
+    case 'runbook':
+      return ['runbook:read', work.runbook];
+    case 'task':
+      return ['queue:read', work.queueId];
+    case 'job':
+      return ['job:admin'];
+  }
 }

@@ -31,12 +31,12 @@ declare module '@muster/store' {
       at: number;
       event: string;
       outcome: 'failed' | 'skipped' | 'started' | 'waiting';
-      kind: 'runbook' | 'task';
+      kind: 'job' | 'runbook' | 'task';
       run: string | null;
       reason: string | null;
       /** How many rules started each other until here. */
       depth: number;
-      /** Of one that waits for the end of a blackout: until when, and the attributes of its event that its rule names, JSON. */
+      /** Of one that waits for the end of a blackout, or for the queue of jobs: until when, and the attributes of its event that its rule names, JSON. */
       held_until: number | null;
       attributes: string | null;
     };

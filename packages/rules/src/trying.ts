@@ -95,10 +95,22 @@ function wouldBe(
   return { outcome: 'started', reason: blackout && blackoutText(blackout) };
 }
 
+/** What of it may name attributes. */
+function textsOf(work: Work): unknown {
+  switch (work.kind) {
+    case 'runbook':
+      return [work.parameters, work.node];
+    case 'task':
+      return work.task;
+    case 'job':
+      return work.request;
+  }
+}
+
 function reasonAgainst(work: Work | null, event: Delivery): string | null {
   if (work === null) return null;
   try {
-    fillAll(work.kind === 'runbook' ? [work.parameters, work.node] : work.task, event);
+    fillAll(textsOf(work), event);
     return null;
   } catch (error) {
     if (error instanceof Unfilled) return error.message;

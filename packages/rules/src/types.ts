@@ -14,6 +14,11 @@ export type Work =
       readonly queueId: string;
       /** As a task is added over REST. */
       readonly task: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly kind: 'job';
+      /** As a job is submitted over REST. */
+      readonly request: Readonly<Record<string, unknown>>;
     };
 
 /** So many runs within so many seconds. */
@@ -58,7 +63,7 @@ export interface RuleRun {
   readonly event: string;
   readonly outcome: 'failed' | 'skipped' | 'started' | 'waiting';
   readonly kind: Work['kind'];
-  /** Id of the push job, approval or task; null: nothing was started. */
+  /** Id of the push job, approval, task or job; null: nothing was started. */
   readonly run: string | null;
   /** Why nothing was started, or is not yet. */
   readonly reason: string | null;

@@ -19,6 +19,7 @@ export function ruleView(
     kind: work.kind,
     runbook:
       work.kind === 'runbook' ? { name: work.runbook, parameters: { ...work.parameters }, node: work.node } : null,
+    job: work.kind === 'job' ? { ...work.request } : null,
     task: work.kind === 'task' ? { ...work.task, queue: queueName(org.id, work.queueId) ?? work.queueId } : null,
     owner: owner.name,
     skipped,

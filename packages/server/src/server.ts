@@ -158,6 +158,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     families: DECLARED.families,
     runbooks,
     tasks,
+    jobs,
     calendars: schedules.calendars,
   });
   const notifications = createNotifications(base, {

@@ -1,4 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Acceptance } from '@muster/jobs';
+import { MusterError } from '@muster/jobs/errors';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Personas, sharedKey } from '../../platform/test/support/personas.js';
 import { startTestServer, type TestServer } from './support/test-server.js';
 
@@ -50,6 +54,27 @@ type Run = { readonly outcome: string; readonly run: string; readonly reason: st
 const runs = async (rule = 'r') => (await server.api.get(`${RULES}/${rule}/runs`)).body as readonly Run[];
 const task = async (id: string) =>
   (await server.api.get(`${ORG}/tasks/${id}`)).body as { readonly params: Readonly<Record<string, unknown>> };
+
+/** With a system and an app, made once. */
+async function jobsCanRun(): Promise<void> {
+  const root = join(server.dataDir, 'work');
+  mkdirSync(root, { recursive: true });
+  await server.api.post(`${ORG}/systems/v2`, { name: 'here', type: 'local', root, default: true });
+  await server.api.post(`${ORG}/apps/v2`, {
+    name: 'say',
+    version: '1.0',
+    command: ['/bin/echo', 'hello'],
+    parameters: [{ id: 'word', value: { type: 'string' } }],
+  });
+}
+type Submitted = {
+  readonly status: string;
+  readonly parameters: object;
+  readonly name: string;
+  readonly owner: string;
+};
+const submitted = async (id: string) =>
+  ((await server.api.get(`${ORG}/jobs/v2/${id}`)).body as { readonly result: Submitted }).result;
 
 describe('a rule', () => {
   it('adds a task for each event that its selector chooses, once, with attributes of the event', async () => {
@@ -106,6 +131,44 @@ describe('a rule', () => {
     const skipped = async () => ((await server.api.get(`${RULES}/r`)).body as { skipped: number }).skipped;
     await expect.poll(skipped).toBe(1);
     expect(await runs()).toHaveLength(1);
+  });
+
+  it('submits a job for each event, once, with attributes of the event', async () => {
+    await jobsCanRun();
+    const job = { appId: 'say-1.0', name: 'greet {target}', archive: false, parameters: { word: '{target}' } };
+    expect((await create({ task: undefined, job })).body).toMatchObject({ kind: 'job', job, task: null });
+    const name = await happens();
+    await expect.poll(runs).toMatchObject([{ outcome: 'started', kind: 'job', reason: null }]);
+    await server.restart();
+    const [{ run } = { run: '' }] = await runs();
+    expect(await runs()).toHaveLength(1);
+    expect(await submitted(run)).toMatchObject({ name: `greet ${name}`, owner: 'admin', parameters: { word: name } });
+    await expect.poll(async () => (await submitted(run)).status).toBe('FINISHED');
+  });
+
+  it('whose job cannot be queued now waits, and submits it once when it can', async () => {
+    await jobsCanRun();
+    const away = new MusterError('job_queue_unavailable', { reason: 'played' });
+    const submit = vi.spyOn(Acceptance.prototype, 'submitOnce').mockRejectedValueOnce(away);
+    await create({
+      task: undefined,
+      job: { appId: 'say-1.0', name: 'later', archive: false, parameters: { word: '{target}' } },
+    });
+    const name = await happens();
+    await expect.poll(runs).toMatchObject([{ outcome: 'waiting', reason: expect.stringContaining('played') }]);
+    // Looks at what waits.
+    await calendar();
+    await expect.poll(runs).toMatchObject([{ outcome: 'started', reason: null, held_until: null }]);
+    expect(submit).toHaveBeenCalledTimes(2);
+    submit.mockRestore();
+    expect(await submitted((await runs())[0]?.run ?? '')).toMatchObject({ parameters: { word: name } });
+  });
+
+  it('whose job is refused has failed, and says why', async () => {
+    await jobsCanRun();
+    await create({ task: undefined, job: { appId: 'none-1.0', name: 'x', archive: false } });
+    await happens();
+    await expect.poll(runs).toMatchObject([{ outcome: 'failed', reason: expect.stringContaining('none-1.0') }]);
   });
 
   it('that is off starts nothing, and later nothing of what happened meanwhile', async () => {
@@ -184,6 +247,8 @@ describe('a rule', () => {
     [{ task: { queue: 'resize', colour: 1 } }, 'colour'],
     [{ task: undefined }, 'runbook'],
     [{ runbook: { name: 'greet' } }, 'task'],
+    [{ job: { appId: 'say-1.0' } }, 'job'],
+    [{ task: undefined, job: { name: 'x' } }, 'job.appId'],
     [{ at_most: { runs: 0, seconds: 1 } }, 'at_most'],
     [{ name: '' }, 'name'],
   ])('with %j is refused by the name of its field', async (more, field) => {

@@ -2,6 +2,7 @@ import { durationText } from '@muster/base';
 import type { Command } from 'commander';
 import { durationOf } from '../duration.js';
 import { MusterError } from '../errors.js';
+import { jsonOf } from '../files.js';
 import { type Call, clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
 import { checkSelector } from './event/check-selector.js';
@@ -23,13 +24,14 @@ interface Rule {
   readonly not_during: readonly string[];
   readonly blackout: string;
   readonly enabled: boolean;
-  readonly kind: 'runbook' | 'task';
+  readonly kind: 'job' | 'runbook' | 'task';
   readonly runbook: {
     readonly name: string;
     readonly parameters: Readonly<Record<string, string | number>>;
     readonly node: string | null;
   } | null;
   readonly task: Readonly<Record<string, unknown>> | null;
+  readonly job: Readonly<Record<string, unknown>> | null;
   readonly owner: string;
   readonly skipped: number;
   readonly created_at: string;
@@ -68,6 +70,7 @@ interface Flags extends BlackoutFlags, SwitchFlags {
   readonly run?: string;
   readonly onNode?: string;
   readonly queue?: string;
+  readonly job?: string;
   readonly param?: readonly string[];
   readonly atMost?: AtMost;
   readonly dryRun?: boolean;
@@ -77,11 +80,11 @@ interface Flags extends BlackoutFlags, SwitchFlags {
 const EXAMPLE =
   "muster rule create disk-full --on \"type = 'disk.high' AND percent > 90\" --run clean-tmp --on-node '{host}' --at-most 1/10m";
 
-/** Events that start runbooks and tasks. */
+/** Events that start runbooks, tasks and jobs. */
 export function addRule(program: Command, shell: Shell): void {
   const rule = subcommand(program, {
     usage: 'rule',
-    summary: 'events that start runbooks and tasks',
+    summary: 'events that start runbooks, tasks and jobs',
     examples: [EXAMPLE, 'muster rule list'],
   });
   addCreate(rule, shell);
@@ -122,10 +125,12 @@ export function addRule(program: Command, shell: Shell): void {
 function addCreate(rule: Command, shell: Shell): void {
   const command = clientCommand(rule, {
     usage: 'create <rule>',
-    summary: 'have events start a runbook or a task, with your rights; --dry-run tells what it would have done of late',
+    summary:
+      'have events start a runbook, a task or a job, with your rights; --dry-run tells what it would have done of late',
     examples: [
       EXAMPLE,
       "muster rule create thumbs --on \"type = 'file.new'\" --queue resize --param 'file={path}'",
+      'muster rule create search --on "type = \'sequence.new\'" --job job.json',
       "muster rule create thumbs --on \"type = 'file.new'\" --queue resize --param 'file={path}' --dry-run --since 7d",
     ],
   });
@@ -138,7 +143,7 @@ function addCreate(rule: Command, shell: Shell): void {
     const { on, off = false, dryRun = false, since } = call.options;
     if (on === undefined) throw new MusterError('usage', { reason: 'give --on SELECTOR' });
     if (since !== undefined && !dryRun) throw new MusterError('usage', { reason: '--since needs --dry-run' });
-    const fields = fieldsOf(call);
+    const fields = await fieldsOf(call);
     if (dryRun) {
       const seconds = since === undefined ? {} : { seconds: Math.ceil(durationOf('--since', since)) };
       return tellTried(
@@ -146,8 +151,8 @@ function addCreate(rule: Command, shell: Shell): void {
         await call.client.post<Tried>(call.client.inOrg('rules', 'dry-run'), { ...fields, ...seconds }),
       );
     }
-    if (fields.runbook === undefined && fields.task === undefined) {
-      throw new MusterError('usage', { reason: 'say what is started: --run RUNBOOK or --queue QUEUE' });
+    if (fields.runbook === undefined && fields.task === undefined && fields.job === undefined) {
+      throw new MusterError('usage', { reason: 'say what is started: --run RUNBOOK, --queue QUEUE or --job FILE' });
     }
     const body = { name, ...fields, ...(off && { enabled: false }) };
     const made = await call.client.post<Rule>(call.client.inOrg('rules'), body);
@@ -173,7 +178,7 @@ function addSet(rule: Command, shell: Shell): void {
     .option('--enable', 'start something for what happens from now on');
   does<Flags>(command, shell, async (call) => {
     const [name = ''] = call.args;
-    const body = { ...switched(call.options), ...fieldsOf(call) };
+    const body = { ...switched(call.options), ...(await fieldsOf(call)) };
     if (Object.keys(body).length === 0) throw new MusterError('usage', { reason: 'say what is to be changed' });
     tellItem(call, await call.client.patch<Rule>(call.client.inOrg('rules', name), body), tell);
   });
@@ -185,6 +190,7 @@ function withFlags(command: Command): Command {
     .option('--run <runbook>', 'start this runbook')
     .option('--on-node <node>', "of the runbook's nodes only this one, such as {host}")
     .option('--queue <queue>', 'or add a task to this queue')
+    .option('--job <file>', 'or submit this job, as for muster job submit; {NAME} in its texts as in parameters')
     .option(
       '--param <name=value>',
       'a parameter; {NAME} in it is that attribute of the event; may be repeated',
@@ -201,11 +207,11 @@ function atMostOf(text: string): AtMost {
   return { runs: Number(runs), seconds: Math.ceil(durationOf('--at-most', time)) };
 }
 
-function fieldsOf({ options, out }: Call<Flags>): Readonly<Record<string, unknown>> {
-  const { on, run, onNode, queue, param, atMost } = options;
+async function fieldsOf({ options, out, world }: Call<Flags>): Promise<Readonly<Record<string, unknown>>> {
+  const { on, run, onNode, queue, job, param, atMost } = options;
   if (on !== undefined) checkSelector(out, on);
-  if (run !== undefined && queue !== undefined)
-    throw new MusterError('usage', { reason: 'give one of --run and --queue' });
+  if ([run, queue, job].filter((given) => given !== undefined).length > 1)
+    throw new MusterError('usage', { reason: 'give one of --run, --queue and --job' });
   if (run === undefined && onNode !== undefined) throw new MusterError('usage', { reason: '--on-node needs --run' });
   if (run === undefined && queue === undefined && param !== undefined) {
     throw new MusterError('usage', { reason: '--param needs --run or --queue' });
@@ -218,10 +224,12 @@ function fieldsOf({ options, out }: Call<Flags>): Readonly<Record<string, unknow
     ...blackoutsOf(options),
     ...(run !== undefined && { runbook: { name: run, parameters, ...(onNode !== undefined && { node: onNode }) } }),
     ...(queue !== undefined && { task: { queue, params: parameters } }),
+    ...(job !== undefined && { job: await jsonOf(world, job) }),
   };
 }
 
-function started({ runbook, task }: Rule): string {
+function started({ runbook, task, job }: Rule): string {
+  if (job !== null) return `job of ${String(job.appId)}`;
   if (runbook === null) return `a task of ${String(task?.queue)}`;
   return runbook.node === null ? `runbook ${runbook.name}` : `runbook ${runbook.name} on ${runbook.node}`;
 }
@@ -231,7 +239,9 @@ function atMostText({ runs, seconds }: AtMost): string {
 }
 
 function tell({ out }: Call<object>, rule: Rule): void {
-  const parameters = Object.entries(rule.runbook?.parameters ?? (rule.task?.params as object | undefined) ?? {});
+  const parameters = Object.entries(
+    rule.runbook?.parameters ?? ((rule.task?.params ?? rule.job?.parameters) as object | undefined) ?? {},
+  );
   out.fields([
     ['Rule', rule.name],
     ['State', rule.enabled ? 'on' : 'off'],

@@ -68,12 +68,16 @@ export class Acceptance {
   async submit(organization: Organization, asker: Asker, body: unknown, key: string | null): Promise<Job> {
     const { random } = this.#deps;
     if (key === null) return this.#accept(await this.#make(organization, asker, body, newUuid(random, '007')), null);
+    const job = await this.submitOnce(organization, asker, body, key);
+    if (isDeepStrictEqual(JSON.parse(job.request), JSON.parse(JSON.stringify(body)))) return job;
+    throw new MusterError('job_key_reused', { job: job.uuid });
+  }
+
+  /** As `submit`; the first request with the key counts, whatever another asks for. */
+  async submitOnce(organization: Organization, asker: Asker, body: unknown, key: string): Promise<Job> {
     const uuid = uuidOfKey(`${organization.id}\n${asker.user}\n${key}`);
     const known = await this.#deps.jobs.find(uuid);
-    if (known !== null) {
-      if (isDeepStrictEqual(JSON.parse(known.request), body)) return known;
-      throw new MusterError('job_key_reused', { job: uuid });
-    }
+    if (known !== null) return known;
     const job = await this.#make(organization, asker, body, uuid);
     await this.#forgive(uuid);
     return this.#accept(job, key);

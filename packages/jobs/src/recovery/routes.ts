@@ -1,9 +1,9 @@
 import type { App } from '@muster/platform/http';
 import { Type } from 'typebox';
 import { jobFor } from '../controller/access.js';
+import { askerOf } from '../controller/asker.js';
 import { MusterError } from '../errors.js';
 import { type AdminDeps, IdParams, OrgParams, PageQuery, pageOf, recordAudit } from '../routes/admin-deps.js';
-import { askerOf } from '../routes/deps.js';
 import { recordCommandOf } from './messages.js';
 import { countOf, findRecord, jobsOf, recordsOf, view, whyJob } from './view.js';
 

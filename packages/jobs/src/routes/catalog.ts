@@ -6,7 +6,7 @@ import { Type } from 'typebox';
 import { MusterError } from '../errors.js';
 import { readSubmissionBody } from '../request/body.js';
 import '../rights.js';
-import { ownerName } from './deps.js';
+import { ownerName } from '../controller/asker.js';
 import { type Answer, sendAnswer } from './envelope.js';
 import { filtered, Query } from './query.js';
 import { enveloped } from './schemas.js';

@@ -1,5 +1,5 @@
 import type { Clock } from '@muster/base';
-import type { Auth, Identity, Organization } from '@muster/platform/auth';
+import type { Auth, Organization } from '@muster/platform/auth';
 import { type App, baseUrl } from '@muster/platform/http';
 import type { Schema } from '@muster/store';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -8,6 +8,7 @@ import type { TSchema } from 'typebox';
 import { Type } from 'typebox';
 import type { Acceptance } from '../controller/acceptance.js';
 import { jobFor, type KnownJob, type Need } from '../controller/access.js';
+import { askerOf } from '../controller/asker.js';
 import type { JobCommands } from '../controller/commands.js';
 import type { Asker } from '../controller/ports.js';
 import type { Sharing } from '../controller/sharing.js';
@@ -142,19 +143,4 @@ async function callOf(deps: JobRouteDeps, request: FastifyRequest, reply: Fastif
     param: (name) => params[name] ?? '',
     job: (need, action) => jobFor(deps.read, organization, asker, params.id ?? '', need, action),
   };
-}
-
-export async function askerOf(
-  auth: Pick<Auth, 'authorize'>,
-  caller: Identity,
-  organization: Organization,
-): Promise<Asker> {
-  const admin = await auth.authorize(caller, organization, 'job:admin');
-  return { user: ownerName(caller), admin, roles: null };
-}
-
-/** A node or service may have the name of a user, and is not that user; nor is a user whose name begins so a node. */
-export function ownerName({ type, name }: Pick<Identity, 'type' | 'name'>): string {
-  if (type !== 'user') return `client:${name}`;
-  return /^(?:client|user):/.test(name) ? `user:${name}` : name;
 }

@@ -13,6 +13,7 @@ import { openRecorder } from '../../../platform/test/support/recorder.js';
 import { openTestStore, type TestStore } from '../../../platform/test/support/test-store.js';
 import { readApp } from '../../src/apps/definition.js';
 import type { App } from '../../src/apps/types.js';
+import { Acceptance } from '../../src/controller/acceptance.js';
 import { AGAVE_ERRORS, jobAdminRoutes, jobRoutes } from '../../src/http.js';
 import { JobStore } from '../../src/repository/job-store.js';
 import { LocalFiles } from '../../src/systems/local/files.js';
@@ -169,6 +170,15 @@ export async function startFront(options: FrontOptions = {}): Promise<FrontServe
     ['here', HERE],
     ['store', STORE],
   ]);
+  const acceptance = new Acceptance({
+    ...{ store, jobs, broker, clock, random, logger },
+    apps: { find: (_, id) => apps.get(id) ?? null },
+    systems: {
+      find: (_, name) => systems.get(name) ?? null,
+      defaultOf: () => [...systems.values()].find((system) => system.default) ?? null,
+    },
+    queues: { choose: () => 'aloe.jobq.default.submit.DefaultQueue' },
+  });
   const metrics = new Metrics();
   const streams = new EventStreams({ clock, metrics });
   const app = await createApp({
@@ -197,13 +207,8 @@ export async function startFront(options: FrontOptions = {}): Promise<FrontServe
         clock,
         random,
         logger,
-        apps: { find: (_, id) => apps.get(id) ?? null },
-        systems: {
-          find: (_, name) => systems.get(name) ?? null,
-          defaultOf: () => [...systems.values()].find((system) => system.default) ?? null,
-        },
+        acceptance,
         opened: options.opened ?? { open: async (_, name) => opened(systems.get(name) ?? HERE) },
-        queues: { choose: () => 'aloe.jobq.default.submit.DefaultQueue' },
         recorder,
         streams,
         keepaliveMs: 15_000,

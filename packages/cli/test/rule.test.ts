@@ -12,7 +12,7 @@ const RULE = {
     at_most: { runs: 1, seconds: 600 },
     enabled: true,
     kind: 'runbook',
-    task: null,
+    ...{ task: null, job: null },
     owner: 'anna',
   },
   runbook: { name: 'clean', parameters: { path: '{path}' }, node: '{host}' },
@@ -74,6 +74,14 @@ test('create sends the selector, what is started, and how often at most', async 
   expect(sent()).toEqual({ name: 'r', on: ON, task: { queue: 'q', params: { n: 3 } }, enabled: false });
 });
 
+test('create sends a job as its file says', async () => {
+  const job = { appId: 'blast-1.0', name: 'search {sample}', inputs: { query: '{uri}' } };
+  const here = await world();
+  here.pipe(JSON.stringify(job));
+  expect(await run(['rule', 'create', 'r', '--on', ON, '--job', '-'], here), here.err()).toBe(0);
+  expect(sent()).toEqual({ name: 'r', on: ON, job });
+});
+
 test('create --dry-run tells what would have been started of late', async () => {
   const out = await told('create', 'r', '--on', ON, '--dry-run', '--since', '2h');
   expect(sent()).toEqual({ on: ON, seconds: 7200 });
@@ -91,8 +99,9 @@ test('list, show, runs, set and rm', async () => {
 
 test.each([
   [['create', 'r'], '--on'],
-  [['create', 'r', '--on', ON], '--run RUNBOOK or --queue QUEUE'],
+  [['create', 'r', '--on', ON], '--run RUNBOOK, --queue QUEUE or --job FILE'],
   [['create', 'r', '--on', ON, '--run', 'a', '--queue', 'b'], 'one of'],
+  [['create', 'r', '--on', ON, '--run', 'a', '--job', 'job.json'], 'one of'],
   [['create', 'r', '--on', ON, '--run', 'a', '--at-most', 'often'], 'RUNS/TIME'],
   [['create', 'r', '--on', ON, '--run', 'a', '--since', '1h'], '--dry-run'],
   [['create', 'r', '--on', ON, '--queue', 'q', '--on-node', 'n'], '--run'],

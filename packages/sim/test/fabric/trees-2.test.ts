@@ -1,3 +1,0 @@
-import { treesHold } from './trees.js';
-
-treesHold(251, 500);

@@ -1,3 +1,0 @@
-import { holdPushUnderFaults } from './seeds.js';
-
-holdPushUnderFaults(1501, 2000);

@@ -25,6 +25,7 @@ const LAYERS = [
 const PLATFORM = [
   'schema',
   'upkeep',
+  'ssh',
   'metrics',
   'config',
   'log',

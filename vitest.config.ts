@@ -1,5 +1,6 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { built } from './scripts/vitest-built.js';
 
 /** Tests on other people's services. */
 const SERVICES = [
@@ -10,6 +11,12 @@ const SERVICES = [
 ];
 
 const SIMULATORS = 'packages/sim/test/**/*.test.ts';
+
+/**
+ * Files that are not to be run, by name or pattern, with spaces between. `--exclude` would not reach projects that exclude others
+ * themselves.
+ */
+const WITHOUT = (process.env.MUSTER_TEST_WITHOUT ?? '').split(' ').filter((pattern) => pattern !== '');
 
 /**
  * What takes longest, mostly waiting, begins first: begun last it would run alone at the end. Files of one project stay together, as they
@@ -37,27 +44,34 @@ class LongFirst extends BaseSequencer {
 }
 
 export default defineConfig({
+  plugins: [built()],
   test: {
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    testTimeout: 180_000,
+    hookTimeout: 240_000,
     // A commit takes seconds on a machine that does much else.
-    expect: { poll: { timeout: 20_000 } },
+    expect: { poll: { timeout: 60_000 } },
+    exclude: [...configDefaults.exclude, ...WITHOUT],
     pool: 'forks',
-    // Two more than the processors of the smallest machine: end-to-end tests wait for most of their time.
-    maxWorkers: 4,
-    reporters: ['default', './scripts/vitest-second-attempts.ts'],
+    // What is built is loaded by Node.js itself: made into modules of vitest first, it would load and run slower.
+    server: { deps: { external: [/[/]packages[/][^/]+[/]dist[/]/] } },
+    // Four more than the processors of the smallest machine: end-to-end tests wait for most of their time.
+    maxWorkers: 6,
+    reporters: ['default', './scripts/vitest-later-attempts.ts'],
     sequence: { sequencer: LongFirst },
     globalSetup: ['scripts/vitest-databases.ts'],
     // Of all but simulators, which run the same each time: on a busy machine clocks, kernels and services have races of their own.
-    // Those that needed it are named at the end, and are to be looked at.
-    retry: 1,
+    // Those that needed more attempts are named at the end, and are to be looked at.
+    retry: 2,
     setupFiles: ['scripts/vitest-seed.ts'],
     // The files of one worker share a process, but for those that say in their names that they must be alone: loading
     // the code again for each takes longer than most tests.
     isolate: false,
     projects: [
       { extends: true, test: { name: 'alone', include: ['packages/*/test/**/*.alone.test.ts'], isolate: true } },
-      { extends: true, test: { name: 'e2e', include: ['e2e/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: { name: 'e2e', include: ['e2e/**/*.test.ts'], setupFiles: ['e2e/support/vitest-failures.ts'] },
+      },
       { extends: true, test: { name: 'services', include: SERVICES } },
       {
         extends: true,

@@ -12,13 +12,13 @@ const MUSTER = fileURLToPath(new URL('../packages/cli/bin/muster.js', import.met
 const run = promisify(execFile);
 
 /**
- * Real agents as processes of their own, enrolled by token, whose one command `noop` runs `true`.
+ * Real agents as processes of their own, enrolled by token, whose one command `noop` runs `true` unless others are given.
  * @param tasks The part of their configuration about tasks.
  */
-export async function startAgents(server, count, tasks = undefined) {
+export async function startAgents(server, count, tasks = undefined, commands = { noop: 'true' }) {
   const dir = mkdtempSync(join(tmpdir(), 'muster-bench-agents-'));
   const config = join(dir, 'agent.json');
-  writeFileSync(config, JSON.stringify({ commands: { noop: 'true' }, ...(tasks === undefined ? {} : { tasks }) }));
+  writeFileSync(config, JSON.stringify({ commands, ...(tasks === undefined ? {} : { tasks }) }));
   const issued = await call(server, 'POST', `/organizations/${ORG}/tokens`, { uses: count, ttl: 3600 });
   if (!issued.ok) throw new Error(`a token: ${issued.status} ${await issued.text()}`);
   const { token } = await issued.json();

@@ -1,3 +1,4 @@
+import { readdirSync, readlinkSync } from 'node:fs';
 import { atOnce, slotsOf, startJobServer } from './jobs.mjs';
 import { cpuSeconds, residentMib } from './proc.mjs';
 import { pause, progressing } from './tasks.mjs';
@@ -47,13 +48,18 @@ export async function* run({ tasks: count, connections, seconds, databaseUrl, pr
     await jobs.database.query('select 1');
   } finally {
     await jobs.stop();
-    await endAll(jobs.server.dir);
+    endAll(jobs.server.dir);
   }
 }
 
-/** Programs of jobs outlive the server. */
-async function endAll(dir) {
-  const { spawnSync } = await import('node:child_process');
-  spawnSync('pkill', ['-KILL', '-f', dir]);
-  spawnSync('pkill', ['-KILL', '-f', '^sleep 100000$']);
+/** Programs of jobs outlive the server: all that work in its directory. */
+function endAll(dir) {
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      if (readlinkSync(`/proc/${pid}/cwd`).startsWith(`${dir}/`)) process.kill(Number(pid), 'SIGKILL');
+    } catch (error) {
+      // It has ended meanwhile, or is a thread of the kernel.
+      if (!['ENOENT', 'ESRCH', 'EACCES'].includes(error.code)) throw error;
+    }
+  }
 }

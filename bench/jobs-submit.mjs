@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Connection } from 'rabbitmq-client';
 import { atOnce, startJobServer } from './jobs.mjs';
+import { cpuSeconds } from './proc.mjs';
 
 export const about = 'Jobs a second that are accepted durably over HTTP, beside publishing and inserting alone';
 export const defaults = { connections: 64, rounds: 3, seconds: 8 };
@@ -20,12 +21,16 @@ export async function* run({ connections, rounds, seconds, databaseUrl, profile 
     const rates = [];
     for (let round = 0; round < rounds; round++) {
       jobs.server.profile();
+      const cpu = cpuSeconds(jobs.server.pid);
       const submitted = await during(seconds, connections, () => jobs.submit(body));
+      const spent = ((cpuSeconds(jobs.server.pid) - cpu) * 1e6) / (submitted * seconds);
       jobs.server.profile();
       const published = publish === null ? null : await during(seconds / 2, connections, () => publish.one());
       const inserted = await during(seconds / 2, connections, () => insert());
-      rates.push({ submitted, published, inserted });
-      console.error(`submitted ${submitted}/s, published ${published}/s, inserted ${inserted}/s`);
+      rates.push({ submitted, published, inserted, spent: Math.round(spent) });
+      console.error(
+        `submitted ${submitted}/s (${Math.round(spent)} µs of the server's CPU each), published ${published}/s, inserted ${inserted}/s`,
+      );
     }
     await publish?.stop();
     const of = (name) => rates.map((rate) => rate[name]).toSorted((a, b) => a - b)[Math.floor(rounds / 2)];
@@ -39,6 +44,7 @@ export async function* run({ connections, rounds, seconds, databaseUrl, profile 
       floor,
       ratio: floor === null ? null : Number((value / floor).toFixed(2)),
       inserts: of('inserted'),
+      cpu_us: of('spent'),
       connections,
       broker: jobs.broker,
       database: 'postgres',

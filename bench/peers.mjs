@@ -5,8 +5,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createDatabase, freePort, until } from './server.mjs';
-import { progressing } from './tasks.mjs';
+import { backendsOf, createDatabase, freePort, until } from './server.mjs';
+import { clocked, progressing } from './tasks.mjs';
 
 const DIR = fileURLToPath(new URL('./peers/', import.meta.url));
 const WORKER = join(DIR, 'worker.mjs');
@@ -31,7 +31,7 @@ export class Peer {
   #producer;
   #workers = [];
 
-  /** @param database {url, drop}: where it keeps its tasks, for itself. */
+  /** @param database {url, drop, pid}: where it keeps its tasks, for itself; its process, if it is one. */
   static async start(name, database) {
     const peer = new Peer();
     peer.#name = name;
@@ -47,26 +47,35 @@ export class Peer {
     return peer;
   }
 
-  /** Milliseconds from the first of so many tasks that is added until the last is done, and that is stored. */
+  /** From the first of so many tasks that is added until the last is done, and that is stored: as `clocked` says it. */
   async endToEnd(workers, slots, tasks) {
     await this.#startWorkers(workers, slots);
     await this.#begin();
-    const began = performance.now();
-    await Promise.all([this.#add(tasks), this.#untilDone(tasks)]);
-    const took = performance.now() - began;
+    const took = await clocked(
+      () => this.#processes(),
+      () => Promise.all([this.#add(tasks), this.#untilDone(tasks)]),
+    );
     await this.#stopWorkers();
     return took;
   }
 
-  /** Milliseconds until all of a backlog is done. */
+  /** Until all of a backlog is done. */
   async backlog(workers, slots, tasks) {
     await this.#add(tasks);
     await this.#startWorkers(workers, slots);
-    const began = performance.now();
-    await Promise.all([this.#begin(), this.#untilDone(tasks)]);
-    const took = performance.now() - began;
+    const took = await clocked(
+      () => this.#processes(),
+      () => Promise.all([this.#begin(), this.#untilDone(tasks)]),
+    );
     await this.#stopWorkers();
     return took;
+  }
+
+  /** Who does the work, but for this process, which adds the tasks. */
+  async #processes() {
+    const { url, pid } = this.#database;
+    const database = pid === undefined ? { postgres: await backendsOf(url) } : { redis: [pid] };
+    return new Map(Object.entries({ workers: this.#workers.map(({ child }) => child.pid), ...database }));
   }
 
   async #add(tasks) {
@@ -159,7 +168,7 @@ export async function startRedis(fsync) {
     await drop();
     throw error;
   }
-  return { url: `redis://127.0.0.1:${port}`, drop };
+  return { url: `redis://127.0.0.1:${port}`, pid: child.pid, drop };
 }
 
 /** Name, and how to start it; for all that can be started here. */

@@ -16,8 +16,28 @@ export function cpuSeconds(pid, children = false) {
 
 /** The same of the process and of all below it, those included that have ended; nothing below may end meanwhile. */
 export function treeCpuSeconds(pid) {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
-  return children.reduce((sum, child) => sum + treeCpuSeconds(child), cpuSeconds(pid, true));
+  return childrenOf(pid).reduce((sum, child) => sum + treeCpuSeconds(child), cpuSeconds(pid, true));
+}
+
+/**
+ * Begins to count; what is returned answers how many seconds of CPU the processes of each name have used since.
+ * @param processes Answers the processes by name; asked at the beginning and at the end. One that ended between is left out.
+ */
+export async function countCpu(processes) {
+  const before = new Map();
+  for (const [, pids] of await processes()) for (const pid of pids) before.set(pid, cpuSeconds(pid));
+  return async () => {
+    const used = (pid) => cpuSeconds(pid) - (before.get(pid) ?? 0);
+    return Object.fromEntries(
+      [...(await processes())].map(([name, pids]) => [name, pids.reduce((sum, pid) => sum + used(pid), 0)]),
+    );
+  };
+}
+
+/** The processes that a process has started and that go on. */
+export function childrenOf(pid) {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return children.split(' ').filter(Boolean).map(Number);
 }
 
 /** MiB resident. */

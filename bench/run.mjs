@@ -7,6 +7,9 @@
 import { parseArgs } from 'node:util';
 import * as agentMemory from './agent-memory.mjs';
 import * as connect from './connect.mjs';
+import * as browserConsole from './console.mjs';
+import * as consoleJob from './console-job.mjs';
+import * as consoleOutput from './console-output.mjs';
 import * as fabricChurn from './fabric-churn.mjs';
 import * as fabricClients from './fabric-clients.mjs';
 import * as fabricFanout from './fabric-fanout.mjs';
@@ -20,6 +23,7 @@ import * as jobsLatency from './jobs-latency.mjs';
 import * as jobsNoop from './jobs-noop.mjs';
 import * as jobsRecovery from './jobs-recovery.mjs';
 import * as jobsSubmit from './jobs-submit.mjs';
+import * as liveOutput from './live-output.mjs';
 import * as pushNoop from './push-noop.mjs';
 import * as realAgents from './real-agents.mjs';
 import * as restart from './restart.mjs';
@@ -37,6 +41,7 @@ const figures = {
   idle,
   'push-noop': pushNoop,
   growth,
+  'live-output': liveOutput,
   restart,
   'real-agents': realAgents,
   'agent-memory': agentMemory,
@@ -59,6 +64,9 @@ const figures = {
   'jobs-noop': jobsNoop,
   'jobs-concurrent': jobsConcurrent,
   'jobs-recovery': jobsRecovery,
+  console: browserConsole,
+  'console-job': consoleJob,
+  'console-output': consoleOutput,
 };
 
 const { values, positionals } = parseArgs({
@@ -75,13 +83,14 @@ const { values, positionals } = parseArgs({
     tasks: { type: 'string' },
     slots: { type: 'string' },
     rate: { type: 'string' },
+    megabytes: { type: 'string' },
     profile: { type: 'string' },
     'database-url': { type: 'string' },
   },
 });
 
 const usage = `Usage: npm run bench -- FIGURE [--nodes N] [--rounds N] [--seconds N] [--connections N]
-                            [--relays N] [--workers N] [--tasks N] [--slots N] [--rate N] [--profile DIR] [--database-url URL]
+                            [--relays N] [--workers N] [--tasks N] [--slots N] [--rate N] [--megabytes N] [--profile DIR] [--database-url URL]
        npm run bench -- --list`;
 
 if (values.list) {

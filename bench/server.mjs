@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -121,6 +121,20 @@ export async function createDatabase(base) {
   const url = new URL(base);
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => administer(base, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) };
+}
+
+/** The processes of PostgreSQL that serve a database, where it runs on this machine. */
+export async function backendsOf(url) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rows } = await client.query(
+      'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    );
+    return rows.map(({ pid }) => pid).filter((pid) => existsSync(`/proc/${pid}/stat`));
+  } finally {
+    await client.end();
+  }
 }
 
 async function administer(connectionString, statement) {

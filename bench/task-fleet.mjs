@@ -1,8 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { startAgents } from './agents.mjs';
 import { allAvailable } from './api.mjs';
-import { startServer } from './server.mjs';
-import { adder, createQueue, succeededTasks, tellQueue, untilSucceeded } from './tasks.mjs';
+import { childrenOf } from './proc.mjs';
+import { backendsOf, startServer } from './server.mjs';
+import { adder, clocked, createQueue, succeededTasks, tellQueue, untilSucceeded } from './tasks.mjs';
 
 /** A module plugin of this folder, as agents are told of it. */
 export const modulePlugin = (name) => ({ module: fileURLToPath(new URL(`./${name}-plugin.mjs`, import.meta.url)) });
@@ -34,21 +35,38 @@ export async function warmUp({ server, adder: tasks }, queue = 'work', paramsOf 
   await untilSucceeded(server, WARM_TASKS);
 }
 
-/** Milliseconds from the first of so many tasks that is added until the last has succeeded, and that is stored. */
-export async function endToEnd({ server, adder: tasks }, count) {
+/** From the first of so many tasks that is added until the last has succeeded, and that is stored: as `clocked` says it. */
+export async function endToEnd(started, count) {
+  const { server, adder: tasks } = started;
   const before = await succeededTasks(server);
-  const began = performance.now();
-  await Promise.all([tasks.add('work', count), untilSucceeded(server, before + count)]);
-  return performance.now() - began;
+  return clocked(
+    () => processesOf(started),
+    () => Promise.all([tasks.add('work', count), untilSucceeded(server, before + count)]),
+  );
 }
 
-/** Milliseconds until all of a backlog has succeeded. */
-export async function backlog({ server, adder: tasks }, count) {
+/** Until all of a backlog has succeeded. */
+export async function backlog(started, count) {
+  const { server, adder: tasks } = started;
   const before = await succeededTasks(server);
   await tellQueue(server, 'work', 'pause');
   await tasks.add('work', count);
-  const began = performance.now();
-  await tellQueue(server, 'work', 'resume');
-  await untilSucceeded(server, before + count);
-  return performance.now() - began;
+  return clocked(
+    () => processesOf(started),
+    async () => {
+      await tellQueue(server, 'work', 'resume');
+      await untilSucceeded(server, before + count);
+    },
+  );
+}
+
+/** Who does the work, but for this process, which adds the tasks. */
+async function processesOf({ server, fleet }) {
+  const processes = new Map([
+    ['server', [server.pid]],
+    ['agents', fleet.pids],
+    ['hosts', fleet.pids.flatMap(childrenOf)],
+  ]);
+  if (server.databaseUrl !== undefined) processes.set('postgres', await backendsOf(server.databaseUrl));
+  return processes;
 }

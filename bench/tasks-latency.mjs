@@ -19,7 +19,8 @@ export async function* run({ nodes, slots, tasks, seconds, databaseUrl, profile 
   const probes = await startProbes(fleet, 'probes');
   try {
     await warmUp(fleet);
-    const full = perSecond(tasks, await backlog(fleet, tasks));
+    const { ms } = await backlog(fleet, tasks);
+    const full = perSecond(tasks, ms);
     // A module is loaded, on every agent, by the first task that needs it.
     await probes.during(2);
     probes.forget();

@@ -24,10 +24,11 @@ export async function* run({ nodes, slots, tasks, rounds, databaseUrl, profile }
     for (let round = 0; round < rounds; round++) {
       for (const [name, system] of systems) {
         system.profile?.();
-        system.endToEnd.push(perSecond(tasks, await system.addAndWork(tasks)));
-        system.backlog.push(perSecond(tasks, await system.workOff(tasks)));
+        system.endToEnd.push(eachOf(tasks, await system.addAndWork(tasks)));
+        system.backlog.push(eachOf(tasks, await system.workOff(tasks)));
         system.profile?.();
-        console.error(`tasks-noop: ${name}: ${system.endToEnd.at(-1)} and ${system.backlog.at(-1)} tasks/s`);
+        const [added, backlog] = [system.endToEnd.at(-1), system.backlog.at(-1)];
+        console.error(`tasks-noop: ${name}: ${shown(added)}; of a backlog ${shown(backlog)}`);
       }
     }
   } finally {
@@ -65,10 +66,30 @@ function contestants({ nodes, slots, databaseUrl, profile }) {
   return { postgres: muster(databaseUrl), ...sqlite, ...Object.fromEntries(peers) };
 }
 
+/** Tasks a second, and microseconds of CPU of each task, by who used them. */
+function eachOf(tasks, { ms, cpu }) {
+  const parts = Object.entries(cpu).map(([name, seconds]) => [name, (seconds * 1e6) / tasks]);
+  return {
+    rate: perSecond(tasks, ms),
+    cpu: { all: parts.reduce((sum, [, us]) => sum + us, 0), ...Object.fromEntries(parts) },
+  };
+}
+
+const rounded = (cpu) => Object.fromEntries(Object.entries(cpu).map(([name, us]) => [name, Number(us.toFixed(1))]));
+
+const shown = ({ rate, cpu }) => `${rate} tasks/s, µs of CPU a task ${JSON.stringify(rounded(cpu))}`;
+
+/** Of each name by itself. */
+function medianCpu(samples) {
+  const names = Object.keys(samples[0].cpu);
+  return rounded(Object.fromEntries(names.map((name) => [name, median(samples.map(({ cpu }) => cpu[name]))])));
+}
+
 /** That on PostgreSQL is beside the fastest peer, that on SQLite beside that on PostgreSQL. */
 function* figures(systems, what, size) {
   const figure = what === 'backlog' ? 'tasks-noop-backlog' : 'tasks-noop';
-  const value = (name) => Math.round(median(systems.get(name)[what]));
+  const rates = (name) => systems.get(name)[what].map(({ rate }) => rate);
+  const value = (name) => Math.round(median(rates(name)));
   const line = (database, peer, more) => ({
     figure,
     value: value(database),
@@ -78,7 +99,8 @@ function* figures(systems, what, size) {
     ratio: peer === null ? null : Number((value(database) / peer).toFixed(2)),
     database,
     ...size,
-    samples: systems.get(database)[what],
+    samples: rates(database),
+    cpu_us: medianCpu(systems.get(database)[what]),
     ...more,
   });
   if (!systems.has('postgres')) return yield line('sqlite', null, {});
@@ -86,7 +108,8 @@ function* figures(systems, what, size) {
   const fastest = Math.max(...peers.map(value));
   yield line('postgres', fastest, {
     peers: Object.fromEntries(peers.map((name) => [name, value(name)])),
-    peer_samples: Object.fromEntries(peers.map((name) => [name, systems.get(name)[what]])),
+    peer_samples: Object.fromEntries(peers.map((name) => [name, rates(name)])),
+    peer_cpu_us: Object.fromEntries(peers.map((name) => [name, medianCpu(systems.get(name)[what])])),
   });
   yield line('sqlite', value('postgres'), {});
 }

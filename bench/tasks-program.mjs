@@ -24,7 +24,8 @@ export async function* run({ tasks, rounds, slots, databaseUrl, profile }) {
     for (let round = 0; round < rounds; round++) {
       peers.push(perSecond(tasks, await timed('xargs', ['-a', list, '-n', '1', '-P', String(slots), '/bin/true'])));
       fleet.server.profile();
-      samples.push(perSecond(tasks, await backlog(fleet, tasks)));
+      const { ms } = await backlog(fleet, tasks);
+      samples.push(perSecond(tasks, ms));
       fleet.server.profile();
     }
     const [value, peer] = [median(samples), median(peers)].map(Math.round);

@@ -1,4 +1,5 @@
 import { call, metrics, ORG, series } from './api.mjs';
+import { countCpu } from './proc.mjs';
 
 /** What the figures of tasks share. */
 
@@ -7,6 +8,18 @@ const LOOK_SOONEST_MS = 10;
 const LOOK_LATEST_MS = 500;
 /** Longest time without one more end. */
 const STALLED_MS = 60_000;
+
+/**
+ * Milliseconds that `work` takes, and seconds of CPU that the processes named by `processes` use for it: what else the machine
+ * does changes the former by much, the latter by little.
+ */
+export async function clocked(processes, work) {
+  const used = await countCpu(processes);
+  const began = performance.now();
+  await work();
+  const ms = performance.now() - began;
+  return { ms, cpu: await used() };
+}
 
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 

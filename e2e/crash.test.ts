@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Cluster } from './support/cluster.js';
 import { HeldCommand } from './support/held-command.js';
+import { endsOfLogs } from './support/logs.js';
+import { isFinished, settleServers } from './support/pushy-server.js';
 import { until } from './support/until.js';
 
 /** Processes that are killed with -9 at the worst moments (decisions N7, N10, N11). */
@@ -179,6 +181,19 @@ describe('an agent', () => {
     const id = await cluster.startJob({ command: 'quick', nodes: ['c'] });
     expect((await cluster.jobIs(id, 'complete')).nodes).toEqual({ succeeded: ['c'] });
   });
+});
+
+test('what a test that failed has left behind is settled before the next', async () => {
+  const begun = new Date();
+  const id = await running();
+  cluster.agent('b').signal('SIGSTOP');
+  await cluster.agent('c').kill('SIGKILL');
+  await cluster.killServer('SIGKILL');
+  expect(await settleServers(begun)).toEqual([]);
+  expect(isFinished(await cluster.job(id))).toBe(true);
+  await cluster.available(...NAMES);
+  expect(cluster.commands()).toEqual([]);
+  expect(endsOfLogs()).toMatch(/--- the server, .*"msg":.*\(ended: SIGKILL\).*--- agent c, /s);
 });
 
 interface NodeDetail {

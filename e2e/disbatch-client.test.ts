@@ -1,7 +1,9 @@
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../packages/platform/test/support/tls.js';
 import { Cluster } from './support/cluster.js';
 import { freePorts } from './support/ports.js';
 import { MARKER, StartedProcess } from './support/started-process.js';
@@ -26,11 +28,15 @@ describe.each(['4.0', '4.4'] as const)('dialect %s', (dialect) => {
     url = `http://127.0.0.1:${port}`;
     const flags = ['--disbatch', `127.0.0.1:${port}`, '--disbatch-dialect', dialect];
     cluster = await Cluster.start({ flags });
-    const tasks = { max: 4, plugins: { [PLUGIN]: { perl: PLUGIN, lib: [PERL_PLUGINS] } } };
+    // Runs until the test opens the gate.
+    const gate = { program: '/bin/sh', args: ['-c', 'while [ ! -e "$0" ]; do sleep 0.05; done', gateFile()] };
+    const tasks = { max: 4, plugins: { [PLUGIN]: { perl: PLUGIN, lib: [PERL_PLUGINS] }, gate } };
     await cluster.startAgents({ 'mig01.example.com': { tasks } });
-    await until('the plugin to be offered', async () => (await client('plugins')).out === `${PLUGIN}\n`);
+    await until('the plugin to be offered', async () => (await client('plugins')).out === `${PLUGIN}\ngate\n`);
   });
   afterAll(() => cluster?.stop());
+
+  const gateFile = () => join(cluster.dir, 'gate');
 
   interface Ran {
     readonly exit: number | null;
@@ -84,10 +90,20 @@ describe.each(['4.0', '4.4'] as const)('dialect %s', (dialect) => {
     expect(asked.err).toMatch(/^Error getting \S+ \(401 Unauthorized\): \{"error":/);
     const { token } = await cluster.json<{ token: string }>('access-token', 'create', '--user', 'admin');
     const login = ['--proxied', '--username', 'admin', '--password', token];
-    expect(await done(...login, 'plugins')).toBe(`${PLUGIN}\n`);
+    expect(await done(...login, 'plugins')).toBe(`${PLUGIN}\ngate\n`);
     expect(await done(...login, 'create-queue', 'mine', PLUGIN)).toMatch(/^Created queue mine/);
     expect(await done(...login, 'delete-queue', 'mine')).toBe('Deleted queue mine\n');
     expect(await refused('--proxied', '--username', 'admin', '--password', 'nonsense', 'queues')).toContain('401');
+  });
+
+  test('the same login below an organization, also from this host', async () => {
+    const there = ['--url', `${cluster.url}/organizations/default/disbatch`];
+    expect((await client(...there, 'queues')).err).toMatch(/^Error getting \S+ \(401 Unauthorized\)/);
+    const { token } = await cluster.json<{ token: string }>('access-token', 'create', '--user', 'admin');
+    const login = [...there, '--username', 'admin', '--password', token];
+    expect(await done(...login, 'plugins')).toBe(`${PLUGIN}\ngate\n`);
+    expect(await done(...login, 'create-queue', 'ours', PLUGIN)).toMatch(/^Created queue ours/);
+    expect(await done(...login, 'delete-queue', 'ours')).toBe('Deleted queue ours\n');
   });
 
   test('what is refused, in the words of the original', async () => {
@@ -112,6 +128,22 @@ describe.each(['4.0', '4.4'] as const)('dialect %s', (dialect) => {
     await done('delete-queue', 'errors');
   });
 
+  test('row 20: of the tasks of a queue with one thread exactly one is started, however many the node could run', async () => {
+    const made = await done('create-queue', 'gated', 'gate');
+    const [, queue = ''] = /: (\S+)\n/.exec(made) ?? [];
+    await done('create-tasks', 'gated', JSON.stringify(Array.from({ length: 9 }, (_, n) => ({ n }))));
+    await done('update-queue', queue, 'threads', '1');
+    await expect.poll(() => counted(queue, 0), { timeout: 60_000 }).toBe('1 tasks\n');
+    // Nothing else was taken to the node either; and with no threads nothing follows it.
+    expect(await counted(queue, -1)).toBe('0 tasks\n');
+    expect(await json('/queues/gated')).toMatchObject({ threads: 1, queued: 8, running: 1, completed: 0 });
+    await done('update-queue', 'gated', 'threads', '0');
+    writeFileSync(gateFile(), '');
+    await expect.poll(() => counted(queue, 1), { timeout: 60_000 }).toBe('1 tasks\n');
+    expect(await json('/queues/gated')).toMatchObject({ threads: 0, queued: 8, running: 0, completed: 1 });
+    await done('delete-queue', 'gated');
+  });
+
   test('rows 19 to 23: tasks run when threads are set, and stop being started when they are 0', async () => {
     const [, queue = ''] = /: (\S+)\n/.exec(await done('create-queue', 'demo', PLUGIN)) ?? [];
     expect(await done('create-task', 'demo', 'commands', 'a', 'user1', 'ann')).toMatch(
@@ -127,8 +159,8 @@ describe.each(['4.0', '4.4'] as const)('dialect %s', (dialect) => {
     await expect.poll(async () => (await json('/queues/demo')).running).toBe(0);
     await done('update-queue', 'demo', 'threads', '4');
     // Those with a `c` fail.
-    await expect.poll(() => counted(queue, 1), { timeout: 30_000 }).toBe('5 tasks\n');
-    await expect.poll(() => counted(queue, 2), { timeout: 30_000 }).toBe('4 tasks\n');
+    await expect.poll(() => counted(queue, 1), { timeout: 60_000 }).toBe('5 tasks\n');
+    await expect.poll(() => counted(queue, 2), { timeout: 60_000 }).toBe('4 tasks\n');
     expect((await json('/queues/demo')).completed).toBe(9);
     await done('delete-queue', queue);
     // Its tasks are kept.
@@ -149,7 +181,7 @@ describe.each(['4.0', '4.4'] as const)('dialect %s', (dialect) => {
       await done('create-queue', name, PLUGIN);
       await done('update-queue', name, 'threads', '1');
       const taskId = /^[0-9a-f]{24}$/m.exec(await done('create-task', name, 'commands', commands))?.[0] ?? '';
-      await expect.poll(() => json(`/tasks/${taskId}`), { timeout: 30_000 }).toHaveProperty('complete');
+      await expect.poll(() => json(`/tasks/${taskId}`), { timeout: 60_000 }).toHaveProperty('complete');
       const task = await json(`/tasks/${taskId}`);
       const kind = (value: unknown): string => {
         if (value === null || value === '') return 'empty';
@@ -179,4 +211,83 @@ describe.each(['4.0', '4.4'] as const)('dialect %s', (dialect) => {
     expect(typeof found[0].ctime).toBe(dialect === '4.0' ? 'number' : 'string');
     expect(await refused(command, 'no json')).toContain("'no json'");
   });
+
+  test('tasks are asked for by the options of the last command line of each dialect', async () => {
+    const [, queue = ''] = /: (\S+)\n/.exec(await done('create-queue', 'options', PLUGIN)) ?? [];
+    await done('create-tasks', 'options', '[{"n":1},{"n":2},{"n":3}]');
+    const asked = async (...options: readonly string[]) =>
+      JSON.parse(await done(...options, 'tasks', `{"queue":"${queue}"}`));
+    expect((await asked()).map(({ params }: { params: unknown }) => params)).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
+    expect(await asked('--limit', '1', '--skip', '1')).toMatchObject({
+      queue: JSON.parse(oid(queue)),
+      params: { n: 2 },
+    });
+    expect(await asked('--fields', '["params"]', '--limit', '1')).toEqual({
+      _id: expect.anything(),
+      params: { n: 1 },
+    });
+    expect(typeof (await asked('--epoch', '--limit', '1')).ctime).toBe('number');
+    expect(await done('--count', 'tasks', `{"queue":"${queue}","status":-2}`)).toBe('3 tasks\n');
+    expect(JSON.parse(await done('tasks', `{"queue":"${queue}","status":5}`))).toEqual({});
+    expect(await refused('tasks', '{"status":-2}')).toContain('"invalid_params":["status"]');
+    // Of everything as many as the client asks for, if nothing else is said.
+    expect(JSON.parse(await done('tasks')).length).toBeGreaterThan(2);
+    if (dialect === '4.0') {
+      expect(JSON.parse(await done('search')).length).toBeGreaterThan(2);
+      const last = JSON.parse(await done('--options', '{"sort":{"_id":-1},"limit":1}', 'search'));
+      expect(last).toMatchObject([{ params: { n: 3 } }]);
+    }
+    await done('delete-queue', queue);
+  });
+
+  // It has gone from 4.4.
+  if (dialect === '4.0')
+    test('every command of the deprecated command line', async () => {
+      const old = (...args: readonly string[]) => done('--version-3', ...args);
+      expect(await old('types')).toBe(`${PLUGIN}\ngate\n`);
+      const [, queue = ''] = /^New Queue #([0-9a-f]{24})\n$/.exec(await old('start', PLUGIN, 'old')) ?? [];
+      expect(await old('status')).toContain(`${queue} | ${PLUGIN} | old |  | 0 | 0 | 0\n`);
+      expect(await old('set', queue, 'threads', '1')).toBe('');
+      expect(JSON.parse(await old('task', queue, 'commands', 'a'))).toMatchObject([1, 1, { index: 0 }, { success: 1 }]);
+      const file = join(cluster.dir, 'people.jsonl');
+      writeFileSync(file, '{"username":"foo","migration":"x"}\n');
+      expect((await cluster.muster('collection', 'import', 'people', file)).code).toBe(0);
+      expect(await old('tasks', queue, 'people', '{"migration":"x"}', '{"user1":"document.username"}')).toBe('[1,1]\n');
+      await expect.poll(() => old('search', queue, '{"status":1}').then((out) => JSON.parse(out).length)).toBe(2);
+      const [found] = JSON.parse(await old('search', queue, '{"params.user1":"foo"}'));
+      expect(found).toMatchObject({ params: { user1: 'foo' }, ctime: expect.any(Number) });
+      // As the times of the original, without a zone.
+      expect(found.ctime_str).toBe(new Date(found.ctime * 1000).toISOString().slice(0, 19));
+      await done('delete-queue', queue);
+    });
+});
+
+test('over TLS: --ssl_ca_file names who has signed the certificate, --disable_ssl_verification takes one of another name', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'muster-disbatch-tls-'));
+  const [cert, key] = [join(dir, 'cert.pem'), join(dir, 'key.pem')];
+  writeFileSync(cert, TEST_CERTIFICATE);
+  writeFileSync(key, TEST_CERTIFICATE_KEY);
+  const [port] = await freePorts(1);
+  const flags = ['--disbatch', `127.0.0.1:${port}`, '--disbatch-tls-cert', cert, '--disbatch-tls-key', key];
+  const cluster = await Cluster.start({ flags });
+  const queues = async (host: string, options: readonly string[], trusted: Readonly<Record<string, string>> = {}) => {
+    const words = [CLIENT, '--url', `https://${host}:${port}`, ...options, 'queues'];
+    const env = { PATH: process.env.PATH, [MARKER]: cluster.marker, ...trusted };
+    const run = new StartedProcess('disbatch over TLS', '/usr/bin/perl', words, { cwd: cluster.dir, env });
+    run.closeInput();
+    const { code } = await run.exited;
+    return { code, out: run.stdout, err: run.stderr };
+  };
+  try {
+    expect((await queues('localhost', [])).err).toContain('certificate verify failed');
+    const none = { code: 0, out: '\n0 total queues.\n' };
+    expect(await queues('localhost', ['--ssl_ca_file', cert])).toMatchObject(none);
+    // As where the host trusts who has signed it.
+    const trusted = { PERL_LWP_SSL_CA_FILE: cert };
+    expect((await queues('127.0.0.1', [], trusted)).err).toContain('hostname verification failed');
+    expect(await queues('127.0.0.1', ['--disable_ssl_verification'], trusted)).toMatchObject(none);
+  } finally {
+    await cluster.stop();
+    rmSync(dir, { recursive: true });
+  }
 });

@@ -66,12 +66,12 @@ async function fromNothing(): Promise<Reader> {
 }
 
 /** Where the quick start ends: a server and three agents. On `foo` the patches do not apply. */
-async function withFleet(): Promise<Reader> {
+async function startFleet(): Promise<Cluster> {
   const cluster = await Cluster.start();
   const commands = { 'chef-client': 'true', 'uname -a': 'uname -a' };
   const labels = { role: 'my_role', env: 'prod' };
   const tasks = { plugins: { checksum: { program: '/usr/bin/sha256sum', args: ['--', '{file}'] } } };
-  const app = join(cluster.dir, 'app');
+  const app = appOf(cluster);
   mkdirSync(app);
   const files = { allow_scripts: true, allow_upload: [`${app}/**`], allow_fetch: [`${app}/**`] };
   await cluster.startAgents({
@@ -80,15 +80,34 @@ async function withFleet(): Promise<Reader> {
     web1: { commands, allow_any: true, ...files, labels: { role: 'web', env: 'prod' } },
     web2: { commands, allow_any: true, ...files, labels: { role: 'web', env: 'test' } },
   });
-  const env = { ...cluster.environment, PATH: install(cluster.dir), HOME: cluster.dir };
+  return cluster;
+}
+
+const appOf = ({ dir }: Cluster) => join(dir, 'app');
+
+/** Pages that take nodes away, and groups. */
+const ALONE = ['docs/guide/operating.md'];
+
+/** One for all other pages that begin with it: who reads several has done what those before say. */
+let fleet: Promise<Cluster> | undefined;
+afterAll(async () => (await fleet)?.stop());
+
+async function withFleet(page: string): Promise<Reader> {
+  const alone = ALONE.includes(page);
+  const started = alone ? startFleet() : (fleet ?? startFleet());
+  if (!alone) fleet = started;
+  const cluster = await started;
+  const dir = join(cluster.dir, 'readers', page.replaceAll('/', '-'));
+  mkdirSync(dir, { recursive: true });
+  const env = { ...cluster.environment, PATH: install(dir), HOME: dir };
   const instead = new Map([
     ['61613', String(cluster.ports[3])],
-    ['/srv/app', app],
+    ['/srv/app', appOf(cluster)],
   ]);
-  const terminal = new Terminal(join(cluster.dir, 'reader'), env, instead);
+  const terminal = new Terminal(dir, env, instead);
   const leave = async () => {
     while (await terminal.ctrlC());
-    await cluster.stop();
+    if (alone) await cluster.stop();
   };
   return { terminal, leave };
 }
@@ -107,7 +126,7 @@ const pages = PAGES.map((page) => ({ page, blocks: blocksOf(readFileSync(join(RO
 describe.each(pages.filter(({ run }) => run.length > 0))('$page', ({ page, run }) => {
   let reader: Reader;
   beforeAll(async () => {
-    reader = await (FROM_NOTHING.includes(page) ? fromNothing() : withFleet());
+    reader = await (FROM_NOTHING.includes(page) ? fromNothing() : withFleet(page));
   }, 120_000);
   afterAll(() => reader.leave());
 

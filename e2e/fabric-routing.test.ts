@@ -77,7 +77,9 @@ describe('a root and two levels of relays', () => {
   test('9: a client that vanishes in the middle of a frame disturbs nobody, and leaves nothing behind', async () => {
     const [follower, publisher, vanishing] = await clients(3, left.port);
     if (!follower || !publisher || !vanishing) throw new Error('three clients');
-    await Promise.all([follower.subscribe('1'), vanishing.subscribe('1')]);
+    await Promise.all(
+      [follower, vanishing].map((client) => client.subscribe('1', "type IN ('before', 'half', 'after')")),
+    );
     await publishNow(publisher, 'before');
     vanishing.write('SEND\ndestination:/topic/events\ntype:half\ncontent-length:100\n\nhalf of it');
     vanishing.socket.resetAndDestroy();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Cluster } from './support/cluster.js';
 import { HeldCommand } from './support/held-command.js';
 import { SilentNetwork } from './support/silent-network.js';
@@ -35,6 +35,7 @@ beforeEach(async () => {
   held.reset();
   await cluster.available(...NAMES);
 });
+afterEach(() => heal());
 neverHarmed(() => cluster);
 afterAll(async () => {
   await cluster.stop();

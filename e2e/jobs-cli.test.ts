@@ -64,6 +64,9 @@ const timesRun = (id: string): number => {
 interface Job {
   readonly id: string;
   readonly status: string;
+  readonly appId: string;
+  readonly systemId: string;
+  readonly workPath: string;
   readonly archivePath: string;
 }
 const show = (id: string): Promise<Job> => cluster.json<Job>('job', 'show', id);
@@ -132,11 +135,36 @@ describe('from a fresh server', () => {
 
     const id = (await said(run(`--param go=${at('never')}`))).trim();
     await comesTo(id, 'RUNNING');
-    expect(await said(`job cancel ${id} --wait`)).toContain('JOBS_JOB_CANCEL_ACCEPTED');
+    const cancelled = await muster(`job cancel ${id} --wait`);
+    expect([cancelled.code, cancelled.stdout]).toEqual([0, expect.stringContaining('JOBS_JOB_CANCEL_ACCEPTED')]);
+    expect(cancelled.stderr).toContain(`job ${id} STOPPED`);
     expect((await show(id)).status).toBe('STOPPED');
     await until('its program to end', () => cluster.commands().length === 0);
     const again = await muster(`job cancel ${id}`);
     expect(again.code).toBe(1);
+  });
+
+  test('a job runs on the system that is named for it, unless there is none or its app names another', async () => {
+    await said(`system create there --type local --root ${at('there')}`);
+    const onThere = '--system there --no-archive --wait';
+    const { id, status, systemId, workPath } = await cluster.json<Job>(...words(run(onThere)));
+    expect([status, systemId, timesRun(id)]).toEqual(['FINISHED', 'there', 1]);
+    expect(workPath.startsWith(`${at('there')}/`)).toBe(true);
+    expect(readFileSync(join(workPath, 'sorted.txt'), 'utf8')).toBe('one\ntwo\n');
+    expect(await said(`job show ${id}`)).toMatch(/^System +there$/m);
+
+    writeFileSync(at('own.json'), JSON.stringify({ ...SORT, name: 'own', executionSystem: 'here' }));
+    expect(await said(`app create --file ${at('own.json')}`)).toBe('own-1.0\n');
+    const refused = [await muster(run('--system nowhere')), await muster(run(onThere).replace('sort-1.0', 'own-1.0'))];
+    expect(refused.map(({ code, stdout }) => [code, stdout])).toEqual([
+      [2, ''],
+      [2, ''],
+    ]);
+    expect(refused[0]?.stderr).toContain("executionSystem: there is no system 'nowhere', on which it would run");
+    expect(refused[1]?.stderr).toContain('executionSystem: app own-1.0 runs on here: leave it out');
+    const known = await cluster.json<Job[]>(...words(`job list 'name:sort OR name:own'`));
+    expect(known.filter((job) => job.systemId === 'there').map((job) => job.id)).toEqual([id]);
+    expect(known.filter((job) => job.appId === 'own-1.0')).toEqual([]);
   });
 
   test('it is submitted again as another, hidden and shown again, and shared', async () => {
@@ -170,6 +198,8 @@ describe('from a fresh server', () => {
     writeFileSync(at('job.json'), JSON.stringify({ ...job, parameters: { runs: at('runs') } }));
     expect(await said(`job-queue apply -f ${at('queues.json')}`)).toBe('big: priority 5\n');
     expect(await said('job-queue list')).toMatch(/^big +5 .*nodeCount > 3$/m);
+    // Its worker begins before its first job.
+    await expect.poll(() => said('job-queue stats')).toMatch(/^big +0 +0 +[1-9]/m);
     const tested = await said(`job-queue test ${at('job.json')}`);
     expect(tested).toMatch(/^big +5 +yes +nodeCount > 3 +nodeCount=4$/m);
     expect(tested).toContain('It goes to big.');

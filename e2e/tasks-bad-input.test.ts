@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Cluster } from './support/cluster.js';
 import { forgetPeak, peakMib, residentMib } from './support/memory.js';
 import { SmallDisk } from './support/small-disk.js';
+import { commandLineOf } from './support/started-process.js';
 import { neverHarmed } from './support/unharmed.js';
 import { until } from './support/until.js';
 
@@ -227,9 +228,7 @@ describe('a plugin that', () => {
 
 /** Processes that run tasks. */
 function hosts(): number[] {
-  return cluster
-    .commands()
-    .filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('/tasks/host/main.js'));
+  return cluster.commands().filter((pid) => commandLineOf(pid).includes('/tasks/host/main.js'));
 }
 
 /** Byte for byte. */

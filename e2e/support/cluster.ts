@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createTestDatabase, type TestDatabase } from '../../packages/platform/test/support/database.js';
 import { ApiClient } from './api-client.js';
 import { assertAsDeclared } from './documented-json.js';
+import { giveKey } from './own-keys.js';
 import { freePorts } from './ports.js';
 import { PushyServer } from './pushy-server.js';
 import { type Exit, killMarked, MARKER, parentOf, processesMarked, StartedProcess } from './started-process.js';
@@ -80,6 +81,8 @@ export class Cluster extends PushyServer {
   /** Every process of the server so far, and those that were told to end. */
   readonly #servers: StartedProcess[] = [];
   readonly #told = new Set<StartedProcess>();
+  /** Harm of tests that have failed. */
+  readonly #known = new Set<string>();
   /** Marks every process of this cluster. */
   readonly marker: string;
   readonly #database: TestDatabase;
@@ -125,6 +128,8 @@ export class Cluster extends PushyServer {
     const database = options.database ?? (await createTestDatabase());
     const data = join(dir, 'server');
     const disk = (await options.disk?.(data)) ?? { through: [], dir: data, seen: data };
+    mkdirSync(disk.seen, { recursive: true, mode: 0o700 });
+    giveKey(join(disk.seen, 'admin.pem'), 0);
     const cluster = new Cluster({ dir, marker, ports, database, disk }, options);
     await cluster.#serving();
     if (options.disk !== undefined) cluster.#writeSettings();
@@ -200,10 +205,11 @@ export class Cluster extends PushyServer {
     return this.#servers.flatMap((server) => {
       const { exit, log } = server;
       const ended = exit !== null && !this.#told.has(server);
-      return [
+      const all = [
         ...(ended ? [`the server ended by itself (${exit.code ?? exit.signal}): ${log.slice(-4000)}`] : []),
         ...log.split('\n').filter((line) => line.includes('"msg":"request failed"')),
       ];
+      return all.filter((one) => !this.#known.has(one));
     });
   }
 
@@ -227,9 +233,9 @@ export class Cluster extends PushyServer {
     return server;
   }
 
-  async #serving(): Promise<void> {
+  async #serving(patienceMs = START_MS): Promise<void> {
     const { server } = this;
-    const answered = until('the server to answer', async () => (await fetch(`${this.url}/_status`)).ok, START_MS);
+    const answered = until('the server to answer', async () => (await fetch(`${this.url}/_status`)).ok, patienceMs);
     const gone = server.exited.then(() => Promise.reject(new Error(`the server exited: ${server.log}`)));
     // Who loses the race is heard of no more.
     for (const loser of [answered, gone]) loser.catch(() => undefined);
@@ -286,6 +292,7 @@ export class Cluster extends PushyServer {
     const token = await this.enrolToken(names.length);
     for (const [name, config] of Object.entries(agents)) {
       this.configureAgent(name, config);
+      giveKey(join(this.#seenAgentDir(name), 'client.pem'), this.agents.size + 1);
       this.launchAgent(name, token);
     }
     await this.available(...names);
@@ -296,6 +303,23 @@ export class Cluster extends PushyServer {
     const exited = names.map((name) => this.agents.get(name)).find((agent) => agent?.exit);
     if (exited) throw new Error(`${exited.what} exited: ${exited.log}`);
     await super.available(...names);
+  }
+
+  /** Also thaws what the test has left frozen, and starts again what it has left killed. */
+  override async settle(since: Date, end: number): Promise<void> {
+    for (const harm of this.harm()) this.#known.add(harm);
+    for (const process of [this.server, ...this.agents.values()]) process.signal('SIGCONT');
+    if (this.server.exit !== null) this.relaunchServer();
+    await this.#serving(end - Date.now());
+    for (const [name, agent] of this.agents) if (agent.exit !== null && this.#enrolled(name)) this.launchAgent(name);
+    await super.settle(since, end);
+    const enrolled = [...this.agents.keys()].filter((name) => this.#enrolled(name));
+    const free = (name: string) => this.nodeAvailable(name, end - Date.now());
+    await Promise.all(enrolled.map(free));
+  }
+
+  #enrolled(name: string): boolean {
+    return existsSync(join(this.#seenAgentDir(name), 'client.pem'));
   }
 
   agent(name: string): StartedProcess {
@@ -313,6 +337,7 @@ export class Cluster extends PushyServer {
 
   /** Kills everything that was started, commands included, and removes the scratch directory and database. */
   async stop(): Promise<void> {
+    this.forget();
     this.#told.add(this.server);
     killMarked(this.marker, this.dir);
     await Promise.all([this.server.exited, ...[...this.agents.values()].map((agent) => agent.exited)]);

@@ -2,10 +2,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '@muster/platform/config';
+import { createLogger } from '@muster/platform/upkeep';
 import { type RunningServer, startServer } from '@muster/server';
 import { createTestDatabase, type TestDatabase } from '../../packages/platform/test/support/database.js';
 import { ApiClient } from './api-client.js';
 import { Chef2Node, type Chef2Options } from './chef2-client.js';
+import { logs } from './logs.js';
 import { expectDone, sharedKey } from './personas.js';
 import { freePorts } from './ports.js';
 import { PushyServer } from './pushy-server.js';
@@ -15,12 +17,24 @@ import { WHITELIST } from './whitelist.js';
 /** Seconds; the acceptance suite recommends 1, the same cases hold faster. */
 const HEARTBEAT_INTERVAL = 0.4;
 
+/** What a server inside the test process has logged. */
+class Log {
+  readonly what = 'the server';
+  readonly exit = null;
+  log = '';
+
+  write(text: string): void {
+    this.log += text;
+  }
+}
+
 /** A server inside the test process, and Push Jobs 2.0 nodes on real sockets with CURVE. */
 export class Fleet extends PushyServer {
   readonly dir: string;
   readonly #database: TestDatabase;
   readonly #flags: Readonly<Record<string, string>>;
   readonly #nodes = new Set<Chef2Node>();
+  readonly #log = new Log();
   readonly #registered = new Set<string>();
   #server: RunningServer | undefined;
   #api: ApiClient | undefined;
@@ -30,6 +44,7 @@ export class Fleet extends PushyServer {
     this.dir = dir;
     this.#database = database;
     this.#flags = flags;
+    logs(this.#log);
   }
 
   /** `flags` as on the command line, without the dashes. */
@@ -45,7 +60,6 @@ export class Fleet extends PushyServer {
       stomp: '127.0.0.1:0',
       'heartbeat-interval': String(HEARTBEAT_INTERVAL),
       'command-rehab-interval': String(HEARTBEAT_INTERVAL),
-      'log-level': 'silent',
       ...(database.url === undefined ? {} : { 'database-url': database.url }),
       ...flags,
     });
@@ -64,7 +78,9 @@ export class Fleet extends PushyServer {
   }
 
   async #startServer(): Promise<void> {
-    this.#server = await startServer(loadConfig({ env: {}, flags: this.#flags }), { print: () => undefined });
+    const config = loadConfig({ env: {}, flags: this.#flags });
+    const logger = createLogger(config.log_level, this.#log);
+    this.#server = await startServer(config, { print: () => undefined, logger });
     const privateKey = readFileSync(join(this.dir, 'admin.pem'), 'utf8');
     this.#api = new ApiClient(this.#server.url, { name: 'admin', privateKey });
   }
@@ -119,6 +135,7 @@ export class Fleet extends PushyServer {
   }
 
   async stop(): Promise<void> {
+    this.forget();
     this.stopNodes();
     await this.#server?.stop();
     await this.#database.release();

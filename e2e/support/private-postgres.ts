@@ -6,6 +6,7 @@ import { delimiter, join } from 'node:path';
 import pg from 'pg';
 import type { TestDatabase } from '../../packages/platform/test/support/database.js';
 import { freePorts } from './ports.js';
+import { commandLineOf } from './started-process.js';
 import { until } from './until.js';
 
 /** Where Debian keeps the programs of each version. */
@@ -34,7 +35,7 @@ function owner(): { readonly uid?: number; readonly gid?: number } {
 function sessionsOf(server: number, what: 'everything' | 'sessions'): number[] {
   const children = readFileSync(`/proc/${server}/task/${server}/children`, 'utf8').trim().split(' ').map(Number);
   // Those of clients say from where they are connected.
-  const serves = (pid: number) => /127\.0\.0\.1\(/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
+  const serves = (pid: number) => /127\.0\.0\.1\(/.test(commandLineOf(pid));
   return what === 'everything' ? children : children.filter(serves);
 }
 

@@ -22,8 +22,25 @@ export function isFinished(job: Pick<JobView, 'status'>): boolean {
   return FINISHED.has(job.status);
 }
 
+/** Longest that a failed test is cleaned up after. */
+const SETTLED_MS = 60_000;
+
+/** Those that tests have started and not stopped. */
+const running = new Set<PushyServer>();
+
+/** After a test that failed: `PushyServer.settle` of all that run. What went wrong with it. */
+export async function settleServers(since: Date): Promise<readonly string[]> {
+  const end = Date.now() + SETTLED_MS;
+  const settled = await Promise.allSettled([...running].map((server) => server.settle(since, end)));
+  return settled.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []));
+}
+
 /** What tests ask of a running server over its REST API. */
 export abstract class PushyServer {
+  protected constructor() {
+    running.add(this);
+  }
+
   /** Signs as an admin of the organization `default`. */
   abstract get api(): ApiClient;
 
@@ -48,13 +65,12 @@ export abstract class PushyServer {
   }
 
   async available(...names: readonly string[]): Promise<void> {
-    for (const name of names) {
-      await until(
-        `${name} to be available`,
-        async () => (await this.nodeState(name))?.availability === 'available',
-        30_000,
-      );
-    }
+    for (const name of names) await this.nodeAvailable(name, 30_000);
+  }
+
+  protected async nodeAvailable(name: string, patienceMs: number): Promise<void> {
+    const available = async () => (await this.nodeState(name))?.availability === 'available';
+    await until(`${name} to be available`, available, patienceMs);
   }
 
   async down(name: string): Promise<void> {
@@ -91,6 +107,23 @@ export abstract class PushyServer {
       return job;
     };
     return until(`job ${id} to end`, finished, patienceMs);
+  }
+
+  /**
+   * Ends the jobs that were started since then, so that they keep no node from others; what runs since before the test is something
+   * that its followers need, too. Until `end`, in milliseconds.
+   */
+  async settle(since: Date, end: number): Promise<void> {
+    const reply = await this.api.get(`pushy/jobs?created_after=${since.toISOString()}&limit=1000`, SIGNED_QUERY);
+    if (reply.status !== 200) throw new Error(`GET jobs: ${reply.status} ${reply.text}`);
+    const left = (reply.json as JobView[]).filter((job) => !isFinished(job));
+    for (const { id } of left) await this.api.put(`pushy/jobs/${id}/abort`);
+    for (const { id } of left) await this.jobEnds(id, end - Date.now());
+  }
+
+  /** It is to be stopped. */
+  protected forget(): void {
+    running.delete(this);
   }
 
   /** The job, once this node has this status in it. */

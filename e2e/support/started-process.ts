@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { logs } from './logs.js';
 import { until } from './until.js';
 
 /** Environment variable that marks every process of one cluster, commands of its agents included. */
@@ -37,6 +38,7 @@ export class StartedProcess {
       this.#child.on('error', () => resolve(this.#ended({ code: null, signal: null })));
       this.#child.on('close', (code, signal) => resolve(this.#ended({ code, signal })));
     });
+    logs(this);
   }
 
   get pid(): number {
@@ -79,6 +81,16 @@ export class StartedProcess {
   }
 }
 
+/** Words with a zero byte behind each; empty when the process has ended. */
+export function commandLineOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch (error) {
+    if (!existsSync(`/proc/${pid}`)) return '';
+    throw error;
+  }
+}
+
 /**
  * Ids of the live processes that carry this marker in their environment, or `mention` on their command line: an agent
  * does not pass its own settings on to its commands.
@@ -90,7 +102,7 @@ export function processesMarked(marker: string, mention?: string): number[] {
     .filter((pid) => {
       try {
         if (/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))) return false;
-        if (mention !== undefined && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(mention)) return true;
+        if (mention !== undefined && commandLineOf(pid).includes(mention)) return true;
         return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`${MARKER}=${marker}`);
       } catch {
         return false;

@@ -1,5 +1,5 @@
 /** Longest a test waits for a condition before it fails with what it was waiting for. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 /** Between two looks: often at first, for most conditions hold at once; then less, for looking costs what is looked at. */
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 50;

@@ -10,12 +10,26 @@ const GROUPS = [
     'Those with `seq` are what [the feeds of push jobs](push-events.md) show, too: body and `data` of the feed, without its ' +
       '`timestamp`, are the same, and `status` means what is written there.',
   ],
+  [
+    'job',
+    'Jobs',
+    'Every change of status, for administrators of jobs. Each job has [a feed of its own](../guide/jobs.md), too.',
+  ],
+  [
+    'job_recovery',
+    'What blocked jobs wait for',
+    'For administrators of jobs. That a job is blocked, or goes on, is told by its status.',
+  ],
+  ['job_queue', 'Job queues', 'For administrators of jobs. What waits in one changes with its jobs.'],
+  ['job_worker', 'Workers of jobs', 'For administrators of jobs: who works, and who is not heard any more.'],
+  ['job_message', 'Dead letters', 'For administrators of jobs: messages that nobody took.'],
   ['queue', 'Queues', 'Made, changed, deleted. What happens in one, the feed of the queue shows, too.'],
   ['task', 'Tasks', 'Every change of status: of tasks that were added or deleted together one event tells.'],
   ['rule', 'Rules', 'What was made and changed, and what rules have started. None of it starts a rule.'],
   ['runbook', 'Runbooks', 'What was made, changed and run; never what it runs.'],
   ['approval', 'Approvals', 'Who asked for a second person, and what became of it. They never tell parameters.'],
   ['schedule', 'Schedules', 'What ran at its time, and what did not. They never tell what is run.'],
+  ['audit', 'The audit', 'That there is more in it, for admins; what it is, they read there.'],
   ['event', 'Future events', 'When it is due, a future event is published as the event that it is.'],
 ];
 

@@ -332,4 +332,11 @@ export const MUTATIONS = [
     from: 'if (outcome === null && isStoreAway(error)) {',
     to: 'if (outcome !== null && isStoreAway(error)) {',
   },
+  {
+    name: 'a lease is over when the clock of another says so',
+    by: 'jobs',
+    file: 'packages/store/src/leases/machine.ts',
+    from: 'unchangedMs < ttlMs) {',
+    to: 'lease.expires_at > now) {',
+  },
 ];

@@ -7,6 +7,7 @@ import type { Host } from './host.js';
 import { Journal } from './incarnation.js';
 import { LEFTOVER_WAIT_MS } from './limits.js';
 import type { NodeIdentity } from './link/configuration-request.js';
+import { ServerPin } from './link/server-pin.js';
 import type { AgentLog } from './logging.js';
 import type { AgentSettings } from './settings.js';
 
@@ -34,9 +35,10 @@ export async function bootDaemon(
     { node: settings.name, org: settings.org, incarnation: past.incarnation, start: past.start },
     'agent starts',
   );
+  const pin = await ServerPin.open(settings.dataDir, around.host.files);
   const interrupted = await pushNote(settings, around.host).read();
   if (interrupted !== null) await killLeftovers(interrupted, settings, around);
-  const daemon = new Daemon({ taskHosts: null, systems: null, settings, identity, journal, past, ...around });
+  const daemon = new Daemon({ taskHosts: null, systems: null, settings, identity, pin, journal, past, ...around });
   daemon.start(interrupted);
   return daemon;
 }

@@ -277,8 +277,14 @@ function complaint(value: unknown, written: unknown): string {
     const found = path.reduce<unknown>((map, name) => (isMap(map) ? map[name] : undefined), written);
     return `${key}: expected ${expectedQuantity(quantity)}, got ${shown(found)}`;
   }
-  return `${key} ${first.message}`;
+  const expected = first.keyword === 'pattern' ? EXPECTED[String(path[0])] : undefined;
+  return expected === undefined ? `${key} ${first.message}` : `${key}: expected ${expected}`;
 }
+
+const ALLOWED =
+  'a whole path, as /etc/motd: that file; /srv/app/*: what is in that directory; or /srv/app/**: all below it. An asterisk stands nowhere else';
+/** In the place of a pattern, which is nothing to read. */
+const EXPECTED: Readonly<Record<string, string>> = { allow_upload: ALLOWED, allow_fetch: ALLOWED };
 
 const SHOWN_LENGTH = 64;
 

@@ -3,17 +3,20 @@ import { join } from 'node:path';
 import type { Clock, Timer } from '@muster/base';
 import { type Facts, isTaskOrder, type ServerMessage } from '@muster/wire';
 import { type CommandPolicy, commandPolicy } from './execution/command-policy.js';
+import { COMMANDS_ONLY, withoutBuiltins } from './execution/elsewhere.js';
 import type { ExecutionSettings } from './execution/execution.js';
 import { type NotedRun, RunNote } from './execution/run-note.js';
 import { toldCommands } from './execution/told-commands.js';
 import { sameFacts } from './facts.js';
 import { type FilePolicy, filePolicy } from './files/policy.js';
+import { fetchSecrets } from './files/secrets.js';
 import type { Host } from './host.js';
 import type { Journal, LookBack } from './incarnation.js';
 import { STOP_COMMAND_MS, STOP_FLUSH_MS } from './limits.js';
 import type { NodeIdentity } from './link/configuration-request.js';
 import { Link } from './link/link.js';
 import { Outbox } from './link/outbox.js';
+import type { ServerPin } from './link/server-pin.js';
 import type { AgentLog } from './logging.js';
 import { type PushLink, PushSlot } from './push/push-slot.js';
 import type { AgentSettings } from './settings.js';
@@ -25,6 +28,7 @@ import { TaskSlot } from './tasks/task-slot.js';
 export interface DaemonSetup {
   readonly settings: AgentSettings;
   readonly identity: NodeIdentity;
+  readonly pin: ServerPin;
   readonly journal: Journal;
   readonly past: LookBack;
   readonly clock: Clock;
@@ -63,14 +67,14 @@ export class Daemon {
     this.#setup = setup;
     this.#settings = setup.settings;
     this.#policy = this.#policyOf(setup.settings);
-    this.#filePolicy = filePolicy(setup.settings.config, setup.settings.org);
+    this.#filePolicy = this.#filePolicyOf(setup.settings);
     this.#outbox = new Outbox(
       () => this.#push.heartbeat(),
       () => this.#push.takeOutput() ?? this.#tasks?.take() ?? null,
     );
     const { clock, logger, random, identity, host, settings } = setup;
     const { incarnation } = setup.past;
-    this.#link = new Link({ identity, incarnation, clock, logger, random, host }, this.#outbox, {
+    this.#link = new Link({ identity, incarnation, clock, logger, random, host, pin: setup.pin }, this.#outbox, {
       connected: () => this.#connected(),
       heard: () => this.#push.heard(),
       message: (message) => this.#message(message),
@@ -100,12 +104,16 @@ export class Daemon {
     this.#tasks = this.#taskSlot(setup);
   }
 
-  #taskSlot({ clock, logger, settings, host, taskHosts }: DaemonSetup): TaskSlot | null {
+  #taskSlot({ clock, logger, settings, host, taskHosts, identity }: DaemonSetup): TaskSlot | null {
     if (taskHosts === null) return null;
     const link = this.#link;
     return new TaskSlot({
       clock,
       logger,
+      secrets: ({ id, attempt }, names, signal) => {
+        const source = () => host.taskSecrets(identity, { id, attempt, now: clock.now() });
+        return fetchSecrets({ clock, source }, id, names, signal);
+      },
       link: {
         get bodyLimit() {
           return link.configuration?.max_body_size ?? 0;
@@ -151,7 +159,7 @@ export class Daemon {
   /** New allow-list, labels and limits; a command that runs is not touched. */
   reload(settings: AgentSettings): void {
     const policy = this.#policyOf(settings);
-    const files = filePolicy(settings.config, this.#setup.settings.org);
+    const files = this.#filePolicyOf(settings);
     this.#settings = settings;
     this.#policy = policy;
     this.#filePolicy = files;
@@ -185,7 +193,12 @@ export class Daemon {
   #policyOf(settings: AgentSettings): CommandPolicy {
     const policy = commandPolicy(settings.config);
     for (const note of policy.notes) this.#setup.logger.warn(note);
-    return policy;
+    return this.#setup.host.processes.elsewhere === undefined ? policy : withoutBuiltins(policy);
+  }
+
+  #filePolicyOf({ config }: AgentSettings): FilePolicy {
+    if (this.#setup.host.processes.elsewhere !== undefined) return COMMANDS_ONLY;
+    return filePolicy(config, this.#setup.settings.org);
   }
 
   #executionSettings(): ExecutionSettings {

@@ -1,9 +1,11 @@
+import type { KeyObject } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '@muster/base';
 import { LIMITS, type NodeConfiguration } from '@muster/wire';
 import pino from 'pino';
+import { durableFiles } from './durable.js';
 import { MusterError } from './errors.js';
 import { CgroupsUnusable, groupOf } from './execution/cgroup.js';
 import { controllersOf, probe, requireControllers } from './execution/command-groups.js';
@@ -13,6 +15,7 @@ import { DOCTOR_CHANNEL_MS, DOCTOR_HEARTBEAT_MS } from './limits.js';
 import { type ConfigurationAnswer, type NodeIdentity, requestConfiguration } from './link/configuration-request.js';
 import { Connection } from './link/connection.js';
 import { http } from './link/http.js';
+import { ServerPin } from './link/server-pin.js';
 import { type CurveKeys, zeromqSockets } from './link/sockets.js';
 import { livingOwner } from './pid-file.js';
 import { type AgentOptions, type AgentSettings, loadIdentity, loadSettings } from './settings.js';
@@ -26,6 +29,7 @@ export type CheckName =
   | 'server'
   | 'clock'
   | 'discovery'
+  | 'server key'
   | 'command channel'
   | 'heartbeat';
 
@@ -78,12 +82,20 @@ export async function doctor(options: AgentOptions, clock: Clock): Promise<Diagn
     good('server', `${identity.server.origin} answers`);
     checkClock(serverDate, clock.now(), good, bad);
     const curve = zeromqSockets.curveKeys();
+    const pin = await need('server key', () => ServerPin.open(known.dataDir, durableFiles));
     const { configuration } = await need(
       'discovery',
-      (): Promise<ConfigurationAnswer> => requestConfiguration(identity, curve.publicKey, clock.now()),
+      (): Promise<ConfigurationAnswer> =>
+        requestConfiguration(identity, { curvePublicKey: curve.publicKey, knownKey: pin.known }, clock.now()),
     );
     good('discovery', `the server knows this node; heartbeat every ${configuration.push_jobs.heartbeat.interval} s`);
-    await checkSockets(configuration, identity, curve, clock, good, bad);
+    const serverKeys = await need('server key', async () => pin.check(configuration));
+    const state =
+      pin.known === null
+        ? 'is believed from the first start of the agent on'
+        : 'is the one that the node knows, or follows from it';
+    good('server key', `the server's key ${state}`);
+    await checkSockets({ configuration, serverKeys }, identity, curve, clock, good, bad);
   } catch (error) {
     if (!(error instanceof Blocked)) throw error;
   }
@@ -149,7 +161,10 @@ function checkClock(serverDate: number | null, now: number, good: Note, bad: Not
 
 /** Opens both sockets for a moment. Nothing is sent on them. */
 async function checkSockets(
-  configuration: NodeConfiguration,
+  {
+    configuration,
+    serverKeys,
+  }: { readonly configuration: NodeConfiguration; readonly serverKeys: readonly KeyObject[] },
   identity: NodeIdentity,
   curve: CurveKeys,
   clock: Clock,
@@ -167,6 +182,7 @@ async function checkSockets(
     sockets: zeromqSockets,
     curve,
     privateKey: identity.key,
+    serverKeys,
     incarnation: 'doctor',
     clock,
   };

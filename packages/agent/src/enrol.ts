@@ -111,7 +111,11 @@ async function askStanding(
 ): Promise<'known' | 'refused' | 'unclear'> {
   const identity = { server, org, name, ca, key: createPrivateKey(privateKey) };
   try {
-    await requestConfiguration(identity, zeromqSockets.curveKeys().publicKey, clock.now());
+    await requestConfiguration(
+      identity,
+      { curvePublicKey: zeromqSockets.curveKeys().publicKey, knownKey: null },
+      clock.now(),
+    );
     return 'known';
   } catch (error) {
     const code = error instanceof MusterError && error.code === 'configuration_refused' ? error.details.code : null;

@@ -14,6 +14,12 @@ export const AGENT_ERRORS = declareErrors({
     message: 'the server refuses to configure this node (status {status}): {reason}',
     fix: 'Check organization, node name and key; enrol again with `muster agent --enroll-file FILE` if the node was removed.',
   },
+  server_key_changed: {
+    status: 500,
+    exit: 3,
+    message: 'this is not the server that the node knows: its key is {key}, the node knows {known}, and {reason}',
+    fix: 'Is something between node and server that poses as it? If the server was set up anew, or its key is lost, remove {path}, and the next answer is believed.',
+  },
   enrolment_refused: {
     status: 500,
     exit: 3,

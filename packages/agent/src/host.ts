@@ -6,7 +6,7 @@ import { collectFacts } from './facts.js';
 import { removeSecrets } from './files/secrets.js';
 import { type ConfigurationAnswer, type NodeIdentity, requestConfiguration } from './link/configuration-request.js';
 import { requestFile } from './link/file-request.js';
-import { requestSecrets } from './link/secret-request.js';
+import { requestSecrets, requestTaskSecrets } from './link/secret-request.js';
 import { type Sockets, zeromqSockets } from './link/sockets.js';
 import { runFactsProgram } from './own-facts.js';
 
@@ -15,11 +15,17 @@ export interface Host {
   readonly sockets: Sockets;
   readonly processes: Processes;
   readonly files: DurableFiles;
-  configuration(identity: NodeIdentity, curvePublicKey: string, now: number): Promise<ConfigurationAnswer>;
+  configuration(
+    identity: NodeIdentity,
+    asking: { readonly curvePublicKey: string; readonly knownKey: string | null },
+    now: number,
+  ): Promise<ConfigurationAnswer>;
   /** A file of a push job; see requestFile. */
   readonly file: typeof requestFile;
   /** Those of a push job; see requestSecrets. */
   readonly secrets: typeof requestSecrets;
+  /** Those of a task; see requestTaskSecrets. */
+  readonly taskSecrets: typeof requestTaskSecrets;
   /** What a run has left of them. */
   removeSecrets(directory: string): Promise<void>;
   facts(): Facts;
@@ -35,6 +41,7 @@ export const systemHost: Host = {
   configuration: requestConfiguration,
   file: requestFile,
   secrets: requestSecrets,
+  taskSecrets: requestTaskSecrets,
   removeSecrets,
   facts: collectFacts,
   ownFacts: runFactsProgram,

@@ -7,6 +7,7 @@ export type { Exit, Launch, RunningCommand } from './execution/runner.js';
 export type { Processes } from './execution/system-processes.js';
 export type { Host } from './host.js';
 export type { ConfigurationAnswer, NodeIdentity } from './link/configuration-request.js';
+export { Inbox } from './link/inbox.js';
 export type { CommandSocket, CurveKeys, ReceivingSocket, SocketEvent, Sockets } from './link/sockets.js';
 export { type AgentLog, createAgentLogger } from './logging.js';
 export type { AgentOptions, AgentSettings } from './settings.js';

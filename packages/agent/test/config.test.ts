@@ -39,6 +39,10 @@ describe('configuration file', () => {
     await expect(load('a: [')).rejects.toThrow(/configuration/);
     await expect(loadAgentConfig(join(place.dir, 'none'))).rejects.toThrow(/ENOENT/);
   });
+  it('a place of files that is none is told with what it may be', async () => {
+    const said = /allow_fetch\.1: expected a whole path, as \/etc\/motd: that file; \/srv\/app\/\*: .*all below it/;
+    await expect(load('allow_fetch: ["/etc/motd", "/etc/host*"]')).rejects.toThrow(said);
+  });
   it('durations may have a unit; numbers are seconds', async () => {
     const config = await load('grace: 500ms\nfile_dir_expiry: 7d');
     expect([config.grace, config.file_dir_expiry]).toEqual([0.5, 604_800]);

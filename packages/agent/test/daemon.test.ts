@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RunningAgent } from '@muster/agent';
 import { generateKeyPair, type KeyPair } from '@muster/signing';
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { commandGroupsUsable, scratch, startTestAgent } from './support/agent.js';
 import { FakeServer } from './support/fake-server.js';
 
@@ -139,7 +139,7 @@ describe('an agent and its server', () => {
     agent = await startTestAgent(server, keys, place.dir);
     await server.message('ready');
     await runJob('j1', `${ESCAPE}; ${ESCAPE}; ${ESCAPE}; echo up; exec sleep 60`);
-    await vi.waitFor(() => expect(output('j1')).toContain('up'), { timeout: 10_000 });
+    await expect.poll(() => output('j1')).toContain('up');
     const escaped = output('j1').split('\n').map(Number).filter(Boolean);
     const before = server.received.length;
     server.send({ type: 'abort' });
@@ -205,13 +205,13 @@ describe('an agent and its server', () => {
     await runJob('j1', `until [ -e ${go} ]; do sleep 0.05; done; echo done`);
     await server.message('started');
     server.stopBeating();
-    await vi.waitFor(() => expect(agent?.online).toBe(false), 10_000);
+    await expect.poll(() => agent?.online).toBe(false);
     const before = server.received.length;
     server.send({ type: 'start', jobId: 'j1' });
     server.send(prepare('j2', 'true'));
     await writeFile(go, '');
     server.beat();
-    await vi.waitFor(() => expect(server.requests.length).toBeGreaterThan(1), 10_000);
+    await expect.poll(() => server.requests.length).toBeGreaterThan(1);
     expect(server.received.slice(before)).toEqual([]);
     server.startBeating();
     await server.message('finished', ({ jobId }) => jobId === 'j1');
@@ -226,7 +226,7 @@ describe('an agent and its server', () => {
     server.send(prepare('j1', 'true'));
     await server.message('ack');
     server.stopBeating();
-    await vi.waitFor(() => expect(agent?.online).toBe(false), 10_000);
+    await expect.poll(() => agent?.online).toBe(false);
     const before = server.received.length;
     server.startBeating();
     expect(await server.message('ready', () => true, before)).toMatchObject({ start: null });
@@ -237,14 +237,14 @@ describe('an agent and its server', () => {
   it('asks for its configuration again when nothing is heard on the command channel', async () => {
     server.welcoming = false;
     agent = await startTestAgent(server, keys, place.dir);
-    await vi.waitFor(() => expect(configurationRequests()).toBeGreaterThanOrEqual(2), 10_000);
+    await expect.poll(configurationRequests).toBeGreaterThanOrEqual(2);
     server.welcoming = true;
-    await vi.waitFor(() => expect(agent?.established).toBe(true), 10_000);
+    await expect.poll(() => agent?.established).toBe(true);
   });
 
   it('comes back when its connection breaks and its key is no longer admitted', async () => {
     agent = await startTestAgent(server, keys, place.dir);
-    await vi.waitFor(() => expect(agent?.established).toBe(true), 10_000);
+    await expect.poll(() => agent?.established).toBe(true);
     const before = server.received.length;
     await server.rebind();
     await server.message('heartbeat', () => true, before);
@@ -255,7 +255,7 @@ describe('an agent and its server', () => {
     agent = await startTestAgent(server, keys, place.dir);
     await server.message('ready');
     server.send({ type: 'reconfigure' });
-    await vi.waitFor(() => expect(configurationRequests()).toBe(2), 10_000);
+    await expect.poll(configurationRequests).toBe(2);
   });
 
   it('reconfiguring does not disturb a running command', async () => {
@@ -346,7 +346,7 @@ describe('an agent and its server', () => {
   it('waits for a server that is not there, or refuses it, and comes up by itself', async () => {
     server.refuse = { status: 503, error: 'not yet' };
     agent = await startTestAgent(server, keys, place.dir);
-    await vi.waitFor(() => expect(configurationRequests()).toBe(1), 10_000);
+    await expect.poll(configurationRequests).toBe(1);
     server.refuse = null;
     agent.reconfigure();
     await server.message('ready');
@@ -361,7 +361,7 @@ describe('a crash of the agent', () => {
     const child = spawn(process.execPath, [script, server.url, place.dir], { stdio: 'inherit' });
     await server.message('ready');
     await runJob('j1', `${ESCAPE}; echo $$; echo up; exec sleep 60`);
-    await vi.waitFor(() => expect(output('j1')).toContain('up'), { timeout: 10_000 });
+    await expect.poll(() => output('j1')).toContain('up');
     const [escaped = 0, command = 0] = output('j1').split('\n').map(Number);
     const old = server.received[0]?.envelope.incarnation;
     child.kill('SIGKILL');

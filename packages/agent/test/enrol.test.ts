@@ -168,6 +168,7 @@ describe('doctor', () => {
       'server',
       'clock',
       'discovery',
+      'server key',
       'command channel',
       'heartbeat',
     ]);

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { takePidFile } from '../src/pid-file.js';
 import { scratch } from './support/agent.js';
 
@@ -36,9 +36,9 @@ describe('a file that names its process', () => {
     const pid = await new Promise<number>((resolve) => parent.stdout?.once('data', (data) => resolve(Number(data))));
     const stat = () => readFile(`/proc/${pid}/stat`, 'latin1');
     const name = () => readFile(`/proc/${parent.pid}/comm`, 'latin1');
-    await vi.waitFor(async () => expect(await name()).toBe('sleep\n'), 10_000);
+    await expect.poll(name).toBe('sleep\n');
     await writeFile(go, '');
-    await vi.waitFor(async () => expect(await stat()).toContain(') Z '), 10_000);
+    await expect.poll(stat).toContain(') Z ');
     const start = (await stat()).split(') ')[1]?.split(' ')[19];
     const path = join(place.dir, 'agent.pid');
     await writeFile(path, `${pid} ${start}\n`);

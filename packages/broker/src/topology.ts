@@ -60,6 +60,10 @@ export const ALTERNATE_QUEUE = `${PREFIX}AllTenants.alt.Queue`;
 export const DEAD_EXCHANGE = `${PREFIX}AllTenants.dead.Exchange`;
 export const DEAD_QUEUE = `${PREFIX}AllTenants.dead.Queue`;
 
+/** What workers beside the server ask of it about tasks, and how they are answered. */
+export const TASK_ORDERS_QUEUE = `${PREFIX}AllTenants.tasks.Queue`;
+export const ANSWERS_EXCHANGE = `${PREFIX}AllTenants.answers.Exchange`;
+
 /** Keys of the command exchange: every worker, one worker, one job. */
 export const ALL_WORKERS_KEY = `${PREFIX}cmd.worker`;
 export const workerKey = (worker: string): string => `${ALL_WORKERS_KEY}.wid.${worker}`;
@@ -170,6 +174,20 @@ export function jobTopic(organization: string, job: string): Topic {
     exchange: namesOf(organization).commandExchange,
     keys: [`${jobKey(job)}.#`],
   };
+}
+
+/** Answers that nobody waits for any more may go: their exchange has no alternate. */
+export function taskOrdersTopology(): Topology {
+  return {
+    exchanges: [{ name: ANSWERS_EXCHANGE, type: 'topic' }],
+    queues: [{ name: TASK_ORDERS_QUEUE, kind: 'quorum', deadLetter: DEAD_EXCHANGE }],
+    bindings: [],
+  };
+}
+
+/** The answers to one process. */
+export function answersTopic(holder: string): Topic {
+  return { name: `${PREFIX}AllTenants.answers.Topic.${holder}`, exchange: ANSWERS_EXCHANGE, keys: [holder] };
 }
 
 /** Where a process keeps the messages of a queue that it holds for long: see `rabbitmq/holds.ts`. */

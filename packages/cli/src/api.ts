@@ -53,6 +53,8 @@ export interface WaitingNode {
 export interface NodeState {
   readonly node_name: string;
   readonly status: 'up' | 'down';
+  /** `ssh`: it has no agent. */
+  readonly via: 'agent' | 'ssh';
   readonly availability: 'available' | 'unavailable';
   /** When its owner, and with it its availability, last changed. */
   readonly owner_since: string;

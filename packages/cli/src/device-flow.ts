@@ -67,7 +67,7 @@ const ENDED: Readonly<Record<string, string>> = {
 async function discover(library: Library, { issuer, client_id }: Provider): Promise<Configuration> {
   const url = new URL(issuer);
   // What is said without TLS can be read and changed on its way: only to a provider on this very machine.
-  const plain = url.protocol === 'http:' && LOOPBACK.has(url.hostname);
+  const plain = url.protocol === 'http:' && isLoopback(url.hostname);
   return library.discovery(url, client_id, undefined, library.None(), {
     timeout: PROVIDER_TIMEOUT_SECONDS,
     [library.customFetch]: boundedFetch,
@@ -76,6 +76,11 @@ async function discover(library: Library, { issuer, client_id }: Provider): Prom
 }
 
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
+
+/** Is it this very machine? */
+export function isLoopback(hostname: string): boolean {
+  return LOOPBACK.has(hostname);
+}
 
 /** An answer is not read further than any of a provider goes. */
 async function boundedFetch(url: string, options: object): Promise<Response> {

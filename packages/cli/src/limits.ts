@@ -68,3 +68,6 @@ export const MAX_DOCUMENT_BYTES = 4_194_304;
 /** Largest answer of an OpenID provider, and how long each is waited for. */
 export const MAX_PROVIDER_BYTES = 1_048_576;
 export const PROVIDER_TIMEOUT_SECONDS = 30;
+
+/** Of a password that is typed. */
+export const MAX_PASSWORD_CHARACTERS = 1024;

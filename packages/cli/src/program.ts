@@ -1,53 +1,99 @@
-import { readFileSync } from 'node:fs';
 import { EXIT } from '@muster/base';
+import { readOwn } from '@muster/base/own-parts';
 import { Command } from 'commander';
-import { addAgent } from './commands/agent.js';
-import { addApp } from './commands/app.js';
-import { addApproval } from './commands/approval/index.js';
-import { addAudit } from './commands/audit/index.js';
-import { addCalendar } from './commands/calendar.js';
-import { addCollection } from './commands/collection.js';
-import { addCommandList } from './commands/command.js';
-import { addCompletion } from './commands/completion.js';
-import { addConsole, addSession } from './commands/console.js';
-import { addContext } from './commands/context.js';
-import { addDeadLetter } from './commands/dead-letter.js';
-import { addDemo } from './commands/demo.js';
-import { addDoctor } from './commands/doctor.js';
-import { addEvent } from './commands/event/index.js';
-import { addGroup } from './commands/group.js';
-import { addImport } from './commands/import/index.js';
-import { addInventory } from './commands/inventory.js';
-import { addIssuer } from './commands/issuer.js';
-import { addJob } from './commands/job/index.js';
-import { addJobQueue } from './commands/job-queue.js';
-import { addJobWorkers } from './commands/job-worker.js';
-import { addKey } from './commands/key.js';
-import { addLogin, addLogout, addWhoami } from './commands/login.js';
-import { addNode } from './commands/node/index.js';
-import { addNodeGroup } from './commands/node-group.js';
-import { addNotification } from './commands/notification.js';
-import { addOrg } from './commands/org.js';
-import { addPush } from './commands/push/index.js';
-import { addQueue } from './commands/queue/index.js';
-import { addRecovery } from './commands/recovery.js';
-import { addRelay } from './commands/relay/index.js';
-import { addRule } from './commands/rule.js';
-import { addRunbook } from './commands/runbook/index.js';
-import { addSchedule } from './commands/schedule/index.js';
-import { addSchema } from './commands/schema.js';
-import { addSecret } from './commands/secret.js';
-import { addServer } from './commands/server.js';
-import { addService } from './commands/service.js';
-import { addSystem } from './commands/system/index.js';
-import { addTask } from './commands/task/index.js';
-import { addAccessToken, addToken } from './commands/token.js';
-import { addUser } from './commands/user.js';
 import { type Shell, withCommonFlags } from './shell.js';
 import type { World } from './world.js';
 
-/** The whole command tree. `serverFlags: false` leaves out the flags that only the server's schema knows. */
-export async function createProgram(shell: Shell, options: { readonly serverFlags: boolean }): Promise<Command> {
+interface Adding {
+  readonly program: Command;
+  readonly shell: Shell;
+  /** False leaves out the flags that only the server's schema knows. */
+  readonly serverFlags: boolean;
+}
+
+/**
+ * What stands behind each first word, in the order of the help. Loaded when it is needed: most command lines need one of them, and all
+ * together take longer to load than most take to do their work.
+ */
+const COMMANDS: Readonly<Record<string, Added>> = {
+  push: async ({ program, shell }) => (await import('./commands/push/index.js')).addPush(program, shell),
+  runbook: async ({ program, shell }) => (await import('./commands/runbook/index.js')).addRunbook(program, shell),
+  approval: async ({ program, shell }) => (await import('./commands/approval/index.js')).addApproval(program, shell),
+  queue: async ({ program, shell }) => (await import('./commands/queue/index.js')).addQueue(program, shell),
+  task: async ({ program, shell }) => (await import('./commands/task/index.js')).addTask(program, shell),
+  job: async ({ program, shell }) => (await import('./commands/job/index.js')).addJob(program, shell),
+  app: async ({ program, shell }) => (await import('./commands/app.js')).addApp(program, shell),
+  system: async ({ program, shell }) => (await import('./commands/system/index.js')).addSystem(program, shell),
+  'job-queue': async ({ program, shell }) => (await import('./commands/job-queue.js')).addJobQueue(program, shell),
+  recovery: async ({ program, shell }) => (await import('./commands/recovery.js')).addRecovery(program, shell),
+  'dead-letter': async ({ program, shell }) =>
+    (await import('./commands/dead-letter.js')).addDeadLetter(program, shell),
+  collection: async ({ program, shell }) => (await import('./commands/collection.js')).addCollection(program, shell),
+  schedule: async ({ program, shell }) => (await import('./commands/schedule/index.js')).addSchedule(program, shell),
+  calendar: async ({ program, shell }) => (await import('./commands/calendar.js')).addCalendar(program, shell),
+  node: async ({ program, shell }) => (await import('./commands/node/index.js')).addNode(program, shell),
+  'ssh-node': async ({ program, shell }) => (await import('./commands/ssh-node.js')).addSshNode(program, shell),
+  command: async ({ program, shell }) => (await import('./commands/command.js')).addCommandList(program, shell),
+  inventory: async ({ program, shell }) => (await import('./commands/inventory.js')).addInventory(program, shell),
+  'node-group': async ({ program, shell }) => (await import('./commands/node-group.js')).addNodeGroup(program, shell),
+  event: async ({ program, shell }) => (await import('./commands/event/index.js')).addEvent(program, shell),
+  secret: async ({ program, shell }) => (await import('./commands/secret.js')).addSecret(program, shell),
+  rule: async ({ program, shell }) => (await import('./commands/rule.js')).addRule(program, shell),
+  notification: async ({ program, shell }) =>
+    (await import('./commands/notification.js')).addNotification(program, shell),
+  token: async ({ program, shell }) => (await import('./commands/token.js')).addToken(program, shell),
+  user: async ({ program, shell }) => (await import('./commands/user.js')).addUser(program, shell),
+  group: async ({ program, shell }) => (await import('./commands/group.js')).addGroup(program, shell),
+  service: async ({ program, shell }) => (await import('./commands/service.js')).addService(program, shell),
+  key: async ({ program, shell }) => (await import('./commands/key.js')).addKey(program, shell),
+  org: async ({ program, shell }) => (await import('./commands/org.js')).addOrg(program, shell),
+  'access-token': async ({ program, shell }) => (await import('./commands/token.js')).addAccessToken(program, shell),
+  issuer: async ({ program, shell }) => (await import('./commands/issuer.js')).addIssuer(program, shell),
+  'server-key': async ({ program, shell }) => (await import('./commands/server-key.js')).addServerKey(program, shell),
+  audit: async ({ program, shell }) => (await import('./commands/audit/index.js')).addAudit(program, shell),
+  import: async ({ program, shell }) => (await import('./commands/import/index.js')).addImport(program, shell),
+  context: async ({ program, shell }) => (await import('./commands/context.js')).addContext(program, shell),
+  login: async ({ program, shell }) => (await import('./commands/login.js')).addLogin(program, shell),
+  logout: async ({ program, shell }) => (await import('./commands/login.js')).addLogout(program, shell),
+  whoami: async ({ program, shell }) => (await import('./commands/login.js')).addWhoami(program, shell),
+  console: async ({ program, shell }) => (await import('./commands/console.js')).addConsole(program, shell),
+  session: async ({ program, shell }) => (await import('./commands/console.js')).addSession(program, shell),
+  doctor: async ({ program, shell }) => (await import('./commands/doctor.js')).addDoctor(program, shell),
+  server: async ({ program, shell, serverFlags }) =>
+    (await import('./commands/server.js')).addServer(program, shell, serverFlags),
+  worker: async ({ program, shell }) => (await import('./commands/job-worker.js')).addJobWorkers(program, shell),
+  agent: async ({ program, shell }) => (await import('./commands/agent.js')).addAgent(program, shell),
+  relay: async ({ program, shell }) => (await import('./commands/relay/index.js')).addRelay(program, shell),
+  demo: async ({ program, shell }) => (await import('./commands/demo.js')).addDemo(program, shell, runWords),
+  schema: async ({ program, shell }) => (await import('./commands/schema.js')).addSchema(program, shell),
+  completion: async ({ program, shell }) => (await import('./commands/completion.js')).addCompletion(program, shell),
+};
+
+/** The whole command tree. */
+export function createProgram(shell: Shell, options: { readonly serverFlags: boolean }): Promise<Command> {
+  return programOf(Object.values(COMMANDS), shell, options.serverFlags);
+}
+
+/** As much of the command tree as this command line needs: all of it, unless it begins with a command that needs no other. */
+export function createProgramFor(shell: Shell): Promise<Command> {
+  const [first = ''] = shell.typed;
+  // The flags of `server` come from its schema, and loading that for every command would be slow.
+  const serverFlags = first === 'server' || NEEDS_ALL.has(first);
+  return programOf(neededFor(first), shell, serverFlags);
+}
+
+function neededFor(first: string): readonly Added[] {
+  if (first === '--version') return [];
+  const one = NEEDS_ALL.has(first) || !Object.hasOwn(COMMANDS, first) ? undefined : COMMANDS[first];
+  return one === undefined ? Object.values(COMMANDS) : [one];
+}
+
+/** Its scripts and its JSON tell of every command. */
+const NEEDS_ALL: ReadonlySet<string> = new Set(['completion']);
+
+type Added = (adding: Adding) => Promise<void>;
+
+async function programOf(commands: readonly Added[], shell: Shell, serverFlags: boolean): Promise<Command> {
   const { stdout, stderr } = shell.world;
   const program = new Command('muster')
     .description('Run work on fleets of machines.')
@@ -67,58 +113,13 @@ export async function createProgram(shell: Shell, options: { readonly serverFlag
     })
     .addHelpText('after', SETTINGS_HELP);
   withCommonFlags(program);
-  addPush(program, shell);
-  addRunbook(program, shell);
-  addApproval(program, shell);
-  addQueue(program, shell);
-  addTask(program, shell);
-  addJob(program, shell);
-  addApp(program, shell);
-  addSystem(program, shell);
-  addJobQueue(program, shell);
-  addRecovery(program, shell);
-  addDeadLetter(program, shell);
-  addCollection(program, shell);
-  addSchedule(program, shell);
-  addCalendar(program, shell);
-  addNode(program, shell);
-  addCommandList(program, shell);
-  addInventory(program, shell);
-  addNodeGroup(program, shell);
-  addEvent(program, shell);
-  addSecret(program, shell);
-  addRule(program, shell);
-  addNotification(program, shell);
-  addToken(program, shell);
-  addUser(program, shell);
-  addGroup(program, shell);
-  addService(program, shell);
-  addKey(program, shell);
-  addOrg(program, shell);
-  addAccessToken(program, shell);
-  addIssuer(program, shell);
-  addAudit(program, shell);
-  addImport(program, shell);
-  addContext(program, shell);
-  addLogin(program, shell);
-  addLogout(program, shell);
-  addWhoami(program, shell);
-  addConsole(program, shell);
-  addSession(program, shell);
-  addDoctor(program, shell);
-  await addServer(program, shell, options.serverFlags);
-  addJobWorkers(program, shell);
-  addAgent(program, shell);
-  addRelay(program, shell);
-  addDemo(program, shell, runWords);
-  addSchema(program, shell);
-  addCompletion(program, shell);
+  for (const add of commands) await add({ program, shell, serverFlags });
   return program;
 }
 
 async function runWords(typed: readonly string[], world: World): Promise<number> {
   const shell: Shell = { world, typed, words: undefined, exitCode: EXIT.ok };
-  const program = await createProgram(shell, { serverFlags: false });
+  const program = await createProgramFor(shell);
   await program.parseAsync([...typed], { from: 'user' });
   return shell.exitCode;
 }
@@ -136,6 +137,6 @@ Start with:
   muster demo`;
 
 function version(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  const manifest: unknown = JSON.parse(readOwn(new URL('../package.json', import.meta.url)).toString());
   return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : '0';
 }

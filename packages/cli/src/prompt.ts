@@ -1,4 +1,7 @@
 import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { MusterError } from './errors.js';
+import { MAX_PASSWORD_CHARACTERS } from './limits.js';
 import type { World } from './world.js';
 
 /** Can a question be asked and answered here? */
@@ -22,5 +25,30 @@ export async function confirm(world: World, question: string, cancelled?: AbortS
   } finally {
     lines.close();
     world.stdin.pause();
+  }
+}
+
+/**
+ * A line that is not shown while it is typed; without a terminal the first line of standard input. '': there is none.
+ * @throws MusterError `usage` when it is too long
+ */
+export async function hidden(world: World, question: string): Promise<string> {
+  const terminal = isInteractive(world);
+  if (terminal) world.stderr.write(question);
+  const nowhere = new Writable({ write: (_piece, _encoding, done) => done() });
+  // As a terminal it is raw: nothing of what is typed is shown but by what writes to `output`, which is nowhere.
+  const lines = createInterface({ input: world.stdin, output: nowhere, terminal, historySize: 0 });
+  try {
+    const line = await new Promise<string>((resolve) => {
+      lines.once('line', resolve);
+      lines.once('close', () => resolve(''));
+      lines.once('SIGINT', () => resolve(''));
+    });
+    if (line.length <= MAX_PASSWORD_CHARACTERS) return line;
+    throw new MusterError('usage', { reason: `a password has at most ${MAX_PASSWORD_CHARACTERS} characters` });
+  } finally {
+    lines.close();
+    world.stdin.pause();
+    if (terminal) world.stderr.write('\n');
   }
 }

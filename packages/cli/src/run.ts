@@ -2,7 +2,7 @@ import { EXIT } from '@muster/base';
 import { CommanderError } from 'commander';
 import { completionCandidates } from './completion-candidates.js';
 import { MusterError } from './errors.js';
-import { createProgram } from './program.js';
+import { createProgramFor } from './program.js';
 import type { Shell } from './shell.js';
 import type { World } from './world.js';
 
@@ -23,8 +23,7 @@ export async function run(argv: readonly string[], world: World): Promise<number
     exitCode: EXIT.ok,
   };
   try {
-    // The flags of `server` come from its schema, and loading the server for every command would be slow.
-    const program = await createProgram(shell, { serverFlags: typed[0] === 'server' || typed[0] === 'completion' });
+    const program = await createProgramFor(shell);
     await program.parseAsync([...typed], { from: 'user' });
     return shell.exitCode;
   } catch (error) {

@@ -40,7 +40,7 @@ let server: ApiServer;
 let dir: string;
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'muster-audit-'));
-  const page = (seals: unknown[]) => ({ organization_id: 'o1', public_key: keys.publicKey, seals });
+  const page = (seals: unknown[]) => ({ organization_id: 'o1', public_key: keys.publicKey, server_keys: [], seals });
   server = await apiServer({
     'GET /organizations/o/audit/seals': (request, response) =>
       json(page(sealed.slice(Number(request.query.get('after'))).slice(0, 1)))(request, response),

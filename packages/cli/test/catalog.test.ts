@@ -82,6 +82,10 @@ describe('muster system', () => {
     expect(err).toContain('ssh-keyscan login1.example.com');
     expect(err).toContain('muster system set hpc2 --host-key SHA256:KEY');
     expect(await secretOf('hpc2')).toEqual({ password: 'open sesame' });
+    const other = await muster(
+      'system create hpc4 --type ssh --host h --port 2200 --user u --password-file password --root /r',
+    );
+    expect(other.err).toContain('`ssh-keyscan -p 2200 h |');
   });
 
   it('creates this machine for server administrators alone, and a queue of our own nodes', async () => {
@@ -89,11 +93,14 @@ describe('muster system', () => {
     const refused = await muster(here);
     expect(refused.exit).toBe(3);
     expect(await muster(here, 'root')).toMatchObject({ exit: 0 });
-    expect((await muster('system create rack --type tasks --queue render --root /shared')).exit).toBe(0);
+    const rack = await muster('system create rack --type tasks --queue render --root /shared');
+    expect(rack).toMatchObject({ exit: 0, out: 'created system rack\n' });
+    expect(rack.err).toContain("there is no queue 'render' yet, so no job can run there");
     expect(await json('system show rack')).toMatchObject({ muster: { type: 'tasks', queue: 'render' } });
     const { out } = await muster('system list');
-    expect(out).toMatch(/^here +enabled +yes$/m);
-    expect(out).toMatch(/^rack +enabled +-?$/m);
+    expect(out).toMatch(/^here +enabled +local +- +yes$/m);
+    expect(out).toMatch(/^hpc1 +enabled +ssh +login1\.example\.com +-$/m);
+    expect(out).toMatch(/^rack +enabled +tasks +render +-$/m);
   });
 
   it('does not create one over another', async () => {

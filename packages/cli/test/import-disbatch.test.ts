@@ -187,9 +187,9 @@ describe('muster import disbatch', () => {
     expect((await muster('import', 'disbatch', dump('list', { tasks: ['[{}]'] }))).err).toContain('--jsonArray');
   });
 
-  test('queues wait to be resumed', async () => {
+  test('queues wait to be resumed, and keep their tasks for ever', async () => {
     const { out } = await muster('queue', 'show', 'old', '--json');
-    expect(JSON.parse(out)).toMatchObject({ state: 'paused' });
+    expect(JSON.parse(out)).toMatchObject({ state: 'paused', keep: 0 });
   });
 });
 

@@ -35,6 +35,7 @@ async function world() {
   server = await apiServer({
     [`POST ${ISSUERS}`]: json(ANSWER),
     [`GET ${ISSUERS}`]: json([ANSWER]),
+    [`PATCH ${ISSUERS}/work`]: json({ ...ANSWER, name: 'work' }),
     [`DELETE ${ISSUERS}/gateway`]: (_, response) => response.writeHead(204).end(),
     'POST /access_tokens': json({ id: '1', token: 'T', user: 'u', expires_at: ANSWER.created_at, created_by: 'u' }),
   });
@@ -51,6 +52,31 @@ test('issuer create sends the key of a file, issuer list and rm show and delete 
   expect(await run(['issuer', 'rm', 'gateway'], here)).toBe(0);
   expect(here.out()).toContain('public key');
   expect(here.out()).toContain('tokens of gateway are no longer taken');
+});
+
+test.each([
+  [['--audience', 'a', '--user-claim', 'email'], { audience: 'a', user_claim: 'email' }],
+  [['--map-group', 'ops=deployers', '--login-ttl', '4h'], { sign_in: { groups: { ops: 'deployers' }, ttl: 14_400 } }],
+  [['--no-create-users'], { sign_in: { create_users: false } }],
+  [['--create-users', '--unset', 'groups'], { sign_in: { create_users: true, groups: null } }],
+  [
+    ['--unset', 'user-claim', '--unset', 'login-ttl', '--unset', 'groups-claim'],
+    { user_claim: null, sign_in: { ttl: null, groups_claim: null } },
+  ],
+  [['--unset', 'sign-in'], { sign_in: null }],
+  [['--oidc', 'https://b'], { oidc: 'https://b' }],
+])('issuer set %j sends what is changed, and nothing else', async (flags, body) => {
+  const here = await world();
+  expect(await run(['issuer', 'set', 'work', ...flags], here)).toBe(0);
+  expect(sent()).toEqual(body);
+  expect(here.out()).toContain('changed issuer work');
+});
+
+test('issuer set wants something to change, and knows what can be unset', async () => {
+  const here = await world();
+  expect(await run(['issuer', 'set', 'work'], here)).toBe(2);
+  expect(await run(['issuer', 'set', 'work', '--unset', 'name'], here)).toBe(2);
+  expect(server?.received).toEqual([]);
 });
 
 test('issuer create takes one of its three sources', async () => {

@@ -9,7 +9,7 @@ import type { Status } from '../../jobs/src/status.js';
 import { LocalFiles } from '../../jobs/src/systems/local/files.js';
 import { type OpenSystem, type Systems, SystemTrouble } from '../../jobs/src/systems/types.js';
 import type { Job } from '../../jobs/src/types.js';
-import { type FrontServer, HERE, SUBMISSION, startFront } from '../../jobs/test/support/front-server.js';
+import { type FrontServer, HERE, SUBMISSION, startFront, wc } from '../../jobs/test/support/front-server.js';
 import { run } from '../src/run.js';
 import { testWorld } from './support/world.js';
 
@@ -115,7 +115,7 @@ describe('muster job', () => {
     const { out } = await muster(`job history ${job.uuid}`);
     expect(out.split('\n').map((line) => line.split(/ {2,}/)[1])).toEqual(['Status', 'ACCEPTED', 'PENDING', undefined]);
     expect((await muster(`job why ${job.uuid}`)).out).toContain('The worker w1 has it.');
-    expect(await json(`job why ${job.uuid}`)).toEqual({ why: expect.any(Array) });
+    expect(await json(`job why ${job.uuid}`)).toEqual({ why: expect.any(Array), recovery: null });
     const refused = await muster(`job why ${job.uuid}`, 'anna');
     expect(refused.exit).toBe(3);
     expect(refused.err).toContain(`muster job share ${job.uuid} --user anna --permission READ`);
@@ -167,6 +167,22 @@ describe('muster job', () => {
     expect(err).toContain('app wc-1.0 runs on here');
   });
 
+  it('runs on the system of --system, of an app that names none', async () => {
+    server.systems.set('there', { ...HERE, id: '3', uuid: '3-006', name: 'there' });
+    server.apps.set('free-1.0', wc({ id: 'free-1.0', executionSystem: null }));
+    const run = 'job run free-1.0 --input query1=a.txt --no-archive';
+    const systemOf = async (line: string) => {
+      const { exit, out, err } = await muster(line);
+      expect([exit, err]).toEqual([0, '']);
+      return (await server.jobs.find(out.trim()))?.systemId;
+    };
+    expect(await systemOf(`${run} --system there`)).toBe('there');
+    expect(await systemOf(run)).toBe('store');
+    const { exit, err } = await muster(`${run} --system nowhere`);
+    expect(exit).toBe(2);
+    expect(err).toContain('executionSystem');
+  });
+
   it('waits until a job has ended, and says how', async () => {
     const good = start('job run wc-1.0 --input query1=a.txt --no-archive --wait --json');
     await expect.poll(() => good.world.err()).toMatch(/^job \S+\n$/);
@@ -195,9 +211,9 @@ describe('muster job', () => {
     await expect.poll(() => world.out()).toBe('one\n');
     away = true;
     writeFileSync(stdout, 'one\ntwo\n');
-    await expect.poll(() => refused, { timeout: 5000 }).toBeGreaterThan(0);
+    await expect.poll(() => refused, { timeout: 60_000 }).toBeGreaterThan(0);
     away = false;
-    await expect.poll(() => world.out(), { timeout: 5000 }).toBe('one\ntwo\n');
+    await expect.poll(() => world.out(), { timeout: 60_000 }).toBe('one\ntwo\n');
     writeFileSync(stdout, 'one\ntwo\nthree\n');
     await finish(job);
     expect(await exit).toBe(0);

@@ -118,7 +118,7 @@ describe('muster login', () => {
     expect([nowhere.status, nowhere.body]).toEqual([200, []]);
     const offered = (await server.api.as(null).get('/organizations/default/login')).body;
     expect(offered).toEqual([
-      { name: 'work', issuer: provider.url, client_id: 'muster-cli', scope: 'openid profile email' },
+      { name: 'work', kind: 'oidc', issuer: provider.url, client_id: 'muster-cli', scope: 'openid profile email' },
     ]);
   });
 

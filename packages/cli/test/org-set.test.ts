@@ -31,3 +31,9 @@ test.each([
   expect(await run(['org', 'set', 'staging', ...flags], here), here.err()).toBe(0);
   expect(JSON.parse(server.received.at(-1)?.body ?? '')).toEqual(body);
 });
+
+test('a limit that is none says what it may be', async () => {
+  const here = testWorld({ env: { MUSTER_URL: 'http://127.0.0.1:1', MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+  expect(await run(['org', 'set', 'staging', '--max-nodes', 'none'], here)).toBe(2);
+  expect(here.err()).toContain('--max-nodes takes a whole number from 1 on, or all');
+});

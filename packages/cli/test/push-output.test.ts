@@ -11,7 +11,7 @@ const ID = 'f'.repeat(32);
 const JOB = `/organizations/o/pushy/jobs/${ID}`;
 
 /** Other tests may be using the machine. */
-const PATIENT = { timeout: 20_000 };
+const PATIENT = { timeout: 60_000 };
 
 let server: ApiServer | undefined;
 afterEach(() => server?.close());

@@ -13,7 +13,7 @@ const RULE = {
     enabled: true,
     kind: 'runbook',
     ...{ task: null, job: null },
-    owner: 'anna',
+    ...{ owner: 'anna', asks: 'once', approval: '5f0c' },
   },
   runbook: { name: 'clean', parameters: { path: '{path}' }, node: '{host}' },
   ...{ not_during: ['freeze'], blackout: 'wait' },
@@ -44,7 +44,8 @@ async function world() {
     [`GET ${RULES}`]: json([RULE]),
     [`GET ${RULES}/r`]: json(RULE),
     [`GET ${RULES}/r/runs`]: json([RUN]),
-    [`PATCH ${RULES}/r`]: json({ ...RULE, enabled: false }),
+    [`PATCH ${RULES}/r`]: json({ approval: '5f0d', hash: '0', expires_at: RULE.created_at }),
+    [`POST ${RULES}/r/off`]: json({ ...RULE, enabled: false }),
     [`DELETE ${RULES}/r`]: (_, response) => response.writeHead(204).end(),
     'POST /access_tokens': json({ id: '1', token: 'T', user: 'u', expires_at: RULE.created_at, created_by: 'u' }),
   });
@@ -89,11 +90,17 @@ test('create --dry-run tells what would have been started of late', async () => 
   expect(out).toContain('it would have started 1, and left out 1 as too many');
 });
 
+test('set --ask once waits for others to agree', async () => {
+  expect(await told('set', 'r', '--ask', 'once')).toContain('muster approval grant 5f0d');
+  expect(sent()).toEqual({ asks: 'once' });
+});
+
 test('list, show, runs, set and rm', async () => {
   expect(await told('list')).toMatch(/r +on +runbook clean on \{host\} +1\/10m +2/);
   expect(await told('show', 'r')).toMatch(/Skipped +2 events/);
   expect(await told('runs', 'r')).toMatch(/disk\.high +7 +failed .*no/);
   expect(await told('set', 'r', '--off')).toMatch(/State +off/);
+  expect(await told('show', 'r')).toMatch(/Asks +once, for the rule\nGranted by +approval 5f0c/);
   expect(await told('rm', 'r')).toContain('deleted rule r');
 });
 

@@ -71,12 +71,36 @@ describe('muster schedule create', () => {
     await muster('schedule create check --cron @daily --push uptime --node web1 web2 --paused --overlap allow');
     expect(await json('schedule show check')).toMatchObject({
       ...{ state: 'paused', overlap: 'allow', next_run: null },
-      push: { command: 'uptime', nodes: ['web1', 'web2'] },
+      push: { command: 'uptime', nodes: ['web1', 'web2'], quorum: 'default', capture_output: true },
     });
   });
 
+  it('takes the quorum of the organization and keeps output, as push start does, unless told otherwise', async () => {
+    await muster('schedule create up --cron @daily --push uptime --node web1 --available --no-capture');
+    expect(await json('schedule show up')).toMatchObject({ push: { quorum: 1, capture_output: false } });
+  });
+
+  it('takes a script with its arguments, and files, to the nodes', async () => {
+    writeFileSync(join(cwd, 'tidy.sh'), '#!/bin/sh\n');
+    writeFileSync(join(cwd, 'app.conf'), 'a=1\n');
+    const flags = '--script tidy.sh --arg --older-than --arg 7d --upload app.conf:/srv/app.conf --target role:web';
+    await muster(`schedule create tidy --cron @daily ${flags}`);
+    const { push, command } = await json<{ push: Record<string, unknown>; command: string }>('schedule show tidy');
+    expect(command).toBe('script:tidy.sh --older-than 7d');
+    expect(push).toMatchObject({
+      script: { name: 'tidy.sh', args: ['--older-than', '7d'], signature: expect.any(String) },
+      uploads: [{ dest: '/srv/app.conf' }],
+    });
+    await muster("schedule set tidy --push 'uname -a'");
+    const changed = await json<{ push: object }>('schedule show tidy');
+    expect(changed.push).toMatchObject({ command: 'uname -a', uploads: [{ dest: '/srv/app.conf' }] });
+    expect(changed.push).not.toHaveProperty('script');
+  });
+
   it.each([
-    ['--cron @daily', 'say what is to be run: --queue QUEUE, or --push COMMAND'],
+    ['--cron @daily --push uptime --node web1 --arg x', '--arg is of a script'],
+    ['--cron @daily --push uptime --script tidy.sh --node web1', 'give either --push or --script'],
+    ['--cron @daily', 'say what is to be run: --queue QUEUE, --push COMMAND or --script FILE'],
     ['--cron @daily --param a=1', 'say to which queue tasks are added'],
     ['--cron @daily --push uptime', 'no nodes chosen: give --target QUERY, --node or --node-group'],
     ['--cron @daily --target role:web', 'say what is run on the nodes'],
@@ -104,7 +128,7 @@ describe('muster schedule set', () => {
     await muster('schedule create jobs --cron @daily --push uptime --node web1 --quorum 1');
     await muster("schedule set jobs --target 'role:web' --push 'uname -a'");
     const { push } = await json<{ push: object }>('schedule show jobs');
-    expect(push).toEqual({ command: 'uname -a', search: 'role:web', quorum: 1 });
+    expect(push).toEqual({ command: 'uname -a', search: 'role:web', quorum: 1, capture_output: true });
   });
 
   it('asks for the file again, which the server does not show', async () => {
@@ -125,6 +149,24 @@ it('muster schedule run starts it now, and prints the id', async () => {
   const { out } = await muster('schedule run now');
   expect(await json(`task show ${out.trim()}`)).toMatchObject({ status: 'queued', queue: 'resize' });
   expect((await muster('schedule show now')).out).toMatch(new RegExp(`^Last run +.* {2}queued {2}${out.trim()}$`, 'm'));
+});
+
+it('muster schedule runs tells what it has started, newest first', async () => {
+  await muster('schedule create past --cron @yearly --queue resize');
+  expect((await muster('schedule runs past')).err).toContain('it has started nothing yet');
+  const ids = [(await muster('schedule run past')).out.trim(), (await muster('schedule run past')).out.trim()];
+  const now = timeText(server.test.clock.now());
+  const lines = (await muster('schedule runs past')).out.split('\n').map((line) => line.split(/ {2,}/));
+  expect(lines[0]).toEqual(['When', 'Due', 'Outcome', 'Run', 'Times', 'Reason']);
+  expect(lines.slice(1, 3).map((line) => line.slice(0, 4))).toEqual(
+    ids
+      .sort()
+      .reverse()
+      .map((id) => [now, now, 'queued', id]),
+  );
+  expect(await json('schedule runs past --limit 1')).toMatchObject([
+    { outcome: 'started', status: 'queued', count: 1 },
+  ]);
 });
 
 it('muster schedule list tells when each runs, ran, and what became of it', async () => {

@@ -1,14 +1,9 @@
 import { useEffect } from 'preact/hooks';
-import { EventsScreen } from './events/screen.jsx';
 import { Frame } from './frame.jsx';
 import { go, place } from './navigation.js';
-import { NodeScreen } from './nodes/node-screen.jsx';
-import { NodesScreen } from './nodes/screen.jsx';
 import { OverviewScreen } from './overview/screen.jsx';
+import { lazy } from './parts/lazy.jsx';
 import { Failure, Note } from './parts/note.jsx';
-import { JobScreen } from './push/job-screen.jsx';
-import { NewJobScreen } from './push/new-job-screen.jsx';
-import { JobsScreen } from './push/screen.jsx';
 import { hrefOf, type Screen } from './route.js';
 import { resume, signIn, signOut } from './session/session.js';
 import { SignInScreen, takeSecret } from './session/sign-in.jsx';
@@ -85,6 +80,30 @@ function SignedInApp({ org }: { readonly org: string }) {
   );
 }
 
+const NodesScreen = lazy(async () => (await import('./nodes/screen.jsx')).NodesScreen);
+const NodeScreen = lazy(async () => (await import('./nodes/node-screen.jsx')).NodeScreen);
+const JobsScreen = lazy(async () => (await import('./push/screen.jsx')).JobsScreen);
+const JobScreen = lazy(async () => (await import('./push/job-screen.jsx')).JobScreen);
+const NewJobScreen = lazy(async () => (await import('./push/new-job-screen.jsx')).NewJobScreen);
+const LongJobsScreen = lazy(async () => (await import('./jobs/screen.jsx')).LongJobsScreen);
+const NewLongJobScreen = lazy(async () => (await import('./jobs/new-job-screen.jsx')).NewLongJobScreen);
+const LongJobScreen = lazy(async () => (await import('./jobs/job-screen.jsx')).LongJobScreen);
+const JobWorksScreen = lazy(async () => (await import('./jobs/works/screen.jsx')).JobWorksScreen);
+const QueuesScreen = lazy(async () => (await import('./tasks/queues-screen.jsx')).QueuesScreen);
+const QueueScreen = lazy(async () => (await import('./tasks/queue-screen.jsx')).QueueScreen);
+const TasksScreen = lazy(async () => (await import('./tasks/tasks-screen.jsx')).TasksScreen);
+const TaskScreen = lazy(async () => (await import('./tasks/task-screen.jsx')).TaskScreen);
+const BalanceScreen = lazy(async () => (await import('./tasks/balance-screen.jsx')).BalanceScreen);
+const SchedulesScreen = lazy(async () => (await import('./schedules/screen.jsx')).SchedulesScreen);
+const RulesScreen = lazy(async () => (await import('./rules/screen.jsx')).RulesScreen);
+const EventsScreen = lazy(async () => (await import('./events/screen.jsx')).EventsScreen);
+const AuditScreen = lazy(async () => (await import('./audit/screen.jsx')).AuditScreen);
+const AccessScreen = lazy(async () => (await import('./access/screen.jsx')).AccessScreen);
+const MeScreen = lazy(async () => (await import('./access/me-screen.jsx')).MeScreen);
+const RunbooksScreen = lazy(async () => (await import('./runbooks/screen.jsx')).RunbooksScreen);
+const RunbookScreen = lazy(async () => (await import('./runbooks/runbook-screen.jsx')).RunbookScreen);
+const ApprovalsScreen = lazy(async () => (await import('./runbooks/approvals-screen.jsx')).ApprovalsScreen);
+
 function ScreenOf({ screen }: { readonly screen: Screen }) {
   switch (screen.name) {
     case 'overview':
@@ -99,7 +118,41 @@ function ScreenOf({ screen }: { readonly screen: Screen }) {
       return <JobScreen key={screen.id} id={screen.id} />;
     case 'new-job':
       return <NewJobScreen />;
+    case 'long-jobs':
+      return <LongJobsScreen />;
+    case 'new-long-job':
+      return <NewLongJobScreen />;
+    case 'long-job':
+      return <LongJobScreen key={screen.id} id={screen.id} />;
+    case 'job-works':
+      return <JobWorksScreen part={screen.part} />;
+    case 'queues':
+      return <QueuesScreen />;
+    case 'queue':
+      return <QueueScreen key={screen.queue} name={screen.queue} />;
+    case 'tasks':
+      return <TasksScreen />;
+    case 'task':
+      return <TaskScreen key={screen.id} id={screen.id} />;
+    case 'balance':
+      return <BalanceScreen />;
+    case 'schedules':
+      return <SchedulesScreen />;
+    case 'rules':
+      return <RulesScreen />;
     case 'events':
       return <EventsScreen />;
+    case 'audit':
+      return <AuditScreen />;
+    case 'access':
+      return <AccessScreen part={screen.part} />;
+    case 'me':
+      return <MeScreen />;
+    case 'runbooks':
+      return <RunbooksScreen />;
+    case 'runbook':
+      return <RunbookScreen key={screen.runbook} name={screen.runbook} />;
+    case 'approvals':
+      return <ApprovalsScreen />;
   }
 }

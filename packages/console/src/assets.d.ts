@@ -3,3 +3,8 @@ declare module '*.svg' {
   const url: string;
   export default url;
 }
+declare module '*?worker&url' {
+  /** Where the program of the worker is served. */
+  const url: string;
+  export default url;
+}

@@ -1,13 +1,17 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { Navigation, NavigationButton, TABS, TITLES } from './frame-navigation.jsx';
 import { go } from './navigation.js';
 import { Dialog } from './parts/dialog.jsx';
 import { Glyph } from './parts/glyph.jsx';
+import { lazy } from './parts/lazy.jsx';
 import { hrefOf, type Screen } from './route.js';
 import { signedIn, signOut } from './session/session.js';
 import icon from './style/icon.svg';
 import { plainKey, setSingleKeys, singleKeys } from './table/keys.js';
+
+const Palette = lazy(async () => (await import('./palette/palette.jsx')).Palette);
 
 interface Props {
   readonly org: string;
@@ -15,40 +19,22 @@ interface Props {
   readonly children: ComponentChildren;
 }
 
-const TABS = [
-  { word: 'Overview', key: 'o', screen: { name: 'overview' }, of: ['overview'] },
-  { word: 'Nodes', key: 'n', screen: { name: 'nodes' }, of: ['nodes', 'node'] },
-  { word: 'Push jobs', key: 'p', screen: { name: 'jobs' }, of: ['jobs', 'job', 'new-job'] },
-  { word: 'Events', key: 'e', screen: { name: 'events' }, of: ['events'] },
-] as const satisfies readonly {
-  readonly word: string;
-  readonly key: string;
-  readonly screen: Screen;
-  readonly of: readonly string[];
-}[];
-
-const TITLES: Readonly<Record<Screen['name'], string>> = {
-  overview: 'Overview',
-  nodes: 'Nodes',
-  node: 'Node',
-  jobs: 'Push jobs',
-  job: 'Push job',
-  'new-job': 'New push job',
-  events: 'Events',
-};
-
 /** What is around every screen: where to go, whether it is live, who is signed in. */
 export function Frame({ org, screen, children }: Props) {
   const help = useSignal(false);
-  const leader = useRef(0);
+  /** Where there is little room the navigation is a menu. */
+  const menu = useSignal(false);
+  const palette = useSignal(false);
+  /** When `g` was pressed. */
+  const leader = useRef(Number.NEGATIVE_INFINITY);
   const name = screen?.name ?? null;
   const main = useRef<HTMLElement>(null);
   const shown = useRef(JSON.stringify(screen));
 
   useEffect(() => {
-    const subject =
-      screen?.name === 'node' ? ` ${screen.node}` : screen?.name === 'job' ? ` ${screen.id.slice(0, 16)}` : '';
+    const subject = screen === null ? '' : subjectOf(screen);
     document.title = `${name === null ? 'No such page' : TITLES[name]}${subject} · ${org} · Muster`;
+    menu.value = false;
     // Who reads with their ears hears of another page; the first one they hear anyway.
     const text = JSON.stringify(screen);
     if (shown.current !== text) main.current?.focus({ preventScroll: true });
@@ -57,13 +43,18 @@ export function Frame({ org, screen, children }: Props) {
 
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
+      if (event.key === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
+        event.preventDefault();
+        if (document.querySelector('dialog[open]') === null) palette.value = true;
+        return;
+      }
       const key = plainKey(event);
       if (key === null || event.defaultPrevented || document.querySelector('dialog[open]') !== null) {
         if (event.key === 'Escape' && event.target instanceof HTMLInputElement) event.target.blur();
         return;
       }
       const tab = performance.now() - leader.current < 1500 ? TABS.find((each) => each.key === key) : undefined;
-      leader.current = 0;
+      leader.current = Number.NEGATIVE_INFINITY;
       if (tab !== undefined) go(hrefOf(org, tab.screen));
       else if (key === 'g') leader.current = performance.now();
       else if (key === '?') help.value = true;
@@ -87,33 +78,47 @@ export function Frame({ org, screen, children }: Props) {
         Skip to the content
       </a>
       <header class="top">
+        <NavigationButton open={menu} />
         <a class="brand" href={hrefOf(org, { name: 'overview' })}>
           <img src={icon} alt="" width={26} height={26} />
           <span>Muster</span>
           <span class="org cut">{org}</span>
         </a>
-        <nav class="nav" aria-label="Console">
-          {TABS.map((tab) => (
-            <a
-              key={tab.word}
-              href={hrefOf(org, tab.screen)}
-              aria-current={name !== null && (tab.of as readonly string[]).includes(name) ? 'page' : undefined}
-            >
-              {tab.word}
-            </a>
-          ))}
-        </nav>
         <div class="right">
+          <button
+            type="button"
+            class="button plain small"
+            title="Ctrl-K"
+            onClick={() => {
+              palette.value = true;
+            }}
+          >
+            <Glyph name="search" />
+            <span class="wide">Go to …</span>
+            <span class="unseen">Go to anything</span>
+          </button>
           <ConnectionSign />
           <UserMenu onHelp={() => (help.value = true)} />
         </div>
       </header>
-      <main class="main" id="content" ref={main} tabIndex={-1}>
-        {children}
-      </main>
+      <div class="shell">
+        <Navigation org={org} name={name} open={menu} />
+        <main class="main" id="content" ref={main} tabIndex={-1}>
+          {children}
+        </main>
+      </div>
+      {palette.value && <Palette onClose={() => (palette.value = false)} />}
       {help.value && <Help onClose={() => (help.value = false)} />}
     </>
   );
+}
+
+/** What of its kind the page is about, as titles of tabs have it. */
+function subjectOf(screen: Screen): string {
+  if ('node' in screen) return ` ${screen.node}`;
+  if ('runbook' in screen) return ` ${screen.runbook}`;
+  if ('queue' in screen) return ` ${screen.queue}`;
+  return 'id' in screen ? ` ${screen.id.slice(0, 24)}` : '';
 }
 
 function focus(selector: string): void {
@@ -198,12 +203,13 @@ function UserMenu({ onHelp }: { readonly onHelp: () => void }) {
 }
 
 const KEYS = [
+  ['Ctrl-K', 'Go to a screen, node, job, queue or runbook'],
   ['/', 'Filter'],
   ['j k', 'Next and previous row; arrows, Page, Home and End do as well'],
   ['Enter', 'Open the row'],
   ['x', 'Select the row'],
   ['c', 'New push job'],
-  ['g o, g n, g p, g e', 'Overview, nodes, push jobs, events'],
+  ['g', 'Then o for the overview, n for nodes, and so on: the navigation says it of each'],
   ['Esc', 'Close, leave a field'],
   ['?', 'These keys'],
 ] as const;

@@ -4,16 +4,49 @@ import { hrefOf, type Parameters, type Place, parsePlace } from './route.js';
 /** Where the tab is. */
 export const place = signal<Place>(parsePlace(location.pathname, location.search));
 
+/** Entries of the history whose scrolled tables are known. */
+const MOST_ENTRIES = 100;
+/** How far each table of an entry was scrolled, by the number of the entry, the one left last at the end. */
+const scrolled = new Map<number, Map<string, number>>();
+/** Somebody went back or forward to this entry, and did nothing there yet that is another place. */
+let returned = false;
+
+/** The number of the entry of the history where the tab is. */
+function entry(): number {
+  const { state } = history as { readonly state: unknown };
+  return typeof state === 'number' ? state : 0;
+}
+
+/** @param of The label of the table. */
+export function keepScroll(of: string, top: number): void {
+  const kept = scrolled.get(entry()) ?? new Map<string, number>();
+  scrolled.delete(entry());
+  scrolled.set(entry(), kept.set(of, top));
+  const [oldest] = scrolled.keys();
+  if (scrolled.size > MOST_ENTRIES && oldest !== undefined) scrolled.delete(oldest);
+}
+
+/** Where a table begins: where it was, for those who come back to it. */
+export function keptScroll(of: string): number {
+  return (returned && scrolled.get(entry())?.get(of)) || 0;
+}
+
 function read(): void {
   place.value = parsePlace(location.pathname, location.search);
 }
 
-addEventListener('popstate', read);
+addEventListener('popstate', () => {
+  returned = true;
+  read();
+});
 
 /** Goes somewhere else; `replace` for what is no step of its own, as a filter while it is typed. */
 export function go(href: string, { replace = false } = {}): void {
   if (href === location.pathname + location.search) return;
-  history[replace ? 'replaceState' : 'pushState'](null, '', href);
+  returned = false;
+  // A page that was loaded again counts on from what no page before it has reached.
+  if (replace) history.replaceState(history.state, '', href);
+  else history.pushState(Math.max(entry() + 1, Date.now()), '', href);
   const before = place.value;
   read();
   const { screen } = place.value;

@@ -6,7 +6,32 @@ export type Screen =
   | { readonly name: 'jobs' }
   | { readonly name: 'job'; readonly id: string }
   | { readonly name: 'new-job' }
-  | { readonly name: 'events' };
+  | { readonly name: 'long-jobs' }
+  | { readonly name: 'new-long-job' }
+  | { readonly name: 'long-job'; readonly id: string }
+  | { readonly name: 'job-works'; readonly part: JobPart }
+  | { readonly name: 'queues' }
+  | { readonly name: 'queue'; readonly queue: string }
+  | { readonly name: 'tasks' }
+  | { readonly name: 'task'; readonly id: string }
+  | { readonly name: 'balance' }
+  | { readonly name: 'schedules' }
+  | { readonly name: 'rules' }
+  | { readonly name: 'events' }
+  | { readonly name: 'audit' }
+  | { readonly name: 'access'; readonly part: AccessPart }
+  | { readonly name: 'me' }
+  | { readonly name: 'runbooks' }
+  | { readonly name: 'runbook'; readonly runbook: string }
+  | { readonly name: 'approvals' };
+
+/** Who may do what, and what lets them in. */
+const ACCESS_PARTS = ['people', 'groups', 'node-groups', 'tokens', 'sessions'] as const;
+export type AccessPart = (typeof ACCESS_PARTS)[number];
+
+/** What works on long jobs. Ids of jobs look otherwise. */
+const JOB_PARTS = ['recovery', 'queues', 'workers', 'messages'] as const;
+export type JobPart = (typeof JOB_PARTS)[number];
 
 export type ScreenName = Screen['name'];
 
@@ -28,9 +53,26 @@ export const PARAMETERS: Readonly<Record<ScreenName, readonly string[]>> = {
   nodes: ['q', 'owner', 'sort'],
   node: [],
   jobs: ['status', 'command', 'by', 'node'],
-  job: ['view', 'node', 'stream', 'status', 'group'],
+  job: ['view', 'node', 'stream', 'status', 'group', 'line', 'find'],
   'new-job': ['q', 'nodes', 'group', 'from', 'statuses', 'result', 'command'],
+  'long-jobs': ['q', 'status', 'hidden'],
+  'new-long-job': ['app'],
+  'long-job': ['view', 'dir', 'file', 'line', 'find'],
+  'job-works': ['id', 'all'],
+  queues: ['q'],
+  queue: ['q', 'status'],
+  tasks: ['q', 'status'],
+  task: ['attempt', 'stream', 'line', 'find'],
+  balance: [],
+  schedules: ['schedule'],
+  rules: ['rule'],
   events: ['q', 'from', 'event'],
+  audit: ['q', 'actor', 'action', 'since', 'entry'],
+  access: ['open', 'who', 'node'],
+  me: [],
+  runbooks: ['q'],
+  runbook: ['version', 'run'],
+  approvals: ['status', 'open'],
 };
 
 export function parsePlace(path: string, search: string): Place {
@@ -51,7 +93,31 @@ function screenOf([name, item, ...more]: readonly string[]): Screen | null {
       return item === undefined ? { name } : { name: 'node', node: item };
     case 'push':
       return item === undefined ? { name: 'jobs' } : item === 'new' ? { name: 'new-job' } : { name: 'job', id: item };
+    case 'jobs': {
+      if (item === undefined) return { name: 'long-jobs' };
+      if (item === 'new') return { name: 'new-long-job' };
+      const part = JOB_PARTS.find((each) => each === item);
+      return part === undefined ? { name: 'long-job', id: item } : { name: 'job-works', part };
+    }
+    case 'queues':
+      return item === undefined ? { name } : { name: 'queue', queue: item };
+    case 'tasks':
+      return item === undefined ? { name } : { name: 'task', id: item };
+    case 'balance':
+    case 'schedules':
+    case 'rules':
     case 'events':
+      return item === undefined ? { name } : null;
+    case 'audit':
+    case 'me':
+      return item === undefined ? { name } : null;
+    case 'access': {
+      const part = ACCESS_PARTS.find((each) => each === (item ?? 'people'));
+      return part === undefined ? null : { name, part };
+    }
+    case 'runbooks':
+      return item === undefined ? { name } : { name: 'runbook', runbook: item };
+    case 'approvals':
       return item === undefined ? { name } : null;
     default:
       return null;
@@ -82,8 +148,34 @@ function pathOf(screen: Screen): string {
       return `/push/${encodeURIComponent(screen.id)}`;
     case 'new-job':
       return '/push/new';
+    case 'long-jobs':
+      return '/jobs';
+    case 'new-long-job':
+      return '/jobs/new';
+    case 'long-job':
+      return `/jobs/${encodeURIComponent(screen.id)}`;
+    case 'job-works':
+      return `/jobs/${screen.part}`;
+    case 'queues':
+    case 'tasks':
+    case 'balance':
+    case 'schedules':
+    case 'rules':
+      return `/${screen.name}`;
+    case 'queue':
+      return `/queues/${encodeURIComponent(screen.queue)}`;
+    case 'task':
+      return `/tasks/${encodeURIComponent(screen.id)}`;
     case 'events':
-      return '/events';
+    case 'audit':
+    case 'me':
+    case 'runbooks':
+    case 'approvals':
+      return `/${screen.name}`;
+    case 'access':
+      return screen.part === 'people' ? '/access' : `/access/${screen.part}`;
+    case 'runbook':
+      return `/runbooks/${encodeURIComponent(screen.runbook)}`;
   }
 }
 

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { LiveEvent } from '../src/live/event.js';
 import { applyToFleet, attributesOf, countOwners, type Fleet, fleetNode, type ListedNode } from '../src/live/fleet.js';
-import { nodesMatching, sortedNodes } from '../src/nodes/rows.js';
+import { type OrderedNodes, orderedNodes } from '../src/nodes/order.js';
+import { SORTS } from '../src/nodes/rows.js';
 
 const NAMES = ['web1', 'web2', 'db1'] as const;
 const name = fc.constantFrom(...NAMES);
@@ -126,21 +127,21 @@ describe('filters of nodes', () => {
       }),
     ].map((node) => [node.name, node]),
   );
-  const found = (query: string) => nodesMatching(fleet, query)?.map((node) => node.name);
+  const found = (query: string, sort = 'name') => orderedNodes(null, fleet, query, sort).rows?.map((node) => node.name);
 
   it.each([
-    ['', ['web1', 'db1']],
+    ['', ['db1', 'web1']],
     ['role:web', ['web1']],
     ["cpus >= 8 AND status = 'up'", ['web1']],
     ['availability:unavailable', ['db1']],
     ['command:uptime AND name:db*', ['db1']],
-    ['*:*', ['web1', 'db1']],
+    ['*:*', ['db1', 'web1']],
   ])('%s', (query, names) => {
     expect(found(query)).toEqual(names);
   });
 
   it('say when they cannot be read', () => {
-    expect(nodesMatching(fleet, 'role = (')).toBeNull();
+    expect(orderedNodes(null, fleet, 'role = (', 'name').rows).toBeNull();
   });
 
   it('see the name, whatever facts say', () => {
@@ -151,11 +152,32 @@ describe('filters of nodes', () => {
   });
 
   it('are sorted both ways', () => {
-    const nodes = nodesMatching(fleet, '') ?? [];
-    const names = (sort: string) => sortedNodes(nodes, sort).map((node) => node.name);
+    const names = (sort: string) => found('', sort);
     expect(names('name')).toEqual(['db1', 'web1']);
     expect(names('-name')).toEqual(['web1', 'db1']);
     expect(names('since')).toEqual(['db1', 'web1']);
     expect(names('owner')).toEqual(['web1', 'db1']);
+  });
+
+  const sorts = fc.constantFrom(...SORTS.flatMap((sort) => [sort, `-${sort}`]));
+  const queries = fc.constantFrom('', 'status:down', "owner = 'idle'", 'cpus > 1', 'name:web*', 'role = (');
+
+  it('stay in order from event to event as if all were put in order anew', () => {
+    fc.assert(
+      fc.property(history, queries, sorts, (events, query, sort) => {
+        let now: Fleet = fleet;
+        let kept: OrderedNodes | null = null;
+        for (const each of events) {
+          now = applyToFleet(now, [each]);
+          kept = orderedNodes(kept, now, query, sort);
+          expect(kept.rows).toEqual(orderedNodes(null, now, query, sort).rows);
+        }
+      }),
+    );
+  });
+
+  it('stay the same where nothing has changed', () => {
+    const before = orderedNodes(null, fleet, 'role:web', 'since');
+    expect(orderedNodes(before, fleet, 'role:web', 'since')).toBe(before);
   });
 });

@@ -3,6 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { cellAt, layoutOf, neighbour } from '../src/grid/paint.js';
 import { plainText, spansOf } from '../src/output/ansi.js';
 import { Lines } from '../src/output/lines.js';
+import type { Told } from '../src/output/protocol.js';
+import { Reader } from '../src/output/reader.js';
+import { wrappedPlace, wrappedWindow } from '../src/output/wrapped.js';
 import { caretUnder } from '../src/parts/caret.js';
 import { clock, duration } from '../src/parts/duration.js';
 import { safeText } from '../src/parts/safe-text.js';
@@ -39,6 +42,29 @@ describe('lines', () => {
     lines.add(new TextEncoder().encode(`${'x'.repeat(5000)}\r\nnext`));
     expect(lines.line(0)).toEqual({ text: 'x'.repeat(4096), cut: 905 });
     expect(lines.line(1)).toEqual({ text: 'next', cut: 0 });
+  });
+
+  it('that have a text are found, in capitals or not, whatever their colours and however much is looked at a time', () => {
+    const line = fc.string({
+      unit: fc.constantFrom('a', 'A', 'b', 'ß', ' ', `${ESC}[31m`, `${ESC}]8;;`, BEL),
+      maxLength: 12,
+    });
+    const texts = fc.array(line, { minLength: 1, maxLength: 30 });
+    fc.assert(
+      fc.property(texts, fc.constantFrom('a', 'ab', 'B ', 'ß'), fc.integer({ min: 1, max: 40 }), (all, text, most) => {
+        const lines = new Lines();
+        lines.add(new TextEncoder().encode(`${all.join('\n')}\n`));
+        const found: number[] = [];
+        for (let at = 0; at < lines.count; ) {
+          const { lines: some, next } = lines.find(text, at, lines.count, most);
+          expect(next).toBeGreaterThan(at);
+          found.push(...some);
+          at = next;
+        }
+        const has = (each: string) => plainText(each).toLowerCase().includes(text.toLowerCase());
+        expect(found).toEqual(all.flatMap((each, index) => (has(each) ? [index] : [])));
+      }),
+    );
   });
 
   it('are none of nothing', () => {
@@ -120,4 +146,119 @@ it('a mark stands below the character', () => {
   const long = caretUnder(`${'x'.repeat(100)}(`, 100).split('\n');
   expect(long[0]?.[long[1]?.length ?? 0]).toBeUndefined();
   expect(long[0]?.at((long[1]?.length ?? 0) - 1)).toBe('(');
+});
+
+describe('the reader of an output', () => {
+  /** Pieces are given, and turns taken, when the test says so. */
+  function reading() {
+    const told: Told[] = [];
+    const turns: (() => void)[] = [];
+    const pieces: Uint8Array<ArrayBuffer>[] = [];
+    let more: () => void = () => {};
+    let over = false;
+    async function* bytes() {
+      for (;;) {
+        const piece = pieces.shift();
+        if (piece !== undefined) yield piece;
+        else if (over) return;
+        else await new Promise<void>((resolve) => (more = resolve));
+      }
+    }
+    const opened: boolean[] = [];
+    const reader = new Reader({
+      tell: (each) => told.push(each),
+      open: async ({ goesOn }) => {
+        opened.push(goesOn);
+        const headers = new Headers(goesOn ? {} : { 'x-muster-missing': 'the node was gone' });
+        return { headers, bytes: bytes(), drop: () => {} };
+      },
+      later: (work) => turns.push(work),
+      now: () => 0,
+    });
+    const settle = async () => {
+      for (let n = 0; n < 20; n += 1) await Promise.resolve();
+      while (turns.length > 0) turns.shift()?.();
+    };
+    const write = async (text: string) => {
+      pieces.push(new TextEncoder().encode(text) as Uint8Array<ArrayBuffer>);
+      more();
+      await settle();
+    };
+    const end = async () => {
+      over = true;
+      more();
+      await settle();
+    };
+    return { reader, told, opened, write, end, settle };
+  }
+  const foundIn = (told: readonly Told[]) => told.flatMap((each) => (each.type === 'found' ? each.lines : []));
+
+  it('finds in what comes later, each line once and when it is whole, and says at the end what is missing', async () => {
+    const { reader, told, opened, write, end, settle } = reading();
+    reader.asked({ type: 'open', path: '/', goesOn: true, grows: false });
+    await settle();
+    await write('one lo');
+    reader.asked({ type: 'find', text: 'LOCK' });
+    await write('ck\nnothing\nlock');
+    expect(foundIn(told)).toEqual([0]);
+    await end();
+    expect(foundIn(told)).toEqual([0, 2]);
+    expect(told.at(-1)).toMatchObject({ type: 'found', all: true });
+    expect(told).toContainEqual({ type: 'size', lines: 3, bytes: 21, state: 'done' });
+    expect(told).toContainEqual({ type: 'head', missing: 'the node was gone', dropped: 0 });
+    expect(opened).toEqual([true, false]);
+    reader.asked({ type: 'rows', first: 1, end: 9 });
+    expect(told.at(-1)).toEqual({
+      type: 'rows',
+      first: 1,
+      rows: [
+        { text: 'nothing', cut: 0 },
+        { text: 'lock', cut: 0 },
+      ],
+    });
+  });
+
+  it('begins anew with another text, and stops at none', async () => {
+    const { reader, told, write, end, settle } = reading();
+    reader.asked({ type: 'open', path: '/', goesOn: false, grows: false });
+    await settle();
+    await write('a\nb\nab\n');
+    await end();
+    reader.asked({ type: 'find', text: 'a' });
+    reader.asked({ type: 'find', text: 'b' });
+    await settle();
+    const of = (text: string) =>
+      told.flatMap((each) => (each.type === 'found' && each.text === text ? each.lines : []));
+    expect([of('a'), of('b')]).toEqual([
+      [0, 2],
+      [1, 2],
+    ]);
+    const before = told.length;
+    reader.asked({ type: 'find', text: '' });
+    await settle();
+    expect(told.length).toBe(before);
+  });
+});
+
+describe('lines that are wrapped', () => {
+  it('are all reached, one after the other, and each has a place', () => {
+    const extent = fc.record({
+      count: fc.integer({ min: 1, max: 2_000_000 }),
+      row: fc.constant(20),
+      view: fc.integer({ min: 20, max: 2000 }),
+    });
+    fc.assert(
+      fc.property(extent, fc.nat(), (given, pick) => {
+        const { count } = given;
+        expect(wrappedWindow(given, 0).first).toBe(0);
+        const { height } = wrappedWindow(given, 0);
+        expect(wrappedWindow(given, height - given.view).first).toBe(count - 1);
+        const index = pick % count;
+        const { first, part, end } = wrappedWindow(given, wrappedPlace(given, index));
+        expect(first + part).toBeCloseTo(index, 4);
+        expect(end).toBeGreaterThan(first);
+        expect(end).toBeLessThanOrEqual(count);
+      }),
+    );
+  });
 });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { oneAtATime } from '../src/session/one-at-a-time.js';
 import { whilePresent } from '../src/session/presence.js';
 
 const MINUTE = 60_000;
@@ -31,4 +32,16 @@ test('whoever is there and asks nothing is told of once in five minutes, and nob
   now = 20 * MINUTE;
   page.dispatchEvent(new Event('keydown'));
   expect(told).toBe(2);
+});
+
+test('attempts that follow each other faster than tickets come share one', async () => {
+  const answers: ((ticket: string) => void)[] = [];
+  const ticket = oneAtATime(() => new Promise<string>((resolve) => answers.push(resolve)));
+  const [first, second] = [ticket(), ticket()];
+  answers[0]?.('a');
+  expect([await first, await second]).toEqual(['a', 'a']);
+  const third = ticket();
+  answers[1]?.('b');
+  expect(await third).toBe('b');
+  expect(answers).toHaveLength(2);
 });

@@ -12,9 +12,26 @@ const screens: fc.Arbitrary<Screen> = fc.oneof(
     { name: 'jobs' },
     { name: 'new-job' },
     { name: 'events' },
+    { name: 'queues' },
+    { name: 'tasks' },
+    { name: 'balance' },
+    { name: 'schedules' },
+    { name: 'rules' },
+    { name: 'long-jobs' },
+    { name: 'job-works', part: 'recovery' },
+    { name: 'audit' },
+    { name: 'access', part: 'people' },
+    { name: 'access', part: 'node-groups' },
+    { name: 'me' },
+    { name: 'runbooks' },
+    { name: 'approvals' },
   ),
+  text.map((queue) => ({ name: 'queue', queue }) as const),
+  text.map((id) => ({ name: 'task', id }) as const),
   text.map((node) => ({ name: 'node', node }) as const),
   text.map((id) => ({ name: 'job', id }) as const),
+  text.map((runbook) => ({ name: 'runbook', runbook }) as const),
+  fc.uuid().map((uuid) => ({ name: 'long-job', id: `${uuid}-007` }) as const),
 );
 
 function parse(href: string) {
@@ -27,7 +44,13 @@ describe('a URL of the console', () => {
     fc.assert(
       fc.property(text, screens, (org, screen) => {
         // A browser takes these two for directories.
-        const names = [org, 'node' in screen ? screen.node : '', 'id' in screen ? screen.id : ''];
+        const names = [
+          org,
+          'node' in screen ? screen.node : '',
+          'id' in screen ? screen.id : '',
+          'queue' in screen ? screen.queue : '',
+        ];
+        if ('runbook' in screen) names.push(screen.runbook);
         if (names.some((name) => name === '.' || name === '..')) return;
         expect(parse(hrefOf(org, screen))).toMatchObject({ org, screen, unknown: [] });
       }),
@@ -43,12 +66,14 @@ describe('a URL of the console', () => {
     expect(unknown).toEqual(['colour']);
   });
 
-  it.each(['/console/default/nothing', '/console/default/nodes/a/b', '/console/default/events/1'])(
-    '%s is no page',
-    (path) => {
-      expect(parsePlace(path, '').screen).toBeNull();
-    },
-  );
+  it.each([
+    '/console/default/nothing',
+    '/console/default/nodes/a/b',
+    '/console/default/events/1',
+    '/console/default/access/none',
+  ])('%s is no page', (path) => {
+    expect(parsePlace(path, '').screen).toBeNull();
+  });
 
   it('without an organization is the way in', () => {
     expect(parsePlace('/console/', '')).toMatchObject({ org: null });

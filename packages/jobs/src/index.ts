@@ -9,5 +9,6 @@ export { createJobParts, createJobs, type JobParts, type Jobs, type JobsDeps } f
 export { gaveUp } from './notifications/deliveries.js';
 export { wholeName as jobQueueName } from './routing/definition.js';
 export { AgentSessions } from './systems/agent/sessions.js';
+export { createAskingRunner } from './systems/tasks/asking-runner.js';
 export { createTaskRunner } from './systems/tasks/runner.js';
 export { createJobWorkers, type JobWorkers, type JobWorkersDeps, type NewWorker } from './worker/layer.js';

@@ -12,6 +12,7 @@ import { JobQueues } from './routing/job-queues.js';
 import type { AgentReach } from './systems/agent/types.js';
 import { OpenSystems } from './systems/registry.js';
 import { SystemStore } from './systems/system-store.js';
+import { OrderTaker } from './systems/tasks/order-taker.js';
 import type { TaskRunner } from './systems/tasks/types.js';
 import { createJobWorkers, type JobWorkers } from './worker/layer.js';
 import { OwnWorkers, type Used } from './worker/own-workers.js';
@@ -20,8 +21,8 @@ export interface JobsDeps {
   readonly broker: Broker;
   /** Of this program. */
   readonly version: string;
-  /** None in a process that has no queues of tasks. */
-  readonly tasks?: TaskRunner;
+  /** Over the queues of this process, or over those of a server that is asked. */
+  readonly tasks: TaskRunner;
   /** None in a process that does not speak to agents. */
   readonly agents?: AgentReach;
   /** Of the server: seals what opens systems. */
@@ -48,11 +49,11 @@ export function createJobParts(base: Base, { broker, version, tasks, agents, sea
   const jobs = new JobStore({ store, recorder, clock, nextId: entryIds(clock, random) });
   const apps = new AppStore({ store, clock, random });
   const systems = new SystemStore({ store, clock, random, secrets: sealingKey });
-  const queues = new JobQueues({ store, clock, random, broker, logger });
+  const queues = new JobQueues({ store, recorder, clock, random, broker, logger });
   const opened = new OpenSystems({
     systems,
     clock,
-    ...(tasks !== undefined && { tasks }),
+    tasks,
     ...(agents !== undefined && { agents }),
   });
   const workers = createJobWorkers(base, { broker, jobs, systems: opened, defined: systems, apps, version });
@@ -86,11 +87,17 @@ export function createJobs(base: Base, deps: JobsDeps): Jobs {
   const { readers, queues, workers } = parts;
   const uncount = countJobs(base.metrics, { ...parts, recorder: base.recorder });
   const own = new OwnWorkers({ ...base, workers, queues, slots: base.config.jobs.slots });
+  queues.onStored(own.used);
   queues.onRemoved((queue) => {
     own.queueRemoved(queue).catch((err: unknown) => {
       base.logger.warn({ err, queue }, 'the worker of a job queue that was deleted did not end cleanly');
     });
   });
+  // With SQLite there is no other process.
+  const orders =
+    base.store.kind === 'postgres'
+      ? new OrderTaker({ broker: deps.broker, runner: deps.tasks, recorder: base.recorder, log: base.logger })
+      : undefined;
   const used: Used = (organization, queue) => {
     readers.recovery.add(organization);
     own.used(organization, queue);
@@ -104,9 +111,11 @@ export function createJobs(base: Base, deps: JobsDeps): Jobs {
     async start() {
       await readers.start();
       await own.start();
+      await orders?.start();
     },
     async stop() {
       uncount();
+      await orders?.stop();
       await own.stop();
       await parts.stop();
     },

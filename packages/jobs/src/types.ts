@@ -99,6 +99,9 @@ export class Blocked extends Error {
   }
 }
 
+/** Condition of a job whose program nobody knows anything of any more. */
+export const UNKNOWN_END = 'JOB_EXECUTION_MONITORING_ERROR';
+
 /** Thrown by whatever a phase does: the job fails, and trying again would not help. */
 export class Failed extends Error {
   override readonly name = 'Failed';

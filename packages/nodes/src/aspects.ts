@@ -38,6 +38,15 @@ export class Aspects {
     };
   }
 
+  /** Of a node that is down; null: no layer knows more than that. */
+  explainDown(node: NodeView): readonly string[] | null {
+    for (const aspect of this.#aspects) {
+      const sentences = aspect.explainDown?.(node) ?? null;
+      if (sentences !== null) return sentences;
+    }
+    return null;
+  }
+
   /** @throws MusterError when a layer has a reason why it must not be deleted now. */
   assertRemovable(node: NodeView): void {
     for (const aspect of this.#aspects) aspect.assertRemovable(node);

@@ -1,5 +1,6 @@
 import type { ServerConfig } from '@muster/platform/config';
-import { type Dialect, type NodeConfiguration, z85Decode } from '@muster/wire';
+import { fingerprintOf, type ServerKeyLink, type ServerKeys } from '@muster/signing';
+import { type Dialect, LIMITS, type NodeConfiguration, type ServerKeyProof, z85Decode } from '@muster/wire';
 import { MusterError } from './errors.js';
 import { NODE_LIMITS } from './limits.js';
 import type { Endpoints } from './transport.js';
@@ -27,8 +28,9 @@ export function dialectOfRequest(version: string | undefined, curveKey: Uint8Arr
 export interface Advertised {
   readonly serverName: string;
   readonly incarnation: string;
-  /** PEM. */
-  readonly publicKey: string;
+  readonly keys: ServerKeys;
+  /** Of the present key, for `endpoints`. */
+  readonly voucher: string;
   readonly endpoints: Endpoints;
   /** How many there are. */
   readonly nodes: number;
@@ -43,6 +45,8 @@ export function describeConfiguration(
     readonly organization: string;
     readonly dialect: Dialect;
     readonly sessionKey: string;
+    /** Fingerprint of the server's key that the node knows. */
+    readonly knownKey: string | undefined;
   },
 ): NodeConfiguration {
   const { endpoints, serverName } = server;
@@ -70,7 +74,7 @@ export function describeConfiguration(
     },
     node: about.node,
     organization: about.organization,
-    public_key: `${server.publicKey.trimEnd()}\n\n`,
+    public_key: `${server.keys.present.publicKey.trimEnd()}\n\n`,
     ...(plain === null && { curve_public_key: endpoints.curvePublicKey }),
     encoded_session_key: { method: 'hmac_sha256', key: about.sessionKey },
     lifetime: config.command.config_lifetime,
@@ -79,9 +83,27 @@ export function describeConfiguration(
     incarnation_id: server.incarnation,
     output_limit: config.push.output_limit,
     ...(about.dialect === 'native' && {
+      server_key: proofFor(about.knownKey, server),
       return_within: Math.min(config.heartbeat.interval, server.nodes / NODE_LIMITS.returnsPerSecond),
     }),
   };
+}
+
+/** A node that knows a key from before all that is kept gets what there is, and says what to do about it. */
+function proofFor(known: string | undefined, { keys, voucher }: Advertised): ServerKeyProof {
+  const { links, next } = keys;
+  const from = known === keys.present.fingerprint ? -1 : links.findIndex((link) => replaced(link) === known);
+  const missed = from < 0 ? [] : links.slice(from);
+  return { voucher, links: missed.slice(0, LIMITS.serverKeyLinks), ...(next !== null && { next }) };
+}
+
+const fingerprints = new WeakMap<ServerKeyLink, string>();
+
+/** Fingerprint of the key that a link replaces. Parsed once: after a rotation every node asks. */
+function replaced(link: ServerKeyLink): string {
+  const known = fingerprints.get(link) ?? fingerprintOf(link.previous);
+  fingerprints.set(link, known);
+  return known;
 }
 
 /** A socket bound to every interface is reached under the server's name. */

@@ -53,6 +53,7 @@ export class NodeController implements NodeRegistry {
       ...(node.dialect !== null && { dialect: node.dialect }),
       name: node.name,
       status: node.status,
+      via: node.via,
       ...this.#deps.aspects.attributes(node),
     };
   }

@@ -17,6 +17,12 @@ export const NODES_ERRORS = declareErrors({
     message: 'Bad ccpk',
     fix: 'Send 40 characters of Z85, percent-encoded.',
   },
+  node_without_agent: {
+    status: 409,
+    exit: 1,
+    message: "node '{name}' has no agent: the server itself runs commands there over ssh",
+    fix: 'To give it one, delete it first (`muster ssh-node rm {name}`), then enrol its agent under the same name.',
+  },
 });
 
 type Rows = typeof NODES_ERRORS;

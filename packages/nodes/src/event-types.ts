@@ -16,6 +16,7 @@ export const FACT_CHANGE = {
 };
 
 const aboutNode = { node: text('Name of the node') };
+const via = { via: optional('`ssh`: it has no agent, and the server itself runs commands there') };
 const none = Type.Object({});
 
 /** What is told of nodes. */
@@ -35,12 +36,12 @@ export const NODE_EVENTS = new OwnEvents({
     },
     'node.up': {
       summary: 'A node is heard again.',
-      attributes: Type.Object({ ...aboutNode, owner: optional('Who owns it now: mostly `rehab`') }),
+      attributes: Type.Object({ ...aboutNode, ...via, owner: optional('Who owns it now: mostly `rehab`') }),
       data: Type.Object({ reason: text('Why it is where it is') }),
     },
     'node.down': {
       summary: 'A node was not heard for too long, or said that it stops.',
-      attributes: Type.Object({ ...aboutNode, job: optional('The job that has lost it') }),
+      attributes: Type.Object({ ...aboutNode, ...via, job: optional('The job that has lost it') }),
       data: Type.Object({ reason: text('Why it is down') }),
     },
     'node.facts': {

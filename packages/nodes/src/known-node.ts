@@ -26,6 +26,7 @@ export class KnownNode implements NodeView {
   readonly name: string;
   readonly createdAt: number;
 
+  via: NodeView['via'] = 'agent';
   liveness: Liveness = neverHeard;
   statusAt: number;
   reason = 'never seen';

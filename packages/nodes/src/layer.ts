@@ -2,6 +2,7 @@ import { every, type Timer } from '@muster/base';
 import type { Identity, IdentityListener, Organization } from '@muster/platform/auth';
 import type { Base, Layer } from '@muster/platform/layers';
 import { BoundedLog } from '@muster/platform/upkeep';
+import { type ServerKeys, vouch } from '@muster/signing';
 import type { NodeConfiguration } from '@muster/wire';
 import { Admissions } from './admission.js';
 import { Aspects } from './aspects.js';
@@ -20,20 +21,19 @@ import { Roster } from './roster.js';
 import { searchNodes } from './search.js';
 import { expire, revoke } from './sessions.js';
 import type { Endpoints, Transport } from './transport.js';
-import type { NodeRegistry } from './types.js';
 import { explain } from './why.js';
 
 export interface NodesDeps {
   readonly transport: Transport;
-  /** The persistent RSA pair that signs the server's heartbeats, PEM. */
-  readonly serverKeys: { readonly publicKey: string; readonly privateKey: string };
+  /** Persistent; they sign the server's heartbeats. */
+  readonly serverKeys: ServerKeys;
   /** Deletes the node's principal and keys; harmless when there is none. */
   readonly removeIdentity: (org: Organization, name: string, by: Identity) => Promise<void>;
 }
 
 /** The nodes layer: who is up, and the command channel. */
 export interface Nodes extends Required<Layer>, Required<IdentityListener> {
-  readonly registry: NodeRegistry;
+  readonly registry: NodeController;
   /** What routes show and do. */
   readonly inventory: Inventory;
   /** Answers a configuration request whose caller is established; what the route does. */
@@ -45,6 +45,10 @@ export interface Nodes extends Required<Layer>, Required<IdentityListener> {
   stop(): Promise<void>;
   /** A request in the name of a node was refused; kept for `why` when the node is known. */
   nodeRefused(orgName: string, name: string, code: string): void;
+  /** Every agent connects anew, and asks for its configuration before. */
+  reconnect(): void;
+  /** How many agents are connected, and how many of them have asked for their configuration since then. */
+  configuredSince(at: number): { readonly up: number; readonly told: number };
   /** How large the tables are: with the nodes they grow, with time they do not. */
   sizes(): { readonly nodes: number; readonly connections: number; readonly admissions: number };
 }
@@ -54,7 +58,7 @@ const SWEEPS_PER_INTERVAL = 4;
 
 export function createNodes(base: Base, deps: NodesDeps): Nodes {
   const { store, recorder, clock, logger, config, serverName, incarnation } = base;
-  const { transport } = deps;
+  const { transport, serverKeys } = deps;
   const rules: LivenessRules = {
     intervalMs: config.heartbeat.interval * 1000,
     offlineThreshold: config.heartbeat.offline_threshold,
@@ -88,7 +92,7 @@ export function createNodes(base: Base, deps: NodesDeps): Nodes {
     maxSkewMs: config.command.max_skew * 1000,
     verified: (message, reconnected) => controller.verified(message, reconnected),
   });
-  const discovery = new Discovery({ config, controller, admissions, privateKey: deps.serverKeys.privateKey });
+  const discovery = new Discovery({ config, controller, admissions, serverKeys });
 
   /** Its agent comes again, is not admitted, asks for its configuration, and is told why it gets none. */
   function cutOff(node: KnownNode): void {
@@ -132,7 +136,7 @@ export function createNodes(base: Base, deps: NodesDeps): Nodes {
         intervalMs: rules.intervalMs,
         serverName,
         incarnation,
-        privateKey: deps.serverKeys.privateKey,
+        serverKeys,
         plain: spec1,
       }),
     ];
@@ -146,8 +150,24 @@ export function createNodes(base: Base, deps: NodesDeps): Nodes {
 
   function configure(request: ConfigurationRequest): NodeConfiguration {
     if (endpoints === null) throw new MusterError('too_busy', { what: 'requests before the start', limit: 0 });
-    const { publicKey } = deps.serverKeys;
-    return discovery.answer(request, { serverName, incarnation, publicKey, endpoints, nodes: roster.size });
+    const voucher = voucherOf(endpoints);
+    return discovery.answer(request, {
+      serverName,
+      incarnation,
+      keys: serverKeys,
+      voucher,
+      endpoints,
+      nodes: roster.size,
+    });
+  }
+
+  let vouched: { readonly by: string; readonly voucher: string } | null = null;
+  /** Made once for all who ask, of each key. */
+  function voucherOf({ curvePublicKey }: Endpoints): string {
+    const { present } = serverKeys;
+    if (vouched?.by !== present.fingerprint)
+      vouched = { by: present.fingerprint, voucher: vouch(present, curvePublicKey, incarnation) };
+    return vouched.voucher;
   }
 
   return {
@@ -209,6 +229,18 @@ export function createNodes(base: Base, deps: NodesDeps): Nodes {
     nodeRefused(orgName, name, code) {
       const node = roster.claimed(orgName, name);
       if (typeof node !== 'string') node.diagnostics.refused = { at: clock.now(), code };
+    },
+    reconnect() {
+      for (const node of roster) cutOff(node);
+    },
+    configuredSince(at) {
+      let [up, told] = [0, 0];
+      for (const node of roster) {
+        if (node.status !== 'up') continue;
+        up += 1;
+        if ((node.diagnostics.configuredAt ?? 0) >= at) told += 1;
+      }
+      return { up, told };
     },
     sizes: () => ({ nodes: roster.size, connections: reception.connections, admissions: admissions.size }),
     status() {

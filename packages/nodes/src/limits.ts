@@ -22,6 +22,8 @@ export const NODE_LIMITS = {
   unfinishedMs: 30_000,
   /** Bytes of unfinished messages on one socket, all connections together, beyond what each may hold anyway. */
   unfinished: { most: 64 * 1024 * 1024, freeEach: 4096 },
+  /** Of each turn of the event loop, for what nodes send; the rest waits for the next turn. */
+  turnMs: 20,
   /** How often connections are looked at for these times. */
   overdueEveryMs: 1000,
   /** Frames of one message. Two are right; a few more are counted as a message that is not, beyond that it is an attack. */
@@ -56,6 +58,8 @@ export const NODE_LIMITS = {
   workBytes: 16_384,
   /** Connections not known to be a node's whose messages are counted each by itself. */
   strangers: 20_000,
+  /** Nodes without an agent in one organization. */
+  sshNodes: 5000,
   /** Keys of one node that may verify its messages at the same time: the current one and the next. */
   sessionsPerNode: 2,
 } as const;

@@ -15,6 +15,9 @@ const strict = { additionalProperties: false } as const;
 /** Open: deployed clients may send more. */
 const ConfigQuery = Type.Object({
   ccpk: Type.Optional(Type.String({ description: 'CURVE public key of the caller, Z85' })),
+  server_key: Type.Optional(
+    Type.String({ maxLength: 64, description: 'Fingerprint of the server’s key that the node knows' }),
+  ),
   version: Type.Optional(Type.String({ maxLength: 32, description: '`3.0` for Muster agents' })),
 });
 
@@ -49,12 +52,15 @@ function configurationRoutes(app: App, nodes: Inventory): void {
         const { caller } = request;
         const { node } = request.params;
         if (caller.type !== 'user' && caller.name !== node) throw new MusterError('node_name_mismatch');
+        if (caller.type === 'node' && nodes.get(request.organization.id, node)?.via === 'ssh')
+          throw new MusterError('node_without_agent', { name: node });
         return nodes.configure({
           org: request.organization,
           node,
           caller,
           curveKey: readCurveKey(request.query.ccpk, plainAllowed),
           version: request.query.version,
+          knownKey: request.query.server_key,
         });
       },
     );

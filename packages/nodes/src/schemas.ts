@@ -14,6 +14,9 @@ export const NODE_STATUS = {
   status: Type.Union([Type.Literal('up'), Type.Literal('down')]),
   updated_at: time('when `status` last changed'),
   reason: Type.String({ description: 'Why it is in this state' }),
+  via: Type.Union([Type.Literal('agent'), Type.Literal('ssh')], {
+    description: '`ssh`: it has no agent, and the server itself runs commands there',
+  }),
 };
 
 const DETAIL = {
@@ -44,6 +47,16 @@ export const History = Type.Array(
 
 export const Why = Type.Object({ node_name: Type.String(), available: Type.Boolean(), explanation: Type.String() });
 
+const ServerKeyLink = Type.Object({
+  previous: Type.String({ description: 'PEM' }),
+  key: Type.String({ description: 'PEM' }),
+  announced_at: time(),
+  takes_over_at: time(),
+  revoked: Type.Boolean({ description: 'The previous key was replaced at once: somebody else may have it' }),
+  signature: Type.String({ description: 'Base64, by the previous key' }),
+  confirmation: Type.String({ description: 'Base64, by the key' }),
+});
+
 export const Configuration = Type.Object({
   type: Type.Literal('config'),
   host: Type.String(),
@@ -70,5 +83,15 @@ export const Configuration = Type.Object({
   max_body_size: Type.Integer({ description: 'Bytes' }),
   incarnation_id: Type.String(),
   output_limit: Type.Integer({ description: 'Bytes kept per stream of a command' }),
+  server_key: Type.Optional(
+    Type.Object(
+      {
+        voucher: Type.String({ description: 'Base64, by `public_key`: the CURVE key is that of the server' }),
+        links: Type.Array(ServerKeyLink, { description: 'From the key that the node knows to `public_key`' }),
+        next: Type.Optional(ServerKeyLink),
+      },
+      { description: 'By which a Muster agent knows the server again' },
+    ),
+  ),
   return_within: Type.Optional(Type.Number({ description: 'Seconds over which nodes return to a restarted server' })),
 });

@@ -18,6 +18,25 @@ declare module '@muster/store' {
       labels: string;
       created_at: number;
     };
+    /** Nodes without an agent: where and how commands reach them. */
+    ssh_nodes: {
+      /** 32 hex digits; names what a server keeps for it. */
+      id: string;
+      org_id: string;
+      name: string;
+      host: string;
+      port: number;
+      login: string;
+      /** `SHA256:…`; null: none is pinned yet, and nobody logs in. */
+      host_key: string | null;
+      /** Names of secrets. */
+      key_secret: string | null;
+      password_secret: string | null;
+      /** `SshNodePolicy`, JSON. */
+      policy: string;
+      created_at: number;
+      updated_at: number;
+    };
   }
 }
 

@@ -2,7 +2,10 @@ import type { Frames } from '@muster/wire';
 import type { CloseCause } from './zmtp/listener.js';
 
 /** The encrypted pair of sockets, or the unencrypted one for spec 1.0 agents (N1). */
-export type Channel = 'curve' | 'plain';
+export type SocketChannel = 'curve' | 'plain';
+
+/** Over which a node is spoken to; `local`: its agent is in this process. */
+export type Channel = SocketChannel | 'local';
 
 /** One connection to the command socket. It says nothing about who is at the other end until a message verified. */
 export interface Peer {
@@ -50,7 +53,7 @@ export interface Transport {
    * order of sending and a large body exists once; null takes the message back.
    */
   send(peer: Peer, seal: () => Frames | null): void;
-  publish(channel: Channel, frames: Frames): void;
+  publish(channel: SocketChannel, frames: Frames): void;
   /** Closes this connection, if it still stands. Whoever it was may come again, as far as `admits` lets it. */
   hangUp(peer: Peer): void;
   stop(): Promise<void>;

@@ -11,6 +11,8 @@ export interface NodeView {
   readonly org: Organization;
   readonly name: string;
   readonly createdAt: number;
+  /** `ssh`: it has no agent, and the server itself runs commands there. */
+  readonly via: 'agent' | 'ssh';
   readonly status: 'up' | 'down';
   readonly statusAt: number;
   /** Why it is up or down. */
@@ -77,6 +79,8 @@ export interface NodeAspect {
   changed(node: NodeView): Readonly<Record<string, string>>;
   /** Of a node that is up. */
   explain(node: NodeView, now: number): Standing;
+  /** Of a node that is down, what is known better than by its silence; null: nothing. */
+  explainDown?(node: NodeView): readonly string[] | null;
   /** @throws MusterError when it must not be deleted now. */
   assertRemovable(node: NodeView): void;
 }

@@ -9,6 +9,7 @@ export function nodeDetail(node: KnownNode, aspects: Aspects) {
     status: node.status,
     updated_at: formatIso(node.statusAt),
     reason: node.reason,
+    via: node.via,
     state: node.state,
     heard_at: node.heardAt === null ? null : formatIso(node.heardAt),
     incarnation: node.incarnation,

@@ -14,13 +14,13 @@ export interface Explanation {
 
 /** Why a node can or cannot be given something to do, from what this server has seen of it. */
 export function explain(node: KnownNode, aspects: Aspects, rules: LivenessRules, now: number): Explanation {
-  const { available, sentences } = node.status === 'up' ? aspects.explain(node, now) : down(node, rules, now);
+  const { available, sentences } = node.status === 'up' ? aspects.explain(node, now) : down(node, aspects, rules, now);
   const explanation = [...sentences, ...lateness(node, rules, now), ...(available ? [] : hints(node, now))].join(' ');
   return { node_name: node.name, available, explanation };
 }
 
-function down(node: KnownNode, rules: LivenessRules, now: number): Standing {
-  return { available: false, sentences: [whyDown(node, rules, now)] };
+function down(node: KnownNode, aspects: Aspects, rules: LivenessRules, now: number): Standing {
+  return { available: false, sentences: aspects.explainDown(node) ?? [whyDown(node, rules, now)] };
 }
 
 function whyDown(node: KnownNode, rules: LivenessRules, now: number): string {

@@ -1,4 +1,4 @@
-import type { Clock } from '@muster/base';
+import { type Clock, TurnShare } from '@muster/base';
 import type { ServerConfig } from '@muster/platform/config';
 import { z85Encode } from '@muster/wire';
 import { connectionsOf, openFilesLimit } from './descriptors.js';
@@ -6,6 +6,7 @@ import { NODE_LIMITS } from './limits.js';
 import { Outbox } from './outbox.js';
 import type { Channel, Handlers, Transport } from './transport.js';
 import { newBoxKeys } from './zmtp/box.js';
+import { Intake } from './zmtp/intake.js';
 import { Listener } from './zmtp/listener.js';
 import { Publisher } from './zmtp/publisher.js';
 import { Router } from './zmtp/router.js';
@@ -56,12 +57,14 @@ export function createZmtpTransport(settings: ZmtpSettings): Transport {
   const pairs = new Map<Channel, Pair>();
   // One for all sockets: the descriptors are the process's.
   const seats = new Seats(connectionsOf(openFilesLimit()));
+  const intake = new Intake(new TurnShare(NODE_LIMITS.turnMs));
 
   async function open(channel: Channel, heartbeat: string, command: string, handlers: Handlers): Promise<Pair> {
     const publisher = new Publisher();
     const router = new Router((frames) => handlers.received(channel, frames));
     const common = {
       seats,
+      intake,
       clock: settings.clock,
       admits: handlers.admits,
       refused: handlers.connectionClosed,

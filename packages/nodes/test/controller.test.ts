@@ -61,6 +61,7 @@ describe('coming up', () => {
       role: 'web',
       name: 'web1',
       status: 'down',
+      via: 'agent',
       dialect: 'native',
     });
   });

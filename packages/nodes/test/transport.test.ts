@@ -1,7 +1,7 @@
 import { systemClock } from '@muster/base';
 import { systemRandom } from '@muster/platform/auth';
 import { Metrics } from '@muster/platform/metrics';
-import { normalizePublicKey } from '@muster/signing';
+import { firstServerKey, normalizePublicKey } from '@muster/signing';
 import {
   type AgentMessage,
   decryptSessionKey,
@@ -71,7 +71,7 @@ async function startNodes(listen: { command?: string; spec1?: boolean; interval?
     },
     {
       transport: nodeSockets(config, { clock: systemClock, failed }),
-      serverKeys: await keyPair(0),
+      serverKeys: firstServerKey(await keyPair(0)),
       removeIdentity: async () => undefined,
     },
   );

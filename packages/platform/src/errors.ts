@@ -84,6 +84,31 @@ export const PLATFORM_ERRORS = declareErrors({
     message: "'{name}' cannot sign in to organization '{organization}': {reason}",
     fix: 'An administrator makes the user (`muster user create`) or invites it (`muster org invite`), or lets users be made: `muster issuer create … --create-users`.',
   },
+  sign_in_refused: {
+    listed: true,
+    status: 401,
+    exit: 3,
+    message: 'the name or the password is wrong',
+    fix: 'Try again. Administrators see why in the audit: `muster audit list --action login.refuse`.',
+  },
+  sign_in_throttled: {
+    status: 429,
+    exit: 5,
+    message: 'somebody has tried to sign in {who} too often',
+    fix: 'Wait {seconds} s, then try again.',
+  },
+  sign_in_unclear: {
+    status: 400,
+    exit: 2,
+    message: 'people sign in here at several directories: {issuers}',
+    fix: 'Say at which: `issuer`.',
+  },
+  directory_unavailable: {
+    status: 503,
+    exit: 5,
+    message: "the directory of issuer '{name}' cannot be asked{why}",
+    fix: 'Try again in a moment. Administrators see why: `muster issuer test {name}`.',
+  },
   signed_in_elsewhere: {
     listed: true,
     status: 403,
@@ -181,6 +206,24 @@ export const PLATFORM_ERRORS = declareErrors({
     fix: 'Send `Content-Type: application/json`.',
   },
   invalid_json: { status: 400, exit: 2, message: 'the body is not valid JSON: {reason}', fix: 'Send one JSON object.' },
+  server_key_announced: {
+    status: 409,
+    exit: 1,
+    message: 'the next key of the server is announced already, and takes over at {at}',
+    fix: 'Wait for it, or take it back: `muster server-key cancel`. If the present key is no secret any more: `muster server-key rotate --revoke`.',
+  },
+  no_server_key_announced: {
+    status: 409,
+    exit: 1,
+    message: 'no next key of the server is announced',
+    fix: 'See `muster server-key status`. A key that has taken over is replaced by another one: `muster server-key rotate`.',
+  },
+  too_many_server_keys: {
+    status: 409,
+    exit: 1,
+    message: 'the key of the server was replaced {limit} times already',
+    fix: 'Replace it less often. A key that is no secret any more can always be replaced: `muster server-key rotate --revoke`.',
+  },
   in_use: {
     status: 409,
     exit: 1,

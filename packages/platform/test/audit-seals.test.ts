@@ -1,8 +1,8 @@
-import { createPublicKey } from 'node:crypto';
 import { ChainReader } from '@muster/signing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Sealed } from '../src/auth/audit-seals.js';
 import { AUTH_LIMITS } from '../src/auth/limits.js';
+import { readOwnEvent } from '../src/log/own-events.js';
 import { type Directory, openDirectory } from './support/directory.js';
 
 /** Entries of the audit, sealed in a chain: what the database's owner changes later shows. */
@@ -38,13 +38,20 @@ async function chain(): Promise<readonly Sealed[]> {
 
 /** Reads all of it. @throws MusterError `audit_broken` */
 async function read(): Promise<ChainReader> {
-  const reader = new ChainReader(createPublicKey(directory.auth.auditSeals.publicKey), directory.organization.id);
+  const reader = new ChainReader([directory.auth.auditSeals.publicKey], directory.organization.id);
   for (const { seal, entries } of await chain()) reader.take(seal, entries);
   return reader;
 }
 
 describe('entries of the audit', () => {
   test('are sealed a second after they were written, each seal upon the one before', async () => {
+    const told: unknown[] = [];
+    directory.recorder.onStored((events) => {
+      for (const { orgId, recorded } of events) {
+        const { type, attributes, data } = readOwnEvent(recorded);
+        if (type === 'audit.sealed') told.push([orgId, attributes.seal, data]);
+      }
+    });
     directory.auth.start();
     await write('J1', 'J2');
     directory.clock.advance(AUTH_LIMITS.sealAfterMs);
@@ -55,6 +62,9 @@ describe('entries of the audit', () => {
     await directory.auth.stop();
     const sealed = await chain();
     expect(sealed.map(({ seal }) => seal.number)).toEqual([1, 2]);
+    expect(told).toEqual(
+      sealed.map(({ seal }) => [directory.organization.id, `${seal.number}`, { entries: seal.entries }]),
+    );
     const targets = sealed.map(({ entries }) => entries.map((text) => (JSON.parse(text) as { target: string }).target));
     // The organization and its making are told, too.
     expect(targets).toEqual([expect.arrayContaining(['J1', 'J2']), ['J3']]);
@@ -120,7 +130,7 @@ describe('entries of the audit', () => {
       await expect(read()).rejects.toMatchObject(broken(2));
       const [own] = await chain();
       const signature = Buffer.alloc(256).toString('base64');
-      const reader = new ChainReader(createPublicKey(directory.auth.auditSeals.publicKey), directory.organization.id);
+      const reader = new ChainReader([directory.auth.auditSeals.publicKey], directory.organization.id);
       expect(() => reader.take({ ...(own as Sealed).seal, number: 1, signature }, (own as Sealed).entries)).toThrow(
         'not as it was sealed',
       );

@@ -1,4 +1,3 @@
-import { createPublicKey } from 'node:crypto';
 import { ChainReader, type Seal } from '@muster/signing';
 import { Leases } from '@muster/store';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -115,7 +114,7 @@ const jobs = (bodies: readonly { readonly body: string }[] = got) =>
 /** Of what arrived, each once: how many entries the chain has that they make. @throws MusterError `audit_broken` */
 function verified(): { readonly seals: number; readonly entries: number } {
   const { publicKey } = directory.auth.auditSeals;
-  const reader = new ChainReader(createPublicKey(publicKey), directory.organization.id);
+  const reader = new ChainReader([publicKey], directory.organization.id);
   for (const [id, body] of new Map(got.map(({ id, body }) => [id, body]))) {
     const { seal, entries, public_key: key } = read(body);
     expect(id.endsWith(`.audit-${String(seal.number).padStart(16, '0')}`)).toBe(true);

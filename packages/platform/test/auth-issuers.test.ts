@@ -33,7 +33,7 @@ const create = (issuer: Partial<NewIssuer>, organization = directory.organizatio
     organization,
     {
       ...{ name: 'gateway', kind: 'public_key', source: gateway.publicKey },
-      ...{ issuer: null, audience: null, userClaim: null, tenant: null, signIn: null },
+      ...{ issuer: null, audience: null, userClaim: null, tenant: null, signIn: null, ldap: null },
       ...issuer,
     },
     ME,

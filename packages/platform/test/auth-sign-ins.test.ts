@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ISSUER_LIMITS, type NewIssuer, type SignIn } from '../src/auth/issuers/types.js';
 import { MusterError } from '../src/errors.js';
 import { EVENT_LIMITS } from '../src/events/limits.js';
@@ -43,7 +43,7 @@ const create = (signIn: Partial<SignIn> = {}, more: Partial<NewIssuer> = {}, org
     organization,
     {
       ...{ name: 'work', kind: 'oidc', source: PROVIDER, issuer: null, audience: 'muster' },
-      ...{ userClaim: null, tenant: null, signIn: { ...SIGN_IN, ...signIn } },
+      ...{ userClaim: null, tenant: null, signIn: { ...SIGN_IN, ...signIn }, ldap: null },
       ...more,
     },
     ME,
@@ -66,6 +66,71 @@ const bearing = (token: string, organization: Directory['organization'] | null =
   directory.auth.authentication.byToken(token, realm(organization), now());
 const members = async (group: string) =>
   (await directory.auth.groups.list(directory.organization.id)).find(({ name }) => name === group)?.users ?? null;
+
+describe('an issuer that is changed in place', () => {
+  const change = async (more: Partial<NewIssuer>) => {
+    const [present] = await directory.auth.issuers.list(directory.organization);
+    if (present === undefined) throw new Error('there is no issuer');
+    return directory.auth.issuers.change(directory.organization, present, { ...present, ...more }, ME);
+  };
+  const only = async () => (await directory.auth.issuers.list(directory.organization))[0];
+
+  test('keeps who has signed in, and gives others groups from the next sign-in on', async () => {
+    await create();
+    const { token } = await signIn(await idToken({ groups: ['/ops'] }));
+    await change({ signIn: { ...SIGN_IN, groups: { '/ops': 'deployers' }, ttlSeconds: 60 } });
+    expect((await bearing(token)).identity).toMatchObject({ name: 'jdoe' });
+    expect(await members('deployers')).toBe(null);
+    const { expiresAt } = await signIn(await idToken({ groups: ['/ops'], jti: '2' }));
+    expect(expiresAt).toBe(now() + 60_000);
+    expect(await members('deployers')).toEqual(['jdoe']);
+  });
+
+  test.each<[string, Partial<NewIssuer>]>([
+    ['another client', { signIn: { ...SIGN_IN, clientId: 'other' } }],
+    ['nobody who signs in', { signIn: null }],
+    ['another claim for the name', { userClaim: 'preferred_username' }],
+    ['a tenant', { tenant: 'elsewhere' }],
+  ])('signs everybody out when there is %s', async (_, more) => {
+    await create();
+    const { token } = await signIn(await idToken());
+    await change(more);
+    expect(await refusal(bearing(token))).toContain('401');
+  });
+
+  test('is as it was when the change is refused', async () => {
+    await create();
+    const before = await only();
+    expect(await refusal(change({ source: 'https://elsewhere.example.org' }))).toContain('invalid oidc');
+    expect(await refusal(change({ kind: 'jwks', source: KEYS }))).toContain('sign_in');
+    expect(await refusal(change({ signIn: { ...SIGN_IN, groupsClaim: null } }))).toContain('groups_claim');
+    expect(await only()).toEqual(before);
+  });
+
+  test('is not made the same as another one, nor changed when it was removed meanwhile', async () => {
+    await create();
+    await create({}, { name: 'other', audience: 'other', signIn: null });
+    const [other, work] = await directory.auth.issuers.list(directory.organization);
+    if (other === undefined || work === undefined) throw new Error('there are two');
+    const same = directory.auth.issuers.change(directory.organization, other, { ...other, audience: 'muster' }, ME);
+    expect(await refusal(same)).toContain('are known by what another');
+    await directory.auth.issuers.remove(directory.organization, 'other', ME);
+    expect(
+      await refusal(directory.auth.issuers.change(directory.organization, other, { ...other, audience: 'x' }, ME)),
+    ).toContain('404');
+  });
+
+  test('is in the audit, with whether people were signed out', async () => {
+    await create();
+    await change({ signIn: null });
+    const entries = await directory.auth.audit.page({
+      orgId: directory.organization.id,
+      limit: 10,
+      action: 'issuer.change',
+    });
+    expect(entries).toMatchObject([{ target: 'work', detail: { signed_out: true } }]);
+  });
+});
 
 describe('who signs in', () => {
   test('gets an access token of the user, for so long as the issuer says', async () => {
@@ -232,13 +297,11 @@ describe('what is got by signing in', () => {
     const { token } = await signIn(await idToken());
     await authority.login('default/jdoe', token, { remote: '192.0.2.1' });
     const refused = authority.login('other/jdoe', token, { remote: '192.0.2.1' }).catch((error: unknown) => error);
-    await vi.waitFor(() => expect(clock.pending).toBeGreaterThan(0));
+    await expect.poll(() => clock.pending).toBeGreaterThan(0);
     clock.advance(EVENT_LIMITS.refusalMs);
     expect(await refused).toMatchObject({ code: 'login_refused' });
-    await vi.waitFor(async () => {
-      const [entry] = await auth.audit.page({ orgId: other.id, limit: 1 });
-      expect(entry?.detail).toMatchObject({ reason: 'token of another organization' });
-    });
+    const kept = async () => (await auth.audit.page({ orgId: other.id, limit: 1 }))[0]?.detail;
+    await expect.poll(kept).toMatchObject({ reason: 'token of another organization' });
     authority.stop();
     await nonces.stop();
   });

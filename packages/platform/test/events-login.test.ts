@@ -63,7 +63,7 @@ async function refusal(attempt: Promise<Login>): Promise<MusterError> {
     () => Promise.reject(new Error('let in')),
     (error: MusterError) => error,
   );
-  await vi.waitFor(() => expect(directory.clock.pending).toBeGreaterThan(0));
+  await expect.poll(() => directory.clock.pending).toBeGreaterThan(0);
   directory.clock.advance(EVENT_LIMITS.refusalMs);
   return refused;
 }
@@ -71,7 +71,7 @@ async function refusal(attempt: Promise<Login>): Promise<MusterError> {
 async function reason(attempt: Promise<Login>): Promise<unknown> {
   expect(await refusal(attempt)).toMatchObject({ code: 'login_refused', message: 'login refused' });
   const { store } = directory;
-  return vi.waitFor(async () => {
+  const kept = async (): Promise<unknown> => {
     const entry = await store.read
       .selectFrom('audit')
       .select(['outcome', 'actor', 'detail'])
@@ -79,7 +79,8 @@ async function reason(attempt: Promise<Login>): Promise<unknown> {
       .orderBy('id', 'desc')
       .executeTakeFirstOrThrow();
     return JSON.parse(entry.detail).reason;
-  });
+  };
+  return vi.waitFor(kept, { timeout: 60_000 });
 }
 
 describe('an access token', () => {
@@ -181,7 +182,7 @@ describe('a signed login', () => {
     await directory.addClient('node', 'web1');
     const passcode = signed('default/web1');
     const settled = Promise.allSettled([login('default/web1', passcode), login('default/web1', passcode)]);
-    await vi.waitFor(() => expect(directory.clock.pending).toBeGreaterThan(0));
+    await expect.poll(() => directory.clock.pending).toBeGreaterThan(0);
     directory.clock.advance(EVENT_LIMITS.refusalMs);
     expect((await settled).map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
   });
@@ -236,7 +237,7 @@ describe('a signed login', () => {
     expect(deleting).toHaveBeenCalledTimes(1);
     await login('default/web1', signed('default/web1'));
     fail(new Error('the disk is full'));
-    await vi.waitFor(() => expect(failures.splice(0)).toEqual([new Error('the disk is full')]));
+    await expect.poll(() => failures.splice(0)).toEqual([new Error('the disk is full')]);
     deleting.mockRestore();
   });
 
@@ -276,7 +277,7 @@ describe('a login that was granted', () => {
     expect(before.grounds).not.toContain(token);
     // From now on it is told when it holds no longer.
     await directory.auth.principals.removeUser('alice', ME);
-    await vi.waitFor(() => expect(revoked).toMatchObject([{ principal: 'default/alice' }]));
+    await expect.poll(() => revoked).toMatchObject([{ principal: 'default/alice' }]);
     await expect(renew('default/alice', before)).rejects.toMatchObject({ code: 'login_refused' });
   });
 
@@ -347,7 +348,7 @@ describe('a refusal', () => {
     const attempt = login('nowhere/alice', 'access_guess').catch(() => {
       refused = true;
     });
-    await vi.waitFor(() => expect(directory.clock.pending).toBe(1));
+    await expect.poll(() => directory.clock.pending).toBe(1);
     directory.clock.advance(EVENT_LIMITS.refusalMs - 1);
     await new Promise(setImmediate);
     expect(refused).toBe(false);
@@ -375,7 +376,7 @@ describe('what was granted is taken back', () => {
   const web1 = { org: 'default', principal: 'default/web1' };
   const NOBODY = { users: [], clients: [], groups: [] };
   const told = (expected: readonly Revoked[]) =>
-    vi.waitFor(() => expect(revoked.map(({ org, principal }) => ({ org, principal }))).toEqual(expected));
+    expect.poll(() => revoked.map(({ org, principal }) => ({ org, principal }))).toEqual(expected);
 
   beforeEach(async () => {
     await directory.addUser('alice');

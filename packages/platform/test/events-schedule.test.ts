@@ -68,7 +68,7 @@ const event = (type: string, source = 'default/alice', body = '', kind: Principa
 const put = (type: string, inMs: number, source?: string, kind: PrincipalKind = 'user') =>
   schedule.put(event(type, source, '', kind), clock.now() + inMs);
 const types = () => published.map((tail) => /\ntype:(.*)\n/.exec(tail)?.[1]);
-const told = (expected: readonly string[]) => vi.waitFor(() => expect(types()).toEqual(expected));
+const told = (expected: readonly string[]) => expect.poll(types).toEqual(expected);
 
 describe('a future event', () => {
   it('is published when it is due, not before, as any other event at that time', async () => {
@@ -162,7 +162,7 @@ describe('a future event', () => {
     expect(clock.pending).toBe(1);
     clock.advance(2 * SECOND);
     await told(['c', 'a', 'b']);
-    await vi.waitFor(() => expect(clock.pending).toBe(0));
+    await expect.poll(() => clock.pending).toBe(0);
   });
 
   it('does not come before its time when the clock is set back', async () => {
@@ -191,7 +191,7 @@ describe('a future event', () => {
     await put('a', SECOND);
     const transact = vi.spyOn(directory.store, 'transact').mockRejectedValueOnce(new Error('no disk'));
     clock.advance(SECOND);
-    await vi.waitFor(() => expect(warnings).toHaveLength(1));
+    await expect.poll(() => warnings).toHaveLength(1);
     expect(types()).toEqual([]);
     transact.mockRestore();
     clock.advance(EVENT_LIMITS.retryMs);
@@ -220,11 +220,12 @@ describe('a future event', () => {
     const names = Array.from({ length: count }, (_, n) => `n${n}`);
     await Promise.all(names.map((name) => put(name, SECOND)));
     clock.advance(SECOND);
-    await vi.waitFor(() => expect(published.length).toBeGreaterThan(0));
-    await vi.waitFor(() => {
+    await expect.poll(() => published.length).toBeGreaterThan(0);
+    const due = () => {
       clock.advance(0);
-      expect(types()).toEqual(names);
-    });
+      return types();
+    };
+    await expect.poll(due).toEqual(names);
   });
 });
 
@@ -233,7 +234,7 @@ describe('what Muster tells of future events', () => {
     const id = await put('a', SECOND);
     await schedule.cancel(directory.organization, id, { whose: null, by: 'default/admin' });
     const at = new Date(clock.now() + SECOND).toISOString().replaceAll(':', '\\c');
-    await vi.waitFor(() => expect(announced).toHaveLength(2));
+    await expect.poll(() => announced).toHaveLength(2);
     expect(announced[0]).toContain(`\ntype:event.scheduled\nid:${id}\nevent:a\nat:${at}\nby:default/alice\n`);
     expect(announced[1]).toContain(`\ntype:event.cancelled\nid:${id}\nevent:a\nby:default/admin\n`);
   });

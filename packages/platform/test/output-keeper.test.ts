@@ -1,5 +1,5 @@
 import type { Write } from '@muster/store';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { OutputKeeper } from '../src/output/keeper.js';
 import { storedOutput } from '../src/output/reading.js';
 import { openTestStore } from './support/test-store.js';
@@ -29,7 +29,7 @@ async function slowStore() {
   const answer = async () => {
     const before = acknowledged.length;
     held.shift()?.();
-    await vi.waitFor(() => expect(acknowledged.length).toBe(before + 1));
+    await expect.poll(() => acknowledged.length).toBe(before + 1);
   };
   const release = async () => {
     for (const write of held.splice(0)) write();

@@ -34,6 +34,8 @@ export interface Task<Params = { readonly [name: string]: JsonValue }> {
   /** When it was added, and when this run was assigned: milliseconds since the epoch. */
   readonly ctime: number;
   readonly mtime: number;
+  /** Values of the secrets that its queue and the task name, by the names it is to find them as; absent: there are none. */
+  readonly secrets?: { readonly [name: string]: string };
 }
 
 /** What a plugin is given besides its task. */

@@ -154,7 +154,7 @@ describe('the Perl runner (sheet §3.1)', () => {
   it.each([[[]], [['--task', 'x.json']], [['--task', 'x', '--plugin', 'X']], [['--what']]])(
     'says what is wrong with the arguments %j',
     (args) => {
-      const { status, stderr } = spawnSync('perl', [PERL_RUNNER, ...args], { encoding: 'utf8' });
+      const { status, stderr } = spawnSync('perl', [...PERL_RUNNER, ...args], { encoding: 'utf8' });
       expect(status).not.toBe(0);
       expect(stderr).toMatch(/usage: |ends with \.json/);
     },

@@ -158,7 +158,7 @@ export const PUSH_ERRORS = declareErrors({
     status: 409,
     exit: 1,
     message: 'approval {id} has expired: nobody decided in time',
-    fix: 'Whoever needs it runs the runbook again, which asks anew.',
+    fix: 'Whoever needs it asks again, by doing again what they did.',
   },
   approval_own: {
     status: 403,
@@ -176,13 +176,25 @@ export const PUSH_ERRORS = declareErrors({
     status: 409,
     exit: 1,
     message: 'approval {id} cannot be granted: {reason}',
-    fix: 'Deny it, and have the runbook run by somebody who may.',
+    fix: 'Deny it, and have it asked for by somebody who may.',
   },
   too_many_approvals: {
     status: 409,
     exit: 1,
-    message: 'the organization has {limit} runs that wait for approval already',
+    message: 'the organization has {limit} requests that wait for approval already',
     fix: 'Grant or deny some: `muster approval list`.',
+  },
+  approval_needed: {
+    status: 409,
+    exit: 1,
+    message: 'others have to agree to this push job first ({why})',
+    fix: 'Start it with `muster push start`, which asks them; a schedule that is held asks when it is resumed.',
+  },
+  too_many_policies: {
+    status: 409,
+    exit: 1,
+    message: 'the organization has {limit} policies of approval already',
+    fix: 'Delete some: `muster approval policy rm NAME`.',
   },
   node_busy: {
     status: 409,

@@ -1,6 +1,7 @@
 import type { Auth } from '@muster/platform/auth';
 import type { App, EventStreams } from '@muster/platform/http';
 import type { Base } from '@muster/platform/layers';
+import { policyRoutes } from './approvals/policy-routes.js';
 import { approvalRoutes } from './approvals/routes.js';
 import { commandRoutes } from './commands/routes.js';
 import { fileRoutes } from './files/routes.js';
@@ -12,17 +13,23 @@ import { liveOutputRoute } from './routes/live-output.js';
 import { resultRoutes } from './routes/results.js';
 import { settingsRoutes } from './routes/settings.js';
 import { feedRoutes, outputRoutes } from './routes/stream-routes.js';
+import { whoRoutes } from './routes/who.js';
 import type { RunbookLayer } from './runbooks/layer.js';
 import { runbookRoutes } from './runbooks/routes.js';
 import { secretRoutes } from './secrets/routes.js';
 
 export interface PushRoutesDeps {
-  readonly auth: Pick<Auth, 'audit' | 'authorize' | 'nodeGroups' | 'organizations' | 'rights'>;
+  readonly auth: Pick<Auth, 'audit' | 'authorize' | 'nodeGroups' | 'organizations' | 'repository' | 'rights'>;
   readonly streams: EventStreams;
+  readonly runbooks: Pick<RunbookLayer, 'approvals'>;
 }
 
 /** What the layer shows over HTTP; apart, so that a process without HTTP does not load it. */
-export function pushRoutes(base: Base, push: Push, { auth, streams }: PushRoutesDeps): (app: App) => void {
+export function pushRoutes(
+  base: Base,
+  push: Push,
+  { auth, streams, runbooks: { approvals } }: PushRoutesDeps,
+): (app: App) => void {
   const { store, clock, config, logger, random } = base;
   const { commands, controller, feeds, files, limits, nodes, owners, secrets, stopping } = push;
   const deps = {
@@ -36,6 +43,7 @@ export function pushRoutes(base: Base, push: Push, { auth, streams }: PushRoutes
     secrets,
     audit: auth.audit,
     access: pushAccess(auth),
+    approvals,
     config,
     logger,
     feeds,
@@ -49,6 +57,7 @@ export function pushRoutes(base: Base, push: Push, { auth, streams }: PushRoutes
     nodeStateRoutes(app, { nodes, owned: (node) => owners.owned(node) });
     commandRoutes(app, deps);
     jobRoutes(app, deps);
+    whoRoutes(app, { nodes, auth });
     feedRoutes(app, deps);
     outputRoutes(app, deps);
     liveOutputRoute(app, deps);
@@ -61,11 +70,12 @@ export function pushRoutes(base: Base, push: Push, { auth, streams }: PushRoutes
 
 /** What runbooks and approvals show. */
 export function runbooksRoutes(
-  { runbooks, approvals }: RunbookLayer,
+  { runbooks, approvals, policies }: RunbookLayer,
   { auth }: { readonly auth: Pick<Auth, 'authorize' | 'rights'> },
 ): (app: App) => void {
   return (app) => {
     runbookRoutes(app, { runbooks, approvals, auth });
     approvalRoutes(app, { approvals, auth });
+    policyRoutes(app, { policies });
   };
 }

@@ -1,12 +1,16 @@
 import type { Auth, Identity, Organization } from '@muster/platform/auth';
 import type { Base } from '@muster/platform/layers';
+import type { Write } from '@muster/store';
+import { type Agreement, underAgreement } from './approvals/agreement.js';
+import type { Needs } from './approvals/needs.js';
+import { policyNeeds } from './approvals/policies.js';
 import type { Push } from './layer.js';
 import { findJob, jobStatuses } from './repository/reads.js';
-import { invalid } from './request/fields.js';
 import { isJobId, newJobId } from './request/job-id.js';
 import { type JobRequest, readJobRequest } from './request/request.js';
-import { FILE_KEYS } from './request/request-files.js';
+import { filesOf } from './request/request-files.js';
 import { type StoredAlong, submitJob } from './request/submission.js';
+import { nodesNow } from './request/targets.js';
 import { pushAccess } from './routes/access.js';
 
 export interface StartedBy {
@@ -14,12 +18,18 @@ export interface StartedBy {
   readonly mark?: Uint8Array;
   /** What else is stored in the commit that stores the job. */
   readonly along?: (jobId: string) => StoredAlong;
+  /** To what starts it others have agreed as it is. @throws ApprovalNeeded when policies of approval want something else by now */
+  readonly agreement?: Agreement;
 }
 
 /** How layers above start push jobs: with the checks of the route, but for the permission `push:execute`. */
 export interface PushStarter {
   /** Reads the body of a POST jobs. @throws MusterError as that route. */
   read(body: unknown): JobRequest;
+  /** Who would have to agree if it were started now; null: nobody. @throws MusterError as that route */
+  asks(caller: Identity, org: Organization, request: JobRequest): Promise<Needs | null>;
+  /** To be stored with what will start it later. @throws MusterError `push_file_missing` for a file that is not there */
+  named(org: Organization, request: JobRequest): Promise<readonly Write[]>;
   /** `created`: false when there was one with this mark already, and nothing was stored. @throws MusterError as that route. */
   start(
     caller: Identity,
@@ -54,20 +64,24 @@ export function createPushStarter(
   };
   return {
     read(body) {
-      const request = readJobRequest(body, JSON.stringify(body) ?? '', { maxNodes });
-      // They go when no job has named them for some time, and what is read here may run much later.
-      const file = FILE_KEYS.find((key) => request.options[key] !== undefined);
-      if (file !== undefined) throw invalid(file, 'goes with a push job that is started at once');
-      return request;
+      return readJobRequest(body, JSON.stringify(body) ?? '', { maxNodes });
     },
-    async start(caller, org, request, { mark, along }) {
+    async asks(caller, org, { target }) {
+      const asked = await policyNeeds(deps, org, await nodesNow(deps, caller, org, target));
+      return asked.needs.length === 0 ? null : asked;
+    },
+    named: (org, { options }) => files.named(org.id, filesOf(options)),
+    async start(caller, org, request, { mark, along, agreement }) {
       if (mark !== undefined) {
         const id = newJobId(org.id, () => mark);
         if ((await findJob(store.read, org.id, id)) !== undefined) return { id, created: false };
       }
       const ids = mark === undefined ? random : () => mark;
       return {
-        id: await submitJob({ ...deps, random: ids }, caller, org, request, { ...(along && { along }) }),
+        id: await submitJob({ ...deps, random: ids }, caller, org, request, {
+          ...(along && { along }),
+          ...(agreement && { agreed: underAgreement(agreement) }),
+        }),
         created: true,
       };
     },

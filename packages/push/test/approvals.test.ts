@@ -6,13 +6,14 @@ import { type PushServer, type Request, startPushServer } from './support/push-s
 
 describe('an approval', () => {
   const state: ApprovalState = { status: 'pending', askerId: 'asker', expiresAt: 100 };
-  const grant = (by: string, same = true): ApprovalEvent => ({ type: 'grant', by, same });
+  const grant = (by: string, same = true, enough = true): ApprovalEvent => ({ type: 'grant', by, same, enough });
 
   it('is granted by somebody else, in time, and for what was looked at', () => {
     expect(stepApproval(state, grant('other'), 99)).toEqual({ to: 'started' });
     expect(stepApproval(state, grant('asker'), 99)).toEqual({ refused: 'own' });
     expect(stepApproval(state, grant('other', false), 99)).toEqual({ refused: 'not_same' });
     expect(stepApproval(state, grant('other'), 100)).toEqual({ refused: 'expired' });
+    expect(stepApproval(state, grant('other', true, false), 99)).toEqual({ to: 'pending' });
   });
 
   it('is denied in time, and expires after it', () => {

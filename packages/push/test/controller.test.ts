@@ -306,7 +306,7 @@ test('a start that a heartbeat makes the server repeat waits until the first one
   await fixture.stored();
   expect(agent.heard).toEqual(['prepare']);
   release();
-  await vi.waitFor(() => expect(agent.heard).toEqual(['prepare', 'start', 'start']));
+  await expect.poll(() => agent.heard).toEqual(['prepare', 'start', 'start']);
 });
 
 describe('waiting for busy nodes', () => {

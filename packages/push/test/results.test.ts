@@ -77,7 +77,7 @@ describe('the results of a job', () => {
     for (const node of nodes) server.nodes.enter(server.org.id, node, 'run');
     server.nodes.enter(server.org.id, 'DOWN', 'down');
     id = await server.start({ command: 'x', capture_output: true, quorum: 1, nodes: [...nodes, 'DOWN'] });
-    await vi.waitFor(async () => expect((await job()).nodes).toMatchObject({ running: nodes }));
+    await vi.waitFor(async () => expect((await job()).nodes).toMatchObject({ running: nodes }), { timeout: 60_000 });
     const texts = ['same\n', 'same\n', 'other\n', 'same\n', Uint8Array.of(0xff)];
     for (const [index, node] of nodes.entries()) {
       const data = Buffer.from(texts[index] ?? '');
@@ -153,7 +153,7 @@ describe('the results of a job', () => {
       const entries = await server.auth.audit.page({ orgId: server.org.id, limit: 100 });
       return entries.filter(({ action }) => action === 'output.read').map(({ target }) => target);
     };
-    await vi.waitFor(async () => expect(await targets()).toContain(`/organizations/default/pushy/jobs/${id}/results`));
+    await expect.poll(targets).toContain(`/organizations/default/pushy/jobs/${id}/results`);
   });
 
   test('are for those who may read the output', async () => {

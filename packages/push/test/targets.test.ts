@@ -110,6 +110,7 @@ describe('targets', () => {
     expect([response.status, await response.json()]).toEqual([
       200,
       {
+        approval: false,
         count: 3,
         nodes: ['db1', 'web1', 'web2'],
         restricted: ['db1'],

@@ -181,7 +181,7 @@ export class Acting {
       if (owner === null)
         throw new Unfilled(`${rule.owner.name}, for whom it acts, does not belong to the organization`);
       const once = `rule ${rule.id} ${occasion.position}`;
-      const { run: id, stored } = await this.#deps.starting.start(owner, rule.org, rule.work, event, once, along);
+      const { run: id, stored } = await this.#deps.starting.start(owner, rule.org, rule, event, once, along);
       if (!stored) await this.#store(along(id));
     } catch (error) {
       const reason = reasonOf(error);

@@ -10,13 +10,15 @@ import {
   whilePresent,
 } from '@muster/platform/auth';
 import type { Recorder } from '@muster/platform/log';
+import type { StoredAlong } from '@muster/push';
 import { deleteSome, type Schema, type Store } from '@muster/store';
 import type { Kysely, Selectable, Transaction } from 'kysely';
+import { isAnother } from './another.js';
 import { MusterError } from './errors.js';
 import { ruleEdited } from './events.js';
 import { RULE_LIMITS } from './limits.js';
 import './tables.js';
-import type { Asked, Rule, RuleRun, Work } from './types.js';
+import type { Asked, Rule, RuleAgreement, RuleRun, Work } from './types.js';
 
 /** Topic of the hint that rules were changed: that of who looks at events for them. */
 export const RULES_HINT = 'rules';
@@ -29,7 +31,20 @@ export interface RulesDeps {
   readonly auth: Pick<Auth, 'audit' | 'organizations'>;
 }
 
+/** What others have agreed to. */
+export interface AgreedTo {
+  readonly agreement: RuleAgreement;
+  /** What is stored with it, by its id. */
+  readonly along: (id: string) => StoredAlong;
+}
+
 type Change = (trx: Transaction<Schema>) => Promise<void>;
+
+interface Changing {
+  readonly what: 'change' | 'create' | 'delete';
+  readonly by: Identity;
+  readonly agreed?: AgreedTo | undefined;
+}
 
 /** Rules of organizations: made, looked at, changed, deleted. Who may is decided by the routes. */
 export class Rules {
@@ -45,22 +60,27 @@ export class Rules {
     return (await rows.orderBy('name').execute()).map((row) => ruleOf(org, row));
   }
 
-  /** @throws MusterError `not_found` */
-  async existing(org: Organization, name: string): Promise<Rule> {
+  async find(org: Organization, name: string): Promise<Rule | null> {
     const rows = this.#deps.store.read.selectFrom('rules').selectAll().where('org_id', '=', org.id);
     const row = await rows.where('name', '=', name).executeTakeFirst();
-    if (row === undefined) throw notFound(name);
-    return ruleOf(org, row);
+    return row === undefined ? null : ruleOf(org, row);
+  }
+
+  /** @throws MusterError `not_found` */
+  async existing(org: Organization, name: string): Promise<Rule> {
+    const rule = await this.find(org, name);
+    if (rule === null) throw notFound(name);
+    return rule;
   }
 
   /** @throws MusterError `rule_exists`, `too_busy` */
-  async create(org: Organization, name: string, asked: Asked, by: Identity): Promise<Rule> {
+  async create(org: Organization, name: string, asked: Asked, by: Identity, agreed?: AgreedTo): Promise<Rule> {
     const { clock, random, recorder } = this.#deps;
     const now = clock.now();
     const id = Buffer.from(random(12)).toString('hex');
     const about = { id, org, name, since: recorder.last, skipped: 0, createdAt: now, updatedAt: now };
-    const rule: Rule = { ...asked, ...about, owner: ownerOf(by) };
-    await this.#change(rule, 'create', by, async (trx) => {
+    const rule: Rule = { ...asked, ...about, owner: ownerOf(by), agreement: agreed?.agreement ?? null };
+    await this.#change(rule, { what: 'create', by, agreed }, async (trx) => {
       const held = await trx.selectFrom('rules').select('name').where('org_id', '=', org.id).execute();
       if (held.some((one) => one.name === name)) throw new MusterError('rule_exists', { name });
       const most = RULE_LIMITS.perOrganization;
@@ -70,24 +90,48 @@ export class Rules {
     return rule;
   }
 
-  /** From then on it acts with the rights of whoever changed it. @throws MusterError `not_found` */
-  async change(before: Rule, asked: Partial<Asked>, by: Identity): Promise<Rule> {
-    const { clock, recorder } = this.#deps;
+  /**
+   * From then on it acts with the rights of whoever changed it.
+   * @param agreed Of others, to exactly this: it is as it was when they looked at it.
+   * @throws MusterError `not_found`, also when others agreed and it is not the same any more
+   */
+  async change(before: Rule, asked: Partial<Asked>, by: Identity, agreed?: AgreedTo): Promise<Rule> {
+    const { recorder } = this.#deps;
     const wakes = asked.enabled === true && !before.enabled;
     // What happened while it was off stays without a run.
     const since = wakes ? recorder.last : before.since;
-    const rule: Rule = { ...before, ...asked, owner: ownerOf(by), since, updatedAt: clock.now() };
-    await this.#change(rule, 'change', by, async (trx) => {
+    const agreement = agreed?.agreement ?? (isAnother(before, asked, by.principalId) ? null : before.agreement);
+    const updatedAt = this.#laterThan(before);
+    const rule: Rule = { ...before, ...asked, owner: ownerOf(by), since, agreement, updatedAt };
+    await this.#change(rule, { what: 'change', by, agreed }, async (trx) => {
       const { skipped: _, ...row } = rowOf(rule);
-      const rows = trx.updateTable('rules').set(row).where('id', '=', rule.id);
+      let rows = trx.updateTable('rules').set(row).where('id', '=', rule.id);
+      if (agreed !== undefined) rows = rows.where('updated_at', '=', before.updatedAt);
       if ((await rows.executeTakeFirstOrThrow()).numUpdatedRows === 0n) throw notFound(rule.name);
     });
     return rule;
   }
 
+  /** Nothing else of it: it stays whose it is. @throws MusterError `not_found` */
+  async switchOff(before: Rule, by: Identity): Promise<Rule> {
+    if (!before.enabled) return before;
+    const rule: Rule = { ...before, enabled: false, updatedAt: this.#laterThan(before) };
+    await this.#change(rule, { what: 'change', by }, async (trx) => {
+      const off = { enabled: 0, updated_at: rule.updatedAt };
+      const rows = trx.updateTable('rules').set(off).where('id', '=', rule.id);
+      if ((await rows.executeTakeFirstOrThrow()).numUpdatedRows === 0n) throw notFound(rule.name);
+    });
+    return rule;
+  }
+
+  /** Each change has a time of its own: by it others know what they looked at. */
+  #laterThan({ updatedAt }: Rule): number {
+    return Math.max(this.#deps.clock.now(), updatedAt + 1);
+  }
+
   /** What it has started goes on. @throws MusterError `not_found` */
   async remove(rule: Rule, by: Identity): Promise<void> {
-    await this.#change(rule, 'delete', by, async (trx) => {
+    await this.#change(rule, { what: 'delete', by }, async (trx) => {
       const rows = trx.deleteFrom('rules').where('id', '=', rule.id);
       if ((await rows.executeTakeFirstOrThrow()).numDeletedRows === 0n) throw notFound(rule.name);
       const where = ['rule_id', [rule.id]] as const;
@@ -107,7 +151,7 @@ export class Rules {
       .execute();
   }
 
-  async #change(rule: Rule, what: 'change' | 'create' | 'delete', by: Identity, work: Change): Promise<void> {
+  async #change(rule: Rule, { what, by, agreed }: Changing, work: Change): Promise<void> {
     const { recorder, store, auth } = this.#deps;
     const { org, name, work: started, selector } = rule;
     const said = { create: 'created', change: 'changed', delete: 'removed' } as const;
@@ -117,12 +161,16 @@ export class Rules {
       action: `rule.${what}`,
       target: name,
       outcome: 'done',
-      detail: what === 'delete' ? {} : { on: selector, kind: started.kind },
+      detail: {
+        ...(what !== 'delete' && { on: selector, kind: started.kind, enabled: rule.enabled }),
+        ...(agreed && { approval: agreed.agreement.approval }),
+      },
     };
+    const { writes = [], events = [] } = agreed?.along(rule.id) ?? {};
     const changing = recorder.transact(async (trx, record, write) => {
       await work(trx);
-      record([ruleEdited(said[what], rule, by.name)]);
-      write([auth.organizations.present(org), auth.audit.write(entry)]);
+      record([ruleEdited(said[what], rule, by.name), ...events]);
+      write([auth.organizations.present(org), auth.audit.write(entry), ...writes]);
     });
     await whilePresent(org, changing);
     store.hints.send(RULES_HINT, '');
@@ -168,6 +216,8 @@ function ruleOf(org: Organization, row: Row): Rule {
     notDuring: JSON.parse(row.not_during) as string[],
     blackout: row.blackout,
     enabled: row.enabled === 1,
+    asks: row.asks ?? 'each',
+    agreement: row.agreement === null ? null : (JSON.parse(row.agreement) as RuleAgreement),
     owner: { principalId: row.owner_id, type: row.owner_type, name: row.owner_name },
     since: row.since,
     skipped: row.skipped,
@@ -180,6 +230,7 @@ function rowOf({ id, org, name, selector, work, atMost, notDuring, blackout, ena
   return {
     ...{ id, org_id: org.id, name, selector, work: JSON.stringify(work), enabled: enabled ? 1 : 0 },
     ...{ not_during: JSON.stringify(notDuring), blackout },
+    ...{ asks: one.asks, agreement: one.agreement && JSON.stringify(one.agreement) },
     ...{ most_runs: atMost.runs, most_seconds: atMost.seconds },
     ...{ owner_id: owner.principalId, owner_type: owner.type, owner_name: owner.name },
     ...{ since: one.since, skipped: one.skipped, created_at: one.createdAt, updated_at: one.updatedAt },

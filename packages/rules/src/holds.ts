@@ -1,4 +1,4 @@
-import { type Clock, Waker } from '@muster/base';
+import { type Clock, Looks } from '@muster/base';
 import { type LayerLog, LeaseKeeper, type Turn } from '@muster/platform/upkeep';
 import { fence, type Lease, type Leases, type Store, type Write } from '@muster/store';
 import type { Calendars } from '@muster/tasks';
@@ -51,58 +51,35 @@ export class Holds {
 class HeldRuns implements Turn {
   readonly #deps: HoldsDeps;
   readonly #fence: Write;
-  readonly #waker: Waker;
+  readonly #looks: Looks;
   #deaf: (() => void) | null = null;
-  #looking: Promise<void> | null = null;
-  #again = false;
   #stopped = false;
 
   constructor(deps: HoldsDeps, lease: Lease) {
     this.#deps = deps;
     this.#fence = fence(lease);
-    this.#waker = new Waker(deps.clock, () => this.#look());
+    this.#looks = new Looks({
+      clock: deps.clock,
+      againMs: AGAIN_MS,
+      look: () => this.#pass(),
+      failed: (error) => deps.log.warn({ err: error }, 'what rules wait with could not be looked at; trying again'),
+    });
   }
 
   start(): this {
-    this.#deaf = this.#deps.store.hints.listen(RULES_HINT, () => this.#look());
-    this.#look();
+    this.#deaf = this.#deps.store.hints.listen(RULES_HINT, () => this.#looks.ask());
+    this.#looks.ask();
     return this;
   }
 
   by(at: number): void {
-    if (!this.#stopped) this.#waker.by(at);
+    this.#looks.askBy(at);
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#deaf?.();
-    this.#waker.stop();
-    await this.#looking;
-  }
-
-  #look(): void {
-    this.#again = true;
-    if (this.#looking !== null || this.#stopped) return;
-    this.#looking = this.#lookWhileAsked().finally(() => {
-      this.#looking = null;
-      // Asked for at the last moment.
-      if (this.#again) this.#look();
-    });
-  }
-
-  async #lookWhileAsked(): Promise<void> {
-    const { clock, log } = this.#deps;
-    try {
-      while (this.#again && !this.#stopped) {
-        this.#again = false;
-        await this.#pass();
-      }
-    } catch (error) {
-      if (this.#stopped) return;
-      log.warn({ err: error }, 'what rules wait with could not be looked at; trying again');
-      this.#again = false;
-      this.#waker.by(clock.now() + AGAIN_MS);
-    }
+    await this.#looks.stop();
   }
 
   async #pass(): Promise<void> {
@@ -119,7 +96,7 @@ class HeldRuns implements Turn {
       return this.#settle(rule, { outcome: 'skipped', reason: 'the rule was switched off', held_until: null });
     const blackout = calendars.at(rule.org.id, rule.notDuring, clock.now());
     if (blackout !== null) {
-      this.#waker.by(blackout.until);
+      this.#looks.askBy(blackout.until);
       return this.#settle(rule, { held_until: blackout.until });
     }
     for (let after = 0; !this.#stopped; ) {

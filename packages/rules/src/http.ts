@@ -16,9 +16,9 @@ export interface RulesRoutesDeps {
 /** What the layer shows over HTTP; apart, so that a process without HTTP does not load it. */
 export function rulesRoutes(
   { clock, config }: Pick<Base, 'clock' | 'config'>,
-  { rules, starting }: RuleLayer,
+  { rules, starting, granted }: RuleLayer,
   { auth, tasks, calendars, log }: RulesRoutesDeps,
 ): (app: App) => void {
   const maxParams = config.tasks.max_params;
-  return (app) => ruleRoutes(app, { rules, starting, auth, clock, tasks, calendars, maxParams, log });
+  return (app) => ruleRoutes(app, { rules, starting, granted, auth, clock, tasks, calendars, maxParams, log });
 }

@@ -9,6 +9,7 @@ import { Leases } from '@muster/store';
 import type { Calendars, Tasks } from '@muster/tasks';
 import { Acting } from './acting.js';
 import { enabledRules, heedingRule, Rules } from './directory.js';
+import { GrantedRules } from './granted.js';
 import { Holds } from './holds.js';
 import { RULE_LIMITS } from './limits.js';
 import { Starting } from './starting.js';
@@ -27,6 +28,7 @@ export interface RuleLayerDeps {
 export interface RuleLayer extends Required<Pick<Layer, 'start' | 'stop'>> {
   readonly rules: Rules;
   readonly starting: Starting;
+  readonly granted: GrantedRules;
 }
 
 const PRUNE_MS = 600_000;
@@ -68,9 +70,13 @@ export function createRules(
     },
     failed: (error) => logger.warn({ err: error }, 'old runs of rules could not be deleted'),
   });
+  const rules = new Rules({ store, recorder, clock, random, auth });
+  const granted = new GrantedRules({ rules, starting, runbooks });
+  runbooks.approvals.handle('rule', granted);
   return {
-    rules: new Rules({ store, recorder, clock, random, auth }),
+    rules,
     starting,
+    granted,
     start() {
       watch.start();
       holds.start();

@@ -24,5 +24,12 @@ export const ruleMigrations: Migrations = {
         await sql`create index rule_runs_organization on rule_runs (org_id)`.execute(db);
       },
     },
+    {
+      name: 'rules to which others agreed',
+      async up(db, { text }) {
+        await sql`alter table rules add column asks ${text}`.execute(db);
+        await sql`alter table rules add column agreement ${text}`.execute(db);
+      },
+    },
   ],
 };

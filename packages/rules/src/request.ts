@@ -1,6 +1,6 @@
 import type { Organization } from '@muster/platform/auth';
 import { checkEventSelector } from '@muster/platform/events';
-import { type Calendars, readHeeded, readNewTask, type Tasks } from '@muster/tasks';
+import { type Calendars, placeOf, readHeeded, readNewTask, type Tasks } from '@muster/tasks';
 import { MusterError } from './errors.js';
 import { RULE_LIMITS, USUAL_AT_MOST } from './limits.js';
 import type { RuleFields } from './schemas.js';
@@ -19,13 +19,13 @@ export interface Reading {
 export function readNewRule(fields: RuleFields & { readonly on: string }, org: Organization, reading: Reading): Asked {
   const { work, ...given } = readRuleFields(fields, org, reading);
   if (work === undefined) throw invalid('runbook', 'it is missing: give runbook, task or job');
-  const usual = { atMost: USUAL_AT_MOST, notDuring: [], blackout: 'skip', enabled: true } as const;
+  const usual = { atMost: USUAL_AT_MOST, notDuring: [], blackout: 'skip', enabled: true, asks: 'each' } as const;
   return { ...usual, selector: fields.on, ...given, work };
 }
 
 /** @throws MusterError as `readNewRule` */
 export function readRuleFields(fields: RuleFields, org: Organization, reading: Reading): Partial<Asked> {
-  const { on, at_most: atMost, enabled, not_during: names, blackout } = fields;
+  const { on, at_most: atMost, enabled, not_during: names, blackout, asks } = fields;
   if (on !== undefined) checkEventSelector('on', on);
   const work = readWork(fields, org, reading);
   return {
@@ -34,6 +34,7 @@ export function readRuleFields(fields: RuleFields, org: Organization, reading: R
     ...(names !== undefined && { notDuring: readHeeded(reading.calendars, org.id, names) }),
     ...(blackout !== undefined && { blackout }),
     ...(enabled !== undefined && { enabled }),
+    ...(asks !== undefined && { asks }),
     ...(work !== undefined && { work }),
   };
 }
@@ -62,8 +63,8 @@ function readTask(fields: Fields, org: Organization, { tasks, maxParams }: Readi
   if (typeof queue !== 'string') throw invalid('task.queue', 'it is missing');
   const found = tasks.controller.queue(org.id, queue);
   if (found === undefined) throw new MusterError('not_found', { kind: 'queue', name: queue.slice(0, 80) });
-  readNewTask(task, maxParams);
-  return { kind: 'task', queueId: found.id, task };
+  const { options } = readNewTask(task, maxParams);
+  return { kind: 'task', queueId: found.id, task, ...(options?.secrets && { place: placeOf(found) }) };
 }
 
 /** The rest is checked with the attributes of the event in it. */

@@ -1,10 +1,14 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '@muster/base';
 import type { Auth, Identity, Organization } from '@muster/platform/auth';
 import { checkEventSelector } from '@muster/platform/events';
 import type { App } from '@muster/platform/http';
+import { AskedAnswer, askedView } from '@muster/push';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Rules } from './directory.js';
+import { MusterError } from './errors.js';
+import type { GrantedRules } from './granted.js';
 import { USUAL_AT_MOST } from './limits.js';
 import { type Reading, readNewRule, readRuleFields } from './request.js';
 import './rights.js';
@@ -17,6 +21,7 @@ import { ruleView, runView, triedView } from './view.js';
 export interface RuleRouteDeps extends Reading, TryingDeps {
   readonly rules: Rules;
   readonly starting: Starting;
+  readonly granted: GrantedRules;
   readonly auth: Pick<Auth, 'authorize' | 'rights'>;
   readonly clock: Pick<Clock, 'now'>;
 }
@@ -24,10 +29,12 @@ export interface RuleRouteDeps extends Reading, TryingDeps {
 const RULES = '/organizations/:org/rules';
 const tags = ['rules'];
 const RIGHTS = 'It follows events and starts with the rights of whoever changed it last, as they are at each event.';
+const WAITS =
+  '202, with `asks: once`: nothing is changed until others have agreed to it; its runs wait for nobody then.';
 
 /** Rules: make, list, look at, change, try, delete; and what they have started. */
 export function ruleRoutes(app: App, deps: RuleRouteDeps): void {
-  const { rules, starting, auth, clock, tasks } = deps;
+  const { rules, starting, granted, auth, clock, tasks } = deps;
   const view = (rule: Rule) => ruleView(rule, (orgId, queueId) => tasks.controller.queue(orgId, queueId)?.name);
 
   app.route({
@@ -57,15 +64,18 @@ export function ruleRoutes(app: App, deps: RuleRouteDeps): void {
       tags,
       operationId: 'createRule',
       summary: 'Have events start a runbook, a task or a job',
-      description: RIGHTS,
+      description: `${RIGHTS} ${WAITS}`,
       params: schemas.OrgParams,
       body: schemas.NewBody,
-      response: { 201: schemas.RuleAnswer },
+      response: { 201: schemas.RuleAnswer, 202: AskedAnswer },
     },
     handler: async ({ caller, organization, body }, reply) => {
       const { name, ...fields } = body;
       const asked = readNewRule(fields, organization, deps);
       await starting.assertMay(caller, organization, asked.work);
+      if ((await rules.find(organization, name)) !== null) throw new MusterError('rule_exists', { name });
+      const waits = await granted.ask(organization, name, null, asked, caller);
+      if (waits !== null) return reply.code(202).send(askedView(waits));
       return reply.code(201).send(view(await rules.create(organization, name, asked, caller)));
     },
   });
@@ -114,18 +124,36 @@ export function ruleRoutes(app: App, deps: RuleRouteDeps): void {
       tags,
       operationId: 'changeRule',
       summary: 'Change which events start what, or switch it off or on',
-      description: RIGHTS,
+      description: `${RIGHTS} ${WAITS} To switch it on as it was when others agreed needs nobody.`,
       params: schemas.RuleParams,
       body: schemas.ChangesBody,
-      response: { 200: schemas.RuleAnswer },
+      response: { 200: schemas.RuleAnswer, 202: AskedAnswer },
     },
-    handler: async (request) => {
+    handler: async (request, reply) => {
       const { caller, organization, body } = request;
       const before = await changeable(request);
       const asked = readRuleFields(body, organization, deps);
+      if (isDeepStrictEqual(asked, { enabled: false })) return view(await rules.switchOff(before, caller));
       await starting.assertMay(caller, organization, asked.work ?? before.work);
+      const waits = await granted.ask(organization, before.name, before, asked, caller);
+      if (waits !== null) return reply.code(202).send(askedView(waits));
       return view(await rules.change(before, asked, caller));
     },
+  });
+
+  app.route({
+    method: 'POST',
+    url: `${RULES}/:rule/off`,
+    // Whoever may stop it can do so in a hurry, with what they have at hand: nobody can do more afterwards.
+    config: { permission: 'rule:use', empowers: false },
+    schema: {
+      tags,
+      operationId: 'switchOffRule',
+      summary: 'Have it start nothing until it is switched on; it stays whose it is',
+      params: schemas.RuleParams,
+      response: { 200: schemas.RuleAnswer },
+    },
+    handler: async (request) => view(await rules.switchOff(await changeable(request), request.caller)),
   });
 
   app.route({
@@ -177,10 +205,8 @@ export function ruleRoutes(app: App, deps: RuleRouteDeps): void {
 
   /** One's own, or any for admins. */
   async function changeable(request: OfRule): Promise<Rule> {
-    const { caller, organization } = request;
     const rule = await readable(request);
-    if (caller.principalId === rule.owner.principalId) return rule;
-    if (await auth.authorize(caller, organization, 'org:admin')) return rule;
-    throw auth.rights.forbidden(caller.name, 'org:admin');
+    await starting.assertMayChange(request.caller, rule);
+    return rule;
   }
 }

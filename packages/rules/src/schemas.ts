@@ -79,6 +79,12 @@ const FIELDS = {
   at_most: Type.Optional(AtMost),
   ...HEEDS,
   enabled: Type.Optional(Type.Boolean({ description: 'false: it starts nothing' })),
+  asks: Type.Optional(
+    Type.Union([Type.Literal('each'), Type.Literal('once')], {
+      description:
+        'Where others have to agree to runs of its runbook: to each (as it is unless given), or `once`, to the rule with this version of its runbook',
+    }),
+  ),
   runbook: Type.Optional(RunbookWork),
   task: Type.Optional(TaskWork),
   job: Type.Optional(JobWork),
@@ -124,6 +130,11 @@ export const RuleAnswer = Type.Object({
   not_during: Type.Array(Type.String()),
   blackout: Type.String(),
   enabled: Type.Boolean(),
+  asks: Type.String({ description: '`each` or `once`' }),
+  approval: Type.Union([Type.String(), Type.Null()], {
+    description:
+      'Id of the approval by which it was granted exactly as it is, so that its runs wait for nobody while its runbook is of that version',
+  }),
   kind: Type.String({ description: '`runbook`, `task` or `job`' }),
   runbook: Type.Union([
     Type.Object({

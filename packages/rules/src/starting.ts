@@ -1,13 +1,13 @@
 import { type Acceptance, askerOf } from '@muster/jobs';
 import type { Auth, Identity, Organization } from '@muster/platform/auth';
 import type { Recordable } from '@muster/platform/log';
-import type { RunbookLayer } from '@muster/push';
+import { lackingIn, type RunbookLayer, startOrAsk, underAgreement } from '@muster/push';
 import type { Write } from '@muster/store';
 import type { Tasks } from '@muster/tasks';
 import { readNewTask } from '@muster/tasks';
 import { MusterError } from './errors.js';
 import { type Attributes, fill, fillAll } from './template.js';
-import type { Work } from './types.js';
+import type { Rule, RuleAgreement, Work } from './types.js';
 
 export interface StartingDeps {
   readonly auth: Pick<Auth, 'authorize' | 'organizations' | 'rights'>;
@@ -44,6 +44,13 @@ export class Starting {
     if (!(await auth.authorize(as, org, permission, subject))) throw auth.rights.forbidden(as.name, permission);
   }
 
+  /** One's own, or any for admins. @throws MusterError `forbidden` */
+  async assertMayChange(as: Identity, { org, owner }: Rule): Promise<void> {
+    const { auth } = this.#deps;
+    if (as.principalId === owner.principalId || (await auth.authorize(as, org, 'org:admin'))) return;
+    throw auth.rights.forbidden(as.name, 'org:admin');
+  }
+
   /** May they look at it? */
   mayRead(as: Identity, org: Organization, work: Work): Promise<boolean> {
     const [permission, subject] = rightToRead(work);
@@ -58,7 +65,7 @@ export class Starting {
   async start(
     as: Identity,
     org: Organization,
-    work: Work,
+    { work, agreement }: Pick<Rule, 'agreement' | 'work'>,
     event: Attributes,
     once: string,
     along: Along,
@@ -66,7 +73,7 @@ export class Starting {
     await this.assertMay(as, org, work);
     switch (work.kind) {
       case 'runbook':
-        return this.#runbook(as, org, work, event, along);
+        return this.#runbook(as, org, { work, agreement }, event, along);
       case 'task':
         return this.#task(as, org, work, event, along);
       case 'job':
@@ -77,7 +84,10 @@ export class Starting {
   async #runbook(
     as: Identity,
     org: Organization,
-    work: Extract<Work, { kind: 'runbook' }>,
+    {
+      work,
+      agreement,
+    }: { readonly work: Extract<Work, { kind: 'runbook' }>; readonly agreement: RuleAgreement | null },
     event: Attributes,
     along: Along,
   ): Promise<StartedWork> {
@@ -88,22 +98,27 @@ export class Starting {
     const order = runbooks.orderOf(
       work.node === null ? plan : await runbooks.narrow(org, plan, fill(work.node, event)),
     );
-    if (plan.terms !== null) {
-      const { id } = await approvals.ask(org, order, as, plan.terms);
-      return { run: id, stored: false };
-    }
-    return { run: await runbooks.start(org, order, { asker: as, author: plan.author, along }), stored: true };
+    const { asked, author, mark } = plan;
+    const { id, version } = agreement?.runbook ?? {};
+    // Others agreed to the runbook as it was then.
+    const stands = agreement !== null && id === mark.id && version === mark.version ? agreement : null;
+    const agreed = stands && { agreed: underAgreement(stands) };
+    const start = () => runbooks.start(org, order, { asker: as, author, along, ...agreed });
+    const still = asked && (stands === null ? asked : lackingIn(stands, asked));
+    const attempted = await startOrAsk(approvals, org, { order, asker: as, asked: still, along, start });
+    return { run: 'approval' in attempted ? attempted.approval.id : attempted.job, stored: true };
   }
 
   async #task(
     as: Identity,
     org: Organization,
-    { queueId, task }: Extract<Work, { kind: 'task' }>,
+    { queueId, task, place }: Extract<Work, { kind: 'task' }>,
     event: Attributes,
     along: Along,
   ): Promise<StartedWork> {
     const { auth, tasks, maxParams } = this.#deps;
-    const added = readNewTask(fillAll(task, event), maxParams);
+    const read = readNewTask(fillAll(task, event), maxParams);
+    const added = place === undefined ? read : { ...read, options: { ...read.options, place } };
     const by = { identity: as, record: [auth.organizations.present(org)] };
     const [one] = await tasks.controller.add(org, queueId, [added], by, ([first]) => along(first?.id ?? ''));
     if (one === undefined) throw new MusterError('not_found', { kind: 'queue', name: queueId });

@@ -14,6 +14,10 @@ declare module '@muster/store' {
       blackout: 'skip' | 'wait';
       /** 0: it starts nothing. */
       enabled: number;
+      /** When others agree; null: at each event. */
+      asks: 'each' | 'once' | null;
+      /** `RuleAgreement`, JSON; null: nobody else has agreed to it. */
+      agreement: string | null;
       owner_id: string;
       owner_type: 'user' | 'node' | 'service';
       owner_name: string;

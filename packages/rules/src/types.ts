@@ -1,4 +1,5 @@
 import type { Identity, Organization } from '@muster/platform/auth';
+import type { Agreement } from '@muster/push';
 
 /** What a rule starts. Texts in it may name attributes of the event, as `{node}`. */
 export type Work =
@@ -14,6 +15,8 @@ export type Work =
       readonly queueId: string;
       /** As a task is added over REST. */
       readonly task: Readonly<Record<string, unknown>>;
+      /** Where the queue led when the task's secrets were named; absent: it names none. */
+      readonly place?: string;
     }
   | {
       readonly kind: 'job';
@@ -31,6 +34,15 @@ export interface AtMost {
 export const BLACKOUTS = ['skip', 'wait'] as const;
 export type BlackoutRule = (typeof BLACKOUTS)[number];
 
+/** When others agree to what it starts, where they have to: to each run, or once, to the rule. */
+export const ASKS = ['each', 'once'] as const;
+export type Asks = (typeof ASKS)[number];
+
+/** That others agreed to a rule exactly as it is, and to this version of its runbook. */
+export interface RuleAgreement extends Agreement {
+  readonly runbook: { readonly id: string; readonly version: number };
+}
+
 /** An event selector that starts something. */
 export interface Rule {
   readonly id: string;
@@ -43,6 +55,9 @@ export interface Rule {
   readonly notDuring: readonly string[];
   readonly blackout: BlackoutRule;
   readonly enabled: boolean;
+  readonly asks: Asks;
+  /** null: nobody else has agreed to it. */
+  readonly agreement: RuleAgreement | null;
   /** With whose rights events are followed, and work is started: whoever made or changed it last. */
   readonly owner: Pick<Identity, 'name' | 'principalId' | 'type'>;
   /** Events after this position count. */
@@ -53,7 +68,7 @@ export interface Rule {
   readonly updatedAt: number;
 }
 
-export type Asked = Pick<Rule, 'atMost' | 'blackout' | 'enabled' | 'notDuring' | 'selector' | 'work'>;
+export type Asked = Pick<Rule, 'asks' | 'atMost' | 'blackout' | 'enabled' | 'notDuring' | 'selector' | 'work'>;
 
 /** What became of one event. */
 export interface RuleRun {

@@ -5,7 +5,21 @@ const time = (ms: number): string => new Date(ms).toISOString();
 
 /** @param queueName Of its queue by id; undefined: there is none any more. */
 export function ruleView(
-  { org, name, selector, work, atMost, notDuring, blackout, enabled, owner, skipped, createdAt, updatedAt }: Rule,
+  {
+    org,
+    name,
+    selector,
+    work,
+    atMost,
+    notDuring,
+    blackout,
+    enabled,
+    owner,
+    skipped,
+    createdAt,
+    updatedAt,
+    ...rule
+  }: Rule,
   queueName: (orgId: string, queueId: string) => string | undefined,
 ) {
   const { runs, seconds } = atMost;
@@ -16,6 +30,8 @@ export function ruleView(
     not_during: [...notDuring],
     blackout,
     enabled,
+    asks: rule.asks,
+    approval: rule.agreement?.approval ?? null,
     kind: work.kind,
     runbook:
       work.kind === 'runbook' ? { name: work.runbook, parameters: { ...work.parameters }, node: work.node } : null,

@@ -6,7 +6,8 @@ import { createEvents, type Events } from '@muster/platform/log';
 import { fetchJson } from '@muster/platform/outbound';
 import { openSecretProviders, type SealingKey, type SecretProviders, Secrets } from '@muster/platform/secrets';
 import { createPush, createRunbooks, type Push, type RunbookLayer } from '@muster/push';
-import { createSchedules, createTasks, type Schedules, type Tasks } from '@muster/tasks';
+import type { ServerKeys } from '@muster/signing';
+import { createSchedules, createTasks, type Schedules, type Tasks, taskSecrets } from '@muster/tasks';
 
 import { LAYERS } from './layers.js';
 
@@ -16,8 +17,8 @@ const declared = together(LAYERS);
 export const DECLARED = { ...declared, migrations: [brokerMigrations, ...declared.migrations] };
 
 export interface Surroundings extends Omit<Base, 'recorder'> {
-  /** The persistent RSA pair of the server, PEM. */
-  readonly serverKeys: { readonly publicKey: string; readonly privateKey: string };
+  /** Persistent; they sign what the server says. */
+  readonly serverKeys: ServerKeys;
   /** What secrets are sealed with. */
   readonly sealingKey: SealingKey;
   /** Over which nodes are spoken to. */
@@ -72,7 +73,10 @@ export function compose({ serverKeys, sealingKey, transport, ...around }: Surrou
         for (const node of searchNodes(nodes.registry, nodes.registry.list(orgId), query)) yield node.name;
       },
     },
-    sealingKey: serverKeys.privateKey,
+    serverKeys,
+    sealing: sealingKey,
+    privateDirectories: config.outbound.private_targets,
+    directoryFailed: (issuer, error) => logger.warn({ err: error, issuer }, 'a directory could not be asked'),
     auditFailed: (error) => logger.error({ err: error }, 'an audit entry was not stored'),
     sessionsFailed: warn('sessions of the console could not be tidied up; trying again'),
     sealingFailed: warn('entries of the audit could not be sealed; trying again'),
@@ -89,9 +93,9 @@ export function compose({ serverKeys, sealingKey, transport, ...around }: Surrou
   const secrets = new Secrets({ store, auth, key: sealingKey, providers: secretProviders });
   const push = createPush(base, { nodes: nodes.registry, secrets });
   const runbooks = createRunbooks(base, { auth, push });
-  const tasks = createTasks(base, { nodes: nodes.registry });
+  const tasks = createTasks(base, { nodes: nodes.registry, secrets: taskSecrets(secrets, auth) });
   auth.listeners.add(tasks);
-  const schedules = createSchedules(base, { auth, push, tasks });
+  const schedules = createSchedules(base, { auth, push, tasks, runbooks });
   auth.listeners.add(schedules);
   const layers = [events, auth, nodes, push, runbooks, tasks, schedules];
   return { base, events, auth, secrets, secretProviders, nodes, push, runbooks, tasks, schedules, layers };

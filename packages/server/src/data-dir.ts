@@ -35,11 +35,6 @@ function publicHalfOf(privateKey: string, path: string): string {
   }
 }
 
-/** Signs the server's heartbeats; nodes learn its public half with their configuration. */
-export function serverKeys(dataDir: string): Promise<KeyPair> {
-  return keyFile(join(dataDir, 'server.pem'));
-}
-
 /** Whether a server has been at work here: it makes its key at the first start, once the database is there. */
 export function hasServerKey(dataDir: string): boolean {
   return existsSync(join(dataDir, 'server.pem'));

@@ -3,10 +3,10 @@ import { hostname } from 'node:os';
 import { type Clock, dataDirError, systemClock } from '@muster/base';
 import { AgentSessions, createJobs, createTaskRunner, gaveUp, type Jobs } from '@muster/jobs';
 import { AGAVE_ERRORS, allJobRoutes, serveSessions, sessionRoutes } from '@muster/jobs/http';
-import type { Transport } from '@muster/nodes';
-import { nodesRoutes } from '@muster/nodes/http';
+import { LocalPeers, type Transport } from '@muster/nodes';
+import { nodesRoutes, sshNodeRoutes } from '@muster/nodes/http';
 import { nodeSockets } from '@muster/nodes/zmtp';
-import { bootstrap, FIRST, type RandomBytes, systemRandom } from '@muster/platform/auth';
+import { type Auth, bootstrap, DirectorySync, FIRST, type RandomBytes, systemRandom } from '@muster/platform/auth';
 import type { ServerConfig } from '@muster/platform/config';
 import { certificateEnds, expiredCertificates, readTls } from '@muster/platform/config';
 import { authRoutes } from '@muster/platform/directory';
@@ -17,11 +17,12 @@ import { Layers } from '@muster/platform/layers';
 import { Metrics } from '@muster/platform/metrics';
 import { createNotifications } from '@muster/platform/notifications';
 import { openSealingKey, SealingKey, type Secrets, secretRoutes } from '@muster/platform/secrets';
+import { keyFilesIn, RotatingServerKey, ServerKeyRotation, serverKeyRoutes } from '@muster/platform/server-key';
 import { createLogger } from '@muster/platform/upkeep';
 import { pushRoutes, runbooksRoutes } from '@muster/push/http';
 import { createRules } from '@muster/rules';
 import { rulesRoutes } from '@muster/rules/http';
-import { lockDirectory } from '@muster/store';
+import { Leases, lockDirectory } from '@muster/store';
 import { createDisbatch } from '@muster/tasks/disbatch';
 import { schedulesRoutes, taskRoutes } from '@muster/tasks/http';
 import type { Logger } from 'pino';
@@ -29,11 +30,12 @@ import { openBroker } from './broker.js';
 import { compose, DECLARED } from './compose.js';
 import { builtConsole, readConsole } from './console/files.js';
 import { consoleRoutes } from './console/routes.js';
-import { adminKeys, serverKeys, writeCliSettings } from './data-dir.js';
+import { adminKeys, writeCliSettings } from './data-dir.js';
 import type { MusterError } from './errors.js';
 import { failing } from './failing.js';
 import { HttpLayer } from './http-layer.js';
 import { ownUrl } from './own-url.js';
+import { createSshNodes } from './ssh-nodes/hosts.js';
 import { openStore } from './store.js';
 import { VERSION } from './version.js';
 
@@ -46,7 +48,7 @@ export interface ServerOptions {
   /** Further routes, for tests. */
   readonly routes?: (app: App) => void;
   /** Where the web console was built, when it is elsewhere; for tests. */
-  readonly consoleDirectory?: string;
+  readonly consoleDirectory?: URL;
   /** In the place of ZeroMQ, for the simulator. */
   readonly transport?: Transport;
   /** Answers that do not fit their schema fail, for tests. */
@@ -91,12 +93,22 @@ async function rekey(
   {
     secrets,
     systems,
+    directories,
     logger,
-  }: { readonly secrets: Secrets; readonly systems: Jobs['systems']; readonly logger: Logger },
+  }: {
+    readonly secrets: Secrets;
+    readonly systems: Jobs['systems'];
+    readonly directories: Auth['directories'];
+    readonly logger: Logger;
+  },
 ): Promise<void> {
   if (path === undefined) return;
   const former = SealingKey.open(path, { make: false });
-  const sealed = { secrets: await secrets.rekey(former), systems: await systems.rekey(former) };
+  const sealed = {
+    secrets: await secrets.rekey(former),
+    systems: await systems.rekey(former),
+    issuers: await directories.rekey(former),
+  };
   logger.info(sealed, 'what the former key had sealed is sealed with the present one');
 }
 
@@ -118,13 +130,14 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
   layers.add({ stop: () => store.close() });
 
   // First: it may fail, and what follows is running once it is made.
-  const keys = await serverKeys(config.data_dir);
+  const serverKey = await RotatingServerKey.open(keyFilesIn(config.data_dir));
   const socketsFailed = (error: unknown): void => {
     logger.error({ err: error }, 'the command socket failed');
     fail('the command socket failed', error);
   };
   const sealingKey = openSealingKey(config, { make: true });
   const incarnation = randomUUID();
+  const peers = new LocalPeers(options.transport ?? nodeSockets(config, { clock, failed: socketsFailed }));
   const composed = compose({
     sealingKey,
     store,
@@ -135,10 +148,19 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     config,
     incarnation,
     serverName: config.name ?? hostname(),
-    serverKeys: keys,
-    transport: options.transport ?? nodeSockets(config, { clock, failed: socketsFailed }),
+    serverKeys: serverKey,
+    transport: peers,
   });
   const { base, events, auth, secrets, secretProviders, nodes, push, runbooks, tasks, schedules } = composed;
+  const ssh = createSshNodes(base, { nodes, auth, secrets, peers });
+  const rotation = new ServerKeyRotation({
+    key: serverKey,
+    changes: auth.changes,
+    clock,
+    overlapLeast: config.command.config_lifetime,
+    revoked: () => nodes.reconnect(),
+    failed: (error) => logger.warn({ err: error }, 'the key of the server: a step could not be made; trying again'),
+  });
   const fabric = createEventFabric({ ...base, logger, auth, events, families: DECLARED.families, version: VERSION });
   auth.listeners.add(fabric);
   const streams = new EventStreams({ clock, metrics });
@@ -168,6 +190,9 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     baseUrl: () => http.url,
     gaveUp,
   });
+  const { changes, repository, directories } = auth;
+  const leases = new Leases({ store, clock, holder: incarnation });
+  const directorySync = new DirectorySync({ store, leases, clock, log: logger, changes, repository, directories });
   const http: HttpLayer = new HttpLayer({
     listen: config.http.listen,
     tls: tls !== undefined,
@@ -177,20 +202,23 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
   const disbatch = createDisbatch(base, { auth, controller: tasks.controller, logger });
   layers.add(
     { stop: () => broker.close() },
+    rotation,
     ...composed.layers,
+    ssh,
     { stop: async () => secretProviders.close() },
     { stop: async () => runner.stop() },
     sessions,
     jobs,
     rules,
     notifications,
+    directorySync,
     fabric,
     http,
     disbatch,
   );
 
   await layers.load();
-  await rekey(config, { secrets, systems: jobs.systems, logger });
+  await rekey(config, { secrets, systems: jobs.systems, directories: auth.directories, logger });
   // Workers record what happens to jobs in the same database.
   if (store.kind === 'postgres') base.recorder.follow();
   const first = await bootstrap(auth, store, async () => (await adminKeys(config.data_dir)).publicKey);
@@ -207,18 +235,20 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     trustedProxies: config.http.trusted_proxies,
     errorShapes: [AGAVE_ERRORS],
     routes: [
-      pushRoutes(base, push, { auth, streams }),
+      pushRoutes(base, push, { auth, streams, runbooks }),
       runbooksRoutes(runbooks, { auth }),
-      taskRoutes(base, tasks, { auth, streams }),
+      taskRoutes(base, tasks, { auth, streams, secrets }),
       schedulesRoutes(base, schedules, { auth, tasks }),
       rulesRoutes(base, rules, { auth, tasks, calendars: schedules.calendars, log: events.log }),
       allJobRoutes(base, jobs, { auth, streams }),
       nodesRoutes(nodes),
+      (app) => sshNodeRoutes(app, { ...ssh, inventory: nodes.inventory, secrets, auth }),
       (app) => sessionRoutes(app, { auth, sessions }),
       (app) => notifications.routes(app),
       (app) => fabric.routes(app),
       (app) => disbatch.routes(app),
       (app) => authRoutes(app, auth),
+      (app) => serverKeyRoutes(app, { key: serverKey, rotation, agents: (since) => nodes.configuredSince(since) }),
       (app) => secretRoutes(app, { secrets, providers: secretProviders }),
       ...(config.console ? [(app: App) => consoleRoutes(app, pages)] : []),
       ...(options.routes === undefined ? [] : [options.routes]),
@@ -229,6 +259,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
       now: clock.now(),
       store: store.health(),
       certificates,
+      serverKeys: serverKey,
       ...layers.status(),
     }),
     refused: (organization, name, reason) => nodes.nodeRefused(organization, name, reason),

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { readOwn } from '@muster/base/own-parts';
 
-const description: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+const description: unknown = JSON.parse(readOwn(new URL('../package.json', import.meta.url)).toString());
 
 function version(): string {
   if (typeof description === 'object' && description !== null && 'version' in description) {

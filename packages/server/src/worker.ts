@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { systemClock } from '@muster/base';
-import { createJobParts, type JobParts, jobQueueName } from '@muster/jobs';
+import { createAskingRunner, createJobParts, type JobParts, jobQueueName } from '@muster/jobs';
 import { type Organization, organizationsById, systemRandom } from '@muster/platform/auth';
 import type { ServerConfig } from '@muster/platform/config';
 import { type Base, Layers } from '@muster/platform/layers';
@@ -84,8 +84,9 @@ async function start(
   };
   const sealingKey = openSealingKey(config, { make: false });
   const broker = await openBroker(base);
-  const parts = createJobParts(base, { broker, version: VERSION, sealingKey });
-  layers.add({ stop: () => broker.close() }, { stop: async () => recorder.stop() }, parts);
+  const tasks = createAskingRunner({ broker, recorder, read: store.read, clock });
+  const parts = createJobParts(base, { broker, version: VERSION, tasks, sealingKey });
+  layers.add({ stop: () => broker.close() }, { stop: async () => recorder.stop() }, tasks, parts);
   let told: () => void = () => undefined;
   const ended = new Promise<void>((resolve) => {
     told = resolve;

@@ -1,5 +1,7 @@
 import { ManualClock } from '@muster/base';
 import { createAuth, systemRandom } from '@muster/platform/auth';
+import { SealingKey } from '@muster/platform/secrets';
+import { firstServerKey } from '@muster/signing';
 import type { Store } from '@muster/store';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DECLARED } from '../../platform/test/support/layers.js';
@@ -49,7 +51,8 @@ describe('enrolment', () => {
       incarnation: 'test',
       rights: DECLARED.rights,
       selection: { check: () => undefined, select: () => [] },
-      sealingKey: sharedKey().privateKey,
+      serverKeys: firstServerKey(sharedKey()),
+      sealing: SealingKey.of(new Uint8Array(32)),
       auditFailed: () => undefined,
       standingFailed: () => undefined,
     });
@@ -63,6 +66,8 @@ describe('enrolment', () => {
 
   it('registers a node that can sign and is known, and down', async () => {
     const answer = await enrol(await newToken(1), 'fresh');
+    const audit = await api.get(`${ORG}/audit?action=node.enrol&limit=1`);
+    expect(audit.body).toMatchObject([{ actor: 'fresh', address: '127.0.0.1' }]);
     expect(answer.status).toBe(201);
     expect(answer.body).toEqual({ name: 'fresh', organization: 'default' });
     const node = api.as({ name: 'fresh', privateKey: sharedKey().privateKey });

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { brotliCompressSync, brotliDecompressSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { raw } from './support/browser.js';
@@ -23,7 +24,7 @@ beforeAll(async () => {
   writeFileSync(join(directory, 'assets/main-1a2b.js.gz'), gzipSync(SCRIPT));
   writeFileSync(join(directory, 'favicon.svg'), '<svg/>');
   writeFileSync(join(directory, 'notes.secret'), 'secret');
-  server = await startTestServer({ consoleDirectory: directory });
+  server = await startTestServer({ consoleDirectory: pathToFileURL(`${directory}/`) });
 });
 afterAll(async () => {
   await server.stop();
@@ -116,7 +117,7 @@ describe('the page', () => {
 });
 
 it('a server without a built console says how to build it', async () => {
-  const without = await startTestServer({ consoleDirectory: join(directory, 'nowhere') });
+  const without = await startTestServer({ consoleDirectory: pathToFileURL(`${directory}/nowhere/`) });
   try {
     for (const path of ['/console/', '/console/default/nodes']) {
       const { status, headers } = await raw(without.url, 'GET', path);
@@ -130,7 +131,7 @@ it('a server without a built console says how to build it', async () => {
 });
 
 it('a server that is to have no console has none', async () => {
-  const off = await startTestServer({ consoleDirectory: directory, flags: { console: 'false' } });
+  const off = await startTestServer({ consoleDirectory: pathToFileURL(`${directory}/`), flags: { console: 'false' } });
   try {
     const { status, headers } = await raw(off.url, 'GET', '/console/');
     expect([status, headers['x-muster-error']]).toEqual([404, 'route_not_found']);

@@ -24,7 +24,7 @@ describe('at a listener of its own', () => {
     const made = await ask('POST', '/queues', { name: 'demo', plugin: PLUGIN });
     expect(made.status).toBe(200);
     expect((await ask('GET', '/queues')).body).toEqual([
-      { id: made.body.id, plugin: PLUGIN, name: 'demo', threads: null, queued: 0, running: 0, completed: 0 },
+      { id: made.body.id.$oid, plugin: PLUGIN, name: 'demo', threads: null, queued: 0, running: 0, completed: 0 },
     ]);
     const added = await ask('POST', '/tasks/demo', [{ commands: 'a' }, { commands: 'b' }]);
     expect(added.body['MongoDB::InsertManyResult'].inserted).toHaveLength(2);
@@ -81,6 +81,48 @@ describe('below an organization', () => {
     expect((await server.api.get(path('/plugins'))).body).toEqual([PLUGIN]);
     expect((await server.api.as(normal).get(path('/queues'))).status).toBe(200);
     expect((await server.api.as(outside).get(path('/queues'))).status).toBe(403);
+  });
+
+  describe('with HTTP basic, which is all that its clients know', () => {
+    const basic = (name: string, token: string) => ({ authorization: `Basic ${btoa(`${name}:${token}`)}` });
+    const send = (method: string, headers: Readonly<Record<string, string>>, rest = '/queues') =>
+      fetch(server.url + path(rest), {
+        method,
+        headers,
+        ...(method === 'POST' && { body: new URLSearchParams({ name: 'basic', plugin: PLUGIN }) }),
+      });
+    let token: string;
+
+    beforeAll(async () => {
+      const { body } = await server.api.post('/access_tokens', { ttl: 3600 });
+      token = (body as { token: string }).token;
+    });
+
+    test('a login is asked for, in the words for which they wait', async () => {
+      const asked = await send('GET', {});
+      expect([asked.status, asked.headers.get('www-authenticate')]).toEqual([401, 'Bearer, Basic realm="disbatch"']);
+      const wrong = await send('GET', basic('admin', 'nonsense'));
+      expect([wrong.status, wrong.headers.get('www-authenticate')]).toEqual([401, 'Bearer, Basic realm="disbatch"']);
+      expect((await send('GET', { authorization: 'Basic' })).status).toBe(401);
+    });
+
+    test('a name and an access token of it are taken, and nobody else with that token', async () => {
+      expect((await send('GET', basic('admin', token))).status).toBe(200);
+      expect((await send('POST', basic('admin', token))).status).toBe(200);
+      expect((await send('GET', basic('somebody', token))).status).toBe(401);
+    });
+
+    test('a page of another site changes nothing with it', async () => {
+      for (const page of [{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }]) {
+        expect((await send('POST', { ...basic('admin', token), ...page })).status).toBe(403);
+      }
+    });
+
+    test('no other route takes it', async () => {
+      const other = await fetch(`${server.url}/organizations/default/queues`, { headers: basic('admin', token) });
+      expect(other.status).toBeGreaterThanOrEqual(400);
+      expect(other.headers.get('www-authenticate') ?? '').not.toContain('Basic');
+    });
   });
 
   test('it takes changes of who may write them', async () => {

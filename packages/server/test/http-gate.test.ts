@@ -51,8 +51,10 @@ describe('the gate', () => {
     for (const [method, path] of closed) {
       const url = path.replace('{org}', 'default').replace(/\{(\w+|\*)\}/g, 'x');
       const answer = await server.api.as(null).call(method, url);
-      // Where clients of Agave come in, other logins than signatures are asked for, too; of a browser no signature is.
-      const expected = /\/v2(\/|$)|\/job-queues|^\/session(\/|$)/.test(path) ? 'login_missing' : 'missing_auth_headers';
+      // Where clients of Agave come in, other logins than signatures are asked for, too; of a browser no signature is, nor of clients of Disbatch.
+      const expected = /\/v2(\/|$)|\/job-queues|^\/session(\/|$)|\{org\}\/disbatch\//.test(path)
+        ? 'login_missing'
+        : 'missing_auth_headers';
       expect(answer.headers.get('x-muster-error'), `${method} ${path}`).toBe(expected);
     }
   });

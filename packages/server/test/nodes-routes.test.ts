@@ -193,6 +193,7 @@ describe('NODES: node states (sheet §9.6, Push Jobs §6.5, §6.6)', () => {
     updated_at: 'Sun, 16 Sep 2012 00:00:00 GMT',
     owner_since: 'Sun, 16 Sep 2012 00:00:00 GMT',
     reason: 'never seen',
+    via: 'agent',
   };
 
   test.each(['PUT', 'POST', 'DELETE'])('NODES-1..6: %s', async (method) => {

@@ -1,4 +1,4 @@
-import { createHash, type KeyObject, sign, verify } from 'node:crypto';
+import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { MusterError } from './errors.js';
 
 /**
@@ -39,13 +39,15 @@ export function signSeal(key: KeyObject, organizationId: string, seal: Omit<Seal
 
 /** Takes a chain from its beginning, one seal after the other, and says where it is broken. */
 export class ChainReader {
-  readonly #key: KeyObject;
+  /** What is sealed by one of them is not sealed by an earlier one any more. */
+  #keys: readonly KeyObject[];
   readonly #organizationId: string;
   #head: Pick<Seal, 'number' | 'hash'> = { number: 0, hash: NO_HASH };
   #entries = 0;
 
-  constructor(key: KeyObject, organizationId: string) {
-    this.#key = key;
+  /** @param keys PEM, of the server, the oldest first. */
+  constructor(keys: readonly string[], organizationId: string) {
+    this.#keys = keys.map((key) => createPublicKey(key));
     this.#organizationId = organizationId;
   }
 
@@ -67,9 +69,9 @@ export class ChainReader {
     if (entries.length !== seal.entries) throw broken(`it has ${entries.length} entries, ${seal.entries} were sealed`);
     if (chainHash(this.#head.hash, entries) !== hash) throw broken('its entries are not those that were sealed');
     const text = Buffer.from(sealText(this.#organizationId, seal));
-    if (!verify('sha256', text, this.#key, Buffer.from(signature, 'base64'))) {
-      throw broken('its signature is not by this key');
-    }
+    const by = this.#keys.findIndex((key) => verify('sha256', text, key, Buffer.from(signature, 'base64')));
+    if (by < 0) throw broken('its signature is not by this key');
+    this.#keys = this.#keys.slice(by);
     this.#head = { number, hash };
     this.#entries += entries.length;
   }

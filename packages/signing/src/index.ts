@@ -6,4 +6,5 @@ export * from './limits.js';
 export * from './request-signing.js';
 export * from './script-signing.js';
 export * from './sealed-box.js';
+export * from './server-keys.js';
 export * from './signed-headers.js';

@@ -44,6 +44,17 @@ export interface PublicKey {
 
 const PUBLIC_LABEL = /^\s*-----BEGIN (PUBLIC KEY|RSA PUBLIC KEY|CERTIFICATE)-----/;
 
+/** SHA-256 of the SPKI DER, hexadecimal, of any public key in PEM. Throws what the cryptography says of anything else. */
+export function fingerprintOf(pem: string): string {
+  return hashOf(createPublicKey(pem));
+}
+
+function hashOf(key: KeyObject): string {
+  return createHash('sha256')
+    .update(key.export({ type: 'spki', format: 'der' }))
+    .digest('hex');
+}
+
 /**
  * One form for the three a deployed key may have: SPKI, PKCS#1 or an X.509 certificate (sheet §1.6).
  * @throws MusterError `invalid_field` for anything else; a private key is refused rather than quietly reduced.
@@ -58,9 +69,7 @@ export function normalizePublicKey(pem: string): PublicKey {
     throw refused(`it has ${bits} bits, at most ${SIGNING_LIMITS.maxKeyBits} are accepted`);
   return {
     pem: key.export({ type: 'spki', format: 'pem' }).toString(),
-    fingerprint: createHash('sha256')
-      .update(key.export({ type: 'spki', format: 'der' }))
-      .digest('hex'),
+    fingerprint: hashOf(key),
   };
 }
 

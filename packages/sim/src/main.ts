@@ -6,6 +6,8 @@ import { simulateJobs } from './jobs/run.js';
 import { type Exploration, explore, replay } from './kernel/explore.js';
 import { RARE } from './push/rare.js';
 import { simulate } from './push/run.js';
+import { RARE_IN_RULES } from './rules/rare.js';
+import { simulateRules } from './rules/run.js';
 import { RARE_IN_STORES } from './store/rare.js';
 import { simulateStore } from './store/run.js';
 import { RARE_IN_TASKS } from './tasks/rare.js';
@@ -19,10 +21,10 @@ import { simulateTasks } from './tasks/run.js';
  * npm run sim -- --seed S         one run again, step by step
  *
  * With --fabric: a tree of the event fabric instead of push jobs. With --store: the group commit over a bad database.
- * With --tasks: queues and tasks. With --jobs: jobs, their workers and their recovery.
+ * With --tasks: queues and tasks. With --jobs: jobs, their workers and their recovery. With --rules: rules that others agree to.
  */
 const USAGE =
-  'npm run sim -- [--fabric | --store | --tasks | --jobs] [--seed S | --runs N | --hours H] [--from S] [--minutes M virtual minutes of faults]';
+  'npm run sim -- [--fabric | --store | --tasks | --jobs | --rules] [--seed S | --runs N | --hours H] [--from S] [--minutes M virtual minutes of faults]';
 const RUNS = 500;
 
 function number(text: string | undefined): number | null {
@@ -49,6 +51,7 @@ const { values } = parseArgs({
     store: flag,
     tasks: flag,
     jobs: flag,
+    rules: flag,
   },
 });
 const SCENARIOS = {
@@ -57,8 +60,9 @@ const SCENARIOS = {
   store: { simulate: simulateStore, rare: RARE_IN_STORES, flags: ' --store' },
   tasks: { simulate: simulateTasks, rare: RARE_IN_TASKS, flags: ' --tasks' },
   jobs: { simulate: simulateJobs, rare: RARE_IN_JOBS, flags: ' --jobs' },
+  rules: { simulate: simulateRules, rare: RARE_IN_RULES, flags: ' --rules' },
 };
-const subject = (['jobs', 'tasks', 'store', 'fabric'] as const).find((name) => values[name]);
+const subject = (['rules', 'jobs', 'tasks', 'store', 'fabric'] as const).find((name) => values[name]);
 const scenario = SCENARIOS[subject ?? 'push'];
 const minutes = number(values.minutes);
 const chaosMs = minutes === null ? null : minutes * 60_000;

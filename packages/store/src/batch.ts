@@ -48,16 +48,22 @@ export function gather(parts: Iterable<readonly Write[]>): Batch {
       }
       if (statement.kind === 'insert') gathered.rows.push(row);
       else if (isGuard(statement)) gathered.byKey.set(identityOf(write), row);
-      else gathered.byKey.set(statement.key.map((column) => row[column]).join(SEPARATOR), row);
+      else gathered.byKey.set(keyOf(statement.key, row), row);
     }
   }
   return [...statements.values()].sort((a, b) => turnOf(a) - turnOf(b)).map(batched);
 }
 
+function keyOf([first = '', ...others]: readonly string[], row: Row): string {
+  const key = String(row[first]);
+  return others.length === 0 ? key : [key, ...others.map((column) => row[column])].join(SEPARATOR);
+}
+
 /** See `Batch`. */
 function turnOf({ statement }: Gathered): number {
   if (isGuard(statement)) return 0;
-  return statement.merge === undefined ? 1 : 2;
+  if (statement.first === true) return 1;
+  return statement.merge === undefined ? 2 : 3;
 }
 
 function batched({ statement, byKey, rows }: Gathered): BatchStatement {

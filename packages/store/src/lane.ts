@@ -5,7 +5,7 @@ import type { SqlValue, Statement, Write } from './types.js';
 export type Row = Readonly<Record<string, SqlValue>>;
 
 /**
- * One transaction's statements: the guards first, then in the order in which they first appeared; one that gives numbers
+ * One transaction's statements: the guards first, then those that say so, then the others in the order in which they first appeared; one that gives numbers
  * comes last, because whoever advances the counter keeps others waiting until the commit.
  */
 export type Batch = readonly BatchStatement[];

@@ -18,6 +18,7 @@ import type { Schema } from './schema.js';
 import { migrated } from './sqlite.js';
 import { SqliteConnection } from './sqlite-connection.js';
 import { SqliteLane } from './sqlite-lane.js';
+import { sqliteReads } from './sqlite-reads.js';
 import { writerHere } from './sqlite-writer.js';
 import type { Store, StoreOptions } from './types.js';
 
@@ -36,6 +37,11 @@ export interface MemoryDatabase {
 /** Migrating takes longer than a short simulation: it is done once, and every database begins as a copy. */
 const templates = new WeakMap<readonly Migrations[], Buffer>();
 
+/** Memory is not damaged; it would be a defect of ours. */
+function damaged(error: Error): never {
+  throw error;
+}
+
 async function migratedImage(now: number, migrations: readonly Migrations[]): Promise<Buffer> {
   const db = new Database(':memory:');
   await migrated(db, now, migrations);
@@ -49,7 +55,7 @@ export async function openMemory(clock: Clock, migrations: readonly Migrations[]
   const template = templates.get(migrations) ?? (await migratedImage(clock.now(), migrations));
   templates.set(migrations, template);
   const db = new Database(template);
-  const read = new Kysely<Schema>({ dialect: new SqliteDialect({ database: db }) });
+  const read = new Kysely<Schema>({ dialect: new SqliteDialect({ database: sqliteReads(db, damaged) }) });
   const hints = new LocalHints(console);
   return {
     read,

@@ -23,7 +23,7 @@ export async function open(location: StoreLocation, options: OpenOptions): Promi
   const { random = randomBytes, exclusive = true, established = false, migrations } = options;
   const { lane, read, watch, hints } =
     location.kind === 'sqlite'
-      ? await openSqlite(location.path, { limits, clock, log, migrations, established, lost: refused })
+      ? await openSqlite(location.path, { limits, clock, log, migrations, exclusive, established, lost: refused })
       : await openPostgres(location.url, { limits, clock, log, migrations, random, exclusive });
   const stored = (): void => watching.stored();
   const commits = new GroupCommit(lane, { clock, databaseClock: systemClock, limits, log, observe, refused, stored });

@@ -11,6 +11,10 @@ export const GOODBYE_MS = 1_000;
 const INT8 = 20;
 const NUMERIC = 1700;
 
+/** What is long is compressed with less work, where PostgreSQL was built so; all of them read it. */
+const LZ4 = `select set_config(name, 'lz4', false) from pg_settings
+          where name = 'default_toast_compression' and 'lz4' = any(enumvals)`;
+
 /** Counts, sums and times as numbers, as SQLite gives them; only for our own connections. */
 export const NUMBERS: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
@@ -81,6 +85,7 @@ export class Session {
         set synchronous_commit = on;
         set statement_timeout = ${limits.statementMs};
         set idle_in_transaction_session_timeout = ${limits.statementMs + limits.transactMs};
+        ${LZ4};
         set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3`);
       return session;
     } catch (error) {

@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3';
+import { Prepared } from './sqlite-prepared.js';
 import type { SqlValue } from './types.js';
 
 /** One transaction of hot statements, each with its rows: lists of values in the order of its holes. */
@@ -63,11 +64,11 @@ export function connect(path: string, busyMs: number): Database.Database {
 /** The one connection that writes. better-sqlite3 is synchronous: its thread stands still while SQLite is at work. */
 export class SqliteConnection {
   readonly #db: Database.Database;
-  /** Of batches, by text: there are few, and they come again. */
-  readonly #prepared = new Map<string, Database.Statement<unknown[]>>();
+  readonly #prepared: Prepared;
 
   constructor(db: Database.Database) {
     this.#db = db;
+    this.#prepared = new Prepared(db);
   }
 
   /** A transaction of its own: all of it, or an error and nothing. */
@@ -92,7 +93,7 @@ export class SqliteConnection {
     let first = 0;
     for (const { text, rows, guard, numbers } of batch) {
       if (guard !== undefined) continue;
-      const statement = this.#prepare(text);
+      const statement = this.#prepared.get(text);
       if (numbers === undefined) {
         for (const row of rows) statement.run(row);
       } else {
@@ -115,7 +116,7 @@ export class SqliteConnection {
 
   /** Answers the first. */
   #take({ text, count }: Numbers): number {
-    const { last } = this.#prepare(text).get([count]) as { readonly last: number };
+    const { last } = this.#prepared.get(text).get([count]) as { readonly last: number };
     return last - count + 1;
   }
 
@@ -123,7 +124,7 @@ export class SqliteConnection {
     const failed: Place[] = [];
     for (const [index, { text, rows, guard }] of batch.entries()) {
       if (guard === undefined) continue;
-      const statement = this.#prepare(text);
+      const statement = this.#prepared.get(text);
       for (const [row, values] of rows.entries()) {
         const found = statement.get(values) !== undefined;
         if (found !== (guard === 'guard')) failed.push([index, row]);
@@ -134,7 +135,7 @@ export class SqliteConnection {
 
   /** One statement, of any kind. */
   query(text: string, parameters: readonly unknown[]): SqlResult {
-    const statement = this.#db.prepare<unknown[]>(text);
+    const statement = this.#prepared.get(text);
     if (statement.reader) return { rows: statement.all(parameters), changes: 0, insertId: 0 };
     const { changes, lastInsertRowid } = statement.run(parameters);
     return { rows: [], changes, insertId: lastInsertRowid };
@@ -159,15 +160,6 @@ export class SqliteConnection {
     } finally {
       this.#db.close();
     }
-  }
-
-  #prepare(text: string): Database.Statement<unknown[]> {
-    let statement = this.#prepared.get(text);
-    if (statement === undefined) {
-      statement = this.#db.prepare(text);
-      this.#prepared.set(text, statement);
-    }
-    return statement;
   }
 }
 

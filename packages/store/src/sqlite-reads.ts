@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import type { SqliteDatabase } from 'kysely';
+import { Prepared } from './sqlite-prepared.js';
 import { reasonOf, unavailable } from './unavailable.js';
 
 const DAMAGED = /^SQLITE_(CORRUPT|NOTADB)/;
@@ -22,9 +23,10 @@ export function sqliteReads(db: Database.Database, damaged: (error: Error) => vo
       throw unavailable(reasonOf(error), error);
     }
   };
+  const prepared = new Prepared(db);
   return {
     prepare(text) {
-      const statement = told(() => db.prepare<unknown[]>(text));
+      const statement = told(() => prepared.get(text));
       return {
         reader: statement.reader,
         all: (parameters) => told(() => statement.all(parameters)),

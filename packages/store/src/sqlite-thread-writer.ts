@@ -1,4 +1,5 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { startOwnThread } from '@muster/base/own-parts';
 import type { SqlBatch, SqlResult, Written } from './sqlite-connection.js';
 import { errorOf, type Reply, type Request, type Result, type ThreadSettings } from './sqlite-messages.js';
 import type { SqliteWriter } from './sqlite-writer.js';
@@ -19,7 +20,7 @@ export class ThreadWriter implements SqliteWriter {
   #lost: ThreadLost | null = null;
 
   private constructor(settings: ThreadSettings) {
-    this.#worker = new Worker(new URL('./sqlite-thread.js', import.meta.url), { workerData: settings });
+    this.#worker = startOwnThread(new URL('./sqlite-thread.js', import.meta.url), { workerData: settings });
     this.#exited = new Promise((resolve) => this.#worker.once('exit', resolve));
     this.#worker.on('message', (reply: Reply) => this.#answered(reply));
     this.#worker.on('error', (error) => this.#ended(error));

@@ -38,6 +38,7 @@ export interface SqliteOptions {
   readonly log: StoreLog;
   readonly migrations: readonly Migrations[];
   /** See `StoreOptions`. */
+  readonly exclusive: boolean;
   readonly established: boolean;
   /** See `SqliteLane`. */
   readonly lost: (error: unknown) => void;
@@ -50,7 +51,12 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
     if (options.established) refuseEmpty(path);
     createPrivate(path);
     const first = connect(path, limits.busyMs);
-    await migrated(first, clock.now(), options.migrations).finally(() => first.close());
+    try {
+      await migrated(first, clock.now(), options.migrations);
+      if (options.exclusive) giveLeasesBack(first, log);
+    } finally {
+      first.close();
+    }
     const watch = new SqliteWatch(path, limits, log);
     const reader = new Database(path, { readonly: true, fileMustExist: true, timeout: limits.busyMs });
     const writer = await ThreadWriter.open({ path, busyMs: limits.busyMs }).catch((error: unknown) => {
@@ -69,6 +75,15 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
     };
   } catch (error) {
     throw error instanceof MusterError ? error : unusableFile(path, error);
+  }
+}
+
+/** Whoever held one is gone: nobody needs to wait until it is over, but may, where nothing can be written now. */
+function giveLeasesBack(db: Database.Database, log: StoreLog): void {
+  try {
+    db.exec('update leases set holder = null where holder is not null');
+  } catch (error) {
+    log.warn({ err: error }, 'leases could not be given back: what they are for begins when they are over');
   }
 }
 

@@ -68,12 +68,13 @@ export function upsert<T extends Table, const C extends ColumnsOf<T>>(
 
 /**
  * Gives the declared columns of the row with this key these values. Where there is no such row nothing happens: so an epoch
- * or an attempt among the key keeps a former owner from changing anything.
+ * or an attempt among the key keeps a former owner from changing anything. `first`: see `Statement`.
  */
 export function update<T extends Table, const C extends ColumnsOf<T>>(
   table: T,
   columns: Only<T, C>,
   key: readonly (keyof C & string)[],
+  { first = false }: Pick<Statement, 'first'> = {},
 ): (row: RowOf<T, C>) => Write {
   const types = columns as Readonly<Record<string, ColumnType>>;
   const others = Object.keys(types).filter((column) => !(key as readonly string[]).includes(column));
@@ -84,6 +85,7 @@ export function update<T extends Table, const C extends ColumnsOf<T>>(
     // The key last, as the text of SQLite has its holes.
     columns: Object.fromEntries([...others, ...key].map((column) => [column, types[column] ?? 'text'])),
     key,
+    first,
   });
 }
 

@@ -29,6 +29,11 @@ export interface Statement {
   /** Columns that identify a row. Of two writes of the same key in one commit the later wins. */
   readonly key: readonly string[];
   /**
+   * It is the first of what its transaction writes to the row, if it writes more: so it comes before the other statements, in
+   * whose rows the last one counts.
+   */
+  readonly first?: boolean;
+  /**
    * Makes rows of all that one transaction hands in through this statement, which is no row yet. For inserts; there is
    * one such statement in a transaction.
    */
@@ -128,7 +133,7 @@ export interface StoreOptions {
   readonly random?: (bytes: number) => Uint8Array;
   /**
    * PostgreSQL: refuse to share the database with another server (`database_in_use`). True unless given; a
-   * SQLite database is kept to one process by `lockDirectory`.
+   * SQLite database is kept to one process by `lockDirectory`, so that its leases are given back when it is opened.
    */
   readonly exclusive?: boolean;
   /**

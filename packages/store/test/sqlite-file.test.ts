@@ -2,7 +2,7 @@ import { closeSync, existsSync, mkdtempSync, openSync, rmSync, statSync, writeFi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManualClock } from '@muster/base';
-import { open, type Store, type StoreOptions } from '@muster/store';
+import { Leases, open, type Store, type StoreOptions } from '@muster/store';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { MIGRATIONS } from '../../platform/test/support/migrations.js';
@@ -56,6 +56,20 @@ describe('a clean stop', () => {
     expect(statSync(`${path}-wal`).size).toBe(0);
     other.close();
   });
+});
+
+test('whoever held a lease is gone when the file is opened again: nobody waits until it is over', async () => {
+  const clock = new ManualClock();
+  const acquired = async (store: Store, holder: string) =>
+    new Leases({ store, clock, holder }).acquire('thing', 10_000);
+  const first = await openFile();
+  await acquired(first, 'a');
+  await first.close();
+  const shared = await openFile({ exclusive: false });
+  expect(await acquired(shared, 'b')).toMatchObject({ kind: 'held', holder: 'a' });
+  await shared.close();
+  const answer = await acquired(await openFile(), 'b');
+  expect(answer).toMatchObject({ kind: 'acquired', lease: { holder: 'b', epoch: 2 } });
 });
 
 /** Overwrites the pages of this table and its indexes, wherever they are. */

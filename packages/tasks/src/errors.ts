@@ -50,6 +50,12 @@ export const TASK_ERRORS = declareErrors({
     message: "calendar '{name}' is heeded by {by}",
     fix: 'Have it heed other calendars or none (`--not-during`), then delete this one.',
   },
+  secret_elsewhere: {
+    status: 403,
+    exit: 3,
+    message: "secrets were named for tasks of queue '{queue}', and its plugin or its nodes are others since",
+    fix: 'Look where they would go (`muster queue show {queue}`), and name them again: add the task, or change the schedule or the rule.',
+  },
   invalid_params: {
     status: 400,
     exit: 2,

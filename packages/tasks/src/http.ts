@@ -2,6 +2,7 @@ import type { Auth } from '@muster/platform/auth';
 import type { App, EventStreams } from '@muster/platform/http';
 import type { Base } from '@muster/platform/layers';
 import type { OutputFollowers } from '@muster/platform/output';
+import type { Secrets } from '@muster/platform/secrets';
 import { calendarRoutes } from './calendars/routes.js';
 import type { TaskController } from './ports.js';
 import { actionRoutes } from './routes/action-routes.js';
@@ -13,6 +14,7 @@ import { queueRoutes } from './routes/queue-routes.js';
 import { taskRoutes as ownTaskRoutes } from './routes/task-routes.js';
 import type { Schedules } from './schedules/layer.js';
 import { scheduleRoutes } from './schedules/routes.js';
+import { secretRoutes } from './secrets/routes.js';
 
 /** What the routes need of the layer. */
 export interface ShownTasks {
@@ -22,12 +24,17 @@ export interface ShownTasks {
 }
 
 export interface TaskRoutesDeps {
-  readonly auth: Pick<Auth, 'audit' | 'authorize' | 'organizations' | 'rights' | 'standing'>;
+  readonly auth: Pick<Auth, 'audit' | 'authorize' | 'organizations' | 'repository' | 'rights' | 'standing'>;
   readonly streams: EventStreams;
+  readonly secrets: Pick<Secrets, 'boxed' | 'usable'>;
 }
 
 /** What the layer shows over HTTP; apart, so that a process without HTTP does not load it. */
-export function taskRoutes(base: Base, tasks: ShownTasks, { auth, streams }: TaskRoutesDeps): (app: App) => void {
+export function taskRoutes(
+  base: Base,
+  tasks: ShownTasks,
+  { auth, streams, secrets }: TaskRoutesDeps,
+): (app: App) => void {
   const { store, config, logger } = base;
   const { controller, stopping } = tasks;
   const feeds = new TaskFeeds(base);
@@ -51,6 +58,7 @@ export function taskRoutes(base: Base, tasks: ShownTasks, { auth, streams }: Tas
     actionRoutes(app, deps);
     outputRoutes(app, deps);
     feedRoutes(app, deps);
+    secretRoutes(app, { read: store.read, controller, secrets, auth });
   };
 }
 

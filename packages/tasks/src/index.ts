@@ -14,4 +14,5 @@ export { createTasks, type Tasks } from './layer.js';
 export type { TaskAction } from './ports.js';
 export { readNewTask } from './request/new-task.js';
 export { createSchedules, type Schedules } from './schedules/layer.js';
+export { NO_SECRETS, placeOf, taskSecrets } from './secrets/use.js';
 export { standingsOf, type TaskStanding } from './standing.js';

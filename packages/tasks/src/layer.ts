@@ -5,9 +5,11 @@ import { taskAspect } from './aspect.js';
 import { createTaskController, type TaskControllerService } from './controller/controller.js';
 import { createTaskMetrics } from './metrics.js';
 import { TaskRetention } from './retention.js';
+import type { TaskSecrets } from './secrets/use.js';
 
 export interface TasksDeps {
   readonly nodes: NodeRegistry;
+  readonly secrets: TaskSecrets;
 }
 
 export interface Tasks extends Required<Omit<Layer, 'status'>>, Pick<IdentityListener, 'organizationRemoved'> {
@@ -18,7 +20,7 @@ export interface Tasks extends Required<Omit<Layer, 'status'>>, Pick<IdentityLis
 }
 
 /** Queues and tasks, composed. */
-export function createTasks(base: Base, { nodes }: TasksDeps): Tasks {
+export function createTasks(base: Base, { nodes, secrets }: TasksDeps): Tasks {
   const { store, recorder, clock, random, logger, metrics, config } = base;
   const ended = createTaskMetrics(metrics, () => controller.allQueues());
   const controller: TaskControllerService = createTaskController({
@@ -29,6 +31,7 @@ export function createTasks(base: Base, { nodes }: TasksDeps): Tasks {
     logger,
     nodes,
     config,
+    secrets,
     ended,
   });
   nodes.show(

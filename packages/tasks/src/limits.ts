@@ -28,6 +28,10 @@ export const TASK_LIMITS = {
   schedules: 1_000,
   /** Bytes of what a schedule runs, as JSON. */
   scheduledWork: 1_000_000,
+  /** How long it is known what became of the times of schedules, how many are told at once, and how many are deleted at once. */
+  historyMs: 30 * 86_400_000,
+  historyPage: 250,
+  historyAtOnce: 10_000,
   /** Schedules that are started at one time. */
   schedulesAtOnce: 8,
 } as const;

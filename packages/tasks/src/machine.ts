@@ -1,4 +1,4 @@
-import { isActive, isEnded, isHeld, STATUS } from './status.js';
+import { isActive, refusalOf, STATUS, type Wanted } from './status.js';
 
 /** How a task stands: what changes of it (design, "Task Lifecycle"; T2 to T7). */
 export interface TaskState {
@@ -108,6 +108,8 @@ export function newTask({ notBefore, waitsFor }: Pick<TaskState, 'notBefore' | '
  * in a state changes nothing; only a person is told why.
  */
 export function stepTask(task: TaskState, event: TaskEvent, rules: TaskRulesNow, now: number): TaskStep | Refused {
+  const refused = isAction(event.type) ? refusalOf(event.type, task.status) : null;
+  if (refused !== null) return { refused };
   switch (event.type) {
     case 'assign':
       if (!isReady(task)) return stay(task);
@@ -165,24 +167,23 @@ export function stepTask(task: TaskState, event: TaskEvent, rules: TaskRulesNow,
         // Once more, if it was asked for before: the first word may be lost.
         return { task: { ...task, cancelling: true, reason: event.reason }, effects: ['kill'] };
       }
-      if (isEnded(task.status)) return { refused: 'it has ended already' };
       return ended(task, STATUS.cancelled, event.reason, now);
 
     case 'hold':
-      if (isActive(task.status)) return { refused: 'a node has it already; cancel it instead' };
-      if (isEnded(task.status)) return { refused: 'it has ended already' };
       return { task: { ...task, status: event.code, reason: event.reason }, effects: NONE };
 
     case 'release':
-      if (!isHeld(task.status)) return { refused: 'it is not held' };
       return queued({ ...task, reason: null }, task.notBefore);
 
     case 'retry': {
-      if (!isEnded(task.status)) return { refused: 'it has not ended' };
       const anew = { ...task, failures: 0, orphanings: 0, reason: null };
       return queued(anew, null, ...(task.status === STATUS.succeeded ? (['recount'] as const) : []));
     }
   }
+}
+
+function isAction(type: TaskEvent['type']): type is TaskEvent['type'] & Wanted {
+  return type === 'cancel' || type === 'hold' || type === 'release' || type === 'retry';
 }
 
 /** It may be assigned now. */

@@ -2,6 +2,7 @@ import type { Identity, Organization } from '@muster/platform/auth';
 import type { Recordable } from '@muster/platform/log';
 import type { Write } from '@muster/store';
 import type { QueueRow, TaskRow } from './repository/writes.js';
+import type { AskedSecrets } from './secrets/use.js';
 import type { StatusName } from './status.js';
 import type { Params, Queue, QueueRules, QueueState, TaskOptions } from './types.js';
 
@@ -12,10 +13,13 @@ export interface NewQueue {
   readonly plugin: string;
   readonly threads: number | null;
   readonly state: QueueState;
-  readonly rules: Partial<QueueRules>;
+  readonly rules: AskedRules;
 }
 
-export type QueueChanges = Partial<Omit<NewQueue, 'rules'>> & { readonly rules?: Partial<QueueRules> };
+/** Whose rights its secrets are used with is said where it is stored. */
+export type AskedRules = Partial<Omit<QueueRules, 'secrets'>> & { readonly secrets?: AskedSecrets | null };
+
+export type QueueChanges = Partial<Omit<NewQueue, 'rules'>> & { readonly rules?: AskedRules };
 
 export type QueueCounts = Readonly<Record<StatusName, number>>;
 
@@ -30,8 +34,14 @@ export interface QueueView extends Queue {
 
 export interface NewTask {
   readonly params: Params;
-  readonly options?: Partial<TaskOptions>;
+  readonly options?: AskedOptions;
 }
+
+export type AskedOptions = Partial<Omit<TaskOptions, 'secrets'>> & {
+  readonly secrets?: AskedSecrets;
+  /** Where the queue led when they were named; absent: they are named now. */
+  readonly place?: string;
+};
 
 /** What became of one task that was to be added. */
 export interface Added {
@@ -103,7 +113,7 @@ export interface TaskController {
     by: By & { readonly code?: number },
   ): Promise<readonly Acted[]>;
   /** Why it is where it is, in sentences. */
-  why(row: TaskRow): readonly string[];
+  why(row: TaskRow): Promise<readonly string[]>;
   /** What a task that runs last said of its progress. */
   progress(id: string): { readonly fraction: number; readonly text: string } | null;
 

@@ -4,6 +4,7 @@ import { Upkeep } from '@muster/platform/upkeep';
 import type { Schema, Store } from '@muster/store';
 import type { Transaction } from 'kysely';
 import { taskSubject } from './events.js';
+import { TASK_LIMITS } from './limits.js';
 import type { LiveQueue } from './queues/live-queue.js';
 import { deleteTasks } from './repository/deleting.js';
 import { STATUS } from './status.js';
@@ -25,7 +26,7 @@ const ENDED = [STATUS.orphaned, STATUS.cancelled, STATUS.terminated] as const;
 
 type Trx = Transaction<Schema>;
 
-/** Deletes tasks that ended long ago, those of deleted queues, and what is left of deleted tasks. */
+/** Deletes tasks that ended long ago, those of deleted queues, what is left of deleted tasks, and old runs of schedules. */
 export class TaskRetention {
   readonly #deps: TaskRetentionDeps;
   readonly #upkeep: Upkeep;
@@ -54,7 +55,12 @@ export class TaskRetention {
       if (kept > 0) await this.#pruneQueue(live, clock.now() - kept);
     }
     await this.#clearTasks();
-    await this.#deps.store.transact((trx) => trx.deleteFrom('task_keys').where('until', '<', clock.now()).execute());
+    const now = clock.now();
+    await this.#deps.store.transact(async (trx) => {
+      await trx.deleteFrom('task_keys').where('until', '<', now).execute();
+      const before = now - TASK_LIMITS.historyMs;
+      await trx.deleteFrom('schedule_runs').where('at', '<', before).execute();
+    });
   }
 
   async #pruneQueue(live: LiveQueue, before: number): Promise<void> {

@@ -5,6 +5,7 @@ declare module '@muster/platform/auth' {
   interface PermissionTable {
     'task:read': true;
     'task:write': true;
+    'task:secrets': true;
     'queue:read': true;
     'queue:write': true;
   }
@@ -46,6 +47,11 @@ export const TASK_RIGHTS: DeclaredRights = {
       administration: false,
       admittedTo: (read, orgId, task) => admittedToTask(read, orgId, task, 'writers'),
       allows: mayWrite,
+    },
+    'task:secrets': {
+      holders: 'nodes, of the tasks that they have',
+      administration: false,
+      allows: ({ type }) => type === 'node',
     },
     'queue:read': {
       holders: `${READERS_HOLD}; of a queue besides its \`readers\` and \`writers\``,

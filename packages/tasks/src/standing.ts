@@ -1,6 +1,6 @@
 import type { Schema } from '@muster/store';
 import type { Kysely } from 'kysely';
-import { tasksById } from './repository/ready.js';
+import { standingRows } from './repository/ready.js';
 import { isEnded, type StatusName, statusName } from './status.js';
 
 /** How a task stands, for the layers above. */
@@ -16,7 +16,7 @@ export async function standingsOf(
   orgId: string,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, TaskStanding>> {
-  const rows = await tasksById(read, orgId, ids);
+  const rows = await standingRows(read, orgId, ids);
   return new Map(
     rows.map(({ id, status, reason }) => [id, { status: statusName(status), ended: isEnded(status), reason }]),
   );

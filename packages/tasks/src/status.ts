@@ -46,3 +46,23 @@ export function isEnded(status: number): boolean {
 export function isHeld(status: number): boolean {
   return status <= STATUS.held;
 }
+
+/** What a person may want of a task. */
+export type Wanted = 'cancel' | 'hold' | 'release' | 'retry' | 'remove';
+
+/** Why a task of this status stays as it is; null: it does not. */
+export function refusalOf(wanted: Wanted, status: number): string | null {
+  switch (wanted) {
+    case 'cancel':
+      return isEnded(status) ? 'it has ended already' : null;
+    case 'hold':
+      if (isActive(status)) return 'a node has it already; cancel it instead';
+      return isEnded(status) ? 'it has ended already' : null;
+    case 'release':
+      return isHeld(status) ? null : 'it is not held';
+    case 'retry':
+      return isEnded(status) ? null : 'it has not ended';
+    case 'remove':
+      return isActive(status) ? 'a node has it; cancel it first' : null;
+  }
+}

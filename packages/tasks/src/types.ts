@@ -1,4 +1,5 @@
 import type { Json } from '@muster/wire';
+import type { SecretUse } from './secrets/use.js';
 
 /** Parameters of a task: an object, whatever is in it. */
 export type Params = { readonly [name: string]: Json };
@@ -37,6 +38,8 @@ export interface QueueRules {
   readonly outputLimit: number;
   /** Seconds that tasks are kept after they ended; null: as the server says; 0: for ever. */
   readonly keep: number | null;
+  /** What its plugin is given of secrets; null: nothing. */
+  readonly secrets: SecretUse | null;
   /** Groups and users that may add tasks and act on them, and that may look at them, besides those with the roles. */
   readonly writers: readonly string[];
   readonly readers: readonly string[];
@@ -74,6 +77,8 @@ export interface TaskOptions {
   /** Instead of what the queue says. */
   readonly retries: number | null;
   readonly timeout: number | null;
+  /** Besides what the queue says. */
+  readonly secrets: SecretUse | null;
 }
 
 /** What is stored of a task besides how it stands. */

@@ -33,6 +33,18 @@ describe('queues and tasks', () => {
     });
   });
 
+  test('what one commit stores for a node leaves in one message', async () => {
+    const node = fixture.nodes.enter('n1');
+    const queue = await fixture.queue('q');
+    const ids = await fixture.add(queue, 4);
+    node.offer(4, ['p']);
+    await expect.poll(() => node.given).toHaveLength(4);
+    const { messages } = node;
+    for (const id of ids) node.finish(id);
+    await expect.poll(() => node.settled.map(({ id }) => id)).toEqual(ids);
+    expect(node.messages).toBe(messages + 1);
+  });
+
   test('never more than its threads run, on all nodes together', async () => {
     const nodes = ['n1', 'n2', 'n3'].map((name) => fixture.nodes.enter(name));
     for (const node of nodes) node.offer(4, ['p']);

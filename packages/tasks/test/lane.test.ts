@@ -14,6 +14,7 @@ const ready = (id: number, rank = 0): ReadyTask => ({
   params: '{}',
   retries: null,
   timeout: null,
+  secrets: null,
 });
 
 /** What is stored: read as a store would, in order, behind a place. */

@@ -108,6 +108,16 @@ describe('a queue that', () => {
     await bothSay(queue, id, ['Its rate is used up for 30 s.']);
   });
 
+  test('has used up its rate, as far as a server knows that has just begun', async () => {
+    const queue = await fixture.queue('q', { rules: { rate: { tasks: 2, seconds: 60 } } });
+    const [id = ''] = await fixture.add(queue, 3);
+    await fixture.controller.stop();
+    await fixture.start();
+    const one = node('n1', 9);
+    await bothSay(queue, id, ['Its rate is used up for 30 s.']);
+    expect(one.given).toEqual([]);
+  });
+
   test('has as many tasks of each key running as may', async () => {
     const one = node('n1', 9);
     const queue = await fixture.queue('q', { rules: { key: { param: 'user', limit: 1 } } });
@@ -172,13 +182,20 @@ describe('a task that', () => {
     expect(await whyTask(id)).toEqual([`It waits until ${until}: exit status 3.`]);
   });
 
-  test('waits for others says for how many', async () => {
+  test('waits for others says for which, and how they stand', async () => {
     const queue = await fixture.queue('q');
     const [a = '', b = ''] = await fixture.add(queue, 2);
     const [id = ''] = await fixture.add(queue, [{ params: {}, options: { after: [a, b] } }]);
     await fixture.stands(id, { status: STATUS.blocked });
-    expect(await whyTask(id)).toEqual(['It waits for 2 tasks that have not succeeded: see `after`.']);
+    expect(await whyTask(id)).toEqual([`It waits for 2 tasks that have not succeeded: ${a} (queued), ${b} (queued).`]);
     await fixture.act('cancel', a, b);
+    await expect
+      .poll(() => whyTask(id))
+      .toEqual([`It waits for 2 tasks that have not succeeded: ${a} (cancelled), ${b} (cancelled).`]);
+    await fixture.act('remove', a);
+    await expect
+      .poll(() => whyTask(id))
+      .toEqual([`It waits for 2 tasks that have not succeeded: ${a} (deleted), ${b} (cancelled).`]);
     await expect.poll(() => whyQueue(queue)).toEqual(['Its tasks wait for others that have not succeeded: 1.']);
   });
 

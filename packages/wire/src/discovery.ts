@@ -1,3 +1,15 @@
+import type { ServerKeyLink } from '@muster/signing';
+
+/** What tells that the server is the one whose key the node knows. */
+export interface ServerKeyProof {
+  /** Base64, by `public_key`: this CURVE key and this incarnation are the server's. */
+  readonly voucher: string;
+  /** From the key that the node says it knows to `public_key`, the oldest first. */
+  readonly links: ServerKeyLink[];
+  /** To the key that is announced: it may sign from some time on. */
+  readonly next?: ServerKeyLink;
+}
+
 /** The answer to a node's configuration request (sheet §2.3, Push Jobs §6.7), with the fields of both lineages. */
 export interface NodeConfiguration {
   readonly type: 'config';
@@ -29,6 +41,8 @@ export interface NodeConfiguration {
   readonly incarnation_id: string;
   /** Most bytes kept per stream of a command's output. Ours; deployed clients ignore it. */
   readonly output_limit: number;
+  /** By which the node knows the server again. Native only. */
+  readonly server_key?: ServerKeyProof;
   /** Seconds over which the nodes spread their return to a restarted server; an interval when absent. Native only. */
   readonly return_within?: number;
 }

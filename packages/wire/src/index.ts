@@ -8,6 +8,7 @@ export * from './limits.js';
 export * from './message-signing.js';
 export type * from './messages/index.js';
 export { isTaskOrder, isTaskReport } from './messages/kinds.js';
+export { NOT_WAITING } from './messages/push.js';
 export * from './node-configuration.js';
 export * from './server-heartbeat.js';
 export * from './session-key.js';

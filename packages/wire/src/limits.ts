@@ -25,8 +25,12 @@ export const LIMITS = {
   pathBytes: 4096,
   /** Secrets of one job. */
   secrets: 16,
+  /** Of a task and its queue together. */
+  taskSecrets: 32,
   /** A signature of RSA with 16,384 bits, base64. */
   signatureBytes: 2736,
+  /** Keys of the server that came after the one that a node knows: an answer with them is some 130 KiB. */
+  serverKeyLinks: 64,
   /** Job ids (sheet §4.1). */
   jobIdBytes: 64,
   /** Names of nodes, organizations and servers, and incarnation ids. */

@@ -1,6 +1,6 @@
 import { MusterError } from '@muster/base';
-import { SIGNING_LIMITS } from '@muster/signing';
-import type { NodeConfiguration } from './discovery.js';
+import { type ServerKeyLink, SIGNING_LIMITS } from '@muster/signing';
+import type { NodeConfiguration, ServerKeyProof } from './discovery.js';
 import { isObject, type JsonObject } from './fields.js';
 import { LIMITS } from './limits.js';
 import { z85Decode } from './z85.js';
@@ -48,7 +48,33 @@ export function parseNodeConfiguration(json: unknown): NodeConfiguration {
     max_body_size: integer(root, 'max_body_size', '', 1, MAX_BYTES),
     incarnation_id: text(root, 'incarnation_id', '', LIMITS.nameBytes),
     output_limit: integer(root, 'output_limit', '', 0, MAX_BYTES),
+    ...(root.server_key !== undefined && { server_key: proof(readObject(root.server_key, 'server_key')) }),
     ...(root.return_within !== undefined && { return_within: number(root, 'return_within', '', 0, MAX_SECONDS) }),
+  };
+}
+
+function proof(from: JsonObject): ServerKeyProof {
+  const { links } = from;
+  if (!Array.isArray(links) || links.length > LIMITS.serverKeyLinks)
+    throw invalid('server_key.links', `expected a list of at most ${LIMITS.serverKeyLinks}`);
+  return {
+    voucher: text(from, 'voucher', 'server_key', LIMITS.signatureBytes),
+    links: links.map((one, index) => link(one, `server_key.links.${index}`)),
+    ...(from.next !== undefined && { next: link(from.next, 'server_key.next') }),
+  };
+}
+
+function link(value: unknown, at: string): ServerKeyLink {
+  const from = readObject(value, at);
+  if (typeof from.revoked !== 'boolean') throw invalid(path(at, 'revoked'), 'expected true or false');
+  return {
+    previous: text(from, 'previous', at, SIGNING_LIMITS.pemBytes),
+    key: text(from, 'key', at, SIGNING_LIMITS.pemBytes),
+    announced_at: text(from, 'announced_at', at, LIMITS.nameBytes),
+    takes_over_at: text(from, 'takes_over_at', at, LIMITS.nameBytes),
+    revoked: from.revoked,
+    signature: text(from, 'signature', at, LIMITS.signatureBytes),
+    confirmation: text(from, 'confirmation', at, LIMITS.signatureBytes),
   };
 }
 

@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
-import { readdir, readFile, realpath, statfs, writeFile } from 'node:fs/promises';
+import { access, readdir, readFile, realpath, statfs, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 /** The group below its own that the agent moves into when its own has limits to hand out; see command-groups.ts. */
@@ -41,6 +41,13 @@ export class ControlGroup {
 
   read(file: string): Promise<string> {
     return readFile(join(this.path, file), 'latin1');
+  }
+
+  has(file: string): Promise<boolean> {
+    return access(join(this.path, file)).then(
+      () => true,
+      () => false,
+    );
   }
 
   async write(file: string, text: string): Promise<void> {

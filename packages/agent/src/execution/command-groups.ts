@@ -59,6 +59,14 @@ export class CommandGroups {
     }
   }
 
+  /** Before the start: nothing is begun that could not be limited then. @throws CgroupsUnusable */
+  async assertLimitable(group: ControlGroup, limits: readonly LimitFile[] = this.#limits): Promise<void> {
+    for (const { file, controller } of limits) {
+      if (await group.has(file)) continue;
+      throw new CgroupsUnusable(`its limits cannot be kept: the kernel offers no ${controller} in ${this.base.path}`);
+    }
+  }
+
   /** Only after the start: a limit on processes counts the agent's threads as long as it is in the group. */
   async limit(group: ControlGroup, limits: readonly LimitFile[] = this.#limits): Promise<void> {
     for (const { file, text } of limits) await group.write(file, text);

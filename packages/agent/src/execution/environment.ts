@@ -16,8 +16,8 @@ const LOCALE = /^LC_[A-Z]+$/;
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface EnvironmentRequest {
-  /** The agent's own environment. */
-  readonly agent: Environment;
+  /** The agent's own environment; null: the machine gives its own, as commands run on another one. */
+  readonly agent: Environment | null;
   /** Whom the command runs as. */
   readonly account: Account | null;
   /** What the node's owner gives every command. */
@@ -41,8 +41,8 @@ export interface OwnVariables {
 /** The command's environment (sheet §6.6), built from nothing: what the agent holds, secrets among it, is not passed on. */
 export function commandEnvironment(request: EnvironmentRequest): Record<string, string> {
   const { account, own, filePath, secretDir = null } = request;
-  const env: Record<string, string> = { PATH: DEFAULT_PATH };
-  for (const [name, value] of Object.entries(request.agent)) {
+  const env: Record<string, string> = request.agent === null ? {} : { PATH: DEFAULT_PATH };
+  for (const [name, value] of Object.entries(request.agent ?? {})) {
     if (value !== undefined && (TAKEN.includes(name) || LOCALE.test(name))) env[name] = value;
   }
   if (account !== null) {

@@ -178,7 +178,7 @@ export class Execution {
     if (this.#secretDir !== null) await this.#bringSecrets(this.#secretDir, account);
     const filePath = file === null ? null : await writeJobFile(fileDir, file, account);
     return commandEnvironment({
-      agent: OWN_ENVIRONMENT,
+      agent: this.#around.processes.elsewhere !== undefined ? null : OWN_ENVIRONMENT,
       account: account ?? (await this.#around.processes.ownAccount()),
       configured: environment,
       job: variables,

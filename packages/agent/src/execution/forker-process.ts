@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { constants } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import type { Clock, Timer } from '@muster/base';
+import { readOwn } from '@muster/base/own-parts';
 import type { Stream } from '@muster/wire';
 import { PIPE_GRACE_MS } from '../limits.js';
 import type { ControlGroup } from './cgroup.js';
@@ -10,7 +10,8 @@ import { dropFrame, type ForkerEvent, ForkerReader, type ForkPlace, startFrame }
 import { killRun } from './process-tree.js';
 import { type Exit, type Launch, LaunchError, type RunningCommand } from './runner.js';
 
-export const FORKER = fileURLToPath(new URL('../../perl/muster-forker', import.meta.url));
+/** Perl's arguments. */
+export const FORKER = ['-e', readOwn(new URL('../../perl/muster-forker', import.meta.url)).toString()];
 const PERL = '/usr/bin/perl';
 
 /** What the forker itself runs with: nothing of the agent's, in which Perl would look for modules. */
@@ -93,7 +94,7 @@ export class ForkerProcess {
 
   /** `over`: once, when it has ended; what it had begun has been taken care of, or is being. */
   constructor(over: () => void) {
-    const child = spawn(PERL, [FORKER], {
+    const child = spawn(PERL, FORKER, {
       cwd: '/',
       env: ENVIRONMENT,
       detached: true,

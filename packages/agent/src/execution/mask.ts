@@ -1,6 +1,13 @@
 /** What stands in the place of a value. */
 export const MASKED = Buffer.from('***');
 
+/** The same for a text that is whole. */
+export function masked(text: string, values: readonly string[]): string {
+  if (values.length === 0) return text;
+  const mask = new Mask(values);
+  return Buffer.concat([mask.write(Buffer.from(text)), mask.end()]).toString();
+}
+
 interface Pattern {
   readonly bytes: Buffer;
   /** At each position: how many of the bytes up to there are also the beginning. */

@@ -27,7 +27,7 @@ export async function checkCommand(policy: CommandPolicy, command: string, optio
 
 /** The same of everything that a job may be: a command, a script, files that are put somewhere or fetched. */
 export async function checkJob(
-  { policy, files }: { readonly policy: CommandPolicy; readonly files: Pick<FilePolicy, 'refuse'> },
+  { policy, files }: { readonly policy: CommandPolicy; readonly files: Pick<FilePolicy, 'elsewhere' | 'refuse'> },
   command: string,
   options: CommandOptions,
 ): Promise<Check> {
@@ -38,7 +38,9 @@ export async function checkJob(
   if (script !== undefined) return checkPlan({ kind: 'script', args: script.args, variables }, options);
   if (fetch !== undefined) return checkPlan({ kind: 'fetch', path: fetch, variables }, options);
   if (uploadOnly === true) return checkPlan({ kind: 'nothing', variables }, options);
-  return checkCommand(policy, command, options);
+  // Its directories are not this machine's.
+  const { dir, ...others } = options;
+  return checkCommand(policy, command, files.elsewhere === true ? others : options);
 }
 
 async function checkPlan(plan: Plan, options: CommandOptions): Promise<Check> {

@@ -1,9 +1,15 @@
 import { type Account, ownAccount } from './account.js';
-import type { ControlGroup } from './cgroup.js';
+import { CgroupsUnusable, type ControlGroup } from './cgroup.js';
 import type { CommandGroups } from './command-groups.js';
 import { Forker } from './forker.js';
 import { killRun } from './process-tree.js';
 import { LaunchError, launch } from './runner.js';
+
+/** Another machine, on which commands run. */
+export interface Elsewhere {
+  /** Why it could run nothing now, or nothing in this directory; looked at when a command is offered. */
+  refusal(dir: string | undefined, signal: AbortSignal): Promise<string | null>;
+}
 
 /** Where commands run. */
 export interface Processes {
@@ -11,6 +17,11 @@ export interface Processes {
   readonly killRun: typeof killRun;
   /** The control group that a run gets; null where commands have none. */
   readonly groupOf: (run: string) => ControlGroup | null;
+  /**
+   * They are processes of another machine, which can be asked nothing but this: what needs its users or files is refused,
+   * and the environment of commands is the one that it gives them.
+   */
+  readonly elsewhere?: Elsewhere;
   /** Whom the agent itself runs as. */
   readonly ownAccount: () => Promise<Account | null>;
 }
@@ -53,6 +64,7 @@ export function systemProcesses(groups: CommandGroups | null, forker: Forker | n
         throw new LaunchError(`cannot make a control group for ${request.file}: ${String(error)}`);
       });
       try {
+        await groups.assertLimitable(group, request.limits);
         const command =
           (await forker?.launch(request, clock, write, group)) ??
           (await launch(request, clock, write, (start) => groups.bear(group, start)));
@@ -63,7 +75,9 @@ export function systemProcesses(groups: CommandGroups | null, forker: Forker | n
         // It must not run without its limits.
         await group.kill();
         await groups.leave(group);
-        throw error instanceof LaunchError ? error : new LaunchError(`cannot run ${request.file}: ${String(error)}`);
+        if (error instanceof LaunchError) throw error;
+        const reason = error instanceof CgroupsUnusable ? error.message : String(error);
+        throw new LaunchError(`cannot run ${request.file}: ${reason}`);
       }
     },
     async killRun(run, clock, graceMs, giveUp, onKill) {

@@ -7,6 +7,8 @@ import { type AllowedPlace, placeOf } from './allowed-paths.js';
 
 /** Which files of push jobs this node runs, takes and gives: its owner's decision, not the server's. */
 export interface FilePolicy {
+  /** Commands run on another machine, which has directories of its own. */
+  readonly elsewhere?: true;
   /** Why the node refuses what a job brings or asks for; null: it does not. */
   refuse(options: CommandOptions): string | null;
   upload(dest: string): AllowedPlace | null;

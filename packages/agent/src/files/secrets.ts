@@ -57,6 +57,15 @@ export async function writeSecrets(
   owner: Account | null,
 ): Promise<void> {
   await makeFileDir(fileDir);
+  await writeSecretFiles(directory, values, owner);
+}
+
+/** The same in a directory that nobody else can put something in the place of. */
+export async function writeSecretFiles(
+  directory: string,
+  values: ReadonlyMap<string, string>,
+  owner: Account | null,
+): Promise<void> {
   await mkdir(directory, { mode: 0o700 });
   for (const [name, value] of values) {
     const handle = await open(join(directory, name), 'wx', 0o600);

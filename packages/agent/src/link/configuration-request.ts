@@ -30,11 +30,12 @@ export interface ConfigurationAnswer {
  */
 export async function requestConfiguration(
   identity: NodeIdentity,
-  curvePublicKey: string,
+  { curvePublicKey, knownKey }: { readonly curvePublicKey: string; readonly knownKey: string | null },
   now: number,
 ): Promise<ConfigurationAnswer> {
   const url = organizationUrl(identity.server, identity.org, `pushy/config/${encodeURIComponent(identity.name)}`);
-  url.search = `?ccpk=${encodeURIComponent(curvePublicKey)}&version=3.0`;
+  const known = knownKey === null ? '' : `&server_key=${knownKey}`;
+  url.search = `?ccpk=${encodeURIComponent(curvePublicKey)}${known}&version=3.0`;
   const headers = signRequest({
     method: 'GET',
     path: url.pathname + url.search,

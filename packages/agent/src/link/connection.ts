@@ -1,4 +1,4 @@
-import { createPublicKey, type KeyObject } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import type { Clock } from '@muster/base';
 import {
   type AgentMessage,
@@ -36,6 +36,8 @@ export interface ConnectionSetup {
   readonly sockets: Sockets;
   readonly curve: CurveKeys;
   readonly privateKey: KeyObject;
+  /** By which the server's heartbeats may be signed: the present one, and the one that is to replace it. */
+  readonly serverKeys: readonly KeyObject[];
   readonly incarnation: string;
   readonly clock: Clock;
   readonly logger: AgentLog;
@@ -51,7 +53,7 @@ export class Connection {
   readonly configuration: NodeConfiguration;
   readonly #setup: ConnectionSetup;
   readonly #session: Session;
-  readonly #serverKey: KeyObject;
+  #serverKeys: readonly KeyObject[];
   readonly #source: MessageSource;
   readonly #events: ConnectionEvents;
   #subscriber: ReceivingSocket | null = null;
@@ -61,7 +63,7 @@ export class Connection {
   #idle: (() => void)[] = [];
   #lastBeat: OpenedServerHeartbeat | undefined;
 
-  /** Throws when the session key or the server's key cannot be used; opens nothing yet. */
+  /** Throws when the session key cannot be used; opens nothing yet. */
   constructor(setup: ConnectionSetup, source: MessageSource, events: ConnectionEvents) {
     this.configuration = setup.configuration;
     this.#setup = setup;
@@ -69,7 +71,7 @@ export class Connection {
     this.#events = events;
     const key = decryptSessionKey(setup.configuration.encoded_session_key.key, setup.privateKey);
     this.#session = { key, sent: 0, received: 0 };
-    this.#serverKey = createPublicKey(setup.configuration.public_key);
+    this.#serverKeys = setup.serverKeys;
   }
 
   /** Opens the sockets; ZeroMQ connects them by and by, and again whenever a connection breaks. */
@@ -120,13 +122,26 @@ export class Connection {
   }
 
   #hearBeat(frames: readonly Buffer[]): void {
-    const beat = openServerHeartbeat(twoFrames(frames), this.#serverKey, {
-      ...this.#limits(),
-      dialect: 'native',
-      ...(this.#lastBeat === undefined ? {} : { after: this.#lastBeat }),
-    });
+    const beat = this.#openBeat(twoFrames(frames), this.#serverKeys);
     this.#lastBeat = beat;
     this.#events.heartbeat(beat);
+  }
+
+  /** What the next key has signed ends what the one before it signs. */
+  #openBeat(frames: Frames, [key, ...later]: readonly KeyObject[]): OpenedServerHeartbeat {
+    if (key === undefined) throw new Dropped('bad_sig');
+    try {
+      const beat = openServerHeartbeat(frames, key, {
+        ...this.#limits(),
+        dialect: 'native',
+        ...(this.#lastBeat === undefined ? {} : { after: this.#lastBeat }),
+      });
+      this.#serverKeys = [key, ...later];
+      return beat;
+    } catch (error) {
+      if (!(error instanceof Dropped) || error.why !== 'bad_sig') throw error;
+      return this.#openBeat(frames, later);
+    }
   }
 
   #hearMessage(frames: readonly Buffer[]): void {

@@ -18,6 +18,7 @@ import { Connection, type ConnectionEvents, type MessageSource } from './connect
 import { DropLog } from './drop-log.js';
 import { freshLiveness, judge } from './liveness.js';
 import type { Outbox } from './outbox.js';
+import type { ServerPin } from './server-pin.js';
 import type { CurveKeys, SocketEvent } from './sockets.js';
 
 /** What the link tells the daemon. */
@@ -40,6 +41,7 @@ export interface LinkSetup {
   readonly logger: AgentLog;
   readonly random: () => number;
   readonly host: Pick<Host, 'sockets' | 'configuration'>;
+  readonly pin: ServerPin;
 }
 
 /**
@@ -93,11 +95,16 @@ export class Link {
   }
 
   async #ask(failures: number): Promise<void> {
-    const { identity, clock, logger, random, host } = this.#setup;
+    const { identity, clock, logger, random, host, pin } = this.#setup;
     try {
-      const { configuration } = await host.configuration(identity, this.#curve.publicKey, clock.now());
+      const asking = { curvePublicKey: this.#curve.publicKey, knownKey: pin.known };
+      const { configuration } = await host.configuration(identity, asking, clock.now());
       if (this.#closed) return;
-      this.#connect(configuration, identity.key);
+      this.#connect(configuration, pin.check(configuration));
+      // Without it the agent works as well as before; it is kept with the next configuration.
+      pin
+        .keep(configuration)
+        .catch((error: unknown) => logger.warn({ err: error }, 'cannot keep the key of the server'));
       this.#asking = false;
     } catch (error) {
       if (this.#closed) return;
@@ -119,10 +126,11 @@ export class Link {
     return away ? Math.min(this.#intervalMs(), RETRY_LONGEST_MS) : RETRY_LONGEST_MS;
   }
 
-  #connect(configuration: NodeConfiguration, privateKey: KeyObject): void {
-    const { incarnation, clock, logger, random, host } = this.#setup;
+  #connect(configuration: NodeConfiguration, serverKeys: readonly KeyObject[]): void {
+    const { identity, incarnation, clock, logger, random, host } = this.#setup;
     const { sockets } = host;
-    const setup = { configuration, sockets, curve: this.#curve, privateKey, incarnation, clock, logger };
+    const { key: privateKey } = identity;
+    const setup = { configuration, sockets, curve: this.#curve, privateKey, serverKeys, incarnation, clock, logger };
     const connection: Connection = new Connection(
       setup,
       this.#source(),

@@ -1,4 +1,4 @@
-import type { AgentMessage, AgentState, CommandOptions, CommandResult } from '@muster/wire';
+import { type AgentMessage, type AgentState, type CommandOptions, type CommandResult, NOT_WAITING } from '@muster/wire';
 import type { OutputBytes } from '../execution/output.js';
 import { REMEMBERED_JOBS, WAIT_MS } from '../limits.js';
 
@@ -172,7 +172,7 @@ function prepare(machine: Machine, event: Extract<Event, { type: 'prepare' }>): 
 /** A start for a job that already ended is answered by how it ended, never by running it again (N12). */
 function notWaiting(machine: Machine, jobId: string): Effect {
   if (machine.last?.result.jobId === jobId) return finished(machine.last);
-  return error(jobId, `start failed: ${machine.ran.includes(jobId) ? 'this job already ran' : 'not waiting for it'}`);
+  return error(jobId, machine.ran.includes(jobId) ? 'start failed: this job already ran' : NOT_WAITING);
 }
 
 function waiting(machine: Machine, job: PreparedJob, event: Event): Step {

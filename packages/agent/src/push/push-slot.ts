@@ -147,7 +147,8 @@ export class PushSlot {
     const refused =
       'refused' in check
         ? check.refused
-        : ((await this.#unfetchable(options.fetch, policy)) ??
+        : ((await this.#setup.host.processes.elsewhere?.refusal(options.dir, signal)) ??
+          (await this.#unfetchable(options.fetch, policy)) ??
           (await this.#files.stage({ jobId, options, account: check.passed.account, fileDir, policy }, signal)));
     if (refused !== null) this.#setup.logger.info({ job: jobId, command }, `refused: ${refused}`);
     return refused;

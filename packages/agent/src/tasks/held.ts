@@ -21,6 +21,10 @@ export interface Held {
   patience: Timer | null;
   /** Why its worker process is ended, which did not. */
   doomed: string | null;
+  /** Its secrets are on their way. */
+  fetching: AbortController | null;
+  /** Values by what its plugin finds them as, until a host has it. */
+  secrets: Readonly<Record<string, string>> | null;
 }
 
 export function newHeld({ id, attempt }: TaskRef, plugin: string, task: AssignedTask | null, now: number): Held {
@@ -35,6 +39,8 @@ export function newHeld({ id, attempt }: TaskRef, plugin: string, task: Assigned
     stored: null,
     patience: null,
     doomed: null,
+    fetching: null,
+    secrets: null,
   };
 }
 
@@ -44,6 +50,8 @@ export function heldState({ kind }: AttemptState): HeldState | null {
     case 'waiting':
     case 'ended':
       return kind;
+    case 'fetching':
+      return 'waiting';
     case 'running':
     case 'killing':
     case 'draining':

@@ -1,4 +1,4 @@
-import type { TaskHappening } from '@muster/wire';
+import type { TaskHappening, TaskNews, TaskRef } from '@muster/wire';
 
 /** One attempt at a task, as the agent has it. Pure: host processes, slots and messages are effects. */
 
@@ -7,9 +7,26 @@ export type Ending = Extract<TaskHappening, { event: 'finished' | 'cancelled' }>
 /** The last word on an attempt. */
 export type End = Exclude<TaskHappening, { event: 'started' | 'progress' }>;
 
+/** An end as it is told. Field by field: a literal that begins with a copy and then grows takes a hundred times as long to make. */
+export function endNews({ id, attempt }: TaskRef, end: End): TaskNews {
+  switch (end.event) {
+    case 'finished':
+      return { id, attempt, event: end.event, result: end.result };
+    case 'cancelled': {
+      const { event, forced, bytes, durationMs } = end;
+      return { id, attempt, event, forced, bytes, durationMs };
+    }
+    case 'returned':
+    case 'lost':
+      return { id, attempt, event: end.event, reason: end.reason };
+  }
+}
+
 export type AttemptState =
   /** For a slot. */
   | { readonly kind: 'waiting' }
+  /** It has a slot, and the secrets that it is given are on their way: no host has it, and it has not begun. */
+  | { readonly kind: 'fetching' }
   /** A host has it, and has not told its end. */
   | { readonly kind: 'running' }
   /** Its host is to end it, and has not told its end. */
@@ -24,8 +41,12 @@ export type AttemptState =
   | { readonly kind: 'gone' };
 
 export type AttemptEvent =
-  /** There is a slot for it. */
-  | { readonly type: 'slot' }
+  /** There is a slot for it. `fetch`: it is given secrets. */
+  | { readonly type: 'slot'; readonly fetch: boolean }
+  /** They are here. */
+  | { readonly type: 'fetched' }
+  /** The server is away: what has not begun does not begin. */
+  | { readonly type: 'withdrawn' }
   /** The server's. */
   | { readonly type: 'recall'; readonly reason: string }
   | { readonly type: 'cancel' }
@@ -39,6 +60,12 @@ export type AttemptEvent =
   | { readonly type: 'host_gone'; readonly lost: End; readonly killed: End };
 
 export type AttemptEffect =
+  /** It is to have a slot again, later. */
+  | { readonly type: 'wait' }
+  /** Ask the server for its secrets. */
+  | { readonly type: 'fetch' }
+  /** They are not wanted any more. */
+  | { readonly type: 'drop' }
   /** Hand it to a host. */
   | { readonly type: 'run' }
   /** Have its host end it. */
@@ -56,6 +83,9 @@ export interface AttemptStep {
   readonly effects: readonly AttemptEffect[];
 }
 
+const WAIT: AttemptEffect = { type: 'wait' };
+const FETCH: AttemptEffect = { type: 'fetch' };
+const DROP: AttemptEffect = { type: 'drop' };
 const RUN: AttemptEffect = { type: 'run' };
 const KILL: AttemptEffect = { type: 'kill' };
 const FREE: AttemptEffect = { type: 'free' };
@@ -83,10 +113,29 @@ function stay(state: AttemptState): AttemptStep {
 export function stepAttempt(state: AttemptState, event: AttemptEvent): AttemptStep {
   switch (state.kind) {
     case 'waiting':
-      if (event.type === 'slot') return to({ kind: 'running' }, RUN);
+      if (event.type === 'slot') return event.fetch ? to({ kind: 'fetching' }, FETCH) : to({ kind: 'running' }, RUN);
       if (event.type === 'recall') return ended({ event: 'returned', reason: event.reason });
       if (event.type === 'cancel') return ended(NEVER_BEGAN);
       return event.type === 'settled' ? to(GONE, FORGET) : stay(state);
+
+    case 'fetching':
+      switch (event.type) {
+        case 'fetched':
+          return to({ kind: 'running' }, RUN);
+        case 'withdrawn':
+          return to({ kind: 'waiting' }, DROP, FREE, WAIT);
+        case 'recall':
+          return ended({ event: 'returned', reason: event.reason }, DROP, FREE);
+        case 'cancel':
+          return ended(NEVER_BEGAN, DROP, FREE);
+        // They cannot be had.
+        case 'end':
+          return ended(event.end, FREE);
+        case 'settled':
+          return to(GONE, DROP, FREE, FORGET);
+        default:
+          return stay(state);
+      }
 
     case 'running':
     case 'killing':

@@ -117,12 +117,12 @@ export class ManagedHost {
     else this.#link.send(message);
   }
 
-  run({ task, ...terms }: RunOrder): void {
+  run({ task, secrets, ...terms }: RunOrder): void {
     if (!areSame(this.#terms, terms)) {
       this.#terms = terms;
       this.send({ t: 'terms', terms });
     }
-    this.send({ t: 'run', task });
+    this.send({ t: 'run', task, ...(secrets && { secrets }) });
   }
 
   retire(): void {

@@ -6,7 +6,7 @@ import type { Plugin } from './plugins.js';
  * What the agent and its host processes say to each other. A host outlives the agent that started it, so an agent may
  * talk to a host of an earlier version: what changes the meaning of a message here raises the version.
  */
-export const PROTOCOL_VERSION = 2;
+export const PROTOCOL_VERSION = 3;
 /** The oldest version of hosts that this agent takes over. It gives them no more tasks, and 1 differs in how it gets them. */
 export const OLDEST_VERSION = 1;
 
@@ -45,13 +45,15 @@ export interface RunTerms {
 /** A task with all that is needed to run it here. */
 export interface RunOrder extends RunTerms {
   readonly task: AssignedTask;
+  /** Values, by what the plugin finds them as; absent: it has none. */
+  readonly secrets?: Readonly<Record<string, string>>;
 }
 
 /** Agent to host. */
 export type ToHost =
   /** For all tasks that follow, until others are said. */
   | { readonly t: 'terms'; readonly terms: RunTerms }
-  | { readonly t: 'run'; readonly task: AssignedTask }
+  | { readonly t: 'run'; readonly task: AssignedTask; readonly secrets?: Readonly<Record<string, string>> }
   | (TaskRef & { readonly t: 'kill' })
   /** The server has its end: forget it. */
   | (TaskRef & { readonly t: 'settle' })

@@ -137,8 +137,8 @@ export class Reports {
 }
 
 function inventoryOf(held: Iterable<Held>): Extract<AgentMessage, { type: 'task_inventory' }>['held'] {
-  return [...held].flatMap(({ ref, state }) => {
+  return [...held].flatMap(({ ref: { id, attempt }, state }) => {
     const named = heldState(state);
-    return named === null ? [] : [{ ...ref, state: named }];
+    return named === null ? [] : [{ id, attempt, state: named }];
   });
 }

@@ -7,7 +7,7 @@ import type { AgentLog } from '../logging.js';
 import { type Held, newHeld } from './held.js';
 import type { HostEvents, TaskHosts } from './hosts.js';
 import { attemptKey } from './key.js';
-import { type AttemptEffect, type AttemptEvent, type End, type Ending, stepAttempt } from './machine.js';
+import { type AttemptEffect, type AttemptEvent, type End, type Ending, endNews, stepAttempt } from './machine.js';
 import { inlineBytes, mostHeld } from './news.js';
 import { Permission } from './permission.js';
 import type { Offer, OfferedRun } from './plugins.js';
@@ -24,6 +24,12 @@ export interface TaskSlotSetup {
   readonly offer: Offer;
   /** Between TERM and KILL, in milliseconds. */
   readonly graceMs: () => number;
+  /** What a task is given of secrets, by what its plugin finds them as. @throws FileUnavailable */
+  readonly secrets: (
+    ref: TaskRef,
+    names: readonly string[],
+    signal: AbortSignal,
+  ) => Promise<ReadonlyMap<string, string>>;
 }
 
 /**
@@ -163,7 +169,9 @@ export class TaskSlot {
     queueMicrotask(() => {
       this.#filling = false;
       if (this.#stopped || !this.#permission.given) return;
-      this.#slots.fill(this.#offer, (held) => this.#applyTo(held, { type: 'slot' }));
+      this.#slots.fill(this.#offer, (held) => {
+        this.#applyTo(held, { type: 'slot', fetch: (held.task?.secrets ?? []).length > 0 });
+      });
     });
   }
 
@@ -185,6 +193,15 @@ export class TaskSlot {
   #do(held: Held, effect: AttemptEffect): void {
     const { ref } = held;
     switch (effect.type) {
+      case 'wait':
+        this.#slots.wait(held);
+        return this.#fillSoon();
+      case 'fetch':
+        return void this.#fetch(held);
+      case 'drop':
+        held.fetching?.abort();
+        held.fetching = null;
+        return;
       case 'run':
         return this.#run(held);
       case 'kill':
@@ -205,8 +222,33 @@ export class TaskSlot {
     }
   }
 
+  async #fetch(held: Held): Promise<void> {
+    const fetching = new AbortController();
+    held.fetching = fetching;
+    held.begunAt = this.#now();
+    let event: AttemptEvent;
+    try {
+      const values = await this.#setup.secrets(held.ref, held.task?.secrets ?? [], fetching.signal);
+      if (held.fetching !== fetching) return;
+      held.secrets = Object.fromEntries(values);
+      event = { type: 'fetched' };
+    } catch (error) {
+      if (held.fetching !== fetching) return;
+      event = { type: 'end', end: this.#failed(held, error instanceof Error ? error.message : String(error)) };
+    }
+    held.fetching = null;
+    this.#applyTo(held, event);
+  }
+
+  #failed({ begunAt }: Held, reason: string): End {
+    const durationMs = Math.round(this.#now() - begunAt);
+    const nothing = { retry: false, exitCode: null, signal: null, stdout: null, stderr: null };
+    return { event: 'finished', result: { status: 2, reason, bytes: null, durationMs, ...nothing } };
+  }
+
   #run(held: Held): void {
-    const { task } = held;
+    const { task, secrets } = held;
+    held.secrets = null;
     const offered = this.#offer.plugins.get(held.plugin);
     if (task === null || offered === undefined) return;
     held.begunAt = this.#now();
@@ -218,6 +260,7 @@ export class TaskSlot {
       timeoutMs,
       graceMs,
       inlineBytes: inlineBytes(this.#setup.link.bodyLimit),
+      ...(secrets && { secrets }),
     });
     if (timeoutMs !== null) this.#expectEnd(held, timeoutMs + graceMs, limitReason(timeoutMs));
   }
@@ -273,9 +316,7 @@ export class TaskSlot {
 
   #tellEnd(held: Held, end: End): void {
     held.toldAt = this.#now();
-    const { id, attempt } = held.ref;
-    // What came from a host says already whose end it is.
-    this.#reports.tell({ ...end, id, attempt });
+    this.#reports.tell(endNews(held.ref, end));
   }
 
   #stored({ id, attempt, stream, offset }: Extract<TaskOrder, { type: 'task_output_stored' }>): void {
@@ -289,6 +330,7 @@ export class TaskSlot {
   /** No heartbeat of the server: what runs goes on, what waits does not begin. */
   serverLost(): void {
     this.#permission.withdraw();
+    for (const held of this.#held.values()) this.#applyTo(held, { type: 'withdrawn' });
   }
 
   serverBack(): void {

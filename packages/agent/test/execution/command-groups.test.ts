@@ -63,7 +63,7 @@ async function start(groups: CommandGroups | null, script: string, until: string
       text += Buffer.from(data).toString();
     },
   );
-  await vi.waitFor(() => expect(text).toContain(until), { timeout: 20_000 });
+  await vi.waitFor(() => expect(text).toContain(until), { timeout: 60_000 });
   const pids = text.split('\n').map(Number).filter(Boolean);
   onTestFinished(async () => {
     for (const pid of pids) if (await isAlive(pid)) process.kill(pid, 'SIGKILL');
@@ -121,7 +121,7 @@ describe('a command in a control group of its own', () => {
     expect(await survivors(pids)).toBe(1);
     for (const pid of pids) process.kill(pid, 'SIGKILL');
     if (again === null) return;
-    await vi.waitFor(async () => expect(await again.of(run).populated()).toBe(false), { timeout: 20_000 });
+    await vi.waitFor(async () => expect(await again.of(run).populated()).toBe(false), { timeout: 60_000 });
     await groupsHere();
     expect(await again.base.children()).not.toContainEqual(again.of(run));
   });
@@ -133,7 +133,7 @@ describe('the group that a crashed agent noted', () => {
     const base = here.base.child(`elsewhere-${randomUUID()}`);
     base.make();
     onTestFinished(async () => {
-      await vi.waitFor(async () => expect(await base.remove()).toBe(true), { timeout: 20_000 });
+      await vi.waitFor(async () => expect(await base.remove()).toBe(true), { timeout: 60_000 });
     });
     const prefix = basename(here.of('').path);
     return new CommandGroups(base, { home: here.base, prefix, limits: [], logger: silent });

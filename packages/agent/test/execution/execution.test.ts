@@ -2,7 +2,7 @@ import { chmod, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ManualClock, systemClock } from '@muster/base';
 import type { CommandOptions } from '@muster/wire';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseAgentConfig } from '../../src/config.js';
 import { commandPolicy } from '../../src/execution/command-policy.js';
 import { Execution, type ExecutionRequest, type Outcome } from '../../src/execution/execution.js';
@@ -82,7 +82,7 @@ async function isAlive(pid: number): Promise<boolean> {
   return state !== undefined && state !== 'Z';
 }
 
-const says = (ran: Ran, text: string) => vi.waitFor(() => expect(ran.stdout()).toContain(text), { timeout: 10_000 });
+const says = (ran: Ran, text: string) => expect.poll(() => ran.stdout()).toContain(text);
 
 describe('running a command (sheet §6.6)', () => {
   it('exit status 0 succeeded, with its output', async () => {
@@ -204,7 +204,7 @@ describe('its output', () => {
     void ran.ended.then(() => {
       ended = true;
     });
-    await vi.waitFor(() => expect(ran.execution.exited).toBe(true), { timeout: 10_000 });
+    await expect.poll(() => ran.execution.exited).toBe(true);
     for (let minutes = 0; minutes < 60; minutes += 1) clock.advance(HOUR_MS / 60);
     await new Promise((resolve) => setImmediate(resolve));
     expect(ended).toBe(false);
@@ -215,19 +215,17 @@ describe('its output', () => {
   });
   it('that nobody waits for any more is not told as whole', async () => {
     const ran = run('printf hello', {}, { allow_any: true }, systemClock, { now: false });
-    await vi.waitFor(() => expect(ran.execution.exited).toBe(true), { timeout: 10_000 });
+    await expect.poll(() => ran.execution.exited).toBe(true);
     ran.execution.abandonOutput();
     expect(await ran.ended).toMatchObject({ result: { outcome: 'succeeded' }, bytes: null });
   });
   it('of a command that ran out of its time is waited for, and an abort ends the waiting', async () => {
     const ran = run('echo up; exec sleep 60', {}, { allow_any: true }, systemClock, { now: false });
-    await vi.waitFor(() => expect(ran.execution.output.bytes?.stdout).toBe(3), { timeout: 10_000 });
+    await expect.poll(() => ran.execution.output.bytes?.stdout).toBe(3);
     const told: unknown[] = [];
     ran.execution.expire((bytes) => told.push(bytes));
-    await vi.waitFor(
-      async () => expect(await membersOf({ leader: null, marker: ran.execution.run, group: null })).toEqual(new Set()),
-      { timeout: 10_000 },
-    );
+    const members = () => membersOf({ leader: null, marker: ran.execution.run, group: null });
+    await expect.poll(members).toEqual(new Set());
     expect(told).toEqual([]);
     ran.execution.kill();
     expect((await ran.ended).result).toMatchObject({ outcome: 'failed', reason: 'killed' });
@@ -296,7 +294,7 @@ describe('built-in commands', () => {
   it('sleep waits its seconds and succeeds', async () => {
     const clock = new ManualClock();
     const ran = run('sleep 5', {}, {}, clock);
-    await vi.waitFor(() => expect(clock.pending).toBe(1));
+    await expect.poll(() => clock.pending).toBe(1);
     clock.advance(5000);
     expect((await ran.ended).result).toMatchObject({ outcome: 'succeeded', exitCode: 0 });
   });
@@ -304,7 +302,7 @@ describe('built-in commands', () => {
     const clock = new ManualClock();
     const unlucky = run('dummy_job 0.5 1', {}, {}, clock);
     const lucky = run('dummy_job 0.3 1', {}, {}, clock);
-    await vi.waitFor(() => expect(clock.pending).toBe(2));
+    await expect.poll(() => clock.pending).toBe(2);
     clock.advance(1000);
     expect((await unlucky.ended).result.outcome).toBe('failed');
     expect((await lucky.ended).result.outcome).toBe('succeeded');

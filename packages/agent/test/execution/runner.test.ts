@@ -219,7 +219,7 @@ describe.each(STARTERS)('a command started %s', (_, by) => {
     void ended.then((how) => {
       exit = how;
     });
-    await vi.waitFor(() => expect(wrote.stdout).toContain('\n'));
+    await expect.poll(() => wrote.stdout).toContain('\n');
     // It is told to have ended when it has been waited for.
     await expect.poll(() => readFile(`/proc/${pid}/stat`).catch(() => null)).toBeNull();
     await expect
@@ -273,9 +273,11 @@ describe('a forker', () => {
   });
   it('that is killed takes its commands with it, and says so of each; the next commands are started without it', async () => {
     const own = new Forker();
+    const clock = new ManualClock();
+    own.begin(clock);
     const one = await start(own, sh('echo begun; sleep 60 & wait'));
     const other = await start(own, { ...sh('trap "" TERM; echo begun; sleep 60'), env: {} });
-    await vi.waitFor(() => expect([one.wrote.stdout, other.wrote.stdout]).toEqual(['begun\n', 'begun\n']));
+    await expect.poll(() => [one.wrote.stdout, other.wrote.stdout]).toEqual(['begun\n', 'begun\n']);
     process.kill(own.pid ?? 0, 'SIGKILL');
     for (const { ended, pid } of [one, other]) {
       expect(await ended).toEqual({
@@ -286,7 +288,7 @@ describe('a forker', () => {
       const state = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => ') Z');
       expect(state).toMatch(/\) Z/);
     }
-    const next = await start(own, sh('sleep 0.2'));
+    const next = await start(own, sh('sleep 0.2'), clock);
     expect(own.pid).toBeUndefined();
     expect((await parentOf(next.pid)).startsWith('muster-forker')).toBe(false);
     expect(await next.ended).toEqual({ exitCode: 0, signal: null });
@@ -320,7 +322,7 @@ describe('a forker', () => {
     expect(Number(most)).toBeLessThan(20_000);
   });
   it('ends with the process that it starts commands for, and leaves them running', async () => {
-    const child = spawn('/usr/bin/perl', [FORKER], { stdio: ['pipe', 'pipe', 'ignore'] });
+    const child = spawn('/usr/bin/perl', FORKER, { stdio: ['pipe', 'pipe', 'ignore'] });
     const exited = once(child, 'exit');
     const reader = new ForkerReader();
     const told: ForkerEvent[] = [];
@@ -335,7 +337,7 @@ describe('a forker', () => {
       capture: true,
     };
     child.stdin.write(startFrame(7, request, { group: null, ids: {} }));
-    await vi.waitFor(() => expect(told).toHaveLength(2));
+    await expect.poll(() => told).toHaveLength(2);
     expect(told).toMatchObject([{ type: 'hello' }, { type: 'born', id: 7, pid: expect.any(Number) }]);
     child.stdin.end();
     expect(await exited).toEqual([0, null]);
@@ -350,7 +352,7 @@ describe('a command with a control group', () => {
     if (typeof groups === 'string') return expect(groups).toMatch(/cgroup|control group|move processes/);
     const moved = vi.spyOn(groups, 'bear');
     const { pid, ended, wrote, run } = await start(forker, sh('cat /proc/self/cgroup; sleep 0.2'), systemClock, groups);
-    await vi.waitFor(() => expect(wrote.stdout).toContain(basename(groups.of(run).path)));
+    await expect.poll(() => wrote.stdout).toContain(basename(groups.of(run).path));
     expect(await groups.of(run).processes()).toContain(pid);
     expect(await groups.of(run).processes()).not.toContain(forker.pid);
     expect((await parentOf(pid)).startsWith('muster-forker')).toBe(true);

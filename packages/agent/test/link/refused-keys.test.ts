@@ -2,12 +2,13 @@ import { createPrivateKey, randomBytes } from 'node:crypto';
 import { ManualClock } from '@muster/base';
 import { generateKeyPair, type KeyPair } from '@muster/signing';
 import { encryptSessionKey, type NodeConfiguration } from '@muster/wire';
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { REJECTED_FIRST_MS, REJECTED_LONGEST_MS } from '../../src/limits.js';
 import { Link } from '../../src/link/link.js';
 import { Outbox } from '../../src/link/outbox.js';
 import { silent } from '../support/agent.js';
 import { FakeSockets } from '../support/fake-sockets.js';
+import { unpinned } from '../support/unpinned.js';
 
 /** Long enough that neither heartbeats nor the lifetime of the configuration play a part. */
 const FAR_SECONDS = 24 * 3600;
@@ -44,9 +45,10 @@ beforeEach(async () => {
       return answer;
     },
   };
+  const pin = await unpinned();
   const nothing = (): void => undefined;
   link = new Link(
-    { identity, incarnation: 'i', clock, logger: silent, random: () => random, host },
+    { identity, incarnation: 'i', clock, logger: silent, random: () => random, host, pin },
     new Outbox(
       () => ({ type: 'heartbeat', state: 'ready', jobId: null, last: null }),
       () => null,
@@ -94,7 +96,7 @@ describe('an agent whose keys the server does not know', () => {
     newest().tell('rejected');
     clock.advance(0);
     expect(asked).toBe(before + 1);
-    await vi.waitFor(() => expect(sockets.open).toHaveLength(1));
+    await expect.poll(() => sockets.open).toHaveLength(1);
     newest().tell('rejected');
     clock.advance(0);
     expect(asked).toBe(before + 1);
@@ -160,7 +162,7 @@ function pauseAfterRejection(): number {
 async function configured(): Promise<void> {
   const before = sockets.channels.length;
   link.reconfigure('the test says so');
-  await vi.waitFor(() => expect(sockets.channels.length).toBeGreaterThan(before));
+  await expect.poll(() => sockets.channels.length).toBeGreaterThan(before);
 }
 
 function configuration(): NodeConfiguration {

@@ -7,6 +7,7 @@ import { Link } from '../../src/link/link.js';
 import { Outbox } from '../../src/link/outbox.js';
 import { silent } from '../support/agent.js';
 import { FakeSockets } from '../support/fake-sockets.js';
+import { unpinned } from '../support/unpinned.js';
 
 const HOUR_MS = 3_600_000;
 const STEP_MS = 100;
@@ -22,7 +23,7 @@ async function asksOver(ms: number, failure: MusterError, luck: number): Promise
   const link = new Link(
     {
       identity: { server: new URL('http://server'), org: 'o', name: 'n', key: createPrivateKey(privateKey), ca: null },
-      ...{ incarnation: 'i', clock, logger: silent, random: () => luck },
+      ...{ incarnation: 'i', clock, logger: silent, random: () => luck, pin: await unpinned() },
       host: {
         sockets: new FakeSockets(),
         configuration: async () => {

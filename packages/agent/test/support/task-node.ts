@@ -29,10 +29,15 @@ export class TaskNode {
   #open = true;
   readonly #grace: number;
 
-  constructor(dir: string, tasks: Record<string, unknown>, { grace = 30 }: { grace?: number } = {}) {
+  constructor(
+    dir: string,
+    tasks: Record<string, unknown>,
+    { grace = 30, secrets = {} }: { grace?: number; secrets?: Readonly<Record<string, string>> } = {},
+  ) {
     this.#grace = grace;
     const config = parseAgentConfig({ tasks });
     this.slot = new TaskSlot({
+      secrets: async (_ref, names) => new Map(names.map((name) => [name, secrets[name] ?? ''])),
       clock: systemClock,
       logger: silent,
       link: { bodyLimit: BODY_LIMIT, readable: () => setImmediate(() => this.#take()) },
@@ -57,7 +62,7 @@ export class TaskNode {
   static async start(
     dir: string,
     tasks: Record<string, unknown>,
-    options: { grace?: number; storing?: boolean } = {},
+    options: { grace?: number; storing?: boolean; secrets?: Readonly<Record<string, string>> } = {},
   ): Promise<TaskNode> {
     const node = new TaskNode(dir, tasks, options);
     node.storing = options.storing ?? true;
@@ -114,7 +119,7 @@ export class TaskNode {
   /** Resolves with the first such word on this task. */
   async heard<E extends TaskNews['event']>(id: string, event: E): Promise<Extract<TaskNews, { event: E }>> {
     const find = () => this.news.find((news) => news.id === id && news.event === event);
-    await expect.poll(find, { timeout: 20_000, interval: 5 }).toBeDefined();
+    await expect.poll(find, { timeout: 60_000, interval: 5 }).toBeDefined();
     return find() as Extract<TaskNews, { event: E }>;
   }
 

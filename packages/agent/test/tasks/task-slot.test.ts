@@ -41,10 +41,16 @@ class Bench {
   readonly clock = new ManualClock();
   readonly link = { bodyLimit: 65_536, readable: () => undefined };
   readonly slot: TaskSlot;
+  readonly asked: { readonly ref: TaskRef; readonly names: readonly string[]; readonly signal: AbortSignal }[] = [];
+  answer: () => Promise<ReadonlyMap<string, string>> = async () => new Map();
   hosts!: FakeHosts;
 
   constructor(tasks: Record<string, unknown> = { max: 2, plugins: PLUGINS }) {
     this.slot = new TaskSlot({
+      secrets: async (ref, names, signal) => {
+        this.asked.push({ ref, names, signal });
+        return this.answer();
+      },
       clock: this.clock,
       logger: silent,
       link: this.link,
@@ -409,5 +415,120 @@ describe('an agent that is stopped', () => {
     expect(bench.hosts.asked).not.toContain('kill 1/a');
     await bench.assign('c');
     expect(bench.hosts.running).toEqual(['a']);
+  });
+});
+
+describe('a task with secrets', () => {
+  const order = (id: string) => ({ assign: [task(id, 'p', {}, { secrets: ['password'] })] });
+  const turn = () => new Promise(setImmediate);
+
+  it('is run once they are there, with their values', async () => {
+    const bench = await Bench.ready();
+    let come: (values: ReadonlyMap<string, string>) => void = () => undefined;
+    bench.answer = () => new Promise((resolve) => (come = resolve));
+    await bench.order(order('a'));
+    expect(bench.asked).toMatchObject([{ ref: { id: 'a', attempt: 1 }, names: ['password'] }]);
+    expect(bench.hosts.running).toEqual([]);
+    come(new Map([['password', 'correct-horse']]));
+    await turn();
+    expect(bench.hosts.running).toEqual(['a']);
+  });
+
+  it('fails and is not run when they cannot be had', async () => {
+    const bench = await Bench.ready();
+    bench.answer = async () => {
+      throw new Error('the server does not give the secrets of the task: no');
+    };
+    await bench.order(order('a'));
+    await turn();
+    expect(bench.hosts.running).toEqual([]);
+    expect(bench.news()).toMatchObject([
+      {
+        id: 'a',
+        event: 'finished',
+        result: { status: 2, reason: 'the server does not give the secrets of the task: no' },
+      },
+    ]);
+    // Its slot is free.
+    await bench.assign('b', 'c');
+    expect(bench.hosts.running).toEqual(['b', 'c']);
+  });
+
+  it('that is cancelled while they are on their way never begins', async () => {
+    const bench = await Bench.ready();
+    let come: (values: ReadonlyMap<string, string>) => void = () => undefined;
+    bench.answer = () => new Promise((resolve) => (come = resolve));
+    await bench.order(order('a'));
+    await bench.order({ cancel: [ref('a')] });
+    expect(bench.asked[0]?.signal.aborted).toBe(true);
+    come(new Map([['password', 'correct-horse']]));
+    await turn();
+    expect(bench.hosts.running).toEqual([]);
+    expect(bench.news()).toMatchObject([{ id: 'a', event: 'cancelled' }]);
+  });
+
+  /** On their way, and here when it is said. */
+  async function fetching(): Promise<{ readonly bench: Bench; come(): Promise<void> }> {
+    const bench = await Bench.ready({ max: 1, plugins: PLUGINS });
+    const coming: ((values: ReadonlyMap<string, string>) => void)[] = [];
+    bench.answer = () => new Promise((resolve) => coming.push(resolve));
+    await bench.order(order('a'));
+    const come = async (): Promise<void> => {
+      for (const here of coming.splice(0)) here(new Map([['password', 'correct-horse']]));
+      await turn();
+    };
+    return { bench, come };
+  }
+
+  it('is given back when the owner takes its plugin away meanwhile, and is not run', async () => {
+    const { bench, come } = await fetching();
+    const { p: _, ...plugins } = PLUGINS;
+    bench.slot.reload(offer({ max: 1, plugins }));
+    expect(bench.asked[0]?.signal.aborted).toBe(true);
+    await come();
+    expect(bench.hosts.running).toEqual([]);
+    expect(bench.news()).toMatchObject([
+      { id: 'a', event: 'returned', reason: "this node has no plugin 'p' any more" },
+    ]);
+  });
+
+  it('runs what the plugin is then when that was changed meanwhile', async () => {
+    const { bench, come } = await fetching();
+    bench.slot.reload(offer({ max: 1, plugins: { ...PLUGINS, p: { program: '/bin/false', args: [] } } }));
+    await come();
+    expect(bench.hosts.orders).toMatchObject([
+      { plugin: { program: '/bin/false' }, secrets: { password: 'correct-horse' } },
+    ]);
+  });
+
+  it('is given back when the agent is stopped meanwhile: it has not begun', async () => {
+    const { bench, come } = await fetching();
+    bench.slot.stop();
+    await come();
+    expect(bench.hosts.running).toEqual([]);
+    expect(bench.slot.takeNews()).toMatchObject({ news: [{ id: 'a', event: 'returned' }] });
+  });
+
+  it('does not begin when the server is lost meanwhile, and asks again when it may', async () => {
+    const { bench, come } = await fetching();
+    bench.slot.serverLost();
+    await come();
+    expect(bench.hosts.running).toEqual([]);
+    bench.slot.serverBack();
+    bench.taken();
+    bench.clock.advance(INVENTORY_ANSWER_MS);
+    await turn();
+    expect(bench.asked).toHaveLength(2);
+    await come();
+    expect(bench.hosts.running).toEqual(['a']);
+  });
+
+  it('counts as one that waits for the server, which may take it back', async () => {
+    const { bench, come } = await fetching();
+    await bench.order({ recall: [ref('a')] });
+    await come();
+    expect(bench.news()).toMatchObject([{ id: 'a', event: 'returned' }]);
+    await bench.assign('b');
+    expect(bench.hosts.running).toEqual(['b']);
   });
 });

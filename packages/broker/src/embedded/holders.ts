@@ -22,8 +22,7 @@ export interface HoldersDeps {
 
 /**
  * Who has messages in hand, where several processes share a database: each has a lease, and when one has ended, whoever
- * notices first takes it over and gives back to the queues what its holder had. Nobody asks the database at intervals for
- * that: the end of a lease is known when it is read, and a process that begins says so.
+ * notices first takes it over and gives back to the queues what its holder had.
  */
 export class Holders {
   readonly #deps: HoldersDeps;
@@ -90,13 +89,12 @@ export class Holders {
   }
 
   async #check(holder: string): Promise<void> {
-    const { store, clock, limits, log, freed } = this.#deps;
+    const { store, limits, log, freed } = this.#deps;
     this.#watched.delete(holder);
     try {
       const answer = await this.#leases.acquire(nameOf(holder), limits.leaseMs);
       if (answer.kind === 'held') {
-        // Not at once: what was handed over to one that has just ended would come back as fast as it is handed over.
-        this.#watch(holder, Math.max(answer.until - clock.now(), limits.orphanMs));
+        this.#watch(holder, Math.min(answer.leftMs, limits.orphanMs));
         return;
       }
       await store.transact((trx) => release(trx, holder));

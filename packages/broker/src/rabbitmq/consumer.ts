@@ -62,6 +62,8 @@ export class RabbitConsumer implements Consumer {
   #adjusting = false;
   /** Settled without the broker knowing, or with a copy on its way. */
   readonly #done = new Set<string>();
+  /** Older attachments on their way to be acknowledged. */
+  readonly #leaving = new Set<Promise<void>>();
   readonly #taking: StandingChannel;
   readonly #holding: StandingChannel | null;
   #renewal: Timer | undefined;
@@ -122,6 +124,8 @@ export class RabbitConsumer implements Consumer {
     for (const delivery of this.#held.values()) delivery.giveBack();
     this.#held.clear();
     this.#attachedAt.clear();
+    // Else what has another attachment, or had, would come again.
+    await Promise.all(this.#leaving);
     // The broker gives back what was delivered over them.
     await Promise.all([this.#taking.close(), this.#holding?.close()]);
     this.#deps.stopped(this);
@@ -223,7 +227,10 @@ export class RabbitConsumer implements Consumer {
     this.#attachedAt.delete(delivery);
     this.#attachedAt.set(delivery, this.#deps.clock.monotonic());
     this.#schedule();
-    if (older !== null) void this.#leave(older);
+    if (older === null) return;
+    const leaving = this.#leave(older);
+    this.#leaving.add(leaving);
+    void leaving.finally(() => this.#leaving.delete(leaving));
   }
 
   /** The delivery has another attachment: this one is acknowledged, and its slot closed first unless there is room. */

@@ -1,4 +1,4 @@
-import type { Channel } from 'rabbitmq-client';
+import type { Channel, Envelope } from 'rabbitmq-client';
 import { MusterError } from '../errors.js';
 import type { Limits } from '../limits.js';
 import { type Checked, unavailable, unroutable } from '../outgoing.js';
@@ -21,6 +21,8 @@ export class Outbound {
   readonly #link: Link;
   readonly #limits: Limits;
   #opening: Promise<Publishing> | null = null;
+  /** Messages of this turn. */
+  readonly #leaving: (() => Promise<void>)[] = [];
   #count = 0;
   #unconfirmed = 0;
 
@@ -40,21 +42,20 @@ export class Outbound {
     try {
       await this.#link.ask(async () => {
         publishing = await this.#publishing();
-        await publishing.channel.basicPublish(
-          {
-            exchange,
-            routingKey: key,
-            messageId: id,
-            correlationId,
-            headers,
-            durable: true,
-            mandatory: true,
-            contentType: 'application/json',
-            // With an encoding the library leaves bodies as they are.
-            contentEncoding: 'utf-8',
-          },
-          body,
-        );
+        const { channel } = publishing;
+        const envelope: Envelope = {
+          exchange,
+          routingKey: key,
+          messageId: id,
+          correlationId,
+          headers,
+          durable: true,
+          mandatory: true,
+          contentType: 'application/json',
+          // With an encoding the library leaves bodies as they are.
+          contentEncoding: 'utf-8',
+        };
+        await this.#leave(() => channel.basicPublish(envelope, body));
         // What comes back comes before its confirmation, and is told a turn later.
         await new Promise(setImmediate);
       });
@@ -69,6 +70,20 @@ export class Outbound {
   async close(): Promise<void> {
     const publishing = await this.#opening?.catch(() => null);
     if (publishing) await closed(publishing.channel);
+  }
+
+  /** What is published in one turn leaves in one write: a write costs as much as all else of a message. */
+  #leave(publish: () => Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#leaving.push(() => publish().then(resolve, reject));
+      if (this.#leaving.length > 1) return;
+      setImmediate(() => {
+        const leaving = this.#leaving.splice(0);
+        this.#link.together(() => {
+          for (const leave of leaving) void leave();
+        });
+      });
+    });
   }
 
   #publishing(): Promise<Publishing> {

@@ -34,6 +34,8 @@ export function handOverSuite(suite: Suite): void {
       const next = await two.nth(2);
       expect(next.body.toString()).toBe('2');
       expect(one.deliveries).toHaveLength(1);
+      // Once what was handed over is there, and not on its way, its slot is closed: it takes no other message beside it.
+      await until(async () => ((await suite.broker.depths([suite.names.queue]))[0]?.consumers ?? 1) === 1);
       await first.ack();
       await next.ack();
       await Promise.all([suite.broker.close(), other.close()]);

@@ -17,7 +17,7 @@ export const silent = { info: () => {}, warn: () => {}, error: () => {} };
 /** Short times, for what has to be waited for. */
 export const SOON: Partial<Limits> = { orphanMs: 300, leaseMs: 900, retryFirstMs: 20, retryMostMs: 200 };
 
-const MOST_MS = 20_000;
+const MOST_MS = 60_000;
 
 /** Waits for something to become true, not for time. */
 export async function until(condition: () => boolean | Promise<boolean>, mostMs = MOST_MS): Promise<void> {

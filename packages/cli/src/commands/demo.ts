@@ -6,6 +6,7 @@ import type { Command } from 'commander';
 import { isSuccess, type Job } from '../api.js';
 import { backlogAsPlanned, showBacklog } from '../demo/backlog.js';
 import { DEMO_NODES, type DemoServer, FAILING_NODE, REFUSING_NODE, startAgents, startServer } from '../demo/fleet.js';
+import { furnish } from '../demo/furnish.js';
 import { showLongJob } from '../demo/long-job.js';
 import { DemoProcesses } from '../demo/processes.js';
 import { Interrupted, showJob } from '../demo/show.js';
@@ -39,7 +40,7 @@ async function demo(call: Call<DemoOptions>, run: RunWords): Promise<number> {
   try {
     const { server, jobs, backlog, longJob } = await Promise.race([perform(call, processes, run), interrupted]);
     kept = call.options.keep === true;
-    const running = kept ? { url: server.url, config: server.config, stop: processes.abandon() } : null;
+    const running = kept ? await keep(call, processes, server, run) : null;
     call.out.document({ jobs, ...backlog, longJob, ...(running === null ? {} : { running }) });
     if (running === null) tellNext(call);
     else tellKept(call, running);
@@ -79,6 +80,18 @@ async function perform(call: Call<DemoOptions>, processes: DemoProcesses, run: R
   return { server, jobs, backlog, longJob: await showLongJob(inside, server, place) };
 }
 
+/** Something for each screen of the console, and a link that signs in there. */
+async function keep(
+  call: Call<DemoOptions>,
+  processes: DemoProcesses,
+  { url, config, client }: DemoServer,
+  run: RunWords,
+): Promise<Running> {
+  await furnish(call, { directory: processes.directory, config, run });
+  const link = (await client.json('POST', client.inOrg('sign-in-links'))) as { readonly url: string };
+  return { url, console: link.url, config, stop: processes.abandon() };
+}
+
 /** A line that counts up, on a terminal only. */
 function tellAgents({ world }: Call<object>, available: number): void {
   if (world.stderr.isTTY !== true) return;
@@ -102,16 +115,20 @@ function wentAsPlanned([first, second]: readonly [Job, Job]): boolean {
 
 interface Running {
   readonly url: string;
+  /** Signs in to the console, once, within a minute. */
+  readonly console: string;
   readonly config: string;
   /** A script that stops everything and removes the scratch directory. */
   readonly stop: string;
 }
 
-function tellKept({ out }: Call<object>, { url, config, stop }: Running): void {
+function tellKept({ out }: Call<object>, { url, console, config, stop }: Running): void {
   out.line();
   out.line(out.paint('It keeps running.', 'bold'));
   out.line(`  Server   ${url}   API: ${url}/docs`);
   out.line(`  CLI      export MUSTER_CONFIG=${config}`);
+  out.line(`  Console  ${console}`);
+  out.line('           signs you in once, within a minute; another one: npx muster console');
   out.line('  Try      npx muster node list');
   out.line("           npx muster push start 'role:web' -- uname -a");
   out.line('           npx muster push list');

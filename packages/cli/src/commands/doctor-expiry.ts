@@ -36,6 +36,23 @@ export function* certificates(found: readonly CertificateStatus[], now: number):
   }
 }
 
+/** As `/_status` tells it. */
+export interface ServerKeyStatus {
+  readonly fingerprint: string;
+  readonly next: string | null;
+}
+
+/** It does not expire. When it is replaced, agents that are away for long, and copies of it elsewhere, are to be thought of. */
+export function serverKey({ fingerprint, next }: ServerKeyStatus, now: number): Check {
+  const name = 'server key';
+  const text = `${printable(fingerprint).slice(0, 12)}…`;
+  if (next === null) return { name, result: 'ok', text: `${text}, no other is announced` };
+  const left = (Date.parse(next) - now) / 1000;
+  const when = left > 0 ? `in ${formatDuration(left)}` : 'now';
+  const advice = 'back up data_dir after that; who knows of it: muster server-key status';
+  return { name, result: 'warning', text: `${text}, the next takes over ${when}, at ${timeText(next)}; ${advice}` };
+}
+
 /** Keys of whoever asks, and for admins those of the organization. Nothing is said where the server does not let look. */
 export async function* keys(call: Call<object>): AsyncGenerator<Check> {
   const now = call.world.now();

@@ -4,7 +4,14 @@ import type { NodeState } from '../api.js';
 import { formatDuration } from '../duration.js';
 import { MusterError } from '../errors.js';
 import { type Call, clientCommand, does, type Shell } from '../shell.js';
-import { type CertificateStatus, type Check, certificates, keys } from './doctor-expiry.js';
+import {
+  type CertificateStatus,
+  type Check,
+  certificates,
+  keys,
+  type ServerKeyStatus,
+  serverKey,
+} from './doctor-expiry.js';
 
 /** Requests signed further from the server's clock than this are refused (sheet §1.5). */
 const SKEW_LIMIT_MS = 900_000;
@@ -44,6 +51,7 @@ async function* examine(call: Call<object>): AsyncGenerator<Check> {
   let serverTime: number | null = null;
   let store: StoreStatus = { ok: true };
   let tls: readonly CertificateStatus[] = [];
+  let key: ServerKeyStatus | undefined;
   const server = await attempt('server', async () => {
     const response = await call.client.send('GET', '/_status');
     serverTime = Date.parse(response.headers.get('date') ?? '');
@@ -51,15 +59,18 @@ async function* examine(call: Call<object>): AsyncGenerator<Check> {
       status?: string;
       store?: StoreStatus;
       certificates?: readonly CertificateStatus[];
+      server_key?: ServerKeyStatus;
     };
     store = answer.store ?? store;
     tls = answer.certificates ?? tls;
+    key = answer.server_key;
     return `answers: ${answer.status}`;
   });
   yield server;
   if (server.result === 'failed') return;
   yield database(store);
   yield* certificates(tls, call.world.now());
+  if (key !== undefined) yield serverKey(key, call.world.now());
   if (serverTime !== null && Number.isFinite(serverTime)) yield clock(call.world.now() - serverTime);
 
   let nodes: readonly NodeState[] = [];

@@ -3,26 +3,47 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { duration, formatDuration } from '../duration.js';
 import { MusterError } from '../errors.js';
-import { readingOf } from '../files.js';
-import { clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
+import { readingOf, textOf } from '../files.js';
+import { type Call, clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
-import { addList, addRemove } from './resource.js';
+import { addList, addRemove, tellDone } from './resource.js';
 
 interface Issuer {
   readonly name: string;
-  readonly kind: 'public_key' | 'jwks' | 'oidc';
+  readonly kind: 'public_key' | 'jwks' | 'oidc' | 'ldap';
   readonly source: string;
   readonly issuer: string | null;
   readonly audience: string | null;
   readonly tenant: string | null;
   readonly sign_in: { readonly client_id: string; readonly create_users: boolean; readonly ttl: number } | null;
+  readonly directory: { readonly user_base: string; readonly create_users: boolean; readonly ttl: number } | null;
   readonly created_at: string;
 }
 
-interface CreateFlags {
+interface Tested {
+  readonly name: string;
+  readonly keys: number | null;
+  readonly person: {
+    readonly dn: string;
+    readonly name: string;
+    readonly found: readonly string[];
+    readonly groups: readonly string[];
+  } | null;
+  readonly unknown: string | null;
+}
+
+interface IssuerFlags {
   readonly publicKey?: string;
   readonly jwks?: string;
   readonly oidc?: string;
+  readonly ldap?: string;
+  readonly bindDn?: string;
+  readonly bindPasswordFile?: string;
+  readonly ldapCa?: string;
+  readonly userBase?: string;
+  readonly userFilter?: string;
+  readonly groupBase?: string;
+  readonly groupFilter?: string;
   readonly issuer?: string;
   readonly audience?: string;
   readonly userClaim?: string;
@@ -34,6 +55,18 @@ interface CreateFlags {
   readonly createUsers?: boolean;
   readonly loginTtl?: number;
 }
+
+interface SetFlags extends IssuerFlags {
+  readonly unset?: readonly string[];
+}
+
+/** What can be unset, as flags name it. Those of signing in are within `sign_in`. */
+const UNSET = ['issuer', 'audience', 'user-claim', 'tenant', 'sign-in'] as const;
+const UNSET_SIGN_IN = ['scope', 'groups-claim', 'groups', 'login-ttl'] as const;
+/** Of a directory. */
+const UNSET_DIRECTORY = ['ldap-ca', 'user-filter', 'group-base', 'group-filter'] as const;
+const UNSETTABLE: readonly string[] = [...UNSET, ...UNSET_SIGN_IN, ...UNSET_DIRECTORY];
+const CREATE_USERS = 'make a user and member of whoever signs in; otherwise only members sign in';
 
 /** Those whose tokens (JWT) the organization takes for jobs. */
 export function addIssuer(program: Command, shell: Shell): void {
@@ -50,47 +83,31 @@ export function addIssuer(program: Command, shell: Shell): void {
       'muster issuer create lab --oidc https://login.example.org/realms/lab --audience muster',
       'muster issuer create idp --jwks https://idp.example.org/keys --issuer https://idp.example.org',
       'muster issuer create work --oidc https://login.example.org --client-id muster-cli --user-claim preferred_username --groups-claim groups --map-group ops=push_job_writers',
+      'muster issuer create staff --ldap ldaps://ldap.example.org --bind-dn cn=muster,dc=example,dc=org --bind-password-file muster.pw --user-base ou=people,dc=example,dc=org --group-base ou=groups,dc=example,dc=org --map-group cn=ops,ou=groups,dc=example,dc=org=push_job_writers',
     ],
   });
-  creating
-    .option('--public-key <file>', 'PEM file with its public key or certificate')
-    .option('--jwks <url>', 'where its set of keys is')
-    .option('--oidc <url>', 'an OpenID provider')
-    .option('--issuer <iss>', 'what its tokens say in iss')
-    .option('--audience <aud>', 'what their aud must have; muster unless given, and of a public key anything')
-    .option('--user-claim <claim>', 'which claim names the user')
-    .option('--tenant <tenant>', 'what their tenant claim must say, where organizations share a gateway')
-    .option('--client-id <id>', 'let people sign in there (`muster login`): a public client with the device flow')
-    .option('--scope <scope>', 'what the provider is asked for then; openid profile email unless given')
-    .option('--groups-claim <claim>', 'which claim has the groups of the user')
-    .option(
-      '--map-group <value=group>',
-      'who has that value is in this group here; may be given several times',
-      collect,
-    )
-    .option('--create-users', 'make a user and member of whoever signs in; otherwise only members sign in')
-    .option('--login-ttl <duration>', 'how long a sign-in lasts; 8h unless given, 7d at most', duration('--login-ttl'));
-  does<CreateFlags>(creating, shell, async (call) => {
+  withIssuerFlags(creating);
+  creating.option('--create-users', CREATE_USERS);
+  does<IssuerFlags>(creating, shell, async (call) => {
     const [name = ''] = call.args;
-    const { publicKey, jwks, oidc, userClaim, issuer: iss, audience, tenant } = call.options;
-    const signIn = signInOf(call.options);
-    if ([publicKey, jwks, oidc].filter((one) => one !== undefined).length !== 1) {
-      throw new MusterError('usage', { reason: 'give one of --public-key FILE, --jwks URL and --oidc URL' });
+    const { publicKey, jwks, oidc, ldap } = call.options;
+    if ([publicKey, jwks, oidc, ldap].filter((one) => one !== undefined).length !== 1) {
+      throw new MusterError('usage', {
+        reason: 'give one of --public-key FILE, --jwks URL, --oidc URL and --ldap URL',
+      });
     }
-    const file = publicKey === undefined ? null : resolve(call.world.cwd, publicKey);
-    const body = {
-      name,
-      ...given({ issuer: iss, audience, tenant }),
-      ...(file !== null && { public_key: readingOf(file, () => readFileSync(file, 'utf8')) }),
-      ...(jwks !== undefined && { jwks }),
-      ...(oidc !== undefined && { oidc }),
-      ...(userClaim !== undefined && { user_claim: userClaim }),
-      ...(signIn !== null && { sign_in: signIn }),
-    };
+    const body = { name, ...saidOf(call), ...(await (ldap === undefined ? signInAsked(call) : directoryAsked(call))) };
     const made = await call.client.post<Issuer>(call.client.inOrg('issuers'), body);
     call.out.document(made);
-    call.out.line(`tokens of ${made.name} are taken${made.sign_in ? ', and people sign in there: muster login' : ''}`);
+    const people = `people sign in at ${made.name}: muster login --issuer ${made.name}`;
+    if (made.kind === 'ldap') call.out.line(people);
+    else
+      call.out.line(
+        `tokens of ${made.name} are taken${made.sign_in ? ', and people sign in there: muster login' : ''}`,
+      );
   });
+  addSet(issuer, shell);
+  addTest(issuer, shell);
   addList<Issuer>(issuer, shell, {
     summary: 'whose tokens are taken',
     examples: ['muster issuer list'],
@@ -100,7 +117,10 @@ export function addIssuer(program: Command, shell: Shell): void {
       Keys: ({ kind, source }) => (kind === 'public_key' ? 'public key' : source),
       Iss: (one) => one.issuer ?? 'any',
       Audience: ({ audience }) => audience ?? 'any',
-      'Sign-in': ({ sign_in }) => (sign_in ? formatDuration(sign_in.ttl) : '-'),
+      'Sign-in': ({ sign_in, directory }) => {
+        const rules = sign_in ?? directory;
+        return rules ? formatDuration(rules.ttl) : '-';
+      },
       Created: ({ created_at }) => timeText(created_at),
     },
   });
@@ -113,19 +133,185 @@ export function addIssuer(program: Command, shell: Shell): void {
   });
 }
 
-/** null: nobody signs in there. @throws MusterError `usage` */
-function signInOf(flags: CreateFlags): object | null {
+function withIssuerFlags(command: Command): void {
+  command
+    .option('--public-key <file>', 'PEM file with its public key or certificate')
+    .option('--jwks <url>', 'where its set of keys is')
+    .option('--oidc <url>', 'an OpenID provider')
+    .option(
+      '--ldap <url>',
+      'a directory where people sign in with their password: ldaps://HOST, or ldap://HOST (StartTLS)',
+    )
+    .option('--bind-dn <dn>', 'as whom the server asks that directory')
+    .option('--bind-password-file <file>', 'file with the password of that account; -: standard input')
+    .option(
+      '--ldap-ca <file>',
+      'PEM file of the authority that signed its certificate; those of the system unless given',
+    )
+    .option('--user-base <dn>', 'entry of the directory below which users are looked for')
+    .option(
+      '--user-filter <filter>',
+      'which entry is somebody’s: {user} is the name that was typed, and the one here; (uid={user}) unless given',
+    )
+    .option('--group-base <dn>', 'entry below which groups are looked for; memberOf of the user unless given')
+    .option(
+      '--group-filter <filter>',
+      'which groups are somebody’s: {dn} is the name of their entry, {user} their name here',
+    )
+    .option('--issuer <iss>', 'what its tokens say in iss')
+    .option('--audience <aud>', 'what their aud must have; muster unless given, and of a public key anything')
+    .option('--user-claim <claim>', 'which claim, or attribute of a directory, names the user')
+    .option('--tenant <tenant>', 'what their tenant claim must say, where organizations share a gateway')
+    .option('--client-id <id>', 'let people sign in there (`muster login`): a public client with the device flow')
+    .option('--scope <scope>', 'what the provider is asked for then; openid profile email unless given')
+    .option('--groups-claim <claim>', 'which claim has the groups of the user')
+    .option(
+      '--map-group <value=group>',
+      'who has that value, or is in the group of that distinguished name, is in this group here; may be given several times',
+      collect,
+    )
+    .option('--login-ttl <duration>', 'how long a sign-in lasts; 8h unless given, 7d at most', duration('--login-ttl'));
+}
+
+function addSet(issuer: Command, shell: Shell): void {
+  const setting = clientCommand(issuer, {
+    usage: 'set <name>',
+    summary: 'change an issuer in place; who has signed in stays so, unless it is another provider then',
+    examples: [
+      'muster issuer set work --map-group ops=push_job_writers --map-group dev=push_job_readers',
+      'muster issuer set work --login-ttl 4h --no-create-users',
+      'muster issuer set work --unset audience',
+      'muster issuer set lab --oidc https://login.example.org/realms/new',
+      'muster issuer set work --unset sign-in',
+      'muster issuer set staff --bind-password-file muster.pw',
+    ],
+  });
+  withIssuerFlags(setting);
+  setting
+    .option('--create-users', CREATE_USERS)
+    .option('--no-create-users', 'only members sign in')
+    .option('--unset <what>', `as it is unless given: ${UNSETTABLE.join(', ')}; may be given several times`, collect);
+  does<SetFlags>(setting, shell, async (call) => {
+    const [name = ''] = call.args;
+    const { unset = [] } = call.options;
+    const unknown = unset.find((what) => !UNSETTABLE.includes(what));
+    if (unknown !== undefined) throw new MusterError('usage', { reason: `--unset: there is no '${unknown}'` });
+    const nulls = (names: readonly string[]) =>
+      Object.fromEntries(names.filter((one) => unset.includes(one)).map((one) => [FIELDS[one] ?? one, null]));
+    const directory = { ...(await directoryOf(call)), ...nulls(UNSET_DIRECTORY) };
+    const signIn = { ...signInOf(call.options), ...nulls(UNSET_SIGN_IN) };
+    const said = { ...signIn, ...directory };
+    // What both have is of the one that it is.
+    const kind = Object.keys(directory).length > 0 || (await isDirectory(call, name, signIn)) ? 'directory' : 'sign_in';
+    const body = { ...saidOf(call), ...(Object.keys(said).length > 0 && { [kind]: said }), ...nulls(UNSET) };
+    if (Object.keys(body).length === 0) throw new MusterError('usage', { reason: 'say what is to be changed' });
+    const changed = await call.client.patch<Issuer>(call.client.inOrg('issuers', name), body);
+    tellDone(call, { document: changed, line: `changed issuer ${changed.name}` });
+  });
+}
+
+/** Fields of the API whose names are not those of the flags. */
+const FIELDS: Readonly<Record<string, string>> = {
+  'user-claim': 'user_claim',
+  'sign-in': 'sign_in',
+  'groups-claim': 'groups_claim',
+  'login-ttl': 'ttl',
+  'ldap-ca': 'ca',
+  'user-filter': 'user_filter',
+  'group-base': 'group_base',
+  'group-filter': 'group_filter',
+};
+
+/** What the flags say of an issuer. */
+function saidOf({ options, world }: Call<IssuerFlags>) {
+  const { publicKey, jwks, oidc, ldap, userClaim, issuer, audience, tenant } = options;
+  const file = publicKey === undefined ? null : resolve(world.cwd, publicKey);
+  return {
+    ...given({ jwks, oidc, ldap, issuer, audience, tenant, user_claim: userClaim }),
+    ...(file !== null && { public_key: readingOf(file, () => readFileSync(file, 'utf8')) }),
+  };
+}
+
+/** @throws MusterError `usage` */
+async function signInAsked(call: Call<IssuerFlags>) {
+  if (Object.keys(await directoryOf(call)).length > 0)
+    throw new MusterError('usage', { reason: 'what is said of a directory goes with --ldap URL' });
+  const { client_id: clientId, ...signIn } = signInOf(call.options);
+  if (clientId === undefined && Object.keys(signIn).length > 0)
+    throw new MusterError('usage', { reason: 'what is said of signing in goes with --client-id ID' });
+  return clientId === undefined ? {} : { sign_in: { client_id: clientId, ...signIn } };
+}
+
+/** @throws MusterError `usage` */
+async function directoryAsked(call: Call<IssuerFlags>) {
+  const { client_id: clientId, scope, groups_claim: groupsClaim, ...rules } = signInOf(call.options);
+  if (clientId !== undefined || scope !== undefined || groupsClaim !== undefined)
+    throw new MusterError('usage', { reason: 'a directory has no --client-id, --scope or --groups-claim' });
+  const { bindDn, bindPasswordFile, userBase } = call.options;
+  if (bindDn === undefined || bindPasswordFile === undefined || userBase === undefined)
+    throw new MusterError('usage', {
+      reason: '--ldap goes with --bind-dn DN, --bind-password-file FILE and --user-base DN',
+    });
+  return { directory: { ...(await directoryOf(call)), ...rules } };
+}
+
+/** What the flags say of a directory alone. @throws MusterError `usage` */
+async function directoryOf({ options, world }: Call<IssuerFlags>) {
+  const { bindDn, bindPasswordFile, ldapCa, userBase, userFilter, groupBase, groupFilter } = options;
+  const password = bindPasswordFile === undefined ? undefined : await textOf(world, bindPasswordFile);
+  return given({
+    ...{ bind_dn: bindDn, bind_password: password?.replace(/\r?\n$/, '') },
+    ca: ldapCa === undefined ? undefined : await textOf(world, ldapCa),
+    ...{ user_base: userBase, user_filter: userFilter, group_base: groupBase, group_filter: groupFilter },
+  });
+}
+
+/** Groups, who is made, how long: a directory and a provider have them alike. */
+async function isDirectory({ client }: Call<IssuerFlags>, name: string, said: object): Promise<boolean> {
+  if (Object.keys(said).length === 0) return false;
+  const issuers = await client.get<readonly Issuer[]>(client.inOrg('issuers'));
+  return issuers.some((one) => one.name === name && one.kind === 'ldap');
+}
+
+function addTest(issuer: Command, shell: Shell): void {
+  const testing = clientCommand(issuer, {
+    usage: 'test <name>',
+    summary: 'ask an issuer now: for its keys, or a directory for somebody and their groups',
+    examples: ['muster issuer test work', 'muster issuer test staff --user jdoe'],
+  });
+  testing.option('--user <name>', 'who is looked for in a directory, as they would type it');
+  does<{ readonly user?: string }>(testing, shell, async (call) => {
+    const [name = ''] = call.args;
+    const { client, out } = call;
+    const tested = await client.post<Tested>(client.inOrg('issuers', name, 'test'), given({ user: call.options.user }));
+    out.document(tested);
+    const { keys, person, unknown } = tested;
+    if (unknown !== null) out.line(`nobody signs in by that name: ${unknown}`);
+    else if (keys !== null) out.line(`${name} has ${keys} ${keys === 1 ? 'key' : 'keys'}`);
+    else if (person === null) out.line(`${name} answers, and shows where users and groups are`);
+    else {
+      out.fields([
+        ['Entry', person.dn],
+        ['Name here', person.name],
+        ['Groups there', person.found.length === 0 ? 'none' : person.found.join('; ')],
+        ['Groups here', person.groups.length === 0 ? 'none' : person.groups.join(', ')],
+      ]);
+    }
+    return unknown === null ? 0 : 1;
+  });
+}
+
+/** What they say of signing in there. @throws MusterError `usage` */
+function signInOf(flags: IssuerFlags) {
   const { clientId, scope, groupsClaim, mapGroup, createUsers, loginTtl } = flags;
-  const rest = given({
+  return given({
+    client_id: clientId,
     scope,
     groups_claim: groupsClaim,
     groups: mapGroup === undefined ? undefined : Object.fromEntries(mapGroup.map(mapping)),
     create_users: createUsers,
     ttl: loginTtl === undefined ? undefined : Math.ceil(loginTtl),
   });
-  if (clientId !== undefined) return { client_id: clientId, ...rest };
-  if (Object.keys(rest).length === 0) return null;
-  throw new MusterError('usage', { reason: 'what is said of signing in goes with --client-id ID' });
 }
 
 /** A value may have = in it, as names of directories do; a group has none. */

@@ -112,10 +112,10 @@ interface WorkerInfo {
 }
 
 const ACTIONS = [
-  ['quiesce', 'take nothing more, and end when what it has is over'],
-  ['suspend', 'take nothing more until it is resumed'],
+  ['quiesce', 'take nothing more, and end when what they have is over'],
+  ['suspend', 'take nothing more until they are resumed'],
   ['resume', 'take jobs again'],
-  ['shutdown', 'give back what it has, and end: others go on with it'],
+  ['shutdown', 'give back what they have, and end: others go on with it'],
 ] as const;
 
 /** Workers that run, wherever they do. */

@@ -1,18 +1,19 @@
 import type { Command } from 'commander';
 import { Client, RefusedError } from '../client.js';
-import { type DeviceCode, deviceFlow, type Provider } from '../device-flow.js';
+import { type DeviceCode, deviceFlow, isLoopback, type Provider } from '../device-flow.js';
 import { formatDuration } from '../duration.js';
 import { MusterError } from '../errors.js';
 import { printable } from '../printable.js';
+import { hidden } from '../prompt.js';
 import type { Credentials } from '../settings.js';
 import { type Call, clientCommand, does, type Shell } from '../shell.js';
 import { forgetSignIn, keepSignIn, keptSignIn } from '../sign-ins.js';
 import { timeText } from '../summary.js';
 import { tellDone } from './resource.js';
 
-interface Offered extends Provider {
-  readonly name: string;
-}
+type Offered =
+  | (Provider & { readonly kind: 'oidc'; readonly name: string })
+  | { readonly kind: 'ldap'; readonly name: string };
 
 interface SignedIn {
   readonly token: string;
@@ -35,16 +36,27 @@ interface Who {
 
 interface LoginFlags {
   readonly issuer?: string;
+  readonly username?: string;
 }
 
-/** Signing in at an OpenID provider instead of having a key. */
+/** Signing in at an OpenID provider, or a directory, instead of having a key. */
 export function addLogin(program: Command, shell: Shell): void {
   const login = clientCommand(program, {
     usage: 'login',
-    summary: 'sign in at the OpenID provider of the organization, in a browser',
-    examples: ['muster login', 'muster login --issuer work'],
+    summary: 'sign in as at work: at the OpenID provider of the organization in a browser, or at its directory (LDAP)',
+    examples: [
+      'muster login',
+      'muster login --issuer work',
+      'muster login --issuer staff --username jdoe',
+      'muster login --issuer staff --username jdoe < password.txt',
+    ],
   });
-  login.option('--issuer <name>', 'which one, where there are several');
+  login
+    .option('--issuer <name>', 'which one, where there are several')
+    .option(
+      '--username <name>',
+      'at a directory: as whom; $USER unless given. The password is asked for, or read from stdin',
+    );
   does<LoginFlags>(login, shell, async (call) => {
     const { world, server } = call;
     if (server.proof !== null) {
@@ -54,8 +66,8 @@ export function addLogin(program: Command, shell: Shell): void {
     const client = clientOf(call, { kind: 'none' });
     const offered = await client.get<readonly Offered[]>(client.inOrg('login'));
     const chosen = choose(offered, call);
-    const idToken = await deviceFlow(chosen, (code) => tell(call, code));
-    const signedIn = await client.post<SignedIn>(client.inOrg('login'), { issuer: chosen.name, id_token: idToken });
+    const proof = chosen.kind === 'ldap' ? await typed(call, chosen.name) : await byDevice(call, chosen);
+    const signedIn = await client.post<SignedIn>(client.inOrg('login'), { issuer: chosen.name, ...proof });
     const { token, ...about } = signedIn;
     const { user, expires_at } = about;
     keepSignIn(world, { url: server.url, org: server.org, issuer: chosen.name, user, token, expires_at });
@@ -82,6 +94,27 @@ function choose(offered: readonly Offered[], { server, options }: Call<LoginFlag
   }
   if (fitting.length > 1) throw new MusterError('usage', { reason: `say where, --issuer NAME: ${names}` });
   return chosen;
+}
+
+async function byDevice(call: Call<LoginFlags>, provider: Provider): Promise<{ readonly id_token: string }> {
+  if (call.options.username !== undefined)
+    throw new MusterError('usage', { reason: '--username is for directories: the provider asks who you are' });
+  return { id_token: await deviceFlow(provider, (code) => tell(call, code)) };
+}
+
+/** Name and password, which goes nowhere but to the server. @throws MusterError `usage` */
+async function typed(
+  { world, options, server }: Call<LoginFlags>,
+  issuer: string,
+): Promise<{ readonly user: string; readonly password: string }> {
+  const { protocol, hostname } = new URL(server.url);
+  if (protocol !== 'https:' && !isLoopback(hostname))
+    throw new MusterError('usage', { reason: `a password goes to no server without TLS: ${server.url}` });
+  const user = options.username ?? world.env.USER ?? '';
+  if (user === '') throw new MusterError('usage', { reason: 'say as whom: --username NAME' });
+  const password = await hidden(world, `Password of ${printable(user)} at ${printable(issuer)}: `);
+  if (password === '') throw new MusterError('usage', { reason: 'no password was given' });
+  return { user, password };
 }
 
 /** On stderr: with `--json` the result is one document. */

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import { pathOf } from '../client.js';
+import { MusterError } from '../errors.js';
 import { clientCommand, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
 import { addInvitations } from './invitations.js';
-import { count } from './queue/settings.js';
 import { addList, addRemove, tellDone } from './resource.js';
 
 const FIRST_ADMIN = 'muster user create NAME --group admins --key-out FILE';
@@ -116,8 +116,13 @@ function addSet(org: Command, shell: Shell): void {
 
 /** `all`: no fewer than the server allows. */
 function limit(flag: string): (text: string) => number | typeof ALL {
-  const number = count(flag, 1);
-  return (text) => (text === ALL ? ALL : number(text));
+  return (text) => {
+    if (text === ALL) return ALL;
+    if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+    throw new MusterError('usage', {
+      reason: `${flag} takes a whole number from 1 on, or ${ALL}: as many as the server allows; not '${text}'`,
+    });
+  };
 }
 
 function limitText(limit: number | null): string {

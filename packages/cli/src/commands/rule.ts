@@ -1,14 +1,15 @@
-import { durationText } from '@muster/base';
-import type { Command } from 'commander';
+import { durationText, EXIT } from '@muster/base';
+import { type Command, Option } from 'commander';
 import { durationOf } from '../duration.js';
 import { MusterError } from '../errors.js';
 import { jsonOf } from '../files.js';
 import { type Call, clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
+import { type Asked, isAsked, tellAsked } from './approval/asked.js';
 import { checkSelector } from './event/check-selector.js';
 import { type BlackoutFlags, blackoutsOf, notDuringText, withBlackouts } from './not-during.js';
-import { count } from './queue/settings.js';
-import { addList, addRemove, addShow, tellItem, tellTable } from './resource.js';
+import { addList, addRemove, addShow, type Columns, tellItem, tellTable } from './resource.js';
+import { addRuns } from './runs.js';
 import { type SwitchFlags, switched } from './switch.js';
 import { paramsOf } from './task/values.js';
 
@@ -24,6 +25,8 @@ interface Rule {
   readonly not_during: readonly string[];
   readonly blackout: string;
   readonly enabled: boolean;
+  readonly asks: string;
+  readonly approval: string | null;
   readonly kind: 'job' | 'runbook' | 'task';
   readonly runbook: {
     readonly name: string;
@@ -73,6 +76,7 @@ interface Flags extends BlackoutFlags, SwitchFlags {
   readonly job?: string;
   readonly param?: readonly string[];
   readonly atMost?: AtMost;
+  readonly ask?: string;
   readonly dryRun?: boolean;
   readonly since?: string;
 }
@@ -112,7 +116,13 @@ export function addRule(program: Command, shell: Shell): void {
     tell,
   });
   addSet(rule, shell);
-  addRuns(rule, shell);
+  addRuns<Run>(rule, shell, {
+    one: 'rule',
+    resources: 'rules',
+    summary: 'what a rule has started, or could not start, newest first',
+    example: 'disk-full',
+    columns: RUN_COLUMNS,
+  });
   addRemove(rule, shell, {
     usage: 'rm <rule>',
     summary: 'delete a rule; what it has started goes on',
@@ -146,20 +156,21 @@ function addCreate(rule: Command, shell: Shell): void {
     const fields = await fieldsOf(call);
     if (dryRun) {
       const seconds = since === undefined ? {} : { seconds: Math.ceil(durationOf('--since', since)) };
-      return tellTried(
-        call,
-        await call.client.post<Tried>(call.client.inOrg('rules', 'dry-run'), { ...fields, ...seconds }),
-      );
+      const { asks: _, ...tried } = fields;
+      tellTried(call, await call.client.post<Tried>(call.client.inOrg('rules', 'dry-run'), { ...tried, ...seconds }));
+      return EXIT.ok;
     }
     if (fields.runbook === undefined && fields.task === undefined && fields.job === undefined) {
       throw new MusterError('usage', { reason: 'say what is started: --run RUNBOOK, --queue QUEUE or --job FILE' });
     }
     const body = { name, ...fields, ...(off && { enabled: false }) };
-    const made = await call.client.post<Rule>(call.client.inOrg('rules'), body);
+    const made = await call.client.post<Rule | Asked>(call.client.inOrg('rules'), body);
+    if (isAsked(made)) return tellAsked(call, made);
     const line = made.enabled
       ? `it starts ${started(made)} from now on`
       : `it is off: muster rule set ${name} --enable`;
     tellItem(call, made, ({ out }) => out.line(`created rule ${name}: ${line}`));
+    return EXIT.ok;
   });
 }
 
@@ -180,8 +191,23 @@ function addSet(rule: Command, shell: Shell): void {
     const [name = ''] = call.args;
     const body = { ...switched(call.options), ...(await fieldsOf(call)) };
     if (Object.keys(body).length === 0) throw new MusterError('usage', { reason: 'say what is to be changed' });
-    tellItem(call, await call.client.patch<Rule>(call.client.inOrg('rules', name), body), tell);
+    const answer = await changed(call, name, body);
+    if (isAsked(answer)) return tellAsked(call, answer);
+    tellItem(call, answer, tell);
+    return EXIT.ok;
   });
+}
+
+/** To switch it off takes no key. */
+function changed(
+  { client }: Call<Flags>,
+  name: string,
+  body: Readonly<Record<string, unknown>>,
+): Promise<Rule | Asked> {
+  const off = body.enabled === false && Object.keys(body).length === 1;
+  return off
+    ? client.post<Rule>(client.inOrg('rules', name, 'off'), undefined)
+    : client.patch<Rule | Asked>(client.inOrg('rules', name), body);
 }
 
 function withFlags(command: Command): Command {
@@ -196,7 +222,13 @@ function withFlags(command: Command): Command {
       'a parameter; {NAME} in it is that attribute of the event; may be repeated',
       collect,
     )
-    .option('--at-most <runs/time>', 'so many runs within so long, such as 1/10m; 10/1m unless given', atMostOf);
+    .option('--at-most <runs/time>', 'so many runs within so long, such as 1/10m; 10/1m unless given', atMostOf)
+    .addOption(
+      new Option(
+        '--ask <each|once>',
+        'where others have to agree to runs of its runbook: to each, or once, to the rule; each unless given',
+      ).choices(['each', 'once']),
+    );
 }
 
 function atMostOf(text: string): AtMost {
@@ -208,7 +240,7 @@ function atMostOf(text: string): AtMost {
 }
 
 async function fieldsOf({ options, out, world }: Call<Flags>): Promise<Readonly<Record<string, unknown>>> {
-  const { on, run, onNode, queue, job, param, atMost } = options;
+  const { on, run, onNode, queue, job, param, atMost, ask } = options;
   if (on !== undefined) checkSelector(out, on);
   if ([run, queue, job].filter((given) => given !== undefined).length > 1)
     throw new MusterError('usage', { reason: 'give one of --run, --queue and --job' });
@@ -221,6 +253,7 @@ async function fieldsOf({ options, out, world }: Call<Flags>): Promise<Readonly<
   return {
     ...(on !== undefined && { on }),
     ...(atMost !== undefined && { at_most: atMost }),
+    ...(ask !== undefined && { asks: ask }),
     ...blackoutsOf(options),
     ...(run !== undefined && { runbook: { name: run, parameters, ...(onNode !== undefined && { node: onNode }) } }),
     ...(queue !== undefined && { task: { queue, params: parameters } }),
@@ -253,6 +286,8 @@ function tell({ out }: Call<object>, rule: Rule): void {
     ]),
     ['At most', atMostText(rule.at_most)],
     ...(rule.not_during.length === 0 ? [] : [['Not during', notDuringText(rule.not_during, rule.blackout)] as const]),
+    ...(rule.asks === 'once' ? [['Asks', 'once, for the rule'] as const] : []),
+    ...(rule.approval === null ? [] : [['Granted by', `approval ${rule.approval}`] as const]),
     ['Acts for', rule.owner],
     ...(rule.skipped === 0 ? [] : [['Skipped', `${rule.skipped} events`] as const]),
     ['Created', timeText(rule.created_at)],
@@ -260,37 +295,14 @@ function tell({ out }: Call<object>, rule: Rule): void {
   ]);
 }
 
-function addRuns(rule: Command, shell: Shell): void {
-  const command = clientCommand(rule, {
-    usage: 'runs <rule>',
-    summary: 'what a rule has started, or could not start, newest first',
-    examples: ['muster rule runs disk-full', 'muster rule runs disk-full --limit 250'],
-  });
-  command
-    .option('--limit <n>', 'at most so many, up to 250', count('--limit', 1), 50)
-    .option('--offset <n>', 'without the newest so many', count('--offset', 0), 0);
-  does<{ readonly limit: number; readonly offset: number }>(command, shell, async (call) => {
-    const [name = ''] = call.args;
-    const { limit, offset } = call.options;
-    const found = await call.client.get<Run[]>(call.client.inOrg('rules', name, 'runs'), { limit, offset });
-    call.out.document(found);
-    tellTable(
-      call,
-      found,
-      {
-        When: ({ at }) => timeText(at),
-        Event: ({ event }) => event,
-        Position: ({ position }) => position,
-        Outcome: ({ outcome }) => outcome,
-        Run: ({ run, held_until: until }) => run ?? (until === null ? null : `at ${timeText(until)}`),
-        Reason: ({ reason }) => reason,
-      },
-      'Outcome',
-      { fit: true },
-    );
-    if (found.length === 0) call.out.note('it has started nothing yet');
-  });
-}
+const RUN_COLUMNS: Columns<Run> = {
+  When: ({ at }) => timeText(at),
+  Event: ({ event }) => event,
+  Position: ({ position }) => position,
+  Outcome: ({ outcome }) => outcome,
+  Run: ({ run, held_until: until }) => run ?? (until === null ? null : `at ${timeText(until)}`),
+  Reason: ({ reason }) => reason,
+};
 
 function tellTried(call: Call<object>, tried: Tried): void {
   const { out } = call;

@@ -17,12 +17,20 @@ export interface DemoPlace {
 export async function typed(call: Call<object>, place: DemoPlace, words: readonly string[]): Promise<void> {
   const { out, world } = call;
   out.line(out.paint(`$ muster ${words.map(quoted).join(' ')}`, 'dim'));
+  await run(place, words, { ...world, stdout: out.json ? SILENT : world.stdout });
+}
+
+/** The same, of which nothing is shown. */
+export async function unseen({ world }: Call<object>, place: DemoPlace, words: readonly string[]): Promise<void> {
+  await run(place, words, { ...world, stdout: SILENT, stderr: SILENT });
+}
+
+async function run(place: DemoPlace, words: readonly string[], world: World): Promise<void> {
   const inside: World = {
     ...world,
     // Settings of the caller's own server must not reach the demo's.
     env: { ...withoutSettings(world.env), MUSTER_CONFIG: place.config },
     cwd: place.directory,
-    stdout: out.json ? SILENT : world.stdout,
     // Ctrl-C means the whole demo.
     onSignal: () => () => {},
   };

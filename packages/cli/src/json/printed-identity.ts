@@ -68,8 +68,13 @@ export const IDENTITY: Readonly<Record<string, Printed>> = {
   'access-token create': document(either(answer('createAccessToken'), answer('createServiceToken'))),
   'access-token list': document(either(answer('listAccessTokens'), answer('listServiceTokens'))),
   'access-token rm': gone('id'),
+  'server-key status': document(answer('getServerKey')),
+  'server-key rotate': document(answer('rotateServerKey')),
+  'server-key cancel': document(answer('cancelServerKeyRotation')),
   'issuer create': document(answer('createIssuer')),
+  'issuer set': document(answer('changeIssuer')),
   'issuer list': document(answer('listIssuers')),
+  'issuer test': document(answer('testIssuer')),
   'issuer rm': gone('name'),
 
   'context add': document(CONTEXT),

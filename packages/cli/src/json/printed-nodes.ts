@@ -45,6 +45,12 @@ export const NODES: Readonly<Record<string, Printed>> = {
   'node keys': document(answer('listNodeKeys')),
   'node add-key': document(answer('addNodeKey')),
   'node rm-key': gone('name', 'fingerprint'),
+  'ssh-node add': document(answer('createSshNode')),
+  'ssh-node list': document(answer('listSshNodes')),
+  'ssh-node show': document(answer('getSshNode')),
+  'ssh-node set': document(answer('changeSshNode')),
+  'ssh-node test': document(answer('testSshNode')),
+  'ssh-node rm': gone('node_name'),
   'command list': document(answer('listPushCommands')),
   inventory: document(
     own({ type: 'object', additionalProperties: true }),

@@ -18,8 +18,8 @@ import {
 
 const JOB = answer('getPushJob');
 const STARTED = document(
-  either(JOB, answer('previewPushJob')),
-  'The job at its end; with --detach as it was started; with --dry-run what the nodes would say to it.',
+  either(JOB, answer('previewPushJob'), answer('startPushJob 202')),
+  'The job at its end; with --detach as it was started; with --dry-run what the nodes would say to it; what waits for others to agree: the approval.',
 );
 const OUTPUT = object({
   node_name: text(),
@@ -81,11 +81,20 @@ export const PUSH: Readonly<Record<string, Printed>> = {
   'approval show': document(answer('getApproval')),
   'approval grant': document(answer('grantApproval')),
   'approval deny': document(answer('denyApproval')),
+  'approval policy set': document(answer('setApprovalPolicy')),
+  'approval policy list': document(answer('listApprovalPolicies')),
+  'approval policy rm': gone('name'),
 
-  'rule create': document(either(answer('createRule'), answer('tryRule')), 'With --dry-run what it would have done.'),
+  'rule create': document(
+    either(answer('createRule'), answer('createRule 202'), answer('tryRule')),
+    'The rule; what waits for others to agree: the approval; with --dry-run what it would have done.',
+  ),
   'rule list': document(answer('listRules')),
   'rule show': document(answer('getRule')),
-  'rule set': document(answer('changeRule')),
+  'rule set': document(
+    either(answer('changeRule'), answer('changeRule 202')),
+    'The rule; what waits for others to agree: the approval.',
+  ),
   'rule runs': document(answer('listRuleRuns')),
   'rule rm': gone('name'),
 
@@ -112,7 +121,12 @@ export const PUSH: Readonly<Record<string, Printed>> = {
       queue: answer('getQueue'),
       retried: answer('getTask'),
       longJob: result('getJob'),
-      'running?': object({ url: text(), config: text('File of settings'), stop: text('A command') }),
+      'running?': object({
+        url: text(),
+        console: text('A link that signs in to the console, once, within a minute'),
+        config: text('File of settings'),
+        stop: text('A command'),
+      }),
     }),
     'With --keep also how to reach what runs.',
   ),

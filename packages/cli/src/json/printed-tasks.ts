@@ -8,7 +8,6 @@ import {
   integer,
   lines,
   listOf,
-  mapOf,
   more,
   object,
   own,
@@ -20,9 +19,9 @@ const TASK = answer('getTask');
 const ACTION = document(
   either(
     object({ matched: integer(), acted: integer(), refused: answer('actOnTasks', 'refused') }),
-    object({ matched: integer(), dry_run: constant(true) }),
+    object({ matched: integer(), refused: answer('actOnTasks', 'refused'), dry_run: constant(true) }),
   ),
-  'With --dry-run only how many there are.',
+  'With --dry-run only how many there are, and which would stay as they are.',
 );
 const STREAM = object({
   stream: own({ enum: ['stdout', 'stderr'] }),
@@ -44,22 +43,7 @@ export const TASKS: Readonly<Record<string, Printed>> = {
   'queue resume': document(answer('resumeQueue')),
   'queue drain': document(answer('drainQueue')),
   'queue why': document(answer('whyQueue')),
-  'queue balance': document(
-    object({
-      'max_tasks?': mapOf({ type: 'integer' }, 'Of all queues together, by day of the week and time: `* 07:00`'),
-      'queues?': own({
-        type: 'array',
-        items: { type: 'array', items: { type: 'string' } },
-        description: 'Groups of queues, the most urgent first',
-      }),
-      'disabled?': own({ type: ['integer', 'null'], description: 'Until when, in seconds since 1970' }),
-      'status?': text(),
-      'message?': text(),
-      'timestamp?': own({ type: 'integer', description: 'Seconds since 1970' }),
-      'notice?': text(),
-      settings: object({ enabled: flag(), pretend: flag() }),
-    }),
-  ),
+  'queue balance': document(answer('disbatchGetBalance')),
   'queue rm': gone('name'),
 
   'task add': document(
@@ -83,12 +67,22 @@ export const TASKS: Readonly<Record<string, Printed>> = {
   'collection import': document(object({ name: text(), added: integer(), documents: integer('That it has now') })),
   'collection rm': document(object({ name: text() })),
 
-  'schedule create': document(answer('createSchedule')),
+  'schedule create': document(
+    either(answer('createSchedule'), answer('createSchedule 202')),
+    'The schedule; what waits for others to agree: the approval.',
+  ),
   'schedule list': document(answer('listSchedules')),
   'schedule show': document(answer('getSchedule')),
-  'schedule set': document(answer('changeSchedule')),
+  'schedule runs': document(answer('listScheduleRuns')),
+  'schedule set': document(
+    either(answer('changeSchedule'), answer('changeSchedule 202')),
+    'The schedule; what waits for others to agree: the approval.',
+  ),
   'schedule pause': document(answer('pauseSchedule')),
-  'schedule resume': document(answer('resumeSchedule')),
+  'schedule resume': document(
+    either(answer('resumeSchedule'), answer('resumeSchedule 202')),
+    'The schedule; what waits for others to agree: the approval.',
+  ),
   'schedule run': document(answer('runSchedule')),
   'schedule next': document(listOf(text('ISO 8601'))),
   'schedule rm': gone('name'),

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readOwn } from '@muster/base/own-parts';
 import { PRINTED } from './printed.js';
 import type { JsonSchema, Printed, Shape } from './shapes.js';
 
@@ -9,7 +9,7 @@ export type Answers = Readonly<Record<string, JsonSchema>>;
 
 /** Those that commands print: taken from /openapi.json by `npm run docs`. */
 export function answersOfRoutes(): Answers {
-  return JSON.parse(readFileSync(new URL('../../route-answers.json', import.meta.url), 'utf8')) as Answers;
+  return JSON.parse(readOwn(new URL('../../route-answers.json', import.meta.url)).toString()) as Answers;
 }
 
 /** What a command prints with `--json`, as a JSON Schema that stands alone. */

@@ -46,8 +46,8 @@ export async function send<T>(method: string, path: string, { query, body, signa
 }
 
 /** A stream of bytes, such as the output of a command. @throws ApiError */
-export async function open(path: string, signal: AbortSignal): Promise<Response> {
-  const response = await ask('GET', path, undefined, signal, '*/*');
+export async function open(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+  const response = await ask('GET', path, undefined, undefined, { accept: '*/*', ...headers });
   if (!response.ok) throw await refusal(response);
   return response;
 }
@@ -57,12 +57,12 @@ async function ask(
   path: string,
   body: unknown,
   signal: AbortSignal | undefined,
-  accept = 'application/json',
+  wanted: Readonly<Record<string, string>> = { accept: 'application/json' },
 ): Promise<Response> {
   try {
     return await fetch(path, {
       method,
-      headers: { accept, ...(body !== undefined && { 'content-type': 'application/json' }) },
+      headers: { ...wanted, ...(body !== undefined && { 'content-type': 'application/json' }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(signal !== undefined && { signal }),
       credentials: 'same-origin',
@@ -102,6 +102,14 @@ export class Api {
 
   async post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
     return (await send<T>('POST', this.path(path), { body, signal })).body;
+  }
+
+  async patch<T>(path: string, body: unknown): Promise<T> {
+    return (await send<T>('PATCH', this.path(path), { body })).body;
+  }
+
+  async delete<T>(path: string): Promise<T> {
+    return (await send<T>('DELETE', this.path(path))).body;
   }
 
   async put<T>(path: string, query: Query = {}): Promise<T> {

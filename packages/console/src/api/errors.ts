@@ -37,8 +37,10 @@ async function messageOf(response: Response): Promise<string> {
   const text = await response.text().catch(() => '');
   try {
     const body: unknown = JSON.parse(text);
-    if (typeof body === 'object' && body !== null && 'error' in body) {
-      return [body.error].flat().map(String).join(' ');
+    if (typeof body === 'object' && body !== null) {
+      if ('error' in body) return [body.error].flat().map(String).join(' ');
+      // As clients of Agave get it.
+      if ('message' in body && typeof body.message === 'string') return body.message;
     }
   } catch {
     // Not ours: a proxy's page, which is of no use here.

@@ -8,6 +8,8 @@ export type NodeDetail = {
   readonly updated_at: string;
   /** Why it is in this state */
   readonly reason: string;
+  /** `ssh`: it has no agent, and the server itself runs commands there */
+  readonly via: "agent" | "ssh";
   readonly availability: "available" | "unavailable";
   /** ISO 8601; when its owner last changed, and with it its availability */
   readonly owner_since: string;
@@ -103,6 +105,8 @@ export type JobPreview = {
   readonly nodes: readonly (string)[];
   /** Nodes the caller may not run commands on */
   readonly restricted: readonly (string)[];
+  /** It would wait for others to agree, as a policy of approval wants it */
+  readonly approval: boolean;
   /** Nodes that would not run it now, by name */
   readonly refusals: readonly ({
     readonly node_name: string;
@@ -139,6 +143,403 @@ export type JobWhy = {
   })[];
 };
 
+/** GET /organizations/{org}/queues */
+export type Queues = readonly ({
+  /** 24 hex digits */
+  readonly id: string;
+  /** Unique in the organization */
+  readonly name: string;
+  /** What runs its tasks, as agents call it */
+  readonly plugin: string;
+  /** `draining`: it works off what it has, and takes no more */
+  readonly state: "open" | "paused" | "draining";
+  /** Tasks at one time, on all nodes together; null: no limit */
+  readonly threads: number | null;
+  /** Which waiting task comes first, besides its priority */
+  readonly sort: "fifo" | "lifo" | "default";
+  /** Selector of the nodes that may run its tasks; null: all */
+  readonly nodes: string | null;
+  /** Selector of the nodes that may not */
+  readonly ignore_nodes: string | null;
+  /** Its share of the slots of a node beside other queues */
+  readonly weight: number;
+  /** Parameter whose value is the key of a task, and how many tasks of one key run at one time */
+  readonly key: {
+    readonly param: string;
+    readonly limit: number;
+  } | null;
+  /** Most tasks that are assigned in so many seconds */
+  readonly rate: {
+    readonly tasks: number;
+    readonly seconds: number;
+  } | null;
+  /** When a task that failed is run again; the wait is doubled each time */
+  readonly retry: {
+    /** How often, after the first run */
+    readonly limit: number;
+    /** Before the first (seconds) */
+    readonly first: number;
+    /** At most (seconds) */
+    readonly longest: number;
+  };
+  /** How often a task is queued again whose node was lost */
+  readonly orphan_retries: number;
+  /** Seconds that one run may take; null: no limit */
+  readonly timeout: number | null;
+  /** Most bytes kept of each stream of output */
+  readonly output_limit: number;
+  /** Seconds that tasks are kept after they ended; null: as the server says; 0: for ever */
+  readonly keep: number | null;
+  /** Names of secrets, by what its plugin finds each as: the file `$MUSTER_SECRETS/NAME`. With the rights of whoever sets them, or changes its plugin, nodes or writers afterwards; null: none */
+  readonly secrets: Readonly<Record<string, string>> | null;
+  /** Who may add tasks and act on them, besides `task_writers`: users, `group:NAME`, `client:NAME` */
+  readonly writers: readonly (string)[];
+  /** Who may look, besides `task_readers`; as `writers` */
+  readonly readers: readonly (string)[];
+  /** ISO 8601 */
+  readonly created_at: string;
+  /** ISO 8601 */
+  readonly updated_at: string;
+  /** Its tasks by status */
+  readonly counts: {
+    readonly held: number;
+    readonly orphaned: number;
+    readonly cancelled: number;
+    readonly blocked: number;
+    readonly terminated: number;
+    readonly queued: number;
+    readonly claimed: number;
+    readonly running: number;
+    readonly succeeded: number;
+    readonly failed: number;
+  };
+  readonly ended_last_minute: number;
+  readonly oldest_waiting: string | null;
+  /** Why nothing is assigned though something waits; empty while it moves */
+  readonly why: readonly (string)[];
+})[];
+
+/** GET /organizations/{org}/disbatch/balance */
+export type Balance = {
+  /** Of all queues together, by day of the week and time: `* 07:00` is every day, `0 07:00` Sundays */
+  readonly max_tasks?: Readonly<Record<string, number>>;
+  /** Groups of queues, the least urgent first: it gets what is left */
+  readonly queues?: readonly (readonly (string)[])[];
+  /** Until when nothing is balanced, in seconds since 1970; null: it is */
+  readonly disabled?: number | null;
+  /** Of the last round */
+  readonly status?: "OK" | "WARNING" | "CRITICAL";
+  readonly message?: string;
+  /** Of the last round, in seconds since 1970 */
+  readonly timestamp?: number;
+  /** That there is no plan yet */
+  readonly notice?: string;
+  readonly known_queues: readonly (string)[];
+  readonly settings: {
+    /** The server balances */
+    readonly enabled: boolean;
+    /** It changes no queue */
+    readonly pretend: boolean;
+  };
+};
+
+/** GET /organizations/{org}/tasks */
+export type Tasks = {
+  readonly tasks: readonly ({
+    /** 24 hex digits; later ones are greater */
+    readonly id: string;
+    /** Name; null: the queue is gone */
+    readonly queue: string | null;
+    readonly queue_id: string;
+    readonly plugin: string | null;
+    readonly params: Readonly<Record<string, unknown>>;
+    readonly status: "held" | "orphaned" | "cancelled" | "blocked" | "terminated" | "queued" | "claimed" | "running" | "succeeded" | "failed";
+    /** Status code */
+    readonly code: number;
+    readonly node: string | null;
+    readonly attempt: number;
+    readonly failures: number;
+    readonly orphanings: number;
+    readonly priority: number;
+    readonly key: string | null;
+    readonly requester: string;
+    readonly reason: string | null;
+    readonly cancelling: boolean;
+    /** Tasks that must succeed first */
+    readonly waits_for: number;
+    readonly not_before: string | null;
+    readonly expires_at: string | null;
+    /** ISO 8601 */
+    readonly ctime: string;
+    /** ISO 8601 */
+    readonly mtime: string;
+    readonly started: string | null;
+    readonly ended: string | null;
+    readonly exit_code: number | null;
+    readonly signal: string | null;
+    /** Whether all its output was kept; null until it ended */
+    readonly complete: boolean | null;
+  })[];
+  /** `after` of the next request; an answer may be short, or empty, and yet not the last. Null: it is */
+  readonly next: string | null;
+};
+
+/** GET /organizations/{org}/tasks/{id} */
+export type Task = {
+  /** 24 hex digits; later ones are greater */
+  readonly id: string;
+  /** Name; null: the queue is gone */
+  readonly queue: string | null;
+  readonly queue_id: string;
+  readonly plugin: string | null;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly status: "held" | "orphaned" | "cancelled" | "blocked" | "terminated" | "queued" | "claimed" | "running" | "succeeded" | "failed";
+  /** Status code */
+  readonly code: number;
+  readonly node: string | null;
+  readonly attempt: number;
+  readonly failures: number;
+  readonly orphanings: number;
+  readonly priority: number;
+  readonly key: string | null;
+  readonly requester: string;
+  readonly reason: string | null;
+  readonly cancelling: boolean;
+  /** Tasks that must succeed first */
+  readonly waits_for: number;
+  readonly not_before: string | null;
+  readonly expires_at: string | null;
+  /** ISO 8601 */
+  readonly ctime: string;
+  /** ISO 8601 */
+  readonly mtime: string;
+  readonly started: string | null;
+  readonly ended: string | null;
+  readonly exit_code: number | null;
+  readonly signal: string | null;
+  /** Whether all its output was kept; null until it ended */
+  readonly complete: boolean | null;
+  /** What was said of it when it was added */
+  readonly options: Readonly<Record<string, unknown>>;
+  /** Ids of the tasks it waits for, or waited for */
+  readonly after: readonly (string)[];
+  readonly progress: {
+    readonly fraction: number;
+    readonly text: string;
+  } | null;
+  /** In sentences */
+  readonly why: readonly (string)[];
+};
+
+/** GET /organizations/{org}/tasks/{id}/attempts */
+export type TaskAttempts = readonly ({
+  readonly attempt: number;
+  readonly node: string | null;
+  readonly status: "held" | "orphaned" | "cancelled" | "blocked" | "terminated" | "queued" | "claimed" | "running" | "succeeded" | "failed";
+  readonly code: number;
+  readonly reason: string | null;
+  readonly started: string | null;
+  readonly ended: string | null;
+  readonly exit_code: number | null;
+  readonly signal: string | null;
+})[];
+
+/** POST /organizations/{org}/tasks/actions */
+export type TasksActedOn = {
+  /** Tasks that it is about */
+  readonly matched: number;
+  readonly acted: number;
+  /** Tasks that stayed as they were, by reason */
+  readonly refused: readonly ({
+    readonly reason: string;
+    readonly tasks: number;
+    /** Id of one of them */
+    readonly first: string;
+  })[];
+  /** Ids of the first tasks that it is about, if there is a selector */
+  readonly sample: readonly (string)[];
+  /** Id of the last task that it is about, if there is a selector */
+  readonly last: string | null;
+  /** There are more: `after` of the next request */
+  readonly next: string | null;
+};
+
+/** GET /organizations/{org}/schedules */
+export type Schedules = readonly ({
+  readonly id: string;
+  readonly name: string;
+  /** Minute, hour, day of the month, month, day of the week: `0 3 * * mon-fri`; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly` */
+  readonly cron: string;
+  /** Whose clocks that means, such as `Europe/Berlin`; `UTC` unless given */
+  readonly timezone: string;
+  /** Times at which the server was not there: `run-once` makes up for the last of them (as it is unless given), `skip` for none */
+  readonly missed: "run-once" | "skip";
+  /** When the run before goes on: `skip` leaves the time out (as it is unless given), `queue` runs when it has ended (one waits at most), `allow` runs beside it */
+  readonly overlap: "allow" | "skip" | "queue";
+  /** Names of calendars: nothing is run at their times; none unless given */
+  readonly not_during: readonly (string)[];
+  /** What becomes of a time that falls into one of these calendars: `skip` leaves it out (as it is unless given), `wait` runs it at the end, once */
+  readonly blackout: "skip" | "wait";
+  /** `held`: it cannot run, as `reason` says, until somebody changes or resumes it */
+  readonly state: "active" | "paused" | "held";
+  readonly reason: string | null;
+  readonly kind: "task" | "push";
+  /** Name of the queue of its tasks, while there is one */
+  readonly queue: string | null;
+  /** Of its push jobs, the beginning */
+  readonly command: string | null;
+  /** For whom it runs, with their rights: whoever made or last changed it */
+  readonly owner: string;
+  /** Id of the approval by which it was granted exactly as it is, so that its runs wait for nobody unless policies want something else since */
+  readonly approval: string | null;
+  readonly next_run: string | null;
+  /** The time of a run that waits for the end of the last one, or of a calendar */
+  readonly waiting_since: string | null;
+  readonly waiting_for: {
+    readonly calendar: string;
+    /** When it runs if the calendar stays as it is */
+    readonly until: string;
+  } | null;
+  readonly last_run: {
+    readonly due_at: string;
+    readonly started_at: string;
+    readonly task: string | null;
+    readonly job: string | null;
+    /** Of the task or push job now; null: it was deleted */
+    readonly status: string | null;
+  } | null;
+  /** The last time at which nothing was run */
+  readonly last_missed: {
+    readonly due_at: string;
+    readonly reason: string;
+  } | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+})[];
+
+/** GET /organizations/{org}/schedules/{schedule} */
+export type Schedule = {
+  readonly id: string;
+  readonly name: string;
+  /** Minute, hour, day of the month, month, day of the week: `0 3 * * mon-fri`; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly` */
+  readonly cron: string;
+  /** Whose clocks that means, such as `Europe/Berlin`; `UTC` unless given */
+  readonly timezone: string;
+  /** Times at which the server was not there: `run-once` makes up for the last of them (as it is unless given), `skip` for none */
+  readonly missed: "run-once" | "skip";
+  /** When the run before goes on: `skip` leaves the time out (as it is unless given), `queue` runs when it has ended (one waits at most), `allow` runs beside it */
+  readonly overlap: "allow" | "skip" | "queue";
+  /** Names of calendars: nothing is run at their times; none unless given */
+  readonly not_during: readonly (string)[];
+  /** What becomes of a time that falls into one of these calendars: `skip` leaves it out (as it is unless given), `wait` runs it at the end, once */
+  readonly blackout: "skip" | "wait";
+  /** `held`: it cannot run, as `reason` says, until somebody changes or resumes it */
+  readonly state: "active" | "paused" | "held";
+  readonly reason: string | null;
+  readonly kind: "task" | "push";
+  /** Name of the queue of its tasks, while there is one */
+  readonly queue: string | null;
+  /** Of its push jobs, the beginning */
+  readonly command: string | null;
+  /** For whom it runs, with their rights: whoever made or last changed it */
+  readonly owner: string;
+  /** Id of the approval by which it was granted exactly as it is, so that its runs wait for nobody unless policies want something else since */
+  readonly approval: string | null;
+  readonly next_run: string | null;
+  /** The time of a run that waits for the end of the last one, or of a calendar */
+  readonly waiting_since: string | null;
+  readonly waiting_for: {
+    readonly calendar: string;
+    /** When it runs if the calendar stays as it is */
+    readonly until: string;
+  } | null;
+  readonly last_run: {
+    readonly due_at: string;
+    readonly started_at: string;
+    readonly task: string | null;
+    readonly job: string | null;
+    /** Of the task or push job now; null: it was deleted */
+    readonly status: string | null;
+  } | null;
+  /** The last time at which nothing was run */
+  readonly last_missed: {
+    readonly due_at: string;
+    readonly reason: string;
+  } | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+  /** Its next five times at which it runs, as calendars are now; none while it does not run */
+  readonly next_runs: readonly (string)[];
+  readonly task: Readonly<Record<string, unknown>> | null;
+  readonly push: Readonly<Record<string, unknown>> | null;
+};
+
+/** GET /organizations/{org}/schedules/{schedule}/runs */
+export type ScheduleRuns = readonly ({
+  /** When it was started, or seen to be missed, ISO 8601 */
+  readonly at: string;
+  /** The time that it was due; of several that were missed together the last */
+  readonly due_at: string;
+  /** Whether something was started */
+  readonly outcome: "started" | "missed";
+  readonly task: string | null;
+  readonly job: string | null;
+  readonly status: string | null;
+  /** How many times it stands for; 100 also for more */
+  readonly count: number;
+  readonly reason: string | null;
+})[];
+
+/** GET /organizations/{org}/rules */
+export type Rules = readonly ({
+  readonly name: string;
+  readonly on: string;
+  readonly at_most: {
+    readonly runs: number;
+    readonly seconds: number;
+  };
+  readonly not_during: readonly (string)[];
+  readonly blackout: string;
+  readonly enabled: boolean;
+  /** `each` or `once` */
+  readonly asks: string;
+  /** Id of the approval by which it was granted exactly as it is, so that its runs wait for nobody while its runbook is of that version */
+  readonly approval: string | null;
+  /** `runbook`, `task` or `job` */
+  readonly kind: string;
+  readonly runbook: {
+    readonly name: string;
+    readonly parameters: Readonly<Record<string, string | number>>;
+    readonly node: string | null;
+  } | null;
+  readonly task: Readonly<Record<string, unknown>> | null;
+  readonly job: Readonly<Record<string, unknown>> | null;
+  /** With whose rights it acts: whoever made or changed it last */
+  readonly owner: string;
+  /** Events for which nothing was started: too many, or from its own runs */
+  readonly skipped: number;
+  /** ISO 8601 */
+  readonly created_at: string;
+  /** ISO 8601 */
+  readonly updated_at: string;
+})[];
+
+/** GET /organizations/{org}/rules/{rule}/runs */
+export type RuleRuns = readonly ({
+  /** Of the event */
+  readonly position: number;
+  /** ISO 8601 */
+  readonly at: string;
+  /** Its type */
+  readonly event: string;
+  /** `skipped`: for a calendar; `waiting`: for one, or for the queue of jobs */
+  readonly outcome: "started" | "failed" | "skipped" | "waiting";
+  readonly kind: string;
+  readonly run: string | null;
+  readonly reason: string | null;
+  readonly held_until: string | null;
+})[];
+
 /** GET /organizations/{org}/pushy/jobs/{id}/results */
 export type JobResults = {
   /** How many there are now */
@@ -174,4 +575,511 @@ export type JobResults = {
       readonly base64?: string;
     };
   })[];
+};
+
+/** GET /organizations/{org}/jobs/v2/{id} */
+export type LongJob = {
+  /** `UUID-007` */
+  readonly id: string;
+  readonly name: string;
+  readonly owner: string;
+  /** Execution system */
+  readonly systemId: string;
+  /** `NAME-VERSION` */
+  readonly appId: string;
+  readonly created: string | null;
+  /** One of ACCEPTED, PENDING, PROCESSING_INPUTS, STAGING_INPUTS, STAGED, STAGING_JOB, SUBMITTING, QUEUED, RUNNING, CLEANING_UP, ARCHIVING, BLOCKED, PAUSED, FINISHED, STOPPED, FAILED */
+  readonly status: string;
+  readonly remoteStarted: string | null;
+  readonly ended: string | null;
+  /** Organization */
+  readonly tenantId: string;
+  /** Submission queue, whole */
+  readonly tenantQueue: string;
+  readonly lastStatusMessage: string;
+  readonly accepted: string | null;
+  readonly lastUpdated: string | null;
+  readonly roles: string | null;
+  readonly appUuid: string;
+  readonly workPath: string | null;
+  readonly archive: boolean;
+  readonly archiveOnAppError: boolean;
+  readonly archivePath: string | null;
+  readonly archiveSystem: string | null;
+  readonly nodeCount: number;
+  readonly processorsPerNode: number;
+  /** GB */
+  readonly memoryPerNode: number;
+  readonly maxHours: number;
+  /** By the ids of the app */
+  readonly inputs: Readonly<Record<string, unknown>>;
+  /** By the ids of the app */
+  readonly parameters: Readonly<Record<string, unknown>>;
+  readonly remoteJobId: string | null;
+  readonly schedulerJobId: string | null;
+  readonly remoteQueue: string | null;
+  readonly remoteSubmitted: string | null;
+  readonly remoteEnded: string | null;
+  readonly remoteOutcome: string | null;
+  readonly exitCode: number | null;
+  readonly condition: string | null;
+  readonly submitRetries: number;
+  readonly remoteStatusChecks: number;
+  readonly failedStatusChecks: number;
+  readonly lastStatusCheck: string | null;
+  readonly blockedCount: number;
+  readonly visible: boolean;
+  readonly _links: Readonly<Record<string, {
+    /** Absolute */
+    readonly href: string;
+  }>>;
+};
+
+/** GET /organizations/{org}/jobs/v2/{id}/history */
+export type LongJobHistory = readonly ({
+  readonly status: string;
+  readonly created: string | null;
+  readonly createdBy: string;
+  readonly description: string;
+})[];
+
+/** GET /organizations/{org}/job-recovery/jobs/{id}/why */
+export type LongJobWhy = {
+  readonly why: readonly (string)[];
+  /** What it waits for while it is blocked */
+  readonly recovery: {
+    readonly id: string;
+    readonly condition: string;
+    readonly tester: string;
+    readonly parameters: Readonly<Record<string, string>>;
+    readonly policy: string;
+    readonly policy_parameters: Readonly<Record<string, string>>;
+    /** Tests that were not passed */
+    readonly attempts: number;
+    readonly last_answer: string | null;
+    readonly next_test: string | null;
+    readonly since: string | null;
+    readonly gives_up: string | null;
+    /** Jobs that wait for it */
+    readonly jobs: number;
+  } | null;
+};
+
+/** GET /organizations/{org}/jobs/v2/{id}/outputs/listings */
+export type LongJobOutputs = readonly ({
+  readonly name: string;
+  /** Below the job's folder */
+  readonly path: string;
+  /** ISO 8601 */
+  readonly lastModified: string;
+  /** Bytes */
+  readonly length: number;
+  /** Such as READ_WRITE */
+  readonly permission: string;
+  /** The same */
+  readonly permissions: string;
+  readonly mimeType: string;
+  /** `folder` or `unknown` */
+  readonly format: string;
+  /** `dir` or `file` */
+  readonly type: string;
+  readonly _links: Readonly<Record<string, {
+    readonly href: string;
+  }>>;
+})[];
+
+/** GET /organizations/{org}/jobs/v2/{id}/pems */
+export type LongJobShares = readonly ({
+  readonly username: string;
+  readonly internalUsername: null;
+  readonly permission: {
+    readonly read: boolean;
+    readonly write: boolean;
+    readonly execute: boolean;
+  };
+  readonly _links: {
+    readonly self: {
+      readonly href: string;
+    };
+    readonly parent: {
+      readonly href: string;
+    };
+  };
+})[];
+
+/** GET /organizations/{org}/job-queues */
+export type JobQueues = readonly ({
+  readonly uuid: string | null;
+  /** Whole: aloe.jobq.TENANT.submit.NAME */
+  readonly name: string;
+  readonly tenantId: string;
+  /** Higher ones are asked first */
+  readonly priority: number;
+  readonly filter: string;
+  readonly created: string | null;
+  readonly lastUpdated: string | null;
+})[];
+
+/** GET /organizations/{org}/job-queues/stats */
+export type JobQueueStats = readonly ({
+  readonly name: string;
+  readonly ready: number | null;
+  readonly held: number | null;
+  readonly consumers: number | null;
+  /** That have not ended, by status */
+  readonly jobs: Readonly<Record<string, number>>;
+})[];
+
+/** GET /organizations/{org}/job-workers */
+export type JobWorkers = readonly ({
+  /** New at every start */
+  readonly id: string;
+  readonly name: string;
+  readonly host: string;
+  /** Whole */
+  readonly queue: string;
+  readonly slots: number;
+  /** lost: it says nothing any more */
+  readonly state: "running" | "quiescing" | "suspended" | "stopped" | "lost";
+  /** That it works on */
+  readonly jobs: number;
+  readonly started: string;
+  readonly version: string;
+})[];
+
+/** GET /organizations/{org}/job-recovery */
+export type JobRecovery = readonly ({
+  readonly id: string;
+  readonly condition: string;
+  readonly tester: string;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly policy: string;
+  readonly policy_parameters: Readonly<Record<string, string>>;
+  /** Tests that were not passed */
+  readonly attempts: number;
+  readonly last_answer: string | null;
+  readonly next_test: string | null;
+  readonly since: string | null;
+  readonly gives_up: string | null;
+  /** Jobs that wait for it */
+  readonly jobs: number;
+})[];
+
+/** GET /organizations/{org}/job-messages */
+export type JobMessages = readonly ({
+  readonly id: string;
+  readonly kind: "alternate" | "dead-letter";
+  readonly exchange: string;
+  readonly routing_key: string;
+  readonly reason: string | null;
+  /** Bytes of its body */
+  readonly length: number;
+  readonly at: string;
+})[];
+
+/** GET /organizations/{org}/audit */
+export type AuditEntries = readonly ({
+  readonly id: number;
+  /** ISO 8601 */
+  readonly at: string;
+  /** Who did it */
+  readonly actor: string;
+  /** What the actor is; `claimed`: nobody proved to be that */
+  readonly actor_kind: "user" | "node" | "service" | "server" | "claimed";
+  /** Where the request came from, if it is known */
+  readonly address: string | null;
+  readonly action: string;
+  readonly target: string;
+  readonly outcome: "done" | "denied";
+  readonly detail: Readonly<Record<string, string | number | boolean | null>>;
+})[];
+
+/** GET /organizations/{org}/access */
+export type Access = readonly ({
+  readonly kind: "user" | "service";
+  readonly name: string;
+  readonly server_admin: boolean;
+  /** That name them */
+  readonly groups: readonly (string)[];
+  /** With a grant that they have, also through groups */
+  readonly node_groups: readonly (string)[];
+  /** What they may do whatever a route names; a node, a queue or a job may allow more */
+  readonly permissions: readonly ({
+    readonly permission: string;
+    /** Each is enough; none: only all together */
+    readonly by: readonly ({
+      /** member: whoever belongs to the organization has it; node_group: by a grant that names them */
+      readonly kind: "member" | "server_admin" | "group" | "node_group";
+      /** Of the group */
+      readonly name: string | null;
+    })[];
+  })[];
+})[];
+
+/** GET /organizations/{org}/nodes/{node}/who */
+export type WhoMayRun = {
+  readonly node_name: string;
+  /** Node groups with grants that it is in */
+  readonly restricted_by: readonly (string)[];
+  readonly principals: readonly ({
+    readonly kind: "user" | "service";
+    readonly name: string;
+    readonly may: boolean;
+    /** For people */
+    readonly why: string;
+  })[];
+};
+
+/** GET /organizations/{org}/groups */
+export type Groups = readonly ({
+  readonly name: string;
+  /** Admins hold what the group gives only as members */
+  readonly exclusive: boolean;
+  readonly users: readonly (string)[];
+  readonly clients: readonly (string)[];
+  readonly groups: readonly (string)[];
+})[];
+
+/** GET /organizations/{org}/node_groups */
+export type NodeGroups = readonly ({
+  readonly name: string;
+  readonly nodes: readonly (string)[] | null;
+  readonly query: string | null;
+  readonly execute: {
+    readonly users: readonly (string)[];
+    readonly clients: readonly (string)[];
+    readonly groups: readonly (string)[];
+  };
+})[];
+
+/** GET /organizations/{org}/sessions */
+export type Sessions = readonly ({
+  readonly id: string;
+  readonly user: string;
+  /** How it was begun */
+  readonly by: "link" | "token" | "password";
+  readonly address: string | null;
+  /** ISO 8601 */
+  readonly created_at: string;
+  /** ISO 8601 */
+  readonly last_seen_at: string;
+  /** ISO 8601 */
+  readonly expires_at: string;
+  /** It is the one that asks */
+  readonly current: boolean;
+})[];
+
+/** GET /access_tokens */
+export type AccessTokens = readonly ({
+  readonly id: string;
+  /** ISO 8601 */
+  readonly expires_at: string;
+  readonly created_by: string;
+  /** ISO 8601 */
+  readonly created_at: string;
+  readonly user: string;
+})[];
+
+/** GET /organizations/{org}/tokens */
+export type EnrolTokens = readonly ({
+  readonly id: string;
+  /** ISO 8601 */
+  readonly expires_at: string;
+  readonly created_by: string;
+  /** ISO 8601 */
+  readonly created_at: string;
+  readonly uses_left: number;
+})[];
+
+/** GET /users/{name}/keys */
+export type UserKeys = readonly ({
+  readonly fingerprint: string;
+  /** ISO 8601 */
+  readonly created_at: string;
+  /** Requests signed with it later are refused; null: never */
+  readonly expires_at: string | null;
+  readonly public_key: string;
+})[];
+
+/** GET /organizations/{org}/whoami */
+export type WhoAmI = {
+  readonly name: string;
+  readonly kind: "user" | "node" | "service";
+  readonly organization: string;
+  /** Of the organization, also by way of others */
+  readonly groups: readonly (string)[];
+  readonly server_admin: boolean;
+  /** What proves it: a signature, an access token, one that was got by signing in, or a session of the console */
+  readonly by: "key" | "token" | "login" | "session";
+  /** Where the user signed in */
+  readonly issuer: string | null;
+  readonly expires_at: string | null;
+};
+
+/** GET /organizations/{org}/runbooks */
+export type Runbooks = readonly ({
+  readonly id: string;
+  readonly name: string;
+  readonly version: number;
+  readonly description: string;
+  /** Who made or last changed it: nodes are asked with their rights */
+  readonly author: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+  /** The caller may run it */
+  readonly runnable: boolean;
+})[];
+
+/** GET /organizations/{org}/runbooks/{runbook} */
+export type Runbook = {
+  readonly id: string;
+  readonly name: string;
+  readonly version: number;
+  readonly description: string;
+  /** Who made or last changed it: nodes are asked with their rights */
+  readonly author: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+  /** As it was handed in */
+  readonly definition: Readonly<Record<string, unknown>>;
+};
+
+/** GET /organizations/{org}/runbooks/{runbook}/versions */
+export type RunbookVersions = readonly ({
+  readonly version: number;
+  readonly author: string;
+  readonly created_at: string;
+})[];
+
+/** POST /organizations/{org}/runbooks/{runbook}/preview */
+export type RunbookPreview = {
+  readonly name: string;
+  readonly version: number;
+  /** As the push job shows it */
+  readonly command: string;
+  /** As they are recorded: of a secret `***`, of a file its hash */
+  readonly parameters: Readonly<Record<string, string>>;
+  /** It would wait for a second person */
+  readonly approval: boolean;
+  readonly target: string;
+  readonly nodes: readonly (string)[];
+  /** Nodes the author may not run commands on */
+  readonly restricted: readonly (string)[];
+  /** Nodes that would not run it now, by name */
+  readonly refusals: readonly ({
+    readonly node_name: string;
+    readonly why: "no_right" | "unknown" | "down" | "rehab" | "busy" | "not_allowed";
+    /** The same for people */
+    readonly reason: string;
+  })[];
+  /** Of the others, those that do not tell what they allow, or whose answer hangs on what only they know */
+  readonly uncertain: readonly (string)[];
+};
+
+/** GET /organizations/{org}/approvals */
+export type Approvals = readonly ({
+  readonly id: string;
+  readonly status: "pending" | "started" | "denied" | "expired";
+  /** What is asked for: to start a push job or a run, or to make or change what starts them */
+  readonly kind: "command" | "runbook" | "schedule" | "rule";
+  /** Its name, of a run */
+  readonly runbook: string | null;
+  readonly version: number | null;
+  /** Its name, of one that is made or changed */
+  readonly schedule: string | null;
+  /** Its name, of one that is made or changed */
+  readonly rule: string | null;
+  /** As the push job shows it */
+  readonly command: string;
+  /** Answered when it is started */
+  readonly target: string;
+  /** Of a secret `***`, of a file its hash */
+  readonly parameters: Readonly<Record<string, string>>;
+  /** Of everything that decides what would be started */
+  readonly hash: string;
+  readonly asked_by: string;
+  readonly created_at: string;
+  readonly expires_at: string;
+  /** Null while it waits, and when its time was over */
+  readonly decided_by: string | null;
+  readonly decided_at: string | null;
+  readonly needs: readonly ({
+    /** Who asks for it: a runbook, or a policy */
+    readonly why: string;
+    /** How many others have to agree */
+    readonly grants: number;
+    /** Who counts, besides those who have `push:write` */
+    readonly by: readonly (string)[];
+  })[];
+  /** Who has, so far */
+  readonly agreed: readonly ({
+    readonly by: string;
+    readonly at: string;
+  })[];
+  /** Why it was denied */
+  readonly reason: string | null;
+  /** Id of the push job that was started */
+  readonly job: string | null;
+})[];
+
+/** GET /organizations/{org}/approvals/{id} */
+export type Approval = {
+  readonly id: string;
+  readonly status: "pending" | "started" | "denied" | "expired";
+  /** What is asked for: to start a push job or a run, or to make or change what starts them */
+  readonly kind: "command" | "runbook" | "schedule" | "rule";
+  /** Its name, of a run */
+  readonly runbook: string | null;
+  readonly version: number | null;
+  /** Its name, of one that is made or changed */
+  readonly schedule: string | null;
+  /** Its name, of one that is made or changed */
+  readonly rule: string | null;
+  /** As the push job shows it */
+  readonly command: string;
+  /** Answered when it is started */
+  readonly target: string;
+  /** Of a secret `***`, of a file its hash */
+  readonly parameters: Readonly<Record<string, string>>;
+  /** Of everything that decides what would be started */
+  readonly hash: string;
+  readonly asked_by: string;
+  readonly created_at: string;
+  readonly expires_at: string;
+  /** Null while it waits, and when its time was over */
+  readonly decided_by: string | null;
+  readonly decided_at: string | null;
+  readonly needs: readonly ({
+    /** Who asks for it: a runbook, or a policy */
+    readonly why: string;
+    /** How many others have to agree */
+    readonly grants: number;
+    /** Who counts, besides those who have `push:write` */
+    readonly by: readonly (string)[];
+  })[];
+  /** Who has, so far */
+  readonly agreed: readonly ({
+    readonly by: string;
+    readonly at: string;
+  })[];
+  /** Why it was denied */
+  readonly reason: string | null;
+  /** Id of the push job that was started */
+  readonly job: string | null;
+  /** Everything that decides what would be started, but for secrets; null once it is decided */
+  readonly order: Readonly<Record<string, unknown>> | null;
+};
+
+/** GET /organizations/{org}/job-messages/{id} */
+export type JobMessage = {
+  readonly id: string;
+  readonly kind: "alternate" | "dead-letter";
+  readonly exchange: string;
+  readonly routing_key: string;
+  readonly reason: string | null;
+  /** Bytes of its body */
+  readonly length: number;
+  readonly at: string;
+  /** As text; what is no UTF-8 is replaced */
+  readonly body: string;
 };

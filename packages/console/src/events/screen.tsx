@@ -9,7 +9,9 @@ import { Command } from '../parts/command.jsx';
 import { Glyph } from '../parts/glyph.jsx';
 import { Failure, Note } from '../parts/note.jsx';
 import { number, plural } from '../parts/numbers.js';
+import { NotAmong, Pane, Panes } from '../parts/pane.jsx';
 import { safeText } from '../parts/safe-text.js';
+import { Save } from '../parts/save.jsx';
 import { faultOf, SelectorField } from '../parts/selector-field.jsx';
 import { musterCommand } from '../parts/shell.js';
 import { shortId } from '../push/parts.jsx';
@@ -129,7 +131,7 @@ function Following({ q, from }: { readonly q: string; readonly from: string }) {
       {error.value !== null && <Failure error={error.value} />}
       {narrowed.value && <Note>Some events that match are not shown: you may not follow their types.</Note>}
       {gaps.value > 0 && <Note>Some events may be missing: the server did not keep up, or you did not.</Note>}
-      <div class="line">
+      <div class="line wraps">
         <span class="quiet number grow" role="status">
           {plural(total, 'event')}
           {from === '' && total > 0 && `, ${(total / seconds).toFixed(1)} a second`}
@@ -155,8 +157,12 @@ function Following({ q, from }: { readonly q: string; readonly from: string }) {
         >
           {atEnd.value ? 'At the end' : 'Go to the end'}
         </button>
+        <Save name="events" rows={() => seen.events.map(recordOf)} none={seen.events.length === 0} />
       </div>
-      <div class={`panes ${event === undefined ? '' : 'open'}`}>
+      {open !== null && event === undefined && (
+        <NotAmong what={`Event ${open}`} onClose={() => setParameters({ event: null })} />
+      )}
+      <Panes open={event !== undefined}>
         <section class="card">
           {seen.events.length === 0 ? (
             <div class="empty">
@@ -185,9 +191,19 @@ function Following({ q, from }: { readonly q: string; readonly from: string }) {
           )}
         </section>
         {event !== undefined && <Detail event={event} />}
-      </div>
+      </Panes>
     </>
   );
+}
+
+/** As `muster event watch --json` prints it, as far as this page knows it. */
+function recordOf({ position, at, type, source, attributes, contentType, body }: LiveEvent): object {
+  const named: Record<string, string> = {};
+  for (const [name, value] of attributes) {
+    if (name !== 'type' && !Object.hasOwn(named, name)) named[name] = value;
+  }
+  const content = contentType === null ? {} : { content_type: contentType };
+  return { position, time: new Date(at).toISOString(), type, source, attributes: named, ...content, body };
 }
 
 const COLUMNS: readonly Column<LiveEvent>[] = [
@@ -227,13 +243,11 @@ function Detail({ event }: { readonly event: LiveEvent }) {
   const only = (name: string, value: string) =>
     setParameters({ q: `${name} = '${value.replaceAll("'", "''")}'`, event: null }, { replace: false });
   return (
-    <section class="card side" aria-label="The event">
-      <header>
-        <h2 class="mono break">{safeText(event.type)}</h2>
-        <button type="button" class="button plain small" onClick={() => setParameters({ event: null })}>
-          Close
-        </button>
-      </header>
+    <Pane
+      label="The event"
+      title={<span class="mono">{safeText(event.type)}</span>}
+      onClose={() => setParameters({ event: null })}
+    >
       <div class="inside event">
         <dl class="facts">
           <dt>position</dt>
@@ -282,7 +296,7 @@ function Detail({ event }: { readonly event: LiveEvent }) {
           </button>
         </div>
       </div>
-    </section>
+    </Pane>
   );
 }
 

@@ -4,7 +4,7 @@ import type { JobNode } from '../api/types.js';
 import { number } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
 import { Status } from '../parts/status.jsx';
-import { JOB_NODE_LOOKS } from '../parts/statuses.js';
+import { JOB_NODE_LOOKS } from '../statuses/push.js';
 import { cellAt, layoutOf, neighbour, type Palette, paint } from './paint.js';
 
 interface Props {

@@ -27,6 +27,8 @@ export interface Following {
 
 /** Events that come within this time are shown together. */
 const MOMENT_MS = 33;
+/** More than these are shown in several steps, between which the page answers to whoever uses it. */
+const MOST_AT_ONCE = 250;
 /** First pause before another attempt, and the longest. */
 const RECONNECT = { minMs: 500, maxMs: 10_000, jitter: 0.5 };
 
@@ -64,14 +66,16 @@ export class Live {
   /** Follows events until the function it returns is called. A lost connection is made again, and nothing is missed. */
   follow({ selector, from, onEvents, onEnd, onNarrowed }: Following): () => void {
     const subscription = this.#client.subscribe({ selector, ...(from !== undefined && { from }), keep: 10_000 });
-    let waiting: LiveEvent[] = [];
+    const waiting: LiveEvent[] = [];
     let timer: ReturnType<typeof setTimeout> | null = null;
     let over = false;
-    const flush = (): void => {
-      timer = null;
-      const events = waiting;
-      waiting = [];
+    const show = (most: number): void => {
+      const events = waiting.splice(0, most);
       if (!over && events.length > 0) onEvents(events);
+    };
+    const flush = (): void => {
+      show(MOST_AT_ONCE);
+      timer = waiting.length > 0 ? setTimeout(flush) : null;
     };
     const read = async (): Promise<void> => {
       for await (const message of subscription) {
@@ -82,7 +86,7 @@ export class Live {
     };
     const end = (how: End): void => {
       if (over) return;
-      flush();
+      show(waiting.length);
       stop();
       onEnd(how);
     };

@@ -10,7 +10,8 @@ export type Loaded<State> =
 
 export interface Source<State> {
   readonly live: Live;
-  readonly selector: string;
+  /** Null: no event tells of it. */
+  readonly selector: string | null;
   /** Reads the whole. Every event up to `position` is in it; later ones may be. */
   readonly load: (signal: AbortSignal) => Promise<{ readonly value: State; readonly position: number }>;
   readonly apply: (state: State, events: readonly LiveEvent[]) => State;
@@ -65,6 +66,7 @@ export class Snapshot<State> {
 
   #follow(position: number): void {
     const { live, selector, apply, onChange } = this.#source;
+    if (selector === null) return;
     this.#unfollow = live.follow({
       selector,
       from: position,

@@ -1,21 +1,25 @@
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { type ApiError, apiError } from '../api/errors.js';
-import type { NodeDetail, NodeHistory, NodeWhy } from '../api/types.gen.js';
+import type { NodeDetail, NodeHistory, NodeWhy, WhoMayRun } from '../api/types.gen.js';
 import type { Job } from '../api/types.js';
+import { useReading } from '../live/reading.js';
 import { throttled } from '../live/snapshot.js';
+import { Action } from '../parts/action.jsx';
+import { ByKey } from '../parts/by-key.jsx';
+import { Card } from '../parts/card.jsx';
 import { Command } from '../parts/command.jsx';
+import { Shown } from '../parts/loaded.jsx';
 import { Failure, Note, Waiting } from '../parts/note.jsx';
 import { plural } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
 import { musterCommand } from '../parts/shell.js';
 import { Status } from '../parts/status.jsx';
-import { OWNER_LOOKS } from '../parts/statuses.js';
 import { Ago } from '../parts/time.jsx';
 import { JobStatus } from '../push/parts.jsx';
 import { hrefOf } from '../route.js';
 import { mayI, signedIn } from '../session/session.js';
+import { OWNER_LOOKS } from '../statuses/nodes.js';
 
 interface Known {
   readonly detail: NodeDetail;
@@ -27,6 +31,7 @@ interface Known {
 const JOBS = 10;
 const HISTORY = 1000;
 const SHOWN_CHANGES = 20;
+const SHOWN_PEOPLE = 10;
 /** What is known in full of a node is read again at most so often, and only when something happened to it. */
 const AGAIN_MS = 1000;
 
@@ -36,6 +41,7 @@ export function NodeScreen({ name }: { readonly name: string }) {
   const { org } = api;
   const known = useSignal<Known | null>(null);
   const error = useSignal<ApiError | null>(null);
+  const removing = useSignal(false);
   const node = store.fleet.loaded.value.state === 'ready' ? store.fleet.loaded.value.value.get(name) : undefined;
 
   const read = async (): Promise<void> => {
@@ -121,6 +127,14 @@ export function NodeScreen({ name }: { readonly name: string }) {
           >
             Its events
           </a>
+          <Action
+            label="Remove …"
+            tone="danger"
+            may={mayI('org:admin')}
+            onClick={() => {
+              removing.value = true;
+            }}
+          />
         </div>
       </div>
       {error.value !== null && <Failure error={error.value} again={() => void read()} />}
@@ -140,6 +154,8 @@ export function NodeScreen({ name }: { readonly name: string }) {
               <dd>{detail.heard_at === null ? 'never' : <Ago at={Date.parse(detail.heard_at)} word=" ago" />}</dd>
               <dt>state</dt>
               <dd>{safeText(detail.state ?? '–')}</dd>
+              <dt>agent</dt>
+              <dd>{detail.via === 'ssh' ? 'none: the server runs commands there over ssh' : 'its own'}</dd>
               <dt>protocol</dt>
               <dd>{detail.dialect ?? '–'}</dd>
               <dt>ended last</dt>
@@ -151,6 +167,7 @@ export function NodeScreen({ name }: { readonly name: string }) {
             </dl>
           </Card>
           <Commands commands={detail.commands} />
+          {mayI('org:admin').may && <Who node={name} />}
         </div>
         <div class="stack column">
           <Values title="Facts" values={detail.facts} none="It has not told any." />
@@ -183,18 +200,53 @@ export function NodeScreen({ name }: { readonly name: string }) {
       </div>
       <Command text={musterCommand('node', 'show', name)} />
       <Command text={musterCommand('node', 'why', name)} />
+      {removing.value && (
+        <ByKey
+          title={`Remove ${safeText(name)}?`}
+          command={musterCommand('node', 'rm', name)}
+          onClose={() => {
+            removing.value = false;
+          }}
+        >
+          <p>It and its keys are forgotten; to come back it enrols anew. Its results in earlier jobs stay.</p>
+        </ByKey>
+      )}
     </>
   );
 }
 
-function Card({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
+/** By grants and rights; what its owner allows there is another question. */
+function Who({ node }: { readonly node: string }) {
+  const { api } = signedIn();
+  const kept = useReading({
+    key: node,
+    read: (signal) => api.get<WhoMayRun>(`/nodes/${encodeURIComponent(node)}/who`, {}, signal),
+    selector: "type LIKE 'auth.%'",
+  });
   return (
-    <section class="card">
-      <header>
-        <h2>{title}</h2>
-      </header>
-      {children}
-    </section>
+    <Card title="Who may run commands here">
+      <Shown of={kept} what="who may">
+        {({ principals, restricted_by: groups }) => {
+          const those = principals.filter(({ may }) => may);
+          return (
+            <ul class="lines">
+              <li class="quiet break">
+                {groups.length === 0
+                  ? 'It is in no node group with grants: whoever may start push jobs.'
+                  : `Only by a grant: it is in the node group ${safeText(groups.join(', '))}.`}
+              </li>
+              {those.slice(0, SHOWN_PEOPLE).map(({ kind, name, why }) => (
+                <li key={`${kind} ${name}`} class="break">
+                  {safeText(name)} <span class="quiet">{safeText(why)}</span>
+                </li>
+              ))}
+              {those.length > SHOWN_PEOPLE && <li class="quiet">and {plural(those.length - SHOWN_PEOPLE, 'other')}</li>}
+              {those.length === 0 && <li class="quiet">Nobody.</li>}
+            </ul>
+          );
+        }}
+      </Shown>
+    </Card>
   );
 }
 

@@ -1,27 +1,25 @@
 import { compile, parseSelector, SelectorError } from '@muster/selector';
-import { attributesOf, type Fleet, type FleetNode, OWNERS, type Owner } from '../live/fleet.js';
+import { type attributesOf, type Fleet, type FleetNode, OWNERS, type Owner } from '../live/fleet.js';
 
 export const SORTS = ['name', 'owner', 'since', 'os'] as const;
 
-/** Nodes of a filter, in an order; null: the filter cannot be read. */
-export function nodesMatching(fleet: Fleet, query: string): readonly FleetNode[] | null {
-  const nodes = [...fleet.values()];
-  if (query.trim() === '') return nodes;
+/** Whether a filter lets a node in; null: it cannot be read. */
+export function matcherOf(query: string): ((node: ReturnType<typeof attributesOf>) => boolean) | null {
+  if (query.trim() === '') return () => true;
   try {
-    const matches = compile(parseSelector(query, { sugar: true }));
-    return nodes.filter((node) => matches(attributesOf(node)));
+    return compile(parseSelector(query, { sugar: true }));
   } catch (error) {
     if (error instanceof SelectorError) return null;
     throw error;
   }
 }
 
-/** `-since`: the other way round. */
-export function sortedNodes(nodes: readonly FleetNode[], sort: string): readonly FleetNode[] {
+/** An order in which no two nodes are alike. `-since`: the other way round. */
+export function comparison(sort: string): (a: FleetNode, b: FleetNode) => number {
   const down = sort.startsWith('-');
   const by = down ? sort.slice(1) : sort;
-  const order = [...nodes].sort((a, b) => compare(a, b, by) || (a.name < b.name ? -1 : 1));
-  return down ? order.reverse() : order;
+  const sign = down ? -1 : 1;
+  return (a, b) => sign * (compare(a, b, by) || order(a.name, b.name));
 }
 
 function compare(a: FleetNode, b: FleetNode, by: string): number {
@@ -31,10 +29,19 @@ function compare(a: FleetNode, b: FleetNode, by: string): number {
     case 'since':
       return b.since - a.since;
     case 'os':
-      return String(a.facts.os ?? '').localeCompare(String(b.facts.os ?? ''));
+      return order(osOf(a), osOf(b));
     default:
       return 0;
   }
+}
+
+/** What a node says of its system; '': nothing. */
+export function osOf({ facts }: FleetNode): string {
+  return String(facts.os ?? facts.platform ?? '');
+}
+
+function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 export function isOwner(text: string | null): text is Owner {

@@ -1,22 +1,26 @@
 import { useComputed, useSignal } from '@preact/signals';
+import { useMemo, useRef } from 'preact/hooks';
 import { countOwners, type FleetNode, OWNERS } from '../live/fleet.js';
 import { go, place, setParameters } from '../navigation.js';
 import { NewJob } from '../overview/screen.jsx';
+import { ByKey } from '../parts/by-key.jsx';
 import { Command } from '../parts/command.jsx';
 import { Failure, Note, Waiting } from '../parts/note.jsx';
 import { number, plural } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
+import { Save } from '../parts/save.jsx';
 import { SelectorField } from '../parts/selector-field.jsx';
 import { musterCommand } from '../parts/shell.js';
 import { Status } from '../parts/status.jsx';
-import { OWNER_LOOKS } from '../parts/statuses.js';
 import { Ago } from '../parts/time.jsx';
 import { shortId } from '../push/parts.jsx';
 import { hrefOf } from '../route.js';
 import { mayI, signedIn } from '../session/session.js';
+import { OWNER_LOOKS } from '../statuses/nodes.js';
 import { type Column, Table } from '../table/table.jsx';
 import { NoNodes } from './empty.jsx';
-import { attributeWords, isOwner, nodesMatching, SORTS, sortedNodes } from './rows.js';
+import { type OrderedNodes, orderedNodes } from './order.js';
+import { attributeWords, isOwner, osOf, SORTS } from './rows.js';
 
 /** Names of nodes that fit into a URL that every browser and proxy takes. */
 const MOST_NAMES = 150;
@@ -27,11 +31,17 @@ export function NodesScreen() {
   const { org } = api;
   const loaded = store.fleet.loaded;
   const selected = useSignal<ReadonlySet<string>>(new Set());
+  const saving = useSignal(false);
   const { query } = place.value;
   const q = query.get('q') ?? '';
   const owner = query.get('owner');
   const sort = query.get('sort') ?? 'name';
-  const fleet = useComputed(() => (loaded.value.state === 'ready' ? loaded.value.value : null)).value;
+  const columns = useMemo(() => columnsOf(org), [org]);
+  const ordered = useRef<OrderedNodes | null>(null);
+  const fleet = useComputed(() => (loaded.value.state === 'ready' ? loaded.value.value : null));
+  // What nodes tell of themselves changes seldom: it is looked through again when nodes come and go.
+  const size = useComputed(() => fleet.value?.size ?? 0);
+  const words = useComputed(() => (size.value === 0 ? [] : attributeWords(fleet.peek() ?? new Map())));
   if (loaded.value.state === 'failed') {
     return (
       <>
@@ -40,7 +50,8 @@ export function NodesScreen() {
       </>
     );
   }
-  if (fleet === null) {
+  const { value: nodes } = fleet;
+  if (nodes === null) {
     return (
       <>
         <h1>Nodes</h1>
@@ -50,12 +61,160 @@ export function NodesScreen() {
       </>
     );
   }
-  const matching = nodesMatching(fleet, q);
+  ordered.current = orderedNodes(ordered.current, nodes, q, sort);
+  const { rows: matching } = ordered.current;
   const counts = countOwners(matching ?? []);
-  const shown = (matching ?? []).filter((node) => !isOwner(owner) || node.owner === owner);
-  const rows = sortedNodes(shown, sort);
-  const chosen = rows.filter(({ name }) => selected.value.has(name)).map(({ name }) => name);
-  const columns: readonly Column<FleetNode>[] = [
+  const rows = isOwner(owner) ? (matching ?? []).filter((node) => node.owner === owner) : (matching ?? []);
+  const chosen = selected.value.size === 0 ? [] : rows.flatMap(({ name }) => (selected.value.has(name) ? [name] : []));
+  return (
+    <>
+      <div class="head">
+        <div class="title">
+          <h1>Nodes</h1>
+        </div>
+        <div class="actions">
+          <NewJob />
+        </div>
+      </div>
+      {nodes.size === 0 ? (
+        <section class="card">
+          <NoNodes />
+        </section>
+      ) : (
+        <>
+          <SelectorField
+            id="nodes-filter"
+            label="Which nodes"
+            value={q}
+            placeholder="role:web AND env:prod"
+            sugar
+            words={words.value}
+            onValue={(text) => setParameters({ q: text })}
+          />
+          <div class="choices">
+            <button
+              type="button"
+              class="chip"
+              aria-pressed={!isOwner(owner)}
+              onClick={() => setParameters({ owner: null })}
+            >
+              all {number((matching ?? []).length)}
+            </button>
+            {OWNERS.map((each) => (
+              <button
+                key={each}
+                type="button"
+                class="chip"
+                aria-pressed={owner === each}
+                onClick={() => setParameters({ owner: owner === each ? null : each })}
+              >
+                <Status look={OWNER_LOOKS[each]} /> {number(counts[each])}
+              </button>
+            ))}
+          </div>
+          {owner !== null && !isOwner(owner) && <Note>There is no state {safeText(owner)}; all are shown.</Note>}
+          {!(SORTS as readonly string[]).includes(sort.replace('-', '')) && (
+            <Note>There is no column {safeText(sort)} to sort by.</Note>
+          )}
+          <section class="card">
+            {matching === null ? (
+              <div class="inside">
+                <Note>The filter in the address cannot be read. See what is wrong with it above.</Note>
+              </div>
+            ) : rows.length === 0 ? (
+              <div class="empty">
+                <h2>No node matches</h2>
+                <p class="quiet">Of {plural(nodes.size, 'node')}, none is what the filter says.</p>
+                <button type="button" class="button" onClick={() => setParameters({ q: null, owner: null })}>
+                  Show all nodes
+                </button>
+              </div>
+            ) : (
+              <Table
+                label="Nodes"
+                columns={columns}
+                rows={rows}
+                keyOf={({ name }) => name}
+                onOpen={({ name }) => go(hrefOf(org, { name: 'node', node: name }))}
+                sort={sort}
+                onSort={(column) => setParameters({ sort: sort === column ? `-${column}` : column })}
+                selected={selected.value}
+                onSelect={({ name }) => {
+                  const next = new Set(selected.value);
+                  if (!next.delete(name)) next.add(name);
+                  selected.value = next;
+                }}
+              />
+            )}
+            {chosen.length > 0 && (
+              <div class="selected">
+                <strong class="number">{plural(chosen.length, 'node')} selected</strong>
+                {chosen.length <= MOST_NAMES && mayI('push:execute').may && (
+                  <a class="button" href={hrefOf(org, { name: 'new-job' }, { nodes: chosen.join(',') })}>
+                    Run a command on {chosen.length === 1 ? 'it' : 'them'} …
+                  </a>
+                )}
+                {chosen.length > MOST_NAMES && (
+                  <span class="quiet">Use a filter for more than {MOST_NAMES} nodes.</span>
+                )}
+                {mayI('org:admin').may && chosen.length <= MOST_NAMES && (
+                  <button type="button" class="button" onClick={() => (saving.value = true)}>
+                    Save as a node group …
+                  </button>
+                )}
+                <button type="button" class="button plain" onClick={() => (selected.value = new Set())}>
+                  Clear
+                </button>
+              </div>
+            )}
+          </section>
+          <div class="line">
+            <span class="quiet number grow">
+              {number(rows.length)} of {number(nodes.size)}
+            </span>
+            <Save name="nodes" rows={() => rows} none={rows.length === 0} />
+            {rows.length > 0 && q !== '' && (
+              <a href={hrefOf(org, { name: 'new-job' }, { q })}>Run a command on all that match</a>
+            )}
+          </div>
+          <Command text={q === '' ? 'muster node list' : musterCommand('node', 'list', q)} />
+          {saving.value && <SaveGroup names={chosen} onClose={() => (saving.value = false)} />}
+        </>
+      )}
+    </>
+  );
+}
+
+/** Grants to a node group say who may run commands on its nodes. */
+function SaveGroup({ names, onClose }: { readonly names: readonly string[]; readonly onClose: () => void }) {
+  const name = useSignal('');
+  const group = name.value.trim();
+  return (
+    <ByKey
+      title={`Save ${plural(names.length, 'node')} as a node group`}
+      command={musterCommand('node-group', 'create', group === '' ? 'NAME' : group, '--node', ...names)}
+      onClose={onClose}
+    >
+      <div class="field">
+        <label for="group-name">Name of the node group</label>
+        <input
+          id="group-name"
+          class="input"
+          value={name.value}
+          placeholder="canaries"
+          autocomplete="off"
+          spellcheck={false}
+          onInput={(event) => {
+            name.value = event.currentTarget.value;
+          }}
+        />
+      </div>
+    </ByKey>
+  );
+}
+
+function columnsOf(org: string): readonly Column<FleetNode>[] {
+  return [
     {
       id: 'name',
       head: 'Name',
@@ -95,7 +254,7 @@ export function NodesScreen() {
       track: '90px',
       wide: true,
       sortable: true,
-      cell: ({ facts }) => safeText(String(facts.os ?? facts.platform ?? '–')),
+      cell: (node) => safeText(osOf(node) === '' ? '–' : osOf(node)),
     },
     {
       id: 'labels',
@@ -113,114 +272,4 @@ export function NodesScreen() {
       ),
     },
   ];
-  return (
-    <>
-      <div class="head">
-        <div class="title">
-          <h1>Nodes</h1>
-        </div>
-        <div class="actions">
-          <NewJob />
-        </div>
-      </div>
-      {fleet.size === 0 ? (
-        <section class="card">
-          <NoNodes />
-        </section>
-      ) : (
-        <>
-          <SelectorField
-            id="nodes-filter"
-            label="Which nodes"
-            value={q}
-            placeholder="role:web AND env:prod"
-            sugar
-            words={attributeWords(fleet)}
-            onValue={(text) => setParameters({ q: text })}
-          />
-          <div class="choices">
-            <button
-              type="button"
-              class="chip"
-              aria-pressed={!isOwner(owner)}
-              onClick={() => setParameters({ owner: null })}
-            >
-              all {number((matching ?? []).length)}
-            </button>
-            {OWNERS.map((each) => (
-              <button
-                key={each}
-                type="button"
-                class="chip"
-                aria-pressed={owner === each}
-                onClick={() => setParameters({ owner: owner === each ? null : each })}
-              >
-                <Status look={OWNER_LOOKS[each]} /> {number(counts[each])}
-              </button>
-            ))}
-          </div>
-          {owner !== null && !isOwner(owner) && <Note>There is no state {safeText(owner)}; all are shown.</Note>}
-          {!(SORTS as readonly string[]).includes(sort.replace('-', '')) && (
-            <Note>There is no column {safeText(sort)} to sort by.</Note>
-          )}
-          <section class="card">
-            {matching === null ? (
-              <div class="inside">
-                <Note>The filter in the address cannot be read. See what is wrong with it above.</Note>
-              </div>
-            ) : rows.length === 0 ? (
-              <div class="empty">
-                <h2>No node matches</h2>
-                <p class="quiet">Of {plural(fleet.size, 'node')}, none is what the filter says.</p>
-                <button type="button" class="button" onClick={() => setParameters({ q: null, owner: null })}>
-                  Show all nodes
-                </button>
-              </div>
-            ) : (
-              <Table
-                label="Nodes"
-                columns={columns}
-                rows={rows}
-                keyOf={({ name }) => name}
-                onOpen={({ name }) => go(hrefOf(org, { name: 'node', node: name }))}
-                sort={sort}
-                onSort={(column) => setParameters({ sort: sort === column ? `-${column}` : column })}
-                selected={selected.value}
-                onSelect={({ name }) => {
-                  const next = new Set(selected.value);
-                  if (!next.delete(name)) next.add(name);
-                  selected.value = next;
-                }}
-              />
-            )}
-            {chosen.length > 0 && (
-              <div class="selected">
-                <strong class="number">{plural(chosen.length, 'node')} selected</strong>
-                {chosen.length <= MOST_NAMES && mayI('push:execute').may && (
-                  <a class="button" href={hrefOf(org, { name: 'new-job' }, { nodes: chosen.join(',') })}>
-                    Run a command on {chosen.length === 1 ? 'it' : 'them'} …
-                  </a>
-                )}
-                {chosen.length > MOST_NAMES && (
-                  <span class="quiet">Use a filter for more than {MOST_NAMES} nodes.</span>
-                )}
-                <button type="button" class="button plain" onClick={() => (selected.value = new Set())}>
-                  Clear
-                </button>
-              </div>
-            )}
-          </section>
-          <div class="line">
-            <span class="quiet number grow">
-              {number(rows.length)} of {number(fleet.size)}
-            </span>
-            {rows.length > 0 && q !== '' && (
-              <a href={hrefOf(org, { name: 'new-job' }, { q })}>Run a command on all that match</a>
-            )}
-          </div>
-          <Command text={q === '' ? 'muster node list' : musterCommand('node', 'list', q)} />
-        </>
-      )}
-    </>
-  );
 }

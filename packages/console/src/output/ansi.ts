@@ -18,6 +18,15 @@ const SEQUENCE = new RegExp(
   'g',
 );
 
+export const ESCAPE = '\u001b';
+
+const COLOURS = new RegExp(`${ESCAPE}\\[[0-9;:]*m`, 'g');
+
+/** Without what sets colours; nothing of it goes over the end of a line. */
+export function withoutColours(text: string): string {
+  return text.includes(ESCAPE) ? text.replace(COLOURS, '') : text;
+}
+
 interface Look {
   bold: boolean;
   dim: boolean;

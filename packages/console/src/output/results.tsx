@@ -8,10 +8,11 @@ import { Failure, Waiting } from '../parts/note.jsx';
 import { bytes, number, plural } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
 import { Status } from '../parts/status.jsx';
-import { JOB_NODE_LOOKS } from '../parts/statuses.js';
 import { hrefOf } from '../route.js';
 import { mayI, signedIn } from '../session/session.js';
+import { JOB_NODE_LOOKS } from '../statuses/push.js';
 import { plainText } from './ansi.js';
+import { diffOf } from './diff.js';
 
 type Result = JobResults['results'][number];
 type Beginning = Result['stdout'];
@@ -67,23 +68,40 @@ export function Results({
         {all > groups.length && `, of which the ${groups.length} largest are shown`}.
       </p>
       <ul class="lines">
-        {groups.map((group) => (
-          <Group key={group.group} id={id} group={group} captured={captured} />
+        {groups.map((group, place) => (
+          <Group
+            key={group.group}
+            id={id}
+            group={group}
+            captured={captured}
+            largest={place === 0 ? null : (groups[0] ?? null)}
+          />
         ))}
       </ul>
     </>
   );
 }
 
-function Group({ id, group, captured }: { readonly id: string; readonly group: Result; readonly captured: boolean }) {
+function Group({
+  id,
+  group,
+  captured,
+  largest,
+}: {
+  readonly id: string;
+  readonly group: Result;
+  readonly captured: boolean;
+  /** What it is compared with; null: it is this one. */
+  readonly largest: Result | null;
+}) {
   const { org } = signedIn().api;
   const { status, count, nodes, exit_code: exit, signal, reason } = group;
   const look = JOB_NODE_LOOKS[isJobNodeStatus(status) ? status : ('failed' satisfies JobNodeStatus)];
   const job = { name: 'job', id } as const;
   return (
     <li class="result">
-      <div class="line">
-        <strong class="number">{number(count)} ×</strong>
+      <div class="line wraps">
+        <strong class="number unbroken">{number(count)} ×</strong>
         <Status look={look} />
         <span class="quiet grow cut">
           {exit !== null && `exit ${exit}`} {signal ?? ''} {safeText(reason ?? '')}
@@ -111,10 +129,52 @@ function Group({ id, group, captured }: { readonly id: string; readonly group: R
         <>
           <Stream name="stdout" beginning={group.stdout} />
           {group.stderr.bytes !== 0 && <Stream name="stderr" beginning={group.stderr} />}
+          {largest !== null && <Difference from={largest} to={group} />}
         </>
       )}
     </li>
   );
+}
+
+/** What is otherwise than in the largest group, of the beginnings of both. */
+function Difference({ from, to }: { readonly from: Result; readonly to: Result }) {
+  const open = useSignal(false);
+  return (
+    <details onToggle={(event) => (open.value = event.currentTarget.open)}>
+      <summary>What is otherwise than in the largest group</summary>
+      {open.value &&
+        STREAMS.map((name) => {
+          const [before, after] = [linesOf(from[name]), linesOf(to[name])];
+          const changes = before === null || after === null ? null : diffOf(before, after);
+          if (changes === null) return <p key={name}>{name}: cannot be compared</p>;
+          if (changes.every(({ kind }) => kind === 'same')) return null;
+          return (
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
+            <section key={name} class="shown" tabIndex={0} aria-label={`Difference of ${name}`}>
+              <pre>
+                <span class="quiet">{`${name}\n`}</span>
+                {changes.map(({ kind, line }, at) => (
+                  <span key={at} class={`change ${kind}`}>
+                    {`${SIGNS[kind]} ${line}\n`}
+                  </span>
+                ))}
+              </pre>
+            </section>
+          );
+        })}
+    </details>
+  );
+}
+
+const STREAMS = ['stdout', 'stderr'] as const;
+const SIGNS = { same: ' ', gone: '−', new: '+' } as const;
+
+/** Null: not known, or no text. */
+function linesOf({ bytes: written, text }: Beginning): readonly string[] | null {
+  if (written === 0) return [];
+  if (written === null || text === undefined) return null;
+  const lines = safeText(plainText(text).replaceAll('\r\n', '\n')).split('\n');
+  return lines.at(-1) === '' ? lines.slice(0, -1) : lines;
 }
 
 function Stream({ name, beginning }: { readonly name: string; readonly beginning: Beginning }) {

@@ -1,20 +1,24 @@
 import { useSignal } from '@preact/signals';
+import { Component, type ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { open } from '../api/client.js';
-import { type ApiError, apiError } from '../api/errors.js';
+import { ApiError } from '../api/errors.js';
+import { place, setParameters } from '../navigation.js';
 import { Failure, Note } from '../parts/note.jsx';
 import { bytes, number, plural } from '../parts/numbers.js';
+import { linesWorker } from '../policy.js';
+import { hrefOf } from '../route.js';
 import { typing } from '../table/keys.js';
 import { scrollToRow, windowOf } from '../table/window.js';
-import { plainText, spansOf } from './ansi.js';
-import { Lines } from './lines.js';
+import { spansOf } from './ansi.js';
+import type { Asked, Line, ReadState, Told } from './protocol.js';
+import { MOST_BYTES, MOST_FOUND } from './reader.js';
+import { wrappedPlace, wrappedWindow } from './wrapped.js';
 
 const ROW = 20;
-/** Most of a stream that a tab keeps; the rest is to be downloaded. */
-const MOST_BYTES = 128 * 1024 * 1024;
-/** Lines looked through before others get their turn. */
-const SEARCH_SLICE = 20_000;
-const MOST_FOUND = 10_000;
+/** Drawn above and below what is seen. */
+const OVERSCAN = 20;
+/** Whoever types on is waited for. */
+const TYPING_MS = 150;
 
 interface Props {
   /** Path of the stream. */
@@ -22,61 +26,97 @@ interface Props {
   readonly fileName: string;
   /** The command may write more. */
   readonly goesOn: boolean;
+  /** It is a file, of which what was added is asked for. */
+  readonly grows?: boolean;
 }
 
-/** What a command wrote to one stream: any length, with colours, searched, followed. */
-export function Viewer({ path, fileName, goesOn }: Props) {
-  const lines = useRef(new Lines());
-  const version = useSignal(0);
-  const state = useSignal<'reading' | 'done' | 'cut'>('reading');
-  const error = useSignal<ApiError | null>(null);
-  const missing = useSignal<string | null>(null);
-  const dropped = useSignal(0);
-  const follow = useSignal(goesOn);
+/** What was told of the output so far. */
+interface Known {
+  readonly lines: number;
+  readonly bytes: number;
+  readonly state: ReadState;
+  readonly missing: string | null;
+  readonly dropped: number;
+  readonly error: ApiError | null;
+}
+
+interface Found {
+  readonly lines: readonly number[];
+  readonly all: boolean;
+}
+
+const NOTHING: Known = { lines: 0, bytes: 0, state: 'reading', missing: null, dropped: 0, error: null };
+const NOT_FOUND: Found = { lines: [], all: false };
+
+/** What a command wrote to one stream: any length, with colours, searched, wrapped, followed; each line has a link. */
+export function Viewer({ path, fileName, goesOn, grows = false }: Props) {
+  const { query, org, screen } = place.value;
+  const needle = query.get('find') ?? '';
+  const linked = Number(query.get('line') ?? 0) - 1;
+  const known = useSignal(NOTHING);
+  const found = useSignal(NOT_FOUND);
+  /** Lines that were asked for last. */
+  const rows = useSignal<{ readonly first: number; readonly rows: readonly Line[] }>({ first: 0, rows: [] });
+  const current = useSignal(0);
+  const follow = useSignal(goesOn && linked < 0);
+  const wrap = useSignal(false);
   const scroll = useSignal(0);
   const view = useSignal(400);
-  const needle = useSignal('');
-  const found = useSignal<readonly number[]>([]);
-  const current = useSignal(0);
+  const tries = useSignal(0);
   const scroller = useRef<HTMLElement>(null);
+  const worker = useRef<Worker | null>(null);
+  /** The line to go to when it is there; -1: none. */
+  const wanted = useRef(linked);
+  const ask = (asked: Asked): void => worker.current?.postMessage(asked);
 
   useEffect(() => {
-    const reading = new AbortController();
-    lines.current = new Lines();
-    version.value += 1;
-    const read = async (): Promise<void> => {
-      const response = await open(goesOn ? `${path}?follow=true` : path, reading.signal);
-      missing.value = response.headers.get('x-muster-missing');
-      dropped.value = Number(response.headers.get('x-muster-dropped-bytes') ?? 0);
-      const reader = response.body?.getReader();
-      if (reader === undefined) return;
-      let drawn = 0;
-      for (;;) {
-        const { done, value } = await reader.read();
-        if (done) break;
-        lines.current.add(value);
-        if (lines.current.bytes > MOST_BYTES) {
-          state.value = 'cut';
-          reading.abort();
-          return;
+    const made = linesWorker();
+    worker.current = made;
+    known.value = NOTHING;
+    found.value = NOT_FOUND;
+    made.onmessage = ({ data: told }: MessageEvent<Told>) => {
+      switch (told.type) {
+        case 'head':
+          known.value = { ...known.value, missing: told.missing, dropped: told.dropped };
+          break;
+        case 'size':
+          known.value = { ...known.value, lines: told.lines, bytes: told.bytes, state: told.state };
+          break;
+        case 'failed':
+          known.value = { ...known.value, error: new ApiError(told.status, told.code, told.message, told.fix) };
+          break;
+        case 'rows':
+          rows.value = told;
+          break;
+        case 'found': {
+          if (told.text !== (place.peek().query.get('find') ?? '')) break;
+          const before = found.value.lines;
+          found.value = { lines: [...before, ...told.lines], all: told.all };
+          if (before.length === 0 && told.lines[0] !== undefined && wanted.current < 0) show(told.lines[0]);
         }
-        // A frame is enough between two drawings.
-        if (performance.now() - drawn > 50) {
-          drawn = performance.now();
-          version.value += 1;
-        } else queueMicrotask(() => setTimeout(() => (version.value += 1), 50));
       }
-      state.value = 'done';
     };
-    read()
-      .catch((thrown: unknown) => {
-        if (!reading.signal.aborted) error.value = apiError(thrown);
-      })
-      .finally(() => {
-        version.value += 1;
-      });
-    return () => reading.abort();
-  }, [path]);
+    ask({ type: 'open', path, goesOn, grows });
+    if (needle !== '') ask({ type: 'find', text: needle });
+    return () => made.terminate();
+  }, [path, tries.value]);
+
+  useEffect(() => {
+    if (goesOn) return;
+    if (known.peek().error === null) ask({ type: 'ended' });
+    // What was not there yet is there now, or never will be.
+    else tries.value += 1;
+  }, [goesOn]);
+
+  const asked = useRef(needle);
+  useEffect(() => {
+    if (asked.current === needle) return;
+    asked.current = needle;
+    found.value = NOT_FOUND;
+    current.value = 0;
+    const timer = setTimeout(() => ask({ type: 'find', text: needle }), needle === '' ? 0 : TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [needle]);
 
   useLayoutEffect(() => {
     const element = scroller.current;
@@ -88,68 +128,50 @@ export function Viewer({ path, fileName, goesOn }: Props) {
     return () => observer.disconnect();
   }, []);
 
-  const count = version.value >= 0 ? lines.current.count : 0;
-  useEffect(() => {
-    if (follow.value && scroller.current !== null) scroller.current.scrollTop = scroller.current.scrollHeight;
-  }, [version.value, follow.value]);
-
-  useEffect(() => {
-    const text = needle.value.toLowerCase();
-    found.value = [];
-    current.value = 0;
-    if (text === '') return;
-    let stopped = false;
-    let at = 0;
-    const hits: number[] = [];
-    const slice = (): void => {
-      if (stopped) return;
-      const end = Math.min(lines.current.count, at + SEARCH_SLICE);
-      for (; at < end && hits.length < MOST_FOUND; at += 1) {
-        if (plainText(lines.current.line(at).text).toLowerCase().includes(text)) hits.push(at);
-      }
-      found.value = [...hits];
-      if (at < lines.current.count && hits.length < MOST_FOUND) setTimeout(slice);
-      else if (hits.length > 0) show(hits[0] ?? 0);
-    };
-    const timer = setTimeout(slice, 150);
-    return () => {
-      stopped = true;
-      clearTimeout(timer);
-    };
-  }, [needle.value]);
-
+  const { lines: count, state, error, missing, dropped } = known.value;
   const extent = { count, row: ROW, view: view.value };
-  const { first, end, height, top } = windowOf(extent, scroll.value, 20);
+  const { first, end, height, top, part } = wrap.value
+    ? wrappedWindow(extent, scroll.value)
+    : { ...windowOf(extent, scroll.value, OVERSCAN), part: 0 };
+  // The last line may grow.
+  const growing = end >= count ? known.value.bytes : 0;
+  useEffect(() => {
+    if (end > first) ask({ type: 'rows', first, end });
+  }, [first, end, growing, tries.value]);
+
+  useEffect(() => {
+    if (wanted.current >= 0 && (wanted.current < count || state !== 'reading')) {
+      show(Math.min(wanted.current, count - 1));
+      wanted.current = -1;
+    } else if (follow.value && scroller.current !== null) scroller.current.scrollTop = scroller.current.scrollHeight;
+  }, [count, state, follow.value, wrap.value]);
+
   const show = (index: number): void => {
     follow.value = false;
-    if (scroller.current === null) return;
-    const middle = Math.max(0, index - Math.floor(view.value / ROW / 2));
-    scroller.current.scrollTop = scrollToRow(extent, scrollToRow(extent, scroller.current.scrollTop, middle), index);
+    const element = scroller.current;
+    if (element === null || index < 0) return;
+    const now = { count: known.peek().lines, row: ROW, view: view.peek() };
+    const middle = Math.max(0, index - Math.floor(view.peek() / ROW / 2));
+    element.scrollTop = wrap.peek()
+      ? wrappedPlace(now, index)
+      : scrollToRow(now, scrollToRow(now, element.scrollTop, middle), index);
   };
   const next = (step: 1 | -1): void => {
-    if (found.value.length === 0) return;
-    current.value = (current.value + step + found.value.length) % found.value.length;
-    show(found.value[current.value] ?? 0);
+    const { lines } = found.value;
+    if (lines.length === 0) return;
+    current.value = (current.value + step + lines.length) % lines.length;
+    show(lines[current.value] ?? 0);
   };
-  const hits = new Set(found.value);
+  const hits = new Set(found.value.lines);
   const shown = [];
   for (let index = first; index < end; index += 1) {
-    const { text, cut } = lines.current.line(index);
-    shown.push(
-      <div key={index} class={`row ${hits.has(index) ? 'found' : ''}`}>
-        <span class="no" aria-hidden="true">
-          {index + 1}
-        </span>
-        <span class="text">
-          {spansOf(text).map(({ text: part, look }, place) => (
-            <span key={place} class={look}>
-              {part}
-            </span>
-          ))}
-          {cut > 0 && <span class="quiet"> … {bytes(cut)} more in this line</span>}
-        </span>
-      </div>,
-    );
+    const line = rows.value.rows[index - rows.value.first];
+    const look = index === linked ? 'row linked' : hits.has(index) ? 'row found' : 'row';
+    const href =
+      org === null || screen === null
+        ? ''
+        : hrefOf(org, screen, { ...Object.fromEntries(query), line: String(index + 1) });
+    shown.push(<DrawnLine key={index} index={index} line={line} look={look} href={href} />);
   }
   return (
     <>
@@ -162,21 +184,22 @@ export function Viewer({ path, fileName, goesOn }: Props) {
           class="input"
           placeholder="Find"
           data-filter
-          value={needle.value}
-          onInput={(event) => {
-            needle.value = event.currentTarget.value;
-          }}
+          value={needle}
+          onInput={(event) => setParameters({ find: event.currentTarget.value, line: null })}
           onKeyDown={(event) => {
             if (event.key === 'Enter') next(event.shiftKey ? -1 : 1);
           }}
         />
-        {needle.value !== '' && (
+        {needle !== '' && (
           <span class="number" role="status">
-            {found.value.length === 0 ? 'none' : `${number(current.value + 1)} of ${number(found.value.length)}`}
-            {found.value.length === MOST_FOUND && '+'}
+            {found.value.lines.length > 0
+              ? `${number(current.value + 1)} of ${number(found.value.lines.length)}${found.value.lines.length === MOST_FOUND ? '+' : ''}`
+              : found.value.all
+                ? 'none'
+                : '…'}
           </span>
         )}
-        {found.value.length > 1 && (
+        {found.value.lines.length > 1 && (
           <>
             <button type="button" class="button small" onClick={() => next(-1)} aria-label="Previous line found">
               ↑
@@ -187,10 +210,13 @@ export function Viewer({ path, fileName, goesOn }: Props) {
           </>
         )}
         <span class="quiet number">
-          {plural(count, 'line')}, {bytes(lines.current.bytes)}
-          {state.value === 'reading' && error.value === null && (goesOn ? ', followed' : ' …')}
+          {plural(count, 'line')}, {bytes(known.value.bytes)}
+          {state === 'reading' && error === null && (goesOn ? ', followed' : ' …')}
         </span>
-        <span class="actions" style={{ marginLeft: 'auto' }}>
+        <span class="actions at-end">
+          <button type="button" class="chip" aria-pressed={wrap.value} onClick={() => (wrap.value = !wrap.value)}>
+            wrap
+          </button>
           <button type="button" class="chip" aria-pressed={follow.value} onClick={() => (follow.value = !follow.value)}>
             stay at the end
           </button>
@@ -199,49 +225,118 @@ export function Viewer({ path, fileName, goesOn }: Props) {
           </a>
         </span>
       </div>
-      {error.value !== null && (
+      {error !== null && (
         <div class="inside">
-          <Failure error={error.value} />
+          <Failure error={error} />
         </div>
       )}
-      {dropped.value > 0 && (
+      {dropped > 0 && (
         <div class="inside">
-          <Note>The command wrote more than is kept: {bytes(dropped.value)} are missing in the middle.</Note>
+          <Note>The command wrote more than is kept: {bytes(dropped)} are missing in the middle.</Note>
         </div>
       )}
-      {missing.value !== null && (
+      {missing !== null && (
         <div class="inside">
-          <Note>The output is not complete: {missing.value}.</Note>
+          <Note>The output is not complete: {missing}.</Note>
         </div>
       )}
-      {state.value === 'cut' && (
+      {state === 'cut' && (
         <div class="inside">
           <Note>Only the first {bytes(MOST_BYTES)} are shown. Download the whole.</Note>
         </div>
       )}
+      {linked >= count && state !== 'reading' && error === null && (
+        <div class="inside">
+          <Note>
+            The address is about line {number(linked + 1)}, and there are {number(count)}.
+          </Note>
+        </div>
+      )}
       <section
         ref={scroller}
-        class="output"
+        class={wrap.value ? 'output wrapped' : 'output'}
         aria-label="Output"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
         tabIndex={0}
         onScroll={(event) => {
           const element = event.currentTarget;
+          const before = scroll.value;
           scroll.value = element.scrollTop;
           // Whoever scrolls up wants to read.
-          if (element.scrollTop + element.clientHeight < element.scrollHeight - ROW * 2) follow.value = false;
+          if (element.scrollTop < before && !isAtEnd(element)) follow.value = false;
         }}
         onKeyDown={(event) => {
           if (!typing(event) && event.key === 'End') follow.value = goesOn;
         }}
       >
-        {count === 0 && state.value !== 'reading' && error.value === null && (
+        {count === 0 && state !== 'reading' && error === null && (
           <p class="waiting-none quiet">It wrote nothing here.</p>
         )}
         <div style={{ height: `${height}px`, position: 'relative' }}>
-          <div style={{ transform: `translateY(${top}px)` }}>{shown}</div>
+          <Placed top={top} part={part}>
+            {shown}
+          </Placed>
         </div>
       </section>
     </>
   );
+}
+
+function isAtEnd({ scrollTop, clientHeight, scrollHeight }: Element): boolean {
+  return scrollTop + clientHeight >= scrollHeight - ROW * 2;
+}
+
+/** Lines at their place; of the first one so much is above what is seen. */
+function Placed({
+  top,
+  part,
+  children,
+}: {
+  readonly top: number;
+  readonly part: number;
+  readonly children: ComponentChildren;
+}) {
+  const element = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const { current } = element;
+    const above = part * (current?.firstElementChild?.clientHeight ?? ROW);
+    current?.style.setProperty('transform', `translateY(${top - above}px)`);
+  });
+  return <div ref={element}>{children}</div>;
+}
+
+interface LineProps {
+  readonly index: number;
+  /** Undefined: it is on its way. */
+  readonly line: Line | undefined;
+  readonly look: string;
+  readonly href: string;
+}
+
+/** Not drawn again for what happens to others. */
+class DrawnLine extends Component<LineProps> {
+  override shouldComponentUpdate({ index, line, look, href }: LineProps): boolean {
+    const { props } = this;
+    const same = line?.text === props.line?.text && line?.cut === props.line?.cut;
+    return !same || index !== props.index || look !== props.look || href !== props.href;
+  }
+
+  render({ index, line, look, href }: LineProps) {
+    return (
+      <div class={look}>
+        <a class="no" tabIndex={-1} href={href} title={`Link to line ${index + 1}`}>
+          {index + 1}
+        </a>
+        <span class="text">
+          {line !== undefined &&
+            spansOf(line.text).map(({ text, look: colours }, at) => (
+              <span key={at} class={colours}>
+                {text}
+              </span>
+            ))}
+          {line !== undefined && line.cut > 0 && <span class="quiet"> … {bytes(line.cut)} more in this line</span>}
+        </span>
+      </div>
+    );
+  }
 }

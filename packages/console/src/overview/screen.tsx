@@ -1,7 +1,10 @@
 import { useComputed } from '@preact/signals';
+import type { Approvals, Queues } from '../api/types.gen.js';
 import { FINAL_JOB_STATUSES, type Job } from '../api/types.js';
+import { type ListedJobs, readJobs } from '../jobs/read.js';
 import { countOwners, type Fleet, type FleetNode, OWNERS } from '../live/fleet.js';
 import { progress } from '../live/job.js';
+import { useReading } from '../live/reading.js';
 import type { Loaded } from '../live/snapshot.js';
 import { NoNodes } from '../nodes/empty.jsx';
 import { Command } from '../parts/command.jsx';
@@ -10,11 +13,12 @@ import { Failure, Waiting } from '../parts/note.jsx';
 import { number, plural } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
 import { Status } from '../parts/status.jsx';
-import { OWNER_LOOKS } from '../parts/statuses.js';
 import { Ago, now } from '../parts/time.jsx';
 import { JobBar, JobStatus } from '../push/parts.jsx';
 import { hrefOf } from '../route.js';
+import { subjectOf } from '../runbooks/subject.js';
 import { mayI, signedIn } from '../session/session.js';
+import { OWNER_LOOKS } from '../statuses/nodes.js';
 
 /** Is my fleet well, and what runs? */
 export function OverviewScreen() {
@@ -190,11 +194,31 @@ const NEEDS = 8;
 const RECENT_MS = 24 * 3_600_000;
 
 function NeedsPanel({ fleet, jobs }: { readonly fleet: Loaded<Fleet>; readonly jobs: Loaded<readonly Job[]> }) {
+  const { api } = signedIn();
+  const { loaded: waiting } = useReading({
+    key: '',
+    read: (signal) => api.get<Approvals>('/approvals', { status: 'pending' }, signal),
+    selector: "type LIKE 'approval.%'",
+  });
+  const { loaded: blocked } = useReading({
+    key: '',
+    read: (signal) => readJobs(api, { q: '', statuses: ['BLOCKED'], hidden: false }, 1, signal),
+    // Others are told of them when they come back to this page.
+    selector: mayI('job:admin').may ? "type LIKE 'job.%'" : null,
+  });
+  const { loaded: queues } = useReading({
+    key: '',
+    read: (signal) => api.get<Queues>('/queues', {}, signal),
+    selector: "type LIKE 'queue.%'",
+  });
   const minute = useComputed(() => Math.floor(now.value / 10_000));
   const at = minute.value * 10_000;
   const needs = [
     ...(fleet.state === 'ready' ? nodesInNeed(fleet.value, at) : []),
     ...(jobs.state === 'ready' ? jobsInNeed(jobs.value, at) : []),
+    ...(waiting.state === 'ready' ? approvalsInNeed(waiting.value) : []),
+    ...(blocked.state === 'ready' ? blockedJobs(blocked.value.jobs) : []),
+    ...(queues.state === 'ready' ? pausedQueues(queues.value) : []),
   ].sort((a, b) => b.at - a.at);
   if (fleet.state !== 'ready' && jobs.state !== 'ready') return null;
   return (
@@ -204,7 +228,8 @@ function NeedsPanel({ fleet, jobs }: { readonly fleet: Loaded<Fleet>; readonly j
       </header>
       {needs.length === 0 ? (
         <p class="inside line">
-          <Glyph name="check" tone="ok" /> Nothing: no node is in trouble, and no recent job failed.
+          <Glyph name="check" tone="ok" /> Nothing: no node is in trouble, no recent job failed, none is blocked, and
+          nothing waits for an approval.
         </p>
       ) : (
         <ul class="lines">
@@ -240,6 +265,48 @@ function nodesInNeed(fleet: Fleet, at: number): Need[] {
       at: since,
       tone: owner === 'down' ? 'bad' : 'warn',
     }));
+}
+
+function approvalsInNeed(approvals: Approvals): Need[] {
+  const { org } = signedIn().api;
+  return approvals.map((approval) => ({
+    key: `approval ${approval.id}`,
+    href: hrefOf(org, { name: 'approvals' }, { open: approval.id }),
+    what: `${subjectOf(approval)} waits for somebody to agree`,
+    why: `asked for by ${approval.asked_by}`,
+    at: Date.parse(approval.created_at),
+    tone: 'warn',
+  }));
+}
+
+function blockedJobs(jobs: ListedJobs['jobs']): Need[] {
+  const { org } = signedIn().api;
+  return jobs.map((job) => ({
+    key: `job ${job.id}`,
+    href: hrefOf(org, { name: 'long-job', id: job.id }),
+    what: `${job.name} is blocked`,
+    why: job.condition ?? job.lastStatusMessage ?? '',
+    at: Date.parse(job.accepted ?? ''),
+    tone: 'warn',
+  }));
+}
+
+function pausedQueues(queues: Queues): Need[] {
+  const { org } = signedIn().api;
+  return queues.flatMap(({ id, name, state, counts, updated_at: at }): Need[] =>
+    state === 'paused' && counts.queued > 0
+      ? [
+          {
+            key: `queue ${id}`,
+            href: hrefOf(org, { name: 'queue', queue: name }),
+            what: `${name} is paused`,
+            why: `${plural(counts.queued, 'task waits', 'tasks wait')}`,
+            at: Date.parse(at),
+            tone: 'warn',
+          },
+        ]
+      : [],
+  );
 }
 
 function jobsInNeed(jobs: readonly Job[], at: number): Need[] {

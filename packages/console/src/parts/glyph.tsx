@@ -12,6 +12,7 @@ const PATHS = {
   circle: 'M8 3a5 5 0 1 0 0 10A5 5 0 0 0 8 3z',
   search: 'M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9zM10.5 10.5 14 14',
   down: 'M4 6l4 4 4-4',
+  menu: 'M2.5 4h11M2.5 8h11M2.5 12h11',
 } as const;
 
 export type GlyphName = keyof typeof PATHS;

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { ApiError } from '../api/errors.js';
 import { Glyph } from './glyph.js';
+import { Prose } from './prose.jsx';
 
 export function Note({
   tone = 'warn',
@@ -22,7 +23,11 @@ export function Failure({ error, again }: { readonly error: ApiError; readonly a
   return (
     <Note tone="bad">
       <strong>{sentence(error.message)}</strong>
-      {error.fix !== '' && <span>{sentence(error.fix)}</span>}
+      {error.fix !== '' && (
+        <span>
+          <Prose text={sentence(error.fix)} />
+        </span>
+      )}
       {again !== undefined && (
         <span>
           <button type="button" class="button small" onClick={again}>

@@ -1,5 +1,5 @@
+import type { Look } from '../statuses/look.js';
 import { Glyph } from './glyph.js';
-import type { Look } from './statuses.js';
 
 export function Status({ look, badge = false }: { readonly look: Look; readonly badge?: boolean }) {
   return (

@@ -24,3 +24,14 @@ export function Ago({ at, word = '' }: { readonly at: number; readonly word?: st
     </time>
   );
 }
+
+/** How long until then. */
+export function In({ at }: { readonly at: number }) {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return <span>–</span>;
+  return (
+    <time class="number" dateTime={date.toISOString()} title={date.toISOString()}>
+      {duration(Math.max(0, at - now.value))}
+    </time>
+  );
+}

@@ -27,10 +27,11 @@ import { Failure, Note, sentence, Waiting } from '../parts/note.jsx';
 import { bytes, number, plural } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
 import { Status } from '../parts/status.jsx';
-import { JOB_NODE_LOOKS } from '../parts/statuses.js';
+import { Tabs } from '../parts/tabs.jsx';
 import { Ago, now } from '../parts/time.jsx';
 import { hrefOf } from '../route.js';
 import { mayI, signedIn } from '../session/session.js';
+import { JOB_NODE_LOOKS } from '../statuses/push.js';
 import { type Column, Table } from '../table/table.jsx';
 import { JobBar, JobStatus, shortId } from './parts.jsx';
 import { previewed } from './previewed.js';
@@ -209,7 +210,7 @@ function Shown({ state, snapshot }: { readonly state: LiveJob; readonly snapshot
         </div>
       </section>
       <section class="card">
-        <nav class="tabs" aria-label="Views of the job">
+        <Tabs label="Views of the job" chosen={view}>
           {VIEWS.map((each) => (
             <a
               key={each}
@@ -223,7 +224,7 @@ function Shown({ state, snapshot }: { readonly state: LiveJob; readonly snapshot
               {TITLES[each]}
             </a>
           ))}
-        </nav>
+        </Tabs>
         {view === 'grid' && (
           <Grid
             nodes={nodes}
@@ -333,44 +334,7 @@ function NodeTable({ job, nodes }: { readonly job: Job; readonly nodes: readonly
   const rows = nodes.filter(
     (node) => (!known || node.status === status) && (group === null || names.value?.has(node.node_name) === true),
   );
-  const columns: readonly Column<JobNode>[] = [
-    {
-      id: 'node',
-      head: 'Node',
-      track: 'minmax(0, 1.4fr)',
-      cell: ({ node_name: name }) => (
-        <a class="mono" tabIndex={-1} href={hrefOf(api.org, { name: 'node', node: name })}>
-          {safeText(name)}
-        </a>
-      ),
-    },
-    { id: 'status', head: 'Status', track: '120px', cell: (node) => <Status look={JOB_NODE_LOOKS[node.status]} /> },
-    {
-      id: 'exit',
-      head: 'Exit',
-      track: '44px',
-      end: true,
-      cell: ({ exit_code: exit, signal }) => exit ?? signal ?? '–',
-    },
-    { id: 'reason', head: 'Reason', track: 'minmax(0, 2fr)', wide: true, cell: ({ reason }) => safeText(reason ?? '') },
-    {
-      id: 'output',
-      head: 'Output',
-      track: '90px',
-      end: true,
-      wide: true,
-      cell: ({ stdout_bytes: out, stderr_bytes: err }) =>
-        out === null && err === null ? '–' : bytes((out ?? 0) + (err ?? 0)),
-    },
-    {
-      id: 'since',
-      head: 'For',
-      track: '64px',
-      end: true,
-      wide: true,
-      cell: ({ updated_at: at }) => <Ago at={Date.parse(at)} />,
-    },
-  ];
+  const columns = useMemo(() => columnsOf(api.org), [api.org]);
   return (
     <>
       {(known || group !== null) && (
@@ -413,13 +377,54 @@ function NodeTable({ job, nodes }: { readonly job: Job; readonly nodes: readonly
   );
 }
 
+function columnsOf(org: string): readonly Column<JobNode>[] {
+  return [
+    {
+      id: 'node',
+      head: 'Node',
+      track: 'minmax(0, 1.4fr)',
+      cell: ({ node_name: name }) => (
+        <a class="mono" tabIndex={-1} href={hrefOf(org, { name: 'node', node: name })}>
+          {safeText(name)}
+        </a>
+      ),
+    },
+    { id: 'status', head: 'Status', track: '120px', cell: (node) => <Status look={JOB_NODE_LOOKS[node.status]} /> },
+    {
+      id: 'exit',
+      head: 'Exit',
+      track: '44px',
+      end: true,
+      cell: ({ exit_code: exit, signal }) => exit ?? signal ?? '–',
+    },
+    { id: 'reason', head: 'Reason', track: 'minmax(0, 2fr)', wide: true, cell: ({ reason }) => safeText(reason ?? '') },
+    {
+      id: 'output',
+      head: 'Output',
+      track: '90px',
+      end: true,
+      wide: true,
+      cell: ({ stdout_bytes: out, stderr_bytes: err }) =>
+        out === null && err === null ? '–' : bytes((out ?? 0) + (err ?? 0)),
+    },
+    {
+      id: 'since',
+      head: 'For',
+      track: '64px',
+      end: true,
+      wide: true,
+      cell: ({ updated_at: at }) => <Ago at={Date.parse(at)} />,
+    },
+  ];
+}
+
+const STREAMS = ['stdout', 'stderr'] as const;
+
 function Output({ job, nodes }: { readonly job: Job; readonly nodes: ReadonlyMap<string, JobNode> }) {
   const { api } = signedIn();
   const { query } = place.value;
-  const first = nodes.keys().next().value;
-  const name = query.get('node') ?? first;
+  const name = query.get('node') ?? tellingNode(nodes);
   const node = name === undefined ? undefined : nodes.get(name);
-  const stream = query.get('stream') === 'stderr' ? 'stderr' : 'stdout';
   if (job.capture_output !== true) {
     return (
       <Inside>
@@ -435,7 +440,10 @@ function Output({ job, nodes }: { readonly job: Job; readonly nodes: ReadonlyMap
     );
   }
   const ended = FINAL_NODE_STATUSES.has(node.status);
-  const written = stream === 'stdout' ? node.stdout_bytes : node.stderr_bytes;
+  const written = { stdout: node.stdout_bytes, stderr: node.stderr_bytes };
+  // What fails often says why on stderr alone.
+  const telling = ended && written.stdout === 0 && (written.stderr ?? 0) > 0 ? 'stderr' : 'stdout';
+  const stream = STREAMS.find((each) => each === query.get('stream')) ?? telling;
   return (
     <>
       <div class="output-bar">
@@ -446,7 +454,7 @@ function Output({ job, nodes }: { readonly job: Job; readonly nodes: ReadonlyMap
           id="output-node"
           class="input"
           value={name}
-          onChange={(event) => setParameters({ node: event.currentTarget.value })}
+          onChange={(event) => setParameters({ node: event.currentTarget.value, line: null })}
         >
           {near([...nodes.keys()], name).map((each) => (
             <option key={each} value={each}>
@@ -460,27 +468,33 @@ function Output({ job, nodes }: { readonly job: Job; readonly nodes: ReadonlyMap
         </span>
         <fieldset class="choices">
           <legend class="unseen">Stream</legend>
-          {(['stdout', 'stderr'] as const).map((each) => (
+          {STREAMS.map((each) => (
             <label key={each} class="chip">
               <input
                 type="radio"
                 name="stream"
                 checked={stream === each}
-                onChange={() => setParameters({ stream: each === 'stdout' ? null : each })}
+                onChange={() => setParameters({ stream: each, line: null })}
               />
-              {each}
+              {each} {written[each] !== null && <span class="quiet number">{bytes(written[each])}</span>}
             </label>
           ))}
         </fieldset>
       </div>
       <Viewer
-        key={`${name} ${stream} ${ended}`}
+        key={`${name} ${stream}`}
         path={api.path(`/pushy/jobs/${job.id}/output/${encodeURIComponent(name)}/${stream}`)}
         fileName={`${shortId(job.id)}-${name}.${stream}`}
-        goesOn={!ended && written !== 0}
+        goesOn={!ended && written[stream] !== 0}
       />
     </>
   );
+}
+
+/** Whose output is asked for first: of whichever failed, if any did. */
+function tellingNode(nodes: ReadonlyMap<string, JobNode>): string | undefined {
+  for (const [name, { status }] of nodes) if (status === 'failed' || status === 'crashed') return name;
+  return nodes.keys().next().value;
 }
 
 /** Names around one: a list of 10,000 is no choice. */

@@ -7,13 +7,13 @@ import { throttled } from '../live/snapshot.js';
 import { go, place } from '../navigation.js';
 import { attributeWords } from '../nodes/rows.js';
 import { Command } from '../parts/command.jsx';
-import { Glyph, type GlyphName } from '../parts/glyph.jsx';
+import { Glyph } from '../parts/glyph.jsx';
 import { Failure, Note, Waiting } from '../parts/note.jsx';
 import { number, plural } from '../parts/numbers.js';
-import { safeText } from '../parts/safe-text.js';
 import { faultOf, SelectorField } from '../parts/selector-field.jsx';
 import { hrefOf } from '../route.js';
 import { mayI, signedIn } from '../session/session.js';
+import { Foresight } from './foresight.jsx';
 import { previewed } from './previewed.js';
 import { faults, jobBody, namesIn, quorumOf, startCommand, targetOf, type Where, type Wish } from './wish.js';
 
@@ -23,7 +23,6 @@ const MOMENT_MS = 300;
 /** The preview follows the fleet, but reads it again at most so often. */
 const AGAIN_MS = 2000;
 const COMMANDS = 200;
-const NAMES = 200;
 
 type Foreseen =
   | { readonly state: 'nothing' }
@@ -41,6 +40,8 @@ export function NewJobScreen() {
   const typed = useSignal('');
   const starting = useSignal(false);
   const error = useSignal<ApiError | null>(null);
+  /** Id of the approval for which it waits. */
+  const waits = useSignal<string | null>(null);
   const { value } = wish;
   const { where } = value;
   const set = (changed: Partial<Wish>): void => {
@@ -59,9 +60,10 @@ export function NewJobScreen() {
   }, []);
 
   const target = targetOf(where);
+  const allowed = mayI('push:execute');
   const readable = where.by !== 'search' || faultOf(where.query, true) === null;
   const asked =
-    target === null || !readable
+    target === null || !readable || !allowed.may
       ? null
       : JSON.stringify({ ...target, ...(value.command !== '' && { command: value.command }) });
   const fleet = store.fleet.loaded.value;
@@ -105,7 +107,6 @@ export function NewJobScreen() {
   const preview = foreseen.value.state === 'seen' ? foreseen.value.preview : null;
   const most = preview?.count ?? 0;
   const needsCount = most > CONFIRM_ABOVE;
-  const allowed = mayI('push:execute');
   const ready =
     preview !== null &&
     most > 0 &&
@@ -117,8 +118,14 @@ export function NewJobScreen() {
   const start = async (): Promise<void> => {
     if (!ready || target === null) return;
     starting.value = true;
+    waits.value = null;
     try {
-      const { id } = await api.post<JobStarted>('/pushy/jobs', jobBody(value, target));
+      const answer = await api.post<JobStarted | { readonly approval: string }>('/pushy/jobs', jobBody(value, target));
+      if ('approval' in answer) {
+        waits.value = answer.approval;
+        return;
+      }
+      const { id } = answer;
       previewed.value = { id, count: most };
       go(hrefOf(api.org, { name: 'job', id }));
     } catch (thrown) {
@@ -241,15 +248,23 @@ export function NewJobScreen() {
           </section>
         </div>
         <div class="stack">
-          <section class="card" aria-live="polite" aria-busy={foreseen.value.state === 'looking'}>
-            <header>
-              <h2>Preview</h2>
-              <span class="quiet">no node is asked</span>
-            </header>
-            <Preview foreseen={foreseen.value} wish={value} />
-          </section>
+          {allowed.may ? (
+            <section class="card" aria-live="polite" aria-busy={foreseen.value.state === 'looking'}>
+              <header>
+                <h2>Preview</h2>
+                <span class="quiet">no node is asked</span>
+              </header>
+              <Preview foreseen={foreseen.value} wish={value} />
+            </section>
+          ) : (
+            <Note>You cannot start push jobs: {allowed.why}.</Note>
+          )}
+          {waits.value !== null && (
+            <p role="status">
+              It waits for others to agree: <code>muster approval show {waits.value}</code>. Nothing was started.
+            </p>
+          )}
           {error.value !== null && <Failure error={error.value} />}
-          {!allowed.may && <Note>You cannot start push jobs: {allowed.why}.</Note>}
           {needsCount && (
             <div class="field">
               <label for="typed">Type {most} to run on that many nodes</label>
@@ -437,20 +452,6 @@ function Option({
   );
 }
 
-const REFUSALS: readonly (readonly [
-  why: JobPreview['refusals'][number]['why'],
-  glyph: GlyphName,
-  tone: string,
-  what: string,
-])[] = [
-  ['busy', 'play', 'run', 'busy with another job'],
-  ['rehab', 'loop', 'warn', 'in rehab'],
-  ['down', 'cross', 'bad', 'down'],
-  ['unknown', 'bang', 'bad', 'not known'],
-  ['not_allowed', 'ban', 'warn', 'do not take this command'],
-  ['no_right', 'ban', 'warn', 'where you may not run commands'],
-];
-
 /** Who would run it, who would not, and whether that is enough. */
 function Preview({ foreseen, wish }: { readonly foreseen: Foreseen; readonly wish: Wish }) {
   switch (foreseen.state) {
@@ -479,40 +480,7 @@ function Preview({ foreseen, wish }: { readonly foreseen: Foreseen; readonly wis
       <p>
         <strong class="number">{plural(count, 'node')}</strong> {count === 1 ? 'matches' : 'match'}.
       </p>
-      <div class="bar" aria-hidden="true">
-        {asked.length > 0 && <span class="ok" style={{ flex: String(asked.length) }} />}
-        {REFUSALS.map(([why, , tone]) => {
-          const of = refusals.filter((each) => each.why === why).length;
-          return of > 0 && <span key={why} class={tone} style={{ flex: String(of) }} />;
-        })}
-      </div>
-      <ul class="verdicts">
-        <Verdict glyph="check" tone="ok" count={asked.length} what="will be asked" names={asked} />
-        {wish.command !== '' && uncertain.length > 0 && (
-          <Verdict
-            glyph="dots"
-            tone="idle"
-            count={uncertain.length}
-            what="of them may refuse: they do not tell what they take"
-            names={uncertain}
-          />
-        )}
-        {REFUSALS.map(([why, glyph, tone, what]) => {
-          const of = refusals.filter((each) => each.why === why);
-          return (
-            of.length > 0 && (
-              <Verdict
-                key={why}
-                glyph={glyph}
-                tone={tone}
-                count={of.length}
-                what={what}
-                names={of.map(({ node_name: name, reason }) => `${name}: ${reason}`)}
-              />
-            )
-          );
-        })}
-      </ul>
+      <Foresight asked={asked} refusals={refusals} uncertain={wish.command === '' ? [] : uncertain} />
       {quorum !== null && (
         <p class="line">
           {asked.length >= quorum ? <Glyph name="check" tone="ok" /> : <Glyph name="cross" tone="bad" />}
@@ -525,38 +493,5 @@ function Preview({ foreseen, wish }: { readonly foreseen: Foreseen; readonly wis
         </p>
       )}
     </div>
-  );
-}
-
-function Verdict({
-  glyph,
-  tone,
-  count,
-  what,
-  names,
-}: {
-  readonly glyph: GlyphName;
-  readonly tone: string;
-  readonly count: number;
-  readonly what: string;
-  readonly names: readonly string[];
-}) {
-  return (
-    <li>
-      <details>
-        <summary>
-          <Glyph name={glyph} tone={tone} />
-          <span>
-            <strong class="number">{number(count)}</strong> {what}
-          </span>
-        </summary>
-        <ul class="names">
-          {names.slice(0, NAMES).map((name) => (
-            <li key={name}>{safeText(name)}</li>
-          ))}
-          {names.length > NAMES && <li class="quiet">and {number(names.length - NAMES)} more</li>}
-        </ul>
-      </details>
-    </li>
   );
 }

@@ -1,7 +1,7 @@
 import { type Counts, JOB_NODE_STATUSES, type Job } from '../api/types.js';
 import { number } from '../parts/numbers.js';
 import { Status } from '../parts/status.jsx';
-import { JOB_NODE_LOOKS, jobLook } from '../parts/statuses.js';
+import { JOB_NODE_LOOKS, jobLook } from '../statuses/push.js';
 
 export function failures({ failed = 0, crashed = 0, timed_out = 0 }: Counts): number {
   return failed + crashed + timed_out;

@@ -9,14 +9,15 @@ import { go, place, setParameters } from '../navigation.js';
 import { NewJob } from '../overview/screen.jsx';
 import { Command } from '../parts/command.jsx';
 import { Failure, Note, Waiting } from '../parts/note.jsx';
-import { number } from '../parts/numbers.js';
+import { number, plural } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
+import { Save } from '../parts/save.jsx';
 import { musterCommand } from '../parts/shell.js';
 import { Status } from '../parts/status.jsx';
-import { JOB_LOOKS } from '../parts/statuses.js';
 import { Ago } from '../parts/time.jsx';
 import { hrefOf } from '../route.js';
 import { signedIn } from '../session/session.js';
+import { JOB_LOOKS } from '../statuses/push.js';
 import { type Column, Table } from '../table/table.jsx';
 import { JobBar, JobStatus, shortId } from './parts.jsx';
 
@@ -179,13 +180,23 @@ function Jobs({ status, command, by, node }: Filter) {
           <div class="empty">
             <h2>{filtered ? 'No job matches' : 'No push job yet'}</h2>
             {filtered ? (
-              <button
-                type="button"
-                class="button"
-                onClick={() => setParameters({ status: null, command: null, by: null, node: null })}
-              >
-                Show all push jobs
-              </button>
+              <>
+                {command !== '' && !command.endsWith('*') && (
+                  <>
+                    <p>A command is looked for as it was given, with its arguments; a star stands for what follows.</p>
+                    <button type="button" class="button" onClick={() => setParameters({ command: `${command}*` })}>
+                      Show those that begin so
+                    </button>
+                  </>
+                )}
+                <button
+                  type="button"
+                  class="button"
+                  onClick={() => setParameters({ status: null, command: null, by: null, node: null })}
+                >
+                  Show all push jobs
+                </button>
+              </>
             ) : (
               <>
                 <p>A push job runs one command on many nodes, or on a quorum of them, now.</p>
@@ -204,6 +215,12 @@ function Jobs({ status, command, by, node }: Filter) {
         )}
       </section>
       {failed.value !== null && <Failure error={failed.value} />}
+      {jobs.length > 0 && (
+        <div class="line">
+          <span class="quiet number grow">{plural(jobs.length, 'push job')}</span>
+          <Save name="push-jobs" rows={() => jobs} none={false} />
+        </div>
+      )}
       {next.value !== null && (
         <p>
           <button type="button" class="button" onClick={() => void more()}>
@@ -230,14 +247,14 @@ function columns(org: string): readonly Column<Job>[] {
     {
       id: 'command',
       head: 'Command',
-      track: 'minmax(0, 2fr)',
+      track: 'minmax(48px, 2fr)',
       cell: (job) => (
         <a class="mono" tabIndex={-1} href={hrefOf(org, { name: 'job', id: job.id })}>
           {safeText(job.command)}
         </a>
       ),
     },
-    { id: 'status', head: 'Status', track: '150px', cell: (job) => <JobStatus job={job} /> },
+    { id: 'status', head: 'Status', track: '124px', cell: (job) => <JobStatus job={job} /> },
     {
       id: 'nodes',
       head: 'Nodes',

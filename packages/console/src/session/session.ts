@@ -4,6 +4,7 @@ import { ApiError, apiError } from '../api/errors.js';
 import type { Session, SessionPreview } from '../api/types.js';
 import { Live } from '../live/connection.js';
 import { Store } from '../store.js';
+import { oneAtATime } from './one-at-a-time.js';
 import { type May, may } from './permissions.js';
 import { whilePresent } from './presence.js';
 
@@ -21,6 +22,9 @@ export type SignIn =
   /** The server cannot be asked. */
   | { readonly state: 'unknown'; readonly error: ApiError }
   | { readonly state: 'in'; readonly signedIn: SignedIn };
+
+/** A ticket that is not there by then is asked for anew. */
+const TICKET_MS = 10_000;
 
 export const signIn = signal<SignIn>({ state: 'asking' });
 let absent: () => void = () => {};
@@ -41,8 +45,15 @@ export async function previewLink(link: string): Promise<SessionPreview> {
   return (await send<SessionPreview>('POST', '/session/preview', { body: { link } })).body;
 }
 
-/** Signs in by a link, or by an access token. @throws ApiError */
-export async function begin(by: { readonly link: string } | { readonly token: string }): Promise<void> {
+/** With what somebody signs in. */
+export type Beginning =
+  | { readonly link: string }
+  | { readonly token: string }
+  /** At a directory of the organization: of the issuer, or of the only one. */
+  | { readonly organization: string; readonly user: string; readonly password: string; readonly issuer?: string };
+
+/** Signs in by a link, by an access token, or by name and password. @throws ApiError */
+export async function begin(by: Beginning): Promise<void> {
   enter((await send<Session>('POST', '/session', { body: by })).body);
 }
 
@@ -60,18 +71,26 @@ export async function signOut(): Promise<void> {
 function enter(session: Session): void {
   const api = new Api(session.organization);
   const scheme = location.protocol === 'https:' ? 'wss:' : 'ws:';
-  const live = new Live(`${scheme}//${location.host}/stomp`, `${session.organization}/${session.user}`, async () => {
-    const { body } = await send<{ readonly ticket: string }>('POST', '/session/ticket', { body: {} }).catch(
-      (error: unknown) => {
-        if (error instanceof ApiError && error.status === 401) leave('Your session has ended.');
-        throw error;
-      },
-    );
-    return body.ticket;
-  });
+  const live = new Live(
+    `${scheme}//${location.host}/stomp`,
+    `${session.organization}/${session.user}`,
+    oneAtATime(newTicket),
+  );
   signIn.value = { state: 'in', signedIn: { session, api, live, store: new Store(api, live) } };
   // What is refused then, the next request tells.
   absent = whilePresent(window, () => void send('GET', '/session').catch(() => {}));
+}
+
+/** With which the page logs in once. @throws ApiError */
+async function newTicket(): Promise<string> {
+  const signal = AbortSignal.timeout(TICKET_MS);
+  const { body } = await send<{ readonly ticket: string }>('POST', '/session/ticket', { body: {}, signal }).catch(
+    (error: unknown) => {
+      if (error instanceof ApiError && error.status === 401) leave('Your session has ended.');
+      throw error;
+    },
+  );
+  return body.ticket;
 }
 
 function leave(why: string): void {

@@ -1,4 +1,5 @@
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
+import type { TargetedInputEvent } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { type ApiError, apiError } from '../api/errors.js';
 import type { SessionPreview } from '../api/types.js';
@@ -179,6 +180,82 @@ function WithoutLink() {
           </div>
         </div>
       </form>
+      <ByPassword />
+    </div>
+  );
+}
+
+/** At a directory, which only the server asks: the password is sent to it, and kept nowhere. */
+function ByPassword() {
+  const organization = useSignal('');
+  const user = useSignal('');
+  const password = useSignal('');
+  const issuer = useSignal('');
+  /** Directories, so that it has to be said which. */
+  const several = useSignal(false);
+  const error = useSignal<ApiError | null>(null);
+  const busy = useSignal(false);
+  const sign = async (): Promise<void> => {
+    busy.value = true;
+    error.value = null;
+    const at = issuer.value.trim();
+    try {
+      await begin({
+        ...{ organization: organization.value.trim(), user: user.value.trim(), password: password.value },
+        ...(at !== '' && { issuer: at }),
+      });
+    } catch (thrown) {
+      error.value = apiError(thrown);
+      if (error.value.code === 'sign_in_unclear') several.value = true;
+    } finally {
+      password.value = '';
+      busy.value = false;
+    }
+  };
+  return (
+    <form
+      class="card"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void sign();
+      }}
+    >
+      <div class="inside stack">
+        <h2>Or as at work</h2>
+        <p class="quiet">With your name and password, where your organization has a directory (LDAP).</p>
+        <Field id="organization" label="Organization" value={organization} autocomplete="organization" />
+        {several.value && <Field id="issuer" label="Directory" value={issuer} />}
+        <Field id="user" label="Name" value={user} autocomplete="username" />
+        <Field id="password" label="Password" value={password} secret autocomplete="current-password" />
+        {error.value !== null && <Failure error={error.value} />}
+        <div class="actions">
+          <button type="submit" class="button" disabled={busy.value}>
+            Sign in with the password
+          </button>
+        </div>
+      </div>
+    </form>
+  );
+}
+
+interface FieldProps {
+  readonly id: string;
+  readonly label: string;
+  readonly value: Signal<string>;
+  /** What is typed is not shown. */
+  readonly secret?: boolean;
+  readonly autocomplete?: string;
+}
+
+function Field({ id, label, value, secret = false, autocomplete = 'off' }: FieldProps) {
+  const onInput = (event: TargetedInputEvent<HTMLInputElement>): void => {
+    value.value = event.currentTarget.value;
+  };
+  const input = { id, class: 'input', autocomplete, required: true, value: value.value, onInput };
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {secret ? <input {...input} type="password" /> : <input {...input} type="text" />}
     </div>
   );
 }

@@ -1,7 +1,9 @@
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
+import { Component, type ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { keepScroll, keptScroll } from '../navigation.js';
 import { plainKey } from './keys.js';
+import { type Slots, slotsFor } from './slots.js';
 import { scrollToRow, windowOf } from './window.js';
 
 export interface Column<Row> {
@@ -49,11 +51,29 @@ export function Table<Row>(props: Props<Row>) {
   const tracks = (shown: readonly Column<Row>[]) =>
     [...(onSelect === undefined ? [] : [PICK]), ...shown.map(({ track }) => track)].join(' ');
   const style = { '--columns': tracks(columns), '--narrow': tracks(columns.filter(({ wide }) => wide !== true)) };
+  const shown = rows.slice(first, end);
+  const slots = useRef<Slots>(new Map());
+  slots.current = slotsFor(slots.current, shown.map(keyOf));
+  const latest = useRef(props);
+  latest.current = props;
+  const acts = useRef<Acts<Row>>({
+    click: (row, event) => {
+      here.value = latest.current.keyOf(row);
+      const inside = event.target instanceof Element ? event.target.closest('a, button, input, label') : null;
+      if (inside === null) latest.current.onOpen?.(row);
+    },
+    select: (row) => {
+      latest.current.onSelect?.(row);
+      // What has the focus in a row would be in another one after the next scroll.
+      scroller.current?.focus({ preventScroll: true });
+    },
+  }).current;
   const hereIndex = here.value === null ? -1 : rows.findIndex((row) => keyOf(row) === here.value);
 
   useLayoutEffect(() => {
     const element = scroller.current;
     if (element === null) return;
+    element.scrollTop = keptScroll(label);
     const observer = new ResizeObserver(() => {
       view.value = element.clientHeight;
     });
@@ -128,54 +148,27 @@ export function Table<Row>(props: Props<Row>) {
         onScroll={(event) => {
           const element = event.currentTarget;
           scroll.value = element.scrollTop;
+          keepScroll(label, element.scrollTop);
           if (follow && element.scrollTop + element.clientHeight < element.scrollHeight - ROW) props.onScrolledUp?.();
         }}
       >
         <div style={{ height: `${height}px`, position: 'relative' }} role="presentation">
           <div style={{ transform: `translateY(${top}px)` }} role="presentation">
-            {rows.slice(first, end).map((row, offset) => {
+            {shown.map((row, offset) => {
               const key = keyOf(row);
-              const isSelected = selected?.has(key) ?? open === key;
               return (
-                // biome-ignore lint/a11y/useKeyWithClickEvents: the grid takes the keys of all rows
-                // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus of all rows
-                // biome-ignore lint/a11y/useSemanticElements: a table of all rows would be in the page as a whole
-                <div
-                  key={key}
+                <DrawnRow
+                  key={slots.current.get(key)}
                   id={`${label}-${first + offset}`.replaceAll(' ', '-')}
-                  class={`table-row ${here.value === key ? 'here' : ''}`}
-                  role="row"
-                  aria-rowindex={first + offset + 1}
-                  aria-selected={isSelected}
-                  onClick={(event) => {
-                    here.value = key;
-                    const inside =
-                      event.target instanceof Element ? event.target.closest('a, button, input, label') : null;
-                    if (inside === null) onOpen?.(row);
-                  }}
-                >
-                  {onSelect !== undefined && (
-                    // biome-ignore lint/a11y/useSemanticElements: as its row
-                    // biome-ignore lint/a11y/useFocusableInteractive: as its row
-                    <span role="gridcell" class="pick">
-                      <input
-                        type="checkbox"
-                        class="check"
-                        tabIndex={-1}
-                        aria-label={`Select ${key}`}
-                        checked={isSelected}
-                        onChange={() => onSelect(row)}
-                      />
-                    </span>
-                  )}
-                  {columns.map(({ id, cell, wide, end: atEnd }) => (
-                    // biome-ignore lint/a11y/useSemanticElements: as its row
-                    // biome-ignore lint/a11y/useFocusableInteractive: as its row
-                    <span key={id} role="gridcell" class={`cut ${wide ? 'wide' : ''} ${atEnd ? 'end' : ''}`}>
-                      {cell(row)}
-                    </span>
-                  ))}
-                </div>
+                  place={first + offset + 1}
+                  row={row}
+                  name={key}
+                  columns={columns}
+                  here={here.value === key}
+                  selected={selected?.has(key) ?? open === key}
+                  picked={onSelect !== undefined}
+                  acts={acts}
+                />
               );
             })}
           </div>
@@ -183,4 +176,87 @@ export function Table<Row>(props: Props<Row>) {
       </div>
     </div>
   );
+}
+
+/** What a row does; the same object as long as the table is there, so that rows that stay the same are not drawn again. */
+interface Acts<Row> {
+  readonly click: (row: Row, event: MouseEvent) => void;
+  readonly select: (row: Row) => void;
+}
+
+interface RowProps<Row> {
+  readonly id: string;
+  readonly place: number;
+  readonly row: Row;
+  readonly name: string;
+  readonly columns: readonly Column<Row>[];
+  readonly here: boolean;
+  readonly selected: boolean;
+  readonly picked: boolean;
+  readonly acts: Acts<Row>;
+}
+
+/** Drawn again when something in it has changed. */
+class DrawnRow<Row> extends Component<RowProps<Row>> {
+  override shouldComponentUpdate(next: RowProps<Row>): boolean {
+    return differ(this.props, next);
+  }
+
+  render({ id, place, row, name, columns, here, selected, picked, acts }: RowProps<Row>) {
+    return (
+      // biome-ignore lint/a11y/useKeyWithClickEvents: the grid takes the keys of all rows
+      // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus of all rows
+      // biome-ignore lint/a11y/useSemanticElements: a table of all rows would be in the page as a whole
+      <div
+        id={id}
+        class={here ? 'table-row here' : 'table-row'}
+        role="row"
+        aria-rowindex={place}
+        aria-selected={selected}
+        onClick={(event) => acts.click(row, event)}
+      >
+        {picked && (
+          // biome-ignore lint/a11y/useSemanticElements: as its row
+          // biome-ignore lint/a11y/useFocusableInteractive: as its row
+          <span role="gridcell" class="pick">
+            <input
+              type="checkbox"
+              class="check"
+              tabIndex={-1}
+              aria-label={`Select ${name}`}
+              checked={selected}
+              onChange={() => acts.select(row)}
+            />
+          </span>
+        )}
+        <Cells row={row} columns={columns} />
+      </div>
+    );
+  }
+}
+
+interface CellsProps<Row> {
+  readonly row: Row;
+  readonly columns: readonly Column<Row>[];
+}
+
+/** What a row says: not made again when it has only been moved, or selected. */
+class Cells<Row> extends Component<CellsProps<Row>> {
+  override shouldComponentUpdate(next: CellsProps<Row>): boolean {
+    return differ(this.props, next);
+  }
+
+  render({ row, columns }: CellsProps<Row>) {
+    return columns.map(({ id, cell, wide, end: atEnd }) => (
+      // biome-ignore lint/a11y/useSemanticElements: as its row
+      // biome-ignore lint/a11y/useFocusableInteractive: as its row
+      <span key={id} role="gridcell" class={`cut ${wide ? 'wide' : ''} ${atEnd ? 'end' : ''}`}>
+        {cell(row)}
+      </span>
+    ));
+  }
+}
+
+function differ<Props extends object>(before: Props, after: Props): boolean {
+  return (Object.keys(after) as (keyof Props)[]).some((name) => before[name] !== after[name]);
 }

@@ -19,7 +19,7 @@ export interface Extent {
 /** Browsers cut elements off above some 17 million pixels; beyond this the scroll bar is a scale. */
 export const MOST_PIXELS = 15_000_000;
 /** Rows drawn above and below what is seen. */
-export const OVERSCAN = 8;
+export const OVERSCAN = 4;
 
 export function windowOf(extent: Extent, scroll: number, overscan = OVERSCAN, most = MOST_PIXELS): Window {
   const { count, row, view } = extent;

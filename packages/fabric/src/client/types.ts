@@ -15,7 +15,8 @@ export interface ClientOptions {
   /**
    * An access token; or a function that makes one for each attempt, as a signed login is good once. If it throws or
    * rejects before the first connection, the client ends (`fabric_passcode`); later it is asked again with the next
-   * attempt. Needed, but for the socket of an agent.
+   * attempt. Once there was a connection, a login that is refused is tried once more with another one of it, as the first may have become too old
+   * on its way. Needed, but for the socket of an agent.
    */
   readonly passcode?: string | (() => string | Promise<string>);
   /** Header `host` of CONNECT, for brokers with virtual hosts. Default: the host of the URL. */

@@ -116,7 +116,7 @@ describe('in a browser', () => {
   describe('with a page that came over plain HTTP', () => {
     const ofNodeToo = globalThis.crypto;
     beforeAll(() => {
-      const getRandomValues = (bytes: Uint8Array) => ofNodeToo.getRandomValues(bytes);
+      const getRandomValues = (bytes: Uint8Array<ArrayBuffer>) => ofNodeToo.getRandomValues(bytes);
       Object.defineProperty(globalThis, 'crypto', { value: { getRandomValues }, configurable: true });
     });
     afterAll(() => {

@@ -218,6 +218,27 @@ describe('connecting', () => {
     await world.whenTold('connected', 2);
     expect(world.told.at(-2)).toMatchObject({ state: 'connecting', after: { code: 'fabric_passcode' } });
   });
+
+  it('is tried again with another passcode when one that was made for it has become too old on its way', async () => {
+    let made = 0;
+    await world.connected({ passcode: () => `one-time-${++made}` });
+    world.server.answer = (peer, { command }) => {
+      if (command !== 'CONNECT' || made !== 2) return false;
+      peer.send('ERROR', [
+        ['message', 'login refused'],
+        ['code', 'login_refused'],
+      ]);
+      return true;
+    };
+    world.server.peer.channel.destroy();
+    for (const pause of [1, 2]) {
+      await world.whenPaused(pause);
+      world.clock.advance(10_000);
+    }
+    await world.whenTold('connected', 2);
+    expect(world.told.at(-2)).toMatchObject({ state: 'connecting', after: { code: 'login_refused' } });
+    expect(made).toBe(3);
+  });
 });
 
 describe('a connection that is lost', () => {

@@ -1,12 +1,12 @@
-import { MusterError } from '@muster/base';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { begin, type LinkEvent, type LinkPolicy, type LinkState, step } from '../../src/client/connection/machine.js';
+import { MusterError } from '../../src/errors.js';
 
 const error = new MusterError('fabric_lost', { url: 'u', reason: 'r' });
 const final = { type: 'failed', error, final: true } as const;
 const failed = { type: 'failed', error, final: false } as const;
-const KEEN: LinkPolicy = { reconnect: true, retries: Number.POSITIVE_INFINITY };
+const KEEN: LinkPolicy = { reconnect: true, retries: Number.POSITIVE_INFINITY, renews: false };
 
 function run(events: readonly LinkEvent[], policy = KEEN) {
   let { state, effects } = begin();
@@ -32,26 +32,39 @@ describe('a link', () => {
   });
 
   it('L-2: that is lost ends when nobody wants it again', () => {
-    const policy = { reconnect: false, retries: 0 };
+    const policy = { reconnect: false, retries: 0, renews: false };
     expect(run([{ type: 'connected' }, failed], policy)).toEqual({ state: 'closed', effects: ['lost', 'finish'] });
   });
 
   it('L-4: that was never connected ends after its retries', () => {
-    const policy = { reconnect: true, retries: 2 };
+    const policy = { reconnect: true, retries: 2, renews: false };
     const twice: LinkEvent[] = [failed, { type: 'due' }, failed, { type: 'due' }];
     expect(run(twice, policy).state).toBe('connecting');
     expect(run([...twice, failed], policy)).toEqual({ state: 'closed', effects: ['finish'] });
-    expect(run([failed], { reconnect: true, retries: 0 })).toEqual({ state: 'closed', effects: ['finish'] });
+    expect(run([failed], { reconnect: true, retries: 0, renews: false })).toEqual({
+      state: 'closed',
+      effects: ['finish'],
+    });
   });
 
   it('that was connected once counts no retries', () => {
-    const policy = { reconnect: true, retries: 0 };
+    const policy = { reconnect: true, retries: 0, renews: false };
     expect(run([{ type: 'connected' }, failed, { type: 'due' }, failed], policy).state).toBe('waiting');
   });
 
   it('that is refused ends at once', () => {
     expect(run([final])).toEqual({ state: 'closed', effects: ['finish'] });
     expect(run([{ type: 'connected' }, final])).toEqual({ state: 'closed', effects: ['lost', 'finish'] });
+  });
+
+  it('that was connected and has another passcode each time is tried once more when it is refused', () => {
+    const policy = { ...KEEN, renews: true };
+    const refused: LinkEvent[] = [{ type: 'connected' }, failed, { type: 'due' }, final];
+    expect(run([final], policy).state).toBe('closed');
+    expect(run(refused)).toEqual({ state: 'closed', effects: ['finish'] });
+    expect(run(refused, policy)).toEqual({ state: 'waiting', effects: ['wait'] });
+    expect(run([...refused, { type: 'due' }, final], policy)).toEqual({ state: 'closed', effects: ['finish'] });
+    expect(run([...refused, { type: 'due' }, failed, { type: 'due' }, final], policy).state).toBe('waiting');
   });
 
   it('that is closed stops whatever it does', () => {
@@ -64,7 +77,7 @@ describe('a link', () => {
     const events = fc.array(
       fc.constantFrom<LinkEvent>({ type: 'connected' }, failed, final, { type: 'due' }, { type: 'close' }),
     );
-    const policies = fc.record({ reconnect: fc.boolean(), retries: fc.nat(3) });
+    const policies = fc.record({ reconnect: fc.boolean(), retries: fc.nat(3), renews: fc.boolean() });
     fc.assert(
       fc.property(events, policies, (all, policy) => {
         let state: LinkState = begin().state;

@@ -108,7 +108,7 @@ const SENT: readonly [wrong: string, text: string, code: string, names: string, 
     'SEND of a type that nobody may publish',
     'SEND\ndestination:/topic/events\ntype:push.start\n\n\0',
     'event_publish_denied',
-    'Choose another type: nobody publishes what Muster itself tells (approval.*, auth.*, event.*,',
+    'Choose another type: nobody publishes what Muster itself tells (approval.*, audit.*, auth.*, event.*,',
     'default/narrow',
   ],
   [

@@ -35,6 +35,8 @@ export interface PhaseContext extends PhasePorts {
   change(change: Change, check?: Check | null): Promise<void>;
   /** What was seen: stored whatever is asked of the job meanwhile. */
   note(patch: Partial<Job>): Promise<void>;
+  /** Something that is no status has happened to it: it stands in its history, and those who subscribed are told (sheet §9.2). */
+  tell(event: string, description: string): Promise<void>;
   /** @throws the reason of `signal` when that is aborted first */
   wait(ms: number): Promise<void>;
   /** As `wait`, and ends sooner when `wake` is called. */

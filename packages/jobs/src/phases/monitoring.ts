@@ -1,10 +1,10 @@
 import type { OpenSystem, RemoteJob, RemoteState } from '../systems/types.js';
 import { SystemTrouble } from '../systems/types.js';
-import { Blocked, Failed, type Job } from '../types.js';
+import { Blocked, Failed, type Job, UNKNOWN_END } from '../types.js';
 import type { Phase, PhaseContext } from './context.js';
 import { LIMITS } from './limits.js';
 import { workPathOf } from './staging-inputs.js';
-import { lookDelay } from './steps.js';
+import { lookPause } from './steps.js';
 
 /** QUEUED: until it is seen running, or ended between two looks. */
 export const watchQueued: Phase = (context) => new Watch(context).until('running');
@@ -27,6 +27,8 @@ class Watch {
   /** Monotonic: since when every look has failed. */
   #failingSince: number | null = null;
   #lost = 0;
+  /** It was running, and waits again: its scheduler has taken it back. */
+  #back = false;
 
   constructor(context: PhaseContext) {
     this.#context = context;
@@ -36,7 +38,7 @@ class Watch {
   }
 
   async until(wanted: 'running' | 'ended'): Promise<void> {
-    const { systems, signal } = this.#context;
+    const { systems, clock, signal } = this.#context;
     for (let looks = 0; ; ) {
       signal.throwIfAborted();
       const { orgId, systemId } = this.#context.job;
@@ -46,7 +48,7 @@ class Watch {
       await this.#expire(open, wanted);
       await this.#countersWhenDue();
       const lost = seen?.state === 'lost';
-      await this.#pause(open, lost ? LIMITS.lostPauseMs : lookDelay(looks));
+      await this.#pause(open, lost ? LIMITS.lostPauseMs : lookPause(looks, clock.monotonic()));
       if (!lost) looks += 1;
     }
   }
@@ -80,10 +82,14 @@ class Watch {
     switch (seen.state) {
       case 'queued':
         this.#lost = 0;
+        if (wanted === 'ended') await this.#tellBack(true);
         return false;
       case 'running':
         this.#lost = 0;
-        if (wanted === 'ended') return false;
+        if (wanted === 'ended') {
+          await this.#tellBack(false);
+          return false;
+        }
         await context.change({ to: 'RUNNING', patch: this.#counters() });
         return true;
       case 'ended':
@@ -95,12 +101,24 @@ class Watch {
         return true;
       case 'lost':
         this.#lost += 1;
+        if (this.#lost === 1) {
+          const says = `${context.job.systemId} says nothing of ${this.#remote.remoteJobId}: it is asked again`;
+          await context.tell('EMPTY_STATUS_RESPONSE', says);
+        }
         if (this.#lost <= LIMITS.lostLooks) return false;
         return this.#giveUp(
-          'JOB_EXECUTION_MONITORING_ERROR',
+          UNKNOWN_END,
           `${context.job.systemId} knows nothing of ${this.#remote.remoteJobId}, and no exit code of it is there`,
         );
     }
+  }
+
+  /** Changes there that are no change of its status here. */
+  async #tellBack(back: boolean): Promise<void> {
+    if (back === this.#back) return;
+    this.#back = back;
+    const { job, tell } = this.#context;
+    await tell('REMOTE_STATUS_CHANGE', back ? `${job.systemId} has put it back into its queue` : 'It runs again');
   }
 
   /** @throws Failed when it has taken too long, or could not be seen for too long */
@@ -184,5 +202,6 @@ function endOf({ archiveOnAppError }: Job, { code, condition, detail }: Ended, n
 
 function endText({ code, condition, detail }: Ended): string {
   if (code === 0 && condition === null) return 'Job completed execution';
-  return `Job completed execution: ${[condition, detail].filter(Boolean).join(' ')}, exit code ${code ?? 'unknown'}`;
+  const why = [condition, detail].filter(Boolean).join(' ');
+  return `Job completed execution: ${why === '' ? '' : `${why}, `}exit code ${code ?? 'unknown'}`;
 }

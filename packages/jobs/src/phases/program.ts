@@ -1,7 +1,7 @@
+import { commandLine } from '@muster/platform/ssh';
 import type { App } from '../apps/types.js';
 import { MACRO_NAMES, macroValue } from '../request/macros.js';
 import { slug } from '../request/slug.js';
-import { commandLine } from '../systems/shell.js';
 import type { Job } from '../types.js';
 import { filledTemplate, valueVariables } from './template.js';
 import { type ArgumentValue, textOf, wordsOf } from './values.js';

@@ -17,3 +17,18 @@ export function lookDelay(look: number): number {
   }
   throw new Error('unreachable: the last step has no end');
 }
+
+/** Delays from this on are made longer by up to so great a part of them. */
+const TOGETHER_FROM_MS = 10_000;
+const TOGETHER_PART = 0.1;
+
+/**
+ * From now, by the monotonic clock, until the look of this number. Those that are far apart come at the same moments for all programs of
+ * this process, so that one command looks at many.
+ */
+export function lookPause(look: number, now: number): number {
+  const delayMs = lookDelay(look);
+  if (delayMs < TOGETHER_FROM_MS) return delayMs;
+  const everyMs = delayMs * TOGETHER_PART;
+  return Math.ceil((now + delayMs) / everyMs) * everyMs - now;
+}

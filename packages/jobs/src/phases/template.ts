@@ -1,4 +1,4 @@
-import { quote } from '../systems/shell.js';
+import { quote } from '@muster/platform/ssh';
 import type { ArgumentValue } from './values.js';
 
 /** Where in a shell script something stands. */

@@ -8,6 +8,7 @@ import { RecoveryReaders } from '../recovery/reader.js';
 import type { JobStore } from '../repository/job-store.js';
 import { JobRetention } from '../retention.js';
 import type { Systems } from '../systems/types.js';
+import { LostWorkers } from '../worker/lost-workers.js';
 import { type StrayKind, StrayReader, strayCounter } from './stray-reader.js';
 
 export interface JobReadersDeps {
@@ -35,12 +36,13 @@ export function createJobReaders(base: Base, deps: JobReadersDeps): JobReaders {
   const { private_targets: privateTargets, smtp_url: url, mail_from: from } = config.outbound;
   const leases = new Leases({ store, clock, holder: incarnation });
   const mailer = openMailer({ ...(url !== undefined && { url }), from, log });
-  const recovery = new RecoveryReaders({ store, jobs, broker, systems, leases, clock, log, privateTargets });
+  const recovery = new RecoveryReaders({ store, recorder, jobs, broker, systems, leases, clock, log, privateTargets });
   const counted = strayCounter(metrics);
   const stray = (kind: StrayKind): StrayReader =>
     new StrayReader({
       kind,
       store,
+      recorder,
       broker,
       leases,
       clock,
@@ -57,7 +59,8 @@ export function createJobReaders(base: Base, deps: JobReadersDeps): JobReaders {
     keepMs: keep * 1000,
     failed: (error) => log.warn({ err: error }, 'old jobs could not be deleted'),
   });
-  const parts = [strays.alternate, strays['dead-letter'], retention];
+  const lost = new LostWorkers({ store, recorder, leases, clock, log });
+  const parts = [lost, strays.alternate, strays['dead-letter'], retention];
   return {
     recovery,
     strays,

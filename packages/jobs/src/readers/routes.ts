@@ -27,7 +27,7 @@ const Kind = Type.Object(
 
 /** Messages of jobs that nobody took: they could not be routed, or were rejected. */
 export function strayRoutes(app: App, deps: AdminDeps): void {
-  const strays = new StrayMessages(deps.store, deps.broker);
+  const strays = new StrayMessages(deps);
 
   app.route({
     method: 'GET',
@@ -79,7 +79,7 @@ export function strayRoutes(app: App, deps: AdminDeps): void {
     handler: async ({ caller, organization, params: { id } }) => {
       await strays.find(organization.id, id);
       await recordAudit(deps, { caller, organization }, 'job-message:resubmit', id);
-      await strays.resubmit(organization.id, id);
+      await strays.resubmit(organization, id);
       return { id };
     },
   });
@@ -98,7 +98,7 @@ export function strayRoutes(app: App, deps: AdminDeps): void {
     handler: async ({ caller, organization, params: { id } }) => {
       await strays.find(organization.id, id);
       await recordAudit(deps, { caller, organization }, 'job-message:drop', id);
-      await strays.drop(organization.id, id);
+      await strays.drop(organization, id);
       return { id };
     },
   });

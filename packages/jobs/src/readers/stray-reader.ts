@@ -1,10 +1,12 @@
 import type { Clock } from '@muster/base';
 import { ALTERNATE_QUEUE, type Broker, type Consumer, DEAD_QUEUE, type Delivery, siteTopology } from '@muster/broker';
-import { organizationIdOf } from '@muster/platform/auth';
+import { type Organization, organizationIdOf } from '@muster/platform/auth';
+import type { Recorder } from '@muster/platform/log';
 import type { Metrics } from '@muster/platform/metrics';
 import type { Mailer } from '@muster/platform/outbound';
 import { type LayerLog, LeaseKeeper, type Turn } from '@muster/platform/upkeep';
 import { insert, type Leases, type Store } from '@muster/store';
+import { STRAY_EVENTS } from '../event-types.js';
 import '../repository/tables.js';
 import { makeStand } from '../standing.js';
 
@@ -13,6 +15,7 @@ export type StrayKind = 'alternate' | 'dead-letter';
 export interface StrayReaderDeps {
   readonly kind: StrayKind;
   readonly store: Store;
+  readonly recorder: Pick<Recorder, 'commit'>;
   readonly broker: Pick<Broker, 'consume' | 'declare'>;
   readonly leases: Leases;
   readonly clock: Clock;
@@ -121,11 +124,12 @@ export class StrayReader {
 
   /** By its own id: read again after a crash it is kept once. */
   async #keep({ id, exchange, key, body }: Delivery, reason: string | null): Promise<void> {
-    const { store, kind, clock } = this.#deps;
+    const { recorder, kind, clock } = this.#deps;
+    const organization = await this.#orgOf(exchange, key);
     const row = {
       id: `${kind}.${id}`,
       kind,
-      org_id: await this.#orgOf(exchange, key),
+      org_id: organization?.id ?? null,
       exchange,
       routing_key: key,
       reason,
@@ -133,13 +137,16 @@ export class StrayReader {
       length: body.length,
       at: clock.now(),
     };
-    await store.commit([keep(row)]);
+    const about = { message: row.id, kind };
+    const told = organization && STRAY_EVENTS.tell('job_message.kept', organization, about, { reason });
+    await recorder.commit([keep(row)], told === null ? [] : [told]);
   }
 
   /** Names of exchanges and queues tell whose it is: `aloe.jobq.TENANT.…`. */
-  async #orgOf(exchange: string, key: string): Promise<string | null> {
+  async #orgOf(exchange: string, key: string): Promise<Organization | null> {
     const name = /^aloe\.jobq\.([^.]+)\./.exec(exchange)?.[1] ?? /^aloe\.jobq\.([^.]+)\./.exec(key)?.[1];
-    return name === undefined ? null : organizationIdOf(this.#deps.store.read, name);
+    const id = name === undefined ? null : await organizationIdOf(this.#deps.store.read, name);
+    return name === undefined || id === null ? null : { id, name };
   }
 
   #told({ id, exchange, key, body, headers, queue, death }: Delivery, reason: string | null) {

@@ -1,6 +1,7 @@
 import type { Clock } from '@muster/base';
 import type { Broker } from '@muster/broker';
 import type { Organization } from '@muster/platform/auth';
+import type { Recorder } from '@muster/platform/log';
 import { type LayerLog, LeaseKeeper } from '@muster/platform/upkeep';
 import { fence, type Lease, type Leases, type Store } from '@muster/store';
 import type { JobStore } from '../repository/job-store.js';
@@ -14,6 +15,7 @@ import { RecoveryTurn } from './turn.js';
 
 export interface RecoveryReaderDeps {
   readonly store: Store;
+  readonly recorder: Pick<Recorder, 'commit' | 'transact'>;
   readonly jobs: JobStore;
   readonly broker: Broker;
   readonly systems: Pick<Systems, 'open'>;
@@ -65,7 +67,7 @@ export class RecoveryReaders {
   }
 
   async #begin(org: Organization, lease: Lease): Promise<{ stop(): Promise<void> }> {
-    const { store, jobs, broker, systems, clock, log, privateTargets } = this.#deps;
+    const { store, recorder, jobs, broker, systems, clock, log, privateTargets } = this.#deps;
     const rows = new RecoveryRows(store, org.id);
     const releases = new Releases({ rows, broker, clock, log });
     const strays = new Strays({ org, store, broker, clock, log });
@@ -74,6 +76,7 @@ export class RecoveryReaders {
     const turn: RecoveryTurn = new RecoveryTurn({
       org,
       store,
+      recorder,
       broker,
       clock,
       log,

@@ -1,3 +1,4 @@
+import type { Recordable, Recorder } from '@muster/platform/log';
 import { type Schema, type Store, update, type Write } from '@muster/store';
 import type { Kysely, Selectable } from 'kysely';
 import '../repository/tables.js';
@@ -206,10 +207,10 @@ export class RecoveryRows {
 
   /**
    * Deletes the record unless somebody waits for it. Its row is locked first, as by whoever joins: so nobody joins between the
-   * look and the end. False: somebody waits.
+   * look and the end. False: somebody waits. @param told Recorded with it.
    */
-  deleteRecord(id: string): Promise<boolean> {
-    return this.#store.transact(async (trx) => {
+  deleteRecord(recorder: Pick<Recorder, 'transact'>, id: string, told: Recordable): Promise<boolean> {
+    return recorder.transact(async (trx, record) => {
       const locked = await trx
         .updateTable('job_recovery')
         .set(({ ref }) => ({ last_updated: ref('last_updated') }))
@@ -225,6 +226,7 @@ export class RecoveryRows {
         .executeTakeFirst();
       if (waiting !== undefined) return false;
       await trx.deleteFrom('job_recovery').where('id', '=', id).execute();
+      record([told]);
       return true;
     });
   }

@@ -42,6 +42,11 @@ const RecoveryDetail = Type.Object({
   ),
 });
 
+const JobWhy = Type.Object({
+  why: Type.Array(Type.String()),
+  recovery: Type.Union([Recovery, Type.Null()], { description: 'What it waits for while it is blocked' }),
+});
+
 const Accepted = Type.Object({ id: Type.String() });
 const MOST_SHOWN = 1000;
 
@@ -114,12 +119,13 @@ export function recoveryRoutes(app: App, deps: AdminDeps): void {
       operationId: 'whyJob',
       summary: 'What a job does now and why, line by line',
       params: IdParams,
-      response: { 200: Type.Object({ why: Type.Array(Type.String()) }) },
+      response: { 200: JobWhy },
     },
     handler: async ({ caller, organization, params: { id } }) => {
       const asker = await askerOf(deps.auth, caller, organization);
       const { job } = await jobFor(read, organization, asker, id, 'read', 'read');
-      return { why: [...(await whyJob(read, job))] };
+      const { why, recovery } = await whyJob(read, job);
+      return { why: [...why], recovery };
     },
   });
 

@@ -2,11 +2,12 @@ import type { Clock, Timer } from '@muster/base';
 import type { Broker } from '@muster/broker';
 import type { Organization } from '@muster/platform/auth';
 import type { LayerLog } from '@muster/platform/upkeep';
-import { heldAt, type Store } from '@muster/store';
+import { LeaseWatch, type Store } from '@muster/store';
 import { submissionOf } from '../messages.js';
 import { jobOf } from '../repository/job-row.js';
 import { ACTIVE_STATUSES, type Status } from '../status.js';
 import '../repository/tables.js';
+import { LIMITS } from '../worker/limits.js';
 import { leaseName } from '../worker/tenure.js';
 
 export interface StraysDeps {
@@ -30,12 +31,14 @@ const UNFINISHED: readonly Status[] = ['ACCEPTED', ...ACTIVE_STATUSES];
  */
 export class Strays {
   readonly #deps: StraysDeps;
+  readonly #leases: LeaseWatch;
   #timer: Timer | null = null;
   #looking: Promise<void> | null = null;
   #stopped = false;
 
   constructor(deps: StraysDeps) {
     this.#deps = deps;
+    this.#leases = new LeaseWatch(deps);
   }
 
   start(): void {
@@ -61,6 +64,8 @@ export class Strays {
   async look(): Promise<void> {
     const { broker, log, org } = this.#deps;
     const waiting = await this.#waiting();
+    // Soon enough to see that they renew their leases.
+    if (waiting === null) return this.#after(LIMITS.renewMs * 1.5);
     const queues = [...waiting.keys()];
     const depths = await broker.depths(queues);
     for (const [index, queue] of queues.entries()) {
@@ -77,8 +82,11 @@ export class Strays {
     }
   }
 
-  /** By queue: unfinished jobs that no live worker has, and that have not changed for a moment. */
-  async #waiting(): Promise<ReadonlyMap<string, readonly string[]>> {
+  /**
+   * By queue: unfinished jobs that no live worker has, and that have not changed for a moment. null: of some of their workers it has
+   * yet to be seen whether they live.
+   */
+  async #waiting(): Promise<ReadonlyMap<string, readonly string[]> | null> {
     const { store, clock, org } = this.#deps;
     const now = clock.now();
     const rows = await store.read
@@ -92,7 +100,13 @@ export class Strays {
       .where('job_blocked.uuid', 'is', null)
       .execute();
     const workers = new Set(rows.flatMap(({ worker }) => (worker === null ? [] : [leaseName(worker)])));
-    const alive = await heldAt(store.read, [...workers], now);
+    const held = await this.#leases.look([...workers], LIMITS.leaseMs);
+    const alive = new Set<string>();
+    for (const [name, { unchangedMs, renewed }] of held) {
+      if (unchangedMs >= LIMITS.leaseMs) continue;
+      if (!renewed) return null;
+      alive.add(name);
+    }
     const byQueue = new Map<string, string[]>();
     for (const { uuid, queue, worker } of rows) {
       if (worker !== null && alive.has(leaseName(worker))) continue;

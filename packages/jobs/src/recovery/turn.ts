@@ -1,8 +1,10 @@
 import { type Clock, type Timer, Waker } from '@muster/base';
 import { type Broker, type Consumer, type Delivery, namesOf, organizationTopology, siteTopology } from '@muster/broker';
 import type { Organization } from '@muster/platform/auth';
+import type { Recorder } from '@muster/platform/log';
 import type { LayerLog, Turn } from '@muster/platform/upkeep';
 import type { Store } from '@muster/store';
+import { RECOVERY_EVENTS } from '../event-types.js';
 import { makeStand } from '../standing.js';
 import type { RecoveryActs } from './acts.js';
 import { AtOnce } from './at-once.js';
@@ -19,6 +21,7 @@ import type { Tested } from './testers/index.js';
 export interface RecoveryTurnDeps {
   readonly org: Organization;
   readonly store: Store;
+  readonly recorder: Pick<Recorder, 'commit' | 'transact'>;
   readonly broker: Broker;
   readonly clock: Clock;
   readonly log: LayerLog;
@@ -258,12 +261,12 @@ export class RecoveryTurn implements Turn {
   }
 
   #effect(live: Live, effect: RecoveryEffect): void {
-    const { store, log } = this.#deps;
+    const { log } = this.#deps;
     const { row } = live;
     switch (effect.type) {
       case 'store':
         // What is not stored is tested again sooner, or has one test more.
-        store.commit([saveRecord(row.id, live.state)]).catch((error: unknown) => {
+        this.#store(live).catch((error: unknown) => {
           log.warn({ err: error, record: row.id }, 'JOBS_RECOVERY_INGORE_UPDATE_ERROR');
         });
         return;
@@ -279,6 +282,14 @@ export class RecoveryTurn implements Turn {
       case 'delete':
         return this.#run(live, () => this.#delete(live));
     }
+  }
+
+  #store({ row, state }: Live): Promise<void> {
+    const { recorder, org } = this.#deps;
+    const { attempts, lastAnswer: answer } = state;
+    const about = { recovery: row.id, condition: row.condition, attempts };
+    const told = RECOVERY_EVENTS.tell('job_recovery.changed', org, about, { answer });
+    return recorder.commit([saveRecord(row.id, state)], [told]);
   }
 
   /** What an effect begins ends with an event, also when it cannot be done. */
@@ -392,9 +403,10 @@ export class RecoveryTurn implements Turn {
   }
 
   async #delete(live: Live): Promise<void> {
-    const { rows } = this.#deps;
-    const { id } = live.row;
-    if (!(await rows.deleteRecord(id))) return this.#step(id, { type: 'joined' });
+    const { rows, recorder, org } = this.#deps;
+    const { id, condition } = live.row;
+    const told = RECOVERY_EVENTS.tell('job_recovery.removed', org, { recovery: id, condition }, {});
+    if (!(await rows.deleteRecord(recorder, id, told))) return this.#step(id, { type: 'joined' });
     this.#records.delete(id);
     // Somebody may have joined, and so made it anew, before it was forgotten here.
     await this.#read(id);

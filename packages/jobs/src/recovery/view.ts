@@ -127,27 +127,35 @@ export function view(row: RecordRow, jobs: number): RecoveryView {
   };
 }
 
-/** What a job does now and why, a line each. */
-export async function whyJob(read: Read, job: Job): Promise<readonly string[]> {
+/** What a job does now and why, a line each; and what it waits for while it is blocked. */
+export interface Why {
+  readonly why: readonly string[];
+  readonly recovery: RecoveryView | null;
+}
+
+export async function whyJob(read: Read, job: Job): Promise<Why> {
   const { uuid, status, wanted } = job;
   const message = statusText(status, job.lastMessage);
   const asked = wanted === null ? [] : [`Somebody asked for it to ${wanted}; whoever has it does that next.`];
   const row = await read.selectFrom('job_blocked').selectAll().where('uuid', '=', uuid).executeTakeFirst();
-  if (row?.state === 'releasing') return [`It goes on: ${status}. A worker gets it next.`, ...asked];
+  const goesOn = (...why: readonly string[]): Why => ({ why, recovery: null });
+  if (row?.state === 'releasing') return goesOn(`It goes on: ${status}. A worker gets it next.`, ...asked);
   const record = row === undefined ? null : await findRecord(read, row.org_id, row.recovery_id);
   if (record !== null) {
     const said = isTerminal(status) ? [`It is ${status}: ${message}`] : [];
-    return [...said, ...waits(record, row?.message ?? '', await countOf(read, record.id)), ...asked];
+    const recovery = view(record, await countOf(read, record.id));
+    return { why: [...said, ...waits(recovery, row?.message ?? ''), ...asked], recovery };
   }
-  if (isTerminal(status)) return [`It is ${status} (${job.condition ?? 'no condition'}): ${message}`];
+  if (isTerminal(status)) return goesOn(`It is ${status} (${job.condition ?? 'no condition'}): ${message}`);
   if (status === 'PAUSED')
-    return [`It is paused, and goes on at ${job.resumeAt ?? 'its beginning'} when it is resumed.`, ...asked];
-  if (status === 'ACCEPTED') return [`It waits in the queue ${job.queue} for a worker.`, ...asked];
+    return goesOn(`It is paused, and goes on at ${job.resumeAt ?? 'its beginning'} when it is resumed.`, ...asked);
+  if (status === 'ACCEPTED') return goesOn(`It waits in the queue ${job.queue} for a worker.`, ...asked);
   const worker = job.worker === null ? 'It waits for a worker.' : `The worker ${job.worker} has it.`;
-  return [message === DESCRIPTIONS[status] ? `${message}.` : `${DESCRIPTIONS[status]}: ${message}`, worker, ...asked];
+  const does = message === DESCRIPTIONS[status] ? `${message}.` : `${DESCRIPTIONS[status]}: ${message}`;
+  return goesOn(does, worker, ...asked);
 }
 
-function waits(record: RecordRow, message: string, jobs: number): readonly string[] {
+function waits(recovery: RecoveryView, message: string): readonly string[] {
   const {
     condition,
     tester,
@@ -157,9 +165,8 @@ function waits(record: RecordRow, message: string, jobs: number): readonly strin
     gives_up: end,
     policy,
     policy_parameters,
-  } = {
-    ...view(record, jobs),
-  };
+    jobs,
+  } = recovery;
   const says = ruleOf(condition)?.says ?? condition;
   const tries = policy_parameters.maxTries;
   return [

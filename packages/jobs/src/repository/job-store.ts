@@ -5,7 +5,7 @@ import { absent, GuardFailed, guard, insert, type Schema, type Store, update, ty
 import type { Transaction } from 'kysely';
 import { JOB_EVENTS, statusType } from '../event-types.js';
 import { stepJob, type Transition, transitionText } from '../machine.js';
-import { deliveriesOf } from '../notifications/deliveries.js';
+import { deliveriesOf, type Events, eventsOf } from '../notifications/deliveries.js';
 import { activeSubscriptions, subscriptionsOf, subscriptionWrite } from '../notifications/subscriptions.js';
 import { RECOVERY_HINT } from '../recovery/hint.js';
 import { DESCRIPTIONS, isTerminal, type Status } from '../status.js';
@@ -100,7 +100,7 @@ export class JobStore {
   async add(job: Job, idempotencyKey: string | null, also: readonly Write[] = []): Promise<void> {
     const accepted = this.#history(job, '0', 'ACCEPTED', 'ACCEPTED', job.accepted, job.owner, job.lastMessage);
     const subscriptions = subscriptionsOf(job);
-    const deliveries = deliveriesOf(subscriptions, job, 'ACCEPTED', '0', job.accepted);
+    const deliveries = deliveriesOf(subscriptions, job, eventsOf(null, job), '0', job.accepted);
     const writes = [
       unknown({ uuid: job.uuid }),
       addJob({ ...storedJob(job), subscriptions: subscriptions.length, idempotency_key: idempotencyKey }),
@@ -149,7 +149,7 @@ export class JobStore {
     const writes = [this.#guard(job), saveJob(storedJob(changed)), entry, ...also];
     const event = told(changed, job.status, lastMessage);
     for (let { subscriptions } = job; ; ) {
-      const deliveries = await this.#deliveries(changed, subscriptions, id, now);
+      const deliveries = await this.#deliveries(changed, subscriptions, eventsOf(job.status, changed), id, now);
       const known = subscribed({ uuid: job.uuid, subscriptions });
       const committed = this.#commit([known, ...writes, ...deliveries], event, now, check);
       const subscribedSince = await this.#asRead(job, committed);
@@ -175,9 +175,11 @@ export class JobStore {
   /** Somebody asks something of a job that another has. False: it is not as it was read. */
   async want(job: Job, wanted: Wanted | null, by: string, also: readonly Write[] = []): Promise<boolean> {
     const { uuid, status } = job;
-    const asked = ask({ uuid, status, wanted, wanted_by: by, last_updated: this.#now(job) });
+    const told = await this.toldEntry(job, 'UPDATED', by, `Job is to ${wanted ?? 'go on as it was'}`);
+    const asked = ask({ uuid, status, wanted, wanted_by: by, last_updated: Math.max(this.#now(job), told.at) });
     try {
-      await this.#deps.store.commit([this.#guard(job), asked, ...also]);
+      await this.#deps.store.commit([this.#guard(job), asked, ...told.writes, ...also]);
+      told.stored();
       return true;
     } catch (error) {
       if (error instanceof GuardFailed) return false;
@@ -198,18 +200,18 @@ export class JobStore {
     );
   }
 
-  /** The same, and what is told of it to those who subscribed (sheet §9.2). `stored`: to be called when it is. */
+  /** The same, and what is told of it to those who subscribed (sheet §9.2). `at`: no change of the job may be earlier. `stored`: to be called when it is. */
   async toldEntry(
     job: Job,
     event: string,
     by: string,
     description: string,
-  ): Promise<{ readonly writes: readonly Write[]; stored(): void }> {
+  ): Promise<{ readonly writes: readonly Write[]; readonly at: number; stored(): void }> {
     const { store, clock, nextId } = this.#deps;
-    const [id, now] = [nextId(), clock.now()];
-    const deliveries = deliveriesOf(await activeSubscriptions(store.read, job.uuid), job, event, id, now);
+    const [id, now] = [nextId(job.lastUpdated), clock.now()];
+    const deliveries = deliveriesOf(await activeSubscriptions(store.read, job.uuid), job, [event], id, now);
     const entry = this.#history(job, id, event, job.status, now, by, description);
-    return { writes: [entry, ...deliveries], stored: () => this.#hint(deliveries) };
+    return { writes: [entry, ...deliveries], at: entryTime(id), stored: () => this.#hint(deliveries) };
   }
 
   #commit(writes: readonly Write[], event: Told, now: number, check: Check | null): Promise<void> {
@@ -231,10 +233,10 @@ export class JobStore {
     return unchanged({ uuid, status, epoch, wanted, remote_job_id: remoteJobId });
   }
 
-  async #deliveries(job: Job, subscriptions: number, entry: string, now: number): Promise<Write[]> {
+  async #deliveries(job: Job, subscriptions: number, events: Events, entry: string, now: number): Promise<Write[]> {
     if (subscriptions === 0) return [];
     const active = await activeSubscriptions(this.#deps.store.read, job.uuid);
-    return deliveriesOf(active, job, job.status, entry, now);
+    return deliveriesOf(active, job, events, entry, now);
   }
 
   #hint(deliveries: readonly Write[]): void {

@@ -76,7 +76,8 @@ export const jobMigrations: Migrations = {
         await sql`create unique index job_apps_name on job_apps (org_id, app_id)`.execute(db);
         await sql`create table job_workers (
         uuid ${text} primary key, ${columns(text, ['org_id', 'name', 'host', 'queue'])}, ${columns(integer, ['slots'])},
-        ${columns(text, ['state'])}, ${columns(integer, ['started'])}, ${columns(text, ['version'])}
+        ${columns(text, ['state'])}, ${columns(integer, ['started'])}, ${columns(text, ['version'])},
+        lost ${integer} not null default 0
       ) ${table}`.execute(db);
 
         await sql`create table job_recovery (

@@ -129,6 +129,8 @@ declare module '@muster/store' {
       state: 'running' | 'quiescing' | 'suspended' | 'stopped';
       started: number;
       version: string;
+      /** 1: it was told that nothing is heard of it any more. */
+      lost: Generated<number>;
     };
     job_recovery: {
       /** Hash of organization, tester and its parameters: jobs with equal ones wait together. */

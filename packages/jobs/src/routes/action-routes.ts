@@ -26,7 +26,7 @@ export function actionRoutes(app: App, deps: JobRouteDeps): void {
     return shown(
       call,
       stopped,
-      `JOBS_JOB_CANCEL_ACCEPTED Request to cancel job ${job.uuid} was accepted: it ends as soon as nothing of it runs any more.`,
+      `JOBS_JOB_CANCEL_ACCEPTED Request to cancel job ${job.uuid} was accepted: it becomes STOPPED, and what runs of it is ended.`,
     );
   };
   const pause: Act = async (call) => {

@@ -1,5 +1,6 @@
 import type { Broker } from '@muster/broker';
 import type { Auth, Identity, Organization } from '@muster/platform/auth';
+import type { Recorder } from '@muster/platform/log';
 import type { Store } from '@muster/store';
 import { Type } from 'typebox';
 import { audited } from './catalog.js';
@@ -7,6 +8,7 @@ import { audited } from './catalog.js';
 /** What the routes of administrators need. */
 export interface AdminDeps {
   readonly store: Store;
+  readonly recorder: Pick<Recorder, 'transact'>;
   readonly broker: Pick<Broker, 'publish'>;
   readonly auth: Pick<Auth, 'audit' | 'authorize' | 'organizations'>;
 }

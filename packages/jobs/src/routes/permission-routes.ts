@@ -27,7 +27,7 @@ const Permission = Type.Object({
 });
 const GrantBody = Type.Object({
   username: Type.Optional(Type.String()),
-  permission: Type.String({ description: `${PERMISSIONS.join(', ')}; empty: none any more` }),
+  permission: Type.String({ description: `${PERMISSIONS.join(', ')}; NONE or empty: none any more` }),
 });
 
 /** With whom a job is shared (sheet §8.7). */
@@ -161,6 +161,7 @@ function readPermission(given: unknown): JobPermission | null {
   if (given === undefined) throw refused('ALOE_NULL_PARAMETER', 'permission', 'it is missing');
   if (given === null || given === '') return null;
   const permission = String(given).toUpperCase();
+  if (permission === 'NONE') return null;
   if (isPermission(permission)) return permission;
   throw refused('ALOE_INVALID_PARAMETER', 'permission', `'${echo(given)}' is none of ${PERMISSIONS.join(', ')}`);
 }

@@ -50,3 +50,6 @@ export function routingAttributes(job: RoutedJob, now: number): RoutingAttribute
     dayOfWeek: at.getUTCDay() === 0 ? 7 : at.getUTCDay(),
   };
 }
+
+/** All that a filter may ask about. */
+export const ROUTING_ATTRIBUTES: readonly string[] = Object.keys(routingAttributes({}, 0));

@@ -1,7 +1,9 @@
 import { namesOf } from '@muster/broker';
+import { nearest, shown } from '@muster/platform/config';
 import { checkText, invalid, isFields, Reader } from '../definition/reader.js';
+import { ROUTING_ATTRIBUTES } from './attributes.js';
 import { invalidQueue, type QueueProblem } from './errors.js';
-import { readFilter } from './filter.js';
+import { type Filter, readFilter } from './filter.js';
 import { DEFAULT_PRIORITY, DEFAULT_SUFFIX, type QueueDefinition } from './types.js';
 
 const MOST_NAME = 255;
@@ -56,11 +58,8 @@ export function readQueue(body: unknown, path: string, { tenant, file }: Source)
     );
   }
   const filter = reader.value('filter');
-  readFilter(
-    filter,
-    reader.path('filter'),
-    file === null ? 'JOBS_QUEUE_UPDATE_FILTER_EMPTY' : 'JOBS_QUEUE_FILTER_EMPTY',
-  );
+  const empty = file === null ? 'JOBS_QUEUE_UPDATE_FILTER_EMPTY' : 'JOBS_QUEUE_FILTER_EMPTY';
+  checkAttributes(readFilter(filter, reader.path('filter'), empty), reader.path('filter'));
   const updated = reader.optionalText('lastUpdated', { most: 40 });
   const ifUpdated = updated === null ? null : Date.parse(updated);
   if (Number.isNaN(ifUpdated)) throw invalid(reader.path('lastUpdated'), 'must be a time, as it is shown');
@@ -146,6 +145,15 @@ function readName(name: unknown, field: string, tenant: string): string {
   if (suffix === '') throw wrong('JOBS_QUEUE_NAME_NO_SUFFIX', `a name follows ${submitPrefix}`);
   if (suffix.includes('.')) throw wrong('JOBS_QUEUE_INVALID_NAME_SUFFIX', `no period follows ${submitPrefix}`);
   return name;
+}
+
+/** What no request has is always unknown: a filter that asks about it is misspelt. Those that are stored already go on. */
+function checkAttributes({ attributes }: Filter, field: string): void {
+  const unknown = attributes.find((name) => !ROUTING_ATTRIBUTES.includes(name));
+  if (unknown === undefined) return;
+  const meant = nearest(unknown, ROUTING_ATTRIBUTES);
+  const advice = meant === undefined ? `it is one of ${ROUTING_ATTRIBUTES.join(', ')}` : `did you mean ${meant}?`;
+  throw invalidQueue('JOBS_QUEUE_FILTER_PARSE_ERROR', field, `requests have no '${shown(unknown)}': ${advice}`);
 }
 
 function readPriority(priority: unknown, field: string): number {

@@ -1,10 +1,12 @@
 import type { Clock } from '@muster/base';
 import { type Broker, submissionTopology } from '@muster/broker';
 import type { Organization, RandomBytes } from '@muster/platform/auth';
+import type { Recorder } from '@muster/platform/log';
 import type { Schema, Store, Write } from '@muster/store';
 import { GuardFailed } from '@muster/store';
 import type { Selectable, Transaction } from 'kysely';
 import { MusterError } from '../errors.js';
+import { JOB_QUEUE_EVENTS } from '../event-types.js';
 import { HintedCache } from '../repository/hinted-cache.js';
 import { newUuid } from '../uuid.js';
 import type { RoutingAttributes } from './attributes.js';
@@ -22,6 +24,7 @@ const MOST_KEPT = 1000;
 
 export interface JobQueuesDeps {
   readonly store: Store;
+  readonly recorder: Pick<Recorder, 'transact'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly random: RandomBytes;
   readonly broker: Pick<Broker, 'declare' | 'remove'>;
@@ -44,7 +47,8 @@ export interface Explanation {
 export class JobQueues {
   readonly #deps: JobQueuesDeps;
   readonly #cache: HintedCache<readonly Candidate[]>;
-  readonly #listeners = new Set<(queue: string) => void>();
+  readonly #stored = new Set<(organization: Organization, queue: string) => void>();
+  readonly #removed = new Set<(queue: string) => void>();
 
   constructor(deps: JobQueuesDeps) {
     this.#deps = deps;
@@ -55,9 +59,14 @@ export class JobQueues {
     this.#cache.stop();
   }
 
+  /** Tells of queues that were created or changed in this process. */
+  onStored(listener: (organization: Organization, queue: string) => void): void {
+    this.#stored.add(listener);
+  }
+
   /** Tells of queues that were deleted in this process, before their messages go. */
   onRemoved(listener: (queue: string) => void): void {
-    this.#listeners.add(listener);
+    this.#removed.add(listener);
   }
 
   /** In the order in which they are asked. @throws MusterError `job_queue_unstored`: JOBS_QUEUE_FAILED_QUERY */
@@ -115,8 +124,9 @@ export class JobQueues {
         : 'JOBS_QUEUE_FAILED_CREATE'
       : 'JOBS_QUEUE_FAILED_UPDATE';
     for (const { name } of definitions) await this.#deps.broker.declare(submissionTopology(organization.name, name));
+    let stored: readonly JobQueue[];
     try {
-      return await unstored(code, this.#store(organization, definitions, also));
+      stored = await unstored(code, this.#store(organization, definitions, also));
     } catch (error) {
       if (!(error instanceof GuardFailed)) throw error;
       const queue = definitions[0]?.name ?? '';
@@ -124,6 +134,8 @@ export class JobQueues {
     } finally {
       this.#cache.changed(organization.id);
     }
+    for (const { name } of stored) for (const listener of this.#stored) listener(organization, name);
+    return stored;
   }
 
   /**
@@ -131,12 +143,12 @@ export class JobQueues {
    * @throws MusterError `job_queue_missing`, `job_queue_conflict`, `job_queue_unstored`
    */
   async remove(organization: Organization, name: string, also: readonly Write[]): Promise<void> {
-    const { store, broker, logger } = this.#deps;
+    const { recorder, broker, logger } = this.#deps;
     if (name === defaultQueueOf(organization.name)) {
       const reason = 'the default queue stays: what no filter matches goes to it';
       throw new MusterError('job_queue_conflict', { code: 'JOBS_QUEUE_INVALID_DEFAULT_QUEUE_DEF', reason });
     }
-    const work = store.transact(async (trx, write) => {
+    const work = recorder.transact(async (trx, record, write) => {
       const mine = trx.deleteFrom('job_queues').where('org_id', '=', organization.id).where('name', '=', name);
       if ((await mine.executeTakeFirst()).numDeletedRows === 0n)
         throw new MusterError('job_queue_missing', { queue: name });
@@ -150,11 +162,12 @@ export class JobQueues {
         const reason = `job ${job.uuid} of queue ${name} has not ended`;
         throw new MusterError('job_queue_conflict', { code: 'JOBS_QUEUE_FAILED_DELETE', reason });
       }
+      record([JOB_QUEUE_EVENTS.tell('job_queue.removed', organization, { queue: name }, {})]);
       write(also);
     });
     await unstored('JOBS_QUEUE_FAILED_DELETE', work);
     this.#cache.changed(organization.id);
-    for (const listener of this.#listeners) listener(name);
+    for (const listener of this.#removed) listener(name);
     try {
       await broker.remove(submissionTopology(organization.name, name));
     } catch (error) {
@@ -170,8 +183,8 @@ export class JobQueues {
     definitions: readonly QueueDefinition[],
     also: readonly Write[],
   ): Promise<readonly JobQueue[]> {
-    const { store, clock, random } = this.#deps;
-    return store.transact(async (trx, write) => {
+    const { recorder, clock, random } = this.#deps;
+    return recorder.transact(async (trx, record, write) => {
       const before = await rowsOf(trx, organization.id);
       const now = clock.now();
       const after = new Map(before.map((row) => [row.name, row]));
@@ -197,6 +210,11 @@ export class JobQueues {
         if (!known.has(row.uuid)) await trx.insertInto('job_queues').values(row).execute();
         else await trx.updateTable('job_queues').set(row).where('uuid', '=', row.uuid).execute();
       }
+      record(
+        changed.map(({ name, priority, filter }) =>
+          JOB_QUEUE_EVENTS.tell('job_queue.changed', organization, { queue: name, priority }, { filter }),
+        ),
+      );
       write(also);
       return changed.map(queueOf);
     });

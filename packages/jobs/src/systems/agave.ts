@@ -80,8 +80,14 @@ export function systemSummary(system: System, root: string) {
     available: system.enabled,
     public: true,
     default: system.default,
+    muster: placeOf(system),
     _links: { self: link(`${root}/systems/v2/${encodeURIComponent(system.name)}`) },
   };
+}
+
+/** What Agave's shape lacks: by what a system is reached. */
+function placeOf({ type, host, node, queue }: System) {
+  return { type, host: host ?? null, node: node ?? null, queue: queue ?? null };
 }
 
 const PROTOCOLS = { local: 'LOCAL', ssh: 'SSH', agent: 'AGENT', tasks: 'LOCAL' } as const;
@@ -103,12 +109,9 @@ export function systemView(system: System, root: string) {
     queues: system.queues.map(queueView),
     login: { ...at, protocol: PROTOCOLS[type], auth },
     storage: { ...at, protocol: type === 'ssh' ? 'SFTP' : 'LOCAL', rootDir: system.root, homeDir: '/', auth },
-    // What Agave's shape lacks.
     muster: {
-      type,
+      ...placeOf(system),
       scheduler: system.scheduler,
-      node: system.node ?? null,
-      queue: system.queue ?? null,
       hostKey: system.hostKey ?? null,
       environment: system.environment ?? {},
     },

@@ -1,4 +1,5 @@
 import type { Clock } from '@muster/base';
+import { type SecretOf, SshTrouble } from '@muster/platform/ssh';
 import { MusterError } from '../errors.js';
 import { Failed } from '../types.js';
 import { agentConnection } from './agent/connection.js';
@@ -6,7 +7,6 @@ import type { AgentReach } from './agent/types.js';
 import { localConnection } from './local/local.js';
 import { ForkScheduler } from './schedulers/fork.js';
 import { SlurmScheduler } from './schedulers/slurm.js';
-import type { SecretOf } from './ssh/link.js';
 import { sshConnection } from './ssh/ssh.js';
 import type { SystemStore } from './system-store.js';
 import { TaskScheduler } from './tasks/scheduler.js';
@@ -16,8 +16,7 @@ import { type Connection, type OpenSystem, type Scheduler, type System, type Sys
 export interface SystemsDeps {
   readonly systems: Pick<SystemStore, 'find' | 'secretOf'>;
   readonly clock: Clock;
-  /** None in a process that has no queues: systems of type tasks are not available there. */
-  readonly tasks?: TaskRunner;
+  readonly tasks: TaskRunner;
   /** None in a process that does not speak to agents: systems of type agent are not available there. */
   readonly agents?: AgentReach;
   /** Until a connection that nobody uses is closed. */
@@ -100,7 +99,7 @@ export class OpenSystems implements Systems {
         return (await systems.secretOf(system)) ?? {};
       } catch (error) {
         if (!(error instanceof MusterError) || error.code !== 'secret_unreadable') throw error;
-        throw new SystemTrouble(system.name, 'AUTHENTICATION_FAILED', error.message, { cause: error });
+        throw new SshTrouble('AUTHENTICATION_FAILED', error.message, { cause: error });
       }
     };
   }
@@ -113,10 +112,6 @@ export class OpenSystems implements Systems {
       case 'slurm':
         return new SlurmScheduler(system.name, connection, clock);
       case 'tasks':
-        if (tasks === undefined) {
-          const text = `system ${system.name} runs jobs as tasks, which only workers of the server do`;
-          throw new SystemTrouble(system.name, 'NOT_FROM_HERE', text);
-        }
         return new TaskScheduler(system, connection, tasks, clock);
     }
   }

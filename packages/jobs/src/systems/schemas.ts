@@ -7,6 +7,14 @@ const orNull = (type: ReturnType<typeof Type.String | typeof Type.Integer>, desc
   Type.Union([type, Type.Null()], description === '' ? {} : { description });
 const Link = Type.Object({ href: text('Absolute') });
 
+const PLACE = {
+  type: text('local, ssh, agent or tasks'),
+  host: orNull(Type.String(), 'Of type ssh'),
+  node: orNull(Type.String(), 'Of type agent: the node whose agent reaches it'),
+  queue: orNull(Type.String(), 'Of type tasks: the queue that runs its jobs'),
+};
+const LACKED = { description: 'What Agave’s shape lacks' };
+
 const SUMMARY = {
   id: text('Its name'),
   name: text(),
@@ -15,6 +23,7 @@ const SUMMARY = {
   available: Type.Boolean({ description: 'It is enabled' }),
   public: Type.Boolean(),
   default: Type.Boolean({ description: 'Jobs that name none run there, and archive to it' }),
+  muster: Type.Object(PLACE, LACKED),
   _links: Type.Object({ self: Link }),
 };
 
@@ -50,13 +59,11 @@ export const SystemAnswer = Type.Object({
   storage: Type.Object({ ...ACCESS, rootDir: text('Paths of users are below it'), homeDir: text() }),
   muster: Type.Object(
     {
-      type: text('local, ssh, agent or tasks'),
+      ...PLACE,
       scheduler: text('fork, slurm or tasks'),
-      node: orNull(Type.String(), 'Of type agent: the node whose agent reaches it'),
-      queue: orNull(Type.String(), 'Of type tasks: the queue that runs its jobs'),
       hostKey: orNull(Type.String(), 'SHA-256 of the host’s key, base64'),
       environment: Type.Record(Type.String(), Type.String()),
     },
-    { description: 'What Agave’s shape lacks' },
+    LACKED,
   ),
 });

@@ -1,4 +1,7 @@
 import type { Readable } from 'node:stream';
+import { SSH_PORT, type SshSecret } from '@muster/platform/ssh';
+
+export { SSH_PORT };
 
 export type SystemType = 'local' | 'ssh' | 'agent' | 'tasks';
 export type SchedulerType = 'fork' | 'slurm' | 'tasks';
@@ -18,9 +21,6 @@ export interface BatchQueue {
 }
 
 /** A system on which jobs run, or on which files are kept, or both. */
-/** Of hosts that name none. */
-export const SSH_PORT = 22;
-
 export interface System {
   readonly id: string;
   readonly uuid: string;
@@ -249,10 +249,4 @@ export interface Systems {
 }
 
 /** What a system takes as proof of who logs in: a key, a password, or both. */
-export interface SystemSecret {
-  /** PEM or OpenSSH. */
-  readonly privateKey?: string;
-  /** Of the private key. */
-  readonly passphrase?: string;
-  readonly password?: string;
-}
+export type SystemSecret = SshSecret;

@@ -1,4 +1,4 @@
-import { quote } from './shell.js';
+import { quote } from '@muster/platform/ssh';
 
 /** What a job's work directory holds besides what is its own; nothing of this is archived. */
 export const WRAPPER_FILES = {

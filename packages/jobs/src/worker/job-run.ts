@@ -279,6 +279,14 @@ export class JobRun {
     }
   }
 
+  async #tell(event: string, description: string): Promise<void> {
+    const { jobs } = this.#deps;
+    const { owner } = this.#job;
+    const told = await this.#stored(() => jobs.toldEntry(this.#job, event, owner, description));
+    await this.#note({}, told.writes);
+    told.stored();
+  }
+
   /** Only while the lease is held, and again until the database is there. */
   #stored<T>(work: () => Promise<T>): Promise<T> {
     const { clock, tenure } = this.#deps;
@@ -304,6 +312,7 @@ export class JobRun {
         await this.#change(change, [], check);
       },
       note: (patch) => this.#note(patch),
+      tell: (event, description) => this.#tell(event, description),
       wait: (ms) => pause(clock, ms, signal),
       waitOr: (ms, begin) => pauseOr(clock, ms, signal, begin),
       mayAct: () => {

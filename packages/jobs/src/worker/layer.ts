@@ -41,7 +41,7 @@ export interface JobWorkers extends Required<Pick<Layer, 'stop'>> {
 
 /** The workers of one process, composed: with neither HTTP nor a channel to nodes. */
 export function createJobWorkers(base: Base, deps: JobWorkersDeps): JobWorkers {
-  const { store, clock, random, logger, config } = base;
+  const { store, recorder, clock, random, logger, config } = base;
   const { broker, jobs, systems, apps, version } = deps;
   const { starts } = config.jobs;
   const paces = deps.paces ?? pacesOf(starts);
@@ -62,6 +62,7 @@ export function createJobWorkers(base: Base, deps: JobWorkersDeps): JobWorkers {
       const worker: JobWorker = new JobWorker({
         settings: { organization, name, queue, slots, host: hostname(), version },
         store,
+        recorder,
         jobs,
         broker,
         ports,

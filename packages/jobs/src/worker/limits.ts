@@ -1,15 +1,13 @@
 /** Bounds and paces of a worker. */
 export const LIMITS = {
-  /** How long a worker's lease lasts, and how often it is renewed: a dead one is replaced within the first. */
+  /** How long a worker's lease lasts, and how often it is renewed: a dead one is replaced so long after others were given its jobs. */
   leaseMs: 6_000,
   renewMs: 2_000,
   /** After a renewal that failed. */
   renewAgainMs: 500,
   /** Deliveries of jobs that others have, beyond the slots. */
   standIns: 1_000,
-  /** Longest pause between two looks whether the worker that has a job still lives. */
-  standInMostMs: 30_000,
-  /** Beyond the moment at which a lease ends: clocks differ. */
+  /** Beyond the moment at which a lease ends, or should have been renewed: that takes a moment. */
   standInGraceMs: 250,
   /** While the database is away. */
   storeFirstMs: 250,

@@ -3,10 +3,18 @@ import { type Acquisition, GuardFailed, Leases, type Store } from '@muster/store
 import { LIMITS } from './limits.js';
 import { leaseName, processOf } from './tenure.js';
 
-/** How another worker stands. `until`: when its lease ends unless it is renewed; `process`: where the broker reaches it. */
+/** How another worker stands. */
 export type Standing =
   | { readonly ended: true }
-  | { readonly ended: false; readonly until: number; readonly process: string };
+  | {
+      readonly ended: false;
+      /** It was seen to renew its lease, and need not have renewed it again. */
+      readonly lives: boolean;
+      /** Until its lease ends unless it is renewed. */
+      readonly leftMs: number;
+      /** Where the broker reaches it. */
+      readonly process: string;
+    };
 
 /** Workers that have jobs whose messages came here. One that has ended never comes back: each start has a new name. */
 export class OtherWorkers {
@@ -19,7 +27,10 @@ export class OtherWorkers {
     this.#leases = new Leases({ store, clock, holder });
   }
 
-  /** That it has ended is proved by its lease: whoever acquired it has fenced it for good. @throws MusterError `store_unavailable` */
+  /**
+   * That it has ended is proved by its lease: whoever acquired it has fenced it for good, and what it does to files, which nothing
+   * fences, was over by then. @throws MusterError `store_unavailable`
+   */
   standing(worker: string): Promise<Standing> {
     const asking = this.#asking.get(worker) ?? this.#ask(worker).finally(() => this.#asking.delete(worker));
     this.#asking.set(worker, asking);
@@ -29,7 +40,11 @@ export class OtherWorkers {
   async #ask(worker: string): Promise<Standing> {
     if (this.#ended.has(worker)) return { ended: true };
     const answer = await this.#acquire(worker);
-    if (answer.kind === 'held') return { ended: false, until: answer.until, process: processOf(answer.holder) };
+    if (answer.kind === 'held') {
+      const { holder, leftMs, renewed } = answer;
+      const lives = renewed && LIMITS.leaseMs - leftMs < LIMITS.renewMs;
+      return { ended: false, lives, leftMs, process: processOf(holder) };
+    }
     // The next one who asks need not wait.
     await this.#leases.release(answer.lease);
     if (this.#ended.size >= LIMITS.ended) this.#ended.clear();

@@ -34,7 +34,7 @@ interface Own {
   gone: boolean;
 }
 
-/** The workers of a server: one for each queue of each organization, from its start or from when the queue is used first. */
+/** The workers of a server: one for each queue of each organization, from its start, or from when the queue is defined or used first. */
 export class OwnWorkers {
   readonly #deps: OwnWorkersDeps;
   /** By queue; their names hold that of the organization. */

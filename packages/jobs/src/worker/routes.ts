@@ -1,17 +1,18 @@
 import type { Clock } from '@muster/base';
 import { namesOf, workerKey } from '@muster/broker';
 import type { App } from '@muster/platform/http';
-import { heldAt, type Schema } from '@muster/store';
+import { type Held, LeaseWatch, type Schema } from '@muster/store';
 import type { Kysely } from 'kysely';
 import { Type } from 'typebox';
 import { MusterError } from '../errors.js';
 import { type AdminDeps, IdParams, OrgParams, recordAudit } from '../routes/admin-deps.js';
 import { ACTIVE_STATUSES } from '../status.js';
+import { LIMITS } from './limits.js';
 import type { WorkerCommand } from './messages.js';
 import { leaseName } from './tenure.js';
 
 export interface WorkerRouteDeps extends AdminDeps {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 const WORKERS = '/organizations/:org/job-workers';
@@ -50,6 +51,11 @@ const ACTIONS: readonly (readonly [action: string, msgType: WorkerCommand, summa
 export function workerRoutes(app: App, deps: WorkerRouteDeps): void {
   const { store, clock, broker } = deps;
   const { read } = store;
+  const leases = new LeaseWatch({ store, clock });
+  const alive = async (workers: readonly string[]): Promise<ReadonlySet<string>> => {
+    const held = await leases.look(workers.map(leaseName), LIMITS.leaseMs);
+    return new Set(workers.filter((worker) => isAlive(held.get(leaseName(worker)), clock.now())));
+  };
 
   app.route({
     method: 'GET',
@@ -64,7 +70,7 @@ export function workerRoutes(app: App, deps: WorkerRouteDeps): void {
       response: { 200: Type.Array(Worker) },
     },
     handler: async ({ organization, query: { all = false } }) => {
-      const workers = await workersOf(read, organization.id, clock.now());
+      const workers = await workersOf(read, organization.id, alive);
       return workers.filter(({ state }) => all || (state !== 'stopped' && state !== 'lost'));
     },
   });
@@ -82,7 +88,7 @@ export function workerRoutes(app: App, deps: WorkerRouteDeps): void {
         response: { 202: Type.Object({ id: Type.String({ description: 'Of the worker that is told' }) }) },
       },
       handler: async ({ caller, organization, params: { id } }, reply) => {
-        const workers = await workersOf(read, organization.id, clock.now());
+        const workers = await workersOf(read, organization.id, alive);
         const meant = workers.find((worker) => worker.id === id || (worker.name === id && worker.state !== 'lost'));
         if (meant === undefined) throw new MusterError('not_found', { kind: 'worker', name: id });
         await recordAudit(deps, { caller, organization }, `job-worker:${action}`, meant.name);
@@ -97,7 +103,17 @@ export function workerRoutes(app: App, deps: WorkerRouteDeps): void {
   }
 }
 
-async function workersOf(read: Kysely<Schema>, orgId: string, now: number) {
+/** By what was seen of its lease; until enough was seen, by the clocks. */
+function isAlive(lease: Held | undefined, now: number): boolean {
+  if (lease === undefined || lease.unchangedMs >= LIMITS.leaseMs) return false;
+  return lease.renewed || lease.expiresAt > now;
+}
+
+async function workersOf(
+  read: Kysely<Schema>,
+  orgId: string,
+  living: (workers: readonly string[]) => Promise<ReadonlySet<string>>,
+) {
   const rows = await read
     .selectFrom('job_workers')
     .selectAll()
@@ -108,7 +124,7 @@ async function workersOf(read: Kysely<Schema>, orgId: string, now: number) {
     .execute();
   if (rows.length === 0) return [];
   const ids = rows.map(({ uuid }) => uuid);
-  const alive = await heldAt(read, ids.map(leaseName), now);
+  const alive = await living(ids);
   const counts = await read
     .selectFrom('jobs')
     .select(['worker', (row) => row.fn.countAll<number>().as('count')])
@@ -123,7 +139,7 @@ async function workersOf(read: Kysely<Schema>, orgId: string, now: number) {
     host,
     queue,
     slots,
-    state: state === 'stopped' || alive.has(leaseName(uuid)) ? state : ('lost' as const),
+    state: state === 'stopped' || alive.has(uuid) ? state : ('lost' as const),
     jobs: jobs.get(uuid) ?? 0,
     started: new Date(started).toISOString(),
     version,

@@ -151,12 +151,16 @@ export class Slots {
     return 'done';
   }
 
-  /** To the worker that has the job, or else this delivery waits until that one has ended. */
-  async #leave(delivery: Delivery, { until, process }: Standing & { readonly ended: false }): Promise<Step> {
+  /**
+   * To the worker that has the job once it is seen to live: what is handed over to one that is gone comes back late, and to anybody.
+   * Until then this delivery waits, until that one has ended at most.
+   */
+  async #leave(delivery: Delivery, { lives, leftMs, process }: Standing & { readonly ended: false }): Promise<Step> {
     const { broker, clock } = this.#deps;
-    if (process !== broker.holder && (await delivery.handOver(process)) !== 'refused') return 'done';
-    const ms = Math.min(until - clock.now() + LIMITS.standInGraceMs, LIMITS.standInMostMs);
-    await this.#standIn(pause(clock, Math.max(ms, 0), this.#ending.signal));
+    if (lives && process !== broker.holder && (await delivery.handOver(process)) !== 'refused') return 'done';
+    const unrenewedMs = LIMITS.leaseMs - leftMs;
+    const ms = lives || unrenewedMs >= LIMITS.renewMs ? leftMs : LIMITS.renewMs - unrenewedMs;
+    await this.#standIn(pause(clock, ms + LIMITS.standInGraceMs, this.#ending.signal));
     return AGAIN;
   }
 

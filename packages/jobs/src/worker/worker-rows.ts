@@ -1,4 +1,6 @@
+import type { Recorder } from '@muster/platform/log';
 import { forgetLease, type Store, upsert } from '@muster/store';
+import { WORKER_EVENTS } from '../event-types.js';
 import '../repository/tables.js';
 import { leaseName } from './tenure.js';
 
@@ -33,8 +35,12 @@ const save = upsert(
   ['uuid'],
 );
 
-export function saveWorker(store: Store, row: WorkerRow): Promise<void> {
-  return store.commit([save(row)]);
+/** @param tenant Name of its organization. */
+export function saveWorker(recorder: Pick<Recorder, 'commit'>, tenant: string, row: WorkerRow): Promise<void> {
+  const { uuid, org_id: orgId, name, queue, state, host, slots } = row;
+  const about = { worker: uuid, name, queue, state };
+  const told = WORKER_EVENTS.tell('job_worker.changed', { id: orgId, name: tenant }, about, { host, slots });
+  return recorder.commit([save(row)], [told]);
 }
 
 /** Those that began before this time and whose lease has ended: nobody asks for them any more. */

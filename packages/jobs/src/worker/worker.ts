@@ -13,14 +13,17 @@ import {
   workerTopology,
 } from '@muster/broker';
 import type { RandomBytes } from '@muster/platform/auth';
+import type { Recorder } from '@muster/platform/log';
 import type { LayerLog } from '@muster/platform/upkeep';
 import type { Store } from '@muster/store';
 import type { PhasePorts } from '../phases/context.js';
 import type { JobStore } from '../repository/job-store.js';
 import { newUuid } from '../uuid.js';
+import { Interrupted } from './interrupted.js';
 import { LIMITS, PACES, type Paces } from './limits.js';
 import { type Command, readWorkerCommand, type WorkerCommand } from './messages.js';
 import { OtherWorkers } from './others.js';
+import { isStoreOrBrokerAway, patiently } from './patience.js';
 import { RecoveryCalls } from './recovery-calls.js';
 import { checkWorker, type WorkerSettings } from './settings.js';
 import { Slots } from './slots.js';
@@ -32,6 +35,7 @@ import { forgetWorkers, saveWorker, type WorkerState } from './worker-rows.js';
 export interface WorkerDeps {
   readonly settings: WorkerSettings;
   readonly store: Store;
+  readonly recorder: Pick<Recorder, 'commit'>;
   readonly jobs: JobStore;
   readonly broker: Broker;
   readonly ports: PhasePorts;
@@ -70,6 +74,7 @@ export class JobWorker {
   #standIns = 0;
   #started = 0;
   #stopping: Promise<void> | null = null;
+  readonly #ending = new AbortController();
 
   /** @throws MusterError `invalid_worker` */
   constructor(deps: WorkerDeps) {
@@ -140,6 +145,7 @@ export class JobWorker {
     const { clock, log } = this.#deps;
     if (this.#state === 'stopped' && this.#tenure === null) return;
     this.#state = 'stopped';
+    this.#ending.abort(new Interrupted('stopping'));
     this.#applySlots();
     await within(clock, LIMITS.lettingGoMs, this.#slots?.stop() ?? Promise.resolve());
     // Nothing is done any more. First the lease, then the messages: who gets one finds that nobody has its job.
@@ -210,42 +216,52 @@ export class JobWorker {
 
   /** Under a new name: what was done under the last one is over. */
   #newTenure(): Promise<Tenure> {
-    const begin = async (): Promise<Tenure> => {
-      const { settings, broker, store, clock, log, random } = this.#deps;
-      const worker = newUuid(random, '065');
-      const tenure = await Tenure.begin(worker, {
-        store,
-        clock,
-        log,
-        process: broker.holder,
-        unsure: () => this.#slots?.doubt(),
-        lost: () => void this.#lost(),
-      });
-      await broker.declare(workerTopology(settings.organization.name, settings.name, worker));
-      await this.#save(worker);
-      return tenure;
-    };
-    this.#tenure = begin();
+    this.#tenure = this.#begin(newUuid(this.#deps.random, '065'));
     return this.#tenure;
   }
 
+  async #begin(worker: string): Promise<Tenure> {
+    const { settings, broker, store, clock, log } = this.#deps;
+    await broker.declare(workerTopology(settings.organization.name, settings.name, worker));
+    const tenure = await Tenure.begin(worker, {
+      store,
+      clock,
+      log,
+      process: broker.holder,
+      unsure: () => this.#slots?.doubt(),
+      lost: () => void this.#lost(),
+    });
+    try {
+      await this.#save(worker);
+    } catch (error) {
+      await tenure.end();
+      throw error;
+    }
+    return tenure;
+  }
+
   async #lost(): Promise<void> {
-    const { log } = this.#deps;
+    const { clock, log, random } = this.#deps;
     this.#slots?.doubt();
     if (this.#stopping !== null) return;
+    const { signal } = this.#ending;
+    // What cost it its lease may last, or something else be away meanwhile.
+    const next = newUuid(random, '065');
+    this.#tenure = patiently(clock, signal, () => this.#begin(next), isStoreOrBrokerAway);
     try {
-      const { worker } = await this.#newTenure();
+      const { worker } = await this.#tenure;
       log.info({ worker }, 'the worker goes on under a new name');
     } catch (err) {
+      if (signal.aborted) return;
       log.error({ err }, 'the worker could not go on under a new name: it ends');
       await this.#endItself('faults');
     }
   }
 
   #save(uuid: string): Promise<void> {
-    const { settings, store } = this.#deps;
+    const { settings, recorder } = this.#deps;
     const { organization, name, host, queue, slots, version } = settings;
-    return saveWorker(store, {
+    return saveWorker(recorder, organization.name, {
       uuid,
       org_id: organization.id,
       name,

@@ -364,7 +364,7 @@ describe('logins', () => {
     } as const;
     await server.auth.issuers.create(
       server.org,
-      { ...about, audience: null, userClaim: null, tenant: null, signIn: null },
+      { ...about, audience: null, userClaim: null, tenant: null, signIn: null, ldap: null },
       ME,
     );
   });

@@ -175,4 +175,33 @@ describe('the Python client', () => {
     expect((await call(`${id}/pems`, json({ username: 'bob', permission: 'READ' }))).status).toBe(201);
     expect((await call(`${id}/pems/bob`, { method: 'DELETE' })).json.status).toBe('success');
   });
+
+  it('names an output, a folder or the root by a path that it puts into the address as it is', async () => {
+    const id = await submitted();
+    mkdirSync(join(root, id, 'deep'), { recursive: true });
+    writeFileSync(join(root, id, 'demo.out'), 'done\n');
+    writeFileSync(join(root, id, 'deep', 'b.txt'), 'b');
+    await finished(id);
+    const listed = async (path: string) => {
+      const { status, json: answer } = await call(`${id}/outputs/listings/${path}?limit=250&offset=0`);
+      expect([status, answer.status]).toEqual([200, 'success']);
+      // Its model of a file has no field that is a list or an object, and reads the time.
+      for (const { lastModified } of answer.result) expect(lastModified).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+      return answer.result.map((entry: { path: string }) => entry.path).toSorted();
+    };
+    for (const path of ['', '/']) expect(await listed(path)).toEqual(['/deep', '/demo.out']);
+    for (const path of ['deep', '/deep', 'deep/']) expect(await listed(path)).toEqual(['/deep/b.txt']);
+    for (const path of ['deep/b.txt', '/deep/b.txt']) {
+      expect((await call(`${id}/outputs/media/${path}`)).text).toBe('b');
+    }
+  });
+
+  it('deletes with an empty body, and takes what is no result', async () => {
+    const id = await submitted();
+    await call(id, json({ action: 'stop' }));
+    const { status, json: answer } = await call(id, { method: 'DELETE', headers: { 'content-length': '0' } });
+    expect([status, answer.status]).toEqual([200, 'success']);
+    expect(answer.result === null || typeof answer.result === 'object').toBe(true);
+    expect((await call(`?limit=250&offset=0`)).json.result.map((one: { id: string }) => one.id)).not.toContain(id);
+  });
 });

@@ -91,6 +91,7 @@ function newDeliverer(privateTargets = true, holder = 'here'): Deliverer {
       async send(mail) {
         if (mail.to.startsWith('full@')) throw new Error('mailbox full');
         mails.push(mail);
+        return true;
       },
       close: quiet,
     },

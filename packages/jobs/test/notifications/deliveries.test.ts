@@ -4,6 +4,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hoursText, webhookBody } from '../../src/notifications/body.js';
 import { subscribeRows } from '../../src/notifications/subscriptions.js';
 import { resolveAddress } from '../../src/notifications/template.js';
+import type { Change } from '../../src/repository/job-store.js';
+import type { Job } from '../../src/types.js';
 import { type JobFixture, newJob, openJobs } from '../support/jobs.js';
 
 const J1 = 'b5c4014b-31e7-47a0-954f-c9d404320904-007';
@@ -53,7 +55,7 @@ describe('what a job was subscribed to', () => {
     const job = newJob(J1, asked({ event: 'CREATED', url: 'http://hook/' }));
     await fixture.jobs.add(job, null);
     await fixture.jobs.add(job, null);
-    expect(await events()).toEqual(['1-011 ACCEPTED']);
+    expect(await events()).toEqual(['1-011 CREATED']);
   });
 
   it('is over after one event unless it is persistent', async () => {
@@ -72,6 +74,47 @@ describe('what a job was subscribed to', () => {
     await fixture.jobs.change(changed, { to: 'STAGING_INPUTS' });
     expect(await events()).toEqual(['1-011 PROCESSING_INPUTS', '1-011 STAGING_INPUTS']);
     expect((await fixture.history(J1)).filter((entry) => entry.startsWith('PROC'))).toHaveLength(1);
+  });
+
+  const REMOTE = { event: 'REMOTE_STATUS_CHANGE', url: 'http://hook/${EVENT}/${JOB_STATUS}', persistent: true };
+  const UNKNOWN = { event: 'UNKNOWN_TERMINATION', url: 'http://hook/${EVENT}/${JOB_STATUS}', persistent: true };
+  const ALL = { event: '*', url: 'http://hook/', persistent: true };
+  const goneThrough = async (job: Job, ...changes: Change[]) => {
+    for (const change of changes) job = await fixture.jobs.change(job, change);
+    return job;
+  };
+  const sent = async () => (await deliveries()).map(({ url }) => url.replace('http://hook/', ''));
+
+  it('is told of REMOTE_STATUS_CHANGE when its program is seen running, and when it has ended; by * of the status alone', async () => {
+    const queued = await fixture.job(J1, 'QUEUED', asked(REMOTE, UNKNOWN, { ...ALL, event: 'FINISHED' }));
+    await goneThrough(queued, { to: 'RUNNING' }, { to: 'CLEANING_UP', patch: { exitCode: 0 } }, { to: 'FINISHED' });
+    expect(await sent()).toEqual(['REMOTE_STATUS_CHANGE/RUNNING', 'REMOTE_STATUS_CHANGE/CLEANING_UP', '']);
+  });
+
+  it('is told of no REMOTE_STATUS_CHANGE when only its own status changes', async () => {
+    const running = await fixture.job(J1, 'RUNNING', asked(REMOTE));
+    await fixture.store.transact((trx) => trx.deleteFrom('deliveries').execute());
+    await goneThrough(running, { to: 'PAUSED' }, { to: 'RUNNING' }, { to: 'STOPPED' });
+    expect(await sent()).toEqual([]);
+  });
+
+  it.each([
+    ['nothing knows of its program any more', { to: 'FAILED', condition: 'JOB_EXECUTION_MONITORING_ERROR' }],
+    ['it has ended, and nobody knows how', { to: 'CLEANING_UP' }],
+  ] as const)('is told of UNKNOWN_TERMINATION when %s', async (_, change) => {
+    const running = await fixture.job(J1, 'RUNNING', asked(UNKNOWN));
+    const ended = await fixture.jobs.change(running, change);
+    expect(await sent()).toEqual([`UNKNOWN_TERMINATION/${ended.status}`]);
+  });
+
+  it.each([
+    { to: 'FAILED', condition: 'JOB_EXECUTION_MONITORING_TIMEOUT' },
+    { to: 'CLEANING_UP', patch: { exitCode: 3 } },
+    { to: 'CLEANING_UP', patch: { remoteCondition: 'SCHEDULER_TIMEOUT' } },
+  ] as const)('is told of no UNKNOWN_TERMINATION when it is known how it ended: %j', async (change) => {
+    const running = await fixture.job(J1, 'RUNNING', asked(UNKNOWN));
+    await fixture.jobs.change(running, change);
+    expect(await sent()).toEqual([]);
   });
 
   it('keeps nobody from losing a job', async () => {

@@ -92,7 +92,7 @@ describe('mail', () => {
     const logged: object[] = [];
     const log = { ...silent, info: (details: object) => void logged.push(details) };
     const mailer = openMailer({ from: 'muster@example.org', log });
-    await mailer.send(MAIL);
+    expect(await mailer.send(MAIL)).toBe(false);
     mailer.close();
     expect(logged).toEqual([MAIL]);
   });

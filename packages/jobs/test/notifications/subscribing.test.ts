@@ -59,6 +59,19 @@ describe('a subscription to a job that was accepted before (sheet §9.5)', () =>
     expect((await list(job)).map(({ status }: { status: string }) => status)).toEqual(Array(4).fill('COMPLETE'));
   });
 
+  it('is told by UPDATED that something is asked of a job which is not done yet (sheet §9.2)', async () => {
+    const notifications = [{ event: 'UPDATED', url: 'https://example.org/${EVENT}/${JOB_STATUS}' }];
+    const job = await submitted({ notifications });
+    await front.jobs.change(job, { to: 'PENDING' });
+    const asked = { method: 'POST', path: `/${job.uuid}/cancel` };
+    expect((await front.send(asked)).status).toBe(200);
+    expect((await front.send(asked)).status).toBe(200);
+    const [{ event, url }, ...others] = (await front.send({ at: `${NOTIFICATIONS}/${job.uuid}` })).body;
+    expect([event, url, others]).toEqual(['UPDATED', 'https://example.org/UPDATED/PENDING', []]);
+    const history = (await front.send({ path: `/${job.uuid}/history` })).body.result;
+    expect(history.slice(-1)).toMatchObject([{ status: 'UPDATED', description: 'Job is to stop', createdBy: 'jdoe' }]);
+  });
+
   it('is another one for each who asks at the same moment, beside those of the submission', async () => {
     const job = await submitted({ notifications: [{ event: 'FINISHED', url: 'a@b.org' }] });
     const urls = Array.from({ length: 6 }, (_, n) => `https://example.org/${n}`);

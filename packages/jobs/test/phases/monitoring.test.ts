@@ -2,11 +2,12 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { LIMITS } from '../../src/phases/limits.js';
 import { watchQueued, watchRunning } from '../../src/phases/monitoring.js';
-import { lookDelay } from '../../src/phases/steps.js';
+import { lookDelay, lookPause } from '../../src/phases/steps.js';
 import { SystemTrouble } from '../../src/systems/types.js';
 import { PlayedContext } from '../support/phase-context.js';
 
 const RUNNING = { state: 'running' } as const;
+const LOST = { state: 'lost' } as const;
 
 describe('watching a program', () => {
   let played: PlayedContext;
@@ -42,6 +43,18 @@ describe('watching a program', () => {
     expect(lookDelay(1_000_000)).toBe(600_000);
   });
 
+  test('§3.3: those of many programs come at the same moments, none too soon and none more than a tenth too late', () => {
+    for (const look of [0, 1, 5, 6, 15, 16, 115, 116, 215, 216, 1_000_000]) {
+      const delay = lookDelay(look);
+      const begun = Array.from({ length: 1000 }, (_, n) => 12_345.6 + n * 59.9);
+      const pauses = begun.map((now) => lookPause(look, now));
+      expect(Math.min(...pauses)).toBeGreaterThanOrEqual(delay);
+      expect(Math.max(...pauses)).toBeLessThanOrEqual(delay * 1.1);
+      const moments = new Set(begun.map((now, n) => Math.round(now + (pauses[n] ?? 0))));
+      if (look > 0) expect(moments.size).toBeLessThanOrEqual(Math.ceil(60_000 / (delay / 10)) + 1);
+    }
+  });
+
   test('§3.3: a program that runs for longer than it may is ended', async () => {
     const { scheduler } = played.systems.get('hpc1');
     const begun = played.clock.now();
@@ -63,6 +76,32 @@ describe('watching a program', () => {
     };
     expect(await watched(watchQueued(played.context), 500)).toBe('done');
     expect(played.job.status).toBe('RUNNING');
+  });
+
+  test('§9.2: EMPTY_STATUS_RESPONSE is told once for each time that the system begins to say nothing of it', async () => {
+    const { scheduler } = played.systems.get('hpc1');
+    const seen = [RUNNING, LOST, LOST, LOST, RUNNING, LOST, RUNNING];
+    scheduler.onLook = () => {
+      scheduler.state = seen.shift() ?? { state: 'ended', code: 0, condition: null, detail: '' };
+    };
+    expect(await watched(watchRunning(played.context))).toBe('done');
+    const told = 'EMPTY_STATUS_RESPONSE: hpc1 says nothing of r1: it is asked again';
+    expect(played.told).toEqual([told, told]);
+  });
+
+  test('§9.2: REMOTE_STATUS_CHANGE is told when its scheduler puts it back, and when it runs again', async () => {
+    const { scheduler } = played.systems.get('hpc1');
+    const QUEUED = { state: 'queued' } as const;
+    const seen = [RUNNING, QUEUED, QUEUED, RUNNING, RUNNING];
+    scheduler.onLook = () => {
+      scheduler.state = seen.shift() ?? { state: 'ended', code: 0, condition: null, detail: '' };
+    };
+    expect(await watched(watchRunning(played.context))).toBe('done');
+    expect(played.told).toEqual([
+      'REMOTE_STATUS_CHANGE: hpc1 has put it back into its queue',
+      'REMOTE_STATUS_CHANGE: It runs again',
+    ]);
+    expect(played.job.status).toBe('CLEANING_UP');
   });
 
   test('§3.3: one that stays unknown is given up', async () => {
@@ -101,7 +140,7 @@ describe('watching a program', () => {
     const { scheduler } = played.systems.get('hpc1');
     const phase = watchRunning(played.context);
     for (let round = 0; round < 5; round++) await turn();
-    scheduler.set('j1', { state: 'ended', code: 3, condition: null, detail: 'exit code 3' });
+    scheduler.set('j1', { state: 'ended', code: 3, condition: null, detail: '' });
     await phase;
     expect(played.job).toMatchObject({ status: 'CLEANING_UP', remoteOutcome: 'FAILED_SKIP_ARCHIVE', exitCode: 3 });
   });

@@ -10,6 +10,7 @@ import { obstacle } from '../../src/recovery/conditions.js';
 import { blockedRows } from '../../src/recovery/enter.js';
 import { type JobFixture, ORG, openJobs } from '../support/jobs.js';
 import { PlayedSystems } from '../support/recovery.js';
+import { toldOf } from '../support/told.js';
 
 let fixture: JobFixture;
 let broker: EmbeddedBroker;
@@ -49,6 +50,7 @@ afterEach(async () => {
 
 it('the readers of a process recover, and keep what nobody took', async () => {
   await expect.poll(() => readers.recovery.acting).toEqual([ORG.id]);
+  const told = toldOf(fixture.recorder, 'job_recovery.', 'condition', 'attempts');
   const job = await fixture.job('j-007', 'STAGED');
   const at = obstacle('CONNECTION_FAILURE', 'down', { systemId: 'hpc1' });
   await fixture.jobs.change(job, { to: 'BLOCKED' }, blockedRows(job, at, fixture.clock.now()));
@@ -56,6 +58,9 @@ it('the readers of a process recover, and keep what nobody took', async () => {
     (await fixture.store.read.selectFrom('job_recovery').select('next_attempt').executeTakeFirst())?.next_attempt;
   await expect.poll(next).toBe(fixture.clock.now() + 60_000);
   fixture.clock.advance(60_000);
+  await expect
+    .poll(() => told)
+    .toEqual(['job_recovery.changed CONNECTION_FAILURE 0', 'job_recovery.removed CONNECTION_FAILURE ']);
   // Its queue is not there any more: what goes on without one is kept, and counted.
   await expect.poll(async () => (await fixture.read('j-007')).status).toBe('STAGED');
   const kept = () => fixture.store.read.selectFrom('job_stray_messages').select(['kind', 'exchange']).execute();

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { RECOVERY_EVENTS } from '../../src/event-types.js';
 import { obstacle } from '../../src/recovery/conditions.js';
 import { blockedRows, releasingRow } from '../../src/recovery/enter.js';
 import { RecoveryRows } from '../../src/recovery/repository.js';
@@ -99,17 +100,21 @@ describe('a defect of the predecessor', () => {
     const job = await fixture.jobs.job('a-007');
     const other = await fixture.jobs.job('b-007');
     const rows = new RecoveryRows(fixture.store, ORG.id);
+    const told = RECOVERY_EVENTS.tell('job_recovery.removed', ORG, { recovery: 'r', condition: 'c' }, {});
     const server = fixture.store.kind === 'postgres' ? await fixture.jobs.test.another() : fixture.store;
     for (let round = 0; round < 20; round++) {
       await fixture.store.commit(blockedRows(job, at('hpc1'), round));
       await rows.drop(['a-007'], 'waiting');
       const id = await recordId();
-      await Promise.all([rows.deleteRecord(id), server.commit(blockedRows(other, at('hpc1'), round))]);
+      await Promise.all([
+        rows.deleteRecord(fixture.jobs.recorder, id, told),
+        server.commit(blockedRows(other, at('hpc1'), round)),
+      ]);
       // Who was first does not matter: the row that joined has a record.
       expect(await fixture.records()).toMatchObject([{ id }]);
       expect(await fixture.rows()).toMatchObject([{ uuid: 'b-007', recovery_id: id }]);
       await rows.drop(['b-007'], 'waiting');
-      expect(await rows.deleteRecord(id)).toBe(true);
+      expect(await rows.deleteRecord(fixture.jobs.recorder, id, told)).toBe(true);
     }
   });
 

@@ -99,6 +99,12 @@ describe('recovery over REST', () => {
     expect(await why('r-007')).toContain('It is STOPPED (CANCELLED_BY_USER)');
   });
 
+  it('shows with the reasons of a blocked job what it waits for', async () => {
+    const [known] = await get(RECOVERY);
+    expect((await get(`${RECOVERY}/jobs/b1-007/why`, 'jdoe')).recovery).toEqual(known);
+    expect((await get(`${RECOVERY}/jobs/r-007/why`, 'jdoe')).recovery).toBeNull();
+  });
+
   it('lets administrators test now, and give up; it is audited', async () => {
     const [{ id }] = await get(RECOVERY);
     for (const action of ['test-now', 'give-up']) {

@@ -80,6 +80,14 @@ describe('a definition of a queue', () => {
     );
   });
 
+  test('that asks about what no request has is refused, and told what was probably meant', () => {
+    const asking = (filter: string) => told(() => readQueues([GOOD, { ...GOOD, filter }], FILE));
+    expect(asking('nodeCount > 2 OR maxHourz >= 24')).toBe(
+      "400 JOBS_QUEUE_FILTER_PARSE_ERROR queues.1.filter: requests have no 'maxHourz': did you mean maxHours?",
+    );
+    expect(asking("execSystemLogicalQueue = 'x'")).toContain('it is one of uuid, name, owner, tenantId, roles,');
+  });
+
   test('that is changed keeps a filter: JOBS_QUEUE_UPDATE_FILTER_EMPTY', () => {
     expect(told(() => readQueue({ ...GOOD, filter: '' }, 'queue', ONE))).toContain(
       '400 JOBS_QUEUE_UPDATE_FILTER_EMPTY queue.filter',

@@ -1,9 +1,10 @@
 import type { Store } from '@muster/store';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { MusterError } from '../../src/errors.js';
 import { routingAttributes } from '../../src/routing/attributes.js';
 import { JobQueues } from '../../src/routing/job-queues.js';
 import { type OpenCatalog, ORG, openCatalog } from '../support/catalog.js';
+import { toldOf } from '../support/told.js';
 
 const PREFIX = 'aloe.jobq.acme.submit.';
 const DEFAULT = `${PREFIX}DefaultQueue`;
@@ -84,9 +85,9 @@ describe('job queues', () => {
     const { queues } = await catalog.another();
     expect(await queues.choose(ORG, request({ maxSeconds: 90_000 }))).toBe(DEFAULT);
     await catalog.queues.put(ORG, [LONG], []);
-    await vi.waitFor(async () => expect(await queues.choose(ORG, request({ maxSeconds: 90_000 }))).toBe(LONG.name));
+    await expect.poll(() => queues.choose(ORG, request({ maxSeconds: 90_000 }))).toBe(LONG.name);
     await catalog.queues.remove(ORG, LONG.name, []);
-    await vi.waitFor(async () => expect(await queues.choose(ORG, request({ maxSeconds: 90_000 }))).toBe(DEFAULT));
+    await expect.poll(() => queues.choose(ORG, request({ maxSeconds: 90_000 }))).toBe(DEFAULT);
   });
 
   test('are in the broker before a job can be sent to them, and not after they are deleted', async () => {
@@ -94,6 +95,14 @@ describe('job queues', () => {
     expect(await catalog.broker.depths([LONG.name])).toMatchObject([{ ready: 0 }]);
     await catalog.queues.remove(ORG, LONG.name, []);
     expect(await catalog.broker.depths([LONG.name])).toEqual([null]);
+  });
+
+  test('are told of to who works on them, once they are stored and not if they are refused', async () => {
+    const heard: string[] = [];
+    catalog.queues.onStored(({ name }, queue) => void heard.push(`${name} ${queue}`));
+    await catalog.queues.put(ORG, [LONG, HEAVY], []);
+    await told(catalog.queues.put(ORG, [{ ...LONG, name: `${PREFIX}New` }], []));
+    expect(heard).toEqual([`acme ${LONG.name}`, `acme ${HEAVY.name}`]);
   });
 
   test('exchange their priorities, and are none the newer for a second import', async () => {
@@ -135,6 +144,15 @@ describe('job queues', () => {
     expect(await told(catalog.queues.remove(ORG, LONG.name, []))).toContain('404 JOBS_QUEUE_NOT_FOUND');
   });
 
+  test('tell their administrators of each that is made, changed or deleted', async () => {
+    const events = toldOf(catalog.recorder, 'job_queue.', 'queue', 'priority');
+    await catalog.queues.put(ORG, [LONG, HEAVY], []);
+    await catalog.queues.put(ORG, [{ ...LONG, priority: 7 }], []);
+    await catalog.queues.remove(ORG, LONG.name, []);
+    const changed = [`${LONG.name} 3`, `${HEAVY.name} 2`, `${LONG.name} 7`].map((each) => `job_queue.changed ${each}`);
+    await expect.poll(() => events).toEqual([...changed, `job_queue.removed ${LONG.name} `]);
+  });
+
   test('tell by their own codes what the database refuses', async () => {
     await catalog.queues.put(ORG, [LONG], []);
     const { clock, broker, store } = catalog;
@@ -145,8 +163,9 @@ describe('job queues', () => {
     const away = (): never => {
       throw new MusterError('store_unavailable', { reason: 'away' });
     };
+    const recorder = { transact: async () => away() };
     const over = (broken: Store) =>
-      new JobQueues({ store: broken, clock, random, broker, logger: { warn: log, info: log } });
+      new JobQueues({ store: broken, recorder, clock, random, broker, logger: { warn: log, info: log } });
     const writes = over({ ...store, read, hints, transact: async () => away() });
     expect(await told(writes.put(ORG, [HEAVY], []))).toContain('503 JOBS_QUEUE_FAILED_ADD');
     expect(await told(writes.put(ORG, [HEAVY], [], 'file'))).toContain('503 JOBS_QUEUE_FAILED_CREATE');

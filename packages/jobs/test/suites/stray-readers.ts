@@ -6,6 +6,7 @@ import { StrayMessages } from '../../src/readers/stray-messages.js';
 import { type StrayKind, StrayReader } from '../../src/readers/stray-reader.js';
 import type { MakeBrokers, TestBrokers } from '../support/brokers.js';
 import { type JobFixture, ORG, openJobs } from '../support/jobs.js';
+import { toldOf } from '../support/told.js';
 
 export function strayReadersSuite(make: MakeBrokers): void {
   let fixture: JobFixture;
@@ -21,11 +22,12 @@ export function strayReadersSuite(make: MakeBrokers): void {
   const { submitExchange, recoveryExchange, recoveryQueue } = namesOf(ORG.name);
 
   function reader(kind: StrayKind, supportMail?: string): StrayReader {
-    const { store, clock } = fixture;
+    const { store, recorder, clock } = fixture;
     const quiet = () => undefined;
     const made = new StrayReader({
       kind,
       store,
+      recorder,
       clock,
       broker,
       leases: new Leases({ store, clock, holder: `here-${readers.length}` }),
@@ -40,6 +42,7 @@ export function strayReadersSuite(make: MakeBrokers): void {
           tried += 1;
           if (mailFails) throw new Error('no mail server');
           mails.push(mail);
+          return true;
         },
         close: quiet,
       },
@@ -164,24 +167,35 @@ export function strayReadersSuite(make: MakeBrokers): void {
       await start(reader('dead-letter'));
       await reject('once more');
       await expect.poll(async () => (await kept()).length).toBe(1);
-      const strays = new StrayMessages(fixture.store, broker);
+      const strays = new StrayMessages({ store: fixture.store, recorder: fixture.recorder, broker });
       const [row] = await strays.list(ORG.id, 'dead-letter', { limit: 10, offset: 0 });
-      await strays.resubmit(ORG.id, row?.id ?? '');
+      await strays.resubmit(ORG, row?.id ?? '');
       expect(await kept()).toEqual([]);
       expect(await left(recoveryQueue)).toBe(1);
+    });
+
+    it('tells of each that is kept, and of each that goes', async () => {
+      const told = toldOf(fixture.recorder, 'job_message.', 'kind');
+      await start(reader('dead-letter'));
+      await reject('once more');
+      await expect.poll(() => told).toEqual(['job_message.kept dead-letter']);
+      const strays = new StrayMessages({ store: fixture.store, recorder: fixture.recorder, broker });
+      const [{ id } = { id: '' }] = await kept();
+      await strays.drop(ORG, id);
+      await expect.poll(() => told).toEqual(['job_message.kept dead-letter', 'job_message.removed ']);
     });
 
     it('shows nothing of one organization to another', async () => {
       await start(reader('dead-letter'));
       await reject('mine');
       await expect.poll(async () => (await kept()).length).toBe(1);
-      const strays = new StrayMessages(fixture.store, broker);
+      const strays = new StrayMessages({ store: fixture.store, recorder: fixture.recorder, broker });
       const [{ id } = { id: '' }] = await kept();
       expect(await strays.list('o2', null, { limit: 10, offset: 0 })).toEqual([]);
       await expect(strays.find('o2', id)).rejects.toMatchObject({ code: 'not_found' });
-      await expect(strays.drop('o2', id)).rejects.toMatchObject({ code: 'not_found' });
-      await expect(strays.resubmit('o2', id)).rejects.toMatchObject({ code: 'not_found' });
-      await strays.drop(ORG.id, id);
+      await expect(strays.drop({ id: 'o2', name: 'other' }, id)).rejects.toMatchObject({ code: 'not_found' });
+      await expect(strays.resubmit({ id: 'o2', name: 'other' }, id)).rejects.toMatchObject({ code: 'not_found' });
+      await strays.drop(ORG, id);
       expect(await kept()).toEqual([]);
     });
   });

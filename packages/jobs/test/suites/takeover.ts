@@ -25,8 +25,7 @@ export function takeoverSuite(open: () => Promise<WorkerFixture>): void {
       const before = await fixture.read('j1');
       first.reach = 'cut';
       await fixture.process('w2');
-      await fixture.pass(20_000);
-      await fixture.until(async () => (await fixture.read('j1')).worker !== before.worker, 'take-over');
+      await fixture.passUntil(async () => (await fixture.read('j1')).worker !== before.worker, 'take-over');
       expect(await fixture.read('j1')).toMatchObject({ status: 'RUNNING', epoch: before.epoch + 1, remoteJobId: 'r1' });
       fixture.scheduler.set('j1', { state: 'ended', code: 0, condition: null, detail: '' });
       await fixture.status('j1', 'FINISHED');
@@ -43,8 +42,9 @@ export function takeoverSuite(open: () => Promise<WorkerFixture>): void {
       first.reach = 'cut';
       fixture.scheduler.state = { state: 'ended', code: 0, condition: null, detail: '' };
       const next = [await fixture.process('w2', { slots: 20 }), await fixture.process('w3', { slots: 20 })];
-      await fixture.pass(20_000);
-      for (const uuid of uuids) await fixture.status(uuid, 'FINISHED');
+      for (const uuid of uuids) {
+        await fixture.passUntil(async () => (await fixture.read(uuid)).status === 'FINISHED', `the end of ${uuid}`);
+      }
       expect(fixture.scheduler.submits).toHaveLength(40);
       const faults = next.flatMap(({ logged }) => logged).filter(({ message }) => message.startsWith('ALOE_THREAD'));
       expect(faults).toEqual([]);
@@ -61,8 +61,7 @@ export function takeoverSuite(open: () => Promise<WorkerFixture>): void {
       fixture.scheduler.afterSubmit = () => undefined;
       expect((await fixture.read('j1')).status).toBe('SUBMITTING');
       await fixture.process('w2');
-      await fixture.pass(20_000);
-      await fixture.status('j1', 'RUNNING');
+      await fixture.passUntil(async () => (await fixture.read('j1')).status === 'RUNNING', 'take-over');
       expect(fixture.scheduler.submits).toHaveLength(1);
       expect((await fixture.read('j1')).remoteJobId).toBe('r1');
     });
@@ -90,13 +89,29 @@ export function takeoverSuite(open: () => Promise<WorkerFixture>): void {
 
     afterEach(() => fixture.close());
 
-    test('is handed to that worker, and takes no slot', async () => {
+    test('is not taken by a worker whose clock is ahead, so that the lease of the other seems to be over', async () => {
+      await fixture.process('w1', { slots: 1 });
+      const job = await fixture.submit('j1');
+      const { worker } = await fixture.status('j1', 'RUNNING');
+      await fixture.process('w2', { skewMs: 140_000 });
+      await fixture.publish(job, 'copy');
+      await fixture.until(async () => (await fixture.depth()) === 2, 'the copy');
+      await fixture.pass(20_000);
+      expect(await fixture.read('j1')).toMatchObject({ status: 'RUNNING', epoch: 1, worker });
+      fixture.scheduler.set('j1', { state: 'ended', code: 0, condition: null, detail: '' });
+      await fixture.status('j1', 'FINISHED');
+      expect(fixture.scheduler.submits).toHaveLength(1);
+    });
+
+    test('is handed to that worker once it is seen to live, and takes no slot', async () => {
       const first = await fixture.process('w1', { slots: 1 });
       const job = await fixture.submit('j1');
       await fixture.status('j1', 'RUNNING');
       const second = await fixture.process('w2', { slots: 1 });
       await fixture.publish(job, 'copy');
-      await fixture.until(async () => (await fixture.depth()) === (fixture.countsCopies ? 2 : 1));
+      await fixture.until(async () => (await fixture.depth()) === 2, 'the copy');
+      expect(first.worker.running + second.worker.running).toBe(1);
+      await fixture.passUntil(async () => (await fixture.depth()) === (fixture.countsCopies ? 2 : 1), 'handing over');
       await fixture.submit('j2');
       await fixture.status('j2', 'RUNNING');
       expect([first.worker.running, second.worker.running]).toEqual([1, 1]);

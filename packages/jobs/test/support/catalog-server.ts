@@ -2,7 +2,8 @@ import type { AddressInfo } from 'node:net';
 import { createAuth, type Organization } from '@muster/platform/auth';
 import { type App, createApp } from '@muster/platform/http';
 import { Metrics } from '@muster/platform/metrics';
-import { generateKeyPair, signRequest } from '@muster/signing';
+import { SealingKey } from '@muster/platform/secrets';
+import { firstServerKey, generateKeyPair, signRequest } from '@muster/signing';
 import { pino } from 'pino';
 import { DECLARED } from '../../../platform/test/support/layers.js';
 import { ME } from '../../../platform/test/support/personas.js';
@@ -40,7 +41,8 @@ export async function startCatalog(sessions?: AgentSessions, tls?: { readonly ce
     clock,
     random: (size) => crypto.getRandomValues(new Uint8Array(size)),
     selection: { select: () => [], check: () => undefined },
-    sealingKey: keys.privateKey,
+    serverKeys: firstServerKey(keys),
+    sealing: SealingKey.of(new Uint8Array(32)),
     auditFailed: failed,
     rights: DECLARED.rights,
     incarnation: 'test',

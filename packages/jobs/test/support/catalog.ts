@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EmbeddedBroker } from '@muster/broker';
 import type { Organization } from '@muster/platform/auth';
+import type { Recorder } from '@muster/platform/log';
 import { SealingKey } from '@muster/platform/secrets';
 import type { Store } from '@muster/store';
+import { openRecorder } from '../../../platform/test/support/recorder.js';
 import { openTestStore } from '../../../platform/test/support/test-store.js';
 import { AppStore } from '../../src/apps/app-store.js';
 import { JobQueues } from '../../src/routing/job-queues.js';
@@ -18,6 +20,7 @@ export interface Catalog {
   readonly systems: SystemStore;
   readonly queues: JobQueues;
   readonly broker: EmbeddedBroker;
+  readonly recorder: Recorder;
   readonly logged: string[];
 }
 
@@ -33,12 +36,14 @@ export async function openCatalog() {
     const logger = { info: log, warn: log, error: log };
     const random = (size: number) => crypto.getRandomValues(new Uint8Array(size));
     const broker = await EmbeddedBroker.open({ store, clock, log: logger, holder: name });
-    const deps = { store, clock, random, broker, logger, secrets: key };
+    const recorder = await openRecorder(store, clock);
+    const deps = { store, recorder, clock, random, broker, logger, secrets: key };
     const catalog = {
       apps: new AppStore(deps),
       systems: new SystemStore(deps),
       queues: new JobQueues(deps),
       broker,
+      recorder,
       logged,
     };
     opened.push({ catalog, broker });

@@ -3,8 +3,10 @@ import type { ManualClock } from '@muster/base';
 import { type Broker, EmbeddedBroker } from '@muster/broker';
 import { type Auth, createAuth, type Organization } from '@muster/platform/auth';
 import { createApp, EventStreams } from '@muster/platform/http';
+import type { Recorder } from '@muster/platform/log';
 import { Metrics } from '@muster/platform/metrics';
-import { generateKeyPair, signRequest } from '@muster/signing';
+import { SealingKey } from '@muster/platform/secrets';
+import { firstServerKey, generateKeyPair, signRequest } from '@muster/signing';
 import type { Store } from '@muster/store';
 import { pino } from 'pino';
 import { DECLARED } from '../../../platform/test/support/layers.js';
@@ -49,6 +51,7 @@ export interface FrontAnswer {
 export interface FrontServer {
   readonly test: TestStore;
   readonly store: Store;
+  readonly recorder: Recorder;
   readonly clock: ManualClock;
   readonly auth: Auth;
   readonly org: Organization;
@@ -146,7 +149,8 @@ export async function startFront(options: FrontOptions = {}): Promise<FrontServe
     clock,
     random,
     selection: { select: () => [], check: () => undefined },
-    sealingKey: keys.privateKey,
+    serverKeys: firstServerKey(keys),
+    sealing: SealingKey.of(new Uint8Array(32)),
     auditFailed: failed,
     rights: DECLARED.rights,
     incarnation: 'test',
@@ -213,7 +217,7 @@ export async function startFront(options: FrontOptions = {}): Promise<FrontServe
         streams,
         keepaliveMs: 15_000,
       }),
-      jobAdminRoutes({ store, broker, auth, clock, privateTargets: false }),
+      jobAdminRoutes({ store, recorder, broker, auth, clock, privateTargets: false }),
     ],
     checkAnswers: true,
   });
@@ -258,6 +262,7 @@ export async function startFront(options: FrontOptions = {}): Promise<FrontServe
   return {
     test,
     store,
+    recorder,
     clock,
     auth,
     org,

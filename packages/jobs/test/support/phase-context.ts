@@ -15,6 +15,7 @@ export class PlayedContext {
   readonly controller = new AbortController();
   readonly changes: Change[] = [];
   readonly notes: Partial<Job>[] = [];
+  readonly told: string[] = [];
   readonly logged: string[] = [];
   app = newApp();
   job: Job;
@@ -57,6 +58,7 @@ export class PlayedContext {
         this.notes.push(patch);
         this.job = { ...this.job, ...patch };
       },
+      tell: async (event, description) => void this.told.push(`${event}: ${description}`),
       wait: (ms) => pause(clock, ms, signal),
       waitOr: (ms, begin) => pauseOr(clock, ms, signal, begin),
       mayAct: () => signal.throwIfAborted(),

@@ -103,6 +103,7 @@ export class RecoveryFixture {
     const log = (level: string) => (_details: object, text: string) => void this.logged.push({ level, text });
     return new RecoveryReaders({
       store,
+      recorder: this.jobs.recorder,
       jobs: this.jobs.jobs,
       broker: this.#breakable,
       systems: this.systems,

@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import type { Clock } from '@muster/base';
 import { MusterError } from '@muster/base/errors';
 import { type Broker, type Consumer, namesOf, workerKey } from '@muster/broker';
 import { systemRandom } from '@muster/platform/auth';
@@ -89,9 +90,14 @@ export class WorkerFixture {
 
   async process(
     name = 'w1',
-    { slots = 4, paces = NO_DELAYS }: { slots?: number; paces?: Paces } = {},
+    { slots = 4, paces = NO_DELAYS, skewMs = 0 }: { slots?: number; paces?: Paces; skewMs?: number } = {},
   ): Promise<Process> {
-    const { store: shared, clock } = this.fixture;
+    const { store: shared, clock: right } = this.fixture;
+    const clock: Clock = {
+      now: () => right.now() + skewMs,
+      monotonic: () => right.monotonic(),
+      after: (delayMs, work) => right.after(delayMs, work),
+    };
     const logged: Process['logged'] = [];
     const ended: string[] = [];
     const note = (details: object, message: string): void => void logged.push({ details, message });
@@ -102,7 +108,7 @@ export class WorkerFixture {
     const brokers = reaching(shared, () => (reach.now === 'faulty' ? 'whole' : reach.now));
     const broker = await this.#brokers.open({
       store: brokers,
-      clock,
+      clock: right,
       log,
       holder: `p${this.processes.length + 1}`,
       alone: false,
@@ -113,6 +119,7 @@ export class WorkerFixture {
     const worker = new JobWorker({
       settings: { organization: ORG, name, queue: QUEUE, slots, host: 'h1', version: '1' },
       store,
+      recorder,
       jobs,
       broker,
       ports: {
@@ -199,6 +206,14 @@ export class WorkerFixture {
       if (performance.now() > end) throw new Error(`${what} did not come`);
       await turn();
     }
+  }
+
+  /** As `until`, and time passes: what comes in time of its own, as a message does, is waited for from then on. */
+  passUntil(holds: () => Promise<boolean>, what: string): Promise<void> {
+    return this.until(async () => {
+      await this.pass(500);
+      return holds();
+    }, what);
   }
 
   /** Until a job has this status. */

@@ -43,7 +43,7 @@ schedulerConformance('fork on a node', async () => {
     scratch,
     scheduler,
     other,
-    patienceMs: 20_000,
+    patienceMs: 60_000,
     close: async () => {
       for (const one of connections) one.close();
       await helpers.stop();

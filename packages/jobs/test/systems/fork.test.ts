@@ -2,9 +2,12 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '@muster/base';
+import { commandLine } from '@muster/platform/ssh';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SYSTEM_LIMITS } from '../../src/systems/limits.js';
 import { localConnection } from '../../src/systems/local/local.js';
 import { ForkScheduler } from '../../src/systems/schedulers/fork.js';
+import { LOOK } from '../../src/systems/schedulers/fork-scripts.js';
 import type { Connection, RemoteJob } from '../../src/systems/types.js';
 import { WRAPPER_FILES } from '../../src/systems/wrapper.js';
 import { launchOf, schedulerConformance } from './support/scheduler-conformance.js';
@@ -12,13 +15,16 @@ import { launchOf, schedulerConformance } from './support/scheduler-conformance.
 const forkHere = (connection: Connection = localConnection({ name: 'here', root: '/' }, systemClock)): ForkScheduler =>
   new ForkScheduler('here', connection, systemClock);
 
+/** Before those of the jobs: the shell, its flag, the text and its name. */
+const LOOK_WORDS = 4;
+
 schedulerConformance('fork on this machine', async () => {
   const scratch = await mkdtemp(join(tmpdir(), 'muster-fork-'));
   return {
     scratch,
     scheduler: forkHere(),
     other: forkHere(),
-    patienceMs: 20_000,
+    patienceMs: 60_000,
     close: () => rm(scratch, { recursive: true }),
   };
 });
@@ -103,6 +109,30 @@ describe('a process of a job', () => {
     expect(await Promise.all(looks)).toEqual(jobs.map(() => ({ state: 'lost' })));
     // A line holds the words of many, not of all.
     expect(commands.length).toBeLessThanOrEqual(2);
+  });
+
+  it('asks of as many at once as a line holds, however they are called', async () => {
+    const lines: string[] = [];
+    const answering: Connection = {
+      ...localConnection({ name: 'here', root: '/' }, systemClock),
+      exec: async (argv) => {
+        lines.push(commandLine(argv));
+        const jobs = (argv.length - LOOK_WORDS) / 4;
+        return { code: 0, signal: null, stdout: 'muster:running\n'.repeat(jobs), stderr: '' };
+      },
+    };
+    const scheduler = forkHere(answering);
+    const many = Array.from({ length: 400 }, (_, n) => ({
+      ...{ uuid: `${n}-007`, remoteJobId: `${n + 1}:1:0` },
+      workDirectory: `/scratch/${n % 2 === 0 ? "it's ".repeat(20) : 'plain'.repeat(20)}/${n}`,
+    }));
+    const states = await Promise.all(many.map((job) => scheduler.look(job)));
+    expect(states).toEqual(many.map(() => ({ state: 'running' })));
+    const longest = Math.max(...lines.map((line) => line.length));
+    expect(longest).toBeLessThanOrEqual(SYSTEM_LIMITS.line + commandLine([LOOK, 'muster']).length + 20);
+    expect(longest).toBeGreaterThan(SYSTEM_LIMITS.line / 2);
+    // The first asks alone.
+    expect(lines.length).toBeLessThanOrEqual(3);
   });
 
   it('that answers what nobody understands is a trouble that says so', async () => {

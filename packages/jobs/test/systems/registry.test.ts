@@ -1,9 +1,18 @@
 import { systemClock } from '@muster/base';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Sshd, startSshd } from '../../../platform/test/support/sshd.js';
 import { MusterError } from '../../src/errors.js';
 import { OpenSystems } from '../../src/systems/registry.js';
+import type { TaskRunner } from '../../src/systems/tasks/types.js';
 import type { System } from '../../src/systems/types.js';
-import { type Sshd, startSshd } from './support/sshd.js';
+
+/** No system here runs jobs as tasks. */
+const NO_TASKS: TaskRunner = {
+  add: () => Promise.reject(new Error('nobody adds tasks here')),
+  standing: async () => null,
+  cancel: async () => undefined,
+  follow: () => () => undefined,
+};
 
 describe('the systems of a process', () => {
   let sshd: Sshd;
@@ -38,6 +47,7 @@ describe('the systems of a process', () => {
     secret = async () => ({ privateKey: sshd.privateKey });
     const systems = new OpenSystems({
       clock: systemClock,
+      tasks: NO_TASKS,
       systems: {
         find: async (orgId, name) => stored.find((one) => one.orgId === orgId && one.name === name) ?? null,
         secretOf: () => secret(),
@@ -111,12 +121,6 @@ describe('the systems of a process', () => {
     });
     secret = good;
     expect(await portOf(systems)).toBeDefined();
-  });
-
-  it('one of tasks is not available where there are no queues', async () => {
-    const systems = opened();
-    change('here', { type: 'tasks', scheduler: 'tasks', queue: 'q' });
-    await expect(systems.open('org', 'here')).rejects.toMatchObject({ kind: 'NOT_FROM_HERE' });
   });
 
   it('one of a node is not available where nobody speaks to agents', async () => {

@@ -6,15 +6,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { ManualClock, systemClock } from '@muster/base';
+import type { LinkOptions } from '@muster/platform/ssh';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { run } from '../../../platform/test/support/processes.js';
+import { type Sshd, startSshd } from '../../../platform/test/support/sshd.js';
 import { SYSTEM_LIMITS } from '../../src/systems/limits.js';
 import { ForkScheduler } from '../../src/systems/schedulers/fork.js';
-import type { LinkOptions } from '../../src/systems/ssh/link.js';
 import { type SshConnection, sshConnection } from '../../src/systems/ssh/ssh.js';
 import { connectionConformance } from './support/connection-conformance.js';
-import { run } from './support/processes.js';
 import { schedulerConformance } from './support/scheduler-conformance.js';
-import { type Sshd, startSshd } from './support/sshd.js';
 
 connectionConformance('ssh', async () => {
   const sshd = await startSshd();
@@ -45,7 +45,7 @@ schedulerConformance('fork over ssh', async () => {
     scratch,
     scheduler: one,
     other,
-    patienceMs: 20_000,
+    patienceMs: 60_000,
     async close() {
       for (const connection of connections) connection.close();
       await sshd.remove();

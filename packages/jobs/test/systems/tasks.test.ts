@@ -1,102 +1,12 @@
-import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '@muster/base';
-import { systemRandom } from '@muster/platform/auth';
-import { ServerConfigSchema } from '@muster/platform/config';
-import type { AssignedTask, ServerMessage } from '@muster/wire';
-import { Value } from 'typebox/value';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openRecorder } from '../../../platform/test/support/recorder.js';
-import { openTestStore } from '../../../platform/test/support/test-store.js';
-import { createTaskController } from '../../../tasks/src/controller/controller.js';
-import { ORG, type PlayedNode, PlayedNodes } from '../../../tasks/test/support/played-nodes.js';
+import { ORG } from '../../../tasks/test/support/played-nodes.js';
 import { localConnection } from '../../src/systems/local/local.js';
-import { createTaskRunner } from '../../src/systems/tasks/runner.js';
-import { TaskScheduler } from '../../src/systems/tasks/scheduler.js';
+import { BY, openQueues, SYSTEM } from './support/queues.js';
 import { launchOf, schedulerConformance } from './support/scheduler-conformance.js';
-
-const PLUGIN = join(import.meta.dirname, '../../../../examples/plugins/shell/run-job.sh');
-const BY = { identity: { type: 'user', name: 'anna', principalId: 'p' } } as const;
-const SYSTEM = { name: 'rack', root: '/', orgId: ORG.id, queue: 'render' };
-
-/** Queues and tasks on a real store, and a node that runs the example's plugin as an agent does. */
-async function openQueues() {
-  const scratch = await mkdtemp(join(tmpdir(), 'muster-tasks-'));
-  const test = await openTestStore();
-  const recorder = await openRecorder(test.store, systemClock);
-  const nodes = new PlayedNodes();
-  const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: console.error };
-  const controller = createTaskController({
-    store: test.store,
-    recorder,
-    clock: systemClock,
-    random: systemRandom,
-    logger: silent,
-    nodes,
-    config: Value.Parse(ServerConfigSchema, Value.Default(ServerConfigSchema, {})),
-    ended: () => undefined,
-  });
-  await controller.load();
-  controller.start();
-  const queue = { name: 'render', plugin: 'run-job', threads: null, state: 'open', rules: {} } as const;
-  await controller.createQueue(ORG, queue, BY);
-  const node = nodes.enter('n1');
-  runTasks(node, scratch);
-  node.offer(20, ['run-job']);
-  const runner = createTaskRunner({
-    tasks: controller,
-    recorder,
-    read: test.store.read,
-    organization: async (id) => (id === ORG.id ? ORG : undefined),
-  });
-  const connection = localConnection(SYSTEM, systemClock);
-  return {
-    scratch,
-    node,
-    controller,
-    scheduler: (system = SYSTEM) => new TaskScheduler(system, connection, runner, systemClock),
-    async close() {
-      runner.stop();
-      await controller.stop();
-      await test.close();
-      await rm(scratch, { recursive: true });
-    },
-  };
-}
-
-function runTasks(node: PlayedNode, root: string): void {
-  const receive = node.receive.bind(node);
-  const children = new Map<string, number>();
-  const cancelled = new Set<string>();
-  const begin = ({ id, params }: AssignedTask): void => {
-    const words = ['script', 'job', 'stdout', 'stderr'].map((name) => String(params[name]));
-    const env = { PATH: process.env.PATH, MUSTER_TASK_ID: id };
-    const child = spawn(PLUGIN, [root, ...words], { detached: true, stdio: 'ignore', env });
-    children.set(id, Number(child.pid));
-    child.once('spawn', () => node.start(id));
-    child.once('exit', (exitCode, signal) => {
-      const ref = node.ref(id);
-      if (cancelled.has(id)) {
-        node.tasks.delete(id);
-        node.news({ ...ref, event: 'cancelled', forced: true, bytes: null, durationMs: 1 });
-      } else {
-        node.finish(id, { status: exitCode === 0 ? 1 : 2, exitCode, signal });
-      }
-    });
-  };
-  node.receive = (message: ServerMessage) => {
-    receive(message);
-    for (const task of node.tasks.values()) if (!children.has(task.id)) begin(task);
-    for (const { id } of node.cancels.splice(0)) {
-      const pid = children.get(id);
-      if (pid === undefined || cancelled.has(id)) continue;
-      cancelled.add(id);
-      process.kill(-pid, 'SIGKILL');
-    }
-  };
-}
 
 schedulerConformance('a queue of tasks', async () => {
   const queues = await openQueues();
@@ -104,7 +14,7 @@ schedulerConformance('a queue of tasks', async () => {
     scratch: queues.scratch,
     scheduler: queues.scheduler(),
     other: queues.scheduler(),
-    patienceMs: 20_000,
+    patienceMs: 60_000,
     close: () => queues.close(),
   };
 });
@@ -135,6 +45,19 @@ describe('a job that runs as a task', () => {
     await ended;
     expect(states.length).toBeLessThanOrEqual(3);
     expect(await scheduler.look(job)).toMatchObject({ state: 'ended', code: 4, condition: null });
+  });
+
+  it('has succeeded as a task when its program ran, also when that failed: the node gets the next ones', async () => {
+    const queues = await opened();
+    const scheduler = queues.scheduler();
+    // As many as a node may fail at once, one after the other, and one more.
+    for (let n = 0; n < 6; n += 1) {
+      const launch = await launchOf(queues.scratch, '#!/bin/sh\nexit 75\n');
+      const job = { ...launch, ...(await scheduler.submit(launch)) };
+      await expect.poll(async () => (await scheduler.look(job)).state).toBe('ended');
+      expect(await scheduler.look(job)).toEqual({ state: 'ended', code: 75, condition: null, detail: '' });
+    }
+    expect(queues.controller.queue(ORG.id, 'render')?.counts).toMatchObject({ succeeded: 6, failed: 0 });
   });
 
   it('somebody else cancelled it', async () => {

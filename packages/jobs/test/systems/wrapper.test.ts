@@ -4,9 +4,9 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { commandLine } from '@muster/platform/ssh';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { commandLine } from '../../src/systems/shell.js';
 import { environmentText, WRAPPER, WRAPPER_FILES } from '../../src/systems/wrapper.js';
 
 const run = promisify(execFile);

@@ -54,6 +54,25 @@ describe('what is asked of a job that a worker has', () => {
     }
   });
 
+  test('§9.2: EMPTY_STATUS_RESPONSE stands in the history of the job, and is told to who subscribed to it', async () => {
+    fixture.scheduler.state = { state: 'running' };
+    await fixture.process();
+    const hook = { event: 'EMPTY_STATUS_RESPONSE', url: 'http://hook/', persistent: true };
+    await fixture.submit('j1', { request: JSON.stringify({ notifications: [hook] }) });
+    await fixture.status('j1', 'RUNNING');
+    fixture.scheduler.set('j1', { state: 'lost' });
+    const { read } = fixture.fixture.store;
+    const told = () => read.selectFrom('deliveries').select(['event', 'url']).execute();
+    await fixture.until(async () => (await told()).length > 0);
+    expect(await told()).toEqual([{ event: 'EMPTY_STATUS_RESPONSE', url: 'http://hook/' }]);
+    const says = await read
+      .selectFrom('job_history')
+      .select(['status', 'description'])
+      .where('event', '=', hook.event)
+      .execute();
+    expect(says).toEqual([{ status: 'RUNNING', description: 'hpc1 says nothing of r1: it is asked again' }]);
+  });
+
   test('who asked stands in the history', async () => {
     fixture.scheduler.state = { state: 'running' };
     await fixture.process();

@@ -73,6 +73,10 @@ describe('a job on this machine, by fork', () => {
     await fixture.submit('j1');
     const job = await fixture.status('j1', 'FAILED');
     expect(job).toMatchObject({ exitCode: 3, condition: 'JOB_REMOTE_OUTCOME_ERROR' });
+    // Which is told once.
+    const history = await fixture.history('j1');
+    expect(history.filter((line) => line.endsWith('Job completed execution: exit code 3'))).toHaveLength(1);
+    expect(job.lastMessage).toBe('APPS_USER_APP_FAILURE Failure indicated with user application return code: 3');
   });
 
   test('stop ends the process', async () => {

@@ -1,6 +1,8 @@
+import type { Clock } from '@muster/base';
 import { namesOf, organizationTopology, siteTopology, workerTopicOf, workerTopology } from '@muster/broker';
 import { Leases } from '@muster/store';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { LIMITS } from '../../src/worker/limits.js';
 import { leaseName } from '../../src/worker/tenure.js';
 import { saveWorker, type WorkerState } from '../../src/worker/worker-rows.js';
 import { type FrontServer, startFront } from '../support/front-server.js';
@@ -29,10 +31,10 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 async function worker(uuid: string, name: string, state: WorkerState, holds: boolean): Promise<void> {
-  const { store, clock, org } = server;
+  const { store, recorder, clock, org } = server;
   const queue = `${namesOf('default').submitPrefix}DefaultQueue`;
   const row = { uuid, org_id: org.id, name, host: 'h', queue, slots: 4, state, started: clock.now(), version: '1' };
-  await saveWorker(store, row);
+  await saveWorker(recorder, 'default', row);
   if (holds) await new Leases({ store, clock, holder: uuid }).acquire(leaseName(uuid), 60_000);
 }
 
@@ -61,4 +63,28 @@ it('a worker is told by its name or its id, and it alone', async () => {
   await expect.poll(() => heard).toMatchObject([{ msgType: 'WKR_SHUTDOWN_QUIESCE', workerUuid: 'w1' }]);
   expect((await server.send({ method: 'POST', at: `${AT}/nobody/resume`, as: 'admin', body: {} })).status).toBe(404);
   expect((await server.send({ method: 'POST', at: `${AT}/w1/suspend`, as: 'jdoe', body: {} })).status).toBe(403);
+});
+
+it('a worker is lost when its lease stays as it is, and none that renews it, whatever the clocks say', async () => {
+  const { store, clock } = server;
+  const leases = (holder: string, skewMs: number) => {
+    const skewed: Clock = {
+      now: () => clock.now() + skewMs,
+      monotonic: () => clock.monotonic(),
+      after: (ms, work) => clock.after(ms, work),
+    };
+    return new Leases({ store, clock: skewed, holder });
+  };
+  await worker('w5', 'ahead', 'running', false);
+  await worker('w6', 'behind', 'running', false);
+  await leases('w5', 140_000).acquire(leaseName('w5'), LIMITS.leaseMs);
+  const behind = leases('w6', -140_000);
+  const answer = await behind.acquire(leaseName('w6'), LIMITS.leaseMs);
+  if (answer.kind === 'held') expect.fail('it is held');
+  const state = async (name: string) =>
+    (await list('?all=true')).find((one: { name: string }) => one.name === name)?.state;
+  expect(await state('ahead')).toBe('running');
+  clock.advance(LIMITS.leaseMs);
+  await behind.renew(answer.lease, LIMITS.leaseMs);
+  expect([await state('ahead'), await state('behind')]).toEqual(['lost', 'running']);
 });

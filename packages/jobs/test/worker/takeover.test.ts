@@ -33,6 +33,14 @@ describe('a worker that the database alone has lost sight of', () => {
     );
   });
 
+  test('is replaced as soon by one whose clock is behind, by which its lease goes on', async () => {
+    const first = await runningAt(fixture);
+    first.reach = 'away';
+    await fixture.process('w2', { skewMs: -140_000 });
+    await fixture.pass(20_000);
+    await fixture.until(async () => (await fixture.read('j1')).epoch === 2, 'take-over');
+  });
+
   test('cannot submit when its lease has ended while it was about to', async () => {
     let submitting: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (submitting = resolve));

@@ -1,6 +1,8 @@
+import { MusterError } from '@muster/base/errors';
 import { correlationEventKey, namesOf } from '@muster/broker';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { PACES } from '../../src/worker/limits.js';
+import { leaseName } from '../../src/worker/tenure.js';
 import { newJob, ORG, QUEUE } from '../support/jobs.js';
 import { newApp, openWorkers, type WorkerFixture } from '../support/worker-fixture.js';
 
@@ -249,5 +251,56 @@ describe('a worker', () => {
     const { checkWorker } = await import('../../src/worker/settings.js');
     const settings = { organization: ORG, name: 'w1', queue: QUEUE, slots: 1, host: 'h', version: '1', ...given };
     expect(() => checkWorker(settings)).toThrow(code);
+  });
+
+  test('one whose lease is not its own any more goes on under a new name, once a broker that is away is back', async () => {
+    const process = await fixture.process();
+    await fixture.submit('j1');
+    const { worker: first } = await fixture.status('j1', 'RUNNING');
+    const declare = process.broker.declare.bind(process.broker);
+    let away = 0;
+    process.broker.declare = async () => {
+      away += 1;
+      throw new MusterError('broker_unavailable', { reason: 'it is away', seconds: 5 });
+    };
+    await fixture.fixture.store.transact((trx) =>
+      trx
+        .updateTable('leases')
+        .set(({ eb }) => ({ holder: null, epoch: eb('epoch', '+', 1), expires_at: fixture.fixture.clock.now() }))
+        .where('name', '=', leaseName(first ?? ''))
+        .execute(),
+    );
+    while (away < 3) await fixture.pass(500);
+    expect([process.ended, process.worker.state]).toEqual([[], 'running']);
+
+    process.broker.declare = declare;
+    const taken = async () => {
+      await fixture.pass(500);
+      const { worker } = await fixture.read('j1');
+      return worker !== null && worker !== first;
+    };
+    await fixture.until(taken, 'the job under the new name');
+    fixture.scheduler.set('j1', ENDED);
+    await fixture.until(async () => {
+      await fixture.pass(500);
+      return (await fixture.read('j1')).status === 'FINISHED';
+    });
+    expect(fixture.scheduler.submits).toHaveLength(1);
+    expect(process.logged.map(({ message }) => message)).not.toContainEqual(expect.stringContaining('UNCAUGHT'));
+  });
+
+  test('one that waits for its broker to go on ends at once when it is told to', async () => {
+    const process = await fixture.process();
+    let away = 0;
+    process.broker.declare = async () => {
+      away += 1;
+      throw new MusterError('broker_unavailable', { reason: 'it is away', seconds: 5 });
+    };
+    await fixture.fixture.store.transact((trx) =>
+      trx.updateTable('leases').set({ holder: null }).where('name', 'like', 'job-worker/%').execute(),
+    );
+    while (away === 0) await fixture.pass(500);
+    await process.worker.stop();
+    expect([process.worker.state, process.ended]).toEqual(['stopped', []]);
   });
 });

@@ -4,6 +4,7 @@ import { NODE_LIMITS } from '../limits.js';
 import { COMMAND, commandData, MORE } from './frame.js';
 import { FrameReader } from './frame-reader.js';
 import { checkGreeting, checkSignature, GREETING_BYTES, type MechanismName, serverGreeting } from './greeting.js';
+import type { Intake } from './intake.js';
 import type { Mechanism } from './mechanism.js';
 import { ProtocolError } from './protocol-error.js';
 import type { Unfinished } from './unfinished.js';
@@ -26,6 +27,7 @@ export interface ConnectionPorts {
   /** Bytes of the largest frame after the handshake, as it is on the wire. */
   readonly frameLimit: number;
   readonly unfinished: Unfinished;
+  readonly intake: Intake;
   readonly now: () => number;
   /** Whether a peer with this CURVE key may come in; null without CURVE. */
   readonly admits: (key: Buffer | null) => boolean;
@@ -70,7 +72,7 @@ export class Connection {
     socket.setNoDelay(true);
     // TCP keepalive rather than ZMTP's ping: deployed agents on libzmq 4.0 would receive a ping as a message.
     socket.setKeepAlive(true, NODE_LIMITS.keepAliveMs);
-    socket.on('data', (chunk: Buffer) => this.#read(chunk));
+    socket.on('data', (chunk: Buffer) => ports.intake.take(socket, () => this.#read(chunk)));
     socket.on('error', (error) => {
       this.#why ??= error.message;
     });

@@ -7,6 +7,7 @@ import { NODE_LIMITS } from '../limits.js';
 import type { BoxKeys } from './box.js';
 import { Connection, type FrameSink } from './connection.js';
 import { CURVE_OVERHEAD, CurveMechanism } from './curve-mechanism.js';
+import type { Intake } from './intake.js';
 import { NullMechanism } from './null-mechanism.js';
 import type { Seats } from './seats.js';
 import { Unfinished } from './unfinished.js';
@@ -25,6 +26,7 @@ export interface ListenerSettings {
   /** Bytes of the largest frame. */
   readonly frameLimit: number;
   readonly seats: Seats;
+  readonly intake: Intake;
   readonly clock: Clock;
   readonly admits: (curveKey: Uint8Array) => boolean;
   readonly opened: (connection: Connection) => FrameSink;
@@ -96,7 +98,7 @@ export class Listener {
   }
 
   #accept(socket: Socket): void {
-    const { seats, clock, refused, curve, socketType, peers, frameLimit, admits } = this.#settings;
+    const { seats, intake, clock, refused, curve, socketType, peers, frameLimit, admits } = this.#settings;
     const remote = remoteOf(socket);
     const network = networkOf(remote);
     if (!seats.enter(network)) {
@@ -111,6 +113,7 @@ export class Listener {
       peers,
       frameLimit: frameLimit + (curve === null ? 0 : CURVE_OVERHEAD),
       unfinished: this.#unfinished,
+      intake,
       now: () => clock.monotonic(),
       admits(key) {
         if (key === null) return curve === null;

@@ -9,7 +9,7 @@ import type { Base } from '@muster/platform/layers';
 import type { Recorder } from '@muster/platform/log';
 import { Metrics } from '@muster/platform/metrics';
 import type { LayerLog } from '@muster/platform/upkeep';
-import { generateKeyPair, type KeyPair } from '@muster/signing';
+import { firstServerKey, generateKeyPair, type KeyPair } from '@muster/signing';
 import { open, type Store, type Write } from '@muster/store';
 import {
   type AgentMessage,
@@ -229,7 +229,7 @@ export async function startNodes(options: FixtureOptions = {}): Promise<Fixture>
   };
   const nodes = createNodes(base, {
     transport,
-    serverKeys: await keyPair(0),
+    serverKeys: firstServerKey(await keyPair(0)),
     removeIdentity: async () => undefined,
   });
   const listener = new RecordingListener();

@@ -1,17 +1,18 @@
-import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { Clock, Timer } from '@muster/base';
-import { chainHash, NO_HASH, type Seal, signSeal } from '@muster/signing';
+import { chainHash, NO_HASH, type Seal, type ServerKeyLink, type ServerKeys, signSeal } from '@muster/signing';
 import type { Schema, Store } from '@muster/store';
 import type { Selectable } from 'kysely';
+import type { Recorder } from '../log/recorder.js';
 import { entryOf, type StoredAuditEntry } from './audit.js';
 import type { Trx } from './changes.js';
+import { AUDIT_EVENTS } from './event-types.js';
 import { AUTH_LIMITS } from './limits.js';
 
 export interface AuditSealsDeps {
   readonly store: Store;
+  readonly recorder: Pick<Recorder, 'transact'>;
   readonly clock: Clock;
-  /** The server's private key. */
-  readonly key: KeyObject;
+  readonly keys: ServerKeys;
   /** Entries could not be sealed; it is tried again. */
   readonly failed: (error: unknown) => void;
 }
@@ -52,7 +53,13 @@ export class AuditSeals {
 
   /** PEM: whoever has it can tell that this server has sealed. */
   get publicKey(): string {
-    return createPublicKey(this.#deps.key).export({ type: 'spki', format: 'pem' }).toString();
+    return this.#deps.keys.present.publicKey;
+  }
+
+  /** By which the keys that have sealed before belong to this one. */
+  get keyLinks(): readonly ServerKeyLink[] {
+    const { links, next } = this.#deps.keys;
+    return next === null ? links : [...links, next];
   }
 
   /** What an earlier process left unsealed comes first. */
@@ -92,8 +99,9 @@ export class AuditSeals {
   }
 
   async #some(): Promise<number> {
-    const { store, clock, key } = this.#deps;
-    return store.transact(async (trx) => {
+    const { recorder, clock, keys } = this.#deps;
+    return recorder.transact(async (trx, record) => {
+      const key = keys.present.privateKey;
       const rows = await trx
         .selectFrom('audit')
         .selectAll()
@@ -114,6 +122,14 @@ export class AuditSeals {
           .execute();
         const ids = own.map(({ id }) => id);
         await trx.updateTable('audit').set({ seal: number }).where('id', 'in', ids).execute();
+        const organization = await trx
+          .selectFrom('organizations')
+          .select(['id', 'name'])
+          .where('id', '=', orgId)
+          .executeTakeFirst();
+        // Entries of none, and of one that is gone, nobody follows.
+        if (organization !== undefined)
+          record([AUDIT_EVENTS.tell('audit.sealed', organization, { seal: number }, { entries: own.length })]);
       }
       return rows.length;
     });

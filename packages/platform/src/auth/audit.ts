@@ -113,10 +113,11 @@ export class Audit {
     this.record({ ...entry, outcome: 'denied', detail: { ...entry.detail, ...missed } });
   }
 
-  /** Somebody looked at something. Who looks again and again is told of once in ten minutes. */
+  /** Somebody looked at something. Who looks at the same, with the same detail, again and again is told of once in ten minutes. */
   looked(entry: Omit<AuditEntry, 'outcome'>): void {
     const now = this.#clock.monotonic();
-    const key = JSON.stringify([entry.orgId, entry.actor.kind, entry.actor.name, entry.action, entry.target]);
+    const { orgId, actor, action, target, detail } = entry;
+    const key = JSON.stringify([orgId, actor.kind, actor.name, action, target, detail]);
     const last = this.#looks.get(key);
     if (last !== undefined && now - last < AUTH_LIMITS.lookAgainAuditedMs) return;
     this.#looks.delete(key);

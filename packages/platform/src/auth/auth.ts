@@ -1,5 +1,5 @@
-import { createPrivateKey } from 'node:crypto';
 import type { Clock } from '@muster/base';
+import type { ServerKeys } from '@muster/signing';
 import type { Store } from '@muster/store';
 import type { Recorder } from '../log/recorder.js';
 import { type FetchJson, fetchJson } from '../outbound/fetch-json.js';
@@ -14,6 +14,7 @@ import { IDENTITY_ROWS } from './identity-rows.js';
 import { Invitations } from './invitations.js';
 import { IssuerDirectory } from './issuers/directory.js';
 import { IssuedTokens } from './issuers/issued.js';
+import { Directories, type Sealing } from './issuers/ldap/directories.js';
 import { SignIns } from './issuers/sign-ins.js';
 import { ISSUER_LIMITS } from './issuers/types.js';
 import { NodeGroupDirectory, type NodeSelection } from './node-groups.js';
@@ -42,8 +43,8 @@ export interface AuthDeps {
   readonly remnantsFailed?: (error: unknown) => void;
   /** An audit entry that could not be stored: the store was closed. */
   readonly auditFailed: (error: unknown) => void;
-  /** PEM, with which entries of the audit are sealed. */
-  readonly sealingKey: string;
+  /** With which entries of the audit are sealed. */
+  readonly serverKeys: ServerKeys;
   /** Entries could not be sealed; it is tried again. */
   readonly sealingFailed?: (error: unknown) => void;
   /** Of all layers of the process. */
@@ -54,6 +55,12 @@ export interface AuthDeps {
   readonly standingFailed: (error: unknown) => void;
   /** How keys of issuers are fetched: from public addresses unless given. */
   readonly fetch?: FetchJson;
+  /** With which passwords of issuers are sealed. */
+  readonly sealing: Sealing;
+  /** Whether directories may be at private addresses; not unless given. */
+  readonly privateDirectories?: boolean;
+  /** A directory could not be asked for somebody who signs in; they were told, without the reason. */
+  readonly directoryFailed?: (issuer: string, error: unknown) => void;
 }
 
 /** Identities, what they may do, and the record of it. */
@@ -71,6 +78,7 @@ export interface Auth {
   readonly nodeGroups: NodeGroupDirectory;
   readonly tokens: Tokens;
   readonly issuers: IssuerDirectory;
+  readonly directories: Directories;
   readonly signIns: SignIns;
   readonly sessions: Sessions;
   readonly enrolment: Enrolment;
@@ -97,13 +105,15 @@ export interface Auth {
 export function createAuth(deps: AuthDeps): Auth {
   const { store, recorder, clock, random, selection } = deps;
   const repository = new AuthRepository(store, clock);
-  const key = createPrivateKey(deps.sealingKey);
-  const auditSeals = new AuditSeals({ store, clock, key, failed: deps.sealingFailed ?? (() => undefined) });
+  const { serverKeys: keys } = deps;
+  const auditSeals = new AuditSeals({ store, recorder, clock, keys, failed: deps.sealingFailed ?? (() => undefined) });
   const audit = new Audit({ store, clock, failed: deps.auditFailed, written: () => auditSeals.due() });
   const changes = new Changes({ recorder, repository, audit, clock, random });
   const { fetch = fetchJson(ISSUER_LIMITS.fetch, false) } = deps;
   const issued = new IssuedTokens({ repository, clock, fetch });
-  const { sessionsFailed = () => undefined } = deps;
+  const { sealing, privateDirectories: privateTargets = false } = deps;
+  const directories = new Directories({ store, sealing, clock, privateTargets });
+  const { sessionsFailed = () => undefined, directoryFailed = () => undefined } = deps;
   const live = new LiveSessions({ store, repository, clock, failed: sessionsFailed });
   const authentication = new Authentication(repository, issued, live);
   const history = { clear: (trx: Trx, orgId: string, most: number) => recorder.forgetSome(trx, orgId, most) };
@@ -146,8 +156,9 @@ export function createAuth(deps: AuthDeps): Auth {
     groups: new GroupDirectory(changes, repository, rights),
     nodeGroups: new NodeGroupDirectory(changes, repository, selection),
     tokens: new Tokens(changes, repository),
-    issuers: new IssuerDirectory(changes, repository, issued.keys),
-    signIns: new SignIns({ changes, repository, issued }),
+    issuers: new IssuerDirectory(changes, repository, issued.keys, directories),
+    directories,
+    signIns: new SignIns({ changes, repository, issued, directories, clock, directoryFailed }),
     sessions: new Sessions({ store, changes, repository, authentication, live }),
     enrolment: new Enrolment(changes, repository),
     audit,

@@ -14,7 +14,20 @@ import type { AuditEntry, Organization } from './types.js';
 /** Random bytes; the system's unless a test or the simulator brings its own. */
 export type RandomBytes = (size: number) => Uint8Array;
 
-export const systemRandom: RandomBytes = (size) => randomBytes(size);
+/** Asked of the system at once for many: it takes long for each time that it is asked. */
+const POOL_BYTES = 4096;
+let pool: Buffer = Buffer.alloc(0);
+
+export const systemRandom: RandomBytes = (size) => {
+  if (size > POOL_BYTES) return randomBytes(size);
+  if (size > pool.length) pool = randomBytes(POOL_BYTES);
+  const given = pool.subarray(0, size);
+  const own = new Uint8Array(given);
+  // What is given once stands nowhere else.
+  given.fill(0);
+  pool = pool.subarray(size);
+  return own;
+};
 
 export type Trx = Transaction<Schema>;
 
@@ -29,8 +42,8 @@ export interface ChangesDeps {
 /** What changes, as the audit records it and as an event tells it. */
 export interface Change extends Omit<AuditEntry, 'outcome'> {
   readonly action: AuthAction;
-  /** Of a change outside organizations: the user, or the bearer of the access token. It is told where that is a member. */
-  readonly concerns?: { readonly user: string } | { readonly accessToken: string };
+  /** Of a change outside organizations: the user, or the bearer of the access token, and it is told where that is a member; or all are told. */
+  readonly concerns?: { readonly user: string } | { readonly accessToken: string } | 'everybody';
 }
 
 /**
@@ -90,9 +103,11 @@ function eventOf({ action, actor, target, detail }: Change, organization: Organi
   return AUTH_EVENTS.tell(`auth.${action}`, organization, attributes, cutDetail(detail));
 }
 
-/** Where the user is a member; of very many organizations, some. */
+/** Where the user is a member, or all; of very many organizations, some. */
 async function organizationsOf(trx: Trx, concerns: Change['concerns']): Promise<readonly Organization[]> {
   if (concerns === undefined) return [];
+  if (concerns === 'everybody')
+    return trx.selectFrom('organizations').select(['id', 'name']).limit(LOG_LIMITS.eventsOfChange).execute();
   const memberships = trx
     .selectFrom('organizations as o')
     .innerJoin('org_members as m', 'm.org_id', 'o.id')

@@ -12,6 +12,8 @@ export interface EnrolRequest {
   readonly token: string;
   readonly name: string;
   readonly publicKey: string;
+  /** Where the request came from. */
+  readonly address?: string;
 }
 
 /** What the transaction found; only `created` changes anything. */
@@ -33,7 +35,7 @@ export class Enrolment {
    * @throws MusterError `invalid_token`; `already_exists` for a name with another key, until an admin removes the node.
    */
   async enrol(organization: Organization, request: EnrolRequest): Promise<boolean> {
-    const { name } = request;
+    const { name, address } = request;
     const { now } = this.#changes;
     // Read first: strangers with made-up tokens must not take turns in the one lane of writes.
     await validToken(this.#repository.read, organization.id, request.token, now);
@@ -44,7 +46,7 @@ export class Enrolment {
     const enrolled = await this.#changes.apply<Enrolled>(
       {
         orgId,
-        actor: { name, kind: 'node' },
+        actor: { name, kind: 'node', ...(address !== undefined && { address }) },
         action: 'node.enrol',
         target: name,
         detail: { fingerprint: key.fingerprint },

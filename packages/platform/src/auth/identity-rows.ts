@@ -45,6 +45,7 @@ const OF_ORGANIZATION = [
   { table: 'scheduled_events', key: ['id'] },
   { table: 'enrol_tokens', key: ['id'] },
   { table: 'issuers', key: ['id'] },
+  { table: 'directory_users', key: ['issuer_id', 'principal_id'] },
   { table: 'sign_in_links', key: ['hash'] },
   { table: 'browser_sessions', key: ['id'] },
   { table: 'used_sign_ins', key: ['org_id', 'hash'] },

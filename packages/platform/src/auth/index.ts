@@ -3,13 +3,17 @@ export { type Auth, createAuth } from './auth.js';
 export { bootstrap, FIRST } from './bootstrap.js';
 export { type RandomBytes, systemRandom } from './changes.js';
 export { AUTH_EVENT } from './event-types.js';
+export { grantedTo } from './holdings.js';
 export type { IdentityListener } from './identity-listeners.js';
+export { DirectorySync } from './issuers/ldap/sync.js';
 export { ISSUER_LIMITS, type Issuer } from './issuers/types.js';
+export { AUTH_LIMITS } from './limits.js';
 export { PRINCIPAL_NAME } from './names.js';
 export type { OrganizationRows } from './organization-rows.js';
 export { organizationIdOf, organizationsById } from './organizations.js';
-export { holdsRole, includes, type Members, membersWritten } from './permissions.js';
+export { type Groups, holdsRole, includes, type Members, membersWritten, type NodeGroup } from './permissions.js';
 export { principalNow } from './principal-now.js';
+export { insertNode } from './principals.js';
 export { type Circumstances, type DeclaredRights, mayRead, READERS_HOLD } from './rights.js';
 export {
   type Actor,

@@ -54,6 +54,8 @@ export const AUTH_LIMITS = {
   denialsPerSecond: 20,
   denialBurst: 200,
   auditPage: 1000,
+  /** Users and services of whom it is told at once what they may do. */
+  peopleShown: 1000,
   /** Entries wait so long for others to be sealed with, and so many at most go in one transaction. */
   sealAfterMs: 1000,
   sealedAtOnce: 500,

@@ -2,7 +2,7 @@ import { MusterError } from '../errors.js';
 import type { Changes } from './changes.js';
 import { inPieces, listed, type MemberLists, memberRows } from './groups.js';
 import { AUTH_LIMITS } from './limits.js';
-import { deniedNodes, type NodeGroup } from './permissions.js';
+import { deniedNodes, isRestricted, type NodeGroup } from './permissions.js';
 import type { AuthRepository } from './repository.js';
 import type { Actor, Identity, Organization } from './types.js';
 
@@ -71,6 +71,12 @@ export class NodeGroupDirectory {
       this.#repository.nodeGroups(org.id),
     ]);
     return deniedNodes(caller, names, { groups, nodeGroups, open }, (group) => this.#nodesOf(org.id, group));
+  }
+
+  /** The groups with grants that the node is in: whoever runs commands on it needs one of their grants (N13). */
+  async restricting(org: Organization, node: string): Promise<readonly NodeGroup[]> {
+    const groups = await this.#repository.nodeGroups(org.id);
+    return groups.filter((group) => isRestricted(group) && this.#nodesOf(org.id, group).has(node));
   }
 
   async #find(orgId: string, name: string): Promise<NodeGroup | undefined> {

@@ -7,7 +7,7 @@ import { ADMINS } from './names.js';
 import type { OrganizationRemnants, OrganizationRows } from './organization-rows.js';
 import type { AuthRepository } from './repository.js';
 import { endSessions } from './sessions/rows.js';
-import type { Actor, Organization } from './types.js';
+import type { Actor, Identity, Organization } from './types.js';
 
 const isPresent = guard('organizations', { id: 'text', name: 'text' }, ['id']);
 
@@ -188,6 +188,29 @@ export class Organizations {
       .execute();
   }
 
+  /** Users who belong to it and its services, by name; at most so many. */
+  async people(orgId: string, most: number, name?: string): Promise<readonly Identity[]> {
+    let rows = this.#repository.read
+      .selectFrom('principals as p')
+      .leftJoin('org_members as m', (join) => join.onRef('m.principal_id', '=', 'p.id').on('m.org_id', '=', orgId))
+      .select(['p.id', 'p.name', 'p.type', 'p.server_admin'])
+      .where((where) =>
+        where.or([
+          where.and([where('p.type', '=', 'user'), where('m.org_id', 'is not', null)]),
+          where.and([where('p.type', '=', 'service'), where('p.org_id', '=', orgId)]),
+        ]),
+      );
+    if (name !== undefined) rows = rows.where('p.name', '=', name);
+    const found = await rows.orderBy('p.name').orderBy('p.type').limit(most).execute();
+    return found.map(({ id, name: called, type, server_admin: admin }) => ({
+      principalId: id,
+      name: called,
+      type,
+      serverAdmin: admin === 1,
+      publicKey: null,
+    }));
+  }
+
   /** Idempotent. @throws MusterError `not_found` when there is no such user. */
   async addMember(organization: Organization, user: string, actor: Actor): Promise<void> {
     const { now } = this.#changes;
@@ -208,6 +231,8 @@ export class Organizations {
         .executeTakeFirst();
       if (removed.numDeletedRows === 0n) throw new MusterError('not_found', { kind: 'member', name: user });
       await endSessions(trx, principalId, orgId);
+      const atDirectories = trx.deleteFrom('directory_users').where('org_id', '=', orgId);
+      await atDirectories.where('principal_id', '=', principalId).execute();
       await forgetName(trx, orgId, 'user', user);
     });
   }

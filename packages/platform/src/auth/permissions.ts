@@ -88,7 +88,7 @@ export function holdsRole(role: string, identity: Identity, groups: Groups, open
 }
 
 /** Has the node group grants at all? Then its nodes are restricted to those who hold one (N13). */
-function isRestricted(group: NodeGroup): boolean {
+export function isRestricted(group: NodeGroup): boolean {
   const { users, clients, groups } = group.execute;
   return users.size + clients.size + groups.size > 0;
 }

@@ -74,6 +74,16 @@ export async function insertPrincipal(trx: Trx, principal: NewPrincipal & FirstK
   if (principal.key !== null) await insertKey(trx, principal.id, principal);
 }
 
+/** A node that brings no key: nobody can speak in its name. @throws MusterError `already_exists` */
+export async function insertNode(
+  trx: Trx,
+  node: { readonly id: string; readonly orgId: string; readonly name: string; readonly now: number },
+): Promise<void> {
+  const taken = await findPrincipal(trx, node.orgId, node.name);
+  if (taken !== undefined) throw new MusterError('already_exists', { kind: taken.type, name: node.name });
+  await insertPrincipal(trx, { ...node, type: 'node', serverAdmin: false, key: null });
+}
+
 async function insertKey(
   trx: Trx,
   principalId: string,
@@ -121,6 +131,7 @@ async function requirePrincipal(trx: Trx, orgId: string | null, type: PrincipalT
 async function deletePrincipal(trx: Trx, id: string): Promise<void> {
   await trx.deleteFrom('principal_keys').where('principal_id', '=', id).execute();
   await trx.deleteFrom('access_tokens').where('principal_id', '=', id).execute();
+  await trx.deleteFrom('directory_users').where('principal_id', '=', id).execute();
   await endSessions(trx, id, null);
   await trx.deleteFrom('org_members').where('principal_id', '=', id).execute();
   await trx.deleteFrom('org_invitations').where('principal_id', '=', id).execute();

@@ -4,6 +4,7 @@ import { readPublicKey } from '@muster/signing';
 import type { Schema, Store } from '@muster/store';
 import { type Kysely, sql } from 'kysely';
 import { Cache } from './cache.js';
+import type { LdapSettings } from './issuers/ldap/types.js';
 import type { Issuer, SignIn } from './issuers/types.js';
 import { AUTH_LIMITS } from './limits.js';
 import { canonicalGroup, ORGANIZATION_NAME } from './names.js';
@@ -176,6 +177,11 @@ export class AuthRepository {
     return this.#sessions.get(hash, () => readSession(this.#read, hash));
   }
 
+  /** Directories of all organizations, as they are now. */
+  async directories(): Promise<readonly Issuer[]> {
+    return this.#readIssuers((rows) => rows.where('i.kind', '=', 'ldap'), null);
+  }
+
   /** Of an organization, by name. */
   async issuers(orgId: string): Promise<readonly Issuer[]> {
     return this.#issuers.get(`of ${orgId}`, () => this.#readIssuers((rows) => rows.where('i.org_id', '=', orgId)));
@@ -185,17 +191,25 @@ export class AuthRepository {
   async issuersOf(iss: string | null): Promise<readonly Issuer[]> {
     return this.#issuers.get(`iss ${iss ?? ''}`, () =>
       this.#readIssuers((rows) =>
-        rows.where((is) => is.or([is('i.issuer', 'is', null), ...(iss === null ? [] : [is('i.issuer', '=', iss)])])),
+        rows
+          .where('i.kind', '!=', 'ldap')
+          .where((is) => is.or([is('i.issuer', 'is', null), ...(iss === null ? [] : [is('i.issuer', '=', iss)])])),
       ),
     );
   }
 
-  async #readIssuers(narrow: (rows: IssuerRows) => IssuerRows): Promise<readonly Issuer[]> {
-    const rows = await narrow(issuerRows(this.#read)).orderBy('i.name').limit(MOST_ISSUERS).execute();
-    return rows.map(({ orgId, orgName, signIn, ...issuer }) => ({
+  /** @param most null: all. */
+  async #readIssuers(
+    narrow: (rows: IssuerRows) => IssuerRows,
+    most: number | null = MOST_ISSUERS,
+  ): Promise<readonly Issuer[]> {
+    const narrowed = narrow(issuerRows(this.#read)).orderBy('i.name').orderBy('i.id');
+    const rows = await (most === null ? narrowed : narrowed.limit(most)).execute();
+    return rows.map(({ orgId, orgName, signIn, ldap, ...issuer }) => ({
       ...issuer,
       organization: { id: orgId, name: orgName },
       signIn: signIn === null ? null : (JSON.parse(signIn) as SignIn),
+      ldap: ldap === null ? null : (JSON.parse(ldap) as LdapSettings),
     }));
   }
 
@@ -263,7 +277,17 @@ function issuerRows(read: Reader) {
   return read
     .selectFrom('issuers as i')
     .innerJoin('organizations as o', 'o.id', 'i.org_id')
-    .select(['i.id', 'i.name', 'i.kind', 'i.source', 'i.issuer', 'i.audience', 'i.tenant', 'i.sign_in as signIn'])
+    .select([
+      'i.id',
+      'i.name',
+      'i.kind',
+      'i.source',
+      'i.issuer',
+      'i.audience',
+      'i.tenant',
+      'i.sign_in as signIn',
+      'i.ldap',
+    ])
     .select(['i.user_claim as userClaim', 'i.created_at as createdAt', 'o.id as orgId', 'o.name as orgName']);
 }
 

@@ -156,6 +156,16 @@ export const ServerConfigSchema = Type.Object(
       },
       strict,
     ),
+    ssh_nodes: Type.Object(
+      {
+        connections: count(
+          'Most connections to nodes without an agent at one time; those that nobody uses make room',
+          100,
+        ),
+        interval: seconds('How often such a node is asked whether it still answers', 30, 1, 3600),
+      },
+      strict,
+    ),
     tasks: Type.Object(
       {
         plugins: Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
@@ -224,7 +234,7 @@ export const ServerConfigSchema = Type.Object(
     outbound: Type.Object(
       {
         private_targets: Type.Boolean({
-          description: 'Let webhooks, inputs of jobs and keys of issuers be at private addresses',
+          description: 'Let webhooks, inputs of jobs, keys of issuers and directories (LDAP) be at private addresses',
           default: false,
         }),
         smtp_url: Type.Optional(Type.String({ description: 'smtp://… for mail; logged when absent' })),

@@ -46,6 +46,7 @@ export function auditRoutes(app: App, auth: Auth): void {
     async ({ organization, query: { after = 0 } }) => ({
       organization_id: organization.id,
       public_key: auth.auditSeals.publicKey,
+      server_keys: [...auth.auditSeals.keyLinks],
       seals: await auth.auditSeals.page(organization.id, after),
     }),
   );

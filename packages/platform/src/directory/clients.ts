@@ -50,7 +50,7 @@ export function clientRoutes(app: App, auth: Auth): void {
       const organization = await auth.organizations.find(request.params.org);
       if (organization === undefined) throw new MusterError('invalid_token');
       const { token, name, public_key: publicKey } = body;
-      const created = await auth.enrolment.enrol(organization, { token, name, publicKey });
+      const created = await auth.enrolment.enrol(organization, { token, name, publicKey, address: request.ip });
       auth.listeners.nodeCreated(organization, name);
       return reply.code(created ? 201 : 200).send({ name, organization: organization.name });
     },

@@ -1,6 +1,16 @@
 import { type Static, Type } from 'typebox';
 import type { Auth } from '../auth/auth.js';
-import { ISSUER_KINDS, ISSUER_LIMITS, type Issuer, type NewIssuer, type SignIn } from '../auth/issuers/types.js';
+import { type LdapSettings, NAME_ATTRIBUTE } from '../auth/issuers/ldap/types.js';
+import type { SignInRules } from '../auth/issuers/rules.js';
+import {
+  type AskedIssuer,
+  ISSUER_KINDS,
+  ISSUER_LIMITS,
+  type Issuer,
+  type IssuerKind,
+  type NewIssuer,
+  type SignIn,
+} from '../auth/issuers/types.js';
 import { actorOf } from '../auth/types.js';
 import { MusterError } from '../errors.js';
 import type { App } from '../http/route.js';
@@ -9,8 +19,10 @@ import { time } from './views.js';
 
 const tags = ['issuers'];
 const ISSUERS = '/organizations/:org/issuers';
-/** Of sets of keys, with which their owner signs tokens for many. */
 const AUDIENCE = 'muster';
+const ONE_SOURCE = 'give one of public_key, jwks, oidc and ldap';
+/** As groups are kept: by distinguished names, or, of POSIX, by names. */
+const GROUP_FILTER = '(|(member={dn})(uniqueMember={dn})(memberUid={user}))';
 /** Who it is, and by which names. */
 const SCOPE = 'openid profile email';
 
@@ -24,7 +36,7 @@ export function issuerRoutes(app: App, auth: Auth): void {
         tags,
         operationId: 'createIssuer',
         summary:
-          'Take tokens (JWT) of an issuer, for jobs, apps and systems; with `sign_in` people sign in there, for everything',
+          'Take tokens (JWT) of an issuer, for jobs, apps and systems; with `sign_in`, or at a directory, people sign in there, for everything',
         params: schemas.OrgParams,
         body: schemas.IssuerBody,
         response: { 201: schemas.IssuerAnswer },
@@ -32,11 +44,7 @@ export function issuerRoutes(app: App, auth: Auth): void {
     },
     async ({ organization, caller, body }, reply) => {
       const asked = newIssuer(body);
-      const groups = await auth.repository.groups(organization.id);
-      for (const name of Object.values(asked.signIn?.groups ?? {})) {
-        const role = auth.rights.likelyRole(name);
-        if (role !== null && !groups.has(name)) throw new MusterError('group_name_unlikely', { name, role });
-      }
+      await requireLikelyGroups(auth, organization.id, asked);
       const issuer = await auth.issuers.create(organization, asked, actorOf(caller));
       return reply.code(201).send(view(issuer));
     },
@@ -55,6 +63,51 @@ export function issuerRoutes(app: App, auth: Auth): void {
       },
     },
     async ({ organization }) => (await auth.issuers.list(organization)).map(view),
+  );
+
+  app.patch(
+    `${ISSUERS}/:name`,
+    {
+      config: { permission: 'org:admin', empowers: true },
+      schema: {
+        tags,
+        operationId: 'changeIssuer',
+        summary: 'Change an issuer in place, or how people sign in there',
+        description:
+          'Who has signed in stays so, unless the change makes it another provider, another client of it, or another claim that names the user: then they sign in anew.',
+        params: schemas.OrgNameParams,
+        body: schemas.IssuerChange,
+        response: { 200: schemas.IssuerAnswer },
+      },
+    },
+    async ({ organization, caller, params: { name }, body }) => {
+      const present = (await auth.issuers.list(organization)).find((one) => one.name === name);
+      if (present === undefined) throw new MusterError('not_found', { kind: 'issuer', name });
+      const asked = changed(present, body);
+      await requireLikelyGroups(auth, organization.id, asked);
+      return view(await auth.issuers.change(organization, present, asked, actorOf(caller)));
+    },
+  );
+
+  app.post(
+    `${ISSUERS}/:name/test`,
+    {
+      // It changes nothing here.
+      config: { permission: 'org:admin', empowers: false },
+      schema: {
+        tags,
+        operationId: 'testIssuer',
+        summary: 'Ask an issuer now: for its keys, or a directory for somebody and their groups',
+        params: schemas.OrgNameParams,
+        body: schemas.IssuerTestBody,
+        response: { 200: schemas.IssuerTestAnswer },
+      },
+    },
+    async ({ organization, params: { name }, body }) => {
+      const { kind, keys, person, unknown } = await auth.issuers.test(organization, name, body.user ?? null);
+      const about = person && { ...person, found: [...person.found], groups: [...person.groups] };
+      return { name, kind, keys, person: about, unknown };
+    },
   );
 
   app.delete(
@@ -76,19 +129,119 @@ export function issuerRoutes(app: App, auth: Auth): void {
   );
 }
 
-function newIssuer(body: Static<typeof schemas.IssuerBody>): NewIssuer {
+/** @throws MusterError `group_name_unlikely` */
+async function requireLikelyGroups(auth: Auth, orgId: string, { signIn, ldap }: NewIssuer): Promise<void> {
+  const groups = await auth.repository.groups(orgId);
+  for (const name of Object.values((signIn ?? ldap)?.groups ?? {})) {
+    const role = auth.rights.likelyRole(name);
+    if (role !== null && !groups.has(name)) throw new MusterError('group_name_unlikely', { name, role });
+  }
+}
+
+/** What is not said stays; null is what a new one has that says nothing of it. */
+function changed(present: Issuer, { sign_in, directory, ...body }: Static<typeof schemas.IssuerChange>): AskedIssuer {
+  const said = sourceSaid(body);
+  const { kind, source } = said ?? present;
+  const or = <Value>(asked: Value | null | undefined, before: Value, usual: Value): Value =>
+    asked === undefined ? before : (asked ?? usual);
+  const usualAudience = usualAudienceOf(kind);
+  return {
+    ...{ name: present.name, kind, source },
+    issuer: or<string | null>(body.issuer, present.issuer, null),
+    audience: or<string | null>(body.audience, present.audience, usualAudience),
+    userClaim: or<string | null>(body.user_claim, present.userClaim, null),
+    tenant: or<string | null>(body.tenant, present.tenant, null),
+    signIn: sign_in === undefined ? present.signIn : sign_in && changedSignIn(present.signIn, sign_in),
+    ...changedDirectory(present, directory, body.user_claim),
+  };
+}
+
+function changedDirectory(
+  { ldap, userClaim }: Issuer,
+  asked: Static<typeof schemas.IssuerChange>['directory'],
+  claim: string | null | undefined,
+): Pick<AskedIssuer, 'ldap' | 'bindPassword'> {
+  if (asked === undefined && claim === undefined) return { ldap };
+  if (ldap === null) {
+    if (asked === undefined) return { ldap };
+    throw new MusterError('invalid_field', { field: 'directory', reason: 'it is no directory' });
+  }
+  const attribute = claim === undefined ? userClaim : claim;
+  // What followed from the attribute follows it.
+  const { user_filter, ...before } = directoryView(ldap);
+  const filter = user_filter === usualUserFilter(userClaim) ? {} : { user_filter };
+  const present = { ...before, ...filter, ...asked };
+  const given = Object.fromEntries(Object.entries(present).filter(([, value]) => value !== null));
+  return directoryFrom({ bind_dn: ldap.bindDn, user_base: ldap.userBase, ...given }, attribute);
+}
+
+function changedSignIn(
+  present: SignIn | null,
+  asked: NonNullable<Static<typeof schemas.IssuerChange>['sign_in']>,
+): SignIn {
+  const before = present === null ? {} : signInView(present);
+  const { client_id: clientId, ...rest } = { ...before, ...asked };
+  if (clientId === undefined)
+    throw new MusterError('invalid_field', {
+      field: 'sign_in.client_id',
+      reason: 'nobody signs in there yet: say by which client',
+    });
+  const given = Object.entries(rest).filter(([, value]) => value !== null && value !== undefined);
+  return signInOf({ client_id: clientId, ...Object.fromEntries(given) });
+}
+
+/** undefined: none is said. @throws MusterError `invalid_field` */
+function sourceSaid(
+  body: Pick<Static<typeof schemas.IssuerChange>, IssuerKind>,
+): Pick<NewIssuer, 'kind' | 'source'> | undefined {
   const given = ISSUER_KINDS.flatMap((kind) => {
     const source = body[kind];
     return source === undefined ? [] : [{ kind, source }];
   });
-  const [one] = given;
-  if (one === undefined || given.length > 1) {
-    throw new MusterError('invalid_field', { field: 'public_key', reason: 'give one of public_key, jwks and oidc' });
+  if (given.length > 1) throw new MusterError('invalid_field', { field: 'public_key', reason: ONE_SOURCE });
+  return given[0];
+}
+
+function newIssuer(body: Static<typeof schemas.IssuerBody>): AskedIssuer {
+  const one = sourceSaid(body);
+  if (one === undefined) {
+    throw new MusterError('invalid_field', { field: 'public_key', reason: ONE_SOURCE });
   }
   const { name, issuer = null, user_claim: userClaim = null, tenant = null } = body;
-  const audience = body.audience ?? (one.kind === 'public_key' ? null : AUDIENCE);
+  const audience = body.audience ?? usualAudienceOf(one.kind);
   const signIn = body.sign_in === undefined ? null : signInOf(body.sign_in);
-  return { name, ...one, issuer, audience, userClaim, tenant, signIn };
+  const directory = body.directory === undefined ? { ldap: null } : directoryFrom(body.directory, userClaim);
+  return { name, ...one, issuer, audience, userClaim, tenant, signIn, ...directory };
+}
+
+/** Of sets of keys, with which their owner signs tokens for many. */
+function usualAudienceOf(kind: IssuerKind): string | null {
+  return kind === 'jwks' || kind === 'oidc' ? AUDIENCE : null;
+}
+
+function directoryFrom(
+  body: Omit<Static<typeof schemas.DirectoryBody>, 'bind_password'> & { readonly bind_password?: string },
+  attribute: string | null,
+): { readonly ldap: LdapSettings; readonly bindPassword?: string } {
+  const ldap = {
+    ...{ bindDn: body.bind_dn, ca: body.ca ?? null, userBase: body.user_base },
+    userFilter: body.user_filter ?? usualUserFilter(attribute),
+    ...{ groupBase: body.group_base ?? null, groupFilter: body.group_filter ?? GROUP_FILTER },
+    ...rulesOf(body),
+  };
+  return { ldap, ...(body.bind_password !== undefined && { bindPassword: body.bind_password }) };
+}
+
+function usualUserFilter(attribute: string | null): string {
+  return `(${attribute ?? NAME_ATTRIBUTE}={user})`;
+}
+
+function rulesOf(body: Pick<Static<typeof schemas.SignInBody>, 'groups' | 'create_users' | 'ttl'>): SignInRules {
+  return {
+    groups: body.groups ?? {},
+    createUsers: body.create_users ?? false,
+    ttlSeconds: body.ttl ?? ISSUER_LIMITS.signInTtl.usual,
+  };
 }
 
 function signInOf(body: Static<typeof schemas.SignInBody>): SignIn {
@@ -96,16 +249,15 @@ function signInOf(body: Static<typeof schemas.SignInBody>): SignIn {
     clientId: body.client_id,
     scope: body.scope ?? SCOPE,
     groupsClaim: body.groups_claim ?? null,
-    groups: body.groups ?? {},
-    createUsers: body.create_users ?? false,
-    ttlSeconds: body.ttl ?? ISSUER_LIMITS.signInTtl.usual,
+    ...rulesOf(body),
   };
 }
 
-function view({ name, kind, source, issuer, audience, userClaim, tenant, signIn, createdAt }: Issuer) {
+function view({ name, kind, source, issuer, audience, userClaim, tenant, signIn, ldap, createdAt }: Issuer) {
   return {
     ...{ name, kind, source, issuer, audience, user_claim: userClaim, tenant },
     sign_in: signIn === null ? null : signInView(signIn),
+    directory: ldap === null ? null : directoryView(ldap),
     created_at: time(createdAt),
   };
 }
@@ -114,5 +266,14 @@ function signInView({ clientId, scope, groupsClaim, groups, createUsers, ttlSeco
   return {
     ...{ client_id: clientId, scope, groups_claim: groupsClaim, groups: { ...groups } },
     ...{ create_users: createUsers, ttl: ttlSeconds },
+  };
+}
+
+function directoryView({ bindDn, ca, userBase, userFilter, groupBase, groupFilter, ...rules }: LdapSettings) {
+  const { groups, createUsers, ttlSeconds } = rules;
+  return {
+    ...{ bind_dn: bindDn, ca, user_base: userBase, user_filter: userFilter },
+    ...{ group_base: groupBase, group_filter: groupFilter },
+    ...{ groups: { ...groups }, create_users: createUsers, ttl: ttlSeconds },
   };
 }

@@ -1,9 +1,10 @@
 import { Type } from 'typebox';
 import type { Auth } from '../auth/auth.js';
 import { secretHash } from '../auth/changes.js';
+import type { SignInView } from '../auth/issuers/sign-ins.js';
 import { includes } from '../auth/permissions.js';
 import type { Session } from '../auth/sessions/types.js';
-import { actorOf } from '../auth/types.js';
+import { actorOf, type Organization } from '../auth/types.js';
 import { MusterError } from '../errors.js';
 import { passageOf } from '../http/passage.js';
 import type { App } from '../http/route.js';
@@ -13,7 +14,7 @@ import { time } from './views.js';
 const tags = ['login'];
 const LOGIN = '/organizations/:org/login';
 
-/** People sign in at an OpenID provider of the organization, and see who they are here. */
+/** People sign in at an OpenID provider or a directory of the organization, and see who they are here. */
 export function loginRoutes(app: App, auth: Auth): void {
   app.get(
     LOGIN,
@@ -31,8 +32,10 @@ export function loginRoutes(app: App, auth: Auth): void {
     async ({ params }) => {
       const organization = await auth.organizations.find(params.org);
       const offered = organization === undefined ? [] : await auth.signIns.offered(organization.id);
-      return offered.map(({ name, issuer, source, signIn: { clientId, scope } }) => {
-        return { name, issuer: issuer ?? source, client_id: clientId, scope };
+      return offered.map(({ name, issuer, source, signIn }) => {
+        if (signIn === null) return { name, kind: 'ldap' as const };
+        const { clientId, scope } = signIn;
+        return { name, kind: 'oidc' as const, issuer: issuer ?? source, client_id: clientId, scope };
       });
     },
   );
@@ -44,20 +47,26 @@ export function loginRoutes(app: App, auth: Auth): void {
       schema: {
         tags,
         operationId: 'signIn',
-        summary: 'Sign in with an ID token of an issuer',
+        summary: 'Sign in with an ID token of an issuer, or with name and password at a directory',
         description:
-          'The token is for the client that the issuer is known by (`aud`, `azp`), at most ten minutes old, and good once. The answer is an access token.',
+          'An ID token is for the client that the issuer is known by (`aud`, `azp`), at most ten minutes old, and good once. The answer is an access token. Who is wrong too often is answered 429 (`Retry-After`).',
         params: schemas.OrgParams,
         body: schemas.LoginBody,
         response: { 201: schemas.LoginAnswer },
       },
     },
     async (request, reply) => {
-      const { issuer, id_token: idToken } = request.body;
-      const organization = await auth.organizations.find(request.params.org);
-      if (organization === undefined)
-        throw new MusterError('sign_in_not_offered', { organization: request.params.org, where: ` at '${issuer}'` });
-      const { token, user, groups, expiresAt } = await auth.signIns.begin(organization, issuer, idToken, request.ip);
+      const { issuer, id_token: idToken, user: typed, password } = request.body;
+      const organization = await signInPlace(auth, request.params.org, issuer);
+      const { signIns } = auth;
+      const begin = (): Promise<SignInView> => {
+        if (idToken !== undefined && typed === undefined && password === undefined)
+          return signIns.begin(organization, issuer, idToken, request.ip);
+        if (idToken === undefined && typed !== undefined && password !== undefined)
+          return signIns.byPassword(organization, issuer, { user: typed, password }, request.ip);
+        throw new MusterError('invalid_field', { field: 'id_token', reason: 'give either it, or user and password' });
+      };
+      const { token, user, groups, expiresAt } = await begin();
       const about = { user, organization: organization.name, groups: [...groups], expires_at: time(expiresAt) };
       return reply.code(201).send({ token, ...about });
     },
@@ -115,6 +124,16 @@ export function loginRoutes(app: App, auth: Auth): void {
       };
     },
   );
+}
+
+/** The organization in which somebody signs in. Of one that there is not they hear the same as of one where nobody does. @throws MusterError `sign_in_not_offered` */
+export async function signInPlace(auth: Auth, name: string, issuer: string | undefined): Promise<Organization> {
+  const organization = await auth.organizations.find(name);
+  if (organization !== undefined) return organization;
+  throw new MusterError('sign_in_not_offered', {
+    organization: name,
+    where: issuer === undefined ? '' : ` at '${issuer}'`,
+  });
 }
 
 /** Of a browser; null: the request is of none. */

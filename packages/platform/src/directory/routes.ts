@@ -1,5 +1,6 @@
 import type { Auth } from '../auth/auth.js';
 import type { App } from '../http/route.js';
+import { accessRoutes } from './access.js';
 import { auditRoutes } from './audit.js';
 import { clientRoutes } from './clients.js';
 import { groupRoutes, nodeGroupRoutes } from './groups.js';
@@ -28,5 +29,6 @@ export function authRoutes(app: App, auth: Auth): void {
   loginRoutes(app, auth);
   signInLinkRoutes(app, auth);
   sessionRoutes(app, auth);
+  accessRoutes(app, auth);
   auditRoutes(app, auth);
 }

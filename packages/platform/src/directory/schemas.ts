@@ -1,4 +1,5 @@
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
+import { LDAP_LIMITS } from '../auth/issuers/ldap/types.js';
 import { ISSUER_LIMITS } from '../auth/issuers/types.js';
 import { AUTH_LIMITS } from '../auth/limits.js';
 import { GROUP_NAME, ORGANIZATION_NAME, PRINCIPAL_NAME } from '../auth/names.js';
@@ -256,6 +257,18 @@ export const AuditSealsQuery = Type.Object(
 export const AuditSealsAnswer = Type.Object({
   organization_id: Type.String(),
   public_key: Type.String({ description: 'PEM, of the server' }),
+  server_keys: Type.Array(
+    Type.Object({
+      previous: Type.String({ description: 'PEM' }),
+      key: Type.String({ description: 'PEM' }),
+      announced_at: Time,
+      takes_over_at: Time,
+      revoked: Type.Boolean({ description: 'The previous key was replaced at once: somebody else may have it' }),
+      signature: Type.String({ description: 'Base64, by the previous key' }),
+      confirmation: Type.String({ description: 'Base64, by the key' }),
+    }),
+    { description: 'How the key of the server was replaced, the oldest first: earlier seals are by earlier keys' },
+  ),
   seals: Type.Array(
     Type.Object({
       seal: Type.Object({
@@ -273,29 +286,68 @@ export const AuditSealsAnswer = Type.Object({
 const claim = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 255, description }));
 const IssuerName = Type.String({ pattern: GROUP_NAME, description: 'letters, digits and _ . -' });
 const Location = Type.String({ minLength: 1, maxLength: 2048 });
+const groupsBy = (what: string) =>
+  Type.Optional(
+    Type.Record(Type.String({ pattern: `^.{1,${LDAP_LIMITS.text}}$` }), GroupName, {
+      ...STRICT,
+      maxProperties: ISSUER_LIMITS.signInGroups,
+      description: `Group of the organization by ${what}. At every sign-in the user joins those that it gives, and leaves the others that are named here`,
+    }),
+  );
+const SignInRules = {
+  create_users: Type.Optional(
+    Type.Boolean({ description: 'Make a user and member of whoever signs in; otherwise only members sign in' }),
+  ),
+  ttl: Type.Optional(
+    Type.Integer({
+      minimum: ISSUER_LIMITS.signInTtl.least,
+      maximum: ISSUER_LIMITS.signInTtl.most,
+      description: `Seconds that a sign-in lasts; ${ISSUER_LIMITS.signInTtl.usual} (8 h) unless given`,
+    }),
+  ),
+};
 export const SignInBody = Type.Object(
   {
     client_id: Type.String({ minLength: 1, maxLength: 255, description: 'Of the command line there: a public client' }),
     scope: claim('What the provider is asked for; `openid profile email` unless given'),
     groups_claim: claim('Claim of the ID token with the groups of the user'),
-    groups: Type.Optional(
-      Type.Record(Type.String({ pattern: '^.{1,255}$' }), GroupName, {
-        ...STRICT,
-        maxProperties: ISSUER_LIMITS.signInGroups,
-        description:
-          'Group of the organization by value of that claim. At every sign-in the user joins those that the claim gives, and leaves the others that are named here',
-      }),
-    ),
-    create_users: Type.Optional(
-      Type.Boolean({ description: 'Make a user and member of whoever signs in; otherwise only members sign in' }),
-    ),
-    ttl: Type.Optional(
-      Type.Integer({
-        minimum: ISSUER_LIMITS.signInTtl.least,
-        maximum: ISSUER_LIMITS.signInTtl.most,
-        description: `Seconds that a sign-in lasts; ${ISSUER_LIMITS.signInTtl.usual} (8 h) unless given`,
-      }),
-    ),
+    groups: groupsBy('value of that claim'),
+    ...SignInRules,
+  },
+  STRICT,
+);
+const ldapText = (description: string) => Type.String({ minLength: 1, maxLength: LDAP_LIMITS.text, description });
+const DIRECTORY = {
+  bind_dn: ldapText('Distinguished name of the account that asks it'),
+  bind_password: Type.String({
+    minLength: 1,
+    maxLength: LDAP_LIMITS.password,
+    description: 'Of that account; it is stored sealed and shown nobody',
+  }),
+  ca: Type.String({
+    maxLength: LDAP_LIMITS.ca,
+    description: 'PEM: authorities that may have signed its certificate; those of the system unless given',
+  }),
+  user_base: ldapText('Entry below which users are looked for'),
+  user_filter: ldapText(
+    'Which entry is somebody’s: `{user}` is the name that was typed, and the one here. `(uid={user})` unless given, or the attribute of `user_claim`',
+  ),
+  group_base: ldapText(
+    'Entry below which groups are looked for; unless given the entry of the user says them (`memberOf`)',
+  ),
+  group_filter: ldapText(
+    'Which groups are somebody’s: `{dn}` is the name of their entry, `{user}` their name here. `(|(member={dn})(uniqueMember={dn})(memberUid={user}))` unless given',
+  ),
+  groups: groupsBy('distinguished name of the group there'),
+  ...SignInRules,
+};
+export const DirectoryBody = Type.Object(
+  {
+    ...DIRECTORY,
+    ca: Type.Optional(DIRECTORY.ca),
+    user_filter: Type.Optional(DIRECTORY.user_filter),
+    group_base: Type.Optional(DIRECTORY.group_base),
+    group_filter: Type.Optional(DIRECTORY.group_filter),
   },
   STRICT,
 );
@@ -303,25 +355,81 @@ export const IssuerBody = Type.Object(
   {
     name: IssuerName,
     public_key: Type.Optional(
-      Type.String({ maxLength: 16_384, description: 'PEM: a public key or a certificate. One of the three is given' }),
+      Type.String({ maxLength: 16_384, description: 'PEM: a public key or a certificate. One of the four is given' }),
     ),
     jwks: Type.Optional({ ...Location, description: 'https URL of a JWK set' }),
     oidc: Type.Optional({ ...Location, description: 'https URL of an OpenID provider' }),
+    ldap: Type.Optional({
+      ...Location,
+      description: 'URL of a directory: `ldaps://HOST`, or `ldap://HOST`, which goes on over TLS (StartTLS)',
+    }),
     issuer: claim('`iss` of its tokens; of an OpenID provider it is known'),
     audience: claim('Must be among `aud` of its tokens; `muster` unless given, and of a public key any'),
-    user_claim: claim('Claim with the name of the user; that of WSO2, or else `sub`, unless given'),
+    user_claim: claim(
+      'Claim with the name of the user; that of WSO2, or else `sub`, unless given. Of a directory an attribute: `uid`',
+    ),
     tenant: claim(
       'What the tenant claim of its tokens says, which they must have then; for organizations that share a gateway',
     ),
     sign_in: Type.Optional({ ...SignInBody, description: 'How people sign in there; with `oidc` alone' }),
+    directory: Type.Optional({ ...DirectoryBody, description: 'How it is asked; with `ldap` alone' }),
   },
   STRICT,
+);
+const withNull = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]));
+const SIGN_IN = SignInBody.properties;
+export const IssuerChange = Type.Object(
+  {
+    public_key: IssuerBody.properties.public_key,
+    jwks: IssuerBody.properties.jwks,
+    oidc: IssuerBody.properties.oidc,
+    ldap: IssuerBody.properties.ldap,
+    issuer: withNull(IssuerBody.properties.issuer),
+    audience: withNull(IssuerBody.properties.audience),
+    user_claim: withNull(IssuerBody.properties.user_claim),
+    tenant: withNull(IssuerBody.properties.tenant),
+    sign_in: withNull(
+      Type.Object(
+        {
+          client_id: Type.Optional(SIGN_IN.client_id),
+          scope: withNull(SIGN_IN.scope),
+          groups_claim: withNull(SIGN_IN.groups_claim),
+          groups: withNull(SIGN_IN.groups),
+          create_users: SIGN_IN.create_users,
+          ttl: withNull(SIGN_IN.ttl),
+        },
+        STRICT,
+      ),
+    ),
+    directory: Type.Optional(
+      Type.Object(
+        {
+          bind_dn: Type.Optional(DIRECTORY.bind_dn),
+          bind_password: Type.Optional({
+            ...DIRECTORY.bind_password,
+            description:
+              'Of that account: said again where another directory, authority or account is asked than before',
+          }),
+          ca: withNull(DIRECTORY.ca),
+          user_base: Type.Optional(DIRECTORY.user_base),
+          user_filter: withNull(DIRECTORY.user_filter),
+          group_base: withNull(DIRECTORY.group_base),
+          group_filter: withNull(DIRECTORY.group_filter),
+          groups: withNull(DIRECTORY.groups),
+          create_users: DIRECTORY.create_users,
+          ttl: withNull(DIRECTORY.ttl),
+        },
+        STRICT,
+      ),
+    ),
+  },
+  { ...STRICT, description: 'What is left out stays; null: as it is unless given' },
 );
 const OrNull = Type.Union([Type.String(), Type.Null()]);
 export const IssuerAnswer = Type.Object({
   name: Type.String(),
-  kind: Type.Union([Type.Literal('public_key'), Type.Literal('jwks'), Type.Literal('oidc')]),
-  source: Type.String({ description: 'PEM, or where the keys are' }),
+  kind: Type.Union([Type.Literal('public_key'), Type.Literal('jwks'), Type.Literal('oidc'), Type.Literal('ldap')]),
+  source: Type.String({ description: 'PEM, or where the keys are, or the directory' }),
   issuer: OrNull,
   audience: OrNull,
   user_claim: OrNull,
@@ -337,31 +445,87 @@ export const IssuerAnswer = Type.Object({
     }),
     Type.Null(),
   ]),
+  directory: Type.Union([
+    Type.Object({
+      bind_dn: Type.String(),
+      ca: OrNull,
+      user_base: Type.String(),
+      user_filter: Type.String(),
+      group_base: OrNull,
+      group_filter: Type.String(),
+      groups: Type.Record(Type.String(), Type.String()),
+      create_users: Type.Boolean(),
+      ttl: Type.Integer({ description: 'Seconds' }),
+    }),
+    Type.Null(),
+  ]),
   created_at: Time,
 });
-
-export const OfferedSignIn = Type.Object({
+export const IssuerTestBody = Type.Object(
+  {
+    user: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 255,
+        description: 'Who is looked for in a directory, as they would type it',
+      }),
+    ),
+  },
+  STRICT,
+);
+export const IssuerTestAnswer = Type.Object({
   name: Type.String(),
-  issuer: Type.String({ description: 'URL of the OpenID provider' }),
-  client_id: Type.String(),
-  scope: Type.String(),
+  kind: IssuerAnswer.properties.kind,
+  keys: Type.Union([Type.Integer({ description: 'With which it signs' }), Type.Null()]),
+  person: Type.Union(
+    [
+      Type.Object({
+        dn: Type.String(),
+        name: Type.String({ description: 'Of the user here' }),
+        found: Type.Array(Type.String(), { description: 'Distinguished names of its groups there' }),
+        groups: Type.Array(Type.String(), { description: 'Groups here that these give' }),
+      }),
+      Type.Null(),
+    ],
+    { description: 'Who was found' },
+  ),
+  unknown: Type.Union([Type.String(), Type.Null()], { description: 'Why nobody can sign in by that name' }),
 });
+
+export const OfferedSignIn = Type.Union([
+  Type.Object({
+    name: Type.String(),
+    kind: Type.Literal('oidc'),
+    issuer: Type.String({ description: 'URL of the OpenID provider' }),
+    client_id: Type.String(),
+    scope: Type.String(),
+  }),
+  Type.Object({ name: Type.String(), kind: Type.Literal('ldap', { description: 'By name and password' }) }),
+]);
+const Typed = {
+  user: Type.String({ minLength: 1, maxLength: 255, description: 'As the directory knows somebody' }),
+  password: Type.String({ maxLength: LDAP_LIMITS.password, description: 'There' }),
+};
 export const LoginBody = Type.Object(
   {
     issuer: IssuerName,
-    id_token: Type.String({
-      minLength: 1,
-      maxLength: ISSUER_LIMITS.token,
-      description: 'That the provider has just given to the client; good once',
-    }),
+    id_token: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: ISSUER_LIMITS.token,
+        description: 'That the provider has just given to the client; good once',
+      }),
+    ),
+    user: Type.Optional(Typed.user),
+    password: Type.Optional(Typed.password),
   },
-  STRICT,
+  { ...STRICT, description: 'Either `id_token`, or, at a directory, `user` and `password`' },
 );
 export const LoginAnswer = Type.Object({
   token: Type.String({ description: 'An access token, good in this organization alone; it is shown this once' }),
   user: Type.String(),
   organization: Type.String(),
-  groups: Type.Array(Type.String(), { description: 'That the token of the issuer has given' }),
+  groups: Type.Array(Type.String(), { description: 'That the issuer has given' }),
   expires_at: Time,
 });
 export const WhoAnswer = Type.Object({
@@ -390,10 +554,14 @@ export const SessionBody = Type.Object(
     token: Type.Optional(secret('An access token of a user; the session ends with it')),
     organization: Type.Optional({
       ...OrganizationName,
-      description: 'With a token: where, if that is not said by the token and its user belongs to several',
+      description:
+        'With a password: where. With a token: where, if that is not said by the token and its user belongs to several',
     }),
+    issuer: Type.Optional({ ...IssuerName, description: 'With a password: at which directory, if there are several' }),
+    user: Type.Optional(Typed.user),
+    password: Type.Optional(Typed.password),
   },
-  { ...STRICT, description: 'Either `link` or `token`' },
+  { ...STRICT, description: 'Either `link`, or `token`, or `organization`, `user` and `password`' },
 );
 const SessionFields = {
   organization: Type.String(),
@@ -415,7 +583,9 @@ export const TicketAnswer = Type.Object({
 export const ListedSessionAnswer = Type.Object({
   id: Type.String(),
   user: Type.String(),
-  by: Type.Union([Type.Literal('link'), Type.Literal('token')], { description: 'How it was begun' }),
+  by: Type.Union([Type.Literal('link'), Type.Literal('token'), Type.Literal('password')], {
+    description: 'How it was begun',
+  }),
   address: OrNull,
   created_at: Time,
   last_seen_at: Time,

@@ -12,6 +12,7 @@ import { refuseOtherPages } from '../http/own-page.js';
 import { passageOf } from '../http/passage.js';
 import type { App } from '../http/route.js';
 import { sessionCookie, setSessionCookie } from '../http/session-cookie.js';
+import { signInPlace } from './login.js';
 import * as schemas from './schemas.js';
 import { time } from './views.js';
 
@@ -69,14 +70,14 @@ export function sessionRoutes(app: App, auth: Auth): void {
       schema: {
         tags,
         operationId: 'beginSession',
-        summary: 'Sign a browser in, by a link or an access token',
+        summary: 'Sign a browser in, by a link, an access token, or name and password at a directory',
         description: 'Its cookie, `__Host-muster` (without TLS `muster`), goes with what pages of this server send.',
         body: schemas.SessionBody,
         response: { 201: schemas.SessionAnswer },
       },
     },
     async (request, reply) => {
-      const { secret, session } = await begin(auth, request.body, request.ip);
+      const { secret, session } = await begin(auth, request);
       await endFormer(auth, request);
       setSessionCookie(reply, secret);
       return reply.code(201).send(await sessionView(auth, session));
@@ -175,12 +176,24 @@ export function sessionRoutes(app: App, auth: Auth): void {
   );
 }
 
-async function begin(auth: Auth, body: Static<typeof schemas.SessionBody>, address: string): Promise<Begun> {
-  const { link, token, organization } = body;
-  if ((link === undefined) === (token === undefined))
-    throw new MusterError('invalid_field', { field: 'link', reason: 'give either link or token' });
+async function begin(
+  auth: Auth,
+  request: FastifyRequest & { readonly body: Static<typeof schemas.SessionBody> },
+): Promise<Begun> {
+  const { ip: address, body } = request;
+  const { link, token, organization, issuer, user, password } = body;
+  if ([link, token, password].filter((one) => one !== undefined).length !== 1)
+    throw new MusterError('invalid_field', { field: 'link', reason: 'give one of link, token and password' });
   if (link !== undefined) return auth.sessions.byLink(link, address);
-  return auth.sessions.byToken(token ?? '', organization, address);
+  if (token !== undefined) return auth.sessions.byToken(token, organization, address);
+  if (organization === undefined || user === undefined || password === undefined)
+    throw new MusterError('invalid_field', { field: 'password', reason: 'goes with organization and user' });
+  const where = await signInPlace(auth, organization, issuer);
+  // Of whose audit it is.
+  passageOf(request).organization = where;
+  const signedIn = await auth.signIns.byPassword(where, issuer, { user, password }, address);
+  // The session stands on that token, which nobody else gets to know.
+  return auth.sessions.byToken(signedIn.token, organization, address, 'password');
 }
 
 /** The cookie of it is overwritten: nobody could sign out of it any more. */

@@ -35,6 +35,8 @@ export function showFeed(reply: FastifyReply, { streams, logger, keepaliveMs }: 
   const run = async (): Promise<void> => {
     for await (const event of open(lastEventId, closed.signal)) {
       if (!stream.send(event)) return;
+      // A feed that has much to show, from memory or from SQLite, would never leave the turn otherwise.
+      if (streams.share.used) await streams.share.free();
       if (response.writableNeedDrain) {
         await once(response, 'drain', { signal: closed.signal }).catch(() => undefined);
       }

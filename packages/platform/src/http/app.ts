@@ -9,7 +9,7 @@ import type { Metrics } from '../metrics/metrics.js';
 import { type ErrorShape, sendError, toMusterError } from './errors.js';
 import { Gate, type MinSigning } from './gate.js';
 import { HTTP_LIMITS } from './limits.js';
-import { watchMethods } from './methods.js';
+import { type KnownPath, ROUTER_OPTIONS, watchMethods } from './methods.js';
 import { describeRoutes } from './openapi.js';
 import { tellPosition } from './position.js';
 import { refuseQueries } from './query.js';
@@ -84,39 +84,35 @@ export async function createApp(deps: AppDeps): Promise<App> {
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     forceCloseConnections: 'idle',
     serverFactory: (handler) => createHttpServer(handler, deps.tls),
-    routerOptions: {
-      ignoreTrailingSlash: true,
-      ignoreDuplicateSlashes: true,
-      maxParamLength: HTTP_LIMITS.paramLength,
-    },
+    routerOptions: ROUTER_OPTIONS,
     frameworkErrors: answerError,
   }).withTypeProvider<TypeBoxTypeProvider>();
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(deps.checkAnswers === true ? checkingSerializer : plainSerializer);
   app.setErrorHandler(answerError);
+  const pathOf = watchMethods(app);
   app.setNotFoundHandler((request) => {
-    throw routeNotFound(request);
+    throw nowhere(request, pathOf(request));
   });
   app.addHook('onRequest', async (request) => limits.fromAddress(request.ip));
   // Already here, so that the body of a request to nowhere is not even looked at.
   app.addHook('onRequest', async (request) => {
-    if (request.is404) throw routeNotFound(request);
+    if (request.is404) throw nowhere(request, pathOf(request));
   });
-  observeDurations(app, metrics);
+  observeDurations(app, metrics, (request) => request.routeOptions.url ?? pathOf(request)?.url ?? 'none');
   gate.guard(app);
   refuseQueries(app);
   if (deps.position !== undefined) tellPosition(app, deps.position);
-  const answerOtherMethods = watchMethods(app);
   await describeRoutes(app, deps.version);
   statusRoutes(app, deps.status, metrics);
   for (const routes of deps.routes) routes(app);
-  answerOtherMethods();
   return app;
 }
 
-function routeNotFound(request: FastifyRequest): MusterError {
-  const path = (request.raw.url ?? '').split('?', 1)[0] ?? '';
-  return new MusterError('route_not_found', { path: path.slice(0, HTTP_LIMITS.echoedCharacters) });
+function nowhere({ method, raw }: FastifyRequest, path: KnownPath | undefined): MusterError {
+  if (path !== undefined) return new MusterError('method_not_allowed', { method, allow: path.allow });
+  const asked = (raw.url ?? '').split('?', 1)[0] ?? '';
+  return new MusterError('route_not_found', { path: asked.slice(0, HTTP_LIMITS.echoedCharacters) });
 }
 
 type ErrorParameters = [Parameters<typeof sendError>[1], Parameters<typeof sendError>[2]];
@@ -124,7 +120,7 @@ type ErrorParameters = [Parameters<typeof sendError>[1], Parameters<typeof sendE
 /** Seconds. Few, as there is a series of each for every route. */
 const BUCKETS = [0.01, 0.05, 0.25, 1, 5];
 
-function observeDurations(app: App, metrics: Metrics): void {
+function observeDurations(app: App, metrics: Metrics, routeOf: (request: FastifyRequest) => string): void {
   const durations = metrics.histogram(
     'muster_http_request_duration_seconds',
     'Requests by route and class of status (2xx); event streams until they end',
@@ -136,7 +132,7 @@ function observeDurations(app: App, metrics: Metrics): void {
   });
   app.addHook('onResponse', async (request, reply) => {
     const { method } = request;
-    const route = request.routeOptions.url ?? 'none';
+    const route = routeOf(request);
     const status = `${Math.floor(reply.statusCode / 100)}xx`;
     durations.observe({ method, route, status }, reply.elapsedTime / 1000);
     request.log.debug({ method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');

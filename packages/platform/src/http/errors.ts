@@ -61,7 +61,11 @@ export function sendError(
     reply.header('retry-after', String(error.details.seconds ?? RETRY_SECONDS));
   const shape = shapes.find(({ paths }) => paths.test(request.raw.url ?? ''));
   const scheme = challenge(error.code);
-  if (scheme !== undefined) reply.header('www-authenticate', scheme);
+  // Clients that wait for a challenge with this realm look for it in a header of its own.
+  const { basicRealm } = request.routeOptions.config;
+  const basic = basicRealm !== undefined && error.status === 401 ? `Basic realm="${basicRealm}"` : undefined;
+  const schemes = [scheme, basic].filter((one) => one !== undefined);
+  if (schemes.length > 0) reply.header('www-authenticate', schemes);
   void reply
     .code(shape?.status?.(error) ?? error.status)
     .header('x-muster-error', error.code)

@@ -5,13 +5,15 @@ import type { FastifyRequest, RouteOptions } from 'fastify';
 import type { Counter } from 'prom-client';
 import type { Auth } from '../auth/auth.js';
 import { type Authenticated, NotAuthenticated } from '../auth/authentication.js';
+import { SignInRefused } from '../auth/issuers/sign-in-refused.js';
 import { type Actor, actorOf, type Organization, type Permission } from '../auth/types.js';
 import { MusterError } from '../errors.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { accepts } from './accept.js';
+import { basicLogin, isBasic } from './basic-login.js';
 import { parseJsonBody, readBody } from './body.js';
 import { HTTP_LIMITS } from './limits.js';
-import { requireOwnPage } from './own-page.js';
+import { refuseChangesOfOtherPages, requireOwnPage } from './own-page.js';
 import { type Credentials, decorateRequests, isStreamed, passageOf } from './passage.js';
 import type { RequestLimits } from './rates.js';
 import { type App, isOpen, type RoutePermission } from './route.js';
@@ -154,6 +156,8 @@ export class Gate {
       return { kind: 'session', secret };
     }
     if (ofSession === true && !says(headers)) throw new MusterError('login_missing');
+    const login = this.#basic(request);
+    if (login !== null) return login;
     const issued = request.routeOptions.config.tenant === undefined ? null : issuedCredentials(headers);
     if (issued !== null) return issued;
     const token = headers['x-ops-sign'] === undefined ? bearer.exec(headers.authorization ?? '')?.[1] : undefined;
@@ -162,6 +166,19 @@ export class Gate {
     const { minSigning: least } = this.#deps;
     if (Number(signed.version) < Number(least)) throw new MusterError('signing_version_too_old', { least });
     return { kind: 'signature', signed };
+  }
+
+  /** Null: the route knows no HTTP basic, or the request says by other means who sends it. @throws MusterError `login_missing` */
+  #basic(request: FastifyRequest): Credentials | null {
+    const { headers, routeOptions } = request;
+    if (routeOptions.config.basicRealm === undefined) return null;
+    // Such clients send their password only when they are asked for it.
+    if (!says(headers)) throw new MusterError('login_missing');
+    if (!isBasic(headers.authorization)) return null;
+    const login = basicLogin(headers.authorization);
+    if (login === null) throw new MusterError('login_missing');
+    refuseChangesOfOtherPages(request);
+    return { kind: 'bearer', ...login };
   }
 
   async #admit(request: FastifyRequest): Promise<void> {
@@ -291,8 +308,12 @@ export class Gate {
         this.#queries.check(signed, queryOf(request), request.routeOptions.config.unsignedQuery ?? []);
         return caller;
       }
-      case 'bearer':
-        return authentication.byToken(credentials.token, realm, this.#deps.clock.now());
+      case 'bearer': {
+        const { token, name } = credentials;
+        const caller = await authentication.byToken(token, realm, this.#deps.clock.now());
+        if (name !== undefined && caller.identity.name !== name) throw new MusterError('invalid_token');
+        return caller;
+      }
       case 'session':
         return authentication.bySession(credentials.secret, realm);
       case 'jwt':
@@ -306,29 +327,38 @@ export class Gate {
   withholdMs(error: MusterError, request: FastifyRequest): number {
     const { caller, judgedAt } = passageOf(request);
     if (error.status !== 401 || caller !== undefined || judgedAt === undefined) return 0;
-    return Math.max(0, HTTP_LIMITS.refusalMs - (performance.now() - judgedAt));
+    const least = error instanceof SignInRefused ? HTTP_LIMITS.signInRefusalMs : HTTP_LIMITS.refusalMs;
+    return Math.max(0, least - (performance.now() - judgedAt));
   }
 
   /** Counts and audits a denial, wherever it was thrown. Other errors pass. */
   observe(error: MusterError, request: FastifyRequest): void {
-    if (error.status !== 401 && error.status !== 403) return;
+    const refused = error instanceof SignInRefused ? error : null;
+    if (error.status !== 401 && error.status !== 403 && error.code !== 'sign_in_throttled') return;
     const code = error instanceof NotAuthenticated ? error.reason : error.code;
     this.#denials.inc({ code });
     const { caller, credentials, organization } = passageOf(request);
-    const claimed = credentials?.kind === 'signature' ? credentials.signed.userId : request.headers['x-ops-userid'];
+    const signer = credentials?.kind === 'signature' ? credentials.signed.userId : request.headers['x-ops-userid'];
+    const claimed = refused?.claimed ?? signer;
     const actor: Actor =
       caller === undefined
         ? { name: typeof claimed === 'string' ? claimed : '', kind: 'claimed', address: request.ip }
         : actorOf(caller);
     // Of whom the token is, if it is anybody's, is in the reason.
     const login = request.routeOptions.config.permission === 'login';
-    this.#deps.refused(param(request, 'org') ?? '', actor.name, code);
+    // That is for nodes.
+    if (refused === null) this.#deps.refused(param(request, 'org') ?? '', actor.name, code);
     this.#deps.auth.audit.denied(caller === undefined ? 'stranger' : 'caller', {
       orgId: organization?.id ?? null,
       actor,
       action: login ? 'login.refuse' : 'access.denied',
       target: path(request),
-      detail: { code, method: request.method, address: request.ip, ...(login && { reason: error.message }) },
+      detail: {
+        code,
+        method: request.method,
+        address: request.ip,
+        ...(login && { reason: refused?.reason ?? error.message }),
+      },
     });
   }
 }

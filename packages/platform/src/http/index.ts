@@ -1,5 +1,6 @@
 export { createApp, createHttpServer } from './app.js';
 export { baseUrl } from './base-url.js';
+export { basicLogin } from './basic-login.js';
 export { parseJson, parseJsonLine, readBody } from './body.js';
 export type { ErrorShape } from './errors.js';
 export { headerText } from './header-text.js';

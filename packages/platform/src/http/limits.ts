@@ -17,8 +17,12 @@ export const HTTP_LIMITS = {
   /** Event streams and followed outputs open at once, in all and of one principal. */
   streams: 10_000,
   streamsPerPrincipal: 500,
+  /** Of each turn of the event loop, for what all event streams show; the rest waits for the next turn. */
+  streamsTurnMs: 10,
   /** A refusal of somebody who proved nothing comes no sooner after the request has, so that its time tells nothing. */
   refusalMs: 50,
+  /** The same of a name and a password that were asked of a directory, which takes longer for names that it knows. */
+  signInRefusalMs: 1000,
   /** Text from a request that is repeated in an error. */
   echoedCharacters: 200,
   /** Signatures whose unsigned query is remembered: 10,000 deployed clients that restart several times within half an hour. */

@@ -1,6 +1,20 @@
-import type { HTTPMethods } from 'fastify';
-import { MusterError } from '../errors.js';
+import type { FastifyRequest } from 'fastify';
+import router from 'find-my-way';
+import { HTTP_LIMITS } from './limits.js';
 import type { App } from './route.js';
+
+/** How paths are compared; the same for those that are there and for methods that they do not have. */
+export const ROUTER_OPTIONS = {
+  ignoreTrailingSlash: true,
+  ignoreDuplicateSlashes: true,
+  maxParamLength: HTTP_LIMITS.paramLength,
+};
+
+/** A path that there is, and the methods it has, as `Allow` names them. */
+export interface KnownPath {
+  readonly url: string;
+  readonly allow: string;
+}
 
 /** Parameters with other names are the same path. */
 function shape(url: string): string {
@@ -8,10 +22,10 @@ function shape(url: string): string {
 }
 
 /**
- * Answers 405 with `Allow` for the methods a known path does not have, before any authentication (sheet §7.2).
- * The router alone would say 404. Returns what adds these routes, to be called when all others are there.
+ * Tells of a request to nowhere whether its path is there, with other methods (405 with `Allow`, sheet §7.2): the router of the app
+ * alone says 404. Made when it is first asked for: a route of the app for each method that a path does not have would make four of each.
  */
-export function watchMethods(app: App): () => void {
+export function watchMethods(app: App): (request: FastifyRequest) => KnownPath | undefined {
   const known = new Map<string, { readonly url: string; readonly methods: Set<string> }>();
   app.addHook('onRoute', (route) => {
     const { url } = route;
@@ -19,21 +33,19 @@ export function watchMethods(app: App): () => void {
     for (const method of [route.method].flat()) entry.methods.add(method);
     known.set(shape(url), entry);
   });
-  return () => {
-    for (const { url, methods } of [...known.values()]) {
+  const make = () => {
+    const paths = router(ROUTER_OPTIONS);
+    for (const { url, methods } of known.values()) {
       if (url.includes('*')) continue;
-      const allow = [...methods].sort().join(', ');
-      const missing = app.supportedMethods.filter((method) => !methods.has(method));
-      app.route({
-        method: missing as HTTPMethods[],
-        url,
-        schema: { hide: true },
-        config: { permission: 'public' },
-        onRequest: async (request) => {
-          throw new MusterError('method_not_allowed', { method: request.method, allow });
-        },
-        handler: async () => undefined,
-      });
+      const path: KnownPath = { url, allow: [...methods].sort().join(', ') };
+      paths.on('GET', url, () => undefined, path);
     }
+    return paths;
+  };
+  let made: ReturnType<typeof make> | undefined;
+  return ({ raw, is404 }) => {
+    if (!is404) return undefined;
+    made ??= make();
+    return made.find('GET', raw.url ?? '/')?.store as KnownPath | undefined;
   };
 }

@@ -25,6 +25,14 @@ export function refuseOtherPages(request: FastifyRequest): void {
   requireOrigin(request, null);
 }
 
+/**
+ * For requests with a password, which a browser that was given one sends again whoever wrote the page.
+ * @throws MusterError `cross_site_request`
+ */
+export function refuseChangesOfOtherPages(request: FastifyRequest): void {
+  if (!SAFE.has(request.method)) refuseOtherPages(request);
+}
+
 function requireOrigin(request: FastifyRequest, unsaid: string | null): void {
   const { origin, 'sec-fetch-site': site } = request.headers;
   if (site !== undefined) {

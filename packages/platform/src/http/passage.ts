@@ -10,7 +10,8 @@ import type { App } from './route.js';
 /** How a request says who sends it, before that is verified. */
 export type Credentials =
   | { readonly kind: 'signature'; readonly signed: SignedHeaders }
-  | { readonly kind: 'bearer'; readonly token: string }
+  /** `name`: whose it is said to be, where that is said. */
+  | { readonly kind: 'bearer'; readonly token: string; readonly name?: string }
   /** Of a browser that is signed in to the console. */
   | { readonly kind: 'session'; readonly secret: string }
   | ({ readonly kind: 'jwt' } & GivenJwt);

@@ -62,6 +62,11 @@ declare module 'fastify' {
      * a signed query, or a token.
      */
     unsignedQuery?: readonly string[];
+    /**
+     * For clients of another system that know HTTP basic alone: a user's name and an access token of theirs are taken besides, and
+     * asked for in this realm.
+     */
+    basicRealm?: string;
     /** It shows what commands, tasks or jobs have written: who asks for it is audited, as `output.read`. */
     showsOutput?: boolean;
     /** Its handler reads `request.rawBody` by itself: of any type, and also that of a GET. For clients of other systems. */

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '@muster/base';
+import { type Clock, type Timer, TurnShare } from '@muster/base';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Metrics } from '../metrics/metrics.js';
 import { HTTP_LIMITS } from './limits.js';
@@ -43,10 +43,18 @@ export class EventStreams {
   readonly #closed;
   readonly #seats: Seats;
   readonly #open = new Set<{ close(end: StreamEnd): void }>();
+  /** For reading and sending what they show. */
+  readonly share: TurnShare;
   #stopping = false;
 
-  constructor(deps: { readonly clock: Clock; readonly metrics: Metrics; readonly limits?: SeatLimits }) {
+  constructor(deps: {
+    readonly clock: Clock;
+    readonly metrics: Metrics;
+    readonly limits?: SeatLimits;
+    readonly share?: TurnShare;
+  }) {
     this.#seats = new Seats(deps.limits ?? { all: HTTP_LIMITS.streams, perReader: HTTP_LIMITS.streamsPerPrincipal });
+    this.share = deps.share ?? new TurnShare(HTTP_LIMITS.streamsTurnMs);
     this.#clock = deps.clock;
     this.#closed = deps.metrics.counter('muster_event_streams_closed_total', 'Event streams that ended, by cause', [
       'cause',

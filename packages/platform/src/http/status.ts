@@ -1,3 +1,4 @@
+import type { ServerKeys } from '@muster/signing';
 import type { StoreHealth } from '@muster/store';
 import { Type } from 'typebox';
 import type { CertificateEnd } from '../config/index.js';
@@ -22,6 +23,7 @@ export interface ServerStatus extends LayerStatus {
   readonly store: StoreHealth;
   /** Of the listeners that speak TLS. */
   readonly certificates?: readonly CertificateEnd[];
+  readonly serverKeys?: Pick<ServerKeys, 'next' | 'present'>;
 }
 
 const ALIVE = "it's alive";
@@ -58,13 +60,21 @@ export function statusRoutes(app: App, status: () => ServerStatus, metrics: Metr
               }),
               { description: 'Of the listeners that speak TLS, as they were read at the start' },
             ),
+            server_key: Type.Optional(
+              Type.Object({
+                fingerprint: Type.String({ description: 'SHA-256 of the SPKI DER, hexadecimal' }),
+                next: Type.Union([Type.String({ description: 'ISO 8601' }), Type.Null()], {
+                  description: 'When an announced key takes over',
+                }),
+              }),
+            ),
             events: Type.Object({ clients: Type.Integer({ description: 'Clients and relays of the event fabric' }) }),
           }),
         },
       },
     },
     async () => {
-      const { incarnation, now, startedAt, store, certificates = [], eventClients } = status();
+      const { incarnation, now, startedAt, store, certificates = [], serverKeys, eventClients } = status();
       return {
         status: ALIVE,
         incarnation_id: incarnation,
@@ -75,6 +85,9 @@ export function statusRoutes(app: App, status: () => ServerStatus, metrics: Metr
           listener,
           expires_at: new Date(expiresAt).toISOString(),
         })),
+        ...(serverKeys !== undefined && {
+          server_key: { fingerprint: serverKeys.present.fingerprint, next: serverKeys.next?.takes_over_at ?? null },
+        }),
         events: { clients: eventClients },
       };
     },

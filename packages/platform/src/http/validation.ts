@@ -58,14 +58,24 @@ function choices(findings: readonly Finding[], place: string): string {
   return accepted.length === 0 ? 'it is none of what is accepted' : `must be one of ${accepted.join(', ')}`;
 }
 
+/** Of some hundred routes most servers see a few: what is for the others is not made. */
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
 /**
  * Strict: nothing is removed and bodies are not converted. What comes as text (path, query, headers) is converted to
  * the type its schema names.
  */
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
-  const compiled = Compile(schema);
+  const compile = once(() => Compile(schema));
   const part = httpPart ?? 'request';
   return (value: unknown) => {
+    const compiled = compile();
     const converted = httpPart === 'body' ? value : Value.Convert(schema, value);
     const complete = Value.Default(schema, converted);
     if (compiled.Check(complete)) return { value: complete };
@@ -82,8 +92,9 @@ export const plainSerializer: FastifySerializerCompiler<TSchema> = () => (data) 
 
 /** Refuses an answer that does not fit its schema. */
 export const checkingSerializer: FastifySerializerCompiler<TSchema> = ({ schema, url }) => {
-  const compiled = Compile(schema);
+  const compile = once(() => Compile(schema));
   return (data) => {
+    const compiled = compile();
     const text = JSON.stringify(data);
     const sent: unknown = JSON.parse(text);
     if (compiled.Check(sent)) return text;

@@ -1,4 +1,4 @@
-import { AUTH_EVENTS } from '../auth/event-types.js';
+import { AUDIT_EVENTS, AUTH_EVENTS } from '../auth/event-types.js';
 import { PLATFORM_RIGHTS } from '../auth/rights.js';
 import { EVENT_EVENTS } from '../events/event-types.js';
 import { OUTBOUND_ROWS } from '../outbound/rows.js';
@@ -10,6 +10,6 @@ export const platformLayer: LayerDeclaration = {
   name: 'platform',
   migrations: platformMigrations,
   rights: PLATFORM_RIGHTS,
-  events: [EVENT_EVENTS, AUTH_EVENTS],
+  events: [EVENT_EVENTS, AUDIT_EVENTS, AUTH_EVENTS],
   organizationRows: [OUTBOUND_ROWS, SECRET_ROWS],
 };

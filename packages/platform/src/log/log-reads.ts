@@ -102,7 +102,7 @@ export async function readBeyond(
     through = Math.max(through, row.last);
     const name = await nameOf(orgId);
     if (name === null) continue;
-    for (const event of new Origins(name).events(readEvents(row))) events.push({ ...event, orgId, subject });
+    for (const event of new Origins(name).events(readEvents(row))) events.push({ orgId, subject, ...event });
   }
   return { events: events.sort((a, b) => a.position - b.position), through };
 }
@@ -202,7 +202,7 @@ export async function subjectsSince(read: Read, prefix: string, since: number): 
   for (const row of rows) {
     const { org_id: orgId, subject } = row;
     if (!subject?.startsWith(prefix)) continue;
-    for (const event of contentsOf(row)) if (event.at > since) events.push({ ...event, orgId, subject });
+    for (const event of contentsOf(row)) if (event.at > since) events.push({ orgId, subject, ...event });
   }
   return events.sort((a, b) => a.position - b.position);
 }

@@ -1,7 +1,7 @@
 import { timeOf } from '@muster/fabric';
 import type { Schema } from '@muster/store';
 import type { Kysely, Selectable, Transaction } from 'kysely';
-import type { Sealed } from '../auth/audit-seals.js';
+import type { AuditSeals, Sealed } from '../auth/audit-seals.js';
 import { OUTBOUND_LIMITS } from '../outbound/limits.js';
 import type { Sent } from '../outbound/webhook.js';
 import '../schema/tables.js';
@@ -69,9 +69,13 @@ export function trailId({ id }: Pick<Notification, 'id'>, seal: number): string 
 }
 
 /** A seal with its entries, which stand there as they were sealed: letter by letter. */
-export function trailBody({ org }: Pick<Notification, 'org'>, { seal, entries }: Sealed, publicKey: string): string {
+export function trailBody(
+  { org }: Pick<Notification, 'org'>,
+  { seal, entries }: Sealed,
+  { publicKey, keyLinks }: Pick<AuditSeals, 'publicKey' | 'keyLinks'>,
+): string {
   const { at: timestamp } = seal;
-  const about = { organization: org.name, organization_id: org.id, public_key: publicKey, seal };
+  const about = { organization: org.name, organization_id: org.id, public_key: publicKey, server_keys: keyLinks, seal };
   const told = JSON.stringify({ type: AUDIT_TYPE, timestamp, data: about });
   return `${told.slice(0, -2)},"entries":[${entries.join(',')}]}}`;
 }

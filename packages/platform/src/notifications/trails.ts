@@ -1,4 +1,4 @@
-import { type Clock, Waker } from '@muster/base';
+import { type Clock, Looks } from '@muster/base';
 import { fence, type Lease, type Leases, type Store, type Write } from '@muster/store';
 import { type AuditSeals, SEALED_HINT, type Sealed } from '../auth/audit-seals.js';
 import type { Auth } from '../auth/auth.js';
@@ -18,7 +18,7 @@ export interface AuditTrailsDeps {
   readonly clock: Clock;
   readonly log: LayerLog;
   readonly auth: Pick<Auth, 'authorize' | 'repository'> & {
-    readonly auditSeals: Pick<AuditSeals, 'page' | 'publicKey'>;
+    readonly auditSeals: Pick<AuditSeals, 'keyLinks' | 'page' | 'publicKey'>;
   };
   /** What the keys are made of with which webhooks are signed. */
   readonly masterKey: Uint8Array;
@@ -63,72 +63,58 @@ interface Due {
 class Trails implements Turn {
   readonly #deps: AuditTrailsDeps;
   readonly #fence: Write;
-  readonly #waker: Waker;
+  readonly #looks: Looks;
   /** By the ids of their notifications. */
   readonly #sending = new Map<string, Promise<void>>();
   readonly #deaf: (() => void)[] = [];
-  #looking: Promise<void> | null = null;
-  #again = false;
   #stopped = false;
 
   constructor(deps: AuditTrailsDeps, lease: Lease) {
     this.#deps = deps;
     this.#fence = fence(lease);
-    this.#waker = new Waker(deps.clock, () => this.#look());
+    this.#looks = new Looks({
+      clock: deps.clock,
+      againMs: AGAIN_MS,
+      look: () => this.#begin(),
+      failed: (error) => this.#tell(error),
+    });
   }
 
   start(): this {
     const { hints } = this.#deps.store;
-    for (const topic of [SEALED_HINT, NOTIFICATIONS_HINT]) this.#deaf.push(hints.listen(topic, () => this.#look()));
-    this.#look();
+    for (const topic of [SEALED_HINT, NOTIFICATIONS_HINT])
+      this.#deaf.push(hints.listen(topic, () => this.#looks.ask()));
+    this.#looks.ask();
     return this;
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const deaf of this.#deaf) deaf();
-    this.#waker.stop();
-    await this.#looking;
+    await this.#looks.stop();
     await Promise.all([...this.#sending.values()]);
   }
 
-  #look(): void {
-    this.#again = true;
-    if (this.#looking !== null || this.#stopped) return;
-    this.#looking = this.#lookWhileAsked().finally(() => {
-      this.#looking = null;
-      // Asked for at the last moment.
-      if (this.#again) this.#look();
-    });
-  }
-
-  async #lookWhileAsked(): Promise<void> {
-    try {
-      while (this.#again && !this.#stopped) {
-        this.#again = false;
-        await this.#begin();
-      }
-    } catch (error) {
-      this.#failed(error);
-    }
+  #tell(error: unknown): void {
+    this.#deps.log.warn({ err: error }, 'the audit could not be brought to those who follow it; trying again');
   }
 
   #failed(error: unknown): void {
     if (this.#stopped) return;
-    const { clock, log } = this.#deps;
-    log.warn({ err: error }, 'the audit could not be brought to those who follow it; trying again');
-    this.#again = false;
-    this.#waker.by(clock.now() + AGAIN_MS);
+    this.#tell(error);
+    this.#looks.later();
   }
 
   async #begin(): Promise<void> {
     const now = this.#deps.clock.now();
+    // Of what was on its way while it was read, it is not known what of it came; whoever ends looks again.
+    const before = new Set(this.#sending.keys());
     for (const due of await this.#due()) {
       const { notification_id: id, next_attempt: at } = due.trail;
       if (this.#sending.size >= OUTBOUND_LIMITS.atOnce) return;
-      if (this.#sending.has(id)) continue;
+      if (before.has(id) || this.#sending.has(id)) continue;
       if (at > now) {
-        this.#waker.by(at);
+        this.#looks.askBy(at);
         return;
       }
       const sending = this.#send(due)
@@ -141,7 +127,7 @@ class Trails implements Turn {
         )
         .then((went) => {
           this.#sending.delete(id);
-          if (went) this.#look();
+          if (went) this.#looks.ask();
         });
       this.#sending.set(id, sending);
     }
@@ -225,7 +211,7 @@ class Trails implements Turn {
     if (identity === null || !(await auth.authorize(identity, org, 'org:admin'))) {
       return { delivered: false, code: null, detail: `${owner.name} may not read the audit any more; nothing is sent` };
     }
-    const body = trailBody(notification, sealed, auth.auditSeals.publicKey);
+    const body = trailBody(notification, sealed, auth.auditSeals);
     const id = trailId(notification, sealed.seal.number);
     return post(target, body, signatureHeaders(webhookKey(masterKey, org.id), id, now, body), { privateTargets });
   }

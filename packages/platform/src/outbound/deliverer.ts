@@ -1,4 +1,4 @@
-import { type Clock, Waker } from '@muster/base';
+import { type Clock, Looks } from '@muster/base';
 import { fence, type Lease, type Leases, type Store, type Write } from '@muster/store';
 import { LeaseKeeper, type Turn } from '../upkeep/lease-keeper.js';
 import type { LayerLog } from '../upkeep/logging.js';
@@ -57,56 +57,36 @@ const AGAIN_MS = 5000;
 class Deliveries implements Turn {
   readonly #deps: DelivererDeps;
   readonly #fence: Write;
-  readonly #waker: Waker;
+  readonly #looks: Looks;
   /** By their ids. */
   readonly #sending = new Map<string, Promise<void>>();
   /** One at a time for each subscription: its events in their order. */
   readonly #subscriptions = new Set<string>();
   readonly #hosts = new Map<string, number>();
   #deaf: (() => void) | null = null;
-  #looking: Promise<void> | null = null;
-  #again = false;
   #stopped = false;
 
   constructor(deps: DelivererDeps, lease: Lease) {
     this.#deps = deps;
     this.#fence = fence(lease);
-    this.#waker = new Waker(deps.clock, () => this.#look());
+    this.#looks = new Looks({
+      clock: deps.clock,
+      againMs: AGAIN_MS,
+      look: () => this.#begin(),
+      failed: (error) => deps.log.warn({ err: error }, 'what is to be delivered could not be read; trying again'),
+    });
   }
 
   start(): this {
-    this.#deaf = this.#deps.store.hints.listen(DELIVERIES_HINT, () => this.#look());
+    this.#deaf = this.#deps.store.hints.listen(DELIVERIES_HINT, () => this.#looks.ask());
     return this;
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#deaf?.();
-    this.#waker.stop();
-    await this.#looking;
+    await this.#looks.stop();
     await Promise.all([...this.#sending.values()]);
-  }
-
-  #look(): void {
-    this.#again = true;
-    if (this.#looking !== null || this.#stopped) return;
-    this.#looking = this.#lookWhileAsked().finally(() => {
-      this.#looking = null;
-    });
-  }
-
-  async #lookWhileAsked(): Promise<void> {
-    const { clock, log } = this.#deps;
-    try {
-      while (this.#again && !this.#stopped) {
-        this.#again = false;
-        await this.#begin();
-      }
-    } catch (error) {
-      if (this.#stopped) return;
-      log.warn({ err: error }, 'what is to be delivered could not be read; trying again');
-      this.#waker.by(clock.now() + AGAIN_MS);
-    }
   }
 
   async #begin(): Promise<void> {
@@ -114,7 +94,7 @@ class Deliveries implements Turn {
     for (const delivery of await this.#due()) {
       if (this.#sending.size >= OUTBOUND_LIMITS.atOnce) return;
       if (delivery.next_attempt !== null && delivery.next_attempt > now) {
-        this.#waker.by(delivery.next_attempt);
+        this.#looks.askBy(delivery.next_attempt);
         return;
       }
       if (this.#mayBegin(delivery)) this.#send(delivery);
@@ -150,7 +130,7 @@ class Deliveries implements Turn {
       const left = (this.#hosts.get(host) ?? 1) - 1;
       if (left === 0) this.#hosts.delete(host);
       else this.#hosts.set(host, left);
-      this.#look();
+      this.#looks.ask();
     });
     this.#sending.set(id, sending);
   }
@@ -210,10 +190,14 @@ class Deliveries implements Turn {
   }
 }
 
+/** Of mail; whoever looks at deliveries is to know that nobody gets it. */
+const ONLY_LOGGED = 'not sent, only logged: this server has no mail server (outbound.smtp_url)';
+
 async function sendMail(mailer: Mailer, to: string, title: string, body: string): Promise<Sent> {
   try {
-    await mailer.send({ to, subject: title, text: `${title}\n\n${JSON.stringify(JSON.parse(body), null, 2)}\n` });
-    return { delivered: true, code: null, detail: '' };
+    const text = `${title}\n\n${JSON.stringify(JSON.parse(body), null, 2)}\n`;
+    const sent = await mailer.send({ to, subject: title, text });
+    return { delivered: true, code: null, detail: sent ? '' : ONLY_LOGGED };
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
     return { delivered: false, code: null, detail: detail.slice(0, OUTBOUND_LIMITS.detailLength) };

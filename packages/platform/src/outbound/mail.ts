@@ -9,8 +9,8 @@ export interface Mail {
 
 /** Sends mail, or logs it where no mail server is configured. */
 export interface Mailer {
-  /** @throws Error when the mail server does not take it */
-  send(mail: Mail): Promise<void>;
+  /** False: it is in the log alone. @throws Error when the mail server does not take it */
+  send(mail: Mail): Promise<boolean>;
   close(): void;
 }
 
@@ -28,6 +28,7 @@ export function openMailer({ url, from, log }: MailerOptions): Mailer {
     return {
       async send({ to, subject, text }) {
         log.info({ to, subject, text }, 'mail, which is only logged: outbound.smtp_url is not set');
+        return false;
       },
       close: () => undefined,
     };
@@ -46,6 +47,7 @@ export function openMailer({ url, from, log }: MailerOptions): Mailer {
   return {
     async send({ to, subject, text }) {
       await transport.sendMail({ from, to: { name: '', address: to }, subject, text });
+      return true;
     },
     close: () => transport.close(),
   };

@@ -86,7 +86,7 @@ async function nodeGroups(db: Kysely<unknown>, { text, integer, keyed }: Dialect
   ) ${keyed}`.execute(db);
 }
 
-async function tokens(db: Kysely<unknown>, { text, integer, table, keyed }: Dialect): Promise<void> {
+async function tokens(db: Kysely<unknown>, { text, integer, bytes, table, keyed }: Dialect): Promise<void> {
   await sql`create table enrol_tokens (
     id ${text} primary key, ${columns(text, ['org_id', 'hash', 'created_by'])},
     ${columns(integer, ['uses_left', 'expires_at', 'created_at'])}
@@ -101,8 +101,14 @@ async function tokens(db: Kysely<unknown>, { text, integer, table, keyed }: Dial
   await sql`create index access_tokens_principal on access_tokens (principal_id)`.execute(db);
   await sql`create table issuers (
     id ${text} primary key, ${columns(text, ['org_id', 'name', 'kind', 'source', 'recognized'])},
-    ${columns(text, ['issuer?', 'audience?', 'user_claim?', 'tenant?', 'sign_in?'])}, ${columns(integer, ['created_at'])}
+    ${columns(text, ['issuer?', 'audience?', 'user_claim?', 'tenant?', 'sign_in?', 'ldap?'])}, ${columns(bytes, ['sealed?'])},
+    ${columns(integer, ['created_at'])}
   ) ${table}`.execute(db);
+  await sql`create table directory_users (
+    ${columns(text, ['issuer_id', 'principal_id', 'org_id'])}, primary key (issuer_id, principal_id)
+  ) ${keyed}`.execute(db);
+  await sql`create index directory_users_principal on directory_users (principal_id)`.execute(db);
+  await sql`create index directory_users_organization on directory_users (org_id)`.execute(db);
   await sql`create table used_sign_ins (
     org_id ${text} not null, hash ${text} not null, ends ${integer} not null, primary key (org_id, hash)
   ) ${keyed}`.execute(db);

@@ -101,7 +101,7 @@ declare module '@muster/store' {
       /** What it stands on: one of the two is null. */
       key_fingerprint: string | null;
       token_hash: string | null;
-      began_by: 'link' | 'token';
+      began_by: 'link' | 'token' | 'password';
       address: string | null;
       created_at: number;
       /** Its last request, but for the last minute. */
@@ -115,8 +115,8 @@ declare module '@muster/store' {
       id: string;
       org_id: string;
       name: string;
-      kind: 'public_key' | 'jwks' | 'oidc';
-      /** PEM, or where the keys are. */
+      kind: 'public_key' | 'jwks' | 'oidc' | 'ldap';
+      /** PEM, or where the keys are, or the directory. */
       source: string;
       /** JSON: by what its tokens are known, which no two issuers have in common. */
       recognized: string;
@@ -126,7 +126,17 @@ declare module '@muster/store' {
       tenant: string | null;
       /** JSON: how people sign in there; null: they do not. */
       sign_in: string | null;
+      /** JSON: of a directory, what is asked there. */
+      ldap: string | null;
+      /** See `SealingKey`: the password with which a directory is asked. */
+      sealed: Uint8Array | null;
       created_at: number;
+    };
+    /** Who has signed in at a directory, and is looked for there from then on. */
+    directory_users: {
+      issuer_id: string;
+      principal_id: string;
+      org_id: string;
     };
     /** Tokens that somebody signed in with, each until it is too old to be accepted again. */
     used_sign_ins: {

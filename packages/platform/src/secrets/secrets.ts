@@ -162,13 +162,13 @@ export class Secrets {
   }
 
   /**
-   * The values of all of these names, for one reader alone. Whether they may have them was looked at before.
+   * The values of all of these names, for one reader alone; by `files`, when these say what the reader calls each. Whether they may have them was looked at before.
    * @throws MusterError `invalid_field` for a key that is none, `not_found`, `secret_unreadable`, `secret_unavailable`
    */
   async boxed(
     { id: orgId, name: organization }: Pick<Organization, 'id' | 'name'>,
     names: readonly string[],
-    reader: { readonly key: string; readonly about: string },
+    reader: { readonly key: string; readonly about: string; readonly files?: Readonly<Record<string, string>> },
   ): Promise<SealedBox> {
     if (!isBoxKey(reader.key)) throw invalid('key', 'must be 32 bytes in base64url');
     const { store } = this.#deps;
@@ -180,13 +180,26 @@ export class Secrets {
       if (row === undefined) throw new MusterError('not_found', { kind: 'secret', name });
       return [name, Buffer.from(await this.#value(organization, row)).toString('base64')] as const;
     });
-    const values = await Promise.all(asked);
-    const bytes = Buffer.from(JSON.stringify(Object.fromEntries(values)));
+    const values = Object.fromEntries(await Promise.all(asked));
+    const files = Object.entries(reader.files ?? {}).map(([file, name]) => [file, values[name] ?? ''] as const);
+    const bytes = Buffer.from(JSON.stringify(reader.files === undefined ? values : Object.fromEntries(files)));
     try {
       return sealBox(reader.key, reader.about, bytes);
     } catch {
       throw invalid('key', 'is no key of X25519');
     }
+  }
+
+  /**
+   * The value of one, for the server's own use. Whether that was for whoever named it to decide was looked at before.
+   * @throws MusterError `not_found`, `secret_unreadable`, `secret_unavailable`
+   */
+  async value({ id: orgId, name: organization }: Pick<Organization, 'id' | 'name'>, name: string): Promise<string> {
+    const columns = ['id', 'name', 'sealed', 'provider', 'reference'] as const;
+    const rows = this.#deps.store.read.selectFrom('org_secrets').select(columns).where('org_id', '=', orgId);
+    const row = await rows.where('name', '=', name).executeTakeFirst();
+    if (row === undefined) throw new MusterError('not_found', { kind: 'secret', name });
+    return this.#value(organization, row);
   }
 
   /** All that a former key sealed, with the one of today: all, or nothing. How many. @throws MusterError `secret_unreadable` */

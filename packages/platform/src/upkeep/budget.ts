@@ -27,6 +27,11 @@ export class Budget {
     return true;
   }
 
+  /** It was spent for nothing. */
+  giveBack(amount: number): void {
+    this.#left = Math.min(this.#allowance.burst, this.#left + amount);
+  }
+
   /** How long after it was last asked so much can be spent, when nobody else spends. */
   msUntil(amount: number): number {
     return Math.max(0, ((amount - this.#left) / this.#allowance.perSecond) * 1000);

@@ -18,11 +18,12 @@ export interface LeaseKeeperDeps {
 }
 
 const TTL_MS = 12_000;
+/** Also of looks at one that another process holds: it is taken so much later than it could be, at most. */
 const RENEW_MS = 4_000;
 
 /**
  * Sees to it that one process, of all that could, does a thing: as long as it holds the lease, which it renews. Another one takes it
- * up when the lease ends.
+ * up when it has seen for a whole lease that nobody renews it.
  */
 export class LeaseKeeper {
   readonly #deps: LeaseKeeperDeps;
@@ -67,7 +68,7 @@ export class LeaseKeeper {
 
   /** Milliseconds until the next look. */
   async #look(): Promise<number> {
-    const { leases, clock, name, begin } = this.#deps;
+    const { leases, name, begin } = this.#deps;
     if (this.#lease !== null) {
       const renewed = await this.#renewed(this.#lease);
       if (renewed !== null) {
@@ -78,8 +79,7 @@ export class LeaseKeeper {
       await this.#end();
     }
     const answer = await leases.acquire(name, TTL_MS);
-    // Others renew it: it is looked at again when it could have ended.
-    if (answer.kind === 'held') return Math.max(RENEW_MS, answer.until - clock.now());
+    if (answer.kind === 'held') return Math.min(RENEW_MS, answer.leftMs);
     if (this.#stopped) {
       this.#lease = answer.lease;
       return RENEW_MS;

@@ -1,7 +1,10 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 
 /** Never logged, at whatever depth they come up. Signing headers could be replayed for 15 minutes. */
-const SECRETS = ['authorization', 'token', 'password', 'key', 'private_key', 'privateKey', 'secret', 'session_key'];
+const SECRETS = [
+  ...['authorization', 'token', 'password', 'key', 'private_key', 'privateKey', 'secret', 'session_key'],
+  ...['bind_password', 'bindPassword'],
+];
 
 const SIGNATURE_HEADER = /^(authorization|cookie|x-ops-authorization-\d+|x-jwt-assertion-.*)$/i;
 

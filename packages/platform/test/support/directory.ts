@@ -1,8 +1,10 @@
-import { type Auth, createAuth } from '../../src/auth/auth.js';
+import { firstServerKey } from '@muster/signing';
+import { type Auth, type AuthDeps, createAuth } from '../../src/auth/auth.js';
 import { systemRandom } from '../../src/auth/changes.js';
 import type { Organization } from '../../src/auth/types.js';
 import type { Recorder } from '../../src/log/recorder.js';
 import type { FetchJson } from '../../src/outbound/fetch-json.js';
+import { SealingKey } from '../../src/secrets/sealing-key.js';
 import { DECLARED } from './layers.js';
 import { ME, newKey, sharedKey } from './personas.js';
 import { openRecorder } from './recorder.js';
@@ -22,7 +24,7 @@ export interface Directory extends TestStore {
 }
 
 /** @param fetch How keys of issuers are fetched. */
-export async function openDirectory(fetch?: FetchJson): Promise<Directory> {
+export async function openDirectory(fetch?: FetchJson, more: Partial<AuthDeps> = {}): Promise<Directory> {
   const test = await openTestStore();
   const { store, clock } = test;
   const recorder = await openRecorder(store, clock);
@@ -34,10 +36,12 @@ export async function openDirectory(fetch?: FetchJson): Promise<Directory> {
     incarnation: 'test',
     rights: DECLARED.rights,
     selection: { check: () => undefined, select: () => [] },
-    sealingKey: sharedKey().privateKey,
+    serverKeys: firstServerKey(sharedKey()),
+    sealing: SealingKey.of(new Uint8Array(32)),
     auditFailed: () => undefined,
     standingFailed: () => undefined,
     ...(fetch !== undefined && { fetch }),
+    ...more,
   });
   const organization = await auth.organizations.create('default', ME);
   const { publicKey } = sharedKey();

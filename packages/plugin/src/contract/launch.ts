@@ -1,4 +1,4 @@
-import { fileURLToPath } from 'node:url';
+import { readOwn } from '@muster/base/own-parts';
 import type { AssignedTask } from '@muster/wire';
 
 /** A program, and what it is started with. Never a line for a shell. */
@@ -10,8 +10,12 @@ export interface ProgramCall {
 /** The descriptor on which a program tells its progress. */
 export const PROGRESS_FD = 3;
 
-/** Runs a Perl class by the contract of task files; part of this package. */
-export const PERL_RUNNER = fileURLToPath(new URL('../../perl/muster-perl-runner', import.meta.url));
+/** Perl's arguments to run a class by the contract of task files; its own follow. */
+export const PERL_RUNNER: readonly string[] = [
+  '-e',
+  readOwn(new URL('../../perl/muster-perl-runner', import.meta.url)).toString(),
+  '--',
+];
 
 /** Of a plugin of type `default`: `--config FILE --task FILE`; without a configuration, of type `nomongo` (sheet §3.4). */
 export function fileContractCall(program: string, taskFile: string, configFile: string | null): ProgramCall {
@@ -22,7 +26,7 @@ export function fileContractCall(program: string, taskFile: string, configFile: 
 /** Of a Perl class; `perl` is the interpreter. */
 export function perlCall(perl: string, plugin: string, lib: readonly string[], taskFile: string): ProgramCall {
   const dirs = lib.flatMap((dir) => ['--lib', dir]);
-  return { file: perl, args: [PERL_RUNNER, '--task', taskFile, '--plugin', plugin, ...dirs] };
+  return { file: perl, args: [...PERL_RUNNER, '--task', taskFile, '--plugin', plugin, ...dirs] };
 }
 
 /** What a plugin of type `default` reads with `--config`: there is no database for it, and so nothing secret. */

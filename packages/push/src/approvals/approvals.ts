@@ -13,13 +13,25 @@ import type { Recorder } from '@muster/platform/log';
 import { Upkeep } from '@muster/platform/upkeep';
 import { GuardFailed, type Store } from '@muster/store';
 import { MusterError } from '../errors.js';
+import type { HeldFile, PushFiles } from '../files/push-files.js';
 import type { StoredAlong } from '../request/submission.js';
-import { describeTarget } from '../request/targets.js';
-import type { RunbookMark } from '../types.js';
-import { approvalAsked, approvalDenied, approvalExpired, approvalGranted } from './events.js';
+import { approvalAgreed, approvalAsked, approvalDenied, approvalExpired, approvalGranted } from './events.js';
 import { APPROVAL_LIMITS } from './limits.js';
 import { type ApprovalEvent, type ApprovalState, stepApproval } from './machine.js';
-import { hashOf, type Order, readOrder, writeOrder } from './order.js';
+import { type Granter, joined, missing, type Need, type Needs } from './needs.js';
+import {
+  filesOfOrder,
+  hashOf,
+  type Order,
+  type OrderKind,
+  type OrderOf,
+  readOrder,
+  scriptOf,
+  startsJob,
+  summaryOf,
+  writeOrder,
+} from './order.js';
+import { ApprovalNeeded } from './policies.js';
 import {
   type ApprovalRow,
   addApproval,
@@ -28,16 +40,37 @@ import {
   type Decision,
   deleteDecided,
   findApproval,
+  type Grant,
+  type Granted as GrantsAfter,
+  grantsIn,
+  needsIn,
+  ordersWithFiles,
   overdue,
   saveDecision,
+  saveGrant,
 } from './repository.js';
 
-export interface StartOrder {
-  /** Whose job it is. */
+/** How something is started that was granted. */
+export interface Granted {
+  /** Id of the approval. */
+  readonly approval: string;
+  /** Whose it is. */
   readonly asker: Identity;
-  /** With whose rights nodes are asked. */
-  readonly author: Identity;
-  readonly along?: (jobId: string) => StoredAlong;
+  /** What is stored with it, by the id of the push job or of what else is made. */
+  readonly along: (run: string) => StoredAlong;
+  /**
+   * To be called with what policies want for the nodes that are chosen now. All to which others have agreed.
+   * @throws ApprovalNeeded when more have to agree
+   */
+  readonly agreed: (now: Needs) => readonly Need[];
+}
+
+/** What one kind of order starts. */
+export interface Startable<K extends OrderKind> {
+  /** Why it cannot be started for them any more; null: it can. */
+  void(org: Organization, order: OrderOf<K>, asker: Identity): Promise<string | null>;
+  /** Its id. @throws MusterError as when it is started by hand */
+  start(org: Organization, order: OrderOf<K>, granted: Granted): Promise<string>;
 }
 
 export interface ApprovalsDeps {
@@ -46,28 +79,28 @@ export interface ApprovalsDeps {
   readonly clock: Clock;
   readonly random: RandomBytes;
   readonly auth: Pick<Auth, 'audit' | 'authorize' | 'organizations' | 'repository' | 'rights'>;
+  readonly kept: Pick<PushFiles, 'find' | 'read'>;
   /** Seconds for which decided ones are kept; 0: for ever. */
   readonly keep: number;
-  /** Starts it, and stores `along` with it; the id of the push job. @throws MusterError as POST jobs */
-  readonly start: (org: Organization, order: Order, by: StartOrder) => Promise<string>;
   /** A round of upkeep failed; the next one tries again. */
   readonly failed: (error: unknown) => void;
 }
 
-/** Who may grant what is asked for, and for how long it waits. */
-export interface Terms {
-  readonly by?: readonly string[];
-  /** Seconds. */
-  readonly within?: number;
+/** What became of a grant. */
+export interface GrantOutcome {
+  /** Id of what was started or made; null: others have to agree besides. */
+  readonly run: string | null;
+  readonly missing: number;
 }
 
 /**
- * Requests for a second person. A grant and the push job that it starts are one commit, which is refused when anything was decided before:
+ * Requests for others to agree. The last grant and the push job that it starts are one commit, which is refused when anything was decided before:
  * there is no moment between them at which a crash could lose the start, and no second one.
  */
 export class Approvals {
   readonly #deps: ApprovalsDeps;
   readonly #upkeep: Upkeep;
+  readonly #kinds = new Map<OrderKind, Startable<OrderKind>>();
   /** Of each approval, the decision that was begun last: guards of one group commit do not see each other's writes. */
   readonly #deciding = new Map<string, Promise<unknown>>();
 
@@ -75,6 +108,28 @@ export class Approvals {
     this.#deps = deps;
     const { clock, failed } = deps;
     this.#upkeep = new Upkeep({ clock, pauseMs: APPROVAL_LIMITS.pauseMs, round: () => this.expire(), failed });
+  }
+
+  /** What is started for orders of this kind. */
+  handle<K extends OrderKind>(kind: K, startable: Startable<K>): void {
+    this.#kinds.set(kind, startable as unknown as Startable<OrderKind>);
+  }
+
+  /** What those that wait will take to their nodes. */
+  async files(): Promise<readonly HeldFile[]> {
+    const rows = await ordersWithFiles(this.#deps.store.read);
+    return rows.flatMap(({ org_id, order_text }) => filesOfOrder(org_id, readOrder(order_text)));
+  }
+
+  /** What is in the script that would be run, for whoever decides; null: it has none, or is decided. */
+  async script(org: Organization, { order_text: text }: ApprovalRow): Promise<string | null> {
+    const { kept } = this.#deps;
+    const sha256 = text === '' ? null : scriptOf(readOrder(text));
+    const file = sha256 === null ? undefined : await kept.find(org.id, sha256);
+    if (file === undefined) return null;
+    const pieces: Uint8Array[] = [];
+    for await (const piece of kept.read(file, 0, file.size - 1)) pieces.push(piece);
+    return Buffer.concat(pieces).toString();
   }
 
   start(): void {
@@ -101,12 +156,13 @@ export class Approvals {
     return row;
   }
 
-  /** @throws MusterError `too_many_approvals` */
+  /** @param along What is stored with it, by its id. @throws MusterError `too_many_approvals` */
   async ask(
     org: Organization,
     order: Order,
     asker: Identity,
-    { by = [], within = APPROVAL_LIMITS.within }: Terms,
+    { needs, within = APPROVAL_LIMITS.within }: Needs,
+    along?: (id: string) => StoredAlong,
   ): Promise<ApprovalRow> {
     const { store, recorder, clock, random, auth } = this.#deps;
     if ((await countPending(store.read, org.id)) >= APPROVAL_LIMITS.pending) {
@@ -114,68 +170,107 @@ export class Approvals {
     }
     const now = clock.now();
     const id = Buffer.from(random(12)).toString('hex');
-    const { request, runbook } = order;
     const text = writeOrder(order);
+    const { command, target } = summaryOf(order);
     const row = {
       id,
       org_id: org.id,
       status: 'pending',
-      runbook: runbook.name,
-      version: runbook.version,
-      command: request.command,
-      target: describeTarget(request.target),
-      parameters: JSON.stringify(runbook.parameters),
+      kind: order.kind,
+      ...named(order),
+      command,
+      target,
       order_text: text,
       hash: hashOf(org.id, id, text),
       asker_id: asker.principalId,
       asker_name: asker.name,
-      approvers: JSON.stringify(by),
+      needs: JSON.stringify(needs),
+      grants: '[]',
       created_at: now,
       expires_at: now + within * 1000,
     };
-    const audited = auth.audit.write(entry(org, asker, 'approval.ask', id, told(runbook, row.hash)));
-    await whilePresent(
-      org,
-      recorder.commit([auth.organizations.present(org), addApproval(row), audited], [approvalAsked(org, row)]),
-    );
+    const audited = auth.audit.write(entry(org, asker, 'approval.ask', id, told(row)));
+    const { writes = [], events = [] } = along?.(id) ?? {};
+    const all = [auth.organizations.present(org), addApproval(row), audited, ...writes];
+    await whilePresent(org, recorder.commit(all, [approvalAsked(org, row), ...events]));
     return this.existing(org, id);
   }
 
   /**
-   * Starts what was asked for. Asked again by whoever granted it, as when the answer was lost, it is the same push job.
+   * Agrees to what was asked for; whoever does so last starts it. Asked again by whom, as when the answer was lost, it is the same
+   * push job.
    * @param hash Of what the caller has looked at.
    * @throws MusterError `approval_decided`, `approval_expired`, `approval_own`, `approval_not_same`, `approval_void`, and as POST jobs
    */
-  grant(org: Organization, id: string, hash: string, by: Identity): Promise<{ readonly job: string }> {
+  grant(org: Organization, id: string, hash: string, by: Identity): Promise<GrantOutcome> {
     return this.#inTurn(id, () => this.#grant(org, id, hash, by));
   }
 
-  async #grant(org: Organization, id: string, hash: string, by: Identity): Promise<{ readonly job: string }> {
-    const { clock, start } = this.#deps;
+  async #grant(org: Organization, id: string, hash: string, by: Identity): Promise<GrantOutcome> {
+    const { clock, auth } = this.#deps;
     const row = await this.existing(org, id);
     if (row.status === 'started' && row.decided_by_id === by.principalId && row.job_id !== null && row.hash === hash) {
-      return { job: row.job_id };
+      return { run: row.job_id, missing: 0 };
     }
     const same = row.hash === hash && hashOf(org.id, id, row.order_text) === hash;
-    this.#step(row, { type: 'grant', by: by.principalId, same });
+    const { principalId, name } = by;
+    const others = grantsIn(row).filter((grant) => grant.principalId !== principalId);
+    const grants = [...others, { principalId, name, at: clock.now() }];
+    const granters = await this.#granters(org, id, grants);
+    const groups = await auth.repository.groups(org.id);
+    const lacking = (needs: readonly Need[]) => missing(needs, granters, groups);
+    const needs = needsIn(row);
+    this.#step(row, { type: 'grant', by: principalId, same, enough: lacking(needs) === 0 });
     const order = readOrder(row.order_text);
-    const people = await this.#people(org, row, order);
-    const along = (jobId: string): StoredAlong => {
-      const decision: Decision = { id, status: 'started', by, at: clock.now(), reason: null, jobId };
-      const audited = entry(org, by, 'approval.grant', id, {
-        ...told(order.runbook, hash),
-        job: jobId,
-        asker: row.asker_name,
-      });
-      const writes = [...saveDecision(decision), this.#deps.auth.audit.write(audited)];
-      return { writes, events: [approvalGranted(org, row, by.name, jobId)] };
-    };
+    const { startable, asker } = await this.#people(org, row, order);
+    const count = (all: readonly Need[]) =>
+      this.#count(org, row, { needs: all, grants }, { by, missing: lacking(all) });
     try {
-      return { job: await start(org, order, { ...people, along }) };
+      if (lacking(needs) > 0) return await count(needs);
+      const along = (run: string): StoredAlong => {
+        const decision: Decision = { status: 'started', by, at: clock.now(), reason: null, jobId: run, grants };
+        const detail = { ...told(row), [startsJob(row.kind) ? 'job' : 'id']: run, asker: row.asker_name };
+        const audited = entry(org, by, 'approval.grant', id, detail);
+        const writes = [...saveDecision(row, decision), auth.audit.write(audited)];
+        return { writes, events: [approvalGranted(org, row, name, run)] };
+      };
+      const agreed = (now: Needs): readonly Need[] => {
+        const all = joined(needs, now.needs);
+        if (lacking(all) > 0) throw new ApprovalNeeded({ needs: all });
+        return all;
+      };
+      return { run: await startable.start(org, order, { approval: id, asker, along, agreed }), missing: 0 };
     } catch (error) {
-      await this.#assertUndecided(org, id, error);
+      // The nodes that it would be started on are others than when it was asked for.
+      if (error instanceof ApprovalNeeded) return count(error.asked.needs);
+      await this.#assertUndecided(org, row, error);
       throw error;
     }
+  }
+
+  async #count(
+    org: Organization,
+    row: ApprovalRow,
+    granted: GrantsAfter,
+    { by, missing: left }: { readonly by: Identity; readonly missing: number },
+  ): Promise<GrantOutcome> {
+    const { recorder, auth } = this.#deps;
+    const audited = auth.audit.write(entry(org, by, 'approval.agree', row.id, { ...told(row), missing: left }));
+    const writes = [auth.organizations.present(org), ...saveGrant(row, granted), audited];
+    await whilePresent(org, recorder.commit(writes, [approvalAgreed(org, row, by.name, left)]));
+    return { run: null, missing: left };
+  }
+
+  /** Those of them who still may grant it. */
+  async #granters(org: Organization, id: string, grants: readonly Grant[]): Promise<readonly Granter[]> {
+    const { auth } = this.#deps;
+    const granters: Granter[] = [];
+    for (const grant of grants) {
+      const identity = await principalNow(auth.repository, org, grant);
+      if (identity === null || !(await auth.authorize(identity, org, 'approval:decide', id))) continue;
+      granters.push({ identity, mayWrite: await auth.authorize(identity, org, 'push:write') });
+    }
+    return granters;
   }
 
   /** Also by who asked, who takes it back. @throws MusterError `approval_decided`, `approval_expired` */
@@ -187,13 +282,13 @@ export class Approvals {
     const { recorder, clock, auth } = this.#deps;
     const row = await this.existing(org, id);
     this.#step(row, { type: 'deny' });
-    const decision: Decision = { id, status: 'denied', by, at: clock.now(), reason, jobId: null };
-    const audited = entry(org, by, 'approval.deny', id, { ...this.#toldOf(row), ...(reason !== null && { reason }) });
-    const writes = [auth.organizations.present(org), ...saveDecision(decision), auth.audit.write(audited)];
+    const decision: Decision = { status: 'denied', by, at: clock.now(), reason, jobId: null };
+    const audited = entry(org, by, 'approval.deny', id, { ...told(row), ...(reason !== null && { reason }) });
+    const writes = [auth.organizations.present(org), ...saveDecision(row, decision), auth.audit.write(audited)];
     try {
       await whilePresent(org, recorder.commit(writes, [approvalDenied(org, row, by.name, reason)]));
     } catch (error) {
-      await this.#assertUndecided(org, id, error);
+      await this.#assertUndecided(org, row, error);
       throw error;
     }
     return this.existing(org, id);
@@ -215,9 +310,9 @@ export class Approvals {
     const now = clock.now();
     const row = await findApproval(store.read, org.id, id);
     if (row === undefined || !('to' in stepApproval(stateOf(row), { type: 'clock' }, now))) return;
-    const decision: Decision = { id, status: 'expired', by: null, at: now, reason: null, jobId: null };
+    const decision: Decision = { status: 'expired', by: null, at: now, reason: null, jobId: null };
     try {
-      await recorder.commit(saveDecision(decision), [approvalExpired(org, row)]);
+      await recorder.commit(saveDecision(row, decision), [approvalExpired(org, row)]);
     } catch (error) {
       // Another server decided it meanwhile.
       if (!(error instanceof GuardFailed)) throw error;
@@ -252,40 +347,41 @@ export class Approvals {
     }
   }
 
-  /** Both as they are now: who asked may have lost the right meanwhile. @throws MusterError `approval_void` */
+  /** As they are now: who asked may have lost the right meanwhile. @throws MusterError `approval_void` */
   async #people(
     org: Organization,
     row: ApprovalRow,
-    { author }: Order,
-  ): Promise<{ asker: Identity; author: Identity }> {
-    const { auth } = this.#deps;
-    const { repository } = auth;
-    const asker = await principalNow(repository, org, { principalId: row.asker_id, name: row.asker_name });
-    if (asker === null || !(await auth.authorize(asker, org, 'runbook:run', row.runbook))) {
-      throw new MusterError('approval_void', {
-        id: row.id,
-        reason: `${row.asker_name} may not run ${row.runbook} any more`,
-      });
-    }
-    const stands = await principalNow(repository, org, author);
-    if (stands === null || !(await auth.authorize(stands, org, 'push:execute'))) {
-      throw new MusterError('approval_void', {
-        id: row.id,
-        reason: `${author.name}, its author, may start no push jobs any more`,
-      });
-    }
-    return { asker, author: stands };
+    order: Order,
+  ): Promise<{ readonly startable: Startable<OrderKind>; readonly asker: Identity }> {
+    const { id, asker_id: principalId, asker_name: name } = row;
+    const startable = this.#kinds.get(order.kind);
+    if (startable === undefined) throw new Error(`nothing starts a ${order.kind}`);
+    const asker = await principalNow(this.#deps.auth.repository, org, { principalId, name });
+    const reason = asker === null ? `${name} is not there any more` : await startable.void(org, order, asker);
+    if (asker === null || reason !== null) throw new MusterError('approval_void', { id, reason: reason ?? '' });
+    return { startable, asker };
   }
 
   /** Of two servers that decide at the same moment one is late. */
-  async #assertUndecided(org: Organization, id: string, error: unknown): Promise<void> {
+  async #assertUndecided(org: Organization, { id, grants }: ApprovalRow, error: unknown): Promise<void> {
     if (!(error instanceof MusterError) || error.code !== 'organization_not_found') return;
     const row = await findApproval(this.#deps.store.read, org.id, id);
-    if (row !== undefined && row.status !== 'pending') throw decided(row);
+    if (row !== undefined && (row.status !== 'pending' || row.grants !== grants)) throw decided(row);
   }
+}
 
-  #toldOf({ runbook, version, hash }: ApprovalRow): Detail {
-    return { runbook: `${runbook} ${version}`, hash };
+/** Which runbook, schedule or rule; and its parameters, as they may be shown. */
+function named(order: Order): Pick<ApprovalRow, 'name' | 'parameters' | 'version'> {
+  switch (order.kind) {
+    case 'command':
+      return { name: null, version: null, parameters: '{}' };
+    case 'runbook': {
+      const { name, version, parameters } = order.runbook;
+      return { name, version, parameters: JSON.stringify(parameters) };
+    }
+    case 'rule':
+    case 'schedule':
+      return { name: order.name, version: null, parameters: '{}' };
   }
 }
 
@@ -299,8 +395,15 @@ function decided({ id, status, decided_by }: ApprovalRow): MusterError {
 
 type Detail = NonNullable<AuditEntry['detail']>;
 
-function told({ name, version }: RunbookMark, hash: string): Detail {
-  return { runbook: `${name} ${version}`, hash };
+function told({
+  kind,
+  name,
+  version,
+  command,
+  hash,
+}: Pick<ApprovalRow, 'command' | 'hash' | 'kind' | 'name' | 'version'>): Detail {
+  const what = name === null ? command.slice(0, 200) : version === null ? name : `${name} ${version}`;
+  return { [kind]: what, hash };
 }
 
 function entry(org: Organization, by: Identity, action: string, target: string, detail: Detail): AuditEntry {

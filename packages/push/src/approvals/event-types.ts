@@ -3,7 +3,13 @@ import { Type } from 'typebox';
 
 const text = (description: string) => Type.String({ description });
 
-const about = { approval: text('Id of the approval'), runbook: text('Name of the runbook') };
+const about = {
+  approval: text('Id of the approval'),
+  kind: text('What is asked for: `command`, `runbook`, `schedule` or `rule`'),
+  runbook: Type.Optional(text('Name of the runbook')),
+  schedule: Type.Optional(text('Name of the schedule')),
+  rule: Type.Optional(text('Name of the rule')),
+};
 const by = { by: text('Who did it') };
 
 /** What is told of approvals. */
@@ -21,9 +27,17 @@ export const APPROVAL_EVENTS = new OwnEvents({
         expires_at: Type.Integer({ description: 'Milliseconds since the epoch' }),
       }),
     },
+    'approval.agreed': {
+      summary: 'Somebody agreed, and others have to besides.',
+      attributes: Type.Object({ ...about, ...by }),
+      data: Type.Object({
+        hash: text('Of what they agreed to'),
+        missing: Type.Integer({ description: 'How many have to agree yet' }),
+      }),
+    },
     'approval.granted': {
-      summary: 'It was granted, and what was asked for was started.',
-      attributes: Type.Object({ ...about, ...by, job: text('Id of the push job') }),
+      summary: 'As many as have to agreed, and what was asked for was started or made.',
+      attributes: Type.Object({ ...about, ...by, job: Type.Optional(text('Id of the push job')) }),
       data: Type.Object({ hash: text('Of what was granted and started') }),
     },
     'approval.denied': {

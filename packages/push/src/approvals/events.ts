@@ -1,13 +1,14 @@
 import type { Organization } from '@muster/platform/auth';
 import type { Recordable } from '@muster/platform/log';
 import { APPROVAL_EVENTS } from './event-types.js';
+import { startsJob } from './order.js';
 import type { ApprovalRow } from './repository.js';
 
 /** What approvals tell. */
 
-type About = Pick<ApprovalRow, 'hash' | 'id' | 'runbook'>;
+type About = Pick<ApprovalRow, 'hash' | 'id' | 'kind' | 'name'>;
 
-const aboutOf = ({ id, runbook }: About) => ({ approval: id, runbook });
+const aboutOf = ({ id, kind, name }: About) => ({ approval: id, kind, ...(name !== null && { [kind]: name }) });
 const subjectOf = ({ id }: About) => `approval/${id}`;
 
 export function approvalAsked(
@@ -19,8 +20,13 @@ export function approvalAsked(
   return APPROVAL_EVENTS.tell('approval.asked', org, attributes, { command, target, hash, expires_at }, subjectOf(row));
 }
 
-export function approvalGranted(org: Organization, row: About, by: string, job: string): Recordable {
-  const attributes = { ...aboutOf(row), by, job };
+export function approvalAgreed(org: Organization, row: About, by: string, missing: number): Recordable {
+  const attributes = { ...aboutOf(row), by };
+  return APPROVAL_EVENTS.tell('approval.agreed', org, attributes, { hash: row.hash, missing }, subjectOf(row));
+}
+
+export function approvalGranted(org: Organization, row: About, by: string, run: string): Recordable {
+  const attributes = { ...aboutOf(row), by, ...(startsJob(row.kind) && { job: run }) };
   return APPROVAL_EVENTS.tell('approval.granted', org, attributes, { hash: row.hash }, subjectOf(row));
 }
 

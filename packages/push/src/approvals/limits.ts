@@ -7,6 +7,11 @@ export const APPROVAL_LIMITS = {
   leastWithin: 60,
   mostWithin: 2_592_000,
   approvers: 200,
+  /** Others who have to agree, at most. */
+  grants: 10,
+  /** Of one organization. */
+  policies: 100,
+  policyName: 100,
   /** Characters of why one was denied. */
   reason: 1000,
   /** Shown in one list. */

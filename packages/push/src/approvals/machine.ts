@@ -3,7 +3,7 @@
 export const APPROVAL_STATUSES = [
   /** Waits for somebody else; ends when one grants or denies it, or its time is over. */
   'pending',
-  /** Granted: the push job is stored with the grant, in one commit. */
+  /** Granted by as many as have to: what it starts is stored with the last grant, in one commit. */
   'started',
   'denied',
   /** Nobody decided in time. */
@@ -20,13 +20,14 @@ export interface ApprovalState {
 }
 
 export type ApprovalEvent =
-  /** Somebody who may agrees to what has this hash. `same`: that is what would be started. */
-  | { readonly type: 'grant'; readonly by: string; readonly same: boolean }
+  /** Somebody who may agrees to what has this hash. `same`: that is what would be started. `enough`: nobody else has to. */
+  | { readonly type: 'grant'; readonly by: string; readonly same: boolean; readonly enough: boolean }
   | { readonly type: 'deny' }
   | { readonly type: 'clock' };
 
 export type ApprovalStep =
-  | { readonly to: Exclude<ApprovalStatus, 'pending'> }
+  /** `pending`: the grant counts, and others have to agree besides. */
+  | { readonly to: ApprovalStatus }
   /** Nothing changes. */
   | { readonly refused: 'decided' | 'expired' | 'not_same' | 'own' | 'waits' };
 
@@ -46,6 +47,7 @@ export function stepApproval(
     case 'grant':
       if (over) return { refused: 'expired' };
       if (event.by === askerId) return { refused: 'own' };
-      return event.same ? { to: 'started' } : { refused: 'not_same' };
+      if (!event.same) return { refused: 'not_same' };
+      return { to: event.enough ? 'started' : 'pending' };
   }
 }

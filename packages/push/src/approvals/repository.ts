@@ -3,6 +3,7 @@ import { guard, insert, type Schema, update, type Write } from '@muster/store';
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { APPROVAL_LIMITS } from './limits.js';
 import type { ApprovalStatus } from './machine.js';
+import type { Need } from './needs.js';
 import './tables.js';
 
 type Read = Kysely<Schema>;
@@ -10,14 +11,27 @@ type Trx = Transaction<Schema>;
 
 export type ApprovalRow = Selectable<Schema['push_approvals']>;
 
+/** Who agreed, and when. */
+export interface Grant {
+  readonly principalId: string;
+  readonly name: string;
+  readonly at: number;
+}
+
+export interface Granted {
+  readonly needs: readonly Need[];
+  readonly grants: readonly Grant[];
+}
+
 /** What ends one. */
 export interface Decision {
-  readonly id: string;
   readonly status: Exclude<ApprovalStatus, 'pending'>;
   readonly by: { readonly principalId: string; readonly name: string } | null;
   readonly at: number;
   readonly reason: string | null;
   readonly jobId: string | null;
+  /** Those that count, the last included. */
+  readonly grants?: readonly Grant[];
 }
 
 export const addApproval = insert(
@@ -26,7 +40,8 @@ export const addApproval = insert(
     id: 'text',
     org_id: 'text',
     status: 'text',
-    runbook: 'text',
+    kind: 'text',
+    name: 'text',
     version: 'integer',
     command: 'text',
     target: 'text',
@@ -35,20 +50,23 @@ export const addApproval = insert(
     hash: 'text',
     asker_id: 'text',
     asker_name: 'text',
-    approvers: 'text',
+    needs: 'text',
+    grants: 'text',
     created_at: 'integer',
     expires_at: 'integer',
   },
   ['id'],
 );
 
-const pending = guard('push_approvals', { id: 'text', status: 'text' }, ['id', 'status']);
+const pending = guard('push_approvals', { id: 'text', status: 'text', grants: 'text' }, ['id', 'status', 'grants']);
+const count = update('push_approvals', { id: 'text', needs: 'text', grants: 'text' }, ['id']);
 
 const decide = update(
   'push_approvals',
   {
     id: 'text',
     status: 'text',
+    grants: 'text',
     order_text: 'text',
     decided_by_id: 'text',
     decided_by: 'text',
@@ -60,12 +78,44 @@ const decide = update(
 );
 
 /** Stored by the first who decides: of another one nothing is, nor of what it would start (`GuardFailed`). */
-export function saveDecision({ id, status, by, at, reason, jobId }: Decision): Write[] {
+export function saveDecision(
+  { id, grants }: Pick<ApprovalRow, 'grants' | 'id'>,
+  { status, by, at, reason, jobId, grants: given }: Decision,
+): Write[] {
   const decided = { decided_by_id: by?.principalId ?? null, decided_by: by?.name ?? null, decided_at: at };
   return [
-    pending({ id, status: 'pending' }),
-    decide({ id, status, order_text: '', ...decided, reason, job_id: jobId }),
+    pending({ id, status: 'pending', grants }),
+    decide({
+      id,
+      status,
+      order_text: '',
+      grants: given === undefined ? grants : JSON.stringify(given),
+      ...decided,
+      reason,
+      job_id: jobId,
+    }),
   ];
+}
+
+/** One more has agreed, and it waits for others. Stored only if nobody decided, or agreed, meanwhile. */
+export function saveGrant({ id, grants }: Pick<ApprovalRow, 'grants' | 'id'>, after: Granted): Write[] {
+  return [
+    pending({ id, status: 'pending', grants }),
+    count({ id, needs: JSON.stringify(after.needs), grants: JSON.stringify(after.grants) }),
+  ];
+}
+
+export const needsIn = ({ needs }: Pick<ApprovalRow, 'needs'>) => JSON.parse(needs) as readonly Need[];
+export const grantsIn = ({ grants }: Pick<ApprovalRow, 'grants'>) => JSON.parse(grants) as readonly Grant[];
+
+/** Texts of those that wait and may name files. */
+export function ordersWithFiles(read: Read): Promise<Pick<ApprovalRow, 'order_text' | 'org_id'>[]> {
+  return read
+    .selectFrom('push_approvals')
+    .select(['org_id', 'order_text'])
+    .where('status', '=', 'pending')
+    .where('order_text', 'like', '%"sha256"%')
+    .execute();
 }
 
 const ID = /^[0-9a-f]{24}$/;
@@ -132,7 +182,7 @@ export async function clearApprovals(trx: Trx, orgId: string, most: number): Pro
 /** Those whom it names itself. */
 export async function approversOf(read: Read, orgId: string, id: string): Promise<Members | undefined> {
   const row = await findApproval(read, orgId, id);
-  return row && membersWritten(JSON.parse(row.approvers) as string[]);
+  return row && membersWritten(needsIn(row).flatMap(({ by }) => by));
 }
 
 /** Id of the principal who asks. */

@@ -20,7 +20,8 @@ const mayDecide = (identity: Identity, { admitted, groups }: Circumstances): boo
   holdsRole('push_job_writers', identity, groups, false) ||
   (admitted !== undefined && includes(admitted, identity, groups));
 
-const HOLD = 'who has `push:write` (`push_job_writers`, `admins`); those whom the runbook names in its `approval`';
+const HOLD =
+  'who has `push:write` (`push_job_writers`, `admins`); those whom the runbook or the policy names that asks for it';
 
 export const APPROVAL_RIGHTS: DeclaredRights['rights'] = {
   'approval:read': {

@@ -49,8 +49,10 @@ export function approvalRoutes(app: App, { approvals, auth }: ApprovalRouteDeps)
       params: schemas.ApprovalParams,
       response: { 200: schemas.ApprovalDetailAnswer },
     },
-    handler: async ({ organization, params }) =>
-      approvalDetail(await approvals.existing(organization, params.id), approvals.now()),
+    handler: async ({ organization, params }) => {
+      const row = await approvals.existing(organization, params.id);
+      return approvalDetail(row, approvals.now(), await approvals.script(organization, row));
+    },
   });
 
   app.route({
@@ -61,7 +63,7 @@ export function approvalRoutes(app: App, { approvals, auth }: ApprovalRouteDeps)
     schema: {
       tags,
       operationId: 'grantApproval',
-      summary: 'Agree to what was asked for, and start it',
+      summary: 'Agree to what was asked for; whoever does so last starts it',
       description:
         'The signature covers the hash, and with it what is started. Asked again by the same caller it answers the same push job. Never by who asked for it.',
       params: schemas.ApprovalParams,
@@ -69,8 +71,9 @@ export function approvalRoutes(app: App, { approvals, auth }: ApprovalRouteDeps)
       response: { 200: schemas.GrantedAnswer },
     },
     handler: async ({ caller, organization, params, body }) => {
-      const { job } = await approvals.grant(organization, params.id, body.hash, caller);
-      return { id: params.id, job };
+      const { run, missing } = await approvals.grant(organization, params.id, body.hash, caller);
+      const { job } = approvalView(await approvals.existing(organization, params.id), approvals.now());
+      return { id: params.id, job: run === null ? null : job, missing };
     },
   });
 

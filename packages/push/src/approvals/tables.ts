@@ -5,8 +5,12 @@ declare module '@muster/store' {
       id: string;
       org_id: string;
       status: string;
-      runbook: string;
-      version: number;
+      /** What is started. */
+      kind: 'command' | 'rule' | 'runbook' | 'schedule';
+      /** Of a runbook, schedule or rule. */
+      name: string | null;
+      /** Of a runbook. */
+      version: number | null;
       /** As the push job will show them. */
       command: string;
       target: string;
@@ -17,15 +21,30 @@ declare module '@muster/store' {
       hash: string;
       asker_id: string;
       asker_name: string;
-      /** Who may grant it besides those with the right, JSON: a list as in the definition of a runbook. */
-      approvers: string;
+      /** Who has to agree, JSON: `Need`s. */
+      needs: string;
+      /** Who has, JSON. */
+      grants: string;
       created_at: number;
       expires_at: number;
       decided_by_id: string | null;
       decided_by: string | null;
       decided_at: number | null;
       reason: string | null;
+      /** The push job, or what else was made. */
       job_id: string | null;
+    };
+    push_approval_policies: {
+      org_id: string;
+      name: string;
+      /** Null: all nodes. */
+      node_group: string | null;
+      above: number;
+      grants: number;
+      /** JSON: a list as in the definition of a runbook. */
+      approvers: string;
+      /** Seconds. */
+      within: number | null;
     };
   }
 }

@@ -1,6 +1,6 @@
 import type { ApprovalStatus } from './machine.js';
-import { readOrder } from './order.js';
-import type { ApprovalRow } from './repository.js';
+import { readOrder, startsJob } from './order.js';
+import { type ApprovalRow, grantsIn, needsIn } from './repository.js';
 
 const time = (ms: number): string => new Date(ms).toISOString();
 
@@ -14,8 +14,11 @@ export function approvalView(row: ApprovalRow, now: number) {
   return {
     id: row.id,
     status: over ? 'expired' : (row.status as ApprovalStatus),
-    runbook: row.runbook,
+    kind: row.kind,
+    runbook: row.kind === 'runbook' ? row.name : null,
     version: row.version,
+    schedule: row.kind === 'schedule' ? row.name : null,
+    rule: row.kind === 'rule' ? row.name : null,
     command: row.command,
     target: row.target,
     parameters: JSON.parse(row.parameters) as Record<string, string>,
@@ -25,21 +28,28 @@ export function approvalView(row: ApprovalRow, now: number) {
     expires_at: time(row.expires_at),
     decided_by: row.decided_by,
     decided_at: row.decided_at === null ? null : time(row.decided_at),
+    needs: needsIn(row).map(({ by, ...need }) => ({ ...need, by: [...by] })),
+    agreed: grantsIn(row).map(({ name, at }) => ({ by: name, at: time(at) })),
     reason: row.reason,
-    job: row.job_id,
+    job: startsJob(row.kind) ? row.job_id : null,
   } as const;
 }
 
-export function approvalDetail(row: ApprovalRow, now: number) {
-  return { ...approvalView(row, now), order: row.order_text === '' ? null : orderView(row.order_text) };
+/** @param script What is in the script that it names. */
+export function approvalDetail(row: ApprovalRow, now: number, script: string | null) {
+  const order = row.order_text === '' ? null : orderView(row.order_text);
+  return { ...approvalView(row, now), order: order && { ...order, ...(script !== null && { script_text: script }) } };
 }
 
 /** What the command finds in its file is shown when no secret is in it. */
 function orderView(text: string): Record<string, unknown> {
-  const { request, script, runbook, author } = readOrder(text);
+  const order = readOrder(text);
+  if (!('request' in order)) return { ...order.content };
+  const { request } = order;
+  const { script, runbook, author } = order.kind === 'runbook' ? order : WITHOUT_RUNBOOK;
   const { command, target, capture: _, options: given, ...rules } = request;
   const { file, words, ...options } = given;
-  const shown = file === undefined ? {} : { file: runbook.secret ? 'not shown: it holds a secret' : contentOf(file) };
+  const shown = file === undefined ? {} : { file: runbook?.secret ? 'not shown: it holds a secret' : contentOf(file) };
   // All there are: who grants it sees whatever decides it.
   const named = Object.entries(rules).map(([name, value]) => [
     name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`),
@@ -52,10 +62,14 @@ function orderView(text: string): Record<string, unknown> {
     ...options,
     ...shown,
     ...(script !== null && { script_text: Buffer.from(script, 'base64').toString() }),
-    nodes_asked_as: author.name,
+    ...(author !== null && { nodes_asked_as: author.name }),
   };
 }
 
+const WITHOUT_RUNBOOK = { script: null, runbook: null, author: null };
+
+/** `base64:…` or `raw:…`. */
 function contentOf(file: string): string {
-  return Buffer.from(file.slice('base64:'.length), 'base64').toString();
+  const [how = '', text = ''] = file.split(/:(.*)/s);
+  return how === 'raw' ? text : Buffer.from(text, 'base64').toString();
 }

@@ -1,6 +1,5 @@
 import { ago } from '@muster/base';
 import type { NodeRegistry } from '@muster/nodes';
-import { formatRfc1123 } from '@muster/wire';
 import type { JobNode } from '../machine/job-node.js';
 import type { Hold } from '../machine/stage.js';
 import type { NodeOwners } from '../ownership/types.js';
@@ -82,8 +81,8 @@ function pace({ spec, state, tally }: LiveJob): string {
 }
 
 function sentences({ id, state, tally, spec, createdAt, updatedAt }: LiveJob, now: number): string[] {
-  const since = `since ${formatRfc1123(updatedAt)} (${ago(now - updatedAt)})`;
-  const until = state.deadline === null ? null : formatRfc1123(state.deadline);
+  const since = `since ${timeText(updatedAt)} (${ago(now - updatedAt)})`;
+  const until = state.deadline === null ? null : timeText(state.deadline);
   const busy =
     tally.waiting === 0 || spec.waitTimeout === undefined
       ? []
@@ -111,7 +110,7 @@ function sentences({ id, state, tally, spec, createdAt, updatedAt }: LiveJob, no
         stage === null || stage.hold === null
           ? []
           : stage.hold === 'pause'
-            ? [`It pauses until ${formatRfc1123(stage.until ?? now)}.`]
+            ? [`It pauses until ${timeText(stage.until ?? now)}.`]
             : [`It is held (${state.reason}): continue it with \`muster push continue ${id}\`, or abort it.`];
       const standing = `${tally.running} running, ${tally.starting} starting, ${tally.ready} ready`;
       return [
@@ -136,9 +135,14 @@ const HELD: Readonly<Record<Hold, string>> = {
 };
 
 function refusedAt(createdAt: number, seconds: number): string {
-  return formatRfc1123(createdAt + seconds * 1000);
+  return timeText(createdAt + seconds * 1000);
 }
 
 function count(n: number, noun: string): string {
   return `${n} ${n === 1 ? noun : `${noun}s`}`;
+}
+
+/** ISO 8601, to the second. */
+function timeText(at: number): string {
+  return new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
 }

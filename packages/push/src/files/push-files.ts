@@ -16,6 +16,7 @@ import {
   filesUsedBefore,
   findFile,
   pieceAt,
+  touchOld,
   useFile,
 } from './repository.js';
 import { RunningHashes } from './running-hashes.js';
@@ -35,14 +36,21 @@ export interface FileStanding extends KeptFile {
   readonly piece: number;
 }
 
+/** One that something names which will start jobs later. */
+export interface HeldFile {
+  readonly orgId: string;
+  readonly sha256: string;
+}
+
 /**
  * Files that push jobs take to their nodes: brought in pieces, kept by their content, shown to nodes once their hash was found
- * right, and deleted when no job has named them for some time.
+ * right, and deleted when no job has named them for some time and nothing holds them.
  */
 export class PushFiles {
   readonly #deps: PushFilesDeps;
   readonly #upkeep: Upkeep;
   readonly #hashes = new RunningHashes(FILES.hashes);
+  readonly #holders: (() => Promise<readonly HeldFile[]>)[] = [];
 
   constructor(deps: PushFilesDeps) {
     this.#deps = deps;
@@ -56,6 +64,11 @@ export class PushFiles {
 
   stop(): Promise<void> {
     return this.#upkeep.stop();
+  }
+
+  /** What it names is not deleted. */
+  heldBy(holder: () => Promise<readonly HeldFile[]>): void {
+    this.#holders.push(holder);
   }
 
   /**
@@ -139,9 +152,21 @@ export class PushFiles {
   async prune(): Promise<void> {
     const { store, clock, config } = this.#deps;
     const before = clock.now() - config.files.keep * 1000;
-    const old = await filesUsedBefore(store.read, before, RETENTION.jobs);
-    if (old.length > 0) await store.transact((trx) => deleteFiles(trx, old));
+    if ((await filesUsedBefore(store.read, before, 1)).length > 0) {
+      await this.#touchHeld(before);
+      // What was named meanwhile is not old any more.
+      await store.transact(async (trx) => deleteFiles(trx, await filesUsedBefore(trx, before, RETENTION.jobs)));
+    }
     while (!this.#upkeep.stopped && (await store.transact(clearPieces))) {}
+  }
+
+  async #touchHeld(before: number): Promise<void> {
+    const { store, clock } = this.#deps;
+    const held = (await Promise.all(this.#holders.map((holder) => holder()))).flat();
+    const now = clock.now();
+    await store.transact(async (trx) => {
+      for (const { orgId, sha256 } of held) await touchOld(trx, { orgId, sha256, before, now });
+    });
   }
 
   async #finish(row: FileRow): Promise<FileStanding> {

@@ -23,6 +23,20 @@ export const useFile = update('push_files', { org_id: 'text', sha256: 'text', us
   'sha256',
 ]);
 
+/** One that would be deleted otherwise. */
+export async function touchOld(
+  trx: Trx,
+  { orgId, sha256, before, now }: Readonly<Record<'orgId' | 'sha256', string> & Record<'before' | 'now', number>>,
+): Promise<void> {
+  await trx
+    .updateTable('push_files')
+    .set({ used_at: now })
+    .where('org_id', '=', orgId)
+    .where('sha256', '=', sha256)
+    .where('used_at', '<', before)
+    .execute();
+}
+
 /** What files take: of all organizations in bytes, those on their way with what they will take; of one, how many there are. */
 export async function filesKept(trx: Trx, orgId: string): Promise<{ readonly bytes: number; readonly own: number }> {
   const all = await trx

@@ -1,4 +1,4 @@
-import type { CommandResult } from '@muster/wire';
+import { type CommandResult, NOT_WAITING } from '@muster/wire';
 import type { FinalPushJobStatus, PushJobNodeStatus } from '../types.js';
 import type {
   JobNode,
@@ -210,22 +210,35 @@ function stepStarting(node: JobNode, event: JobNodeEvent, context: JobNodeContex
       ) {
         return { node, effects: [{ type: 'send', message: 'start' }] };
       }
-      if (event.report === 'absent') return contradict(node, 'forgot the job before it started');
+      if (event.report === 'absent') {
+        return context.repeatable ? offerAgain(node) : contradict(node, 'forgot the job before it started');
+      }
       // A dialect that cannot repeat: its confirmation is lost, or the start is.
       return event.report === 'running' ? begun(node, context.now) : stillWaiting(node, event.report);
     case 'error':
-      return context.phase === 'aborting'
-        ? end(node, stoppedStatus(context.ending, false), event.reason, 'rehab', [])
-        : end(node, 'failed', event.reason, 'rehab', [rehabbed, runEnd('run_nacked')]);
+      if (context.phase === 'aborting')
+        return end(node, stoppedStatus(context.ending, false), event.reason, 'rehab', []);
+      if (context.repeatable && event.reason === NOT_WAITING) return offerAgain(node);
+      return end(node, 'failed', event.reason, 'rehab', [rehabbed, runEnd('run_nacked')]);
     case 'aborted':
       return context.phase === 'aborting'
         ? stopped(node, event.settled, context.ending, event.from === 'running' || event.from === 'terminating')
         : crash(node, 'aborted by itself');
     case 'ack':
-      return context.repeatable ? stay(node) : crash(node, 'committed twice');
+      if (!context.repeatable) return crash(node, 'committed twice');
+      // It waits, perhaps since it was offered again: the start is due.
+      return context.phase === 'aborting' ? stay(node) : { node, effects: [{ type: 'send', message: 'start' }] };
     default:
       return stepStarted(node, event);
   }
+}
+
+/**
+ * It has neither the offer nor the command: agents discard what has not begun when their server is silent for too long (Push Jobs §4.3), and
+ * the start reached it after that, or never. As it cannot have begun the command, it is offered it again; one that did begin it refuses.
+ */
+function offerAgain(node: JobNode): JobNodeStep {
+  return { node, effects: [{ type: 'send', message: 'prepare' }] };
 }
 
 /** It cannot be told twice to start without being failed for it, so it must have said twice that it still waits. */

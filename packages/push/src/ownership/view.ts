@@ -34,10 +34,11 @@ export function availability(owned: OwnedNode) {
  * node came into the hands it is in, which decide whether it takes jobs.
  */
 export function nodeState(owned: OwnedNode) {
-  const { name, status, statusAt } = owned.node;
+  const { name, status, statusAt, via } = owned.node;
   return {
     node_name: name,
     status,
+    via,
     updated_at: formatRfc1123(statusAt),
     ...availability(owned),
     owner_since: formatRfc1123(owned.since),

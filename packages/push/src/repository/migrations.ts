@@ -17,6 +17,7 @@ export const pushMigrations: Migrations = {
         await runbooks(db, dialect);
       },
     },
+    { name: 'policies of approval', up: policies },
   ],
 };
 
@@ -89,6 +90,30 @@ async function runbooks(db: Kysely<unknown>, { text, integer, table, keyed }: Di
     ${columns(text, ['asker_id', 'asker_name', 'approvers', 'decided_by_id?', 'decided_by?', 'reason?', 'job_id?'])},
     ${columns(integer, ['version', 'created_at', 'expires_at', 'decided_at?'])}
   ) ${table}`.execute(db);
+  await sql`create index push_approvals_newest on push_approvals (org_id, status, created_at desc)`.execute(db);
+  await sql`create index push_approvals_due on push_approvals (status, expires_at)`.execute(db);
+}
+
+/** What waited before is asked for again: what would be started was written otherwise. */
+async function policies(db: Kysely<unknown>, { text, integer, table, keyed }: Dialect): Promise<void> {
+  await sql`create table push_approval_policies (
+    ${columns(text, ['org_id', 'name', 'node_group?', 'approvers'])}, ${columns(integer, ['above', 'grants', 'within?'])},
+    primary key (org_id, name)
+  ) ${keyed}`.execute(db);
+  await sql`create table push_approvals_of_all (
+    id ${text} primary key,
+    ${columns(text, ['org_id', 'status', 'kind', 'name?', 'command', 'target', 'parameters', 'order_text', 'hash'])},
+    ${columns(text, ['asker_id', 'asker_name', 'needs', 'grants', 'decided_by_id?', 'decided_by?', 'reason?', 'job_id?'])},
+    ${columns(integer, ['version?', 'created_at', 'expires_at', 'decided_at?'])}
+  ) ${table}`.execute(db);
+  await sql`insert into push_approvals_of_all (id, org_id, status, kind, name, command, target, parameters, order_text, hash,
+      asker_id, asker_name, needs, grants, decided_by_id, decided_by, reason, job_id, version, created_at, expires_at, decided_at)
+    select id, org_id, case when status = 'pending' then 'expired' else status end, 'runbook', runbook, command, target,
+      parameters, '', hash, asker_id, asker_name, '[]', '[]', decided_by_id, decided_by, reason, job_id, version, created_at,
+      expires_at, decided_at
+    from push_approvals`.execute(db);
+  await sql`drop table push_approvals`.execute(db);
+  await sql`alter table push_approvals_of_all rename to push_approvals`.execute(db);
   await sql`create index push_approvals_newest on push_approvals (org_id, status, created_at desc)`.execute(db);
   await sql`create index push_approvals_due on push_approvals (status, expires_at)`.execute(db);
 }

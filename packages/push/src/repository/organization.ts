@@ -24,6 +24,7 @@ export async function unfinishedPushJob(trx: Trx, orgId: string): Promise<string
 /** What is left of an organization that was deleted goes, at most so many rows at once. True when nothing is left. */
 export async function clearPush(trx: Trx, orgId: string, most: number): Promise<boolean> {
   await trx.deleteFrom('push_settings').where('org_id', '=', orgId).execute();
+  await trx.deleteFrom('push_approval_policies').where('org_id', '=', orgId).execute();
   return (
     (await clearPushJobs(trx, orgId, most)) &&
     (await clearFiles(trx, orgId, most)) &&

@@ -1,4 +1,4 @@
-import { type CommandOptions, LIMITS, type ScriptOption, type UploadOption } from '@muster/wire';
+import { type CommandOptions, type KeptFile, LIMITS, type ScriptOption, type UploadOption } from '@muster/wire';
 import {
   MAX_COMMAND_BYTES,
   MAX_PATH_BYTES,
@@ -18,6 +18,11 @@ export const SHA256 = /^[0-9a-f]{64}$/;
 const BASE64 = /^[A-Za-z0-9+/]{4,}={0,2}$/;
 
 export type FileOptions = Pick<CommandOptions, 'script' | 'uploads' | 'fetch' | 'uploadOnly'>;
+
+/** Those that are to be on the server before it is started. */
+export function filesOf({ script, uploads = [] }: FileOptions): readonly KeptFile[] {
+  return [...(script === undefined ? [] : [script]), ...uploads];
+}
 
 /** Does the body say what to do without a command? */
 export function isWithoutCommand(body: Body): boolean {

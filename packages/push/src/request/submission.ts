@@ -3,6 +3,8 @@ import type { ServerConfig } from '@muster/platform/config';
 import type { Recordable } from '@muster/platform/log';
 import type { Secrets } from '@muster/platform/secrets';
 import type { Write } from '@muster/store';
+import type { Needs } from '../approvals/needs.js';
+import { ApprovalNeeded, policyNeeds } from '../approvals/policies.js';
 import { MusterError } from '../errors.js';
 import type { PushFiles } from '../files/push-files.js';
 import type { PushController } from '../ports.js';
@@ -12,7 +14,7 @@ import { invalid } from './fields.js';
 import { newJobId } from './job-id.js';
 import { resolveSpec } from './job-spec.js';
 import type { JobRequest } from './request.js';
-import { FILE_KEYS } from './request-files.js';
+import { FILE_KEYS, filesOf } from './request-files.js';
 import { parseShare } from './shares.js';
 import type { StartLimits } from './start-limits.js';
 import { chooseNodes, type TargetDeps } from './targets.js';
@@ -45,6 +47,8 @@ export interface Occasion {
   /** On whose nodes, when those of the caller do not count. */
   readonly nodesOf?: Identity;
   readonly runbook?: RunbookMark;
+  /** Called with what policies want for its nodes. Unless there is one, whatever they want is not there. @throws ApprovalNeeded */
+  readonly agreed?: (now: Needs) => void;
 }
 
 /** Takes a validated request to a durable job and returns its id. */
@@ -53,7 +57,7 @@ export async function submitJob(
   caller: Identity,
   org: Organization,
   request: JobRequest,
-  { along = () => NOTHING, nodesOf = caller, runbook }: Occasion = {},
+  { along = () => NOTHING, nodesOf = caller, runbook, agreed = assertNothingAsked }: Occasion = {},
 ): Promise<string> {
   const { options } = request;
   checkPolicy(
@@ -65,10 +69,11 @@ export async function submitJob(
   const secrets = Object.keys(options.secrets ?? {});
   // In a runbook as its author may: whoever runs it has no say in where a secret goes.
   for (const name of secrets) await deps.secrets.usable(org, name, nodesOf);
-  const kept = await deps.files.named(org.id, [...(script === undefined ? [] : [script]), ...uploads]);
+  const kept = await deps.files.named(org.id, filesOf(options));
   const { allowed, denied, target } = await chooseNodes(deps, nodesOf, org, request.target);
   const settings = await pushSettings(deps.read, org.id);
   checkNodes(allowed.length + denied.length, settings);
+  agreed(await policyNeeds(deps, org, [...allowed, ...denied]));
   const { run_timeout: runTimeout, voting_timeout, wait_timeout: waitTimeout } = deps.config.push;
   const votingTimeout = voting_timeout + secondsToFetch(request, allowed.length, deps.config.files);
   const quorum = request.quorum === 'default' ? defaultQuorum(settings) : null;
@@ -107,6 +112,10 @@ export async function submitJob(
   const job = { org, jobId, spec, requester: caller.name, nodes: allowed, denied, record, events };
   await whilePresent(org, deps.controller.start(job));
   return jobId;
+}
+
+function assertNothingAsked(now: Needs): void {
+  if (now.needs.length > 0) throw new ApprovalNeeded(now);
 }
 
 /** @throws MusterError `too_many_nodes` */

@@ -49,6 +49,24 @@ export async function chooseNodes(
   return { allowed: names.filter((name) => !denied.has(name)), denied: [...denied], target: described };
 }
 
+/** Those on which it would be now; none is no mistake. @throws MusterError as `chooseNodes` */
+export async function nodesNow(
+  deps: TargetDeps,
+  caller: Identity,
+  org: Organization,
+  target: Target,
+): Promise<readonly string[]> {
+  try {
+    const { allowed, denied } = await chooseNodes(deps, caller, org, target);
+    return [...allowed, ...denied];
+  } catch (error) {
+    if (error instanceof MusterError && NOTHING_CHOSEN.has(error.code)) return [];
+    throw error;
+  }
+}
+
+const NOTHING_CHOSEN: ReadonlySet<string> = new Set(['no_nodes_matched', 'no_job_nodes_matched']);
+
 function nothingChosen(target: Target, described: string): MusterError {
   if (target.kind !== 'from_job') return new MusterError('no_nodes_matched', { target: described });
   return new MusterError('no_job_nodes_matched', { job: target.jobId, statuses: target.statuses.join(', ') });

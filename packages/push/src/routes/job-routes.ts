@@ -2,6 +2,11 @@ import { actorOf, type Identity, type Organization } from '@muster/platform/auth
 import type { App } from '@muster/platform/http';
 import { parseJson } from '@muster/platform/http';
 import type { FastifyRequest } from 'fastify';
+import type { Approvals } from '../approvals/approvals.js';
+import { policyNeeds } from '../approvals/policies.js';
+import { AskedAnswer } from '../approvals/schemas.js';
+import { startOrAsk } from '../approvals/start-or-ask.js';
+import { askedView } from '../approvals/view.js';
 import { MusterError } from '../errors.js';
 import { DEFAULT_PAGE, JOBS_FOUND, MAX_NODE_NAME_BYTES } from '../limits.js';
 import {
@@ -32,6 +37,7 @@ import { ended, foundJob, type JobViewOptions, jobNode, listedJob, singleJob, wa
 
 export interface JobRouteDeps extends SubmissionDeps, Omit<PreviewDeps, 'nodes'> {
   readonly access: PushAccess;
+  readonly approvals: Pick<Approvals, 'ask'>;
 }
 
 const JOBS = '/organizations/:org/pushy/jobs';
@@ -51,13 +57,18 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
       tags,
       operationId: 'startPushJob',
       summary: 'Start a push job',
+      description: '202: nothing is started; it waits for others to agree, as a policy of approval wants it.',
       params: schemas.OrgParams,
       body: schemas.JobBody,
-      response: { 201: schemas.StartedAnswer },
+      response: { 201: schemas.StartedAnswer, 202: AskedAnswer },
     },
     handler: async (request, reply) => {
       const { caller, organization } = request;
-      const id = await submitJob(deps, caller, organization, requests.of(request));
+      const order = { kind: 'command', request: requests.of(request) } as const;
+      const start = () => submitJob(deps, caller, organization, order.request);
+      const attempted = await startOrAsk(deps.approvals, organization, { order, asker: caller, start });
+      if ('approval' in attempted) return reply.code(202).send(askedView(attempted.approval));
+      const id = attempted.job;
       const uri = jobUri(request, organization.name, id);
       return reply.code(201).header('location', uri).send({ id, uri });
     },
@@ -89,7 +100,9 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
       const nodes = [...chosen.allowed, ...chosen.denied].sort();
       checkNodes(nodes.length, await pushSettings(read, organization.id));
       const restricted = [...chosen.denied].sort();
-      return { count: nodes.length, nodes, restricted, ...forecast(deps, organization, chosen, wanted) };
+      const { needs } = await policyNeeds(deps, organization, nodes);
+      const approval = needs.length > 0;
+      return { count: nodes.length, nodes, restricted, approval, ...forecast(deps, organization, chosen, wanted) };
     },
   });
 

@@ -321,6 +321,7 @@ export const PreviewAnswer = Type.Object({
   count: Type.Integer(),
   nodes: Type.Array(Type.String()),
   restricted: Type.Array(Type.String(), { description: 'Nodes the caller may not run commands on' }),
+  approval: Type.Boolean({ description: 'It would wait for others to agree, as a policy of approval wants it' }),
   refusals: Type.Array(
     Type.Object({
       node_name: Type.String(),

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type KeptFile, LIMITS } from '@muster/wire';
 import { invalid } from '../request/fields.js';
 import { type JobRequest, readJobRequest } from '../request/request.js';
+import type { Target } from '../request/request-target.js';
 import type { Definition } from './definition.js';
 import { fill, fillWords, type Values } from './places.js';
 
@@ -41,6 +42,17 @@ export function compile(
   const request = read({ ...given, command: words.map(quoted).join(' ') }, limits);
   checkWords(words);
   return { request: { ...request, options: { ...request.options, words } }, script: null };
+}
+
+/** On which nodes it runs, whatever its parameters are. @throws MusterError as POST jobs */
+export function targetOf({ job }: Definition, limits: { readonly maxNodes: number }): Target {
+  return read({ ...job, command: 'true' }, limits).target;
+}
+
+/** What it does, for people. */
+export function commandOf({ command, script, args = [] }: Definition): string {
+  if (script !== undefined) return ['script', ...args].join(' ');
+  return typeof command === 'string' ? command : (command ?? []).join(' ');
 }
 
 export function keptFile(bytes: Buffer): KeptFile {

@@ -1,5 +1,3 @@
-import type { Terms } from '../approvals/approvals.js';
-
 /** What a saved command is: as it is handed in, stored and shown. */
 
 export const PARAMETER_TYPES = [
@@ -35,6 +33,15 @@ export interface Parameter {
 }
 
 export type Parameters = Readonly<Record<string, Parameter>>;
+
+/** Who has to agree to a run, and for how long it waits. */
+export interface Terms {
+  readonly by?: readonly string[];
+  /** Seconds. */
+  readonly within?: number;
+  /** How many others; one unless it is said. */
+  readonly grants?: number;
+}
 
 export interface Definition {
   readonly description?: string;

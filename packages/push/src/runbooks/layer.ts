@@ -1,7 +1,11 @@
-import type { Auth } from '@muster/platform/auth';
+import { type Auth, type Organization, principalNow } from '@muster/platform/auth';
 import type { Base, Layer } from '@muster/platform/layers';
-import { Approvals } from '../approvals/approvals.js';
+import { Approvals, type Startable } from '../approvals/approvals.js';
+import type { RunbookOrder } from '../approvals/order.js';
+import { Policies } from '../approvals/policies.js';
+import { MusterError } from '../errors.js';
 import type { Push } from '../layer.js';
+import { submitJob } from '../request/submission.js';
 import { pushAccess } from '../routes/access.js';
 import { Runbooks } from './runbooks.js';
 
@@ -13,6 +17,32 @@ export interface RunbookLayerDeps {
 export interface RunbookLayer extends Required<Pick<Layer, 'start' | 'stop'>> {
   readonly runbooks: Runbooks;
   readonly approvals: Approvals;
+  readonly policies: Policies;
+}
+
+/** Both as they are now: who asked, and the author, with whose rights nodes are asked. */
+function runbookRuns(
+  runbooks: Runbooks,
+  { repository, authorize }: Pick<Auth, 'authorize' | 'repository'>,
+): Startable<'runbook'> {
+  const authorOf = (org: Organization, { author }: RunbookOrder) => principalNow(repository, org, author);
+  return {
+    async void(org, order, asker) {
+      const { runbook, author } = order;
+      if (!(await authorize(asker, org, 'runbook:run', runbook.name))) {
+        return `${asker.name} may not run ${runbook.name} any more`;
+      }
+      const stands = await authorOf(org, order);
+      if (stands !== null && (await authorize(stands, org, 'push:execute'))) return null;
+      return `${author.name}, its author, may start no push jobs any more`;
+    },
+    async start(org, order, granted) {
+      const author = await authorOf(org, order);
+      if (author === null)
+        throw new MusterError('runbook_without_author', { name: order.runbook.name, author: order.author.name });
+      return runbooks.start(org, order, { ...granted, author });
+    },
+  };
 }
 
 /** Saved commands, and the second person that they may need, composed. Started after push jobs, and stopped before them. */
@@ -50,9 +80,17 @@ export function createRunbooks(base: Base, { auth, push }: RunbookLayerDeps): Ru
     clock,
     random,
     auth,
+    kept: files,
     keep: config.push.keep,
-    start: (org, order, by) => runbooks.start(org, order, by),
     failed: (error) => logger.warn({ err: error }, 'approvals whose time is over could not be ended'),
   });
-  return { runbooks, approvals, start: () => approvals.start(), stop: () => approvals.stop() };
+  approvals.handle('runbook', runbookRuns(runbooks, auth));
+  approvals.handle('command', {
+    void: async (org, _order, asker) =>
+      (await auth.authorize(asker, org, 'push:execute')) ? null : `${asker.name} may start no push jobs any more`,
+    start: (org, { request }, { asker, ...granted }) => submitJob(submission, asker, org, request, granted),
+  });
+  files.heldBy(() => approvals.files());
+  const policies = new Policies({ store, recorder, auth });
+  return { runbooks, approvals, policies, start: () => approvals.start(), stop: () => approvals.stop() };
 }

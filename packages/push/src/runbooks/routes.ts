@@ -2,6 +2,7 @@ import type { Auth } from '@muster/platform/auth';
 import type { App } from '@muster/platform/http';
 import type { FastifyRequest } from 'fastify';
 import type { Approvals } from '../approvals/approvals.js';
+import { startOrAsk } from '../approvals/start-or-ask.js';
 import { askedView } from '../approvals/view.js';
 import * as jobSchemas from '../routes/schemas.js';
 import { jobUri } from '../routes/uri.js';
@@ -148,8 +149,8 @@ export function runbookRoutes(app: App, { runbooks, approvals, auth }: RunbookRo
     },
     handler: async (request) => {
       const plan = await planned(request);
-      const { chosen, preview } = await runbooks.forecast(request.organization, plan);
-      return planView(plan, chosen, preview);
+      const { chosen, preview, approval } = await runbooks.forecast(request.organization, plan);
+      return planView(plan, chosen, { ...preview, approval });
     },
   });
 
@@ -170,12 +171,12 @@ export function runbookRoutes(app: App, { runbooks, approvals, auth }: RunbookRo
     handler: async (request, reply) => {
       const { caller, organization } = request;
       const plan = await planned(request);
-      const { terms, author } = plan;
-      if (terms !== null) {
-        const asked = await approvals.ask(organization, runbooks.orderOf(plan), caller, terms);
-        return reply.code(202).send(askedView(asked));
-      }
-      const id = await runbooks.start(organization, runbooks.orderOf(plan), { asker: caller, author });
+      const { asked, author } = plan;
+      const order = runbooks.orderOf(plan);
+      const start = () => runbooks.start(organization, order, { asker: caller, author });
+      const attempted = await startOrAsk(approvals, organization, { order, asker: caller, asked, start });
+      if ('approval' in attempted) return reply.code(202).send(askedView(attempted.approval));
+      const id = attempted.job;
       const uri = jobUri(request, organization.name, id);
       return reply.code(201).header('location', uri).send({ id, uri });
     },

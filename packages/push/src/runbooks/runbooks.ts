@@ -11,8 +11,9 @@ import {
 } from '@muster/platform/auth';
 import type { Recorder } from '@muster/platform/log';
 import type { Store } from '@muster/store';
-import type { StartOrder, Terms } from '../approvals/approvals.js';
-import type { Order } from '../approvals/order.js';
+import { type Needs, together } from '../approvals/needs.js';
+import type { RunbookOrder } from '../approvals/order.js';
+import { policyNeeds } from '../approvals/policies.js';
 import { MusterError } from '../errors.js';
 
 import type { PushFiles } from '../files/push-files.js';
@@ -20,11 +21,11 @@ import { pushSettings } from '../repository/settings.js';
 import { invalid } from '../request/fields.js';
 import { forecast, type Preview, type PreviewDeps } from '../request/preview.js';
 import { type StoredAlong, type SubmissionDeps, submitJob } from '../request/submission.js';
-import { type ChosenNodes, chooseNodes } from '../request/targets.js';
+import { type ChosenNodes, chooseNodes, describeTarget, nodesNow } from '../request/targets.js';
 import type { RunbookMark } from '../types.js';
 import { checkDefinition } from './check.js';
-import { type Compiled, compile, keptFile } from './compile.js';
-import type { Definition } from './definition.js';
+import { type Compiled, commandOf, compile, keptFile, targetOf } from './compile.js';
+import type { Definition, Terms } from './definition.js';
 import { runbookRan, runbookRemoved, runbookStored } from './events.js';
 import { RUNBOOK_LIMITS } from './limits.js';
 import { allRunbooks, findRunbook, findVersion, type RunbookRow, type VersionRow, versionsOf } from './reads.js';
@@ -56,8 +57,32 @@ export interface Plan extends Compiled {
   readonly mark: RunbookMark;
   /** With whose rights nodes are asked. */
   readonly author: Identity;
-  /** Of the second person that it needs; null: it needs none. */
-  readonly terms: Terms | null;
+  /** Who has to agree before it is started; null: nobody, unless policies of its nodes say so. */
+  readonly asked: Needs | null;
+}
+
+/** What its runs will be whatever their parameters are, for those who agree to something that starts them. */
+export interface Standing {
+  readonly id: string;
+  readonly version: number;
+  readonly definition: Definition;
+  readonly author: { readonly principalId: string; readonly name: string };
+  /** In words, for people. */
+  readonly command: string;
+  readonly target: string;
+  /** Who would have to agree to a run now; null: nobody. */
+  readonly needs: Needs | null;
+}
+
+/** By whom, and what is stored with it. */
+export interface StartRun {
+  /** Whose job it is. */
+  readonly asker: Identity;
+  /** With whose rights nodes are asked. */
+  readonly author: Identity;
+  readonly along?: (jobId: string) => StoredAlong;
+  /** As of an `Occasion`. */
+  readonly agreed?: (now: Needs) => void;
 }
 
 export interface Asked {
@@ -162,17 +187,44 @@ export class Runbooks {
     const told = toldValues(parameters, values);
     const mark = { id: row.id, name: row.name, version, parameters: told, secret };
     const author = await this.#author(org, row);
-    return { ...compiled, mark, author, terms: definition.approval ?? (await this.#termsOf(org)) };
+    return { ...compiled, mark, author, asked: await this.#asked(org, row.name, definition) };
   }
 
   /** On which nodes it would run now, and what they would say to it by what is known of them. */
-  async forecast(org: Organization, { request, author }: Plan): Promise<{ chosen: ChosenNodes; preview: Preview }> {
+  async forecast(
+    org: Organization,
+    { request, author, asked }: Plan,
+  ): Promise<{ chosen: ChosenNodes; preview: Preview; approval: boolean }> {
     const { submission, previews } = this.#deps;
     const { command, options, target } = request;
     const script = options.script !== undefined;
     const chosen = await chooseNodes(submission, author, org, target);
     const wish = { command: script ? null : command, script, uploads: false, fetch: false };
-    return { chosen, preview: forecast(previews, org, chosen, wish) };
+    const { needs } = await policyNeeds(submission, org, [...chosen.allowed, ...chosen.denied]);
+    const approval = asked !== null || needs.length > 0;
+    return { chosen, preview: forecast(previews, org, chosen, wish), approval };
+  }
+
+  /** @param oneNode Its runs are each on one of its nodes. @throws MusterError `runbook_without_author` */
+  async standing(org: Organization, row: RunbookRow, { oneNode }: { readonly oneNode: boolean }): Promise<Standing> {
+    const { submission } = this.#deps;
+    const { version, definition } = await this.version(row);
+    const author = await this.#author(org, row);
+    const target = targetOf(definition, this.#limits);
+    const nodes = await nodesNow(submission, author, org, target);
+    const policies = await policyNeeds(submission, org, nodes, oneNode ? 1 : nodes.length);
+    const { principalId, name } = author;
+    return {
+      ...{ id: row.id, version, definition, author: { principalId, name } },
+      ...{ command: commandOf(definition), target: describeTarget(target) },
+      needs: together(await this.#asked(org, row.name, definition), policies),
+    };
+  }
+
+  /** Whatever its nodes are. */
+  async #asked(org: Organization, name: string, definition: Definition): Promise<Needs | null> {
+    const terms = definition.approval ?? (await this.#termsOf(org));
+    return terms && needsOf(name, terms);
   }
 
   /** The same on one of its nodes alone. @throws MusterError `invalid_field`: the runbook does not run there */
@@ -184,15 +236,21 @@ export class Runbooks {
   }
 
   /** Everything that decides what a run is. */
-  orderOf({ request, script, mark: runbook, author }: Plan): Order {
+  orderOf({ request, script, mark: runbook, author }: Plan): RunbookOrder {
     const { principalId, name } = author;
-    return { request, script: script?.toString('base64') ?? null, runbook, author: { principalId, name } };
+    return {
+      kind: 'runbook',
+      request,
+      script: script?.toString('base64') ?? null,
+      runbook,
+      author: { principalId, name },
+    };
   }
 
-  /** Id of the push job. @throws MusterError as POST jobs */
-  async start(org: Organization, { request, script, runbook }: Order, by: StartOrder): Promise<string> {
+  /** Id of the push job. @throws ApprovalNeeded; MusterError as POST jobs */
+  async start(org: Organization, { request, script, runbook }: RunbookOrder, by: StartRun): Promise<string> {
     const { submission, auth } = this.#deps;
-    const { asker, author: nodesOf, along = () => ({ writes: [], events: [] }) } = by;
+    const { asker, author: nodesOf, along = () => ({ writes: [], events: [] }), agreed } = by;
     if (script !== null) await this.#bring(org, Buffer.from(script, 'base64'));
     const { name, version, parameters } = runbook;
     const both = (job: string): StoredAlong => {
@@ -203,7 +261,7 @@ export class Runbooks {
         events: [runbookRan(org, runbook, { by: asker.name, job, parameters }), ...events],
       };
     };
-    return submitJob(submission, asker, org, request, { along: both, nodesOf, runbook });
+    return submitJob(submission, asker, org, request, { along: both, nodesOf, runbook, ...(agreed && { agreed }) });
   }
 
   /** What the organization asks of every runbook. */
@@ -254,6 +312,10 @@ export class Runbooks {
     const { auth } = this.#deps;
     return [auth.organizations.present(org), auth.audit.write(entry(org, by, action, target, detail))];
   }
+}
+
+function needsOf(name: string, { by = [], grants = 1, within }: Terms): Needs {
+  return { needs: [{ by, grants, why: `runbook ${name}` }], ...(within !== undefined && { within }) };
 }
 
 type Detail = NonNullable<AuditEntry['detail']>;

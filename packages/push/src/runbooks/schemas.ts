@@ -63,6 +63,13 @@ const DEFINITION = {
     Type.Object(
       {
         by: list('Who may grant it, besides those who have `push:write`: as `runners`', APPROVAL_LIMITS.approvers),
+        grants: Type.Optional(
+          Type.Integer({
+            minimum: 1,
+            maximum: APPROVAL_LIMITS.grants,
+            description: 'How many others have to agree, one unless it is given',
+          }),
+        ),
         within: Type.Optional(
           Type.Number({
             minimum: APPROVAL_LIMITS.leastWithin,

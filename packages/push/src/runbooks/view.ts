@@ -35,10 +35,14 @@ export function versionView({
   return { version, author, created_at: time(created_at) };
 }
 
-export function planView({ mark, request, terms }: Plan, { allowed, denied, target }: ChosenNodes, preview: Preview) {
+export function planView(
+  { mark, request }: Plan,
+  { allowed, denied, target }: ChosenNodes,
+  { approval, ...preview }: Preview & { readonly approval: boolean },
+) {
   const { name, version, parameters } = mark;
   const { command } = request;
   const nodes = [...allowed, ...denied].sort();
   const restricted = [...denied].sort();
-  return { name, version, command, parameters, approval: terms !== null, target, nodes, restricted, ...preview };
+  return { name, version, command, parameters, approval, target, nodes, restricted, ...preview };
 }

@@ -14,7 +14,7 @@ import { createApp, EventStreams, type SeatLimits } from '@muster/platform/http'
 import type { Base } from '@muster/platform/layers';
 import { Metrics } from '@muster/platform/metrics';
 import { openSecretProviders, SealingKey, Secrets, secretRoutes } from '@muster/platform/secrets';
-import { generateKeyPair, type KeyPair, signRequest } from '@muster/signing';
+import { firstServerKey, generateKeyPair, type KeyPair, signRequest } from '@muster/signing';
 import type { ServerMessage } from '@muster/wire';
 import { pino } from 'pino';
 import { Value } from 'typebox/value';
@@ -66,6 +66,7 @@ class PlayedNodes implements NodeRegistry {
       org: { id: orgId, name: 'default' },
       name,
       createdAt: 0,
+      via: 'agent',
       status: part === 'down' ? 'down' : 'up',
       statusAt: 0,
       reason: '',
@@ -243,7 +244,8 @@ export async function startPushServer(
       select: (orgId, query) => searchNodes(nodes, nodes.list(orgId), query).map((node) => node.name),
       check: (query) => void searchNodes(nodes, [], query),
     },
-    sealingKey: keys.privateKey,
+    serverKeys: firstServerKey(keys),
+    sealing: SealingKey.of(new Uint8Array(32)),
     auditFailed: (error) => {
       throw error;
     },
@@ -292,7 +294,7 @@ export async function startPushServer(
     bodyLimit: config.http.body_limit,
     trustedProxies: ['127.0.0.1'],
     routes: [
-      pushRoutes(base, push, { auth, streams }),
+      pushRoutes(base, push, { auth, streams, runbooks }),
       runbooksRoutes(runbooks, { auth }),
       (app) => secretRoutes(app, { secrets, providers }),
     ],

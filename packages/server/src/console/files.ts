@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { extname, join, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { extname } from 'node:path';
+import { readOwnBelow } from '@muster/base/own-parts';
 
 /** How a file may be sent: as it is, or as it was compressed when it was built. */
 export type Encoding = 'br' | 'gzip' | 'identity';
@@ -45,32 +44,26 @@ const VARIANTS: readonly (readonly [string, Encoding])[] = [
  */
 const BUILT = '../../../console/dist/';
 
-export function builtConsole(): string {
-  return fileURLToPath(new URL(BUILT, import.meta.url));
+export function builtConsole(): URL {
+  return new URL(BUILT, import.meta.url);
 }
 
 /** All of them, read once: nothing that is asked for later leads to the disk. Null: no console was built there. */
-export function readConsole(directory: string): ConsoleFiles | null {
-  if (!existsSync(join(directory, INDEX))) return null;
-  const entries = readdirSync(directory, { recursive: true, withFileTypes: true });
-  const paths = new Set(
-    entries
-      .filter((one) => one.isFile())
-      .map((one) => join(one.parentPath, one.name).slice(join(directory, sep).length)),
-  );
+export function readConsole(directory: URL): ConsoleFiles | null {
+  const built = readOwnBelow(directory);
+  if (!built?.has(INDEX)) return null;
   const files = new Map<string, ConsoleFile>();
-  for (const path of paths) {
+  for (const [path, body] of built) {
     const type = TYPES[extname(path)];
     // Compressed ones, and whatever no page needs.
     if (type === undefined) continue;
-    const body = readFileSync(join(directory, path));
     const bodies = new Map<Encoding, Buffer>([['identity', body]]);
     for (const [ending, encoding] of VARIANTS) {
-      if (paths.has(path + ending)) bodies.set(encoding, readFileSync(join(directory, path + ending)));
+      const encoded = built.get(path + ending);
+      if (encoded !== undefined) bodies.set(encoding, encoded);
     }
-    const name = path.replaceAll(sep, '/');
     const hash = createHash('sha256').update(body).digest('base64url').slice(0, 27);
-    files.set(name, { type, bodies, hash, hashed: name.startsWith('assets/') });
+    files.set(path, { type, bodies, hash, hashed: path.startsWith('assets/') });
   }
   return files;
 }

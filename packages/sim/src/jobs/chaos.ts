@@ -15,6 +15,7 @@ export const FAULTS = [
   'process stopped',
   'process stands still',
   'process is waylaid',
+  'clock moved',
   'broker restarted',
   'broker takes nothing',
   'connection lost',
@@ -27,6 +28,9 @@ export const FAULTS = [
 ] as const;
 
 export type Fault = (typeof FAULTS)[number];
+
+/** What the wall clock of a process may be off by. */
+const SKEW_MS = 140_000;
 
 /** More would only make runs longer. */
 const MOST_JOBS = 3;
@@ -168,6 +172,9 @@ export class Chaos {
       }
       case 'process is waylaid':
         return this.#waylay();
+      case 'clock moved':
+        if (member !== undefined) world.skew(member, random.between(-SKEW_MS, SKEW_MS));
+        return;
       case 'broker restarted':
         world.stopBroker();
         timeline.after(soon, null, () => world.startBroker());

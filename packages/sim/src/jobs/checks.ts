@@ -1,6 +1,7 @@
 import type { Launch } from '@muster/jobs/parts';
 import type { Batch } from '@muster/store';
 import type { Coverage } from '../kernel/coverage.js';
+import type { Timeline } from '../kernel/timeline.js';
 import { Violation } from '../kernel/violation.js';
 import { isLegal, isWorkedOn, TERMINAL } from './legal.js';
 import type { Moment } from './moments.js';
@@ -34,7 +35,21 @@ interface Taken {
   asked: boolean;
 }
 
+/** Who has a lease, and when that was stored last. */
+interface Holding {
+  readonly holder: string;
+  readonly at: number;
+}
+
+/** By how leases are called: how long whoever renewed one may act. Those of readers are the longest. */
+const LEASES_MS: readonly (readonly [prefix: string, ms: number])[] = [
+  ['job-worker/', 6_000],
+  ['broker.', 10_000],
+  ['', 12_000],
+];
+
 export interface CheckedWorld {
+  readonly timeline: Pick<Timeline, 'now'>;
   readonly coverage: Coverage;
   met(holder: string, at: Moment): void;
   readonly report: (violation: Violation) => void;
@@ -51,6 +66,7 @@ export class Checks implements Witness {
   readonly #blocked = new Map<string, string>();
   readonly #taken = new Map<string, Taken>();
   readonly #blocks = new Map<string, number>();
+  readonly #leases = new Map<string, Holding>();
   readonly #world: CheckedWorld;
   programs = 0;
 
@@ -67,6 +83,7 @@ export class Checks implements Witness {
       if (statement.table === 'job_blocked') {
         for (const row of rows) this.#blocked.set(String(row.uuid), String(row.state));
       }
+      if (statement.table === 'leases') for (const row of rows) this.#lease(row);
       if (statement.table === 'job_refusals') for (const row of rows) this.refused.add(String(row.uuid));
     }
     const moments: Moment[] = [];
@@ -77,6 +94,22 @@ export class Checks implements Witness {
       for (const row of rows) this.#job(holder, row, batch);
     }
     return moments;
+  }
+
+  /** Of two that have a lease one after the other, the time of the first is over before the second begins, whatever their clocks say. */
+  #lease({ name, holder }: Row): void {
+    const { timeline, coverage } = this.#world;
+    const lease = String(name);
+    const before = this.#leases.get(lease);
+    if (holder === null) return void this.#leases.delete(lease);
+    if (before !== undefined && before.holder !== holder) {
+      coverage.reach('a lease is taken from who did not give it back');
+      const [, ms = 0] = LEASES_MS.find(([prefix]) => lease.startsWith(prefix)) ?? [];
+      const sinceMs = timeline.now - before.at;
+      const detail = `${holder} has ${lease} ${sinceMs} ms after ${before.holder} was given ${ms} ms`;
+      if (sinceMs < ms) this.#broken('no two act at the same time', detail);
+    }
+    this.#leases.set(lease, { holder: String(holder), at: timeline.now });
   }
 
   #job(holder: string, row: Row, batch: Batch): void {

@@ -81,12 +81,13 @@ export class ProcessLife {
   readonly #events: Events;
   #stops: (() => Promise<void>)[] = [];
 
-  constructor(world: LifeWorld, member: Member, life: number) {
+  constructor(world: LifeWorld, member: Member, life: number, skewMs: number) {
     this.#world = world;
     this.#member = member;
     this.holder = `${member.name}-${life}`;
     this.process = new Process(this.holder, world.timeline);
     const { process } = this;
+    process.skewMs = skewMs;
     const { clock } = process;
     this.#log = this.#makeLog();
     const { database, disk, timeline, random, coverage, checks } = world;
@@ -144,7 +145,9 @@ export class ProcessLife {
     const { name, slots } = this.#member;
     await workers.add({ organization: ORG, name, queue: QUEUE, slots, ended: () => world.fell(this) });
     const leases = new Leases({ store, clock, holder });
-    const readers = new RecoveryReaders({ store, jobs, broker, systems, leases, clock, log, privateTargets: true });
+    const { recorder } = base;
+    const recovering = { store, recorder, jobs, broker, systems, leases, clock, log, privateTargets: true };
+    const readers = new RecoveryReaders(recovering);
     this.#stops.unshift(() => readers.stop());
     readers.add(ORG);
     const queues = { choose: () => QUEUE };

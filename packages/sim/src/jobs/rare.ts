@@ -8,6 +8,7 @@ export const RARE_IN_JOBS: readonly string[] = [
   ...['stop', 'pause', 'resume'].map((act) => `act: ${act}`),
   ...['fails', 'unknown, and stored', 'unknown, and not stored'].map((end) => `commit: ${end}`),
   'a job is taken over',
+  'a lease is taken from who did not give it back',
   'a process ends by itself',
   'a program that nobody knew of is found again',
   ...[

@@ -41,6 +41,8 @@ export class World extends Stage {
   ambush: { readonly at: Moment; readonly what: Mishap } | null = null;
   readonly #clients = new Map<ProcessLife, SimulatedBroker>();
   #lives = 0;
+  /** By process: what the wall clock of its host is off by. */
+  readonly #skews = new Map<string, number>();
 
   private constructor(random: Random, database: MemoryDatabase, options: RunOptions) {
     super(options.print ?? null);
@@ -149,13 +151,21 @@ export class World extends Stage {
   begin(member: Member): void {
     if (this.lives.has(member.name)) return;
     this.#lives += 1;
-    const life = new ProcessLife(this, member, this.#lives);
+    const life = new ProcessLife(this, member, this.#lives, this.#skews.get(member.name) ?? 0);
     this.lives.set(member.name, life);
     this.trace.say(() => `${life.holder} starts`);
     life.start().catch((error: unknown) => {
       this.trace.say(() => `${life.holder} cannot start: ${String(error)}`);
       this.fell(life);
     });
+  }
+
+  /** The host of a process has another wall clock from now on, also for those that start there later. */
+  skew(member: Member, skewMs: number): void {
+    this.#skews.set(member.name, skewMs);
+    const life = this.lives.get(member.name);
+    if (life !== undefined) life.process.skewMs = skewMs;
+    this.trace.say(() => `the clock of ${member.name} is off by ${Math.round(skewMs)} ms`);
   }
 
   /** Nothing of it runs any more. */

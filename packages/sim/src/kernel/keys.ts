@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import type { KeyPair } from '@muster/signing';
+import { firstServerKey, type KeyPair } from '@muster/signing';
 
 /** Short keys: nobody attacks a simulation, and it signs and verifies all the time. */
 const BITS = 512;
@@ -18,7 +18,7 @@ function makePair(): ParsedPair {
 }
 
 /** Made once: any will do. */
-export const SERVER_KEYS: ParsedPair = makePair();
+export const SERVER_KEY = firstServerKey(makePair());
 export const NODE_KEYS: ParsedPair = makePair();
 /** Of a node that was installed anew. */
 export const OTHER_NODE_KEYS: ParsedPair = makePair();

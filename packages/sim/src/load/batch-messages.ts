@@ -1,3 +1,4 @@
+import type { OutputLoadOptions } from './output-load.js';
 import type { TaskLoadOptions } from './task-load.js';
 
 /** Between the load generator and the child processes that hold its nodes. */
@@ -14,6 +15,8 @@ export interface ConfiguredBatch {
   readonly parallel: number;
   /** Absent: they take no tasks. */
   readonly tasks?: TaskLoadOptions;
+  /** Absent: their commands write nothing. */
+  readonly output?: OutputLoadOptions;
 }
 
 /** Nodes that are told where to connect; for measurements without a Muster server. */

@@ -25,6 +25,7 @@ function assigned(order: AssignedBatch): void {
       sessionKey: Buffer.from(sessionKey, 'base64'),
       maxSkewMs: LIMITS.messageSkewMs,
       tasks: null,
+      output: null,
     });
     link.beat();
   }

@@ -81,6 +81,7 @@ export class Configured {
       sessionKey: decryptSessionKey(configuration.encoded_session_key.key, this.#privateKey),
       maxSkewMs: configuration.max_message_skew * 1000,
       tasks: member.tasks,
+      output: this.#order.output ?? null,
     });
     member.link?.close();
     member.link = link;

@@ -47,7 +47,8 @@ function prepared(state: NoOpState, jobId: string): NoOpStep {
   return { state, replies: [{ type: 'nack', jobId, reason: 'busy', currentJobId: state.jobId }] };
 }
 
-function succeeded(jobId: string): AgentMessage {
+/** @param written Bytes on stdout; null: they were not kept. */
+export function succeeded(jobId: string, written: number | null = null): AgentMessage {
   return {
     type: 'finished',
     jobId,
@@ -56,6 +57,6 @@ function succeeded(jobId: string): AgentMessage {
     signal: null,
     reason: null,
     output: null,
-    bytes: null,
+    bytes: written === null ? null : { stdout: written, stderr: 0 },
   };
 }

@@ -1,6 +1,15 @@
-import { type AgentMessage, type AgentState, dialects, type Frames, isTaskOrder, type Session } from '@muster/wire';
+import {
+  type AgentMessage,
+  type AgentState,
+  dialects,
+  type Frames,
+  isTaskOrder,
+  type ServerMessage,
+  type Session,
+} from '@muster/wire';
 import { Dealer } from 'zeromq';
-import { type NoOpState, noOp, READY } from './no-op.js';
+import { type NoOpState, noOp, READY, succeeded } from './no-op.js';
+import { OutputLoad, type OutputLoadOptions } from './output-load.js';
 import type { TaskLoad } from './task-load.js';
 
 /** Where and as whom a simulated node connects. */
@@ -15,6 +24,8 @@ export interface LinkOptions {
   readonly maxSkewMs: number;
   /** The tasks of the node; null: it takes none. */
   readonly tasks: TaskLoad | null;
+  /** What its commands write before they succeed; null: nothing, at once. */
+  readonly output: OutputLoadOptions | null;
 }
 
 /** Messages kept while the socket is not writable; a real agent bounds them, too. */
@@ -35,6 +46,8 @@ export class NodeLink {
   readonly #dealer: Dealer;
   readonly #outbox: Frames[] = [];
   #sending = false;
+  /** Of the command that writes now. */
+  #writing: OutputLoad | null = null;
 
   constructor(options: LinkOptions) {
     this.node = options.node;
@@ -58,7 +71,8 @@ export class NodeLink {
   }
 
   beat(): void {
-    this.send({ type: 'heartbeat', state: this.#state.state, jobId: this.#state.jobId, last: null });
+    const state = this.#writing === null ? this.#state.state : 'running';
+    this.send({ type: 'heartbeat', state, jobId: this.#state.jobId, last: null });
     this.#options.tasks?.beat();
   }
 
@@ -72,6 +86,7 @@ export class NodeLink {
   }
 
   close(): void {
+    this.#writing?.stop();
     this.#dealer.close();
   }
 
@@ -102,11 +117,41 @@ export class NodeLink {
       const limits = { now: Date.now(), maxSkewMs: this.#options.maxSkewMs };
       const message = dialects.native.openServer(header, body, this.#session, limits);
       if (isTaskOrder(message)) return this.#options.tasks?.receive(message);
+      if (this.#options.output !== null && this.#writes(message, this.#options.output)) return;
       const step = noOp(this.#state, message);
       this.#state = step.state;
       for (const reply of step.replies) this.send(reply);
     } catch {
       this.dropped += 1;
     }
+  }
+
+  /** A command that writes first. False: the message is none of its. */
+  #writes(message: ServerMessage, options: OutputLoadOptions): boolean {
+    if (message.type === 'output_stored') {
+      this.#writing?.stored(message);
+      return true;
+    }
+    if (message.type === 'abort') this.#stopWriting();
+    if (message.type !== 'start' || this.#state.state !== 'waiting' || message.jobId !== this.#state.jobId)
+      return false;
+    const { jobId } = message;
+    this.send({ type: 'started', jobId });
+    // A start that comes again finds it at work.
+    if (this.#writing !== null) return true;
+    const ended = (): void => {
+      const bytes = load.bytes;
+      this.#stopWriting();
+      this.#state = READY;
+      this.send(succeeded(jobId, bytes));
+    };
+    const load: OutputLoad = new OutputLoad(jobId, options, { send: (piece) => this.send(piece), ended });
+    this.#writing = load;
+    return true;
+  }
+
+  #stopWriting(): void {
+    this.#writing?.stop();
+    this.#writing = null;
   }
 }

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { generateKeyPair } from '@muster/signing';
 import { adaptively } from './adaptive.js';
 import { type Batches, startBatches } from './batches.js';
+import type { OutputLoadOptions } from './output-load.js';
 import { answerOf, type Credentials, signedCall } from './signed-call.js';
 import type { TaskLoadOptions } from './task-load.js';
 
@@ -21,6 +22,8 @@ export interface SimulatedNodesOptions {
   readonly parallel?: number;
   /** Tasks that they offer to run; absent: none. */
   readonly tasks?: TaskLoadOptions;
+  /** What their commands write; absent: nothing, and they end at once. */
+  readonly output?: OutputLoadOptions;
 }
 
 export interface SimulatedNodes {
@@ -65,6 +68,7 @@ export async function prepareSimulatedNodes(options: SimulatedNodesOptions): Pro
       privateKey,
       parallel: Math.ceil(parallel / processes),
       ...(options.tasks === undefined ? {} : { tasks: options.tasks }),
+      ...(options.output === undefined ? {} : { output: options.output }),
     })),
   );
   return stoppedUnless(batches, async () => {

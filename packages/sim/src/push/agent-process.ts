@@ -101,9 +101,12 @@ export class AgentProcess {
       sockets: simulatedSockets(network, this.process, this.#path),
       processes: this.#room.processes,
       files: this.#files(),
-      configuration: (_identity, curvePublicKey) => this.#configuration(curvePublicKey),
+      configuration: (_identity, asking) => this.#configuration(asking),
       file: () => {
         throw new Error('simulated jobs have no files');
+      },
+      taskSecrets: () => {
+        throw new Error('no task of a simulation has secrets');
       },
       secrets: () => {
         throw new Error('simulated jobs have no secrets');
@@ -115,11 +118,17 @@ export class AgentProcess {
     };
   }
 
-  async #configuration(curvePublicKey: string): Promise<ConfigurationAnswer> {
+  async #configuration({
+    curvePublicKey,
+    knownKey,
+  }: {
+    readonly curvePublicKey: string;
+    readonly knownKey: string | null;
+  }): Promise<ConfigurationAnswer> {
     const { host, network, org, serverOf } = this.#world;
     const { node } = this;
     const publicKey = this.#keys.publicKey;
-    const request = { org, node, publicKey, curvePublicKey, version: '3.0' };
+    const request = { org, node, publicKey, curvePublicKey, knownKey, version: '3.0' };
     const to = { host, timeoutMs: REQUEST_MS };
     try {
       const json = await network.request(this.process, this.#path, to, (side) =>

@@ -1,25 +1,20 @@
 import { ManualClock } from '@muster/base';
-import type { Transport } from '@muster/nodes';
-import { actorOf, type Identity, type Organization, systemRandom } from '@muster/platform/auth';
-import { loadConfig } from '@muster/platform/config';
-import { Layers } from '@muster/platform/layers';
-import { Metrics } from '@muster/platform/metrics';
-import { SealingKey } from '@muster/platform/secrets';
+import { actorOf, type Identity, type Organization } from '@muster/platform/auth';
 import type { RunbookLayer } from '@muster/push';
-import { compose, DECLARED } from '@muster/server/compose';
+import { DECLARED } from '@muster/server/compose';
 import { generateKeyPair } from '@muster/signing';
 import { type MemoryDatabase, openMemory } from '@muster/store';
-import { type Death, DyingLane } from '../kernel/dying-lane.js';
-import { SERVER_KEYS } from '../kernel/keys.js';
+import type { Death } from '../kernel/dying-lane.js';
 import { Violation } from '../kernel/violation.js';
+import { beginMortal, type MortalServer } from './mortal-server.js';
 
 /**
  * A runbook that needs a second person, on the shipped layers over a database that outlives its server. The server is killed at one commit
  * after another, until it lives through the whole scene: what was granted is started once, and nothing else is.
  */
 
-const CONFIG = loadConfig({ env: {}, flags: { 'log-level': 'silent' } });
 const NAME = 'deploy';
+const NEEDS = { needs: [{ by: [], grants: 1, why: `runbook ${NAME}` }] };
 /** Of everybody: long enough for the shipped code to take it. */
 const { publicKey } = await generateKeyPair();
 /** Turns of the event loop that a push job on an unknown node takes to end; many more than it needs. */
@@ -27,17 +22,8 @@ const TURNS = 5_000;
 
 const SERVER: Identity = { principalId: 'setup', type: 'user', name: 'setup', serverAdmin: true, publicKey: null };
 
-/** Nobody is there to be spoken to. */
-const NO_TRANSPORT: Transport = {
-  start: async () => ({ heartbeat: '', command: '', curvePublicKey: '', plain: null }),
-  send: () => undefined,
-  publish: () => undefined,
-  hangUp: () => undefined,
-  stop: async () => undefined,
-};
-
 interface Life extends RunbookLayer {
-  readonly auth: ReturnType<typeof compose>['auth'];
+  readonly auth: MortalServer['composed']['auth'];
   /** Resolves when it is killed. */
   readonly died: Promise<'died'>;
   stop(): Promise<void>;
@@ -49,6 +35,7 @@ export type Scene = (place: ApprovalPlace, life: Life) => readonly Promise<Told>
 /** What somebody was told before it did. */
 export type Told =
   | { readonly kind: 'granted'; readonly job: string }
+  | { readonly kind: 'agreed' }
   | { readonly kind: 'denied' }
   | { readonly kind: 'refused'; readonly reason: string };
 
@@ -91,7 +78,7 @@ export class ApprovalPlace {
     );
     const row = await setup.runbooks.existing(org, NAME);
     const plan = await setup.runbooks.plan(org, row, { parameters: {} });
-    const { id, hash } = await setup.approvals.ask(org, setup.runbooks.orderOf(plan), place.person('asker'), {});
+    const { id, hash } = await setup.approvals.ask(org, setup.runbooks.orderOf(plan), place.person('asker'), NEEDS);
     place.approval = { id, hash };
     await setup.stop();
     return place;
@@ -111,7 +98,7 @@ export class ApprovalPlace {
     const { id, hash } = this.approval;
     return approvals
       .grant(this.org, id, hash, this.person(name))
-      .then(({ job }): Told => ({ kind: 'granted', job }), refusal);
+      .then(({ run }): Told => (run === null ? { kind: 'agreed' } : { kind: 'granted', job: run }), refusal);
   }
 
   async deny({ approvals }: Life, name: string): Promise<Told> {
@@ -193,47 +180,6 @@ export async function killAtEveryCommit(scene: Scene): Promise<number> {
 }
 
 async function begin(database: MemoryDatabase, clock: ManualClock, death: Death | null): Promise<Life> {
-  let killed: (word: 'died') => void = () => undefined;
-  const died = new Promise<'died'>((resolve) => {
-    killed = resolve;
-  });
-  const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: fail };
-  // What it does while it starts is not part of the scene.
-  let armed: Death | null = null;
-  const store = database.connect(
-    { clock, log },
-    (lane) =>
-      new DyingLane(
-        lane,
-        () => armed,
-        () => killed('died'),
-      ),
-  );
-  const composed = compose({
-    store,
-    clock,
-    random: systemRandom,
-    logger: log,
-    metrics: new Metrics(),
-    config: CONFIG,
-    incarnation: 'simulated',
-    serverName: 'simulated',
-    serverKeys: SERVER_KEYS,
-    sealingKey: SealingKey.of(new Uint8Array(32)),
-    transport: NO_TRANSPORT,
-  });
-  const layers = new Layers(composed.layers);
-  await layers.load();
-  await layers.start();
-  armed = death;
-  const stop = async (): Promise<void> => {
-    await layers.stop();
-    await store.close();
-  };
+  const { composed, died, stop } = await beginMortal(database, clock, death);
   return { ...composed.runbooks, auth: composed.auth, died, stop };
-}
-
-/** What the shipped code logs as its own fault is one. */
-function fail(details: object, message: string): void {
-  throw new Violation('logged', `${message} ${JSON.stringify(details)}`);
 }

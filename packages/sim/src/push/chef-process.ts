@@ -1,3 +1,4 @@
+import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { CommandSocket, CurveKeys, ReceivingSocket, Sockets } from '@muster/agent';
 import type { Timer } from '@muster/base';
 import {
@@ -47,6 +48,7 @@ export class ChefProcess {
   readonly #curve: CurveKeys;
   #state: ChefState = IDLE;
   #configuration: NodeConfiguration | null = null;
+  #serverKey: KeyObject | null = null;
   #session: Session = { key: new Uint8Array(32), sent: 0, received: 0 };
   #dealer: CommandSocket | null = null;
   #subscriber: ReceivingSocket | null = null;
@@ -111,6 +113,7 @@ export class ChefProcess {
 
   #connect(configuration: NodeConfiguration): void {
     this.#configuration = configuration;
+    this.#serverKey = createPublicKey(configuration.public_key);
     const key = decryptSessionKey(configuration.encoded_session_key.key, this.#keys.key);
     this.#session = { key, sent: 0, received: 0 };
     this.#dealer?.close();
@@ -156,8 +159,9 @@ export class ChefProcess {
 
   #hear(header: Buffer, body: Buffer): void {
     const configuration = this.#configuration;
-    if (configuration === null) return;
-    const beat = openServerHeartbeat([header, body], configuration.public_key, { ...this.#limits(), dialect: 'chef2' });
+    const serverKey = this.#serverKey;
+    if (configuration === null || serverKey === null) return;
+    const beat = openServerHeartbeat([header, body], serverKey, { ...this.#limits(), dialect: 'chef2' });
     const returned = this.#silent >= configuration.push_jobs.heartbeat.offline_threshold;
     this.#silent = 0;
     if (!returned && beat.incarnation === configuration.incarnation_id) return;

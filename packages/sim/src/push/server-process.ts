@@ -13,7 +13,7 @@ import type { MemoryDatabase, Store } from '@muster/store';
 import type { Frames } from '@muster/wire';
 import { brief } from '../kernel/brief.js';
 import { type DiskConditions, FaultyLane } from '../kernel/faulty-lane.js';
-import { SERVER_KEYS } from '../kernel/keys.js';
+import { SERVER_KEY } from '../kernel/keys.js';
 import type { Random } from '../kernel/random.js';
 import { Process, type Timeline } from '../kernel/timeline.js';
 import type { Trace } from '../kernel/trace.js';
@@ -87,7 +87,7 @@ export class ServerProcess {
       config,
       incarnation: randomUUID(),
       serverName: plan.name,
-      serverKeys: SERVER_KEYS,
+      serverKeys: SERVER_KEY,
       sealingKey: SealingKey.of(new Uint8Array(32)),
       transport: this.#transport(),
     });

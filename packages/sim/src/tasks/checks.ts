@@ -59,18 +59,20 @@ export class Checks {
     return (this.#after.get(id) ?? []).filter((other) => this.tasks.get(other)?.status !== 1).length;
   }
 
+  /** What a statement does not name stays as it is. */
   #row(row: Readonly<Record<string, unknown>>): void {
     const id = String(row.id);
     const before = this.tasks.get(id);
+    const or = <T>(value: unknown, otherwise: T): T => (value === undefined ? otherwise : (value as T));
     const after: StoredTask = {
       id,
       queue: before?.queue ?? String(row.queue_id),
       status: Number(row.status),
-      attempt: Number(row.attempt ?? 0),
-      node: (row.node as string | null | undefined) ?? null,
-      stdout: (row.stdout as string | null | undefined) ?? null,
-      notBefore: (row.not_before as number | null | undefined) ?? null,
-      waitsFor: Number(row.waits_for ?? 0),
+      attempt: or(row.attempt, before?.attempt ?? 0),
+      node: or(row.node, before?.node ?? null),
+      stdout: or(row.stdout, before?.stdout ?? null),
+      notBefore: or(row.not_before, before?.notBefore ?? null),
+      waitsFor: or(row.waits_for, before?.waitsFor ?? 0),
     };
     this.tasks.set(id, after);
     if (after.status === 1) this.#succeeded.add(id);

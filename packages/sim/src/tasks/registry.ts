@@ -31,6 +31,7 @@ export class SimulatedRegistry implements NodeRegistry {
         org,
         name,
         createdAt: 0,
+        via: 'agent',
         // As it was when the last life ended; silence counts from when nodes can have found their way back.
         status: incarnation === null ? 'down' : 'up',
         statusAt: 0,

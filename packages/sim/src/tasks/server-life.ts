@@ -3,7 +3,7 @@ import { createEvents, type Events } from '@muster/platform/log';
 import { Metrics } from '@muster/platform/metrics';
 import type { LayerLog } from '@muster/platform/upkeep';
 import type { Batch, MemoryDatabase, Store } from '@muster/store';
-import { createTasks, type Tasks } from '@muster/tasks';
+import { createTasks, NO_SECRETS, type Tasks } from '@muster/tasks';
 import { brief } from '../kernel/brief.js';
 import type { Coverage } from '../kernel/coverage.js';
 import { type DiskConditions, FaultyLane } from '../kernel/faulty-lane.js';
@@ -67,7 +67,7 @@ export class ServerLife {
       incarnation: 'simulated',
       serverName: 'simulated',
     };
-    this.tasks = createTasks(base, { nodes: registry });
+    this.tasks = createTasks(base, { nodes: registry, secrets: NO_SECRETS });
   }
 
   async start(): Promise<void> {

@@ -1,6 +1,6 @@
 import { TaskLoad } from '@muster/sim';
 import type { AgentMessage, AssignedTask, TaskNews, TaskOrder } from '@muster/wire';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 
 const task = (id: string): AssignedTask => ({
   id,
@@ -42,22 +42,22 @@ test('a simulated node says what it offers and what it has when it connects', ()
 test('a simulated node runs no more tasks at one time than it has slots', async () => {
   const { load, told } = started(2, 60_000);
   load.receive(orders({ assign: ['a', 'b', 'c'].map(task) }));
-  await vi.waitFor(() => expect(told('started')).toEqual(['a', 'b']));
+  await expect.poll(() => told('started')).toEqual(['a', 'b']);
   load.receive(orders({ cancel: ['a', 'b', 'c'].map((id) => ({ id, attempt: 1 })) }));
 });
 
 test('a simulated node runs what waited when others have ended', async () => {
   const { load, told } = started(2, 1);
   load.receive(orders({ assign: ['a', 'b', 'c'].map(task) }));
-  await vi.waitFor(() => expect(told('finished')).toEqual(['a', 'b', 'c']));
+  await expect.poll(() => told('finished')).toEqual(['a', 'b', 'c']);
 });
 
 test('a simulated node tells an end again when it connects, until that is settled', async () => {
   const { load, sent, told } = started(1, 0);
   load.receive(orders({ assign: [task('a')] }));
-  await vi.waitFor(() => expect(told('finished')).toEqual(['a']));
+  await expect.poll(() => told('finished')).toEqual(['a']);
   load.connected();
-  await vi.waitFor(() => expect(told('finished')).toEqual(['a', 'a']));
+  await expect.poll(() => told('finished')).toEqual(['a', 'a']);
   load.receive(orders({ settled: [{ id: 'a', attempt: 1 }] }));
   load.connected();
   expect(sent.at(-1)).toEqual({ type: 'task_inventory', held: [] });
@@ -67,7 +67,7 @@ test('a simulated node gives back what has not begun, and ends what is cancelled
   const { load, told } = started(1, 60_000);
   load.receive(orders({ assign: [task('a'), task('b')] }));
   load.receive(orders({ recall: [{ id: 'b', attempt: 1 }], cancel: [{ id: 'a', attempt: 1 }] }));
-  await vi.waitFor(() => expect(told('returned')).toEqual(['b']));
+  await expect.poll(() => told('returned')).toEqual(['b']);
   expect(told('cancelled')).toEqual(['a']);
   expect(told('started')).toEqual(['a']);
 });

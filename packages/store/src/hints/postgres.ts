@@ -109,18 +109,19 @@ export class PostgresHints implements Hints {
   #flush(): void {
     const session = this.#session;
     if (session === null) return this.#connect();
-    for (const payload of this.#waiting.splice(0)) void this.#notify(session, payload);
+    // Those that come meanwhile go together.
+    if (this.#underWay === 0 && this.#waiting.length > 0) void this.#notify(session, this.#waiting.splice(0));
   }
 
-  async #notify(session: Session, payload: string): Promise<void> {
-    this.#underWay += 1;
+  async #notify(session: Session, payloads: readonly string[]): Promise<void> {
+    this.#underWay = payloads.length;
     try {
-      await session.query('select pg_notify($1, $2)', [CHANNEL, payload]);
+      await session.query('select pg_notify($1, payload) from unnest($2::text[]) as payload', [CHANNEL, payloads]);
     } catch (error) {
       this.#lost(session, error);
-    } finally {
-      this.#underWay -= 1;
     }
+    this.#underWay = 0;
+    this.#flush();
   }
 }
 

@@ -4,9 +4,12 @@ import { GuardFailed } from '../guards.js';
 import { absent, guard, insert, upsert } from '../statements.js';
 import type { Store, Write } from '../types.js';
 import { decideLease, type LeaseRow } from './machine.js';
+import { type Sighting, Sightings } from './sightings.js';
 
 /** Attempts at a lease that others change at the same time. */
 const ATTEMPTS = 5;
+
+const UNSEEN: Sighting = { unchangedMs: 0, renewed: false };
 
 const COLUMNS = { name: 'text', holder: 'text', epoch: 'integer', expires_at: 'integer' } as const;
 const unchanged = guard('leases', COLUMNS, ['name']);
@@ -22,15 +25,22 @@ export interface Lease {
   readonly holder: string;
   /** Fences former holders: see `fence`. */
   readonly epoch: number;
-  /** When others may take it over, by the clock that people set. */
+  /** By the clock that people set: for people, and different after each renewal. */
   readonly expiresAt: number;
-  /** The same by the monotonic clock of this process, counted from before it was asked for: who holds it acts no longer. */
+  /** By the monotonic clock of this process, counted from before it was asked for: who holds it acts no longer. */
   readonly actUntil: number;
 }
 
 export type Acquisition =
   | { readonly kind: 'acquired'; readonly lease: Lease }
-  | { readonly kind: 'held'; readonly holder: string; readonly until: number };
+  | {
+      readonly kind: 'held';
+      readonly holder: string;
+      /** From now on, unless it is renewed. */
+      readonly leftMs: number;
+      /** This process has seen that its holder renewed it, up to what it is now. */
+      readonly renewed: boolean;
+    };
 
 /**
  * Goes with every write of who acts under this lease: if somebody else has acquired it since, or it was given back,
@@ -50,23 +60,32 @@ export interface LeasesDeps {
 /** Leases of one process. All of it rejects with `store_unavailable` while the database is away. */
 export class Leases {
   readonly #deps: LeasesDeps;
+  readonly #sightings = new Sightings();
+  /** What was last tried to store of each: it may be stored though nobody could say so, and the next renewal must differ from it. */
+  readonly #tried = new WeakMap<Lease, number>();
 
   constructor(deps: LeasesDeps) {
     this.#deps = deps;
   }
 
-  /** Becomes the holder, with a new epoch, unless somebody else is. */
+  /**
+   * Becomes the holder, with a new epoch, unless somebody else is. From somebody else, who holds it for `ttlMs` at a time, it is taken
+   * once this process has seen it unchanged for so long, by its monotonic clock: whoever wants one asks again after `leftMs`, or sooner.
+   */
   async acquire(name: string, ttlMs: number): Promise<Acquisition> {
     const { store, clock, holder } = this.#deps;
     for (let attempt = 1; ; attempt++) {
       const begun = clock.monotonic();
       const found = await store.read.selectFrom('leases').selectAll().where('name', '=', name).executeTakeFirst();
-      const answer = decideLease(name, found, { kind: 'acquire', holder, now: clock.now(), ttlMs });
-      if (answer.kind === 'held') return answer;
+      const seen = found === undefined ? UNSEEN : this.#sightings.see(found, ttlMs, clock.monotonic());
+      const { unchangedMs, renewed } = seen;
+      const answer = decideLease(name, found, { kind: 'acquire', holder, now: clock.now(), ttlMs, unchangedMs });
+      if (answer.kind === 'held') return { ...answer, leftMs: ttlMs - unchangedMs, renewed };
       if (answer.kind === 'lost') throw new Error('who acquires a lease cannot have lost it');
       const { row } = answer;
       try {
         await store.commit(found === undefined ? [unknown({ name }), add(row)] : [unchanged(found), replace(row)]);
+        this.#sightings.forget(name);
         return { kind: 'acquired', lease: { ...leaseOf(row, holder), actUntil: begun + ttlMs } };
       } catch (error) {
         // Somebody was faster: it is decided anew upon what is there now.
@@ -107,9 +126,11 @@ export class Leases {
     lease: Lease,
     request: Parameters<typeof decideLease>[2] & { readonly kind: 'renew' | 'release' },
   ): Promise<LeaseRow | null> {
-    const { name, holder, epoch, expiresAt } = lease;
+    const { name, holder, epoch } = lease;
+    const expiresAt = this.#tried.get(lease) ?? lease.expiresAt;
     const answer = decideLease(name, { name, holder, epoch, expires_at: expiresAt }, request);
     if (answer.kind !== 'granted') return null;
+    this.#tried.set(lease, answer.row.expires_at);
     try {
       await this.#deps.store.commit([fence(lease), replace(answer.row)]);
       return answer.row;

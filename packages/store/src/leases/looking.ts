@@ -1,21 +1,42 @@
-import type { Kysely, Transaction } from 'kysely';
+import type { Clock } from '@muster/base';
+import type { Transaction } from 'kysely';
 import type { Schema } from '../schema.js';
+import type { Store } from '../types.js';
+import { type Sighting, Sightings } from './sightings.js';
 
-/** Of the leases of these names those that somebody holds at `now`, in Unix milliseconds. */
-export async function heldAt(
-  read: Kysely<Schema>,
-  names: readonly string[],
-  now: number,
-): Promise<ReadonlySet<string>> {
-  if (names.length === 0) return new Set();
-  const rows = await read
-    .selectFrom('leases')
-    .select('name')
-    .where('name', 'in', names)
-    .where('holder', 'is not', null)
-    .where('expires_at', '>', now)
-    .execute();
-  return new Set(rows.map(({ name }) => name));
+/** A lease that somebody holds, as it was seen. */
+export interface Held extends Sighting {
+  /** By the clock of its holder. */
+  readonly expiresAt: number;
+}
+
+/** Leases as one sees them who wants none. */
+export class LeaseWatch {
+  readonly #store: Pick<Store, 'read'>;
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #sightings = new Sightings();
+
+  constructor({ store, clock }: { readonly store: Pick<Store, 'read'>; readonly clock: Pick<Clock, 'monotonic'> }) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** Of the leases of these names those that somebody holds, for `ttlMs` at a time. */
+  async look(names: readonly string[], ttlMs: number): Promise<ReadonlyMap<string, Held>> {
+    if (names.length === 0) return new Map();
+    const rows = await this.#store.read
+      .selectFrom('leases')
+      .selectAll()
+      .where('name', 'in', names)
+      .where('holder', 'is not', null)
+      .execute();
+    const now = this.#clock.monotonic();
+    const held = rows.map((row): [string, Held] => {
+      const seen = this.#sightings.see(row, ttlMs, now);
+      return [row.name, { ...seen, expiresAt: row.expires_at }];
+    });
+    return new Map(held);
+  }
 }
 
 /** Deletes a lease that nobody will ask for again, if it ended before `before`, in Unix milliseconds. True: there is none now. */

@@ -24,8 +24,10 @@ export function outageSuite(suite: Suite): void {
       const kept = store.persist([large(1), done('first')]);
       await until(() => !store.health().ok);
       const later = [store.persist([done('second')]), store.commit([done('third')]), store.transact(async () => 1)];
+      const all = Promise.allSettled([kept, ...later]);
       await suite.harness.heal();
-      await passing(suite.clock, store, Promise.all([kept, ...later]));
+      const ended = await passing(suite.clock, store, all);
+      expect(ended.map(({ status }) => status)).toEqual(new Array(4).fill('fulfilled'));
       expect(await targets(store)).toEqual(['first', 'second', 'third']);
       expect(await positions(store)).toEqual([1]);
     });

@@ -6,6 +6,8 @@ export const renamed = update('organizations', { created_at: 'integer', id: 'tex
   'id',
   'created_at',
 ]);
+/** The first that its commit says of it. */
+export const begun = update('organizations', { id: 'text', name: 'text' }, ['id'], { first: true });
 export const output = upsert(
   'output_chunks',
   { subject: 'text', part: 'text', stream: 'text', position: 'integer', data: 'bytes' },

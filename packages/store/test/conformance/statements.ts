@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { done, group, named, organization, output, renamed } from './rows.js';
+import { begun, done, group, named, organization, output, renamed } from './rows.js';
 import { type Suite, wellFormed } from './suite.js';
 
 export function statementsSuite(suite: Suite): void {
@@ -33,6 +33,18 @@ export function statementsSuite(suite: Suite): void {
         renamed({ id: '4', name: 'nobody', created_at: 4 }),
       ]);
       expect((await names(store)).toSorted()).toEqual(['last', 'three', 'two']);
+    });
+
+    test('what says that it comes first is followed by what its commit writes of the same row in another way', async () => {
+      const store = await openStore();
+      await store.commit([named('1', 'one'), named('2', 'two'), named('3', 'three')]);
+      await store.commit([
+        named('1', 'other'),
+        begun({ id: '2', name: 'not the last word' }),
+        begun({ id: '3', name: 'begun' }),
+        named('2', 'the last word'),
+      ]);
+      expect((await names(store)).toSorted()).toEqual(['begun', 'other', 'the last word']);
     });
 
     test('an insert with a key leaves the row that exists', async () => {

@@ -17,7 +17,7 @@ import {
   nextTime,
   type ReadyRow,
   type StandingRow,
-  tasksById,
+  standingRows,
 } from '../repository/ready.js';
 import { STATUS } from '../status.js';
 import type { Book } from './book.js';
@@ -123,7 +123,7 @@ export class Acts {
     let wanted = ids;
     while (wanted.length > 0) {
       const asked = wanted;
-      const { value, outdated } = await book.read(() => tasksById(store.read, orgId, asked));
+      const { value, outdated } = await book.read(() => standingRows(store.read, orgId, asked));
       for (const row of value) if (!outdated(row.id)) found.set(row.id, row);
       // One that is just being added is there in a moment; to wait for it would be to wait for a disk.
       wanted = asked.filter((id) => outdated(id) && !book.isArriving(id));

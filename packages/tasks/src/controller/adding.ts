@@ -12,6 +12,7 @@ import type { Added, By, NewTask, StoredAlong } from '../ports.js';
 import type { ReadyTask } from '../queues/lane.js';
 import type { LiveQueue } from '../queues/live-queue.js';
 import { addDependency, addTask } from '../repository/writes.js';
+import { assertPlace, placeOf, type TaskSecrets } from '../secrets/use.js';
 import { STATUS } from '../status.js';
 import type { TaskOptions } from '../types.js';
 
@@ -22,6 +23,7 @@ export interface AddingDeps {
   readonly ids: () => Ids;
   /** Most bytes of parameters. */
   readonly maxParams: number;
+  readonly secrets: TaskSecrets;
   /** While tasks are stored for the first time. */
   readonly arriving: <T>(ids: readonly string[], stored: () => Promise<T>) => Promise<T>;
   /** They are stored, and may be assigned. */
@@ -70,7 +72,8 @@ export class Adding {
     if (queue.queue.state === 'draining') throw new MusterError('queue_draining', { name: queue.queue.name });
     const now = this.#deps.clock.now();
     const waits = await this.#dependencies(org, tasks);
-    const drafts = tasks.map((task, index) => this.#draft(queue, task, index, waits));
+    await this.#assertSecrets(org, queue, tasks, by);
+    const drafts = tasks.map((task, index) => this.#draft(queue, task, index, waits, by));
     const unique = drafts.some(({ options }) => options.unique != null);
     const storing = { queue, drafts, by, along, now };
     const ids = drafts.map(({ id }) => id);
@@ -82,7 +85,38 @@ export class Adding {
     });
   }
 
-  #draft(queue: LiveQueue, task: NewTask, index: number, waits: ReadonlyMap<string, number>): Draft {
+  /** Whoever adds a task uses its secrets, whatever way they add it. @throws MusterError `secret_forbidden`, `secret_elsewhere` */
+  async #assertSecrets(
+    org: Organization,
+    { queue }: LiveQueue,
+    tasks: readonly NewTask[],
+    { identity }: By,
+  ): Promise<void> {
+    const named: Record<string, string> = {};
+    for (const { options } of tasks) {
+      if (options?.secrets !== undefined) assertPlace(queue, options.place);
+      for (const name of Object.values(options?.secrets ?? {})) named[name] = name;
+    }
+    await this.#deps.secrets.assertUsable(org, named, identity);
+  }
+
+  /** Each secret once for all tasks that are added with it at once. */
+  #secretsUsed(queue: LiveQueue, drafts: readonly Draft[], { identity }: By): Write[] {
+    const tasks = new Map<string, { readonly task: string; count: number }>();
+    for (const { id, options } of drafts) {
+      for (const name of new Set(Object.values(options.secrets?.named ?? {}))) {
+        const known = tasks.get(name);
+        if (known === undefined) tasks.set(name, { task: id, count: 1 });
+        else known.count += 1;
+      }
+    }
+    return [...tasks].flatMap(([name, { task, count }]) => {
+      const detail = { queue: queue.queue.name, task, ...(count > 1 && { tasks: count }) };
+      return this.#deps.secrets.used(queue.org, { [name]: name }, identity, detail);
+    });
+  }
+
+  #draft(queue: LiveQueue, task: NewTask, index: number, waits: ReadonlyMap<string, number>, by: By): Draft {
     const { maxParams, ids } = this.#deps;
     const params = JSON.stringify(task.params);
     if (Buffer.byteLength(params) > maxParams) {
@@ -94,7 +128,13 @@ export class Adding {
     const { key } = queue.queue.rules;
     const value = key === null ? undefined : task.params[key.param];
     const lane = value === undefined || value === null ? '' : laneOf(value);
-    const options = { ...task.options, ...(task.options?.after && { after: [...new Set(task.options.after)] }) };
+    const { secrets, place, ...asked } = task.options ?? {};
+    const { principalId, name } = by.identity;
+    const options: Partial<TaskOptions> = {
+      ...asked,
+      ...(asked.after && { after: [...new Set(asked.after)] }),
+      ...(secrets && { secrets: { named: secrets, by: { principalId, name }, place: place ?? placeOf(queue.queue) } }),
+    };
     const waitsFor = (options.after ?? []).reduce((sum, id) => sum + (waits.get(id) ?? 0), 0);
     return { id: ids().next(), params, options, waitsFor, lane };
   }
@@ -133,7 +173,8 @@ export class Adding {
     const added = drafts.map(({ id }) => ({ id, created: true }));
     const { writes, events } = along(added);
     const told = [...this.#events(queue, drafts, by), ...events];
-    await this.#deps.recorder.commit([...rows, ...(by.record ?? []), ...writes], told);
+    const used = this.#secretsUsed(queue, drafts, by);
+    await this.#deps.recorder.commit([...rows, ...used, ...(by.record ?? []), ...writes], told);
     return added;
   }
 
@@ -148,7 +189,7 @@ export class Adding {
       }
       const created = drafts.filter((_, index) => added[index]?.created);
       const { writes, events } = along(added);
-      write([...(by.record ?? []), ...writes]);
+      write([...this.#secretsUsed(queue, created, by), ...(by.record ?? []), ...writes]);
       record([...this.#events(queue, created, by), ...events]);
       return added;
     });
@@ -203,6 +244,7 @@ export class Adding {
         params: params.length <= TASK_LIMITS.paramsInMemory ? params : null,
         retries: options.retries ?? null,
         timeout: options.timeout ?? null,
+        secrets: options.secrets ? Object.keys(options.secrets.named) : null,
       });
     }
     offer(queue, ready);

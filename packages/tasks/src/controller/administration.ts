@@ -1,6 +1,7 @@
 import type { Clock } from '@muster/base';
 import type { Organization } from '@muster/platform/auth';
 import type { Recorder } from '@muster/platform/log';
+import type { Write } from '@muster/store';
 import { MusterError } from '../errors.js';
 import { queueChanged, queueCreated, queueRemoved } from '../events.js';
 import type { Ids } from '../ids.js';
@@ -12,7 +13,8 @@ import type { QueueRegistry } from '../queues/registry.js';
 import { DEFAULT_RULES } from '../queues/rules.js';
 import { queueRow } from '../queues/stored.js';
 import { saveQueue } from '../repository/writes.js';
-import type { Queue } from '../types.js';
+import type { AskedSecrets, SecretUse, TaskSecrets } from '../secrets/use.js';
+import type { Queue, QueueRules } from '../types.js';
 import type { Book } from './book.js';
 
 export interface AdministrationDeps {
@@ -23,6 +25,7 @@ export interface AdministrationDeps {
   readonly book: Book;
   /** Of tasks of queues that do not say otherwise. */
   readonly outputLimit: number;
+  readonly secrets: TaskSecrets;
 }
 
 /** Makes, changes and deletes queues: one at a time, so that no two have one name. */
@@ -34,28 +37,31 @@ export class Administration {
     this.#deps = deps;
   }
 
-  create(org: Organization, asked: NewQueue, by: By): Promise<LiveQueue> {
-    checkQueue(asked);
+  create(org: Organization, given: NewQueue, by: By): Promise<LiveQueue> {
+    checkQueue(given);
     return this.#inTurn(async () => {
       const { recorder, clock, ids, queues, outputLimit } = this.#deps;
-      this.#assertFree(org.id, asked.name);
+      this.#assertFree(org.id, given.name);
       if (queues.of(org.id).length >= TASK_LIMITS.queues) {
         throw new MusterError('too_many_queues', { limit: TASK_LIMITS.queues });
       }
+      const { secrets: asked = null, ...rules } = given.rules;
+      const secrets = await this.#used(org, asked, by);
       const now = clock.now();
       const queue: Queue = {
         id: ids().next(),
         orgId: org.id,
-        name: asked.name,
-        plugin: asked.plugin,
-        threads: asked.threads,
-        state: asked.state,
-        rules: { ...DEFAULT_RULES, outputLimit, ...asked.rules },
+        name: given.name,
+        plugin: given.plugin,
+        threads: given.threads,
+        state: given.state,
+        rules: { ...DEFAULT_RULES, outputLimit, ...rules, secrets },
         createdAt: now,
         updatedAt: now,
       };
       const event = queueCreated(org, queue, by.identity.name);
-      await recorder.commit([saveQueue(queueRow(queue)), ...(by.record ?? [])], [event]);
+      const used = this.#named(org, queue, by);
+      await recorder.commit([saveQueue(queueRow(queue)), ...used, ...(by.record ?? [])], [event]);
       const live = new LiveQueue(org, queue, clock.monotonic());
       queues.add(live);
       return live;
@@ -68,14 +74,19 @@ export class Administration {
       const { recorder, clock, queues, book } = this.#deps;
       const live = this.#find(org, id);
       const before = live.queue;
-      const { rules, ...rest } = changes;
-      const wanted: Queue = { ...before, ...rest, rules: { ...before.rules, ...rules } };
+      const { rules: { secrets: asked, ...rules } = {}, ...rest } = changes;
+      const without: Queue = { ...before, ...rest, rules: { ...before.rules, ...rules } };
+      const named = asked === undefined ? (before.rules.secrets?.named ?? null) : asked;
+      const steered = asked !== undefined || differences(before, without).some((field) => STEERING.has(field));
+      const secrets = steered ? await this.#used(org, named, by) : before.rules.secrets;
+      const wanted: Queue = { ...without, rules: { ...without.rules, secrets } };
       const changed = differences(before, wanted);
       if (changed.length === 0) return false;
       if (wanted.name !== before.name) this.#assertFree(org.id, wanted.name);
       const queue = { ...wanted, updatedAt: clock.now() };
       const event = queueChanged(org, queue, changed, by.identity.name);
-      await recorder.commit([saveQueue(queueRow(queue)), ...(by.record ?? [])], [event]);
+      const used = steered ? this.#named(org, queue, by) : [];
+      await recorder.commit([saveQueue(queueRow(queue)), ...used, ...(by.record ?? [])], [event]);
       live.change(queue, clock.monotonic());
       if (queue.name !== before.name) queues.renamed(live, before.name);
       for (const lane of live.low()) void book.fill(live, lane);
@@ -113,6 +124,18 @@ export class Administration {
     });
   }
 
+  /** Whoever says what is given to what plugin on which nodes has to be able to use it. @throws MusterError `secret_forbidden` */
+  async #used(org: Organization, named: AskedSecrets | null, { identity }: By): Promise<SecretUse | null> {
+    if (named === null || Object.keys(named).length === 0) return null;
+    const { principalId, name } = identity;
+    await this.#deps.secrets.assertUsable(org, named, identity);
+    return { named, by: { principalId, name } };
+  }
+
+  #named(org: Organization, { name, rules: { secrets } }: Queue, { identity }: By): Write[] {
+    return secrets === null ? [] : this.#deps.secrets.used(org, secrets.named, identity, { queue: name });
+  }
+
   #find(org: Organization, id: string): LiveQueue {
     const live = this.#deps.queues.find(org.id, id);
     if (live === undefined) throw new MusterError('not_found', { kind: 'queue', name: id });
@@ -130,6 +153,14 @@ export class Administration {
     return done;
   }
 }
+
+/** What decides where secrets of a queue go. */
+const STEERING: ReadonlySet<string> = new Set<keyof Queue | keyof QueueRules>([
+  'plugin',
+  'nodes',
+  'ignoreNodes',
+  'writers',
+]);
 
 /** Names of what is not the same in both. */
 function differences(a: Queue, b: Queue): string[] {

@@ -3,6 +3,7 @@ import type { NodeRegistry } from '@muster/nodes';
 import type { Recordable, Recorder } from '@muster/platform/log';
 import type { LayerLog } from '@muster/platform/upkeep';
 import type { Store, Write } from '@muster/store';
+import type { NodeSlots } from '../assign/node-slots.js';
 import { Scheduler } from '../assign/scheduler.js';
 import { TASK_LIMITS } from '../limits.js';
 import type { Lane, ReadyTask } from '../queues/lane.js';
@@ -10,7 +11,8 @@ import type { LiveQueue } from '../queues/live-queue.js';
 import { endingOf, paramsOf, type ReadyRow, readReady, readyTask, type StandingRow } from '../repository/ready.js';
 import { isActive, isEnded, type StatusName, statusName } from '../status.js';
 import { LiveTask } from './live-task.js';
-import { sendOrders } from './orders.js';
+import { type Orders, sendOrders } from './orders.js';
+import { Outbox } from './outbox.js';
 import { Turn } from './turn.js';
 
 export interface BookDeps {
@@ -46,6 +48,7 @@ export class Book {
   #reads = 0;
   readonly #leftMeanwhile = new Set<string>();
   readonly #pending = new Set<Promise<unknown>>();
+  readonly #outbox = new Outbox((slots, orders) => this.#send(slots, orders, new Map()));
   #wake: Timer | null = null;
   #stopped = false;
 
@@ -94,7 +97,7 @@ export class Book {
   turn(work: (turn: Turn) => void, record: readonly Write[] = [], told: readonly Recordable[] = []): Promise<boolean> {
     if (this.#stopped) return Promise.resolve(false);
     const { clock } = this.#deps;
-    const turn = new Turn(clock.now(), clock.monotonic());
+    const turn = new Turn(clock.now(), clock.monotonic(), (task) => this.#unstored.has(task));
     work(turn);
     for (const slots of turn.freed) this.scheduler.roomAt(slots);
     for (const { queue } of turn.touched) if (queue.waiting) this.scheduler.workIn(queue);
@@ -213,11 +216,13 @@ export class Book {
       } of assign)
         if (ready.params === null) long.push(ready.id);
     }
-    if (long.length === 0) this.#send(turn, new Map());
+    if (long.length === 0) this.#outbox.put(turn.orders);
     else {
       this.#watch(
         paramsOf(this.#deps.store.read, long).then(
-          (params) => this.#send(turn, params),
+          (params) => {
+            for (const [slots, orders] of turn.orders) this.#send(slots, orders, params);
+          },
           // The node does not have them; its next inventory brings them up again.
           (error: unknown) => this.#deps.logger.warn({ err: error }, 'parameters of tasks could not be read'),
         ),
@@ -225,11 +230,9 @@ export class Book {
     }
   }
 
-  #send(turn: Turn, long: ReadonlyMap<string, string>): void {
+  #send(slots: NodeSlots, orders: Orders, long: ReadonlyMap<string, string>): void {
     if (this.#stopped) return;
-    for (const [slots, orders] of turn.orders) {
-      sendOrders(this.#deps.nodes, slots, orders, ({ ready }) => ready.params ?? long.get(ready.id) ?? '{}');
-    }
+    sendOrders(this.#deps.nodes, slots, orders, ({ ready }) => ready.params ?? long.get(ready.id) ?? '{}');
   }
 
   // --- reading

@@ -32,10 +32,12 @@ import {
   nextTime,
   readyLanes,
   readyTask,
-  tasksById,
+  standingRows,
+  unsucceededBefore,
 } from '../repository/ready.js';
 import type { QueueRow, TaskRow } from '../repository/writes.js';
-import type { StatusName } from '../status.js';
+import type { TaskSecrets } from '../secrets/use.js';
+import { STATUS, type StatusName } from '../status.js';
 import { Acts } from './acts.js';
 import { Adding } from './adding.js';
 import { Administration } from './administration.js';
@@ -44,7 +46,7 @@ import { LiveTask } from './live-task.js';
 import { TaskNodes } from './nodes.js';
 import { Rebalance } from './rebalance.js';
 import { outputOf, Reports } from './reports.js';
-import { type WhyDeps, whyQueue, whyTask } from './why.js';
+import { MOST_NAMED, type WhyDeps, whyQueue, whyTask } from './why.js';
 
 export interface TaskControllerDeps {
   readonly store: Store;
@@ -54,6 +56,7 @@ export interface TaskControllerDeps {
   readonly logger: LayerLog;
   readonly nodes: NodeRegistry;
   readonly config: Pick<ServerConfig, 'tasks'>;
+  readonly secrets: TaskSecrets;
   /** Tasks ended, for whoever watches the server. */
   readonly ended: (status: StatusName) => void;
 }
@@ -127,13 +130,22 @@ export function createTaskController(deps: TaskControllerDeps): TaskControllerSe
     },
   });
   const taskNodes = new TaskNodes({ store, clock, logger, nodes, ids: idsNow, book, reports });
-  const administration = new Administration({ recorder, clock, ids: idsNow, queues, book, outputLimit });
+  const administration = new Administration({
+    recorder,
+    clock,
+    ids: idsNow,
+    queues,
+    book,
+    outputLimit,
+    secrets: deps.secrets,
+  });
   const adding = new Adding({
     store,
     recorder,
     clock,
     ids: idsNow,
     maxParams: config.tasks.max_params,
+    secrets: deps.secrets,
     arriving: (arriving, stored) => book.arriving(arriving, stored),
     offer,
     due: (at) => waker.by(at),
@@ -164,8 +176,8 @@ export function createTaskController(deps: TaskControllerDeps): TaskControllerSe
     book.look();
   }
 
-  function liveQueue(org: Organization, row: QueueRow): LiveQueue {
-    return new LiveQueue(org, queueOf(row, outputLimit), clock.monotonic());
+  function liveQueue(org: Organization, row: QueueRow, known = false): LiveQueue {
+    return new LiveQueue(org, queueOf(row, outputLimit), clock.monotonic(), known);
   }
 
   async function load(): Promise<void> {
@@ -174,7 +186,7 @@ export function createTaskController(deps: TaskControllerDeps): TaskControllerSe
     const organizations = await organizationsById(read);
     for (const row of await read.selectFrom('task_queues').selectAll().execute()) {
       const org = organizations.get(row.org_id);
-      if (org !== undefined) queues.add(liveQueue(org, row));
+      if (org !== undefined) queues.add(liveQueue(org, row, true));
     }
     for (const { queueId, status, tasks } of await countTasks(read)) queues.get(queueId)?.moved(null, status, tasks);
     await taskNodes.load();
@@ -235,7 +247,7 @@ export function createTaskController(deps: TaskControllerDeps): TaskControllerSe
     for (const row of stored.queues) queues.add(liveQueue(org, row));
     if (stored.tasks.length === 0) return;
     const ready = new Map<LiveQueue, ReadyTask[]>();
-    for (const row of await tasksById(store.read, org.id, stored.tasks)) {
+    for (const row of await standingRows(store.read, org.id, stored.tasks)) {
       const live = queues.get(row.queue_id);
       if (live === undefined) continue;
       live.moved(null, row.status);
@@ -328,8 +340,9 @@ export function createTaskController(deps: TaskControllerDeps): TaskControllerSe
     ): Promise<readonly Acted[]> {
       return acts.act(org, acted, action, by);
     },
-    why(row: TaskRow): readonly string[] {
-      return whyTask(row, queues.get(row.queue_id), book.get(row.id), whyDeps());
+    async why(row: TaskRow): Promise<readonly string[]> {
+      const others = row.status === STATUS.blocked ? await unsucceededBefore(store.read, row.id, MOST_NAMED) : [];
+      return whyTask(row, queues.get(row.queue_id), book.get(row.id), others, whyDeps());
     },
     takeUp,
     progress: (id) => book.get(id)?.progress ?? null,

@@ -1,8 +1,10 @@
+import type { Write } from '@muster/store';
 import type { NodeSlots } from '../assign/node-slots.js';
 import type { TaskState } from '../machine.js';
 import type { ReadyTask } from '../queues/lane.js';
 import type { LiveQueue } from '../queues/live-queue.js';
-import type { TaskStanding } from '../repository/writes.js';
+import { saveFirstClaim, saveSuccess, saveTask, type TaskStanding } from '../repository/writes.js';
+import { isActive, STATUS } from '../status.js';
 
 /** What is known of a run besides the state of its task. */
 export type Ending = Pick<
@@ -75,8 +77,38 @@ export class LiveTask {
   }
 }
 
+/** What stores a step of a task. `only`: nothing else of it waits to be stored, so that what this step leaves as it is stands there. */
+export function stepWrite(task: LiveTask, before: TaskState, only: boolean): Write {
+  const { id, state, mtime, ending, incarnation } = task;
+  const { status, node, attempt, startedAt, endedAt } = state;
+  if (only && status === STATUS.claimed && before.attempt === 0 && before.reason === null) {
+    return saveFirstClaim({ id, status, node, incarnation, attempt, mtime });
+  }
+  if (only && status === STATUS.succeeded && isPlain(before, task)) {
+    const { exit_code, stdout, stderr, complete } = ending;
+    return saveSuccess({
+      id,
+      status,
+      mtime,
+      started_at: startedAt,
+      ended_at: endedAt,
+      exit_code,
+      stdout,
+      stderr,
+      complete,
+    });
+  }
+  return saveTask(standing(id, state, task));
+}
+
+/** A run that succeeded, of which there is nothing more to say. */
+function isPlain(before: TaskState, { state, ending }: LiveTask): boolean {
+  if (!isActive(before.status) || before.cancelling || before.reason !== null || state.reason !== null) return false;
+  return ending.signal === null && ending.stdout_bytes === null && ending.stderr_bytes === null;
+}
+
 /** A task as it is stored. */
-export function standing(
+function standing(
   id: string,
   state: TaskState,
   { mtime, ending, incarnation }: Pick<LiveTask, 'mtime' | 'ending' | 'incarnation'>,

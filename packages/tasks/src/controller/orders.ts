@@ -17,6 +17,14 @@ export class Orders {
   readonly settled: TaskRef[] = [];
   readonly cancel: TaskRef[] = [];
   readonly recall: TaskRef[] = [];
+
+  /** Those of a later turn. */
+  add({ assign, settled, cancel, recall }: Orders): void {
+    for (const one of assign) this.assign.push(one);
+    for (const one of settled) this.settled.push(one);
+    for (const one of cancel) this.cancel.push(one);
+    for (const one of recall) this.recall.push(one);
+  }
 }
 
 type Content = Omit<Extract<TaskOrder, { type: 'task_orders' }>, 'type'>;
@@ -63,8 +71,13 @@ function* parts(assignments: readonly Assignment[], paramsOf: (task: LiveTask) =
   if (part.length > 0) yield part;
 }
 
+const NONE: readonly string[] = [];
+
 function assigned(task: LiveTask, params: string): AssignedTask {
   const { id, name, plugin, rules } = task.queue.queue;
+  const own = task.ready.secrets ?? NONE;
+  const ofQueue = rules.secrets === null ? NONE : Object.keys(rules.secrets.named);
+  const secrets = own.length + ofQueue.length === 0 ? NONE : [...new Set([...ofQueue, ...own])];
   return {
     id: task.id,
     attempt: task.state.attempt,
@@ -75,5 +88,6 @@ function assigned(task: LiveTask, params: string): AssignedTask {
     mtime: task.mtime,
     timeoutSeconds: task.ready.timeout ?? rules.timeout,
     outputLimit: rules.outputLimit,
+    ...(secrets.length > 0 && { secrets }),
   };
 }

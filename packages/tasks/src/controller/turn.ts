@@ -3,9 +3,9 @@ import type { Write } from '@muster/store';
 import type { NodeSlots } from '../assign/node-slots.js';
 import { taskChanged } from '../events.js';
 import { isReady, stepTask, type TaskEvent, type TaskRulesNow, type TaskState } from '../machine.js';
-import { saveAttempt, saveTask } from '../repository/writes.js';
+import { saveAttempt } from '../repository/writes.js';
 import { isActive, isEnded, STATUS } from '../status.js';
-import { type Ending, type LiveTask, NO_ENDING, standing } from './live-task.js';
+import { type Ending, type LiveTask, NO_ENDING, stepWrite } from './live-task.js';
 import { Orders } from './orders.js';
 
 /**
@@ -30,9 +30,13 @@ export class Turn {
   /** When a task is due. */
   wakeAt: number | null = null;
 
-  constructor(now: number, at: number) {
+  /** Earlier turns changed it, and that is not stored. */
+  readonly #isUnstored: (task: LiveTask) => boolean;
+
+  constructor(now: number, at: number, isUnstored: (task: LiveTask) => boolean) {
     this.now = now;
     this.at = at;
+    this.#isUnstored = isUnstored;
   }
 
   ordersFor(slots: NodeSlots): Orders {
@@ -78,6 +82,7 @@ export class Turn {
 
   #changed(task: LiveTask, event: TaskEvent, before: TaskState, after: TaskState, ending: Ending): void {
     const { queue } = task;
+    const only = !this.touched.has(task) && !this.#isUnstored(task);
     this.touched.add(task);
     task.state = after;
     if (after.status !== before.status) {
@@ -96,7 +101,7 @@ export class Turn {
     // What a run left behind stays with the task until it runs again; that of one that is run again is in its history.
     if (left) task.ending = isEnded(after.status) ? ending : NO_ENDING;
     else if (!isEnded(after.status)) task.ending = NO_ENDING;
-    this.writes.push(saveTask(standing(task.id, after, task)));
+    this.writes.push(stepWrite(task, before, only));
     const change = taskChanged(queue, task.id, before, after);
     if (change !== null) this.events.push(change);
   }

@@ -83,13 +83,21 @@ function named(names: readonly string[]): string {
   return names.length > MOST_NAMED ? `${some} and ${names.length - MOST_NAMED} more` : some;
 }
 
-const MOST_NAMED = 5;
+/** Nodes or tasks in one sentence. */
+export const MOST_NAMED = 5;
 
-/** Why a task is where it is. */
+/** A task that another one waits for; null: it was deleted. */
+export interface Awaited {
+  readonly id: string;
+  readonly status: number | null;
+}
+
+/** Why a task is where it is. `others`: the first of those that it waits for. */
 export function whyTask(
   row: TaskRow,
   queue: LiveQueue | undefined,
   live: LiveTask | undefined,
+  others: readonly Awaited[],
   deps: WhyDeps,
 ): string[] {
   const state = live?.state;
@@ -109,9 +117,12 @@ export function whyTask(
   if (status === STATUS.claimed) return [`${node} has it, and begins it when a slot is free.`];
   if (status === STATUS.blocked) {
     const waits = state?.waitsFor ?? row.waits_for;
-    return [
-      `It waits for ${waits === 1 ? 'a task that has' : `${waits} tasks that have`} not succeeded: see \`after\`.`,
-    ];
+    const which = others.map(
+      (other) => `${other.id} (${other.status === null ? 'deleted' : statusName(other.status)})`,
+    );
+    const more = waits > which.length && which.length > 0 ? ` and ${waits - which.length} more` : '';
+    const tasks = which.length > 0 ? `: ${which.join(', ')}${more}` : '';
+    return [`It waits for ${waits === 1 ? 'a task that has' : `${waits} tasks that have`} not succeeded${tasks}.`];
   }
   const notBefore = state?.notBefore ?? row.not_before;
   if (notBefore !== null) {

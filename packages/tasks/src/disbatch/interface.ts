@@ -2,6 +2,7 @@ import type { Clock } from '@muster/base';
 import type { AuditEntry, Organization } from '@muster/platform/auth';
 import { GuardFailed, type Store, type Write } from '@muster/store';
 import type { Json } from '@muster/wire';
+import type { TSchema } from 'typebox';
 import { MusterError } from '../errors.js';
 import { isId } from '../ids.js';
 import type { By, QueueView, TaskController, TaskNodeView } from '../ports.js';
@@ -53,6 +54,8 @@ export interface DisbatchRoute {
   readonly permission: 'task:read' | 'task:write' | 'queue:read' | 'queue:write';
   readonly operationId: string;
   readonly summary: string;
+  /** What it answers, where more than clients of Disbatch read it. */
+  readonly answers?: TSchema;
   handle(call: DisbatchCall): Promise<DisbatchAnswer> | DisbatchAnswer;
 }
 

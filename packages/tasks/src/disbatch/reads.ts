@@ -1,6 +1,6 @@
 import type { Schema } from '@muster/store';
 import type { ExpressionBuilder, Kysely } from 'kysely';
-import type { TaskRow } from '../repository/writes.js';
+import { goingQueues } from '../repository/reads.js';
 import type { Narrowing } from './filter/narrow.js';
 
 type Read = Kysely<Schema>;
@@ -27,17 +27,9 @@ export async function countTasks(read: Read, orgId: string, narrowing: Narrowing
     .selectFrom('tasks')
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .where((eb) => fits(eb, orgId, narrowing))
+    .where('queue_id', 'not in', goingQueues(read))
     .executeTakeFirstOrThrow();
   return Number(row.count);
-}
-
-export function findTask(read: Read, orgId: string, id: string): Promise<TaskRow | undefined> {
-  return read.selectFrom('tasks').selectAll().where('id', '=', id).where('org_id', '=', orgId).executeTakeFirst();
-}
-
-/** In any order. */
-export function tasksById(read: Read, orgId: string, ids: readonly string[]): Promise<TaskRow[]> {
-  return read.selectFrom('tasks').selectAll().where('org_id', '=', orgId).where('id', 'in', ids).execute();
 }
 
 /** The balance document of an organization, JSON. */

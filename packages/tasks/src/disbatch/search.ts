@@ -2,13 +2,14 @@ import { setImmediate } from 'node:timers/promises';
 import type { Schema } from '@muster/store';
 import type { Json } from '@muster/wire';
 import type { Kysely } from 'kysely';
+import { wholeTasks } from '../repository/reads.js';
 import type { TaskRow } from '../repository/writes.js';
 import { candidates, type Order } from '../search/scan.js';
 import type { Condition } from './filter/condition.js';
 import { matches, order, sortValue } from './filter/match.js';
 import { type Narrowing, narrow } from './filter/narrow.js';
 import { DISBATCH_LIMITS } from './limits.js';
-import { countTasks, tasksById } from './reads.js';
+import { countTasks } from './reads.js';
 import { Refusal } from './refusal.js';
 import { matchedDocument } from './task-document.js';
 
@@ -97,7 +98,7 @@ export class TaskSearch {
     const size = new AnswerSize();
     for (let from = 0; from < ids.length; from += DISBATCH_LIMITS.page) {
       const some = ids.slice(from, from + DISBATCH_LIMITS.page);
-      const byId = new Map((await tasksById(this.#read, this.#orgId, some)).map((row) => [row.id, row]));
+      const byId = new Map((await wholeTasks(this.#read, this.#orgId, some)).map((row) => [row.id, row]));
       for (const id of some) {
         const row = byId.get(id);
         if (row === undefined) continue;
@@ -114,7 +115,7 @@ export class TaskSearch {
     const end = this.#narrowing[last];
     let scanned = 0;
     for await (const ids of portionsOf(candidates(this.#read, lookedUp(this.#narrowing), place))) {
-      const rows = new Map((await tasksById(this.#read, this.#orgId, ids)).map((row) => [row.id, row]));
+      const rows = new Map((await wholeTasks(this.#read, this.#orgId, ids)).map((row) => [row.id, row]));
       for (const id of ids) {
         if (end !== undefined && (order === 'asc' ? id >= end : id <= end)) return;
         const row = rows.get(id);

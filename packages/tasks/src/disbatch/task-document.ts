@@ -62,8 +62,8 @@ async function taskDocument(
     ctime: dateIn(dates, row.ctime),
     mtime: dateIn(dates, row.mtime),
     ...(dates === 'whole-seconds' && {
-      ctime_str: new Date(row.ctime).toISOString(),
-      mtime_str: new Date(row.mtime).toISOString(),
+      ctime_str: dateIn('text', row.ctime),
+      mtime_str: dateIn('text', row.mtime),
     }),
   };
   // What is not shown is not read.

@@ -1,8 +1,7 @@
 import { compileSearch } from '@muster/nodes';
 import { MusterError } from '../errors.js';
 import { TASK_LIMITS } from '../limits.js';
-import type { NewQueue, QueueChanges } from '../ports.js';
-import type { QueueRules } from '../types.js';
+import type { AskedRules, NewQueue, QueueChanges } from '../ports.js';
 
 /** What is said of a queue, checked: every complaint names the field. */
 
@@ -24,7 +23,7 @@ export function checkQueue(queue: NewQueue | QueueChanges): void {
   checkRules(queue.rules ?? {});
 }
 
-function checkRules(rules: Partial<QueueRules>): void {
+function checkRules(rules: AskedRules): void {
   const { sort, nodes, ignoreNodes, weight, key, rate, retry, orphanRetries, timeout, outputLimit, keep } = rules;
   if (sort !== undefined && !SORTS.includes(sort)) throw invalid('sort', `expected ${SORTS.join(', ')}`);
   if (typeof nodes === 'string') compileSearch(nodes);

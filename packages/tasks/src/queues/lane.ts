@@ -15,6 +15,8 @@ export interface ReadyTask {
   /** What was said of it instead of what the queue says. */
   readonly retries: number | null;
   readonly timeout: number | null;
+  /** What its plugin finds secrets as that the task itself names; null: none. */
+  readonly secrets: readonly string[] | null;
 }
 
 /** The place of a task in its lane. */

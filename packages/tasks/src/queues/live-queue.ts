@@ -39,14 +39,17 @@ export class LiveQueue {
   readonly #ended = new Array<number>(MINUTE).fill(0);
   #second = 0;
 
-  /** @param at Monotonic milliseconds. */
-  constructor(org: Organization, queue: Queue, at: number) {
+  /**
+   * @param at Monotonic milliseconds.
+   * @param known It was at work before this server began, which cannot tell how much of its rate is used up: all of it.
+   */
+  constructor(org: Organization, queue: Queue, at: number, known = false) {
     this.org = org;
     this.subject = queueSubject(queue.id);
     this.counts = Object.fromEntries(STATUS_NAMES.map((name) => [name, 0])) as Record<StatusName, number>;
     this.#queue = queue;
     this.#filter = filterOf(queue);
-    this.#setRate(at);
+    this.#setRate(at, known);
   }
 
   get queue(): Queue {
@@ -72,9 +75,9 @@ export class LiveQueue {
     for (const lane of this.#lanes.values()) this.#judge(lane);
   }
 
-  #setRate(at: number): void {
+  #setRate(at: number, usedUp = false): void {
     const { rate } = this.#queue.rules;
-    this.#rate = rate && new Rate(rate, at);
+    this.#rate = rate && new Rate(rate, at, usedUp);
   }
 
   #startLanesAnew(): void {

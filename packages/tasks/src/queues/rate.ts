@@ -1,15 +1,18 @@
-/** Most tasks of a queue in a time. As many may come at once; then they come evenly. */
+/** Most tasks of a queue in a time. As many may come at once, unless some may have come before; then they come evenly. */
 export class Rate {
   readonly #tasks: number;
   readonly #perMs: number;
   #left: number;
   #at: number;
 
-  /** @param at Monotonic milliseconds. */
-  constructor({ tasks, seconds }: { readonly tasks: number; readonly seconds: number }, at: number) {
+  /**
+   * @param at Monotonic milliseconds.
+   * @param usedUp Nobody knows how many came lately: the next comes when one more may whatever came.
+   */
+  constructor({ tasks, seconds }: { readonly tasks: number; readonly seconds: number }, at: number, usedUp = false) {
     this.#tasks = tasks;
     this.#perMs = tasks / (seconds * 1000);
-    this.#left = tasks;
+    this.#left = usedUp ? 0 : tasks;
     this.#at = at;
   }
 

@@ -12,6 +12,7 @@ export const DEFAULT_RULES: Omit<QueueRules, 'outputLimit'> = {
   orphanRetries: 0,
   timeout: null,
   keep: null,
+  secrets: null,
   writers: [],
   readers: [],
 };

@@ -95,5 +95,23 @@ export const taskMigrations: Migrations = {
       ) ${keyed}`.execute(db);
       },
     },
+    {
+      name: 'what became of the times of schedules',
+      async up(db, { text, integer, keyed }) {
+        await sql`create table schedule_runs (
+        ${columns(text, ['schedule_id', 'id', 'org_id', 'outcome', 'kind', 'run?', 'reason?'])},
+        ${columns(integer, ['at', 'due_at', 'count'])}, primary key (schedule_id, id)
+      ) ${keyed}`.execute(db);
+        await sql`create index schedule_runs_newest on schedule_runs (schedule_id, at)`.execute(db);
+        await sql`create index schedule_runs_age on schedule_runs (at)`.execute(db);
+        await sql`create index schedule_runs_organization on schedule_runs (org_id)`.execute(db);
+      },
+    },
+    {
+      name: 'schedules to which others agreed',
+      async up(db, { text }) {
+        await sql`alter table schedules add column approval ${text}`.execute(db);
+      },
+    },
   ],
 };

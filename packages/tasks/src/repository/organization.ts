@@ -1,4 +1,4 @@
-import type { Schema } from '@muster/store';
+import { deleteSome, type Schema } from '@muster/store';
 import type { Transaction } from 'kysely';
 import { clearDisbatch } from '../disbatch/clear.js';
 import { STATUS } from '../status.js';
@@ -20,6 +20,8 @@ export async function activeTask(trx: Trx, orgId: string): Promise<string | null
 /** Its schedules and queues go, and their tasks as those of deleted queues do. True when nothing is left. */
 export async function clearTasks(trx: Trx, orgId: string, most: number): Promise<boolean> {
   await trx.deleteFrom('calendars').where('org_id', '=', orgId).execute();
+  const where = ['org_id', [orgId]] as const;
+  if (!(await deleteSome(trx, { table: 'schedule_runs', key: ['schedule_id', 'id'], where, most }))) return false;
   await trx.deleteFrom('schedules').where('org_id', '=', orgId).execute();
   const queues = await trx.selectFrom('task_queues').select('id').where('org_id', '=', orgId).limit(most).execute();
   const ids = queues.map(({ id }) => id);

@@ -53,18 +53,25 @@ export async function oldestWaiting(
 }
 
 /** Tasks of a queue that was deleted go little by little; for who looks they are gone. */
-const goingQueues = (read: Read) => read.selectFrom('deleted_task_queues').select('queue_id');
+export const goingQueues = (read: Read) => read.selectFrom('deleted_task_queues').select('queue_id');
 
-/** A task of this organization; that of another one does not exist. */
-export async function findTask(read: Read, orgId: string, id: string): Promise<TaskRow | undefined> {
-  if (!isId(id)) return undefined;
+/** Tasks of this organization; those of another one do not exist. */
+function tasksOf(read: Read, orgId: string, ids: readonly string[]) {
   return read
     .selectFrom('tasks')
-    .selectAll()
-    .where('id', '=', id)
+    .where('id', 'in', ids)
     .where('org_id', '=', orgId)
-    .where('queue_id', 'not in', goingQueues(read))
-    .executeTakeFirst();
+    .where('queue_id', 'not in', goingQueues(read));
+}
+
+export async function findTask(read: Read, orgId: string, id: string): Promise<TaskRow | undefined> {
+  if (!isId(id)) return undefined;
+  return tasksOf(read, orgId, [id]).selectAll().executeTakeFirst();
+}
+
+/** With their output; in no order. */
+export async function wholeTasks(read: Read, orgId: string, ids: readonly string[]): Promise<TaskRow[]> {
+  return ids.length === 0 ? [] : tasksOf(read, orgId, ids).selectAll().execute();
 }
 
 /** Rows of tasks of this organization, without their output; those that are not there are left out. */
@@ -100,16 +107,9 @@ const LISTED = [
   'complete',
 ] as const satisfies readonly (keyof ListedTask)[];
 
-/** In no order. */
+/** Without their output; in no order. */
 export async function tasksById(read: Read, orgId: string, ids: readonly string[]): Promise<ListedTask[]> {
-  if (ids.length === 0) return [];
-  return read
-    .selectFrom('tasks')
-    .select(LISTED)
-    .where('id', 'in', ids)
-    .where('org_id', '=', orgId)
-    .where('queue_id', 'not in', goingQueues(read))
-    .execute();
+  return ids.length === 0 ? [] : tasksOf(read, orgId, ids).select(LISTED).execute();
 }
 
 /** Runs of a task that are over while it went on, by number. */

@@ -89,6 +89,7 @@ export function readyTask(row: ReadyRow): ReadyTask {
     params: row.params,
     retries: options.retries ?? null,
     timeout: options.timeout ?? null,
+    secrets: options.secrets ? Object.keys(options.secrets.named) : null,
   };
 }
 
@@ -169,8 +170,8 @@ export function activeTasks(read: Read): Promise<ReadyRow[]> {
   return selectReady(read).where('status', 'in', [STATUS.claimed, STATUS.running]).orderBy('id').execute();
 }
 
-/** What is stored of these tasks. @param orgId Null: of any organization. */
-export function tasksById(read: Read, orgId: string | null, ids: readonly string[]): Promise<StandingRow[]> {
+/** What is stored of these tasks, also of those whose queue is being deleted. @param orgId Null: of any organization. */
+export function standingRows(read: Read, orgId: string | null, ids: readonly string[]): Promise<StandingRow[]> {
   const found = selectReady(read).select(ENDING).where('id', 'in', ids);
   return (orgId === null ? found : found.where('org_id', '=', orgId)).execute();
 }
@@ -240,6 +241,23 @@ export async function countDependencies(read: Read, ids: readonly string[]): Pro
     .groupBy('task_id')
     .execute();
   return new Map(rows.map(({ task_id, waits }) => [task_id, Number(waits)]));
+}
+
+/** The first of the tasks that this one still waits for, and how they stand; null: it was deleted. */
+export function unsucceededBefore(
+  read: Read,
+  id: string,
+  limit: number,
+): Promise<{ id: string; status: number | null }[]> {
+  return read
+    .selectFrom('task_dependencies')
+    .leftJoin('tasks', 'tasks.id', 'task_dependencies.after_id')
+    .select(['after_id as id', 'status'])
+    .where('task_id', '=', id)
+    .where((eb) => eb.or([eb('status', 'is', null), eb('status', '<>', STATUS.succeeded)]))
+    .orderBy('after_id')
+    .limit(limit)
+    .execute();
 }
 
 /** Tasks that wait for one of these. */

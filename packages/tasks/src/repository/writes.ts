@@ -117,6 +117,41 @@ export const saveTask: (row: TaskStanding) => Write = update(
   ['id'],
 );
 
+/**
+ * The two transitions of which there are most, as few columns as they change: a task that no node had before is given to one, and
+ * one that a node has succeeds. Whoever writes more of the same task in one commit writes that later, by `saveTask`.
+ */
+export const saveFirstClaim: (
+  row: Pick<TaskStanding, 'id' | 'status' | 'node' | 'incarnation' | 'attempt' | 'mtime'>,
+) => Write = update(
+  'tasks',
+  { id: 'text', status: 'integer', node: 'text', incarnation: 'text', attempt: 'integer', mtime: 'integer' },
+  ['id'],
+  { first: true },
+);
+
+export const saveSuccess: (
+  row: Pick<
+    TaskStanding,
+    'id' | 'status' | 'mtime' | 'started_at' | 'ended_at' | 'exit_code' | 'stdout' | 'stderr' | 'complete'
+  >,
+) => Write = update(
+  'tasks',
+  {
+    id: 'text',
+    status: 'integer',
+    mtime: 'integer',
+    started_at: 'integer',
+    ended_at: 'integer',
+    exit_code: 'integer',
+    stdout: 'text',
+    stderr: 'text',
+    complete: 'integer',
+  },
+  ['id'],
+  { first: true },
+);
+
 export const saveAttempt: (row: AttemptRow) => Write = upsert(
   'task_attempts',
   {

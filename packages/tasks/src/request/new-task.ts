@@ -1,7 +1,8 @@
 import { MusterError } from '../errors.js';
 import { isId } from '../ids.js';
 import { TASK_LIMITS } from '../limits.js';
-import type { NewTask } from '../ports.js';
+import type { AskedOptions, NewTask } from '../ports.js';
+import { readSecretNames } from '../secrets/use.js';
 import type { Params, TaskOptions } from '../types.js';
 import { checkKnown, type Fields, integer, invalid, isFields, text, time } from './fields.js';
 
@@ -14,6 +15,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'unique',
   'retries',
   'timeout',
+  'secrets',
 ]);
 const UNIQUE: ReadonlySet<string> = new Set(['key', 'seconds']);
 
@@ -53,8 +55,8 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
-function readOptions(value: Fields): Partial<TaskOptions> {
-  const { priority, not_before, expires_at, after, unique, retries, timeout } = value;
+function readOptions(value: Fields): AskedOptions {
+  const { priority, not_before, expires_at, after, unique, retries, timeout, secrets } = value;
   return {
     ...(priority !== undefined && { priority: integer('priority', priority, -MOST_PRIORITY, MOST_PRIORITY) }),
     ...(isGiven(not_before) && { notBefore: time('not_before', not_before) }),
@@ -63,6 +65,7 @@ function readOptions(value: Fields): Partial<TaskOptions> {
     ...(isGiven(unique) && { unique: readUnique(unique) }),
     ...(isGiven(retries) && { retries: integer('retries', retries, 0, MOST_RETRIES) }),
     ...(isGiven(timeout) && { timeout: integer('timeout', timeout, 1, YEAR) }),
+    ...(isGiven(secrets) && { secrets: readSecretNames('secrets', secrets) }),
   };
 }
 

@@ -1,9 +1,10 @@
 import { isId } from '../ids.js';
 import { TASK_LIMITS } from '../limits.js';
-import type { NewQueue, QueueChanges } from '../ports.js';
+import type { AskedRules, NewQueue, QueueChanges } from '../ports.js';
 import { DEFAULT_RULES } from '../queues/rules.js';
 import type { QueueBodyFields, QueueChangesFields } from '../routes/schemas.js';
-import type { QueueRules, RetryRule } from '../types.js';
+import { readSecretNames } from '../secrets/use.js';
+import type { RetryRule } from '../types.js';
 import { invalid, text } from './fields.js';
 
 /** What the layer itself does not check: it takes names that clients of the command interface give. @throws MusterError `invalid_field`. */
@@ -42,9 +43,9 @@ function queueName(value: string): string {
   return name;
 }
 
-function readRules(body: QueueChangesFields, retry: RetryRule): Partial<QueueRules> {
+function readRules(body: QueueChangesFields, retry: RetryRule): AskedRules {
   const { sort, nodes, ignore_nodes, weight, key, rate, orphan_retries, timeout, output_limit, keep } = body;
-  const { writers, readers } = body;
+  const { writers, readers, secrets } = body;
   return {
     ...(sort !== undefined && { sort }),
     ...(nodes !== undefined && { nodes }),
@@ -57,6 +58,7 @@ function readRules(body: QueueChangesFields, retry: RetryRule): Partial<QueueRul
     ...(timeout !== undefined && { timeout }),
     ...(output_limit !== undefined && { outputLimit: output_limit }),
     ...(keep !== undefined && { keep }),
+    ...(secrets !== undefined && { secrets: secrets && readSecretNames('secrets', secrets) }),
     ...(writers !== undefined && { writers: members('writers', writers) }),
     ...(readers !== undefined && { readers: members('readers', readers) }),
   };

@@ -4,22 +4,32 @@ import type { FastifyRequest } from 'fastify';
 import { isId } from '../ids.js';
 import { TASK_LIMITS } from '../limits.js';
 import type { Acted } from '../ports.js';
-import { tasksById } from '../repository/reads.js';
+import { type ListedTask, tasksById } from '../repository/reads.js';
 import { invalid } from '../request/fields.js';
 import { readTaskQuery, type TaskQuery } from '../search/query.js';
 import { countTasks, MOST_EXAMINED, searchTasks } from '../search/search.js';
+import { refusalOf } from '../status.js';
 import { by, existingQueue, queuesById, type TaskRouteDeps } from './deps.js';
 import * as schemas from './schemas.js';
-import { readAfter } from './task-routes.js';
+import { readId } from './task-routes.js';
 
 /** Tasks that one request acts on; further ones are for the next. */
 const ACTED_PER_REQUEST = 10_000;
+/** Ids of tasks that a count names. */
+const SAMPLE = 5;
 /** Reasons told apart; further ones are summed up. */
 const MOST_REASONS = 20;
 const OTHERS = 'other reasons';
 
 type Body = schemas.ActionsBodyFields;
-type Answer = { matched: number; acted: number; refused: Refusals[]; next: string | null };
+type Answer = {
+  matched: number;
+  acted: number;
+  refused: Refusals[];
+  sample: string[];
+  last: string | null;
+  next: string | null;
+};
 interface Refusals {
   readonly reason: string;
   tasks: number;
@@ -88,16 +98,24 @@ export function actionRoutes(app: App, deps: TaskRouteDeps): void {
   ): Promise<Answer> {
     const ids = [...new Set(given)];
     const wrong = ids.findIndex((id) => !isId(id));
-    if (wrong >= 0) throw invalid(`ids.${wrong}`, 'must be the id of a task');
+    if (wrong >= 0) {
+      const shown = JSON.stringify(ids[wrong]?.slice(0, 40));
+      throw invalid(`ids.${wrong}`, `${shown} is no id of a task: 24 of 0-9 and a-f, as \`muster task list\` shows`);
+    }
     const done = new Tally();
     for (let from = 0; from < ids.length; from += TASK_LIMITS.actedAtOnce) {
       const page = ids.slice(from, from + TASK_LIMITS.actedAtOnce);
       const there = await tasksById(read, request.organization.id, page);
-      const meant = new Set(
-        there.filter(({ queue_id }) => queueId === undefined || queue_id === queueId).map(({ id }) => id),
+      const meant = new Map(
+        there.filter(({ queue_id }) => queueId === undefined || queue_id === queueId).map((row) => [row.id, row]),
       );
       done.count(page.filter((id) => !meant.has(id)).map((id) => ({ id, refused: 'it does not exist' })));
-      await perform(request, body, [...meant], done);
+      if (body.dry_run === true) {
+        done.matched += meant.size;
+        for (const row of meant.values()) done.weigh(row, body.action);
+      } else {
+        await perform(request, body, [...meant.keys()], done);
+      }
     }
     return done.answer(null);
   }
@@ -105,17 +123,25 @@ export function actionRoutes(app: App, deps: TaskRouteDeps): void {
   async function actWhere(request: FastifyRequest, body: Body, query: TaskQuery): Promise<Answer> {
     const orgId = request.organization.id;
     const deps = { read, queueOf: queuesById(controller, orgId) };
-    let after = readAfter(body.after);
+    const order = 'asc';
+    let after = readId('after', 'next', body.after);
+    const until = readId('until', 'last', body.until);
     const done = new Tally();
     if (body.dry_run === true) {
-      const { count, next } = await countTasks(deps, orgId, query, { after, order: 'asc' });
+      const { count, sample, last, next } = await countTasks(deps, orgId, query, {
+        ...{ after, until, order, sample: SAMPLE },
+        seen: (row) => done.weigh(row, body.action),
+      });
       done.matched = count;
+      done.name(sample, last);
       return done.answer(next);
     }
-    while (done.matched < ACTED_PER_REQUEST) {
-      const limit = TASK_LIMITS.actedAtOnce;
-      const { rows, next } = await searchTasks(deps, orgId, query, { after, order: 'asc', limit });
+    const most = body.limit ?? ACTED_PER_REQUEST;
+    while (done.matched < most) {
+      const limit = Math.min(TASK_LIMITS.actedAtOnce, most - done.matched);
+      const { rows, next } = await searchTasks(deps, orgId, query, { after, until, order, limit });
       const ids = rows.map(({ id }) => id);
+      done.name(ids, ids.at(-1) ?? null);
       await perform(request, body, ids, done);
       if (next === null) return done.answer(null);
       after = next;
@@ -127,10 +153,6 @@ export function actionRoutes(app: App, deps: TaskRouteDeps): void {
 
   async function perform(request: FastifyRequest, body: Body, ids: readonly string[], done: Tally): Promise<void> {
     if (ids.length === 0) return;
-    if (body.dry_run === true) {
-      done.matched += ids.length;
-      return;
-    }
     const { organization } = request;
     const { action, code, where } = body;
     const detail = { tasks: ids.length, ...(where !== undefined && { where: where.slice(0, 200) }) };
@@ -144,6 +166,8 @@ export function actionRoutes(app: App, deps: TaskRouteDeps): void {
 class Tally {
   matched = 0;
   #acted = 0;
+  readonly #sample: string[] = [];
+  #last: string | null = null;
   readonly #refused = new Map<string, Refusals>();
 
   count(answers: readonly Acted[]): void {
@@ -154,6 +178,18 @@ class Tally {
     }
   }
 
+  /** Would it stay as it is? */
+  weigh({ id, status }: ListedTask, action: Body['action']): void {
+    const refused = refusalOf(action, status);
+    if (refused !== null) this.#refuse(id, refused);
+  }
+
+  /** Which those are that a selector found. */
+  name(ids: readonly string[], last: string | null): void {
+    this.#sample.push(...ids.slice(0, SAMPLE - this.#sample.length));
+    this.#last = last ?? this.#last;
+  }
+
   #refuse(id: string, told: string): void {
     const reason = this.#refused.has(told) || this.#refused.size < MOST_REASONS ? told : OTHERS;
     const known = this.#refused.get(reason);
@@ -162,6 +198,7 @@ class Tally {
   }
 
   answer(next: string | null): Answer {
-    return { matched: this.matched, acted: this.#acted, refused: [...this.#refused.values()], next };
+    const refused = [...this.#refused.values()];
+    return { matched: this.matched, acted: this.#acted, refused, sample: this.#sample, last: this.#last, next };
   }
 }

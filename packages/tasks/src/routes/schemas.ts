@@ -71,6 +71,10 @@ const SETTINGS = {
   keep: Type.Union([seconds('', 0), Type.Null()], {
     description: 'Seconds that tasks are kept after they ended; null: as the server says; 0: for ever',
   }),
+  secrets: Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()], {
+    description:
+      'Names of secrets, by what its plugin finds each as: the file `$MUSTER_SECRETS/NAME`. With the rights of whoever sets them, or changes its plugin, nodes or writers afterwards; null: none',
+  }),
   writers: Type.Array(Type.String(), {
     maxItems: 1000,
     description: 'Who may add tasks and act on them, besides `task_writers`: users, `group:NAME`, `client:NAME`',
@@ -147,6 +151,11 @@ const TaskBody = Type.Object(
       ),
     ),
     retries: Type.Optional(Type.Integer({ description: 'Instead of what the queue says' })),
+    secrets: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description: 'Besides those of the queue: names of secrets, by what the plugin finds each as',
+      }),
+    ),
     timeout: Type.Optional(Type.Integer({ description: 'Seconds; instead of what the queue says' })),
   },
   { additionalProperties: true },
@@ -269,8 +278,16 @@ export const ActionsBody = Type.Object(
     action: words(ACTIONS, ''),
     where: Type.Optional(Type.String({ description: 'Selector of tasks; either this or `ids`' })),
     ids: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 10_000 })),
-    dry_run: Type.Optional(Type.Boolean({ description: 'Count only' })),
+    dry_run: Type.Optional(
+      Type.Boolean({ description: 'Count only: how many it is about, and which of them would stay as they are' }),
+    ),
     after: Type.Optional(Type.String({ description: '`next` of the answer before' })),
+    until: Type.Optional(
+      Type.String({ description: '`last` of the count before: tasks that came after it are left as they are' }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 10_000, description: 'Most tasks that are acted on; `next` has the others' }),
+    ),
     code: HoldBody.properties.code,
   },
   STRICT,
@@ -283,6 +300,10 @@ export const ActionsAnswer = Type.Object({
     Type.Object({ reason: Type.String(), tasks: Count, first: Type.String({ description: 'Id of one of them' }) }),
     { description: 'Tasks that stayed as they were, by reason' },
   ),
+  sample: Type.Array(Type.String(), { description: 'Ids of the first tasks that it is about, if there is a selector' }),
+  last: Type.Union([Type.String(), Type.Null()], {
+    description: 'Id of the last task that it is about, if there is a selector',
+  }),
   next: Type.Union([Type.String(), Type.Null()], { description: 'There are more: `after` of the next request' }),
 });
 

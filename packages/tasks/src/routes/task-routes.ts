@@ -87,7 +87,7 @@ export function taskRoutes(app: App, deps: TaskRouteDeps): void {
       response: { 200: schemas.WhyAnswer },
     },
     handler: async ({ organization, params }) => ({
-      why: [...controller.why(await existingTask(deps, organization.id, params.id))],
+      why: [...(await controller.why(await existingTask(deps, organization.id, params.id)))],
     }),
   });
 
@@ -172,7 +172,7 @@ export function taskRoutes(app: App, deps: TaskRouteDeps): void {
       { read, queueOf: queuesById(controller, orgId) },
       orgId,
       readTaskQuery(q, () => controller.queues(orgId), queueId),
-      { limit, order, after: readAfter(query.after) },
+      { limit, order, after: readId('after', 'next', query.after) },
     );
     const queueOf = queuesById(controller, orgId);
     return { tasks: found.rows.map((row) => taskView(row, queueOf(row.queue_id))), next: found.next };
@@ -182,7 +182,7 @@ export function taskRoutes(app: App, deps: TaskRouteDeps): void {
     const { stdout: _out, stderr: _err, ...listed } = row;
     const queue = controller.queue(row.org_id, row.queue_id);
     const after = await dependenciesOf(read, row.id);
-    return taskDetail(listed, queue, { after, progress: controller.progress(row.id), why: controller.why(row) });
+    return taskDetail(listed, queue, { after, progress: controller.progress(row.id), why: await controller.why(row) });
   }
 
   async function act(request: FastifyRequest, id: string, action: TaskAction, code?: number) {
@@ -202,9 +202,9 @@ export function taskRoutes(app: App, deps: TaskRouteDeps): void {
   }
 }
 
-/** @throws MusterError `invalid_field`. */
-export function readAfter(after: string | undefined): string | null {
-  if (after === undefined) return null;
-  if (!isId(after)) throw invalid('after', 'must be `next` of the answer before');
-  return after;
+/** A place in the order of ids that an answer before has told. @throws MusterError `invalid_field`. */
+export function readId(field: string, told: string, id: string | undefined): string | null {
+  if (id === undefined) return null;
+  if (!isId(id)) throw invalid(field, `must be \`${told}\` of the answer before`);
+  return id;
 }

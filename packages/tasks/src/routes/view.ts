@@ -3,6 +3,7 @@ import type { ListedTask } from '../repository/reads.js';
 import type { AttemptRow, TaskRow } from '../repository/writes.js';
 import { priorityOf, type SearchedQueue } from '../search/attributes.js';
 import { statusName } from '../status.js';
+import type { TaskOptions } from '../types.js';
 
 function time(ms: number): string {
   return new Date(ms).toISOString();
@@ -33,6 +34,7 @@ export function queueView(queue: QueueView, oldestWaiting: number | undefined) {
     timeout: rules.timeout,
     output_limit: rules.outputLimit,
     keep: rules.keep,
+    secrets: rules.secrets && { ...rules.secrets.named },
     writers: [...rules.writers],
     readers: [...rules.readers],
     created_at: time(queue.createdAt),
@@ -84,8 +86,10 @@ export interface TaskDetail {
 
 /** A single task. */
 export function taskDetail(row: ListedTask, queue: SearchedQueue | undefined, { after, progress, why }: TaskDetail) {
-  const options = row.options === null ? {} : (JSON.parse(row.options) as Readonly<Record<string, unknown>>);
-  return { ...taskView(row, queue), options, after: [...after], progress, why: [...why] };
+  const options = row.options === null ? {} : (JSON.parse(row.options) as Partial<TaskOptions>);
+  const { secrets, ...others } = options;
+  const shown = { ...others, ...(secrets && { secrets: secrets.named }) };
+  return { ...taskView(row, queue), options: shown, after: [...after], progress, why: [...why] };
 }
 
 /** A run that is over while its task went on, or the latest one, which stands in the task itself. */

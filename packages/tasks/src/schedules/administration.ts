@@ -1,12 +1,14 @@
 import type { Clock } from '@muster/base';
 import type { Identity, Organization, RandomBytes } from '@muster/platform/auth';
 import type { Recorder } from '@muster/platform/log';
-import type { Store, Write } from '@muster/store';
+import type { Agreement } from '@muster/push';
+import { deleteSome, type Store, type Write } from '@muster/store';
 import { MusterError } from '../errors.js';
 import { TASK_LIMITS } from '../limits.js';
-import type { By } from '../ports.js';
+import type { By, StoredAlong } from '../ports.js';
 import type { ScheduleController } from './controller.js';
 import { scheduleChanged, scheduleCreated, scheduleRemoved, scheduleStepped } from './events.js';
+import { noteMissed } from './history.js';
 import { type Blackouts, LiveSchedule, rulesOf } from './live-schedule.js';
 import { newSchedule, type ScheduleEvent, stepSchedule } from './machine.js';
 import { saveSchedule, saveState, workOf } from './repository.js';
@@ -17,6 +19,14 @@ export interface NewSchedule extends Timing {
   readonly name: string;
   readonly work: Work;
   readonly paused: boolean;
+}
+
+/** Whoever makes or changes one, and what of it was granted. */
+export interface ScheduleBy extends By {
+  /** To exactly this; absent: nobody else has agreed. */
+  readonly agreement?: Agreement;
+  /** What is stored with it, by its id. */
+  readonly along?: (id: string) => StoredAlong;
 }
 
 export type ScheduleChanges = Partial<Timing> & { readonly work?: Work };
@@ -44,14 +54,14 @@ export class ScheduleAdministration {
   }
 
   /** @throws MusterError `schedule_exists`, `too_many_schedules`. */
-  create(org: Organization, asked: NewSchedule, by: By): Promise<LiveSchedule> {
+  create(org: Organization, asked: NewSchedule, by: ScheduleBy): Promise<LiveSchedule> {
     // One at a time, so that no two have one name.
     const made = this.#last.then(() => this.#create(org, asked, by));
     this.#last = made.catch(() => undefined);
     return made;
   }
 
-  async #create(org: Organization, { work, paused, ...asked }: NewSchedule, by: By): Promise<LiveSchedule> {
+  async #create(org: Organization, { work, paused, ...asked }: NewSchedule, by: ScheduleBy): Promise<LiveSchedule> {
     const { recorder, clock, random, controller, blackouts } = this.#deps;
     if (controller.find(org.id, asked.name) !== undefined) {
       throw new MusterError('schedule_exists', { name: asked.name });
@@ -62,35 +72,40 @@ export class ScheduleAdministration {
     const now = clock.now();
     const id = Buffer.from(random(12)).toString('hex');
     const owner = ownerOf(by);
-    const schedule: Schedule = { ...asked, id, org, owner, work: briefOf(work), createdAt: now, updatedAt: now };
+    const about = { id, org, owner, agreement: by.agreement ?? null, createdAt: now, updatedAt: now };
+    const schedule: Schedule = { ...asked, ...about, work: briefOf(work) };
     const reason = paused ? `paused by ${owner.name}` : null;
     const live = new LiveSchedule(
       schedule,
       newSchedule(rulesOf(schedule, blackouts(schedule)), now, reason),
       blackouts,
     );
-    const writes = [saveSchedule(schedule, live.state, work), ...(by.record ?? [])];
-    await recorder.commit(writes, [scheduleCreated(schedule, owner.name)]);
+    const { writes: others = [], events = [] } = by.along?.(id) ?? {};
+    const writes = [saveSchedule(schedule, live.state, work), ...(by.record ?? []), ...others];
+    await recorder.commit(writes, [scheduleCreated(schedule, owner.name), ...events]);
     controller.add(live);
     return live;
   }
 
   /** From now on it runs for whoever changed it: nobody can make it run something else with the rights of others. */
-  change(live: LiveSchedule, { work, ...timing }: ScheduleChanges, by: By): Promise<void> {
+  change(live: LiveSchedule, { work, ...timing }: ScheduleChanges, by: ScheduleBy): Promise<void> {
     return this.#inTurn(live, async () => {
       const { store, clock, blackouts } = this.#deps;
       const kept = work ?? (await workOf(store.read, live.schedule.id));
       if (kept === undefined) throw gone(live);
       const now = clock.now();
       const owner = ownerOf(by);
-      const schedule: Schedule = { ...live.schedule, ...timing, owner, work: briefOf(kept), updatedAt: now };
+      const about = { owner, agreement: by.agreement ?? null, updatedAt: now };
+      const schedule: Schedule = { ...live.schedule, ...timing, ...about, work: briefOf(kept) };
       // A task does not wait for a push job, nor the other way round.
       const before = kept.kind === live.schedule.work.kind ? live.state : { ...live.state, last: null };
       const step = stepSchedule(before, { type: 'changed' }, rulesOf(schedule, blackouts(schedule)), now);
       const changed = [...Object.keys(timing), ...(work === undefined ? [] : [work.kind])];
       const told = scheduleChanged(schedule, step.state.status, changed, owner.name);
-      const writes = [saveSchedule(schedule, step.state, kept), ...(by.record ?? [])];
-      await this.#deps.recorder.commit(writes, [...scheduleStepped(schedule, step.effects), told]);
+      const missed = noteMissed(schedule, step.effects, now);
+      const { writes: others = [], events = [] } = by.along?.(schedule.id) ?? {};
+      const writes = [saveSchedule(schedule, step.state, kept), ...missed, ...(by.record ?? []), ...others];
+      await this.#deps.recorder.commit(writes, [...scheduleStepped(schedule, step.effects), told, ...events]);
       live.change(schedule, step.state);
     });
   }
@@ -109,10 +124,11 @@ export class ScheduleAdministration {
   async #step(live: LiveSchedule, event: ScheduleEvent, by: By): Promise<void> {
     const { recorder, clock } = this.#deps;
     const { schedule } = live;
-    const { state, effects } = stepSchedule(live.state, event, live.rules, clock.now());
+    const now = clock.now();
+    const { state, effects } = stepSchedule(live.state, event, live.rules, now);
     if (state.status === live.state.status) return;
     const told = scheduleChanged(schedule, state.status, ['state'], by.identity.name);
-    const writes = [saveState(schedule.id, state), ...(by.record ?? [])];
+    const writes = [saveState(schedule.id, state), ...noteMissed(schedule, effects, now), ...(by.record ?? [])];
     await recorder.commit(writes, [...scheduleStepped(schedule, effects), told]);
     live.state = state;
   }
@@ -124,6 +140,9 @@ export class ScheduleAdministration {
       const { schedule } = live;
       await recorder.transact(async (trx, record, write) => {
         await trx.deleteFrom('schedules').where('id', '=', schedule.id).execute();
+        const where = ['schedule_id', [schedule.id]] as const;
+        const most = TASK_LIMITS.historyAtOnce;
+        await deleteSome(trx, { table: 'schedule_runs', key: ['schedule_id', 'id'], where, most });
         record([scheduleRemoved(schedule, by.identity.name)]);
         write(by.record ?? []);
       });
@@ -156,5 +175,5 @@ function ownerOf({ identity: { principalId, type, name } }: By): Owner {
 
 function briefOf(work: Work): WorkBrief {
   if (work.kind === 'task') return { kind: 'task', queueId: work.queueId };
-  return { kind: 'push', command: String(work.job.command).slice(0, COMMAND_SHOWN) };
+  return { kind: 'push', command: work.command.slice(0, COMMAND_SHOWN) };
 }

@@ -1,4 +1,5 @@
 import type { Organization } from '@muster/platform/auth';
+import type { Agreement } from '@muster/push';
 import { type Schema, update, upsert, type Write } from '@muster/store';
 import type { Kysely, Selectable } from 'kysely';
 import type { ScheduleState } from './machine.js';
@@ -39,6 +40,7 @@ const writeSchedule: (row: ScheduleRow) => Write = upsert(
     queue_id: 'text',
     command: 'text',
     work: 'text',
+    approval: 'text',
     owner_id: 'text',
     owner_type: 'text',
     owner_name: 'text',
@@ -70,6 +72,7 @@ export function saveSchedule(schedule: Schedule, state: ScheduleState, work: Wor
     queue_id: work.kind === 'task' ? work.queueId : null,
     command: schedule.work.kind === 'push' ? schedule.work.command : null,
     work: JSON.stringify(work),
+    approval: schedule.agreement && JSON.stringify(schedule.agreement),
     owner_id: owner.principalId,
     owner_type: owner.type,
     owner_name: owner.name,
@@ -112,6 +115,7 @@ export function scheduleOf(row: BriefRow, org: Organization): Schedule {
     notDuring: JSON.parse(row.not_during) as string[],
     blackout: row.blackout as BlackoutRule,
     work: briefOf(row),
+    agreement: row.approval === null ? null : (JSON.parse(row.approval) as Agreement),
     owner: { principalId: row.owner_id, type: row.owner_type, name: row.owner_name },
     createdAt: row.created_at,
     updatedAt: row.updated_at,
@@ -141,7 +145,7 @@ export function allSchedules(read: Read): Promise<BriefRow[]> {
   return read
     .selectFrom('schedules')
     .select(['id', 'org_id', 'name', 'cron', 'timezone', 'missed', 'overlap', 'kind', 'queue_id', 'command'])
-    .select(['owner_id', 'owner_type', 'owner_name', 'created_at', 'updated_at'])
+    .select(['approval', 'owner_id', 'owner_type', 'owner_name', 'created_at', 'updated_at'])
     .select(['status', 'reason', 'next_at', 'waiting_at', 'last_due_at', 'last_started_at', 'last_run'])
     .select(['missed_at', 'missed_reason', 'not_during', 'blackout', 'blackout_until', 'blackout_calendar'])
     .execute();

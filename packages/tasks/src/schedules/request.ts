@@ -2,14 +2,16 @@ import type { PushStarter } from '@muster/push';
 import { TASK_LIMITS } from '../limits.js';
 import { type Fields, invalid, text } from '../request/fields.js';
 import { readNewTask } from '../request/new-task.js';
+import { placeOf } from '../secrets/use.js';
+import type { Queue } from '../types.js';
 import type { NewSchedule, ScheduleChanges } from './administration.js';
 import { Cron, CronMistake, Zone } from './cron/index.js';
 import type { ScheduleBodyFields, ScheduleChangesFields } from './schemas.js';
 import type { Timing, Work } from './types.js';
 
 export interface WorkReader {
-  /** Id of a queue of the organization, by its name or id. @throws MusterError `not_found` */
-  readonly queueId: (idOrName: string) => string;
+  /** A queue of the organization, by its name or id. @throws MusterError `not_found` */
+  readonly queueOf: (idOrName: string) => Pick<Queue, 'id' | 'plugin' | 'rules'>;
   /** Names of calendars that there are. @throws MusterError `not_found`, `invalid_field` */
   readonly heeded: (names: readonly string[]) => readonly string[];
   readonly push: Pick<PushStarter, 'read'>;
@@ -78,22 +80,23 @@ function readWork({ task, push }: { readonly task?: object; readonly push?: obje
 /** What has its own time, or is of one run only. */
 const NOT_SCHEDULED = ['not_before', 'expires_at', 'after', 'unique'] as const;
 
-function readTask({ queue, ...task }: Fields, { queueId, maxParams }: WorkReader): Work {
+function readTask({ queue, ...task }: Fields, { queueOf, maxParams }: WorkReader): Work {
   for (const field of NOT_SCHEDULED) {
     if (task[field] !== undefined) throw invalid(`task.${field}`, 'a task of a schedule cannot have it');
   }
-  const id = queueId(text('task.queue', queue, TASK_LIMITS.name));
+  const found = queueOf(text('task.queue', queue, TASK_LIMITS.name));
   const { params, options = {} } = readNewTask(task, maxParams);
-  const { priority, retries, timeout } = options;
+  const { priority, retries, timeout, secrets } = options;
   const given = {
     ...(priority !== undefined && { priority }),
     ...(retries != null && { retries }),
     ...(timeout != null && { timeout }),
+    ...(secrets && { secrets, place: placeOf(found) }),
   };
-  return { kind: 'task', queueId: id, params, options: given };
+  return { kind: 'task', queueId: found.id, params, options: given };
 }
 
 function readPush(job: Fields, { push }: WorkReader): Work {
-  push.read(job);
-  return { kind: 'push', job };
+  const { command } = push.read(job);
+  return { kind: 'push', job, command };
 }

@@ -1,23 +1,31 @@
 import { type Auth, actorOf, type Organization, whilePresent } from '@muster/platform/auth';
 import type { App } from '@muster/platform/http';
-import type { Schema } from '@muster/store';
+import { AskedAnswer, askedView } from '@muster/push';
+import type { Schema, Write } from '@muster/store';
 import type { FastifyRequest } from 'fastify';
 import type { Kysely } from 'kysely';
+import { Type } from 'typebox';
 import { readHeeded } from '../calendars/request.js';
 import { MusterError } from '../errors.js';
 import type { By, TaskController } from '../ports.js';
 import { existingQueue } from '../routes/deps.js';
 import { ScheduleAccess } from './access.js';
+import type { NewSchedule } from './administration.js';
+import { pastRuns } from './history.js';
 import type { Schedules } from './layer.js';
 import type { LiveSchedule } from './live-schedule.js';
 import { workOf } from './repository.js';
 import { readNewSchedule, readScheduleChanges, type WorkReader } from './request.js';
 import * as schemas from './schemas.js';
-import { runView, type ShownAlong, scheduleDetail, scheduleView } from './view.js';
+import type { Work } from './types.js';
+import { pastRunView, runView, type ShownAlong, scheduleDetail, scheduleView } from './view.js';
 
 export interface ScheduleRouteDeps {
   readonly read: Kysely<Schema>;
-  readonly schedules: Pick<Schedules, 'administration' | 'calendars' | 'controller' | 'runs' | 'starter'>;
+  readonly schedules: Pick<
+    Schedules,
+    'administration' | 'approvals' | 'calendars' | 'controller' | 'granted' | 'runs' | 'starter'
+  >;
   readonly tasks: Pick<TaskController, 'queue'>;
   readonly auth: Pick<Auth, 'audit' | 'authorize' | 'organizations' | 'rights'>;
   /** Bytes of parameters of a task. */
@@ -33,7 +41,7 @@ const CHANGES = 'It runs with the rights of whoever changed it last, from then o
 /** Schedules: make, list, look at, change, run now, delete. */
 export function scheduleRoutes(app: App, deps: ScheduleRouteDeps): void {
   const { auth, schedules, tasks } = deps;
-  const { administration, calendars, controller, runs, starter } = schedules;
+  const { administration, approvals, calendars, controller, granted, runs, starter } = schedules;
   const access = new ScheduleAccess(auth);
 
   app.route({
@@ -63,16 +71,23 @@ export function scheduleRoutes(app: App, deps: ScheduleRouteDeps): void {
       tags,
       operationId: 'createSchedule',
       summary: 'Make a schedule of tasks or of push jobs',
-      description: 'It runs with the rights of whoever makes it, as they are at each run.',
+      description:
+        'It runs with the rights of whoever makes it, as they are at each run. 202: it is made when others have agreed to it, as a policy of approval wants it; its runs wait for nobody then.',
       params: schemas.OrgParams,
       body: schemas.ScheduleBody,
-      response: { 201: schemas.ScheduleDetailAnswer },
+      response: { 201: schemas.ScheduleDetailAnswer, 202: AskedAnswer },
     },
     handler: async (request, reply) => {
       const { caller, organization } = request;
       const asked = readNewSchedule(request.body, reader(organization));
       await access.assertMayStart(caller, organization, asked.work);
-      const by = byWhom(request, 'schedule.create', asked.name, { cron: asked.cron, kind: asked.work.kind });
+      const files = await filesOf(organization, asked.work);
+      if (controller.find(organization.id, asked.name) !== undefined) {
+        throw new MusterError('schedule_exists', { name: asked.name });
+      }
+      const waits = await askFor(request, null, asked);
+      if (waits !== null) return reply.code(202).send(waits);
+      const by = byWhom(request, 'schedule.create', asked.name, { cron: asked.cron, kind: asked.work.kind }, files);
       const live = await whilePresent(organization, administration.create(organization, asked, by));
       return reply.code(201).send(await show(live));
     },
@@ -103,14 +118,18 @@ export function scheduleRoutes(app: App, deps: ScheduleRouteDeps): void {
       description: `\`task\` and \`push\` are given whole. ${CHANGES}`,
       params: schemas.ScheduleParams,
       body: schemas.ScheduleChangesBody,
-      response: { 200: schemas.ScheduleDetailAnswer },
+      response: { 200: schemas.ScheduleDetailAnswer, 202: AskedAnswer },
     },
-    handler: async (request) => {
+    handler: async (request, reply) => {
       const { caller, organization, body } = request;
       const live = await changeable(request, request.params.schedule);
       const changes = readScheduleChanges(body, live.schedule, reader(organization));
       await access.assertMayStart(caller, organization, changes.work ?? live.schedule.work);
-      const by = byWhom(request, 'schedule.change', live.schedule.name, { changed: Object.keys(body).join(', ') });
+      const files = await filesOf(organization, changes.work);
+      const waits = await askFor(request, live, changes);
+      if (waits !== null) return reply.code(202).send(waits);
+      const changed = { changed: Object.keys(body).join(', ') };
+      const by = byWhom(request, 'schedule.change', live.schedule.name, changed, files);
       await whilePresent(organization, administration.change(live, changes, by));
       return show(live);
     },
@@ -139,6 +158,29 @@ export function scheduleRoutes(app: App, deps: ScheduleRouteDeps): void {
       const record = (started: string) => auth.audit.write(entry(request, 'schedule.run', name, { run: started }));
       const run = await whilePresent(organization, administration.run(live, caller, record));
       return reply.code(201).send(runView(work.kind, run));
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: `${SCHEDULES}/:schedule/runs`,
+    config: { permission: 'schedule:use' },
+    schema: {
+      tags,
+      operationId: 'listScheduleRuns',
+      summary: 'What a schedule has started, or missed, newest first',
+      description: 'Of the last 30 days.',
+      params: schemas.ScheduleParams,
+      querystring: schemas.PageQuery,
+      response: { 200: Type.Array(schemas.PastRunAnswer) },
+    },
+    handler: async (request) => {
+      const { limit = 50, offset = 0 } = request.query;
+      const { schedule } = await existing(request, request.params.schedule);
+      const past = await pastRuns(deps.read, schedule, { limit, offset });
+      const started = past.flatMap(({ kind, run }) => (run === null ? [] : [{ kind, run }]));
+      const statuses = await runs.statuses(started);
+      return past.map((one) => pastRunView(one, statuses));
     },
   });
 
@@ -177,12 +219,14 @@ export function scheduleRoutes(app: App, deps: ScheduleRouteDeps): void {
         summary,
         ...(action === 'resume' && { description: `One that was held runs for whoever resumes it.` }),
         params: schemas.ScheduleParams,
-        response: { 200: schemas.ScheduleDetailAnswer },
+        response: { 200: schemas.ScheduleDetailAnswer, ...(action === 'resume' && { 202: AskedAnswer }) },
       },
-      handler: async (request) => {
+      handler: async (request, reply) => {
         const { caller, organization } = request;
         const live = await changeable(request, request.params.schedule);
         if (action === 'resume') await access.assertMayStart(caller, organization, live.schedule.work);
+        const waits = action === 'resume' && live.state.status === 'held' ? await askFor(request, live, {}) : null;
+        if (waits !== null) return reply.code(202).send(waits);
         await whilePresent(organization, work(live, byWhom(request, `schedule.${action}`, live.schedule.name)));
         return show(live);
       },
@@ -203,9 +247,9 @@ export function scheduleRoutes(app: App, deps: ScheduleRouteDeps): void {
   }
 
   function reader(organization: Organization): WorkReader {
-    const queueId = (idOrName: string) => existingQueue({ controller: tasks }, organization.id, idOrName).id;
+    const queueOf = (idOrName: string) => existingQueue({ controller: tasks }, organization.id, idOrName);
     const heeded = (names: readonly string[]) => readHeeded(calendars, organization.id, names);
-    return { queueId, heeded, push: starter, maxParams: deps.maxParams };
+    return { queueOf, heeded, push: starter, maxParams: deps.maxParams };
   }
 
   async function shownAlong({ id: orgId }: Organization, shown: readonly LiveSchedule[]): Promise<ShownAlong> {
@@ -225,10 +269,32 @@ export function scheduleRoutes(app: App, deps: ScheduleRouteDeps): void {
     return { orgId: organization.id, actor: actorOf(caller), action, target, outcome: 'done', detail } as const;
   }
 
-  function byWhom(request: Asked, action: string, target: string, detail: Detail = {}): By {
+  /** Asks those who have to agree to it; null: nobody has to. */
+  async function askFor({ caller, organization }: Asked, live: LiveSchedule | null, changes: Partial<NewSchedule>) {
+    const schedule = live === null ? (changes as NewSchedule) : await granted.changed(live, changes);
+    if (schedule === null) return null;
+    const { work } = schedule;
+    const asked = await granted.asks(organization, caller, work);
+    if (asked === null || work.kind === 'task') return null;
+    const order = granted.orderOf(live, { ...schedule, work });
+    return askedView(await approvals.ask(organization, order, caller, asked));
+  }
+
+  /** What its push jobs will take along is kept from now on. @throws MusterError `push_file_missing` */
+  async function filesOf(organization: Organization, work: Work | undefined): Promise<readonly Write[]> {
+    return work?.kind === 'push' ? starter.named(organization, starter.read(work.job)) : [];
+  }
+
+  function byWhom(
+    request: Asked,
+    action: string,
+    target: string,
+    detail: Detail = {},
+    along: readonly Write[] = [],
+  ): By {
     const { organizations, audit } = auth;
     const audited = audit.write(entry(request, action, target, detail));
-    return { identity: request.caller, record: [organizations.present(request.organization), audited] };
+    return { identity: request.caller, record: [organizations.present(request.organization), audited, ...along] };
   }
 }
 

@@ -53,7 +53,7 @@ export class Runs {
     const key = dueAt === null ? null : `schedule/${schedule.id}/${dueAt}`;
     return work.kind === 'task'
       ? this.#addTask(schedule.org, work, as, key, along)
-      : this.#startJob(schedule.org, work, as, key, along);
+      : this.#startJob(schedule, work, as, key, along);
   }
 
   async #addTask(
@@ -72,8 +72,9 @@ export class Runs {
     return { run: added.id, stored: true };
   }
 
+  /** What others agreed to is that it runs at its times, not whenever somebody wants it to. */
   async #startJob(
-    org: Organization,
+    { org, agreement }: Schedule,
     { job }: Extract<Work, { kind: 'push' }>,
     as: Identity,
     key: string | null,
@@ -81,7 +82,11 @@ export class Runs {
   ): Promise<Started> {
     const { push } = this.#deps;
     const mark = key === null ? {} : { mark: createHash('sha256').update(key).digest().subarray(0, 10) };
-    const { id, created } = await push.start(as, org, push.read(job), { ...mark, along });
+    const { id, created } = await push.start(as, org, push.read(job), {
+      ...mark,
+      along,
+      ...(agreement !== null && key !== null && { agreement }),
+    });
     return { run: id, stored: created };
   }
 

@@ -87,6 +87,10 @@ export const ScheduleAnswer = Type.Object({
   }),
   command: Type.Union([Type.String(), Type.Null()], { description: 'Of its push jobs, the beginning' }),
   owner: Type.String({ description: 'For whom it runs, with their rights: whoever made or last changed it' }),
+  approval: Type.Union([Type.String(), Type.Null()], {
+    description:
+      'Id of the approval by which it was granted exactly as it is, so that its runs wait for nobody unless policies want something else since',
+  }),
   next_run: nullable(Time),
   waiting_since: Type.Union([Time, Type.Null()], {
     description: 'The time of a run that waits for the end of the last one, or of a calendar',
@@ -125,3 +129,22 @@ export const ScheduleDetailAnswer = Type.Object({
 });
 export const RunAnswer = Type.Object({ task: nullable(Type.String()), job: nullable(Type.String()) });
 export const Nothing = { 204: Type.Null({ description: 'Done' }) };
+
+export const PageQuery = Type.Object(
+  {
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: TASK_LIMITS.historyPage, default: 50 })),
+    offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000, default: 0 })),
+  },
+  STRICT,
+);
+
+export const PastRunAnswer = Type.Object({
+  at: Type.String({ description: 'When it was started, or seen to be missed, ISO 8601' }),
+  due_at: Type.String({ description: 'The time that it was due; of several that were missed together the last' }),
+  outcome: words(['started', 'missed'], 'Whether something was started'),
+  task: nullable(Type.String({ description: 'Id of the task that was added' })),
+  job: nullable(Type.String({ description: 'Id of the push job that was started' })),
+  status: nullable(Type.String({ description: 'How that stands now; null when it is deleted' })),
+  count: Type.Integer({ description: 'How many times it stands for; 100 also for more' }),
+  reason: nullable(Type.String({ description: 'Why nothing was started' })),
+});

@@ -19,6 +19,8 @@ declare module '@muster/store' {
       command: string | null;
       /** What is run, JSON; it is read when it is. */
       work: string;
+      /** `Agreement`, JSON: others have agreed to it as it is; null: they have not. */
+      approval: string | null;
       owner_id: string;
       owner_type: 'user' | 'node' | 'service';
       owner_name: string;
@@ -38,6 +40,22 @@ declare module '@muster/store' {
       blackout_calendar: string | null;
       created_at: number;
       updated_at: number;
+    };
+    /** What became of their times. */
+    schedule_runs: {
+      schedule_id: string;
+      /** Of a run its task or push job; of what was missed the first of these times. */
+      id: string;
+      org_id: string;
+      /** When it was started, or seen to be missed. */
+      at: number;
+      /** Of several times that were missed together the last. */
+      due_at: number;
+      outcome: 'missed' | 'started';
+      kind: 'task' | 'push';
+      run: string | null;
+      count: number;
+      reason: string | null;
     };
   }
 }

@@ -4,6 +4,7 @@ import type { Recorder } from '@muster/platform/log';
 import type { Store, Write } from '@muster/store';
 import { MusterError } from '../errors.js';
 import { scheduleRan, scheduleStepped } from './events.js';
+import { noteMissed, noteStarted } from './history.js';
 import type { LiveSchedule } from './live-schedule.js';
 import { type ScheduleStep, stepSchedule } from './machine.js';
 import { mayStart, type RightsOf } from './owner.js';
@@ -82,7 +83,12 @@ export class Turns {
     const now = clock.now();
     const after = (run: string) => stepSchedule(step.state, { type: 'started', dueAt, run }, rules, now).state;
     const along = (run: string) => ({
-      writes: [saveState(schedule.id, after(run)), ...(asked === null ? [] : [asked.record(run)])],
+      writes: [
+        saveState(schedule.id, after(run)),
+        ...noteMissed(schedule, step.effects, now),
+        noteStarted(schedule, dueAt, run, now),
+        ...(asked === null ? [] : [asked.record(run)]),
+      ],
       events: [...scheduleStepped(schedule, step.effects), scheduleRan(schedule, dueAt, run, now)],
     });
     const { run, stored } = await runs.start(schedule, work, identity, { dueAt: asked === null ? dueAt : null, along });
@@ -112,8 +118,10 @@ export class Turns {
   }
 
   async #store(live: LiveSchedule, { state, effects }: ScheduleStep): Promise<void> {
+    const { recorder, clock } = this.#deps;
     const { schedule } = live;
-    await this.#deps.recorder.commit([saveState(schedule.id, state)], scheduleStepped(schedule, effects));
+    const writes = [saveState(schedule.id, state), ...noteMissed(schedule, effects, clock.now())];
+    await recorder.commit(writes, scheduleStepped(schedule, effects));
     live.state = state;
   }
 }
@@ -130,5 +138,7 @@ function isLasting(error: unknown): boolean {
   return error instanceof Held || (error instanceof MusterError && LASTING.has(error.code));
 }
 
-/** Its queue, or the node group that it names, is gone; or who may start jobs there is somebody else now. */
-const LASTING: ReadonlySet<string> = new Set(['not_found', 'forbidden']);
+/** Its queue, or the node group that it names, is gone; or who may start jobs there is somebody else now; or others have to agree. */
+const LASTING: ReadonlySet<string> = new Set([
+  ...['not_found', 'forbidden', 'approval_needed', 'secret_forbidden', 'secret_elsewhere'],
+]);

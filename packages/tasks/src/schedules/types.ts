@@ -1,4 +1,6 @@
 import type { Identity, Organization } from '@muster/platform/auth';
+import type { Agreement } from '@muster/push';
+import type { AskedSecrets } from '../secrets/use.js';
 import type { Params } from '../types.js';
 
 /** What becomes of times at which the server was not there: the last of them is made up for, or all are left out. */
@@ -32,9 +34,21 @@ export type Work =
       readonly kind: 'task';
       readonly queueId: string;
       readonly params: Params;
-      readonly options: { readonly priority?: number; readonly retries?: number; readonly timeout?: number };
+      readonly options: {
+        readonly priority?: number;
+        readonly retries?: number;
+        readonly timeout?: number;
+        readonly secrets?: AskedSecrets;
+        /** Where the queue led when they were named. */
+        readonly place?: string;
+      };
     }
-  | { readonly kind: 'push'; readonly job: Readonly<Record<string, unknown>> };
+  | {
+      readonly kind: 'push';
+      readonly job: Readonly<Record<string, unknown>>;
+      /** As the push job shows it. */
+      readonly command: string;
+    };
 
 /** What rights depend on. */
 export type WorkPlace = { readonly kind: 'task'; readonly queueId: string } | { readonly kind: 'push' };
@@ -62,6 +76,8 @@ export interface Schedule extends Timing {
   readonly org: Organization;
   readonly name: string;
   readonly work: WorkBrief;
+  /** Others have agreed to it exactly as it is; null: they have not. */
+  readonly agreement: Agreement | null;
   readonly owner: Owner;
   readonly createdAt: number;
   readonly updatedAt: number;

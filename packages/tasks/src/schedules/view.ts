@@ -1,3 +1,4 @@
+import type { PastRun } from './history.js';
 import type { LiveSchedule } from './live-schedule.js';
 import type { RunStatus } from './runs.js';
 import type { Work } from './types.js';
@@ -11,11 +12,14 @@ const LOOKED_AT = 200;
 export interface ShownAlong {
   /** Of a queue, while there is one. */
   readonly queueName: (id: string) => string | null;
-  readonly statuses: ReadonlyMap<string, RunStatus>;
+  readonly statuses: Statuses;
 }
 
+type Statuses = ReadonlyMap<string, RunStatus>;
+
 /** A schedule of a list. */
-export function scheduleView({ schedule, state }: LiveSchedule, { queueName, statuses }: ShownAlong) {
+export function scheduleView(live: LiveSchedule, { queueName, statuses }: ShownAlong) {
+  const { schedule, state } = live;
   const { work } = schedule;
   const { last, missed } = state;
   return {
@@ -33,7 +37,8 @@ export function scheduleView({ schedule, state }: LiveSchedule, { queueName, sta
     queue: work.kind === 'task' ? queueName(work.queueId) : null,
     command: work.kind === 'push' ? work.command : null,
     owner: schedule.owner.name,
-    next_run: timeOrNull(state.nextAt),
+    approval: schedule.agreement?.approval ?? null,
+    next_run: timeOrNull(nextRuns(live, 1)[0] ?? state.nextAt),
     waiting_since: timeOrNull(state.waitingAt),
     waiting_for: state.blackout && { calendar: state.blackout.calendar, until: time(state.blackout.until) },
     last_run: last && {
@@ -50,15 +55,15 @@ export function scheduleView({ schedule, state }: LiveSchedule, { queueName, sta
 
 /** A single schedule. */
 export function scheduleDetail(live: LiveSchedule, work: Work, along: ShownAlong) {
-  return { ...scheduleView(live, along), next_runs: nextRuns(live).map(time), ...workView(work, along) };
+  return { ...scheduleView(live, along), next_runs: nextRuns(live, NEXT_RUNS).map(time), ...workView(work, along) };
 }
 
 /** Of what falls into a calendar none, or the end of that; of very many one after the other those that are found. */
-function nextRuns({ state, rules }: LiveSchedule): readonly number[] {
+function nextRuns({ state, rules }: LiveSchedule, most: number): readonly number[] {
   const { cron, blackout: rule, blackoutAt } = rules;
   const next = new Set<number>();
   let looked = 0;
-  for (let at = state.nextAt; at !== null && next.size < NEXT_RUNS && looked < LOOKED_AT; at = cron.after(at)) {
+  for (let at = state.nextAt; at !== null && next.size < most && looked < LOOKED_AT; at = cron.after(at)) {
     looked++;
     const blackout = blackoutAt(at);
     if (blackout === null) next.add(at);
@@ -71,9 +76,17 @@ export function runView(kind: Work['kind'], run: string) {
   return { task: kind === 'task' ? run : null, job: kind === 'push' ? run : null };
 }
 
+/** One of its past times. */
+export function pastRunView({ at, due_at, outcome, kind, run, count, reason }: PastRun, statuses: Statuses) {
+  const started = run === null ? { task: null, job: null } : runView(kind, run);
+  const status = run === null ? null : (statuses.get(run)?.status ?? null);
+  return { at: time(at), due_at: time(due_at), outcome, ...started, status, count, reason };
+}
+
 function workView(work: Work, { queueName }: ShownAlong) {
   if (work.kind === 'task') {
-    return { task: { queue: queueName(work.queueId), params: work.params, ...work.options }, push: null };
+    const { place: _, ...options } = work.options;
+    return { task: { queue: queueName(work.queueId), params: work.params, ...options }, push: null };
   }
   const { file, ...job } = work.job;
   return { task: null, push: { ...job, ...(file !== undefined && { file_specified: true }) } };

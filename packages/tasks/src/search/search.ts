@@ -25,6 +25,8 @@ export interface SearchPage extends Place {
   readonly limit: number;
   /** Rows looked at; `MOST_EXAMINED` unless given. */
   readonly examine?: number;
+  /** Id of the last task that may be found, in ascending order; null: there is none such. */
+  readonly until?: string | null;
 }
 
 export interface FoundTasks {
@@ -50,19 +52,34 @@ export async function searchTasks(
   return { rows, next };
 }
 
-/** How many match; the same bounds. */
+export interface CountedTasks {
+  readonly count: number;
+  /** Ids of the first of them. */
+  readonly sample: readonly string[];
+  /** Id of the last of them; null: there is none. */
+  readonly last: string | null;
+  readonly next: string | null;
+}
+
+/** How many match; the same bounds. `seen` is told of each. */
 export async function countTasks(
   deps: SearchDeps,
   orgId: string,
   query: TaskQuery,
-  place: Place & { readonly examine?: number },
-): Promise<{ readonly count: number; readonly next: string | null }> {
+  place: Omit<SearchPage, 'limit'> & { readonly sample?: number; readonly seen?: (row: ListedTask) => void },
+): Promise<CountedTasks> {
+  const { sample: most = 0, seen } = place;
   let count = 0;
-  const next = await walk(deps, orgId, query, place, () => {
+  let last: string | null = null;
+  const sample: string[] = [];
+  const next = await walk(deps, orgId, query, place, (row) => {
     count += 1;
+    last = row.id;
+    if (sample.length < most) sample.push(row.id);
+    seen?.(row);
     return true;
   });
-  return { count, next };
+  return { count, sample, last, next };
 }
 
 /** Answers where to go on; null: at the end. `found` answers whether it wants more. */
@@ -70,7 +87,7 @@ async function walk(
   { read, queueOf }: SearchDeps,
   orgId: string,
   { narrowing, matches }: TaskQuery,
-  { after, order, examine = MOST_EXAMINED }: Place & { readonly examine?: number },
+  { after, order, examine = MOST_EXAMINED, until = null }: Omit<SearchPage, 'limit'>,
   found: (row: ListedTask) => boolean,
 ): Promise<string | null> {
   const ids = candidates(read, narrowing, { after, order });
@@ -84,6 +101,7 @@ async function walk(
       }
       const rows = new Map((await tasksById(read, orgId, batch)).map((row) => [row.id, row]));
       for (const [index, id] of batch.entries()) {
+        if (until !== null && id > until) return null;
         const row = rows.get(id);
         characters += row?.params.length ?? 0;
         if (row === undefined || !matches({ row, queue: queueOf(row.queue_id) })) continue;

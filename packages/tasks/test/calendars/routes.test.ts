@@ -29,12 +29,13 @@ describe('calendars', () => {
     const schedule = { ...NIGHTLY, name: 's', not_during: ['weekend'] };
     const made = await server.json({ method: 'POST', path: 'schedules', body: schedule });
     expect(made).toMatchObject({
-      ...{ not_during: ['weekend'], blackout: 'skip', waiting_for: null, next_run: '2012-09-16T03:00:00.000Z' },
+      ...{ not_during: ['weekend'], blackout: 'skip', waiting_for: null, next_run: '2012-09-18T03:00:00.000Z' },
       next_runs: ['2012-09-18', '2012-09-19', '2012-09-20', '2012-09-21', '2012-09-25'].map(
         (day) => `${day}T03:00:00.000Z`,
       ),
     });
     const waits = await server.json({ method: 'PATCH', path: 'schedules/s', body: { blackout: 'wait' } });
+    expect(waits).toMatchObject({ next_run: '2012-09-17T04:00:00.000Z' });
     expect((waits as { next_runs: string[] }).next_runs.slice(0, 2)).toEqual([
       '2012-09-17T04:00:00.000Z',
       '2012-09-18T03:00:00.000Z',

@@ -47,6 +47,18 @@ test('a user and an access token log in, and may do what they may', async () => 
   expect(refused).toMatchObject({ status: 403, body: { error: expect.stringContaining('task:write') } });
 });
 
+test('a page of another site changes nothing with the password that a browser was given', async () => {
+  dci = await openInterface();
+  const login = basic('ann', await userWithToken(dci, 'ann', ['admins']));
+  const body = new URLSearchParams({ name: 'x', plugin: 'Disbatch::Plugin::Demo' });
+  for (const page of [{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }]) {
+    expect((await dci.send('POST', '/queues', { headers: { ...login, ...page }, body })).status).toBe(403);
+  }
+  expect(dci.controller.did).toEqual([]);
+  const own = { ...login, origin: new URL(dci.url).origin };
+  expect((await dci.send('POST', '/queues', { headers: own, body })).status).toBe(200);
+});
+
 test('a wrong token, and the token of somebody else, are not taken, and both are audited', async () => {
   dci = await openInterface();
   const token = await userWithToken(dci, 'ann', ['admins']);

@@ -1,4 +1,6 @@
+import { Value } from 'typebox/value';
 import { expect, test } from 'vitest';
+import { BalanceAnswer } from '../../src/disbatch/balance/answer.js';
 import type { Interface } from '../support/disbatch-interface.js';
 import { heartbeat, interfaces, queue } from '../support/disbatch-rows.js';
 
@@ -64,6 +66,7 @@ test('rows 32 and 33: the balance document, before and after it is set', async (
   const after = (await dci.get('/balance')).body;
   expect(after).toMatchObject(PLAN);
   expect(after).not.toHaveProperty('notice');
+  for (const answer of [before.body, after]) expect([...Value.Errors(BalanceAnswer, answer)]).toEqual([]);
 });
 
 test.each<[string, unknown]>([

@@ -114,6 +114,15 @@ describe.each(DIALECTS)('dialect %s', (dialect) => {
     expect(none).toMatchObject({ status: 400, body: { error: 'Unknown error', 'MongoDB::InsertManyResult': {} } });
   });
 
+  test('rows 15 and 15 with its mark, as the first command line of 4.2 asks: GET /tasks.json', async () => {
+    const dci = await start({ dialect });
+    const id = await queue(dci);
+    await dci.post(`/tasks/${id}`, [{ commands: 'a' }, { commands: 'b' }]);
+    expect((await dci.get(`/tasks.json?queue=${id}&.count=1`)).body).toEqual({ count: 2 });
+    const refused = await dci.get('/tasks.json?status=-2');
+    expect(refused).toMatchObject({ status: 400, body: { invalid_params: ['status'], path: '/tasks.json' } });
+  });
+
   test('row 22: tasks are counted by status', async () => {
     const dci = await start({ dialect });
     const id = await queue(dci);

@@ -22,7 +22,10 @@ async function tasks(dci: Interface, count: number): Promise<{ queue: string; id
     Array.from({ length: count }, (_, n) => ({ n, odd: n % 2 === 1 })),
   );
   const { inserted } = added.body['MongoDB::InsertManyResult'];
-  return { queue: body.id, ids: inserted.map(({ _id }: { _id: { $oid?: string } }) => _id.$oid ?? _id) };
+  return {
+    queue: body.id.$oid ?? body.id,
+    ids: inserted.map(({ _id }: { _id: { $oid?: string } }) => _id.$oid ?? _id),
+  };
 }
 
 async function end(dci: Interface, id: string, given: Partial<TaskRow>): Promise<void> {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ME } from '../../../platform/test/support/personas.js';
 import { TASK_LIMITS } from '../../src/limits.js';
 import { clearTasks } from '../../src/repository/organization.js';
+import { pastRuns } from '../../src/schedules/history.js';
 import { LiveSchedule } from '../../src/schedules/live-schedule.js';
 import { LATE_MS } from '../../src/schedules/machine.js';
 import { openScheduleFixture, type ScheduleFixture } from '../support/schedule-fixture.js';
@@ -72,6 +73,32 @@ describe('a schedule of tasks', () => {
     expect(await fixture.row()).toMatchObject({ last_due_at: start + 5 * HOUR, missed_at: start + 4 * HOUR });
     const missed = fixture.told.find(({ type }) => type === 'schedule.missed');
     expect(missed).toMatchObject({ attributes: { count: '4' }, data: { first_at: start + HOUR } });
+  });
+
+  test('is known with what became of its times, newest first, for 30 days, and until it is deleted', async () => {
+    await fixture.schedule(queue);
+    await fixture.restart(5 * HOUR + 5 * MINUTE);
+    await tasks(1);
+    const [run = ''] = await fixture.taskIds();
+    const history = (limit = 250, offset = 0) => pastRuns(fixture.read, fixture.live().schedule, { limit, offset });
+    const at = start + 5 * HOUR + 5 * MINUTE;
+    const missed = { outcome: 'missed', kind: 'task', run: null, at, due_at: start + 4 * HOUR, count: 4 };
+    const ran = { outcome: 'started', kind: 'task', run, at, due_at: start + 5 * HOUR, count: 1, reason: null };
+    await expect.poll(history).toHaveLength(2);
+    const both = await history();
+    expect(both).toContainEqual(ran);
+    expect(both).toContainEqual({ ...missed, reason: expect.any(String) });
+    expect(await history(1, 1)).toEqual([both[1]]);
+    fixture.clock.advance(HOUR);
+    await tasks(2);
+    expect((await history())[0]).toMatchObject({ outcome: 'started', due_at: start + 6 * HOUR });
+    fixture.clock.advance(31 * 24 * HOUR);
+    await expect
+      .poll(async () => (await history()).filter((one) => one.at <= start + 6 * HOUR + 5 * MINUTE))
+      .toEqual([]);
+    const { schedule } = fixture.live();
+    await fixture.schedules.administration.remove(fixture.live(), { identity: await fixture.identity('anna') });
+    expect(await pastRuns(fixture.read, schedule, { limit: 250, offset: 0 })).toEqual([]);
   });
 
   test('that leaves out what it missed runs at its next time', async () => {
@@ -274,7 +301,7 @@ describe('a schedule of push jobs', () => {
   const jobs = (count: number) => expect.poll(() => fixture.jobIds()).toHaveLength(count);
 
   test('starts a job at each of its times, and of one time one', async () => {
-    const live = await fixture.schedule(queue, { work: { kind: 'push', job } });
+    const live = await fixture.schedule(queue, { work: { kind: 'push', command: job.command, job } });
     fixture.clock.advance(HOUR);
     await jobs(1);
     await due(start + 2 * HOUR);
@@ -299,14 +326,16 @@ describe('a schedule of push jobs', () => {
   });
 
   test('that finds no nodes says so, and goes on', async () => {
-    await fixture.schedule(queue, { work: { kind: 'push', job: { command: 'uname', search: 'role:web' } } });
+    await fixture.schedule(queue, {
+      work: { kind: 'push', command: 'uname', job: { command: 'uname', search: 'role:web' } },
+    });
     fixture.clock.advance(HOUR);
     await due(start + 2 * HOUR);
     expect(await fixture.row()).toMatchObject({ status: 'active', missed_reason: 'no node matches role:web' });
   });
 
   test('knows when the job before it goes on', async () => {
-    await fixture.schedule(queue, { overlap: 'skip', work: { kind: 'push', job } });
+    await fixture.schedule(queue, { overlap: 'skip', work: { kind: 'push', command: job.command, job } });
     fixture.clock.advance(HOUR);
     await jobs(1);
     await expect.poll(() => fixture.told.some(({ type }) => type === 'push.job_complete')).toBe(true);
@@ -317,7 +346,7 @@ describe('a schedule of push jobs', () => {
   });
 
   test('is held when who it is for may start none any more', async () => {
-    await fixture.schedule(queue, { work: { kind: 'push', job } });
+    await fixture.schedule(queue, { work: { kind: 'push', command: job.command, job } });
     await fixture.allow('push_job_writers');
     fixture.clock.advance(HOUR);
     await expect.poll(() => fixture.live().state.status).toBe('held');
@@ -437,7 +466,7 @@ describe('schedules', () => {
     fixture.clock.advance(HOUR);
     await tasks(1);
     const by = { identity: await fixture.identity('anna') };
-    const work = { kind: 'push', job: { command: 'uname -a', nodes: ['web1'] } } as const;
+    const work = { kind: 'push', command: 'uname -a', job: { command: 'uname -a', nodes: ['web1'] } } as const;
     await fixture.schedules.administration.change(fixture.live(), { work }, by);
     expect(await fixture.row()).toMatchObject({ kind: 'push', command: 'uname -a', queue_id: null, last_run: null });
     fixture.clock.advance(HOUR);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ME } from '../../../platform/test/support/personas.js';
 import { startTaskServer, type TaskRequest, type TaskServer } from '../support/task-server.js';
@@ -103,9 +104,41 @@ describe('schedules', () => {
     expect(await show(name)).toMatchObject({ kind: 'push', command: 'uname -a', queue: null, task: null });
     expect((await show(name)).push).toEqual({ ...PUSH, file_specified: true });
     const { job } = (await (await post(`${name}/run`)).json()) as { job: string };
+    const past = await server.json<readonly Shown[]>({ path: `schedules/${name}/runs` });
+    expect(past).toMatchObject([{ outcome: 'started', task: null, job, status: expect.any(String), count: 1 }]);
     const found = await server.test.store.read.selectFrom('push_jobs').selectAll().where('id', '=', job).execute();
     expect(found).toMatchObject([{ command: 'uname -a', requester: 'admin' }]);
     expect(await show(name)).toMatchObject({ last_run: { job, task: null } });
+  });
+
+  it('of push jobs keep the files that these take along for as long as they name them', async () => {
+    const { push, org, test } = server;
+    const bytes = Buffer.from('#!/bin/sh\n');
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    const script = { sha256, size: bytes.length, name: 'tidy.sh', args: ['-q'] };
+    const work = { script, nodes: ['web1'] };
+    const absent = await server.send({ method: 'POST', path: 'schedules', body: body({ push: work }) });
+    expect((await refused(absent))[1]).toBe('push_file_missing');
+    const bring = async () => {
+      await push.files.begin(org.id, script);
+      await push.files.append(org.id, sha256, 0, bytes);
+    };
+    const days = async (number: number) => {
+      test.clock.advance(number * 86_400_000);
+      await push.files.prune();
+    };
+    await bring();
+    // Paused, so that none of its runs is what keeps it.
+    const { name, command } = await create({ push: work, paused: true });
+    expect(command).toBe('script:tidy.sh -q');
+    await days(60);
+    await days(60);
+    expect(await push.files.find(org.id, sha256)).toMatchObject({ sha256 });
+    const { job } = (await (await post(`${name}/run`)).json()) as { job: string };
+    expect(job).toMatch(/^[0-9a-f]{32}$/);
+    await server.send({ method: 'DELETE', path: `schedules/${name}` });
+    await days(60);
+    expect(await push.files.find(org.id, sha256)).toBeUndefined();
   });
 
   it('are listed by name', async () => {

@@ -6,9 +6,9 @@ import { expect } from 'vitest';
 import { openRecorder } from '../../../platform/test/support/recorder.js';
 import { openTestStore, type TestStore } from '../../../platform/test/support/test-store.js';
 import { createTaskController, type TaskControllerService } from '../../src/controller/controller.js';
-import type { Acted, By, NewTask, TaskAction } from '../../src/ports.js';
+import type { Acted, AskedRules, By, NewTask, TaskAction } from '../../src/ports.js';
 import type { TaskRow } from '../../src/repository/writes.js';
-import type { QueueRules } from '../../src/types.js';
+import { NO_SECRETS } from '../../src/secrets/use.js';
 import { ORG, PlayedNodes } from './played-nodes.js';
 
 export const BY: By = { identity: { type: 'user', name: 'anna', principalId: 'p' } };
@@ -51,6 +51,7 @@ export class Fixture {
       nodes: this.nodes,
       config: this.config,
       ended: () => undefined,
+      secrets: NO_SECRETS,
     });
     await this.controller.load();
     this.controller.start();
@@ -58,7 +59,7 @@ export class Fixture {
 
   async queue(
     name: string,
-    also: { plugin?: string; threads?: number | null; rules?: Partial<QueueRules> } = {},
+    also: { plugin?: string; threads?: number | null; rules?: AskedRules } = {},
   ): Promise<string> {
     const { plugin = 'p', threads = null, rules = {} } = also;
     const { id } = await this.controller.createQueue(ORG, { name, plugin, threads, state: 'open', rules }, BY);

@@ -1,5 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { type Auth, createAuth, type Organization } from '@muster/platform/auth';
+import { SealingKey } from '@muster/platform/secrets';
+import { firstServerKey } from '@muster/signing';
 import { pino } from 'pino';
 import { DECLARED } from '../../../platform/test/support/layers.js';
 import { ME, sharedKey } from '../../../platform/test/support/personas.js';
@@ -56,7 +58,8 @@ export async function openInterface({ dialect = '4.0', settings = {}, webRoot }:
     clock,
     random: (size) => crypto.getRandomValues(new Uint8Array(size)),
     selection: { select: () => [], check: () => {} },
-    sealingKey: sharedKey().privateKey,
+    serverKeys: firstServerKey(sharedKey()),
+    sealing: SealingKey.of(new Uint8Array(32)),
     auditFailed: fail,
     standingFailed: fail,
     rights: rights ? DECLARED.rights : [...DECLARED.rights, TASK_RIGHTS],

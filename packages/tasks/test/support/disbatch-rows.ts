@@ -27,5 +27,5 @@ export function heartbeat({ controller, test }: Interface): { id: string; node: 
 
 export async function queue(dci: Interface, name = 'demo'): Promise<string> {
   const { body } = await dci.post('/queues', { name, plugin: PLUGIN });
-  return body.id;
+  return body.id.$oid ?? body.id;
 }

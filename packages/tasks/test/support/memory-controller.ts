@@ -79,6 +79,7 @@ export class MemoryController implements TaskController {
         writers: [],
         readers: [],
         ...rules,
+        secrets: null,
       },
     };
     this.#queues.set(made.id, made);
@@ -92,7 +93,7 @@ export class MemoryController implements TaskController {
     if (changes.name !== undefined && changes.name !== before.name && this.queue(org.id, changes.name) !== undefined) {
       throw new MusterError('queue_exists', { name: changes.name });
     }
-    const after = { ...before, ...changes, rules: { ...before.rules, ...rules } };
+    const after = { ...before, ...changes, rules: { ...before.rules, ...rules, secrets: null } };
     this.#queues.set(id, after);
     this.did.push({ what: 'change', by });
     return { changed: JSON.stringify(before) !== JSON.stringify(after), queue: this.#view(after) };
@@ -134,7 +135,7 @@ export class MemoryController implements TaskController {
     return [];
   }
 
-  why(_row: TaskRow): readonly string[] {
+  async why(_row: TaskRow): Promise<readonly string[]> {
     return [];
   }
 

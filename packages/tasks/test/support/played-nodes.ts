@@ -16,6 +16,8 @@ export class PlayedNode {
   readonly settled: TaskRef[] = [];
   readonly cancels: TaskRef[] = [];
   readonly recalls: TaskRef[] = [];
+  /** So many messages brought it orders. */
+  messages = 0;
   readonly #nodes: PlayedNodes;
 
   constructor(nodes: PlayedNodes, name: string) {
@@ -24,6 +26,7 @@ export class PlayedNode {
       org: ORG,
       name,
       createdAt: 0,
+      via: 'agent',
       status: 'up',
       statusAt: 0,
       reason: '',
@@ -41,6 +44,7 @@ export class PlayedNode {
 
   receive(message: ServerMessage): void {
     if (message.type !== 'task_orders') return;
+    this.messages += 1;
     for (const task of message.assign) {
       if (this.tasks.has(task.id)) continue;
       this.tasks.set(task.id, task);

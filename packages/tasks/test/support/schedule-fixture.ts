@@ -5,8 +5,8 @@ import type { Base } from '@muster/platform/layers';
 import { type Recorder, readOwnEvent } from '@muster/platform/log';
 import { Metrics } from '@muster/platform/metrics';
 import { SealingKey, Secrets } from '@muster/platform/secrets';
-import { createPush } from '@muster/push';
-import { generateKeyPair } from '@muster/signing';
+import { createPush, createRunbooks } from '@muster/push';
+import { firstServerKey, generateKeyPair } from '@muster/signing';
 import { Value } from 'typebox/value';
 import { DECLARED } from '../../../platform/test/support/layers.js';
 import { noProviders } from '../../../platform/test/support/no-providers.js';
@@ -18,6 +18,7 @@ import type { NewSchedule } from '../../src/schedules/administration.js';
 import { createSchedules, type Schedules } from '../../src/schedules/layer.js';
 import type { LiveSchedule } from '../../src/schedules/live-schedule.js';
 import type { ScheduleRow } from '../../src/schedules/repository.js';
+import { taskSecrets } from '../../src/secrets/use.js';
 import { ORG, PlayedNodes } from './played-nodes.js';
 
 const keys = await generateKeyPair();
@@ -81,7 +82,8 @@ export class ScheduleFixture {
       clock,
       random: systemRandom,
       selection: { select: () => [], check: log },
-      sealingKey: keys.privateKey,
+      serverKeys: firstServerKey(keys),
+      sealing: SealingKey.of(new Uint8Array(32)),
       auditFailed: failed,
       rights: DECLARED.rights,
       incarnation: 'test',
@@ -94,8 +96,13 @@ export class ScheduleFixture {
       providers: noProviders(),
     });
     const push = createPush(base, { nodes, secrets });
-    this.tasks = createTasks(base, { nodes });
-    this.schedules = createSchedules(base, { auth: this.auth, push, tasks: this.tasks });
+    this.tasks = createTasks(base, { nodes, secrets: taskSecrets(secrets, this.auth) });
+    this.schedules = createSchedules(base, {
+      auth: this.auth,
+      push,
+      tasks: this.tasks,
+      runbooks: createRunbooks(base, { auth: this.auth, push }),
+    });
     const layers = [push, this.tasks, this.schedules];
     for (const layer of layers) await layer.load();
     for (const layer of layers) layer.start();

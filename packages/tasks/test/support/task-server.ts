@@ -6,8 +6,9 @@ import { createApp, EventStreams } from '@muster/platform/http';
 import type { Base } from '@muster/platform/layers';
 import { Metrics } from '@muster/platform/metrics';
 import { SealingKey, Secrets } from '@muster/platform/secrets';
-import { createPush } from '@muster/push';
-import { generateKeyPair, signRequest } from '@muster/signing';
+import { createPush, createRunbooks, type Push } from '@muster/push';
+import { pushRoutes, runbooksRoutes } from '@muster/push/http';
+import { firstServerKey, generateKeyPair, signRequest } from '@muster/signing';
 import { pino } from 'pino';
 import { Value } from 'typebox/value';
 import { DECLARED } from '../../../platform/test/support/layers.js';
@@ -17,6 +18,7 @@ import { openRecorder } from '../../../platform/test/support/recorder.js';
 import { schedulesRoutes, taskRoutes } from '../../src/http.js';
 import { createTasks, type Tasks } from '../../src/layer.js';
 import { createSchedules, type Schedules } from '../../src/schedules/layer.js';
+import { taskSecrets } from '../../src/secrets/use.js';
 import { openTaskStore, type TaskStore } from './task-rows.js';
 
 /** The HTTP side of queues and tasks, with a real store, gate and log. */
@@ -40,6 +42,8 @@ export interface TaskServer {
   readonly org: Organization;
   readonly tasks: Tasks;
   readonly schedules: Schedules;
+  readonly push: Push;
+  readonly secrets: Secrets;
   readonly url: string;
   /** Of every user, PEM. */
   readonly privateKey: string;
@@ -85,7 +89,8 @@ export async function startTaskServer(settings: Record<string, unknown> = {}): P
     clock,
     random,
     selection: { select: () => [], check: () => undefined },
-    sealingKey: keys.privateKey,
+    serverKeys: firstServerKey(keys),
+    sealing: SealingKey.of(new Uint8Array(32)),
     auditFailed: failed,
     rights: DECLARED.rights,
     incarnation: 'test',
@@ -111,10 +116,11 @@ export async function startTaskServer(settings: Record<string, unknown> = {}): P
     serverName: 'test',
     random,
   };
-  const tasks = createTasks(base, { nodes: NO_NODES });
   const secrets = new Secrets({ store, auth, key: SealingKey.of(new Uint8Array(32)), providers: noProviders() });
+  const tasks = createTasks(base, { nodes: NO_NODES, secrets: taskSecrets(secrets, auth) });
   const push = createPush(base, { nodes: NO_NODES, secrets });
-  const schedules = createSchedules(base, { auth, push, tasks });
+  const runbooks = createRunbooks(base, { auth, push });
+  const schedules = createSchedules(base, { auth, push, tasks, runbooks });
   for (const layer of [push, tasks, schedules]) await layer.load();
   for (const layer of [push, tasks, schedules]) layer.start();
   const streams = new EventStreams({ clock, metrics });
@@ -134,7 +140,12 @@ export async function startTaskServer(settings: Record<string, unknown> = {}): P
     }),
     version: '0',
     bodyLimit: config.http.body_limit,
-    routes: [taskRoutes(base, tasks, { auth, streams }), schedulesRoutes(base, schedules, { auth, tasks })],
+    routes: [
+      pushRoutes(base, push, { auth, streams, runbooks }),
+      runbooksRoutes(runbooks, { auth }),
+      taskRoutes(base, tasks, { auth, streams, secrets }),
+      schedulesRoutes(base, schedules, { auth, tasks }),
+    ],
     checkAnswers: true,
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
@@ -162,6 +173,8 @@ export async function startTaskServer(settings: Record<string, unknown> = {}): P
     org,
     tasks,
     schedules,
+    push,
+    secrets,
     url,
     privateKey: keys.privateKey,
     send,

@@ -154,8 +154,8 @@ function attemptOf(ref: unknown): number {
 }
 
 function readHeld(value: unknown): TaskRef & { readonly state: HeldState } {
-  const ref = readRef(value);
-  return { ...ref, state: read.oneOf({ state: (value as unknown[])[2] }, 'state', HELD) };
+  const { id, attempt } = readRef(value);
+  return { id, attempt, state: read.oneOf({ state: (value as unknown[])[2] }, 'state', HELD) };
 }
 
 function writeAssigned(task: AssignedTask): JsonObject {
@@ -170,6 +170,7 @@ function writeAssigned(task: AssignedTask): JsonObject {
     // JSON leaves it out.
     timeout: task.timeoutSeconds ?? undefined,
     output_limit: task.outputLimit,
+    secrets: task.secrets,
   };
 }
 
@@ -185,6 +186,7 @@ function readAssigned(value: unknown): AssignedTask {
     mtime: read.count(body, 'mtime'),
     timeoutSeconds: read.nullable(body, 'timeout', read.seconds),
     outputLimit: read.count(body, 'output_limit'),
+    ...(body.secrets !== undefined && { secrets: list(body, 'secrets', LIMITS.taskSecrets, readName) }),
   };
 }
 

@@ -113,6 +113,12 @@ export interface NodeCommands {
 /** Null: its owner does not have it told. */
 export type CommandsReport = { readonly type: 'commands'; readonly commands: NodeCommands | null };
 
+/**
+ * Why a start changed nothing: the node neither waits for this job nor has ever begun it, so that it may be offered the job again. Other
+ * reasons of errors are for people.
+ */
+export const NOT_WAITING = 'start failed: not waiting for it';
+
 /** Agent to server. */
 export type PushReport =
   | { readonly type: 'ack'; readonly jobId: string | null }

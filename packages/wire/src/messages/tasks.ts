@@ -27,6 +27,8 @@ export interface AssignedTask extends TaskRef {
   readonly timeoutSeconds: number | null;
   /** Most bytes kept of each stream of its output. */
   readonly outputLimit: number;
+  /** What its plugin finds secrets as, which the node asks for; absent: it has none. */
+  readonly secrets?: readonly string[];
 }
 
 /** Server to agent. */

@@ -1,10 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import type { Clock, Timer } from '@muster/base';
 import { limitReason, type Progress } from '@muster/plugin/contract';
-import { LIMITS, type Stream, type TaskNews, type TaskRef } from '@muster/wire';
+import { LIMITS, type Stream, type TaskRef } from '@muster/wire';
+import { masked } from '../../execution/mask.js';
 import { CommandOutput, type OutputPiece } from '../../execution/output.js';
 import { LIVE_AFTER_MS, PROGRESS_MS } from '../../limits.js';
-import type { End, Ending } from '../machine.js';
+import { type End, type Ending, endNews } from '../machine.js';
 import type { FromHost, HeldAttempt, RunOrder } from '../protocol.js';
 
 /** How a plugin came to its end. */
@@ -81,8 +82,16 @@ export class Attempt implements RunEvents {
     this.#beganAt = around.clock.monotonic();
   }
 
+  /** Values that are nowhere shown. */
+  get #secrets(): readonly string[] {
+    return Object.values(this.#order.secrets ?? {});
+  }
+
   get #output(): CommandOutput {
-    this.#written ??= new CommandOutput(this.#order.task.outputLimit, true);
+    if (this.#written === null) {
+      this.#written = new CommandOutput(this.#order.task.outputLimit, true);
+      if (this.#secrets.length > 0) this.#written.mask(this.#secrets);
+    }
     return this.#written;
   }
 
@@ -104,7 +113,7 @@ export class Attempt implements RunEvents {
 
   get held(): HeldAttempt {
     const { plugin, timeoutMs, graceMs } = this.#order;
-    const end: TaskNews | null = this.#end === null ? null : { ...this.ref, ...this.#end };
+    const end = this.#end === null ? null : endNews(this.ref, this.#end);
     return { ...this.ref, plugin: plugin.name, timeoutMs, graceMs, ending: this.#ending, end };
   }
 
@@ -123,13 +132,14 @@ export class Attempt implements RunEvents {
   }
 
   started(): void {
-    this.#around.tell({ t: 'news', news: { ...this.ref, event: 'started' } });
+    const { id, attempt } = this.ref;
+    this.#around.tell({ t: 'news', news: { id, attempt, event: 'started' } });
   }
 
   /** Only the latest is told, and not too often. */
   progress(progress: Progress): void {
     if (this.#ending !== null || this.#end !== null) return;
-    this.#progress = progress;
+    this.#progress = { ...progress, text: masked(progress.text, this.#secrets) };
     if (this.#timers.progress === undefined) this.#tellProgress();
   }
 
@@ -230,7 +240,7 @@ export class Attempt implements RunEvents {
     const limit = killed !== null && this.#killing === 'limit';
     const said = limit ? limitReason(this.#order.timeoutMs ?? 0) : verdict.reason;
     // What a plugin throws may be of any length.
-    const reason = said === null ? null : said.slice(0, LIMITS.reasonBytes);
+    const reason = said === null ? null : masked(said, this.#secrets).slice(0, LIMITS.reasonBytes);
     const { stdout = null, stderr = null } = texts ?? {};
     const result = { status, retry: retry && !limit, reason, exitCode, signal, stdout, stderr, bytes, durationMs };
     return { event: 'finished', result };
@@ -239,7 +249,7 @@ export class Attempt implements RunEvents {
   #finish(end: End): void {
     this.#end = end;
     if (this.#written !== null) this.#written.onProgress = () => undefined;
-    this.#around.tell({ t: 'news', news: { ...this.ref, ...end } });
+    this.#around.tell({ t: 'news', news: endNews(this.ref, end) });
     this.#around.changed();
   }
 

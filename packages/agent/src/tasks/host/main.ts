@@ -31,8 +31,18 @@ function log(text: string): void {
   if (lines <= PLUGIN_LOG_LINES) host?.log('debug', text.slice(0, PLUGIN_LOG_BYTES));
 }
 
+async function begin(): Promise<void> {
+  await takePidFile(join(directory, HOST_FILES.pid));
+  const runner = spec.module === null ? await programs() : modules(spec.module);
+  const exit = (code: number): void => {
+    runner.leave();
+    leave(code);
+  };
+  host = new TaskHost({ clock, socket: join(directory, HOST_FILES.socket), exit }, runner);
+  await host.listen();
+}
+
 function leave(code: number): void {
-  runner.leave();
   try {
     rmSync(directory, { recursive: true, force: true });
   } catch {
@@ -80,7 +90,4 @@ function modules(module: NonNullable<HostSpec['module']>): TaskRunner {
 // A terminal or a service manager that ends the agent means the agent.
 process.on('SIGINT', () => undefined);
 process.on('SIGHUP', () => undefined);
-await takePidFile(join(directory, HOST_FILES.pid));
-const runner = spec.module === null ? await programs() : modules(spec.module);
-host = new TaskHost({ clock, socket: join(directory, HOST_FILES.socket), exit: leave }, runner);
-await host.listen();
+void begin();

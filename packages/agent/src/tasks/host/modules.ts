@@ -1,7 +1,6 @@
 import type { Clock, Timer } from '@muster/base';
 import type { RunTask, Task, TaskContext } from '@muster/plugin';
 import { judgeOutcome, judgeThrown, loadModule, type OutcomeJudgement, progressOf } from '@muster/plugin/contract';
-import type { AssignedTask } from '@muster/wire';
 import type { ModuleSpec, RunOrder } from '../protocol.js';
 import type { Run, RunEvents, TaskRunner, Verdict } from './attempt.js';
 
@@ -92,14 +91,15 @@ class ModuleRun implements Run {
     let judgement: OutcomeJudgement;
     try {
       const run = typeof loaded === 'function' ? loaded : await loaded;
-      judgement = judgeOutcome(await run(taskOf(this.#order.task, this.#around.node), this.#context));
+      judgement = judgeOutcome(await run(taskOf(this.#order, this.#around.node), this.#context));
     } catch (error) {
       judgement = judgeThrown(error);
     }
     this.#grace?.cancel();
     this.#over();
     const killed = this.#context.aborted ? { forced: false } : null;
-    this.#events.ended({ ...judgement, exitCode: null, signal: null, killed });
+    const { status, retry, reason, stdout, stderr } = judgement;
+    this.#events.ended({ status, retry, reason, exitCode: null, signal: null, stdout, stderr, killed });
   }
 
   kill(why: string): void {
@@ -160,6 +160,7 @@ class Context implements TaskContext {
   };
 }
 
-function taskOf({ id, attempt, queue, params, ctime, mtime }: AssignedTask, node: string): Task {
-  return { id, attempt, queue, node, params, ctime, mtime };
+function taskOf({ task, secrets }: RunOrder, node: string): Task {
+  const { id, attempt, queue, params, ctime, mtime } = task;
+  return { id, attempt, queue, node, params, ctime, mtime, ...(secrets && { secrets }) };
 }

@@ -1,11 +1,14 @@
 import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Clock } from '@muster/base';
 import { ProgressLines, TaskFilesError, taskVariables } from '@muster/plugin/contract';
 import { type Account, findAccount, mayBecome } from '../../execution/account.js';
 import { commandEnvironment } from '../../execution/environment.js';
+import { Mask } from '../../execution/mask.js';
 import { limitFiles } from '../../execution/run-limits.js';
 import { type Exit, LaunchError } from '../../execution/runner.js';
 import type { Processes } from '../../execution/system-processes.js';
+import { writeSecretFiles } from '../../files/secrets.js';
 import { PLUGIN_LOG_BYTES } from '../../limits.js';
 import type { ProgramPlugin } from '../plugins.js';
 import type { RunOrder } from '../protocol.js';
@@ -101,6 +104,7 @@ class ProgramRun implements Run {
     this.#dir = dir;
     const { node, clock, log } = this.#around;
     const processes = this.#processes();
+    const secretDir = await this.#bringSecrets(dir.path, account);
     const call = await callOf(this.#plugin, this.#order.task, { dir: dir.path, node, account });
     this.#call = call;
     const env = commandEnvironment({
@@ -110,10 +114,13 @@ class ProgramRun implements Run {
       job: {},
       own: { values: taskVariables(this.#order.task, node, call.taskFile), file: [] },
       filePath: null,
+      secretDir,
       run: this.#run,
     });
     if (this.#killing !== null) return;
     const progress = new ProgressLines();
+    const values = Object.values(this.#order.secrets ?? {});
+    const masks = { stdout: new Mask(values), stderr: new Mask(values) };
     // While nobody else can have put a link in its place.
     const input = call.stdin ? openSync(call.taskFile, 'r') : undefined;
     try {
@@ -136,7 +143,7 @@ class ProgramRun implements Run {
         clock,
         (stream, data) => {
           if (call.ownOutput) this.#events.write(stream, data);
-          else log(`task ${this.#order.task.id} ${stream}: ${Buffer.from(data.subarray(0, PLUGIN_LOG_BYTES))}`);
+          else log(`task ${this.#order.task.id} ${stream}: ${this.#shown(masks[stream].write(data))}`);
         },
       );
       this.#leader = command.pid;
@@ -145,6 +152,19 @@ class ProgramRun implements Run {
     } finally {
       if (input !== undefined) closeSync(input);
     }
+  }
+
+  #shown(data: Uint8Array): string {
+    return Buffer.from(data.subarray(0, PLUGIN_LOG_BYTES)).toString();
+  }
+
+  /** They are files until the task has ended: then its directory goes with all that is in it. */
+  async #bringSecrets(parent: string, account: Account | null): Promise<string | null> {
+    const { secrets } = this.#order;
+    if (secrets === undefined) return null;
+    const directory = join(parent, SECRET_DIRECTORY);
+    await writeSecretFiles(directory, new Map(Object.entries(secrets)), account);
+    return directory;
   }
 
   /** A group for each task costs more than a short task does: only those have one that are to be limited. */
@@ -202,6 +222,9 @@ class ProgramRun implements Run {
     }
   }
 }
+
+/** In the working directory of the task. */
+const SECRET_DIRECTORY = '.muster-secrets';
 
 const ENDED = { status: 2, retry: false, reason: 'killed', exitCode: null, stdout: null, stderr: null } as const;
 

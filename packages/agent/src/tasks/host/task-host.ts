@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Clock, Timer } from '@muster/base';
-import { type AssignedTask, LIMITS } from '@muster/wire';
+import { LIMITS } from '@muster/wire';
 import { HOST_BACKLOG_BYTES, HOST_IDLE_MS, OUTPUT_CHUNK } from '../../limits.js';
 import { FrameReader, writeFrames } from '../frames.js';
 import { attemptKey } from '../key.js';
-import type { FromHost, RunTerms, ToHost } from '../protocol.js';
+import type { FromHost, RunOrder, RunTerms, ToHost } from '../protocol.js';
 import { Attempt, type AttemptSurroundings, type TaskRunner } from './attempt.js';
 
 export interface TaskHostSetup {
@@ -111,7 +111,7 @@ export class TaskHost {
         this.#terms = message.terms;
         return;
       case 'run':
-        return this.#run(message.task);
+        return this.#run(message);
       case 'kill':
         return this.#attempts.get(attemptKey(message))?.cancel();
       case 'settle':
@@ -126,11 +126,11 @@ export class TaskHost {
   }
 
   /** What it has, it does not begin a second time. */
-  #run(task: AssignedTask): void {
+  #run({ task, secrets }: Pick<RunOrder, 'secrets' | 'task'>): void {
     const key = attemptKey(task);
     const terms = this.#terms;
     if (terms === null || this.#attempts.has(key)) return;
-    const attempt = new Attempt({ task, ...terms }, this.#around);
+    const attempt = new Attempt({ task, ...terms, ...(secrets && { secrets }) }, this.#around);
     this.#attempts.set(key, attempt);
     attempt.begin(this.#runner);
   }

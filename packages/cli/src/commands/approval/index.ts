@@ -3,13 +3,17 @@ import { printable, printableLines } from '../../printable.js';
 import { type Call, clientCommand, does, type Shell, subcommand } from '../../shell.js';
 import { timeText } from '../../summary.js';
 import { addList as addListOf, addShow as addShowOf, agreed, tellDone } from '../resource.js';
+import { addPolicy } from './policy.js';
 
 /** An approval of a list. */
 interface Approval {
   readonly id: string;
   readonly status: 'denied' | 'expired' | 'pending' | 'started';
-  readonly runbook: string;
-  readonly version: number;
+  readonly kind: 'command' | 'rule' | 'runbook' | 'schedule';
+  readonly runbook: string | null;
+  readonly version: number | null;
+  readonly schedule: string | null;
+  readonly rule: string | null;
   readonly command: string;
   readonly target: string;
   readonly parameters: Readonly<Record<string, string>>;
@@ -19,6 +23,8 @@ interface Approval {
   readonly expires_at: string;
   readonly decided_by: string | null;
   readonly decided_at: string | null;
+  readonly needs: readonly { readonly why: string; readonly grants: number; readonly by: readonly string[] }[];
+  readonly agreed: readonly { readonly by: string; readonly at: string }[];
   readonly reason: string | null;
   readonly job: string | null;
 }
@@ -31,8 +37,8 @@ interface ApprovalDetail extends Approval {
 export function addApproval(program: Command, shell: Shell): void {
   const approval = subcommand(program, {
     usage: 'approval',
-    summary: 'runs that need a second person',
-    examples: ['muster approval list', 'muster approval grant ID'],
+    summary: 'what waits for others to agree, and which push jobs do',
+    examples: ['muster approval list', 'muster approval grant ID', 'muster approval policy set many --above 50'],
   });
   addList(approval, shell);
   addShowOf<ApprovalDetail>(approval, shell, {
@@ -44,6 +50,7 @@ export function addApproval(program: Command, shell: Shell): void {
   });
   addGrant(approval, shell);
   addDeny(approval, shell);
+  addPolicy(approval, shell);
 }
 
 function addList(approval: Command, shell: Shell): void {
@@ -54,7 +61,8 @@ function addList(approval: Command, shell: Shell): void {
     columns: {
       Approval: ({ id }) => id,
       Status: ({ status }) => status,
-      Runbook: ({ runbook, version }) => `${runbook} ${version}`,
+      What: whatOf,
+      Agreed: ({ agreed, needs }) => `${agreed.length}/${Math.max(1, ...needs.map(({ grants }) => grants))}`,
       'Asked by': ({ asked_by }) => asked_by,
       Expires: ({ expires_at }) => timeText(expires_at),
       Target: ({ target }) => target,
@@ -73,7 +81,12 @@ function tell({ out }: Call<object>, one: ApprovalDetail): void {
   out.fields([
     ['Approval', one.id],
     ['Status', one.status],
-    ['Runbook', `${one.runbook}, version ${one.version}`],
+    ['What', whatOf(one)],
+    ...one.needs.map(({ why, grants, by }, index): [string, string] => [
+      index === 0 ? 'Needs' : '',
+      `${grants === 1 ? 'somebody else' : `${grants} others`}, for ${why}${by.length === 0 ? '' : ` (${by.join(', ')})`}`,
+    ]),
+    ...one.agreed.map(({ by, at }, index): [string, string] => [index === 0 ? 'Agreed' : '', `${by}, ${timeText(at)}`]),
     ['Asked by', one.asked_by],
     ['Asked', timeText(one.created_at)],
     ['Expires', timeText(one.expires_at)],
@@ -104,6 +117,11 @@ function tell({ out }: Call<object>, one: ApprovalDetail): void {
   }
 }
 
+function whatOf({ kind, runbook, version, schedule, rule }: Approval): string {
+  if (kind === 'runbook') return `runbook ${runbook}, version ${version}`;
+  return kind === 'command' ? 'push job' : `${kind} ${schedule ?? rule}`;
+}
+
 /** Of many lines. */
 const TEXTS = ['script_text', 'file'];
 const SHOWN_APART: readonly string[] = ['command', 'target', ...TEXTS];
@@ -115,7 +133,7 @@ function titleOf(name: string): string {
 function addGrant(approval: Command, shell: Shell): void {
   const command = clientCommand(approval, {
     usage: 'grant <approval>',
-    summary: 'agree to it, which starts it as it is shown; prints the id of the push job',
+    summary: 'agree to it; whoever does so last starts it as it is shown, and is told the id of the push job',
     examples: [
       'muster approval grant ID',
       'muster approval grant ID --yes',
@@ -129,11 +147,21 @@ function addGrant(approval: Command, shell: Shell): void {
     const [id = ''] = call.args;
     const shown = await call.client.get<ApprovalDetail>(call.client.inOrg('approvals', id));
     if (!call.out.json) tell(call, shown);
-    await agreed(call, `Start it for ${printable(shown.asked_by)}?`);
+    await agreed(call, `Agree to it for ${printable(shown.asked_by)}?`);
     const hash = call.options.hash ?? shown.hash;
-    const granted = await call.client.post<{ job: string }>(call.client.inOrg('approvals', id, 'grant'), { hash });
-    tellDone(call, { document: granted, line: `granted: job ${granted.job}` });
+    const granted = await call.client.post<Granted>(call.client.inOrg('approvals', id, 'grant'), { hash });
+    tellDone(call, { document: granted, line: grantedText(granted, shown) });
   });
+}
+
+interface Granted {
+  readonly job: string | null;
+  readonly missing: number;
+}
+
+function grantedText({ job, missing }: Granted, shown: Approval): string {
+  if (missing > 0) return `agreed: ${missing} ${missing === 1 ? 'other has' : 'others have'} to agree besides`;
+  return job === null ? `granted: ${printable(whatOf(shown))}` : `granted: job ${job}`;
 }
 
 function addDeny(approval: Command, shell: Shell): void {

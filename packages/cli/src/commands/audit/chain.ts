@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { Seal } from '@muster/signing';
+import type { Seal, ServerKeyLink } from '@muster/signing';
 import { MusterError } from '../../errors.js';
 import { linesOfFile } from '../../lines.js';
 import type { Call } from '../../shell.js';
@@ -9,6 +9,8 @@ export interface Chain {
   readonly organizationId: string;
   /** PEM. */
   readonly publicKey: string;
+  /** How that key came to be the server's: earlier seals are by earlier keys. */
+  readonly serverKeys: readonly ServerKeyLink[];
   /** From the first seal on. */
   readonly sealed: AsyncIterable<Sealed>;
 }
@@ -22,6 +24,7 @@ export interface Sealed {
 interface Page {
   readonly organization_id: string;
   readonly public_key: string;
+  readonly server_keys: readonly ServerKeyLink[];
   readonly seals: readonly Sealed[];
 }
 
@@ -38,7 +41,8 @@ export async function chainOfServer({ client }: Pick<Call<object>, 'client'>): P
       page = await pageAfter(page.seals.at(-1)?.seal.number ?? 0);
     }
   }
-  return { organizationId: first.organization_id, publicKey: first.public_key, sealed: sealed() };
+  const { organization_id: organizationId, public_key: publicKey, server_keys: serverKeys } = first;
+  return { organizationId, publicKey, serverKeys, sealed: sealed() };
 }
 
 /** First line of an export. */
@@ -46,10 +50,11 @@ export interface Heading {
   readonly muster_audit: 1;
   readonly organization_id: string;
   readonly public_key: string;
+  readonly server_keys: readonly ServerKeyLink[];
 }
 
-export function headingOf({ organizationId, publicKey }: Chain): Heading {
-  return { muster_audit: 1, organization_id: organizationId, public_key: publicKey };
+export function headingOf({ organizationId, publicKey, serverKeys }: Chain): Heading {
+  return { muster_audit: 1, organization_id: organizationId, public_key: publicKey, server_keys: serverKeys };
 }
 
 /** What `muster audit export` wrote: a heading, then the entries of each seal and the seal, a line each. */
@@ -71,10 +76,12 @@ export async function chainOfFile({ world }: Pick<Call<object>, 'world'>, file: 
     muster_audit: version,
     organization_id: organizationId,
     public_key: publicKey,
+    server_keys: serverKeys = [],
   } = heading.done === true ? {} : parsed(1, heading.value.text);
   if (version !== 1 || typeof organizationId !== 'string' || typeof publicKey !== 'string') {
     throw unreadable(1, 'it is not the heading of an export of the audit');
   }
+  if (!Array.isArray(serverKeys)) throw unreadable(1, 'its server_keys are no list');
   async function* sealed(): AsyncGenerator<Sealed> {
     let entries: string[] = [];
     for (let next = await lines.next(); next.done !== true; next = await lines.next()) {
@@ -94,7 +101,9 @@ export async function chainOfFile({ world }: Pick<Call<object>, 'world'>, file: 
         reason: `${entries.length} entries at the end have no seal`,
       });
   }
-  return { organizationId, publicKey, sealed: sealed() };
+  // What is no link leads to no key.
+  const links = serverKeys.filter((one): one is ServerKeyLink => typeof one === 'object' && one !== null);
+  return { organizationId, publicKey, serverKeys: links, sealed: sealed() };
 }
 
 function readSeal(value: unknown, refusal: () => Error): Seal {

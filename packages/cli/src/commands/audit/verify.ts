@@ -1,7 +1,6 @@
-import { createPublicKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { ChainReader, normalizePublicKey } from '@muster/signing';
+import { ChainReader, keysAround, normalizePublicKey } from '@muster/signing';
 import type { Command } from 'commander';
 import { MusterError } from '../../errors.js';
 import { readingOf } from '../../files.js';
@@ -34,7 +33,7 @@ export function addVerify(parent: Command, shell: Shell): void {
     const pem =
       path === undefined ? chain.publicKey : readingOf(path, () => readFileSync(resolve(world.cwd, path), 'utf8'));
     const key = normalizePublicKey(pem);
-    const reader = new ChainReader(createPublicKey(key.pem), chain.organizationId);
+    const reader = new ChainReader(keysAround(key.pem, chain.serverKeys), chain.organizationId);
     let found = options.head === undefined;
     for await (const { seal, entries } of chain.sealed) {
       reader.take(seal, entries);

@@ -22,9 +22,9 @@ export function addActions(job: Command, shell: Shell): void {
     does<{ readonly wait?: boolean }>(command, shell, async (call) => {
       for (const id of call.args) {
         const message = await act(call.client, jobPath(call.client, id, action));
-        if (call.options.wait === true) await waitFor(call, id);
         call.out.record({ id, action, message });
         call.out.line(printable(message ?? `${action}: ${id}`));
+        if (call.options.wait === true) outcome(call, await waitFor(call, id));
       }
     });
   }

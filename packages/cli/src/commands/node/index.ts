@@ -7,7 +7,7 @@ import { addRemove, addShow, tellTable } from '../resource.js';
 import { warnOfUnquoted } from '../unquoted.js';
 import type { Attributes, NodeDetail, SearchResult } from './detail.js';
 import { addHistory } from './history.js';
-import { addNodeList, COLUMNS } from './list.js';
+import { addNodeList, columnsFor } from './list.js';
 
 export function addNode(program: Command, shell: Shell): void {
   const node = subcommand(program, {
@@ -61,6 +61,7 @@ function tell(call: Call<object>, found: NodeDetail): void {
     ['Status', `${found.status}, ${found.availability}`],
     ['Since', timeText(found.owner_since)],
     ['Reason', found.reason],
+    ['Agent', found.via === 'ssh' ? 'none: over ssh (muster ssh-node show)' : 'its own'],
     ['Protocol', found.dialect ?? '-'],
     ['Incarnation', found.incarnation ?? '-'],
     ['Last end', found.last_end ?? '-'],
@@ -113,7 +114,7 @@ function addSearch(node: Command, shell: Shell): void {
     await warnOfUnquoted(call, q);
     const found = await call.client.get<SearchResult>(call.client.inOrg('nodes'), { q, limit: call.options.limit });
     call.out.document(found);
-    tellTable(call, found.nodes, COLUMNS, 'Availability');
+    tellTable(call, found.nodes, columnsFor(found.nodes), 'Availability');
     call.out.note(`${found.total} ${found.total === 1 ? 'node matches' : 'nodes match'}`);
   });
 }

@@ -20,18 +20,26 @@ const OWN: Readonly<Record<string, (node: NodeDetail) => string>> = {
   availability: (node) => node.availability,
   since: (node) => timeText(node.owner_since),
   reason: (node) => node.reason,
+  via: (node) => node.via,
   protocol: (node) => node.dialect ?? '',
   last_end: (node) => node.last_end ?? '',
 };
 const USUAL = ['name', 'status', 'availability', 'since', 'reason'];
 
-export const COLUMNS: Columns<NodeState> = {
+const COLUMNS: Columns<NodeState> = {
   'Node name': (node) => node.node_name,
   Status: (node) => node.status,
   Availability: (node) => node.availability,
   Since: (node) => timeText(node.owner_since),
   Reason: (node) => node.reason,
 };
+
+/** Where some have no agent, which. */
+export function columnsFor(nodes: readonly NodeState[]): Columns<NodeState> {
+  if (nodes.every(({ via }) => via !== 'ssh')) return COLUMNS;
+  const { Reason, ...before } = COLUMNS as { readonly Reason: (node: NodeState) => string };
+  return { ...before, Via: ({ via }) => via, Reason };
+}
 
 export function addNodeList(node: Command, shell: Shell): void {
   const command = clientCommand(node, {
@@ -71,7 +79,7 @@ export function addNodeList(node: Command, shell: Shell): void {
 async function states(call: Call<ListFlags>): Promise<void> {
   const nodes = await call.client.get<NodeState[]>(call.client.inOrg('pushy', 'node_states'));
   call.out.document(nodes);
-  tellTable(call, nodes, COLUMNS, 'Availability');
+  tellTable(call, nodes, columnsFor(nodes), 'Availability');
   if (nodes.length === 0)
     call.out.note('no nodes yet: muster token create, then muster agent --enroll-file FILE on a host');
 }

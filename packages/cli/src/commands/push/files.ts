@@ -20,14 +20,19 @@ export interface FileOptions {
   readonly to?: string;
 }
 
-export function addFileFlags(command: Command): Command {
+/** Those that take files to the nodes. */
+export function addBroughtFlags(command: Command): Command {
   return command
     .option('--script <file>', 'run this file in the place of a command, with what follows -- as its arguments')
     .option(
       '--upload <file:dest>',
       'put this file at DEST of every node before the command starts; may be repeated',
       collect,
-    )
+    );
+}
+
+export function addFileFlags(command: Command): Command {
+  return addBroughtFlags(command)
     .addOption(
       new Option('--fetch <path>', 'collect this file of every node, in the place of a command').conflicts([
         'detach',

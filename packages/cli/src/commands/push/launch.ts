@@ -4,6 +4,7 @@ import { MusterError } from '../../errors.js';
 import { printable } from '../../printable.js';
 import { confirm, isInteractive } from '../../prompt.js';
 import type { Call } from '../../shell.js';
+import { isAsked, tellAsked, type Asked as Waiting } from '../approval/asked.js';
 import { warnOfUnquoted } from '../unquoted.js';
 import { tellEnd } from './job-nodes.js';
 import type { OutputChoice } from './live/view.js';
@@ -32,6 +33,7 @@ export interface Forecast {
 
 interface Preview extends Forecast {
   readonly count: number;
+  readonly approval?: boolean;
 }
 
 /** What a job does, as far as nodes may have something against it. */
@@ -72,11 +74,11 @@ export async function launch(
     checkQuorum(body.quorum, count);
     if (!(await agreed(call, count, luggage?.what ?? body.command ?? ''))) return EXIT.failed;
   }
-  const { id } = await call.client.post<{ id: string }>(call.client.inOrg('pushy', 'jobs'), {
+  const answer = await call.client.post<{ id: string } | Waiting>(call.client.inOrg('pushy', 'jobs'), {
     ...body,
     ...(await luggage?.bring()),
   });
-  return seeThrough(call, id, luggage);
+  return isAsked(answer) ? tellAsked(call, answer) : seeThrough(call, answer.id, luggage);
 }
 
 /** A job that was started a moment ago: unless detached, to its end. */
@@ -121,6 +123,7 @@ const REASONS: Readonly<Record<string, string>> = {
 function showPreview(call: Call<object>, shown: Preview): number {
   call.out.document(shown);
   tellForecast(call, shown);
+  if (shown.approval === true) call.out.line('It would wait for others to agree: muster approval policy list');
   return EXIT.ok;
 }
 

@@ -88,6 +88,20 @@ function readEnv(pairs: readonly string[]): Record<string, string> {
   return env;
 }
 
+/** `SECRET`, or `NAME=SECRET`: what the plugin finds it as. @throws MusterError `usage` */
+export function secretNames(texts: readonly string[]): Record<string, string> {
+  const named: Record<string, string> = {};
+  for (const text of texts) {
+    const [name = '', secret = name] = text.split(/=(.*)/s);
+    if (name === '' || secret === '') {
+      throw new MusterError('usage', { reason: `--secret takes SECRET or NAME=SECRET, not '${text}'` });
+    }
+    if (Object.hasOwn(named, name)) throw new MusterError('usage', { reason: `--secret names ${name} twice` });
+    named[name] = secret;
+  }
+  return named;
+}
+
 /** `NAME` or `NAME=VARIABLE`. */
 function readSecrets(texts: readonly string[]): Record<string, string> {
   const secrets: Record<string, string> = {};

@@ -32,6 +32,7 @@ export interface QueueInfo {
   readonly orphan_retries: number;
   /** Seconds. */
   readonly timeout: number | null;
+  readonly secrets: Readonly<Record<string, string>> | null;
   readonly output_limit: number;
   /** Seconds. */
   readonly keep: number | null;

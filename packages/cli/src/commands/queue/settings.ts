@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import { durationOf } from '../../duration.js';
 import { MusterError } from '../../errors.js';
 import { clientCommand, collect, does, type Shell } from '../../shell.js';
+import { secretNames } from '../push/request.js';
 import { tellItem } from '../resource.js';
 import type { QueueInfo } from './api.js';
 import { tell } from './show.js';
@@ -26,6 +27,7 @@ interface SettingFlags {
   readonly timeout?: number | None;
   readonly outputLimit?: number;
   readonly keep?: number | None;
+  readonly secret?: readonly string[];
   readonly writer?: readonly string[];
   readonly reader?: readonly string[];
 }
@@ -100,6 +102,11 @@ function withSettings(command: Command): Command {
     .option('--output-limit <size>', 'most bytes kept of stdout and of stderr: 10MiB', size)
     .option('--keep <duration>', 'how long ended tasks are kept; forever, or none: as the server says', orNone(keep))
     .option(
+      '--secret <secret>',
+      'a secret that its plugin finds as the file $MUSTER_SECRETS/NAME, as SECRET or NAME=SECRET; may be repeated; none: no more',
+      collect,
+    )
+    .option(
       '--writer <name>',
       'may add tasks and act on them: a user, group:NAME, client:NAME; may be repeated; none: nobody else',
       collect,
@@ -108,7 +115,8 @@ function withSettings(command: Command): Command {
 }
 
 function settings(flags: SettingFlags): Readonly<Record<string, unknown>> {
-  const { ignoreNodes, retries, retryFirst, retryLongest, orphanRetries, outputLimit, writer, reader, paused } = flags;
+  const { ignoreNodes, retries, retryFirst, retryLongest, orphanRetries, outputLimit, writer, reader, secret, paused } =
+    flags;
   const { plugin, name, threads, sort, nodes, weight, key, rate, timeout, keep } = flags;
   const retry = defined({ limit: retries, first: retryFirst, longest: retryLongest });
   return {
@@ -121,6 +129,7 @@ function settings(flags: SettingFlags): Readonly<Record<string, unknown>> {
       retry: Object.keys(retry).length === 0 ? undefined : retry,
       orphan_retries: orphanRetries,
       output_limit: outputLimit,
+      secrets: secret === undefined ? undefined : secret[0] === NONE ? NONE : secretNames(secret),
       writers: members(writer),
       readers: members(reader),
     }),

@@ -84,6 +84,14 @@ export function tell(call: Call<object>, queue: QueueInfo): void {
     ...given('Rate', rate && `at most ${rate.tasks} in ${formatDuration(rate.seconds)}`),
     ...given('Retries', retry.limit === 0 ? null : retryText(retry)),
     ...given('Orphans', queue.orphan_retries === 0 ? null : `queued again, ${queue.orphan_retries} times`),
+    ...given(
+      'Secrets',
+      queue.secrets === null
+        ? null
+        : Object.entries(queue.secrets)
+            .map(([name, secret]) => (name === secret ? name : `${name}=${secret}`))
+            .join(', '),
+    ),
     ...given('Time limit', queue.timeout === null ? null : formatDuration(queue.timeout)),
     ...given('Kept', queue.keep === null ? null : keepText(queue.keep)),
     ...given('Writers', queue.writers.join(', ') || null),

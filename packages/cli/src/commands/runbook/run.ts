@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { MusterError } from '../../errors.js';
 import { textOf } from '../../files.js';
 import { type Call, clientCommand, collect, does, type Shell } from '../../shell.js';
-import { timeText } from '../../summary.js';
+import { type Asked, isAsked, tellAsked } from '../approval/asked.js';
 import { addOutputFlag } from '../push/job-flags.js';
 import { seeThrough, tellForecast } from '../push/launch.js';
 import type { OutputChoice } from '../push/live/view.js';
@@ -46,7 +46,7 @@ export function addRun(runbook: Command, shell: Shell): void {
       return tellPlan(call, await call.client.post<RunbookPlan>(call.client.inOrg('runbooks', name, 'preview'), body));
     }
     const answer = await call.client.post<{ id: string } | Asked>(call.client.inOrg('runbooks', name, 'run'), body);
-    return 'approval' in answer ? tellAsked(call, answer) : seeThrough(call, answer.id);
+    return isAsked(answer) ? tellAsked(call, answer) : seeThrough(call, answer.id);
   });
 }
 
@@ -70,19 +70,6 @@ function split(flag: string, pair: string): readonly [string, string] {
   throw new MusterError('usage', { reason: `${flag} takes NAME=${flag === '--param' ? 'VALUE' : 'FILE'}` });
 }
 
-/** It waits for a second person. */
-interface Asked {
-  readonly approval: string;
-  readonly expires_at: string;
-}
-
-function tellAsked({ out }: Call<object>, asked: Asked): number {
-  out.document(asked);
-  out.line(`It waits for somebody else to agree until ${timeText(asked.expires_at)}: approval ${asked.approval}`);
-  out.line(`They start it with: muster approval grant ${asked.approval}`);
-  return EXIT.ok;
-}
-
 function tellPlan(call: Call<object>, plan: RunbookPlan): number {
   const { out } = call;
   out.document(plan);
@@ -96,7 +83,7 @@ function tellPlan(call: Call<object>, plan: RunbookPlan): number {
       `${name}=${value}`,
     ]),
     ['Target', plan.target],
-    ...(plan.approval ? [['Approval', 'a second person has to agree'] as const] : []),
+    ...(plan.approval ? [['Approval', 'others have to agree'] as const] : []),
   ]);
   tellForecast(call, plan);
   return EXIT.ok;

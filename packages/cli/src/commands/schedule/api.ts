@@ -16,6 +16,7 @@ export interface Schedule {
   readonly queue: string | null;
   readonly command: string | null;
   readonly owner: string;
+  readonly approval: string | null;
   readonly next_run: string | null;
   readonly waiting_since: string | null;
   readonly waiting_for: { readonly calendar: string; readonly until: string } | null;
@@ -36,6 +37,18 @@ export interface ScheduleDetail extends Schedule {
   readonly next_runs: readonly string[];
   readonly task: Readonly<Record<string, unknown>> | null;
   readonly push: Readonly<Record<string, unknown>> | null;
+}
+
+/** One of its past times. */
+export interface PastRun {
+  readonly at: string;
+  readonly due_at: string;
+  readonly outcome: 'missed' | 'started';
+  readonly task: string | null;
+  readonly job: string | null;
+  readonly status: string | null;
+  readonly count: number;
+  readonly reason: string | null;
 }
 
 export interface StartedRun {

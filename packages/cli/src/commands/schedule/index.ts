@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type Shell, subcommand } from '../../shell.js';
 import { addNext } from './next.js';
 import { addCreate, addSet } from './settings.js';
-import { addList, addShow } from './show.js';
+import { addHistory, addList, addShow } from './show.js';
 import { addRemove, addRun, addStates } from './states.js';
 
 export function addSchedule(program: Command, shell: Shell): void {
@@ -14,6 +14,7 @@ export function addSchedule(program: Command, shell: Shell): void {
   addCreate(schedule, shell);
   addList(schedule, shell);
   addShow(schedule, shell);
+  addHistory(schedule, shell);
   addSet(schedule, shell);
   addStates(schedule, shell);
   addRun(schedule, shell);

@@ -1,7 +1,9 @@
+import { EXIT } from '@muster/base';
 import { type Command, Option } from 'commander';
 import { MusterError } from '../../errors.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { timeText } from '../../summary.js';
+import { type Asked, isAsked, tellAsked } from '../approval/asked.js';
 import { blackoutsOf, withBlackouts } from '../not-during.js';
 import { tellItem } from '../resource.js';
 import { warnOfUnquoted } from '../unquoted.js';
@@ -26,6 +28,7 @@ export function addCreate(schedule: Command, shell: Shell): void {
     examples: [
       "muster schedule create nightly --cron '0 3 * * *' --tz Europe/Berlin --queue resize --param what=all",
       "muster schedule create patch --cron '30 4 * * sun' --push 'apt-get -y upgrade' --target env:test --concurrency 10%",
+      'muster schedule create tidy --cron @daily --script tidy.sh --arg --older-than --arg 7d --target role:web',
       'muster schedule create poll --cron @hourly --queue mail --overlap queue --missed skip',
       'muster schedule create patch --cron @daily --push patch --target env:prod --not-during freeze --blackout wait',
     ],
@@ -35,13 +38,16 @@ export function addCreate(schedule: Command, shell: Shell): void {
   addWorkFlags(command);
   does<SettingFlags>(command, shell, async (call) => {
     const [name = ''] = call.args;
-    const work = wholeWork(givenWork(call.options, call.world.cwd));
     await warn(call);
+    const work = wholeWork(await givenWork(call));
     const body = { name, ...timingOf(call.options), ...(call.options.paused && { paused: true }), ...work };
-    tellItem(call, await call.client.post<ScheduleDetail>(call.client.inOrg('schedules'), body), ({ out }, made) => {
+    const answer = await call.client.post<ScheduleDetail | Asked>(call.client.inOrg('schedules'), body);
+    if (isAsked(answer)) return tellAsked(call, answer);
+    tellItem(call, answer, ({ out }, made) => {
       const next = made.next_run === null ? 'it is paused' : `it runs next at ${timeText(made.next_run)}`;
       out.line(`created schedule ${made.name}: ${next}`);
     });
+    return EXIT.ok;
   });
 }
 
@@ -61,13 +67,16 @@ export function addSet(schedule: Command, shell: Shell): void {
     const [name = ''] = call.args;
     const path = call.client.inOrg('schedules', name);
     const timing = timingOf(call.options);
-    const given = givenWork(call.options, call.world.cwd);
     await warn(call);
+    const given = await givenWork(call);
     const works = given.task !== null || given.push !== null;
     if (!works && Object.keys(timing).length === 0)
       throw new MusterError('usage', { reason: 'say what is to be changed' });
     const work = works ? changedWork(given, await call.client.get<ScheduleDetail>(path)) : {};
-    tellItem(call, await call.client.patch<ScheduleDetail>(path, { ...timing, ...work }), tell);
+    const answer = await call.client.patch<ScheduleDetail | Asked>(path, { ...timing, ...work });
+    if (isAsked(answer)) return tellAsked(call, answer);
+    tellItem(call, answer, tell);
+    return EXIT.ok;
   });
 }
 

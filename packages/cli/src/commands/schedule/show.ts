@@ -4,7 +4,8 @@ import type { Call, Shell } from '../../shell.js';
 import { timeText } from '../../summary.js';
 import { notDuringText } from '../not-during.js';
 import { addList as addListOf, addShow as addShowOf } from '../resource.js';
-import type { Schedule, ScheduleDetail } from './api.js';
+import { addRuns } from '../runs.js';
+import type { PastRun, Schedule, ScheduleDetail } from './api.js';
 
 export function addList(schedule: Command, shell: Shell): void {
   addListOf<Schedule>(schedule, shell, {
@@ -63,6 +64,7 @@ export function tell({ out }: Call<object>, schedule: ScheduleDetail): void {
     ...given('Queue', schedule.queue),
     ...(schedule.kind === 'task' ? workFields(schedule.task) : workFields(schedule.push)),
     ['Runs for', schedule.owner],
+    ...given('Granted by', schedule.approval && `approval ${schedule.approval}`),
     ...given('Last run', run && `${timeText(run.started_at)}  ${run.status ?? 'deleted'}  ${run.task ?? run.job}`),
     ...given('Last missed', missed && `${timeText(missed.due_at)}  ${missed.reason}`),
     ...given('Waiting', waiting(schedule)),
@@ -81,5 +83,22 @@ function workFields(work: Readonly<Record<string, unknown>> | null): [string, st
   return named.map(([name, value]) => {
     const title = (name[0]?.toUpperCase() ?? '') + name.slice(1).replaceAll('_', ' ');
     return [printable(title), typeof value === 'string' ? value : JSON.stringify(value)];
+  });
+}
+
+export function addHistory(schedule: Command, shell: Shell): void {
+  addRuns<PastRun>(schedule, shell, {
+    one: 'schedule',
+    resources: 'schedules',
+    summary: 'what a schedule has started, or missed, newest first',
+    example: 'nightly',
+    columns: {
+      When: ({ at }) => timeText(at),
+      Due: ({ due_at }) => timeText(due_at),
+      Outcome: ({ outcome, status }) => (outcome === 'missed' ? outcome : (status ?? 'deleted')),
+      Run: ({ task, job }) => task ?? job,
+      Times: ({ count }) => count,
+      Reason: ({ reason }) => reason,
+    },
   });
 }

@@ -7,6 +7,12 @@ export interface SystemSummary {
   readonly id: string;
   readonly available: boolean;
   readonly default: boolean;
+  readonly muster: {
+    readonly type: 'local' | 'ssh' | 'agent' | 'tasks';
+    readonly host: string | null;
+    readonly node: string | null;
+    readonly queue: string | null;
+  };
 }
 
 /** A single system. */
@@ -22,11 +28,8 @@ export interface System extends SystemSummary {
     readonly auth: { readonly username: string | null };
   };
   readonly storage: { readonly rootDir: string };
-  readonly muster: {
-    readonly type: 'local' | 'ssh' | 'agent' | 'tasks';
+  readonly muster: SystemSummary['muster'] & {
     readonly scheduler: string;
-    readonly node: string | null;
-    readonly queue: string | null;
     readonly hostKey: string | null;
     readonly environment: Readonly<Record<string, string>>;
   };

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { EXIT } from '@muster/base';
 import { type Command, Option } from 'commander';
 import { RefusedError } from '../../client.js';
 import { MusterError } from '../../errors.js';
@@ -59,12 +60,26 @@ export function addCreate(system: Command, shell: Shell): void {
     tellItem(call, await post<System>(client, systemPath(client), body), ({ out }, made) =>
       out.line(`created system ${made.id}`),
     );
-    if (options.type === 'ssh' && options.hostKey === undefined) {
-      call.out.note(
-        `its host key is not known, so no job can run there. Ask its operator for it and compare it with \`ssh-keyscan ${options.host ?? ''} | ssh-keygen -lf -\`, then: muster system set ${name} --host-key SHA256:KEY`,
-      );
-    }
+    const missing = await missingFor(call, name);
+    if (missing !== null) call.out.note(missing);
   });
+}
+
+/** What there must be before a job can run on a system that was just created; null: nothing more. */
+async function missingFor(
+  { client, options }: Call<SettingFlags & { readonly type: string }>,
+  name: string,
+): Promise<string | null> {
+  const { type, hostKey, host = '', port, queue = '' } = options;
+  if (type === 'ssh' && hostKey === undefined) {
+    const flag = port === undefined ? '' : `-p ${port} `;
+    return `its host key is not known, so no job can run there. Ask its operator for it and compare it with \`ssh-keyscan ${flag}${host} | ssh-keygen -lf -\`, then: muster system set ${name} --host-key SHA256:KEY`;
+  }
+  // Whoever may not look at queues is told nothing of it.
+  if (type === 'tasks' && (await outcome(client.get(client.inOrg('queues', queue)), 'forbidden')) === 'not_found') {
+    return `there is no queue '${queue}' yet, so no job can run there. Its plugin runs the jobs, see docs/guide/execution-systems.md: muster queue create ${queue} --plugin NAME --threads 8`;
+  }
+  return null;
 }
 
 export function addSet(system: Command, shell: Shell): void {
@@ -141,11 +156,18 @@ function variable(text: string): [string, string] {
 }
 
 async function isThere({ client }: Call<object>, name: string): Promise<boolean> {
+  return (await outcome(read(client, systemPath(client, name)))) === 'there';
+}
+
+/** What an answer says of something, where refusals say something of it, too. */
+async function outcome(asked: Promise<unknown>, also?: 'forbidden'): Promise<'there' | 'not_found' | 'forbidden'> {
   try {
-    await read(client, systemPath(client, name));
-    return true;
+    await asked;
+    return 'there';
   } catch (error) {
-    if (error instanceof RefusedError && error.code === 'not_found') return false;
+    if (!(error instanceof RefusedError)) throw error;
+    if (error.exit === EXIT.missing) return 'not_found';
+    if (error.code === also) return error.code;
     throw error;
   }
 }

@@ -12,6 +12,8 @@ export function addList(system: Command, shell: Shell): void {
     columns: {
       System: ({ id }) => id,
       State: ({ available }) => stateOf(available),
+      Type: ({ muster }) => muster.type,
+      At: ({ muster: { host, node, queue } }) => host ?? node ?? queue,
       Default: (one) => (one.default ? 'yes' : null),
     },
     status: 'State',

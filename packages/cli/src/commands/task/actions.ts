@@ -94,12 +94,12 @@ async function onIds(call: Call<ActionOptions>, action: Action, ids: readonly st
 
 async function onFound(call: Call<ActionOptions>, action: Action, where: string): Promise<number> {
   const { dryRun, yes } = call.options;
-  if (dryRun === true || yes !== true) {
-    const found = await throughAll(call, action, { where, dry_run: true });
-    if (dryRun === true || found.matched === 0) return tell(call, action, found);
-    await agreed(call, `${action.verb} ${tasksText(found.matched)}?`);
-  }
-  return tell(call, action, await throughAll(call, action, { where }));
+  if (dryRun !== true && yes === true) return tell(call, action, await throughAll(call, action, { where }));
+  const found = await throughAll(call, action, { where, dry_run: true });
+  if (dryRun === true || found.matched === 0) return tell(call, action, found);
+  await agreed(call, `${action.verb} ${tasksText(found.willing)}?`);
+  // What was asked about, and nothing that came since.
+  return tell(call, action, await throughAll(call, action, { where, until: found.last }));
 }
 
 /** One request after the other, as the server takes so many at a time. */
@@ -131,11 +131,19 @@ function ask(call: Call<ActionOptions>, { action }: Action, about: object): Prom
 class Done {
   matched = 0;
   acted = 0;
+  /** Id of the last that a selector found. */
+  last: string | null = null;
   readonly refused = new Map<string, { readonly reason: string; tasks: number; readonly first: string }>();
 
-  add({ matched, acted, refused }: ActionsAnswer): void {
+  /** Those that do not stay as they are. */
+  get willing(): number {
+    return [...this.refused.values()].reduce((left, { tasks }) => left - tasks, this.matched);
+  }
+
+  add({ matched, acted, refused, last }: ActionsAnswer): void {
     this.matched += matched;
     this.acted += acted;
+    this.last = last ?? this.last;
     for (const one of refused) {
       const known = this.refused.get(one.reason);
       if (known === undefined) this.refused.set(one.reason, { ...one });
@@ -148,15 +156,15 @@ function tell(call: Call<ActionOptions>, { verb, done: past }: Action, done: Don
   const { matched, acted } = done;
   const refused = [...done.refused.values()];
   const { dryRun } = call.options;
-  call.out.document(dryRun === true ? { matched, dry_run: true } : { matched, acted, refused });
-  if (dryRun === true) call.out.line(`${verb.toLowerCase()}: it would be ${tasksText(matched)}`);
+  call.out.document(dryRun === true ? { matched, refused, dry_run: true } : { matched, acted, refused });
+  if (dryRun === true) call.out.line(`${verb.toLowerCase()}: it would be ${tasksText(done.willing)}`);
   else if (matched === 0) call.out.line('no task is like that');
   else call.out.line(`${past} ${tasksText(acted)}`);
   for (const { reason, tasks, first } of refused) {
     const which = tasks === 1 ? printable(first) : `${tasksText(tasks)}, such as ${printable(first)}`;
     call.out.line(`  not ${which}: ${printable(reason)}`);
   }
-  return refused.length > 0 ? EXIT.failed : EXIT.ok;
+  return refused.length > 0 && dryRun !== true ? EXIT.failed : EXIT.ok;
 }
 
 function tasksText(count: number): string {

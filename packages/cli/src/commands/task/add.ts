@@ -4,6 +4,7 @@ import { duration, formatDuration, parseTime } from '../../duration.js';
 import { MusterError } from '../../errors.js';
 import { printable } from '../../printable.js';
 import { type Call, clientCommand, collect, does, type Shell } from '../../shell.js';
+import { secretNames } from '../push/request.js';
 import { count } from '../queue/settings.js';
 import type { AddedTask } from './api.js';
 import { isCsv, tasksOf } from './source.js';
@@ -26,6 +27,7 @@ interface AddOptions {
   readonly uniqueFor?: number;
   readonly retries?: number;
   readonly timeout?: number;
+  readonly secret?: readonly string[];
   readonly wait?: boolean;
 }
 
@@ -61,6 +63,11 @@ export function addAdd(task: Command, shell: Shell): void {
     .option('--unique-for <duration>', 'for so long (default: 1d)', duration('--unique-for'))
     .option('--retries <n>', 'run it again when it fails, so often; else as the queue says', count('--retries', 0))
     .option('--timeout <duration>', 'how long one run may take; else as the queue says', duration('--timeout'))
+    .option(
+      '--secret <secret>',
+      'a secret that the plugin finds as the file $MUSTER_SECRETS/NAME, as SECRET or NAME=SECRET; may be repeated',
+      collect,
+    )
     .addOption(new Option('--wait', 'until it has ended: 0 when it succeeded, else 1').conflicts('from'));
   does<AddOptions>(command, shell, (call) => (call.options.from === undefined ? addOne(call) : addMany(call)));
 }
@@ -100,7 +107,7 @@ async function addMany(call: Call<AddOptions>): Promise<number> {
 }
 
 function optionsOf({ options, world }: Call<AddOptions>): Record<string, unknown> {
-  const { priority, notBefore, expires, after, unique, uniqueFor, retries, timeout } = options;
+  const { priority, notBefore, expires, after, unique, uniqueFor, retries, timeout, secret } = options;
   const now = world.now();
   const fields = {
     priority,
@@ -110,6 +117,7 @@ function optionsOf({ options, world }: Call<AddOptions>): Record<string, unknown
     unique: unique === undefined ? undefined : { key: unique, ...(uniqueFor !== undefined && { seconds: uniqueFor }) },
     retries,
     timeout,
+    secrets: secret === undefined ? undefined : secretNames(secret),
   };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

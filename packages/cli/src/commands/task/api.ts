@@ -60,6 +60,8 @@ export interface ActionsAnswer {
   readonly matched: number;
   readonly acted: number;
   readonly refused: readonly { readonly reason: string; readonly tasks: number; readonly first: string }[];
+  /** Of the tasks that a selector found. */
+  readonly last: string | null;
   readonly next: string | null;
 }
 

@@ -152,6 +152,8 @@ export class Connection {
   async #open(): Promise<void> {
     const { url, dial, clock, timeoutMs, tls, login, passcode, host, heartBeatMs } = this.#options;
     const secret = await askPasscode(passcode, url);
+    // It was given up meanwhile.
+    if (this.#attempt.signal.aborted) return;
     checkPasscode(secret);
     const channel = await dial(
       url,

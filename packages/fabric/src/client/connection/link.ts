@@ -78,8 +78,9 @@ export class Link {
   }
 
   #handle(event: LinkEvent): void {
-    const { retries = Number.POSITIVE_INFINITY, reconnect } = this.#options;
-    this.#carryOut(step(this.#state, event, { retries, reconnect: reconnect !== false }));
+    const { retries = Number.POSITIVE_INFINITY, reconnect, passcode } = this.#options;
+    const renews = typeof passcode === 'function';
+    this.#carryOut(step(this.#state, event, { retries, reconnect: reconnect !== false, renews }));
   }
 
   #carryOut({ state, effects }: LinkStep): void {

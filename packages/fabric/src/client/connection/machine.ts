@@ -2,15 +2,22 @@ import type { MusterError } from '../../errors.js';
 
 /**
  * Whether a client is connected, and what it does about it when not (L-1, L-2, L-4). Pure: sockets, timers and
- * randomness are effects. `found`: it has been connected before, so that failures are outages.
+ * randomness are effects. `found`: it has been connected before, so that failures are outages. `refused`: the server
+ * has refused the last attempt.
  */
 export type LinkState =
   /** An attempt is under way. Ends with its result. */
-  | { readonly kind: 'connecting'; readonly attempt: number; readonly found: boolean }
+  | { readonly kind: 'connecting'; readonly attempt: number; readonly found: boolean; readonly refused: boolean }
   /** Logged in. Ends when the connection is lost. */
   | { readonly kind: 'connected' }
   /** Between two attempts. Ends by the clock. */
-  | { readonly kind: 'waiting'; readonly attempt: number; readonly found: boolean; readonly error: MusterError }
+  | {
+      readonly kind: 'waiting';
+      readonly attempt: number;
+      readonly found: boolean;
+      readonly refused: boolean;
+      readonly error: MusterError;
+    }
   /** The end: closed by the program, refused, or out of retries. */
   | { readonly kind: 'closed' };
 
@@ -39,6 +46,8 @@ export interface LinkPolicy {
   readonly reconnect: boolean;
   /** After the first attempt failed, before there was any connection (L-4). */
   readonly retries: number;
+  /** Each attempt has a passcode of its own, which may have become too old on its way, as in a laptop that slept. */
+  readonly renews: boolean;
 }
 
 export interface LinkStep {
@@ -50,7 +59,10 @@ const CLOSED: LinkState = { kind: 'closed' };
 const to = (state: LinkState, ...effects: LinkEffect[]): LinkStep => ({ state, effects });
 
 export function begin(): LinkStep {
-  return to({ kind: 'connecting', attempt: 0, found: false }, { type: 'attempt', attempt: 0, after: null });
+  return to(
+    { kind: 'connecting', attempt: 0, found: false, refused: false },
+    { type: 'attempt', attempt: 0, after: null },
+  );
 }
 
 /** One event. Events that mean nothing in the present state change nothing. */
@@ -64,9 +76,10 @@ export function step(state: LinkState, event: LinkEvent, policy: LinkPolicy): Li
       if (event.type === 'connected') return to({ kind: 'connected' }, { type: 'found' });
       if (event.type === 'failed') {
         const { error, final } = event;
-        const { attempt, found } = state;
-        if (final || (!found && attempt >= policy.retries)) return to(CLOSED, { type: 'finish', error });
-        return to({ kind: 'waiting', attempt: attempt + 1, found, error }, { type: 'wait', attempt });
+        const { attempt, found, refused } = state;
+        const over = final && !(policy.renews && found && !refused);
+        if (over || (!found && attempt >= policy.retries)) return to(CLOSED, { type: 'finish', error });
+        return to({ kind: 'waiting', attempt: attempt + 1, found, refused: final, error }, { type: 'wait', attempt });
       }
       return to(state);
 
@@ -75,14 +88,14 @@ export function step(state: LinkState, event: LinkEvent, policy: LinkPolicy): Li
       const { error, final } = event;
       const again = policy.reconnect && !final;
       if (!again) return to(CLOSED, { type: 'lost', error, again }, { type: 'finish', error });
-      const waiting: LinkState = { kind: 'waiting', attempt: 1, found: true, error };
+      const waiting: LinkState = { kind: 'waiting', attempt: 1, found: true, refused: false, error };
       return to(waiting, { type: 'lost', error, again }, { type: 'wait', attempt: 0 });
     }
 
     case 'waiting': {
       if (event.type !== 'due') return to(state);
-      const { attempt, found, error } = state;
-      return to({ kind: 'connecting', attempt, found }, { type: 'attempt', attempt, after: error });
+      const { attempt, found, refused, error } = state;
+      return to({ kind: 'connecting', attempt, found, refused }, { type: 'attempt', attempt, after: error });
     }
   }
 }

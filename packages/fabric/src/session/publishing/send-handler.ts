@@ -109,7 +109,7 @@ export class SendHandler {
     const { publisher } = this.#ports;
     if (!scan.contiguous) {
       const body = raw.bytes.subarray(raw.bodyStart, raw.bodyEnd);
-      return { ...newEventOf(origin, scan.lines(raw), body), publisher, due, receipt };
+      return { publisher, due, receipt, ...newEventOf(origin, scan.lines(raw), body) };
     }
     // Received chunks may be kept; the parser's own memory is used again.
     const kept = raw.bytes === this.#chunk;

@@ -1,8 +1,8 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { type Clock, every, type Timer } from '@muster/base';
+import { Slots } from '@muster/platform/ssh';
 import { SYSTEM_LIMITS } from '../limits.js';
-import { Slots } from '../ssh/slots.js';
 import { SystemTrouble } from '../types.js';
 import { AGENT_LIMITS } from './protocol.js';
 import type { AgentReach, AgentSystem } from './types.js';

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import type { Clock } from '@muster/base';
+import { commandLine } from '@muster/platform/ssh';
 import { Failed } from '../../types.js';
 import { Gathering } from '../gathering.js';
 import { SYSTEM_LIMITS } from '../limits.js';
@@ -92,7 +93,7 @@ export class ForkScheduler implements Scheduler {
     if (answer === 'running' || answer === 'lost') return { state: answer };
     const code = /^ended (\d{1,3})$/.exec(answer)?.[1];
     if (code === undefined) throw this.#notUnderstood('a look', result);
-    return { state: 'ended', code: Number(code), condition: null, detail: `exit code ${code}` };
+    return { state: 'ended', code: Number(code), condition: null, detail: '' };
   }
 
   #run(text: string, words: readonly string[]): Promise<ExecResult> {
@@ -123,8 +124,7 @@ function linesOf(jobs: readonly RemoteJob[]): string[][][] {
   for (const { workDirectory, remoteJobId } of jobs) {
     const [, pid, ticks, boot] = NAME.exec(remoteJobId) ?? ['', '0', '0', '-'];
     const words = [workDirectory, pid ?? '', ticks ?? '', boot ?? ''];
-    // Quoting makes four bytes of one at most.
-    const length = 4 * Buffer.byteLength(words.join(' '));
+    const length = Buffer.byteLength(commandLine(words)) + 1;
     if (bytes + length > SYSTEM_LIMITS.line) {
       lines.push([]);
       bytes = 0;

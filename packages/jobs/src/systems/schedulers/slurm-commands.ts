@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { commandLine } from '../shell.js';
+import { commandLine } from '@muster/platform/ssh';
 import { type Connection, type ExecResult, type Launch, SystemTrouble } from '../types.js';
 import { launchTrouble, shown } from './text.js';
 

@@ -73,7 +73,7 @@ export class SlurmScheduler implements Scheduler {
         return this.look({ uuid: '', workDirectory, remoteJobId: starter });
       const code = await exitCodeOf(this.#connection.files, workDirectory);
       if (state !== null) return ended(state, code);
-      if (code !== null) return { state: 'ended', code, condition: null, detail: `exit code ${code}` };
+      if (code !== null) return { state: 'ended', code, condition: null, detail: '' };
       if (tries >= TRIES) return { state: 'lost' };
       await this.#pause();
     }

@@ -1,11 +1,12 @@
 import type { Clock } from '@muster/base';
+import type { SshLink } from '@muster/platform/ssh';
+import { commandLine } from '@muster/platform/ssh';
 import type { ClientChannel } from 'ssh2';
 import { SYSTEM_LIMITS } from '../limits.js';
 import { collect, printedTooMuch, tookTooLong } from '../output.js';
-import { commandLine } from '../shell.js';
-import { type Connection, type ExecResult, SystemTrouble } from '../types.js';
-import type { SshLink } from './link.js';
-import type { SshSystem } from './login.js';
+import { type Connection, type ExecResult, type System, SystemTrouble } from '../types.js';
+
+export type SshSystem = Pick<System, 'name' | 'host' | 'port' | 'user' | 'hostKey' | 'environment'>;
 
 type Exec = Connection['exec'];
 

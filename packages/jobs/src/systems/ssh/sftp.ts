@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
 import type { Clock } from '@muster/base';
+import type { FileChannel, SshLink } from '@muster/platform/ssh';
 import type { SFTPWrapper } from 'ssh2';
 import { type FileProblem, FileTrouble, SystemTrouble } from '../types.js';
-import type { FileChannel, SshLink } from './link.js';
 
 /** Until one request about a file is answered. */
 const REQUEST_MS = 120_000;

@@ -1,8 +1,7 @@
-import type { Connection, System } from '../types.js';
-import { sshExec } from './exec.js';
+import { type LinkOptions, type SecretOf, SshLink, type SshTrouble } from '@muster/platform/ssh';
+import { type Connection, SSH_PORT, type System, SystemTrouble } from '../types.js';
+import { type SshSystem, sshExec } from './exec.js';
 import { SshFiles } from './files.js';
-import { type LinkOptions, type SecretOf, SshLink } from './link.js';
-import type { SshSystem } from './login.js';
 import { Sftp } from './sftp.js';
 
 export interface SshConnection extends Connection {
@@ -17,7 +16,10 @@ export function sshConnection(
   secret: SecretOf,
   options: LinkOptions,
 ): SshConnection {
-  const link = new SshLink(system, secret, options);
+  const { name, host = '', port = SSH_PORT, user = '', hostKey = null } = system;
+  const at = { what: `system ${name}`, host, port, user, hostKey, repin: 'change hostKey of the system' };
+  const asError = ({ kind, message, cause }: SshTrouble) => new SystemTrouble(name, kind, message, { cause });
+  const link = new SshLink(() => at, secret, { ...options, asError });
   return {
     files: new SshFiles(new Sftp(system.name, link, options.clock), system.root),
     exec: sshExec(system, link, options.clock),

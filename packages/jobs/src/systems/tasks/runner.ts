@@ -1,17 +1,13 @@
 import type { Organization } from '@muster/platform/auth';
-import { type Recorder, readOwnEvent, type StoredEvent, typeOfOwn } from '@muster/platform/log';
-import type { Schema } from '@muster/store';
-import { standingsOf, type Tasks } from '@muster/tasks';
-import type { Kysely } from 'kysely';
+import type { Tasks } from '@muster/tasks';
 import { MusterError } from '../../errors.js';
 import { Failed } from '../../types.js';
 import { SystemTrouble } from '../types.js';
+import { type FollowingDeps, followTasks } from './following.js';
 import type { TaskRunner } from './types.js';
 
-export interface TaskRunnerDeps {
+export interface TaskRunnerDeps extends FollowingDeps {
   readonly tasks: Pick<Tasks['controller'], 'queue' | 'add' | 'act'>;
-  readonly recorder: Pick<Recorder, 'onStored'>;
-  readonly read: Kysely<Schema>;
   /** Undefined: it is gone. */
   readonly organization: (orgId: string) => Promise<Organization | undefined>;
 }
@@ -22,20 +18,9 @@ const UNIQUE_SECONDS = 366 * 86_400;
 const BY = { identity: { type: 'service', name: 'muster-jobs', principalId: 'muster-jobs' } } as const;
 
 /** Over the queues and tasks of this process. */
-export function createTaskRunner({
-  tasks,
-  recorder,
-  read,
-  organization,
-}: TaskRunnerDeps): TaskRunner & { stop(): void } {
-  const followers = new Map<string, Set<() => void>>();
-  const stop = recorder.onStored((events) => {
-    if (followers.size === 0) return;
-    for (const task of new Set(events.flatMap(tasksOf))) for (const changed of followers.get(task) ?? []) changed();
-  });
-
+export function createTaskRunner({ tasks, organization, ...following }: TaskRunnerDeps): TaskRunner & { stop(): void } {
   return {
-    stop,
+    ...followTasks(following),
     async add({ system, orgId, queue, job, script, stdout, stderr, maxSeconds }) {
       const org = await organization(orgId);
       const found = tasks.queue(orgId, queue);
@@ -58,29 +43,11 @@ export function createTaskRunner({
         throw launchError(system, queue, error);
       }
     },
-    async standing(orgId, task) {
-      return (await standingsOf(read, orgId, [task])).get(task) ?? null;
-    },
     async cancel(orgId, task) {
       const org = await organization(orgId);
       if (org !== undefined) await tasks.act(org, [task], 'cancel', BY);
     },
-    follow(task, changed) {
-      const own = followers.get(task) ?? new Set();
-      followers.set(task, own.add(changed));
-      return () => {
-        own.delete(changed);
-        if (own.size === 0 && followers.get(task) === own) followers.delete(task);
-      };
-    },
   };
-}
-
-/** The task that an event tells of. Of tasks that were deleted together only the first is named. */
-function tasksOf({ recorded }: StoredEvent): string[] {
-  if (recorded.origin.kind !== 'server' || !typeOfOwn(recorded).startsWith('task.')) return [];
-  const { task } = readOwnEvent(recorded).attributes;
-  return task === undefined ? [] : [task];
 }
 
 /** A queue that is full, or takes nothing now, may take it later. */

@@ -68,7 +68,8 @@ export class TaskScheduler implements Scheduler {
       state: 'ended',
       code,
       condition: condition ?? (code === null ? 'SCHEDULER_TERMINATED' : null),
-      detail: standing === null ? `exit code ${code}` : (standing.reason ?? standing.status),
+      // A task that succeeded has run the program, and says nothing of how that ended.
+      detail: standing === null || standing.status === 'succeeded' ? '' : (standing.reason ?? standing.status),
     };
   }
 

@@ -127,7 +127,8 @@ export function schedulerConformance(name: string, open: () => Promise<OpenedSch
       const { job } = await submitted('#!/bin/sh\nexec sleep 1000\n');
       await becomes(job, 'running');
       expect(await opened.other.kill({ ...job, remoteJobId: null })).toBe('ended');
-      expect((await scheduler.look(job)).state).not.toBe('running');
+      // A wrapper that had not begun its program by then never does; its own end may be told a moment later.
+      await becomes(job, 'ended');
     });
 
     it('what was killed before it was submitted never starts', async () => {
@@ -144,9 +145,11 @@ export function schedulerConformance(name: string, open: () => Promise<OpenedSch
     });
 
     it('many jobs are looked at together', async () => {
-      const jobs = await Promise.all(Array.from({ length: 12 }, (_, at) => submitted(`#!/bin/sh\nexit ${at}\n`)));
+      // A queue of tasks gives no more to a node where all fail at once, one after the other.
+      const codes = Array.from({ length: 12 }, (_, at) => (at % 2 === 0 ? 0 : at));
+      const jobs = await Promise.all(codes.map((code) => submitted(`#!/bin/sh\nexit ${code}\n`)));
       const ended = await Promise.all(jobs.map(({ job }) => becomes(job, 'ended')));
-      expect(ended.map((state) => state.state === 'ended' && state.code)).toEqual(jobs.map((_, at) => at));
+      expect(ended.map((state) => state.state === 'ended' && state.code)).toEqual(codes);
     });
   });
 }

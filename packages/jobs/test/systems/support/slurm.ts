@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { type Daemon, daemon, freePort, installed, run } from './processes.js';
+import { type Daemon, daemon, freePort, installed, run } from '../../../../platform/test/support/processes.js';
 
 export interface Slurm {
   /** What the commands need to find it. */

@@ -1,21 +1,44 @@
 import { MusterError } from '../../errors.js';
-import { type Changes, secretHash } from '../changes.js';
+import { type Changes, secretHash, type Trx } from '../changes.js';
 import type { AuthRepository } from '../repository.js';
 import type { Actor, AuditEntry, Organization } from '../types.js';
 import type { KeyRing } from './key-ring.js';
 import { pemKey } from './keys.js';
-import { ISSUER_LIMITS, type Issuer, type NewIssuer, type SignIn } from './types.js';
+import { checkLdap, isElsewhere } from './ldap/checked.js';
+import type { Directories } from './ldap/directories.js';
+import { directoryOf } from './ldap/people.js';
+import { type AskedIssuer, ISSUER_LIMITS, type Issuer, type NewIssuer } from './types.js';
+
+/** What an issuer answers when it is tried. */
+export interface Tried {
+  readonly kind: Issuer['kind'];
+  /** Keys with which it signs; null: it is a directory. */
+  readonly keys: number | null;
+  /** Who was looked for; null: nobody, or there is no such one. */
+  readonly person: {
+    readonly dn: string;
+    readonly name: string;
+    /** There. */
+    readonly found: readonly string[];
+    /** Here. */
+    readonly groups: readonly string[];
+  } | null;
+  /** Why nobody can be who was looked for. */
+  readonly unknown: string | null;
+}
 
 /** Whose tokens an organization takes. */
 export class IssuerDirectory {
   readonly #changes: Changes;
   readonly #repository: AuthRepository;
   readonly #keys: KeyRing;
+  readonly #directories: Directories;
 
-  constructor(changes: Changes, repository: AuthRepository, keys: KeyRing) {
+  constructor(changes: Changes, repository: AuthRepository, keys: KeyRing, directories: Directories) {
     this.#changes = changes;
     this.#repository = repository;
     this.#keys = keys;
+    this.#directories = directories;
   }
 
   list(organization: Organization): Promise<readonly Issuer[]> {
@@ -26,21 +49,22 @@ export class IssuerDirectory {
    * An issuer is one organization's: a token must not be good in two.
    * @throws MusterError `invalid_field` also where its keys cannot be fetched, `already_exists`, `issuer_taken`, `too_busy`
    */
-  async create(organization: Organization, asked: NewIssuer, actor: Actor): Promise<Issuer> {
-    const checked = await this.#checked(asked);
+  async create(organization: Organization, asked: AskedIssuer, actor: Actor): Promise<Issuer> {
     const { now } = this.#changes;
-    const issuer: Issuer = { ...checked, id: this.#changes.newId(), organization, createdAt: now };
-    const { id, name, kind, source, audience, userClaim, tenant, signIn } = issuer;
+    const id = this.#changes.newId();
+    const { bindPassword } = asked;
+    if (asked.kind === 'ldap' && bindPassword === undefined) throw passwordMissing('say the password of bind_dn');
+    const issuer: Issuer = { ...(await this.#checked(asked, id)), id, organization, createdAt: now };
+    const { name, kind, source, audience, userClaim, tenant } = issuer;
     const orgId = organization.id;
-    // `iss` of its tokens, or else the key, with their audience, and with their tenant where several have one gateway.
-    const recognized = JSON.stringify([issuer.issuer ?? secretHash(source), audience, tenant]);
+    const recognized = recognizedBy(issuer);
     await this.#changes.apply(
       {
         orgId,
         actor,
         action: 'issuer.create',
         target: name,
-        detail: { kind, issuer: issuer.issuer, audience, ...signInDetail(signIn) },
+        detail: { kind, issuer: issuer.issuer, audience, ...signInDetail(issuer) },
       },
       async (trx) => {
         const held = await trx.selectFrom('issuers').select('name').where('org_id', '=', orgId).execute();
@@ -54,13 +78,44 @@ export class IssuerDirectory {
           .insertInto('issuers')
           .values({
             ...{ id, org_id: orgId, name, kind, source, recognized, issuer: issuer.issuer, audience, tenant },
-            user_claim: userClaim,
-            sign_in: signIn === null ? null : JSON.stringify(signIn),
-            created_at: now,
+            ...{ user_claim: userClaim, ...settingsOf(issuer), created_at: now },
+            sealed: this.#sealed(issuer, bindPassword),
           })
           .execute();
       },
     );
+    return issuer;
+  }
+
+  /**
+   * In place: its name stays, and who has signed in stays so, unless it is another one from now on whom it vouches for.
+   * @throws MusterError `invalid_field` also where its keys cannot be fetched, `issuer_taken`, `not_found` when it was removed meanwhile
+   */
+  async change(organization: Organization, present: Issuer, asked: AskedIssuer, actor: Actor): Promise<Issuer> {
+    const { id } = present;
+    const { bindPassword } = asked;
+    requireSameKind(present, asked);
+    const issuer: Issuer = { ...present, ...(await this.#checked(asked, id)), name: present.name };
+    const { name, kind, source, audience, userClaim, tenant } = issuer;
+    const recognized = recognizedBy(issuer);
+    const signedOut = !sameSignIns(present, issuer);
+    const detail = { kind, issuer: issuer.issuer, audience, ...signInDetail(issuer), signed_out: signedOut };
+    const orgId = organization.id;
+    await this.#changes.apply({ orgId, actor, action: 'issuer.change', target: name, detail }, async (trx) => {
+      const same = trx.selectFrom('issuers').select('id').where('recognized', '=', recognized).where('id', '!=', id);
+      if ((await same.executeTakeFirst()) !== undefined) throw new MusterError('issuer_taken', { name });
+      const changed = await trx
+        .updateTable('issuers')
+        .set({
+          ...{ kind, source, recognized, issuer: issuer.issuer, audience, tenant },
+          ...{ user_claim: userClaim, ...settingsOf(issuer) },
+          ...(bindPassword !== undefined && { sealed: this.#sealed(issuer, bindPassword) }),
+        })
+        .where('id', '=', id)
+        .executeTakeFirst();
+      if (changed.numUpdatedRows === 0n) throw new MusterError('not_found', { kind: 'issuer', name });
+      if (signedOut) await signOut(trx, id);
+    });
     return issuer;
   }
 
@@ -72,13 +127,58 @@ export class IssuerDirectory {
       const id = (await named.executeTakeFirst())?.id;
       if (id === undefined) throw new MusterError('not_found', { kind: 'issuer', name });
       await trx.deleteFrom('issuers').where('id', '=', id).execute();
-      await trx.deleteFrom('access_tokens').where('issuer_id', '=', id).execute();
+      await signOut(trx, id);
     });
   }
 
+  /**
+   * Tries whether it can be used now, and what it knows of somebody.
+   * @throws MusterError `not_found`, `directory_unavailable`, `issuer_unavailable`, `invalid_field`
+   */
+  async test(organization: Organization, name: string, user: string | null): Promise<Tried> {
+    const issuer = (await this.list(organization)).find((one) => one.name === name);
+    if (issuer === undefined) throw new MusterError('not_found', { kind: 'issuer', name });
+    const directory = directoryOf(issuer);
+    const tried = { kind: issuer.kind, keys: null, person: null, unknown: null };
+    if (directory === null) {
+      if (user !== null) throw new MusterError('invalid_field', { field: 'user', reason: 'it is no directory' });
+      try {
+        return { ...tried, keys: await this.#keys.check(issuer) };
+      } catch (error) {
+        throw new MusterError('issuer_unavailable', { name, reason: reasonOf(error) }, { cause: error });
+      }
+    }
+    try {
+      return await this.#directories.ask(issuer.id, directory, async (people) => {
+        await people.checkBases();
+        if (user === null) return tried;
+        const person = await people.find(user);
+        if ('unknown' in person) return { ...tried, unknown: person.unknown };
+        return { ...tried, person: { ...person, groups: [...person.groups].sort() } };
+      });
+    } catch (error) {
+      throw new MusterError('directory_unavailable', { name, why: `: ${reasonOf(error)}` }, { cause: error });
+    }
+  }
+
+  #sealed(issuer: Issuer, password: string | undefined): Uint8Array | null {
+    const directory = directoryOf(issuer);
+    return directory === null || password === undefined ? null : this.#directories.seal(issuer.id, directory, password);
+  }
+
   /** Its keys are looked for now: who configures it learns what is wrong, and not its users. */
-  async #checked(asked: NewIssuer): Promise<NewIssuer> {
+  async #checked({ bindPassword, ...asked }: AskedIssuer, id: string): Promise<NewIssuer> {
     checkSignIn(asked);
+    checkLdap(asked);
+    if (asked.ldap !== null) {
+      const directory = { ...asked, ldap: asked.ldap };
+      await this.#directories
+        .ask(id, directory, (people) => people.checkBases(), { password: bindPassword })
+        .catch((error: unknown) => {
+          throw new MusterError('invalid_field', { field: 'ldap', reason: reasonOf(error) }, { cause: error });
+        });
+      return asked;
+    }
     if (asked.kind === 'public_key') return { ...asked, source: pemKey(asked.source).pem };
     const invalid = (reason: string) => new MusterError('invalid_field', { field: asked.kind, reason });
     if (!URL.canParse(asked.source)) throw invalid('must be a URL');
@@ -87,9 +187,54 @@ export class IssuerDirectory {
       await this.#keys.check(asked);
       return { ...asked, issuer };
     } catch (error) {
-      throw invalid(error instanceof Error ? error.message : String(error));
+      throw invalid(reasonOf(error));
     }
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** A directory does not become a provider, nor is its password told to another one. @throws MusterError `invalid_field` */
+function requireSameKind(present: Issuer, { kind, source, ldap, bindPassword }: AskedIssuer): void {
+  if ((kind === 'ldap') !== (present.kind === 'ldap'))
+    throw new MusterError('invalid_field', { field: kind, reason: 'a directory and a provider are two issuers' });
+  if (ldap === null || present.ldap === null || bindPassword !== undefined) return;
+  if (isElsewhere({ ...ldap, url: source }, { ...present.ldap, url: present.source }))
+    throw passwordMissing('say it again: the one that is kept is told nobody but the directory it was given for');
+}
+
+function passwordMissing(reason: string): MusterError {
+  return new MusterError('invalid_field', { field: 'directory.bind_password', reason });
+}
+
+function settingsOf({ signIn, ldap }: NewIssuer) {
+  return {
+    sign_in: signIn === null ? null : JSON.stringify(signIn),
+    ldap: ldap === null ? null : JSON.stringify(ldap),
+  };
+}
+
+async function signOut(trx: Trx, issuerId: string): Promise<void> {
+  await trx.deleteFrom('access_tokens').where('issuer_id', '=', issuerId).execute();
+  await trx.deleteFrom('directory_users').where('issuer_id', '=', issuerId).execute();
+}
+
+/**
+ * `iss` of its tokens, or else the key, with their audience, and with their tenant where several have one gateway. A directory issues
+ * none, and may serve several organizations.
+ */
+function recognizedBy({ id, kind, issuer, source, audience, tenant }: Issuer): string {
+  if (kind === 'ldap') return JSON.stringify(['ldap', id]);
+  return JSON.stringify([issuer ?? secretHash(source), audience, tenant]);
+}
+
+/** Who signed in at the one would be the same at the other. */
+function sameSignIns(one: NewIssuer, other: NewIssuer): boolean {
+  const who = ({ kind, source, issuer, userClaim, tenant, signIn, ldap }: NewIssuer): string =>
+    JSON.stringify([kind, source, issuer, userClaim, tenant, signIn?.clientId ?? null, ldap?.userBase ?? null]);
+  return who(one) === who(other);
 }
 
 function checkSignIn({ kind, signIn }: NewIssuer): void {
@@ -105,14 +250,20 @@ function checkSignIn({ kind, signIn }: NewIssuer): void {
 }
 
 /** What the audit keeps of it. */
-function signInDetail(signIn: SignIn | null): AuditEntry['detail'] {
-  if (signIn === null) return {};
-  const groups = Object.entries(signIn.groups).map(([value, group]) => `${value}=${group}`);
+function signInDetail({ source, signIn, ldap }: NewIssuer): AuditEntry['detail'] {
+  const rules = signIn ?? ldap;
+  if (rules === null) return {};
+  const groups = Object.entries(rules.groups).map(([value, group]) => `${value}=${group}`);
   return {
-    client_id: signIn.clientId,
-    groups_claim: signIn.groupsClaim,
+    ...(signIn !== null && { client_id: signIn.clientId, groups_claim: signIn.groupsClaim }),
+    ...(ldap !== null && {
+      ldap: source,
+      bind_dn: ldap.bindDn,
+      user_base: ldap.userBase,
+      user_filter: ldap.userFilter,
+    }),
     groups: groups.join(' '),
-    create_users: signIn.createUsers,
-    ttl: signIn.ttlSeconds,
+    create_users: rules.createUsers,
+    ttl: rules.ttlSeconds,
   };
 }

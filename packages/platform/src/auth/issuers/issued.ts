@@ -8,6 +8,7 @@ import type { Organization } from '../types.js';
 import { type Claims, normalTenant, rolesOf, tenantOf, userOf, valuesOf } from './claims.js';
 import { KeyRing } from './key-ring.js';
 import type { IssuerKey } from './keys.js';
+import { groupsGiven } from './rules.js';
 import { ISSUER_LIMITS, type Issuer, type SignIn } from './types.js';
 
 /** A token of an issuer as it came with a request. */
@@ -30,11 +31,10 @@ export interface Proved {
 /** Who has signed in at an issuer. */
 export interface SignedIn {
   readonly user: string;
-  /** Groups of the organization that the claims give. */
+  /** Groups of the organization that the issuer gives. */
   readonly groups: ReadonlySet<string>;
-  readonly hash: string;
-  /** When the token is too old for it. */
-  readonly endsMs: number;
+  /** The token that it was done with, good once, and when it is too old for it; null: it was done with a password. */
+  readonly once: { readonly hash: string; readonly endsMs: number } | null;
 }
 
 function refused(reason: string): MusterError {
@@ -95,10 +95,7 @@ export class IssuedTokens {
       throw refused('its issuer has not verified the address of its user (email_verified)');
     const { user, hash } = this.#proved(given, issuer, claims);
     const values = signIn.groupsClaim === null ? [] : valuesOf(claims, signIn.groupsClaim);
-    const groups = new Set(
-      values.flatMap((value) => (Object.hasOwn(signIn.groups, value) ? (signIn.groups[value] ?? []) : [])),
-    );
-    return { user, groups, hash, endsMs };
+    return { user, groups: groupsGiven(signIn, values), once: { hash, endsMs } };
   }
 
   /** Is it still good, and its issuer still trusted? */
@@ -119,7 +116,8 @@ export class IssuedTokens {
   async #candidates(organization: Organization | null, iss: string | null): Promise<readonly Issuer[]> {
     const issuers =
       organization === null ? await this.#repository.issuersOf(iss) : await this.#repository.issuers(organization.id);
-    const fits = issuers.filter(({ issuer }) => issuer === null || issuer === iss);
+    // A directory issues no tokens.
+    const fits = issuers.filter(({ kind, issuer }) => kind !== 'ldap' && (issuer === null || issuer === iss));
     const said = ({ issuer, audience }: Issuer): number => Number(issuer !== null) * 2 + Number(audience !== null);
     return fits.sort((a, b) => said(b) - said(a) || a.createdAt - b.createdAt);
   }

@@ -45,10 +45,11 @@ export class KeyRing {
     return fitting(held.keys, kid);
   }
 
-  /** Looks whether there are keys. @throws Error that says why not. */
-  async check(issuer: Source): Promise<void> {
-    if ((await this.#fetched(issuer)).length === 0)
-      throw new Error('it has no key with which signatures can be verified');
+  /** Looks whether there are keys. How many. @throws Error that says why there are none. */
+  async check(issuer: Source): Promise<number> {
+    const { length } = await this.#fetched(issuer);
+    if (length === 0) throw new Error('it has no key with which signatures can be verified');
+    return length;
   }
 
   /** What an OpenID provider says of itself. @throws Error */

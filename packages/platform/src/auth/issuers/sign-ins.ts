@@ -1,6 +1,6 @@
+import type { Clock } from '@muster/base';
 import { MusterError } from '../../errors.js';
 import type { Changes, Trx } from '../changes.js';
-import { addToGroup } from '../groups.js';
 import { AUTH_LIMITS } from '../limits.js';
 import { canonicalGroup } from '../names.js';
 import { insertMember } from '../organizations.js';
@@ -8,8 +8,15 @@ import { findPrincipal, insertPrincipal } from '../principals.js';
 import type { AuthRepository } from '../repository.js';
 import { trustIn } from '../trust-in.js';
 import type { Actor, Identity, Organization } from '../types.js';
+import { syncGroups } from './group-sync.js';
 import type { IssuedTokens, SignedIn } from './issued.js';
-import type { Issuer, SignIn } from './types.js';
+import { Attempts } from './ldap/attempts.js';
+import type { Directories } from './ldap/directories.js';
+import { type Directory, directoryOf } from './ldap/people.js';
+import { LDAP_LIMITS } from './ldap/types.js';
+import type { SignInRules } from './rules.js';
+import { SignInRefused } from './sign-in-refused.js';
+import type { Issuer } from './types.js';
 
 export interface SignInView {
   readonly token: string;
@@ -19,16 +26,20 @@ export interface SignInView {
   readonly groups: readonly string[];
 }
 
-/** What an issuer has made of a user's groups. */
-interface Synced {
-  readonly joined: readonly string[];
-  readonly left: readonly string[];
-}
-
 interface SignInDeps {
   readonly changes: Changes;
   readonly repository: AuthRepository;
   readonly issued: Pick<IssuedTokens, 'signIn'>;
+  readonly directories: Directories;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  /** A directory could not be asked for somebody. */
+  readonly directoryFailed: (issuer: string, error: unknown) => void;
+}
+
+/** What somebody types. */
+export interface TypedSignIn {
+  readonly user: string;
+  readonly password: string;
 }
 
 /**
@@ -39,42 +50,115 @@ export class SignIns {
   readonly #changes: Changes;
   readonly #repository: AuthRepository;
   readonly #issued: Pick<IssuedTokens, 'signIn'>;
+  readonly #directories: Directories;
+  readonly #directoryFailed: SignInDeps['directoryFailed'];
+  readonly #attempts: Attempts;
+  /** Conversations with directories that go on. */
+  #asking = 0;
 
-  constructor({ changes, repository, issued }: SignInDeps) {
+  constructor({ changes, repository, issued, directories, clock, directoryFailed }: SignInDeps) {
     this.#changes = changes;
     this.#repository = repository;
     this.#issued = issued;
+    this.#directories = directories;
+    this.#directoryFailed = directoryFailed;
+    this.#attempts = new Attempts(clock);
   }
 
   /** Where one can sign in, by name. */
-  async offered(orgId: string): Promise<readonly (Issuer & { readonly signIn: SignIn })[]> {
-    const issuers = await this.#repository.issuers(orgId);
-    return issuers.flatMap(({ signIn, ...issuer }) => (signIn === null ? [] : [{ ...issuer, signIn }]));
+  async offered(orgId: string): Promise<readonly Issuer[]> {
+    return (await this.#repository.issuers(orgId)).filter(({ signIn, ldap }) => signIn !== null || ldap !== null);
   }
 
   /** @throws MusterError `sign_in_not_offered`, `invalid_jwt`, `issuer_unavailable`, `sign_in_unknown_user`, `too_busy` */
   async begin(organization: Organization, name: string, idToken: string, address: string): Promise<SignInView> {
-    const issuer = (await this.offered(organization.id)).find((one) => one.name === name);
-    if (issuer === undefined)
-      throw new MusterError('sign_in_not_offered', { organization: organization.name, where: ` at '${name}'` });
+    const issuer = await this.#at(organization, name, ({ signIn }) => signIn !== null);
     const { signIn } = issuer;
-    const proved = await this.#issued.signIn(idToken, issuer, signIn);
+    if (signIn === null) throw notOffered(organization, name);
+    return this.#issue(issuer, signIn, await this.#issued.signIn(idToken, issuer, signIn), address);
+  }
+
+  /**
+   * By name and password, at a directory.
+   * @param name Of the issuer; undefined: the only one of that kind.
+   * @throws MusterError `sign_in_not_offered`, `sign_in_unclear`, `sign_in_refused`, `sign_in_throttled`, `directory_unavailable`, `sign_in_unknown_user`, `too_busy`
+   */
+  async byPassword(
+    organization: Organization,
+    name: string | undefined,
+    typed: TypedSignIn,
+    address: string,
+  ): Promise<SignInView> {
+    const issuer = await this.#at(organization, name, ({ ldap }) => ldap !== null);
+    const directory = directoryOf(issuer);
+    if (directory === null) throw notOffered(organization, name);
+    const { user, groups } = await this.#proved(issuer.id, directory, typed, address);
+    return this.#issue(issuer, directory.ldap, { user, groups, once: null }, address);
+  }
+
+  async #at(organization: Organization, name: string | undefined, fits: (issuer: Issuer) => boolean): Promise<Issuer> {
+    const fitting = (await this.offered(organization.id)).filter(fits);
+    const named = name === undefined ? fitting : fitting.filter((one) => one.name === name);
+    const [issuer] = named;
+    if (issuer === undefined) throw notOffered(organization, name);
+    if (named.length > 1)
+      throw new MusterError('sign_in_unclear', { issuers: named.map((one) => one.name).join(', ') });
+    return issuer;
+  }
+
+  async #proved(
+    issuerId: string,
+    directory: Directory,
+    { user, password }: TypedSignIn,
+    address: string,
+  ): Promise<{ readonly user: string; readonly groups: ReadonlySet<string> }> {
+    // A directory takes it for a question that needs no proof, and says yes.
+    if (password === '') throw new SignInRefused(user, 'there is no password');
+    const limit = LDAP_LIMITS.atOnce;
+    if (this.#asking >= limit) throw new MusterError('too_busy', { what: 'people who sign in', limit });
+    const forNothing = this.#attempts.begin(issuerId, user, address);
+    this.#asking++;
+    try {
+      const person = await this.#directories.ask(issuerId, directory, async (people) => {
+        const found = await people.find(user);
+        if ('unknown' in found) throw new SignInRefused(user, found.unknown);
+        if (!(await people.proves(found, password)))
+          throw new SignInRefused(user, `${found.dn}: the directory says no`);
+        return found;
+      });
+      forNothing();
+      return { user: person.name, groups: person.groups };
+    } catch (error) {
+      if (error instanceof SignInRefused) throw error;
+      forNothing();
+      // What it is, is not for strangers.
+      this.#directoryFailed(directory.name, error);
+      throw new MusterError('directory_unavailable', { name: directory.name, why: '' }, { cause: error });
+    } finally {
+      this.#asking--;
+    }
+  }
+
+  /** What signs in is proved: the token, and what goes with it. @throws MusterError `sign_in_unknown_user`, `too_busy`, `invalid_jwt` */
+  async #issue(issuer: Issuer, rules: SignInRules, proved: SignedIn, address: string): Promise<SignInView> {
+    const { organization, name } = issuer;
     const { user } = proved;
     // Read first: strangers whom an issuer knows must not take turns in the one lane of writes.
-    if (!signIn.createUsers) await this.#requireMember(organization, user);
+    if (!rules.createUsers) await this.#requireMember(organization, user);
     const { now } = this.#changes;
     const secret = this.#changes.newSecret('access', AUTH_LIMITS.tokenBytes);
     const [id, principalId] = [this.#changes.newId(), this.#changes.newId()];
-    const expiresAt = now + signIn.ttlSeconds * 1000;
-    const detail: Record<string, string | number | boolean> = { issuer: name, id, ttl: signIn.ttlSeconds };
+    const expiresAt = now + rules.ttlSeconds * 1000;
+    const detail: Record<string, string | number | boolean> = { issuer: name, id, ttl: rules.ttlSeconds };
     const actor: Actor = { name: user, kind: 'user', address };
     await this.#changes.apply(
       { orgId: organization.id, actor, action: 'login.begin', target: user, detail },
       async (trx) => {
-        await useOnce(trx, organization, proved, now);
+        await requireIssuer(trx, issuer);
+        if (proved.once !== null) await useOnce(trx, organization, proved.once, now);
         const known = await memberId(trx, organization, user);
-        if (known === null) await this.#create(trx, organization, { id: principalId, user, signIn, now });
-        const { joined, left } = await syncGroups(trx, organization, proved, signIn, now);
+        if (known === null) await this.#create(trx, organization, { id: principalId, user, rules, now });
+        const { joined, left } = await syncGroups(trx, organization.id, proved, rules, now);
         Object.assign(detail, { created: known === null, joined: joined.join(' '), left: left.join(' ') });
         const bearer = known ?? principalId;
         await requireRoom(trx, bearer, now);
@@ -85,6 +169,13 @@ export class SignIns {
             ...{ expires_at: expiresAt, created_by: user, created_at: now },
           })
           .execute();
+        if (issuer.ldap !== null) {
+          await trx
+            .insertInto('directory_users')
+            .values({ issuer_id: issuer.id, principal_id: bearer, org_id: organization.id })
+            .onConflict((conflict) => conflict.doNothing())
+            .execute();
+        }
       },
     );
     return { token: secret.text, user, expiresAt, groups: [...proved.groups].map(canonicalGroup).sort() };
@@ -118,12 +209,12 @@ export class SignIns {
     {
       id,
       user,
-      signIn,
+      rules,
       now,
-    }: { readonly id: string; readonly user: string; readonly signIn: SignIn; readonly now: number },
+    }: { readonly id: string; readonly user: string; readonly rules: SignInRules; readonly now: number },
   ): Promise<void> {
     const refused = (reason: string) => unknownUser(organization, user, reason);
-    if (!signIn.createUsers) throw refused('no user of this name belongs to it');
+    if (!rules.createUsers) throw refused('no user of this name belongs to it');
     // Nobody is drawn into an organization without being asked.
     if ((await findPrincipal(trx, null, user)) !== undefined)
       throw refused('the user of this name does not belong to it');
@@ -134,12 +225,27 @@ export class SignIns {
   }
 }
 
+function notOffered({ name: organization }: Organization, issuer: string | undefined): MusterError {
+  return new MusterError('sign_in_not_offered', { organization, where: issuer === undefined ? '' : ` at '${issuer}'` });
+}
+
+/** Not changed since it was read: who was proved by what it was, maybe another directory, gets nothing by what it is. */
+export async function requireIssuer(trx: Trx, { id, name, source, organization }: Issuer): Promise<void> {
+  const row = await trx.selectFrom('issuers').select('source').where('id', '=', id).executeTakeFirst();
+  if (row?.source !== source) throw notOffered(organization, name);
+}
+
 function unknownUser({ name: organization }: Organization, name: string, reason: string): MusterError {
   return new MusterError('sign_in_unknown_user', { name, organization, reason });
 }
 
 /** A token that was seen by somebody else is of no use to them. */
-async function useOnce(trx: Trx, { id }: Organization, { hash, endsMs }: SignedIn, now: number): Promise<void> {
+async function useOnce(
+  trx: Trx,
+  { id }: Organization,
+  { hash, endsMs }: NonNullable<SignedIn['once']>,
+  now: number,
+): Promise<void> {
   await trx.deleteFrom('used_sign_ins').where('ends', '<=', now).execute();
   const used = trx.selectFrom('used_sign_ins').select('ends').where('org_id', '=', id).where('hash', '=', hash);
   if ((await used.executeTakeFirst()) !== undefined) {
@@ -159,39 +265,6 @@ async function memberId(trx: Trx, { id }: Organization, user: string): Promise<s
     .where('m.org_id', '=', id)
     .executeTakeFirst();
   return row?.id ?? null;
-}
-
-/** A member of the groups that the claims give, and of no other one that claims can give. */
-async function syncGroups(
-  trx: Trx,
-  { id }: Organization,
-  { user, groups }: SignedIn,
-  signIn: SignIn,
-  now: number,
-): Promise<Synced> {
-  const given = new Set([...groups].map(canonicalGroup));
-  const asked = [...new Set(Object.values(signIn.groups).map(canonicalGroup))].sort();
-  if (asked.length === 0) return { joined: [], left: [] };
-  const own = trx.selectFrom('group_members').select('group_name').where('org_id', '=', id);
-  const rows = await own
-    .where('kind', '=', 'user')
-    .where('member', '=', user)
-    .where('group_name', 'in', asked)
-    .execute();
-  const held = new Set(rows.map(({ group_name }) => group_name));
-  const joined = asked.filter((group) => given.has(group) && !held.has(group));
-  const left = asked.filter((group) => !given.has(group) && held.has(group));
-  for (const group of joined) await addToGroup(trx, id, group, 'user', user, now);
-  if (left.length > 0) {
-    await trx
-      .deleteFrom('group_members')
-      .where('org_id', '=', id)
-      .where('kind', '=', 'user')
-      .where('member', '=', user)
-      .where('group_name', 'in', left)
-      .execute();
-  }
-  return { joined, left };
 }
 
 async function requireRoom(trx: Trx, principalId: string, now: number): Promise<void> {

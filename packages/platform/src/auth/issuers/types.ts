@@ -1,6 +1,8 @@
 import type { Organization } from '../types.js';
+import type { LdapSettings } from './ldap/types.js';
+import type { SignInRules } from './rules.js';
 
-export const ISSUER_KINDS = ['public_key', 'jwks', 'oidc'] as const;
+export const ISSUER_KINDS = ['public_key', 'jwks', 'oidc', 'ldap'] as const;
 export type IssuerKind = (typeof ISSUER_KINDS)[number];
 
 /** Whose tokens are taken in an organization. */
@@ -9,41 +11,40 @@ export interface Issuer {
   readonly organization: Organization;
   readonly name: string;
   readonly kind: IssuerKind;
-  /** PEM of the key; where the set of keys is; where discovery begins. */
+  /** PEM of the key; where the set of keys is; where discovery begins; where the directory is. */
   readonly source: string;
   /** `iss` of its tokens; null: they need not have one. */
   readonly issuer: string | null;
   /** Must be among `aud` of its tokens; null: they may be for anybody. */
   readonly audience: string | null;
-  /** Claim with the name of the user; null: that of WSO2, or else `sub`. */
+  /** Claim with the name of the user; null: that of WSO2, or else `sub`. Of a directory an attribute; null: `uid`. */
   readonly userClaim: string | null;
   /** What the tenant claim says, which its tokens must have then; null: the name of the organization, if they have one. */
   readonly tenant: string | null;
-  /** null: nobody signs in there. */
+  /** null: nobody signs in there by an OpenID provider. */
   readonly signIn: SignIn | null;
+  /** Of a directory, and of nothing else: what is asked there. */
+  readonly ldap: LdapSettings | null;
   readonly createdAt: number;
 }
 
 /** How people sign in at an OpenID provider. */
-export interface SignIn {
+export interface SignIn extends SignInRules {
   /** Of the command line, as the provider knows it; a public client, which has no secret. */
   readonly clientId: string;
   /** What the provider is asked for; `openid` is among it. */
   readonly scope: string;
   /** Claim with the groups of the user; null: groups are not looked at. */
   readonly groupsClaim: string | null;
-  /**
-   * Group of the organization by value of that claim. Whoever signs in becomes a member of those groups that the claim gives, and is
-   * one of the others among them no more. Other groups are left alone.
-   */
-  readonly groups: Readonly<Record<string, string>>;
-  /** Whoever the provider lets in becomes a user and a member, if nobody is called so yet. */
-  readonly createUsers: boolean;
-  /** Seconds that a sign-in lasts. */
-  readonly ttlSeconds: number;
 }
 
 export type NewIssuer = Omit<Issuer, 'id' | 'organization' | 'createdAt'>;
+
+/** As somebody asks for it. */
+export interface AskedIssuer extends NewIssuer {
+  /** With which a directory is asked. It is shown nobody. */
+  readonly bindPassword?: string;
+}
 
 export const ISSUER_LIMITS = {
   perOrganization: 20,

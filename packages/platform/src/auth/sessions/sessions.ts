@@ -61,10 +61,16 @@ export class Sessions {
 
   /**
    * @param organization Where; without it that of the token, or the only one of its user.
+   * @param by How the user came to that token.
    * @throws MusterError `invalid_token`, `not_associated`, `signed_in_elsewhere`, `tenant_unclear`, `organization_not_found`,
    * `not_a_user`, `too_busy`
    */
-  async byToken(token: string, organization: string | undefined, address: string): Promise<Begun> {
+  async byToken(
+    token: string,
+    organization: string | undefined,
+    address: string,
+    by: SignedInBy = 'token',
+  ): Promise<Begun> {
     const { authentication, repository, changes } = this.#deps;
     const named = organization === undefined ? undefined : await repository.organization(organization);
     const where = organization === undefined ? await authentication.homeOf({ token }) : (named ?? null);
@@ -78,7 +84,7 @@ export class Sessions {
     const { principalId, name } = identity;
     const proof = { kind: 'token', hash: secretHash(token) } as const;
     const { expiresMs: proofEnds } = credential;
-    return this.#begin({ principalId, name, organization: where, proof, proofEnds, by: 'token', address });
+    return this.#begin({ principalId, name, organization: where, proof, proofEnds, by, address });
   }
 
   /** By the hash of its secret. @throws MusterError `session_ended` */

@@ -1,40 +1,8 @@
-import type { CommandSocket, ReceivingSocket, Sockets } from '@muster/agent';
+import { type CommandSocket, Inbox, type ReceivingSocket, type Sockets } from '@muster/agent';
 import { z85Decode } from '@muster/wire';
 import type { Process } from '../timeline.js';
 import type { Network } from './network.js';
 import type { Path } from './sides.js';
-
-/** What a socket has received and its reader has not taken yet. */
-class Inbox implements AsyncIterable<readonly Buffer[]> {
-  closed = false;
-  readonly #messages: (readonly Buffer[])[] = [];
-  #wake: (() => void) | null = null;
-
-  put(frames: readonly Buffer[]): void {
-    if (this.closed) return;
-    this.#messages.push(frames);
-    this.#wake?.();
-  }
-
-  end(): void {
-    this.closed = true;
-    this.#wake?.();
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<readonly Buffer[]> {
-    while (!this.closed) {
-      const frames = this.#messages.shift();
-      if (frames !== undefined) {
-        yield frames;
-        continue;
-      }
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-      this.#wake = null;
-    }
-  }
-}
 
 let curveKeys = 0;
 

@@ -7,7 +7,7 @@ import { MusterError } from '../../errors.js';
 import { type DisbatchCall, type DisbatchDeps, type DisbatchRoute, refusedAs } from '../interface.js';
 import { DISBATCH_LIMITS } from '../limits.js';
 import { Refusal } from '../refusal.js';
-import { LoginNeeded, login } from './login.js';
+import { LoginNeeded, login, REALM } from './login.js';
 import { answered, namesIn } from './organization-routes.js';
 import { PAGE } from './page.js';
 import { writeAnswer } from './write-answer.js';
@@ -98,7 +98,7 @@ function addRoute(app: App, route: DisbatchRoute, deps: DisbatchAppDeps): void {
 /** The only place that turns a fault into an answer. */
 function sendFault(error: unknown, reply: FastifyReply, log: () => void, { settings }: DisbatchDeps): void {
   if (error instanceof LoginNeeded) {
-    void writeAnswer(reply.header('www-authenticate', 'Basic realm="disbatch"'), settings.dialect, {
+    void writeAnswer(reply.header('www-authenticate', `Basic realm="${REALM}"`), settings.dialect, {
       status: 401,
       body: { error: 'log in with a user and an access token' },
       pretty: false,

@@ -1,11 +1,15 @@
 import type { Clock } from '@muster/base';
 import type { Auth, Organization } from '@muster/platform/auth';
 import { isLoopback } from '@muster/platform/config';
+import { basicLogin } from '@muster/platform/http';
 import type { FastifyRequest } from 'fastify';
 import { MusterError } from '../../errors.js';
 import type { By } from '../../ports.js';
 import type { DisbatchRoute } from '../interface.js';
 import { Refusal } from '../refusal.js';
+
+/** In which clients expect to log in. */
+export const REALM = 'disbatch';
 
 /** Who is not known may not: answered with the challenge for which clients wait. */
 export class LoginNeeded extends Error {}
@@ -31,7 +35,7 @@ export async function login(
 ): Promise<By['identity']> {
   const given = request.headers.authorization;
   if (given === undefined && isLocal(request)) return LOCAL;
-  const [name, token] = basicOf(given);
+  const { name, token } = basicLogin(given) ?? { name: '', token: '' };
   const denied = (reason: string): void =>
     auth.audit.denied('stranger', {
       orgId: organization.id,
@@ -41,6 +45,10 @@ export async function login(
       detail: { code: reason, method: request.method, address: request.ip },
     });
   if (token === '') throw new LoginNeeded();
+  if (changes(request) && isOfOtherPage(request)) {
+    denied('cross_site_request');
+    throw new Refusal('a page of another site may change nothing here', 403);
+  }
   const realm = { organization, administration: false };
   try {
     const { identity } = await auth.authentication.byToken(token, realm, clock.now());
@@ -58,24 +66,24 @@ export async function login(
   }
 }
 
-/** Name and password; empty: they were not given. */
-function basicOf(header: string | undefined): readonly [string, string] {
-  const [, text = ''] = /^Basic +([A-Za-z0-9+/=]{1,2048})$/i.exec(header ?? '') ?? [];
-  const [, name = '', password = ''] = /^([^:]{1,255}):(.{1,512})$/s.exec(Buffer.from(text, 'base64').toString()) ?? [];
-  return [name, password];
-}
-
 /**
  * It comes from this host, and is not what somebody elsewhere makes a program on it send: a proxy that passes requests on, or
  * a browser that shows another site's page.
  */
 function isLocal({ ip, headers }: FastifyRequest): boolean {
   if (!isLoopback(ip) || headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined) return false;
-  if (!isLoopback(hostOf(headers.host))) return false;
-  const { origin } = headers;
-  if (origin === undefined)
-    return headers['sec-fetch-site'] === undefined || SAME.has(String(headers['sec-fetch-site']));
-  return URL.canParse(origin) && new URL(origin).host === headers.host;
+  return isLoopback(hostOf(headers.host)) && !isOfOtherPage({ headers });
+}
+
+/** A browser that was given a password sends it again whoever wrote the page; programs say nothing of pages. */
+function isOfOtherPage({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  const { origin, host, 'sec-fetch-site': site } = headers;
+  if (origin === undefined) return site !== undefined && !SAME.has(String(site));
+  return !URL.canParse(origin) || new URL(origin).host !== host;
+}
+
+function changes({ method }: FastifyRequest): boolean {
+  return method !== 'GET' && method !== 'HEAD';
 }
 
 const SAME: ReadonlySet<string> = new Set(['same-origin', 'none']);

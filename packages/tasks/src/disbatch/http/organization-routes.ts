@@ -4,16 +4,17 @@ import { Type } from 'typebox';
 import type {} from '../../rights.js';
 import { type DisbatchDeps, type DisbatchRoute, refusedAs } from '../interface.js';
 import { readParameters } from '../parameters.js';
+import { REALM } from './login.js';
 import { writeAnswer } from './write-answer.js';
 
 /** The command interface below `/organizations/ORG/disbatch`, through the gate. */
 export function organizationRoutes(app: App, routes: readonly DisbatchRoute[], { settings }: DisbatchDeps): void {
   for (const route of routes) {
-    const { method, path, permission, operationId, summary } = route;
+    const { method, path, permission, operationId, summary, answers } = route;
     app.route({
       method,
       url: `/organizations/:org/disbatch${path}`,
-      config: { permission, anyBody: true, ...(method !== 'GET' && { empowers: false }) },
+      config: { permission, anyBody: true, basicRealm: REALM, ...(method !== 'GET' && { empowers: false }) },
       schema: {
         tags: ['disbatch'],
         operationId,
@@ -22,7 +23,7 @@ export function organizationRoutes(app: App, routes: readonly DisbatchRoute[], {
           'As clients of Disbatch know it: parameters in a form, JSON or the query; 200 or 400 with `error`.',
         params: Type.Object(Object.fromEntries(['org', ...namesIn(path)].map((name) => [name, Type.String()]))),
         querystring: Type.Object({}, { additionalProperties: true }),
-        response: { 200: Type.Unknown({ description: 'See the guide for those who come from Disbatch' }) },
+        response: { 200: answers ?? Type.Unknown({ description: 'See the guide for those who come from Disbatch' }) },
       },
       handler: async (request, reply) => {
         const { caller, organization } = request;

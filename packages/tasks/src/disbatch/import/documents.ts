@@ -43,7 +43,10 @@ function textIn(fields: Fields, name: string): string {
 
 const SORTS: readonly Json[] = ['fifo', 'lifo', 'default'];
 
-/** A queue is paused until somebody lets it run: the system that the dump is of may still be at work. */
+/**
+ * A queue is paused until somebody lets it run: the system that the dump is of may still be at work. It keeps its tasks for ever, as
+ * that one did: most have ended longer ago than others are kept.
+ */
 export function readQueue(document: Json, { orgId, now }: Importing): QueueRow {
   const fields = fieldsOf(document);
   const { threads, sort } = fields;
@@ -57,7 +60,7 @@ export function readQueue(document: Json, { orgId, now }: Importing): QueueRow {
     plugin: pluginIn(fields),
     threads: most,
     state: 'paused',
-    rules: JSON.stringify(isSort(sort) ? { sort } : {}),
+    rules: JSON.stringify({ keep: 0, ...(isSort(sort) && { sort }) }),
     created_at: now,
     updated_at: now,
   };

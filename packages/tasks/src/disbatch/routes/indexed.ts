@@ -31,7 +31,7 @@ export function querySchema(indexes: readonly (readonly string[])[]) {
 }
 
 /** @throws Refusal for parameters that no index leads to: one does when all of its fields to the left are given, too. */
-export function checkIndexed(names: readonly string[], indexes: readonly (readonly string[])[]): void {
+export function checkIndexed(names: readonly string[], indexes: readonly (readonly string[])[], path: string): void {
   const allowed = (name: string): boolean =>
     indexes.some(
       (fields) => fields.includes(name) && fields.slice(0, fields.indexOf(name)).every((one) => names.includes(one)),
@@ -42,16 +42,16 @@ export function checkIndexed(names: readonly string[], indexes: readonly (readon
     error: 'non-indexed params given',
     invalid_params: invalid.sort(),
     indexes,
-    path: '/tasks',
+    path,
     title: TITLE,
   });
 }
 
-export function refuseEverything(indexes: readonly (readonly string[])[]): Refusal {
+export function refuseEverything(indexes: readonly (readonly string[])[], path: string): Refusal {
   return new Refusal({
     error: 'refusing to return everything - include one or more indexed search restrictions',
     indexes,
-    path: '/tasks',
+    path,
     title: TITLE,
   });
 }

@@ -1,3 +1,4 @@
+import { BalanceAnswer } from '../balance/answer.js';
 import { BadPlan, type BalanceDocument, readPlan } from '../balance/document.js';
 import { storedBalance } from '../balance/stored.js';
 import { answer, byWhom, type DisbatchCall, type DisbatchDeps, type DisbatchRoute, queuesOf } from '../interface.js';
@@ -16,6 +17,7 @@ export function operationRoutes(deps: DisbatchDeps, routes: () => readonly Disba
       permission: 'task:read',
       operationId: 'disbatchGetBalance',
       summary: 'How threads are shared out by the time of day, and whether they are',
+      answers: BalanceAnswer,
       handle: async (call) => answer(await shownBalance(deps, call), true),
     },
     {

@@ -2,7 +2,7 @@ import type { Json } from '@muster/wire';
 import { MusterError } from '../../errors.js';
 import type { QueueChanges, QueueView } from '../../ports.js';
 import type { QueueSort } from '../../types.js';
-import type { Dialect } from '../dialect.js';
+import { type Dialect, oid } from '../dialect.js';
 import { deleteResult, duplicateKeyError, insertOneResult, NOTHING_MATCHED, updateResult } from '../envelopes.js';
 import {
   answer,
@@ -199,7 +199,8 @@ export async function createQueue(
   try {
     const by = byWhom(deps, call, { action: 'queue.create', target: name, detail: { plugin, threads } });
     const { id } = await deps.controller.createQueue(call.organization, queue, by);
-    return { id, body: { ...insertOneResult(deps.settings.dialect, id), id } };
+    const { dialect } = deps.settings;
+    return { id, body: { ...insertOneResult(dialect, id), id: oid(dialect, id) } };
   } catch (error) {
     if (!(error instanceof MusterError && error.code === 'queue_exists')) throw error;
     return { id: null, body: { ...duplicateKeyError(name), id: null } };

@@ -1,4 +1,4 @@
-import { isId } from '../../ids.js';
+import { findTask } from '../../repository/reads.js';
 import { readFilter } from '../filter/read.js';
 import { TASK_FIELDS } from '../filter/values.js';
 import {
@@ -10,7 +10,6 @@ import {
   findQueue,
 } from '../interface.js';
 import { isTrue, type Parameters, parametersIn, splitOptions } from '../parameters.js';
-import { findTask } from '../reads.js';
 import { Refusal } from '../refusal.js';
 import { TaskSearch } from '../search.js';
 import { readCount, readProjection } from '../search-options.js';
@@ -24,15 +23,17 @@ const TASK_OPTIONS = ['.full', '.terse', '.epoch', '.pretty'];
 
 /** The task routes of 4.2 and 4.4 (sheet §4D). */
 export function taskRoutes(deps: DisbatchDeps): readonly DisbatchRoute[] {
+  const list = (path: string, operationId: string, summary: string): DisbatchRoute => ({
+    method: 'GET',
+    path,
+    permission: 'task:read',
+    operationId,
+    summary,
+    handle: (call) => listTasks(deps, call, path),
+  });
   return [
-    {
-      method: 'GET',
-      path: '/tasks',
-      permission: 'task:read',
-      operationId: 'disbatchListTasks',
-      summary: 'Search tasks by indexed fields (4.2, 4.4)',
-      handle: (call) => listTasks(deps, call),
-    },
+    list('/tasks', 'disbatchListTasks', 'Search tasks by indexed fields (4.2, 4.4)'),
+    list('/tasks.json', 'disbatchListTasksJson', 'The same, as the first command line of 4.2 asks for it'),
     {
       method: 'GET',
       path: '/tasks/:id',
@@ -67,17 +68,17 @@ function formOf(options: Parameters): TaskForm {
   };
 }
 
-async function listTasks({ store, settings }: DisbatchDeps, call: DisbatchCall): Promise<DisbatchAnswer> {
+async function listTasks({ store, settings }: DisbatchDeps, call: DisbatchCall, path: string): Promise<DisbatchAnswer> {
   const { params, options: said } = splitOptions(parametersIn(call.said));
   const indexes = indexesWith(settings.indexes);
   if (Object.keys(params).length === 0 && Object.keys(said).length === 0) return answer(querySchema(indexes), true);
   const options = optionsIn(said, LIST_OPTIONS);
   const given = Object.fromEntries(Object.entries(params).filter(([, value]) => !isEmpty(value)));
-  checkIndexed(Object.keys(given), indexes);
+  checkIndexed(Object.keys(given), indexes, path);
   const limit = readCount('.limit', options['.limit'], undefined) || undefined;
   const skip = readCount('.skip', options['.skip'], 0) ?? 0;
   const count = isTrue(options['.count']);
-  if (Object.keys(given).length === 0 && limit === undefined) throw refuseEverything(indexes);
+  if (Object.keys(given).length === 0 && limit === undefined) throw refuseEverything(indexes, path);
   const found = new TaskSearch(store.read, call.organization.id, readFilter(filterOf(given), TASK_FIELDS));
   if (count) return answer({ count: await found.count() });
   const rows = await found.rows({ limit, skip, sort: [] });
@@ -92,7 +93,7 @@ async function oneTask({ store, settings }: DisbatchDeps, call: DisbatchCall): P
   const { options: said } = splitOptions(parametersIn(call.said));
   const options = optionsIn(said, TASK_OPTIONS);
   const id = call.named.id ?? '';
-  const row = isId(id) ? await findTask(store.read, call.organization.id, id) : undefined;
+  const row = await findTask(store.read, call.organization.id, id);
   if (row === undefined) throw new Refusal(`no task with id ${id}`, 404);
   const [document] = await taskDocuments({ read: store.read, ...settings }, [row], formOf(options));
   const pretty = options['.pretty'];

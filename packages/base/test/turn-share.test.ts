@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { TurnShare } from '../src/index.js';
+
+function world() {
+  let now = 0;
+  const deferred: (() => void)[] = [];
+  const share = new TurnShare(
+    10,
+    () => now,
+    (work) => deferred.push(work),
+  );
+  return {
+    share,
+    work: (ms: number) => {
+      now += ms;
+    },
+    nextTurn: async () => {
+      for (const work of deferred.splice(0)) {
+        work();
+        // As between two of `setImmediate`: what waits for promises goes on.
+        for (let step = 0; step < 5; step++) await Promise.resolve();
+      }
+    },
+    deferred: () => deferred.length,
+  };
+}
+
+describe('a share of each turn of the event loop', () => {
+  it('is used up when work has taken so long, and there anew in the next turn', async () => {
+    const { share, work, nextTurn } = world();
+    expect(share.used).toBe(false);
+    work(9);
+    expect(share.used).toBe(false);
+    work(1);
+    expect(share.used).toBe(true);
+    await nextTurn();
+    expect(share.used).toBe(false);
+  });
+
+  it('counts from the first piece of a turn, not from the last of one before', async () => {
+    const { share, work, nextTurn } = world();
+    expect(share.used).toBe(false);
+    await nextTurn();
+    work(1000);
+    expect(share.used).toBe(false);
+  });
+
+  it('is asked about as often as one likes: once a turn it is noted that the turn ends', () => {
+    const { share, deferred } = world();
+    for (let asked = 0; asked < 100; asked++) expect(share.used).toBe(false);
+    expect(deferred()).toBe(1);
+  });
+
+  it('lets those who wait go on in the turns that follow, those first who waited first, each turn as many as fit', async () => {
+    const { share, work, nextTurn } = world();
+    const done: string[] = [];
+    expect(share.used).toBe(false);
+    work(10);
+    const one = async (name: string): Promise<void> => {
+      await share.free();
+      done.push(name);
+      work(6);
+    };
+    const all = Promise.all(['a', 'b', 'c', 'd', 'e'].map(one));
+    const turns: number[] = [];
+    while (done.length < 5) {
+      turns.push(done.length);
+      await nextTurn();
+    }
+    await all;
+    expect(done).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(turns).toEqual([0, 2, 4]);
+  });
+});

@@ -1,0 +1,44 @@
+import type { TasksActedOn } from '../api/types.gen.js';
+
+/** What several answers about many tasks say together. Pure. */
+
+export interface Count {
+  readonly matched: number;
+  /** Ids of some of them. */
+  readonly sample: readonly string[];
+  /** Id of the last of them: what was added later is left. */
+  readonly last: string | null;
+}
+
+export interface Done {
+  readonly matched: number;
+  readonly acted: number;
+  readonly refused: TasksActedOn['refused'];
+}
+
+export const NOTHING_COUNTED: Count = { matched: 0, sample: [], last: null };
+export const NOTHING_DONE: Done = { matched: 0, acted: 0, refused: [] };
+
+const SAMPLE = 5;
+
+export function counted(count: Count, { matched, sample, last }: TasksActedOn): Count {
+  return {
+    matched: count.matched + matched,
+    sample: [...count.sample, ...sample].slice(0, SAMPLE),
+    last: last ?? count.last,
+  };
+}
+
+export function doneWith(done: Done, { matched, acted, refused }: TasksActedOn): Done {
+  const reasons = new Map(done.refused.map((one) => [one.reason, one]));
+  for (const one of refused) {
+    const known = reasons.get(one.reason);
+    reasons.set(one.reason, known === undefined ? one : { ...known, tasks: known.tasks + one.tasks });
+  }
+  return { matched: done.matched + matched, acted: done.acted + acted, refused: [...reasons.values()] };
+}
+
+/** Tasks that matched when they were counted, and did not any more when it was their turn. */
+export function changedSince(count: Count, done: Done): number {
+  return Math.max(0, count.matched - done.matched);
+}

@@ -1,0 +1,36 @@
+import { musterCommand } from '../parts/shell.js';
+
+export type NewTaskParams =
+  | { readonly params: Readonly<Record<string, unknown>> }
+  /** What is wrong, and in which line. */
+  | { readonly wrong: string };
+
+/** `name=value` a line, as `muster task add --param` takes them: a value that is JSON is that, everything else is text. */
+export function paramsOfLines(text: string): NewTaskParams {
+  const params: Record<string, unknown> = {};
+  for (const [at, line] of linesOf(text)) {
+    const end = line.indexOf('=');
+    const name = line.slice(0, Math.max(0, end)).trim();
+    if (name === '') return { wrong: `Line ${at} must be name=value.` };
+    if (Object.hasOwn(params, name)) return { wrong: `Line ${at} gives ${name} a second time.` };
+    params[name] = typedValue(line.slice(end + 1).trim());
+  }
+  return { params };
+}
+
+export function addCommand(queue: string, text: string): string {
+  return musterCommand('task', 'add', queue, ...linesOf(text).flatMap(([, line]) => ['--param', line]));
+}
+
+/** Those with something in them, by their numbers. */
+function linesOf(text: string): readonly (readonly [at: number, line: string])[] {
+  return text.split('\n').flatMap((line, at) => (line.trim() === '' ? [] : [[at + 1, line.trim()] as const]));
+}
+
+function typedValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

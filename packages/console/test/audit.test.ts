@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { type Entry, finds, objectOf } from '../src/audit/entries.js';
+
+const ENTRY: Entry = {
+  id: 1,
+  at: '2026-11-23T11:00:00.000Z',
+  actor: 'alice',
+  actor_kind: 'user',
+  address: null,
+  action: 'push.start',
+  target: '0123456789abcdef0123456789abcdef',
+  outcome: 'done',
+  detail: { command: 'uptime', nodes: 2, search: null },
+};
+
+describe('an entry of the audit', () => {
+  it.each([
+    ['', true],
+    ['actor:alice', true],
+    ["kind = 'user' AND NOT outcome:denied", true],
+    ["command = 'uptime' AND nodes > 1", true],
+    ['action:push.*', true],
+    ['actor:bob', false],
+    ['search IS NOT NULL', false],
+  ])('is found by %j: %s', (selector, is) => {
+    expect(finds(selector)(ENTRY)).toBe(is);
+  });
+
+  it.each([
+    [{}, { name: 'job', id: ENTRY.target }],
+    [{ outcome: 'denied' as const }, null],
+    [
+      { action: 'node.delete', target: 'web1' },
+      { name: 'node', node: 'web1' },
+    ],
+    [
+      { action: 'runbook.run', target: 'deploy' },
+      { name: 'runbook', runbook: 'deploy' },
+    ],
+    [
+      { action: 'group.set', target: 'ops' },
+      { name: 'access', part: 'groups' },
+    ],
+    [{ action: 'secret.set', target: 'token' }, null],
+  ])('leads to what it is about: %j', (changed, screen) => {
+    expect(objectOf({ ...ENTRY, ...changed })).toEqual(screen);
+  });
+});

@@ -1,0 +1,36 @@
+import type { NodeAspect, NodeView } from '../types.js';
+import { whereOf } from './directory.js';
+import type { SshHosts, SshNode } from './types.js';
+
+/** What is shown of a node without an agent, wherever nodes are shown. */
+export function sshAspect(
+  find: (orgId: string, name: string) => SshNode | undefined,
+  hosts: Pick<SshHosts, 'standing'>,
+): NodeAspect {
+  const of = ({ org, name }: NodeView) => find(org.id, name);
+  return {
+    fields: {},
+    describe: () => ({}),
+    labels: { via: (node) => node.via },
+    attributes: () => ({}),
+    changed: ({ via }): Readonly<Record<string, string>> => (via === 'ssh' ? { via } : {}),
+    explain(node) {
+      const it = of(node);
+      const sentences = it === undefined ? [] : [`It has no agent: the server runs commands there as ${whereOf(it)}.`];
+      return { available: true, sentences };
+    },
+    explainDown(node) {
+      const it = of(node);
+      if (it === undefined) return null;
+      const { state, trouble } = hosts.standing(it);
+      const where = `${node.name} is down. It has no agent: the server reaches it over ssh as ${whereOf(it)}`;
+      if (state === 'unknown') return [`${where}, and has not tried yet.`];
+      if (state === 'reached') return [`${where}, and has; it is up after its first heartbeats.`];
+      return [
+        `${where}, and does not: ${trouble?.replace(/\.$/, '')}.`,
+        `Try each step: muster ssh-node test ${node.name}.`,
+      ];
+    },
+    assertRemovable: () => undefined,
+  };
+}

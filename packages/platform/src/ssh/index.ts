@@ -1,0 +1,11 @@
+export type { ClientChannel } from 'ssh2';
+export { sshAnswers } from './answers.js';
+export { SshConnections } from './connections.js';
+export { hasNoRoom, SshTrouble, type SshTroubleKind } from './errors.js';
+export { SSH_PORT, type SshHost, type SshSecret } from './host.js';
+export { fingerprint, pinOf } from './host-key.js';
+export { SSH_LIMITS } from './limits.js';
+export { type FileChannel, type LinkOptions, type SecretOf, SshLink } from './link.js';
+export { shownKey } from './login.js';
+export { commandLine, quote } from './shell.js';
+export { Slots } from './slots.js';

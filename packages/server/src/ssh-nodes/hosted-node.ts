@@ -1,0 +1,374 @@
+import type { KeyObject } from 'node:crypto';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type AgentLog, bootDaemon, type Daemon, durableFiles, type Host } from '@muster/agent/elsewhere';
+import type { Clock, Timer } from '@muster/base';
+import type { LocalPeers, SshNode, SshStanding, SshTestStep } from '@muster/nodes';
+import {
+  type Slots,
+  type SshConnections,
+  type SshHost,
+  SshLink,
+  type SshSecret,
+  SshTrouble,
+  shownKey,
+  sshAnswers,
+} from '@muster/platform/ssh';
+import type { LayerLog } from '@muster/platform/upkeep';
+import type { NodeConfiguration } from '@muster/wire';
+import { exec } from './exec.js';
+import { SSH_NODE_LIMITS } from './limits.js';
+import { type Effect, type Event, initialMachine, type Machine, type Rules, step } from './machine.js';
+import { noDirectory, SshProcesses } from './processes.js';
+import { type Look, lookLine, lookOf } from './scripts.js';
+import { settingsOf } from './settings.js';
+import { Wire } from './wire.js';
+
+export interface Hosting {
+  readonly clock: Clock;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+  readonly logger: LayerLog;
+  readonly peers: LocalPeers;
+  readonly connections: SshConnections;
+  /** Of looks at the same time. */
+  readonly looks: Slots;
+  /** Of those that log in. */
+  readonly logins: Slots;
+  readonly rules: Rules;
+  /** Of all these nodes; nobody else has it. */
+  readonly key: () => Promise<KeyObject>;
+  readonly secret: (node: SshNode) => Promise<SshSecret>;
+  readonly configure: (node: SshNode, asking: Asking) => NodeConfiguration;
+  /** Where each has a directory by its id. */
+  readonly dir: string;
+}
+
+export interface Asking {
+  readonly key: KeyObject;
+  readonly curvePublicKey: string;
+  readonly knownKey: string | null;
+}
+
+/**
+ * One node without an agent: the agent itself, with its machine, its slot for a command and its memory of crashes, runs in the server, and
+ * what it starts runs on the host.
+ */
+export class HostedNode {
+  readonly #hosting: Hosting;
+  readonly #wire: Wire;
+  readonly #processes: SshProcesses;
+  readonly link: SshLink;
+  #node: SshNode;
+  #machine: Machine;
+  #daemon: Promise<Daemon> | null = null;
+  #timer: Timer | null = null;
+  #stopped = false;
+  #denied = 0;
+  #waiting: (() => void)[] = [];
+
+  constructor(node: SshNode, hosting: Hosting) {
+    const { clock, connections, peers } = hosting;
+    this.#node = node;
+    this.#hosting = hosting;
+    this.#machine = initialMachine(clock.now());
+    this.#wire = new Wire(peers);
+    const { connectMs, keepaliveMs, idleMs } = SSH_NODE_LIMITS;
+    const admit = (link: SshLink) => connections.admit(link);
+    const secret = () => hosting.secret(this.#node);
+    this.link = new SshLink(() => this.#host(), secret, { clock, connectMs, keepaliveMs, idleMs, admit });
+    this.#processes = new SshProcesses({
+      link: this.link,
+      refusal: (dir) => this.#refusal(dir),
+      failed: (trouble) => this.#apply({ type: 'failed', at: clock.now(), trouble: trouble.message }),
+      reached: () => this.#reached(),
+      stopped: () => this.#stopped && this.#daemon === null,
+      graceMs: () => (this.#node.policy.grace ?? DEFAULT_GRACE_S) * 1000,
+      denied: (count) => {
+        this.#denied = count;
+      },
+    });
+  }
+
+  get node(): SshNode {
+    return this.#node;
+  }
+
+  /** The first look, within this time. */
+  start(withinMs: number): void {
+    this.#wait(withinMs * this.#hosting.random());
+  }
+
+  /** Whatever leads to its host is as it was. */
+  async change(node: SshNode): Promise<void> {
+    this.#node = node;
+    this.link.rest();
+    if (this.#daemon !== null) (await this.#daemon).reload(settingsOf(node, this.#dir));
+    this.#apply({ type: 'changed' });
+  }
+
+  /** Ends what runs, as far as the host is reached. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    if (this.#daemon !== null) await (await this.#daemon).stop();
+    this.#daemon = null;
+    this.#wire.cut();
+    for (const go of this.#waiting.splice(0)) go();
+    this.link.close();
+  }
+
+  /** It is deleted: with what was kept of it. */
+  async remove(): Promise<void> {
+    await this.stop();
+    await rm(this.#dir, { recursive: true, force: true });
+  }
+
+  standing(): SshStanding {
+    const { reach } = this.#machine;
+    const { kind, since } = reach;
+    const trouble = reach.kind === 'unreachable' ? reach.trouble : this.#deniedText();
+    return { state: kind, since, trouble, connected: this.link.connected };
+  }
+
+  async test(): Promise<readonly SshTestStep[]> {
+    const steps: SshTestStep[] = [];
+    const tried = async (name: SshTestStep['name'], work: () => Promise<string>): Promise<boolean> => {
+      try {
+        steps.push({ name, ok: true, text: await work() });
+        return true;
+      } catch (error) {
+        steps.push({ name, ok: false, text: error instanceof Error ? error.message : String(error) });
+        return false;
+      }
+    };
+    const { clock } = this.#hosting;
+    const host = this.#host();
+    const { connectMs } = SSH_NODE_LIMITS;
+    const passed =
+      (await tried('answers', async () => {
+        await sshAnswers(host, clock, connectMs);
+        return `something that speaks ssh answers at ${host.host}, port ${host.port}`;
+      })) &&
+      (await tried('host key', async () => {
+        if (host.hostKey === null) throw await this.#unpinned();
+        return `the key that is expected is ${host.hostKey}`;
+      })) &&
+      (await tried('login', async () => {
+        await this.link.ready();
+        return `it lets ${host.user} in`;
+      })) &&
+      (await tried('shell', async () => {
+        const { system } = await this.#lookAround();
+        return `commands can be run and ended there${system === '' ? '' : ` (${system})`}`;
+      }));
+    const last = steps.at(-1);
+    const trouble = passed ? null : (last?.text ?? '');
+    if (this.#machine.looking === null) {
+      this.#machine = { ...this.#machine, looking: { again: false } };
+      this.#apply({ type: 'looked', at: clock.now(), trouble });
+    }
+    return steps;
+  }
+
+  get #dir(): string {
+    return join(this.#hosting.dir, this.#node.id);
+  }
+
+  #host(): SshHost {
+    const { name, host, port, user, hostKey } = this.#node;
+    const repin = `tell the server the new one: muster ssh-node set ${name} --host-key SHA256:…`;
+    return { what: `node ${name}`, host, port, user, hostKey, repin };
+  }
+
+  #apply(event: Event): void {
+    if (this.#stopped) return;
+    const { machine, effects } = step(this.#machine, event, this.#hosting.rules);
+    const before = this.#machine.reach;
+    this.#machine = machine;
+    this.#tell(before.kind);
+    for (const effect of effects) this.#do(effect);
+  }
+
+  #tell(before: Machine['reach']['kind']): void {
+    const { reach } = this.#machine;
+    if (reach.kind === before) return;
+    const { logger } = this.#hosting;
+    const { name, org } = this.#node;
+    if (reach.kind === 'reached') logger.info({ node: name, org: org.name }, 'a node without an agent is reached');
+    if (reach.kind === 'unreachable')
+      logger.warn({ node: name, org: org.name, trouble: reach.trouble }, 'a node without an agent is not reached');
+  }
+
+  #do(effect: Effect): void {
+    switch (effect.type) {
+      case 'look':
+        void this.#look(effect.login);
+        return;
+      case 'wait':
+        // Not all at the same moment.
+        return this.#wait(effect.ms * (0.75 + this.#hosting.random() / 2));
+      case 'open':
+        for (const go of this.#waiting.splice(0)) go();
+        void this.#begin();
+        return;
+      case 'close':
+        return this.#wire.cut();
+    }
+  }
+
+  #wait(ms: number): void {
+    this.#timer?.cancel();
+    this.#timer = this.#hosting.clock.after(ms, () => this.#apply({ type: 'due' }));
+  }
+
+  async #look(login: boolean): Promise<void> {
+    const { clock } = this.#hosting;
+    const trouble = await this.#reach(login).then(
+      () => null,
+      (error: unknown) => (error instanceof Error ? error.message : String(error)),
+    );
+    this.#apply({ type: 'looked', at: clock.now(), trouble });
+  }
+
+  /** @throws SshTrouble */
+  async #reach(login: boolean): Promise<void> {
+    const { looks, logins, clock } = this.#hosting;
+    const host = this.#host();
+    // An open connection asks by itself whether the host is there.
+    if (!this.link.connected) {
+      await looks.take();
+      try {
+        if (!this.#stopped) await sshAnswers(host, clock, SSH_NODE_LIMITS.connectMs);
+      } finally {
+        looks.give();
+      }
+    }
+    if (!login || this.#stopped) return;
+    if (host.hostKey === null) throw await this.#unpinned();
+    await logins.take();
+    try {
+      if (!this.#stopped) await this.#lookAround();
+    } finally {
+      logins.give();
+    }
+  }
+
+  /** No key is trusted for having been seen. */
+  async #unpinned(): Promise<SshTrouble> {
+    const host = this.#host();
+    const shown = await shownKey(host, this.#hosting.clock, SSH_NODE_LIMITS.connectMs);
+    return new SshTrouble(
+      'HOST_KEY_CHANGED',
+      `no host key is pinned for ${host.what}; its host shows SHA256:${shown}. Compare that with ` +
+        '`ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub` on the host, and if it is the same: ' +
+        `muster ssh-node set ${this.#node.name} --host-key SHA256:${shown}`,
+    );
+  }
+
+  /** @throws SshTrouble */
+  async #lookAround(dir?: string): Promise<Look> {
+    const { what } = this.#host();
+    const { stdout, stderr } = await exec(this.link, lookLine(dir), this.#hosting.clock);
+    const look = lookOf(stdout);
+    if (look === null) {
+      const said = `${stdout}${stderr}`.trim().slice(0, 300);
+      throw new SshTrouble('CONNECTION_FAILURE', `${what} has no POSIX shell to run commands; it said: ${said}`);
+    }
+    if (!look.groups) {
+      const text = `${what} cannot give commands a process group of their own, so nobody could end them: install setsid there`;
+      throw new SshTrouble('CONNECTION_FAILURE', text);
+    }
+    return look;
+  }
+
+  async #refusal(dir: string | undefined): Promise<string | null> {
+    try {
+      const { directory } = await this.#lookAround(dir);
+      return dir === undefined || directory === true ? null : noDirectory(dir);
+    } catch (error) {
+      const trouble = error instanceof Error ? error.message : String(error);
+      this.#apply({ type: 'failed', at: this.#hosting.clock.now(), trouble });
+      return trouble;
+    }
+  }
+
+  /** Resolves when the host is reached next, or after a while, whichever is first: what waits asks again either way. */
+  #reached(): Promise<void> {
+    const { clock, rules } = this.#hosting;
+    if (this.#machine.reach.kind === 'reached')
+      return new Promise((resolve) => clock.after(rules.retryFirstMs, resolve));
+    return new Promise((resolve) => {
+      const timer = clock.after(rules.retryLongestMs, resolve);
+      this.#waiting.push(() => {
+        timer.cancel();
+        resolve();
+      });
+    });
+  }
+
+  async #begin(): Promise<void> {
+    this.#wire.open();
+    this.#daemon ??= this.#boot();
+    try {
+      await this.#daemon;
+    } catch (error) {
+      this.#daemon = null;
+      const trouble = `the server cannot host it: ${error instanceof Error ? error.message : String(error)}`;
+      this.#apply({ type: 'failed', at: this.#hosting.clock.now(), trouble });
+    }
+  }
+
+  async #boot(): Promise<Daemon> {
+    const { clock, logger, random, key } = this.#hosting;
+    const { name, org } = this.#node;
+    await mkdir(this.#dir, { recursive: true, mode: 0o700 });
+    const settings = settingsOf(this.#node, this.#dir);
+    const identity = { server: settings.server, org: org.name, name, ca: null, key: await key() };
+    return bootDaemon(settings, identity, { clock, random, logger: quiet(logger, name), host: this.#agentHost() });
+  }
+
+  #agentHost(): Host {
+    const without = async (): Promise<never> => {
+      throw new Error(NO_AGENT);
+    };
+    return {
+      sockets: this.#wire.sockets,
+      processes: this.#processes,
+      files: durableFiles,
+      configuration: async ({ key }, { curvePublicKey, knownKey }) => {
+        const configuration = this.#hosting.configure(this.#node, { key, curvePublicKey, knownKey });
+        return { configuration, serverDate: null };
+      },
+      file: () => {
+        throw new Error(NO_AGENT);
+      },
+      secrets: without,
+      taskSecrets: without,
+      removeSecrets: async () => undefined,
+      facts: () => ({}),
+      ownFacts: async () => ({}),
+      sweepJobFiles: async () => undefined,
+    };
+  }
+
+  #deniedText(): string | null {
+    if (this.#denied === 0) return null;
+    const { user } = this.#node;
+    return `${this.#denied} processes of a command that is to end may not be signalled by ${user}; they are waited for`;
+  }
+}
+
+const DEFAULT_GRACE_S = 5;
+const NO_AGENT = 'this node has no agent';
+
+/** What an agent tells its owner is of little use in the log of a server that hosts a thousand: only its errors are. */
+function quiet(logger: LayerLog, node: string): AgentLog {
+  const telling =
+    (level: 'debug' | 'error') =>
+    (first: unknown, text?: unknown): void => {
+      if (typeof first === 'string') logger[level]({ node }, first);
+      else logger[level]({ ...Object(first), node }, String(text ?? ''));
+    };
+  return { debug: telling('debug'), info: telling('debug'), warn: telling('debug'), error: telling('error') };
+}

@@ -1,0 +1,92 @@
+/** Whether the host of a node without an agent is reached, and when it is looked at again. Pure: time and connections are effects. */
+
+export type Reach =
+  /** It was not looked at yet. */
+  | { readonly kind: 'unknown'; readonly since: number }
+  /** It answered when it was last looked at, and let the server in. */
+  | { readonly kind: 'reached'; readonly since: number }
+  /** It did not. `failures` in a row make the pause longer. */
+  | { readonly kind: 'unreachable'; readonly since: number; readonly trouble: string; readonly failures: number };
+
+export interface Machine {
+  readonly reach: Reach;
+  /** A look goes on; `again`: what it looks at was changed meanwhile. */
+  readonly looking: { readonly again: boolean } | null;
+}
+
+export type Event =
+  /** It is time to look. */
+  | { readonly type: 'due' }
+  /** What leads to it was changed: what was known of it says nothing any more. */
+  | { readonly type: 'changed' }
+  | { readonly type: 'looked'; readonly at: number; readonly trouble: string | null }
+  /** What was done there beside the looks failed for the connection. */
+  | { readonly type: 'failed'; readonly at: number; readonly trouble: string };
+
+export type Effect =
+  /** `login`: the whole way; else it is enough that it answers. */
+  | { readonly type: 'look'; readonly login: boolean }
+  | { readonly type: 'wait'; readonly ms: number }
+  /** From now on the server hears the node, or does not. */
+  | { readonly type: 'open' }
+  | { readonly type: 'close' };
+
+export interface Rules {
+  /** Between two looks at a host that answers. */
+  readonly lookMs: number;
+  /** After the first failure, and at most. */
+  readonly retryFirstMs: number;
+  readonly retryLongestMs: number;
+}
+
+export interface Step {
+  readonly machine: Machine;
+  readonly effects: readonly Effect[];
+}
+
+export const initialMachine = (now: number): Machine => ({ reach: { kind: 'unknown', since: now }, looking: null });
+
+export function step(machine: Machine, event: Event, rules: Rules): Step {
+  const { reach, looking } = machine;
+  switch (event.type) {
+    case 'due':
+      if (looking !== null) return { machine, effects: [] };
+      return look(reach, reach.kind !== 'reached');
+
+    case 'changed':
+      if (looking !== null) return { machine: { reach, looking: { again: true } }, effects: [] };
+      return look(reach, true);
+
+    case 'looked': {
+      if (looking?.again === true) return look(reach, true);
+      if (event.trouble !== null) return failed({ reach, looking: null }, event.at, event.trouble, rules);
+      const was = reach.kind === 'reached';
+      return {
+        machine: { reach: was ? reach : { kind: 'reached', since: event.at }, looking: null },
+        effects: [...(was ? [] : [{ type: 'open' } as const]), { type: 'wait', ms: rules.lookMs }],
+      };
+    }
+
+    case 'failed':
+      // What is looked at now tells more than what was tried before.
+      if (reach.kind !== 'reached') return { machine, effects: [] };
+      return failed(machine, event.at, event.trouble, rules);
+  }
+}
+
+function look(reach: Reach, login: boolean): Step {
+  return { machine: { reach, looking: { again: false } }, effects: [{ type: 'look', login }] };
+}
+
+function failed({ reach, looking }: Machine, at: number, trouble: string, rules: Rules): Step {
+  const before = reach.kind === 'unreachable' ? reach : null;
+  const failures = (before?.failures ?? 0) + 1;
+  const ms = Math.min(rules.retryFirstMs * 2 ** Math.min(failures - 1, MOST_DOUBLINGS), rules.retryLongestMs);
+  return {
+    machine: { reach: { kind: 'unreachable', since: before?.since ?? at, trouble, failures }, looking },
+    effects: [...(reach.kind === 'reached' ? [{ type: 'close' } as const] : []), { type: 'wait', ms }],
+  };
+}
+
+/** Beyond this the pause is the longest anyway. */
+const MOST_DOUBLINGS = 20;

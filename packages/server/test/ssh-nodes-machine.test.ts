@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Effect, type Event, initialMachine, type Machine, step } from '../src/ssh-nodes/machine.js';
+
+const RULES = { lookMs: 30_000, retryFirstMs: 5_000, retryLongestMs: 300_000 };
+
+function play(events: readonly Event[], from: Machine = initialMachine(0)) {
+  let machine = from;
+  const effects: Effect[] = [];
+  for (const event of events) {
+    const next = step(machine, event, RULES);
+    machine = next.machine;
+    effects.push(...next.effects);
+  }
+  return { machine, effects };
+}
+
+const looked = (at: number, trouble: string | null = null): Event => ({ type: 'looked', at, trouble });
+
+describe('whether a host is reached', () => {
+  test('is found out by going the whole way, and then by asking whether it still answers', () => {
+    expect(play([{ type: 'due' }, looked(1), { type: 'due' }, looked(2)]).effects).toEqual([
+      { type: 'look', login: true },
+      { type: 'open' },
+      { type: 'wait', ms: 30_000 },
+      { type: 'look', login: false },
+      { type: 'wait', ms: 30_000 },
+    ]);
+  });
+
+  test('what fails is tried again later and later, with a login', () => {
+    const failing = Array.from({ length: 9 }, (_, at): Event[] => [{ type: 'due' }, looked(at, 'no')]).flat();
+    const { effects, machine } = play(failing);
+    const waits = effects.flatMap((effect) => (effect.type === 'wait' ? [effect.ms / 1000] : []));
+    expect(waits).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300]);
+    expect(effects.filter(({ type }) => type === 'look')).toContainEqual({ type: 'look', login: true });
+    expect(machine.reach).toEqual({ kind: 'unreachable', since: 0, trouble: 'no', failures: 9 });
+  });
+
+  test('a failure of what is done there cuts it off at once', () => {
+    const { machine } = play([{ type: 'due' }, looked(1)]);
+    const cut = play([{ type: 'failed', at: 5, trouble: 'lost' }], machine);
+    expect(cut.effects).toEqual([{ type: 'close' }, { type: 'wait', ms: 5_000 }]);
+    expect(play([{ type: 'failed', at: 6, trouble: 'other' }], cut.machine).effects).toEqual([]);
+  });
+
+  test('a look at what was changed meanwhile counts for nothing', () => {
+    const { effects, machine } = play([{ type: 'due' }, { type: 'changed' }, looked(1, 'old'), looked(2)]);
+    expect(effects).toEqual([
+      { type: 'look', login: true },
+      { type: 'look', login: true },
+      { type: 'open' },
+      { type: 'wait', ms: 30_000 },
+    ]);
+    expect(machine.reach).toEqual({ kind: 'reached', since: 2 });
+  });
+
+  test('open and close take turns, one look goes on at a time, and something is always to come', () => {
+    const event = fc.oneof(
+      fc.constant<Event>({ type: 'due' }),
+      fc.constant<Event>({ type: 'changed' }),
+      fc.constant<Event>({ type: 'failed', at: 1, trouble: 'x' }),
+      fc.constantFrom<Event>(looked(1), looked(1, 'x')),
+    );
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 40 }), (events) => {
+        let machine = initialMachine(0);
+        let open = false;
+        let looks = 0;
+        let waits = true;
+        for (const one of events) {
+          // A look is answered once.
+          if (one.type === 'looked' && looks === 0) continue;
+          if (one.type === 'looked') looks -= 1;
+          if (one.type === 'due') waits = false;
+          const next = step(machine, one, RULES);
+          machine = next.machine;
+          for (const effect of next.effects) {
+            if (effect.type === 'open') {
+              expect(open).toBe(false);
+              open = true;
+            }
+            if (effect.type === 'close') {
+              expect(open).toBe(true);
+              open = false;
+            }
+            if (effect.type === 'look') looks += 1;
+            if (effect.type === 'wait') waits = true;
+          }
+          expect(looks).toBeLessThanOrEqual(1);
+          expect(open).toBe(machine.reach.kind === 'reached');
+          expect(looks === 1 || waits).toBe(true);
+        }
+      }),
+    );
+  });
+});

@@ -1,3 +1,0 @@
-import { treesHold } from './trees.js';
-
-treesHold(1, 250);

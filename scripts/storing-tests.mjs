@@ -1,0 +1,107 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * Prints the tests that are run on PostgreSQL, too: those that open a database, themselves or by what they import, but for those that
+ * would find nothing there that they or others do not find anyway.
+ */
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const DATABASES = ['packages/platform/test/support/database.ts', 'packages/store/test/postgres.ts'];
+
+/** The same whatever the database is: wires, command line, agents, other people's clients. An asterisk is the rest of a name. */
+const SAME = [
+  'e2e/acceptance-*',
+  'e2e/agent-systems',
+  'e2e/clean-restart',
+  'e2e/cli',
+  'e2e/cli-push',
+  'e2e/cli-tasks',
+  'e2e/console',
+  'e2e/console-directory',
+  'e2e/console-hostile',
+  'e2e/console-live',
+  'e2e/demo',
+  'e2e/disbatch-client',
+  'e2e/docs',
+  'e2e/enrolment',
+  'e2e/events',
+  'e2e/events-rest',
+  'e2e/fabric-*',
+  'e2e/faults-crowd',
+  'e2e/faults-disk',
+  'e2e/faults-frozen',
+  'e2e/faults-garbage',
+  'e2e/faults-network',
+  'e2e/faults-output',
+  'e2e/faults-output-restart',
+  'e2e/faults-reinstalled',
+  'e2e/faults-slow-client',
+  'e2e/faults-sockets',
+  'e2e/guarantees',
+  'e2e/jobs-cli',
+  'e2e/output',
+  'e2e/push-files',
+  'e2e/safety',
+  'e2e/server-key',
+  'e2e/tasks-bad-input',
+  'e2e/use-case',
+  'packages/cli/test/*',
+  'packages/server/test/auth-first-start',
+  'packages/server/test/console',
+  'packages/server/test/http-*',
+  'packages/server/test/sessions',
+  'packages/server/test/spec1',
+];
+
+/** Each statement that these send is sent by another of the tests that are left, and what they are about is not how it is stored. */
+const REPEATED = [
+  'packages/jobs/test/front/pems',
+  'packages/jobs/test/front/validation',
+  'packages/jobs/test/phases/*',
+  'packages/jobs/test/worker/restart',
+  'packages/nodes/test/reception',
+  'packages/nodes/test/transport',
+  'packages/nodes/test/why',
+  'packages/push/test/metrics',
+  'packages/push/test/ownership/aspect',
+  'packages/push/test/secret-providers',
+  'packages/server/test/events-*',
+  'packages/server/test/issuers',
+  'packages/server/test/nodes-routes',
+  'packages/server/test/server-failed',
+  'packages/server/test/ssh-nodes',
+  'packages/tasks/test/disbatch/login',
+  'packages/tasks/test/disbatch/rows',
+  'packages/tasks/test/disbatch/rows-operation',
+  'packages/tasks/test/disbatch/version-3',
+];
+
+const NOT = [...SAME, ...REPEATED];
+const IMPORT = /\bfrom\s+'(\.[^']+)'/g;
+
+const known = new Map(DATABASES.map((path) => [join(ROOT, path), true]));
+
+/** Of a ring of files that import each other, one is found by what it imports besides. */
+function opens(path) {
+  const found = known.get(path);
+  if (found !== undefined) return found;
+  known.set(path, false);
+  const imported = [...readFileSync(path, 'utf8').matchAll(IMPORT)].map(([, name]) => resolve(dirname(path), name));
+  const tests = imported.map((name) => name.replace(/\.js$/, '.ts')).filter((name) => name.endsWith('.ts'));
+  const opened = tests.some((name) => !/[/](src|dist)[/]/.test(name) && opens(name));
+  known.set(path, opened);
+  return opened;
+}
+
+function left(test) {
+  const name = test.replace(/\.test\.ts$/, '');
+  return !NOT.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one));
+}
+
+const packages = readdirSync(join(ROOT, 'packages')).map((name) => join(ROOT, 'packages', name, 'test'));
+for (const folder of [join(ROOT, 'e2e'), ...packages].filter((one) => existsSync(one))) {
+  const paths = readdirSync(folder, { recursive: true }).map((name) => join(folder, name));
+  const tests = paths.filter((path) => path.endsWith('.test.ts') && left(relative(ROOT, path)));
+  for (const path of tests.sort()) if (opens(path)) console.log(relative(ROOT, path));
+}

@@ -130,6 +130,8 @@ export const REQUEST_MS = 5_000;
 export const ANSWER_BYTES = 256 * 1024;
 /** Between heartbeats, before a server has told how long; as the server's own default. */
 export const DEFAULT_INTERVAL_MS = 15_000;
+/** Longest pause between configuration requests while the servers of a cluster have no leader. */
+export const NO_LEADER_RETRY_MS = 4_000;
 /** First and longest pause between configuration requests that fail; the longest while there is no server is an interval. */
 export const RETRY_FIRST_MS = 1_000;
 export const RETRY_LONGEST_MS = 60_000;

@@ -23,7 +23,7 @@ export interface ScratchNode {
 const SCRIPTS = '/usr/lib/rabbitmq/bin';
 const script = (name: string): string => (existsSync(join(SCRIPTS, name)) ? join(SCRIPTS, name) : name);
 
-const MOST_START_MS = 60_000;
+const MOST_START_MS = 200_000;
 
 /** @param settings Of the application `rabbit`, in Erlang's notation. */
 export async function scratchNode(settings: Readonly<Record<string, number>> = {}): Promise<ScratchNode> {

@@ -50,6 +50,7 @@ const COMMANDS: Readonly<Record<string, Added>> = {
   'access-token': async ({ program, shell }) => (await import('./commands/token.js')).addAccessToken(program, shell),
   issuer: async ({ program, shell }) => (await import('./commands/issuer.js')).addIssuer(program, shell),
   'server-key': async ({ program, shell }) => (await import('./commands/server-key.js')).addServerKey(program, shell),
+  cluster: async ({ program, shell }) => (await import('./commands/cluster.js')).addCluster(program, shell),
   audit: async ({ program, shell }) => (await import('./commands/audit/index.js')).addAudit(program, shell),
   import: async ({ program, shell }) => (await import('./commands/import/index.js')).addImport(program, shell),
   context: async ({ program, shell }) => (await import('./commands/context.js')).addContext(program, shell),

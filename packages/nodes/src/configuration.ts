@@ -85,6 +85,7 @@ export function describeConfiguration(
     ...(about.dialect === 'native' && {
       server_key: proofFor(about.knownKey, server),
       return_within: Math.min(config.heartbeat.interval, server.nodes / NODE_LIMITS.returnsPerSecond),
+      ...(config.cluster && { clustered: true as const }),
     }),
   };
 }

@@ -94,4 +94,9 @@ export const Configuration = Type.Object({
     ),
   ),
   return_within: Type.Optional(Type.Number({ description: 'Seconds over which nodes return to a restarted server' })),
+  clustered: Type.Optional(
+    Type.Literal(true, {
+      description: 'After a lost connection another server of the cluster may be the one to speak to',
+    }),
+  ),
 });

@@ -5,6 +5,24 @@ import '@muster/store/errors';
 
 /** The errors of callers, their rights and their requests. */
 export const PLATFORM_ERRORS = declareErrors({
+  no_leader: {
+    status: 503,
+    exit: 5,
+    message: 'no server of the cluster leads at the moment',
+    fix: 'Nothing was changed. Another server takes over within seconds: try again. If it stays so, see the logs of the servers, and whether they reach the database.',
+  },
+  cluster_server_not_found: {
+    status: 404,
+    exit: 4,
+    message: "no server of the cluster is called '{name}'",
+    fix: 'See `muster cluster status` for their names.',
+  },
+  not_in_cluster: {
+    status: 409,
+    exit: 2,
+    message: 'this server is alone: it is not in a cluster',
+    fix: 'Start it with --cluster, a --database-url and a --name of its own (docs/guide/cluster.md).',
+  },
   not_associated: {
     listed: true,
     status: 403,

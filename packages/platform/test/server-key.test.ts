@@ -118,6 +118,7 @@ function dying(at: number, times = Number.POSITIVE_INFINITY): KeyFiles & { reado
     write: step(files.write),
     rename: step(files.rename),
     remove: step(files.remove),
+    settled: files.settled,
     get failed() {
       return steps > at;
     },

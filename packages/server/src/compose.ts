@@ -1,6 +1,7 @@
 import { brokerMigrations } from '@muster/broker';
 import { createNodes, type Nodes, searchNodes, type Transport } from '@muster/nodes';
 import { type Auth, actorOf, createAuth, ISSUER_LIMITS } from '@muster/platform/auth';
+import { clusterMigrations } from '@muster/platform/cluster';
 import { type Base, type Layer, together } from '@muster/platform/layers';
 import { createEvents, type Events } from '@muster/platform/log';
 import { fetchJson } from '@muster/platform/outbound';
@@ -13,8 +14,8 @@ import { LAYERS } from './layers.js';
 
 const declared = together(LAYERS);
 
-/** What the layers declare, together, and the tables of the embedded broker, on which they stand as on the store. */
-export const DECLARED = { ...declared, migrations: [brokerMigrations, ...declared.migrations] };
+/** What the layers declare, together, and the tables of the embedded broker and of a cluster, on which they stand as on the store. */
+export const DECLARED = { ...declared, migrations: [brokerMigrations, clusterMigrations, ...declared.migrations] };
 
 export interface Surroundings extends Omit<Base, 'recorder'> {
   /** Persistent; they sign what the server says. */

@@ -7,6 +7,8 @@ export interface HttpLayerDeps {
   readonly listen: string;
   readonly tls: boolean;
   readonly streams: EventStreams;
+  /** Called before it listens. */
+  readonly needed?: () => Promise<void>;
   /** Stopped while the last requests are answered, as some of these wait for what they do. */
   readonly alongside: readonly Layer[];
 }
@@ -30,6 +32,7 @@ export class HttpLayer implements Layer {
   /** @throws MusterError `address_in_use`. */
   async start(): Promise<void> {
     if (this.app === null) throw new Error('there is nothing to serve');
+    await this.#deps.needed?.();
     this.#url = await listen(this.app, this.#deps.listen, this.#deps.tls);
   }
 

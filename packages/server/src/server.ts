@@ -7,6 +7,7 @@ import { LocalPeers, type Transport } from '@muster/nodes';
 import { nodesRoutes, sshNodeRoutes } from '@muster/nodes/http';
 import { nodeSockets } from '@muster/nodes/zmtp';
 import { type Auth, bootstrap, DirectorySync, FIRST, type RandomBytes, systemRandom } from '@muster/platform/auth';
+import { clusterRoutes, sharedKeyFiles } from '@muster/platform/cluster';
 import type { ServerConfig } from '@muster/platform/config';
 import { certificateEnds, expiredCertificates, readTls } from '@muster/platform/config';
 import { authRoutes } from '@muster/platform/directory';
@@ -27,6 +28,7 @@ import { createDisbatch } from '@muster/tasks/disbatch';
 import { schedulesRoutes, taskRoutes } from '@muster/tasks/http';
 import type { Logger } from 'pino';
 import { openBroker } from './broker.js';
+import { type Leading, servePassedOn } from './cluster/leading.js';
 import { compose, DECLARED } from './compose.js';
 import { builtConsole, readConsole } from './console/files.js';
 import { consoleRoutes } from './console/routes.js';
@@ -53,6 +55,8 @@ export interface ServerOptions {
   readonly transport?: Transport;
   /** Answers that do not fit their schema fail, for tests. */
   readonly checkAnswers?: boolean;
+  /** It leads a cluster; alone when absent. */
+  readonly leading?: Leading;
 }
 
 export interface RunningServer {
@@ -120,22 +124,29 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
   for (const warning of expiredCertificates(config, clock.now())) logger.warn(warning);
   const certificates = certificateEnds(config);
   const tls = readTls(config, 'http');
-  const lock = lockDirectory(config.data_dir);
-  layers.add({ stop: async () => lock.release() });
+  const { leading } = options;
+  // Of a cluster the directory is the member's, which was there before.
+  if (leading === undefined) {
+    const lock = lockDirectory(config.data_dir);
+    layers.add({ stop: async () => lock.release() });
+  }
 
   const metrics = new Metrics();
   metrics.collectProcess();
   const { failed, fail } = failing();
-  const store = await openStore(config, { clock, logger, random, metrics, fail, exclusive: true });
+  const store = await openStore(config, { clock, logger, random, metrics, fail, exclusive: true, cluster: leading });
   layers.add({ stop: () => store.close() });
 
   // First: it may fail, and what follows is running once it is made.
-  const serverKey = await RotatingServerKey.open(keyFilesIn(config.data_dir));
+  const sealingKey = leading?.sealingKey ?? openSealingKey(config, { make: true });
+  const ownFiles = keyFilesIn(config.data_dir);
+  const keyFiles = leading === undefined ? ownFiles : await sharedKeyFiles({ store, key: sealingKey, own: ownFiles });
+  const serverKey = await RotatingServerKey.open(keyFiles);
+  await keyFiles.settled();
   const socketsFailed = (error: unknown): void => {
     logger.error({ err: error }, 'the command socket failed');
     fail('the command socket failed', error);
   };
-  const sealingKey = openSealingKey(config, { make: true });
   const incarnation = randomUUID();
   const peers = new LocalPeers(options.transport ?? nodeSockets(config, { clock, failed: socketsFailed }));
   const composed = compose({
@@ -198,6 +209,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     tls: tls !== undefined,
     streams,
     alongside: [sessions, fabric, jobs, schedules, push, tasks],
+    ...(leading && { needed: leading.httpNeeded }),
   });
   const disbatch = createDisbatch(base, { auth, controller: tasks.controller, logger });
   layers.add(
@@ -250,6 +262,12 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
       (app) => authRoutes(app, auth),
       (app) => serverKeyRoutes(app, { key: serverKey, rotation, agents: (since) => nodes.configuredSince(since) }),
       (app) => secretRoutes(app, { secrets, providers: secretProviders }),
+      (app) =>
+        clusterRoutes(app, {
+          changes: auth.changes,
+          nodes: () => layers.status().nodes,
+          cluster: leading === undefined ? null : { list: () => leading.servers.list(), changed: leading.changed },
+        }),
       ...(config.console ? [(app: App) => consoleRoutes(app, pages)] : []),
       ...(options.routes === undefined ? [] : [options.routes]),
     ],
@@ -260,14 +278,20 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
       store: store.health(),
       certificates,
       serverKeys: serverKey,
+      ...(leading && { cluster: leading.status() }),
       ...layers.status(),
     }),
     refused: (organization, name, reason) => nodes.nodeRefused(organization, name, reason),
     ...(tls && { tls }),
+    ...(leading && {
+      passedOn: ({ headers, method = 'GET', url = '/' }) => leading.vouching.sender(headers, method, url),
+    }),
     checkAnswers: options.checkAnswers === true,
   });
+  if (leading !== undefined) servePassedOn(http.app.server, leading, (socket) => fabric.take(socket));
   fabric.attach(http.app.server);
   serveSessions(http.app, sessions);
+  await leading?.stompNeeded();
   await layers.start();
   const { url } = http;
   const { url: stompUrl } = fabric;

@@ -3,7 +3,7 @@ import type { Clock } from '@muster/base';
 import type { RandomBytes } from '@muster/platform/auth';
 import type { ServerConfig } from '@muster/platform/config';
 import type { Metrics } from '@muster/platform/metrics';
-import { open, type Store } from '@muster/store';
+import { type ClusterAccess, open, type Store } from '@muster/store';
 import type { Logger } from 'pino';
 import { DECLARED } from './compose.js';
 import { hasServerKey } from './data-dir.js';
@@ -17,11 +17,13 @@ export interface StoreParts {
   readonly fail: Fail;
   /** No other server uses the database. Workers beside a server do. */
   readonly exclusive: boolean;
+  /** It shares the database with the other servers of its cluster, and leads them. */
+  readonly cluster?: ClusterAccess | undefined;
 }
 
 /** The database of `database_url`, or SQLite in the data directory. */
 export function openStore(config: ServerConfig, parts: StoreParts): Promise<Store> {
-  const { clock, logger, random, metrics, fail, exclusive } = parts;
+  const { clock, logger, random, metrics, fail, exclusive, cluster } = parts;
   const commits = metrics.histogram(
     'muster_store_commit_seconds',
     'Group commits',
@@ -38,6 +40,7 @@ export function openStore(config: ServerConfig, parts: StoreParts): Promise<Stor
     clock,
     random,
     exclusive,
+    ...(cluster && { cluster }),
     established: hasServerKey(config.data_dir),
     log: logger,
     observe: (report) => {

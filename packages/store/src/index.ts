@@ -8,6 +8,7 @@ export { LIMITS, type Limits } from './limits.js';
 export { type DirectoryLock, lockDirectory } from './lock.js';
 export { type MemoryDatabase, openMemory } from './memory.js';
 export { columns } from './migrations/columns.js';
+export { schemaIsNewer } from './migrations/index.js';
 export type { Dialect, Migration, Migrations } from './migrations/types.js';
 export { type OpenOptions, open } from './open.js';
 export * from './schema.js';

@@ -20,11 +20,11 @@ export interface OpenOptions extends StoreOptions {
 export async function open(location: StoreLocation, options: OpenOptions): Promise<Store> {
   const limits = { ...LIMITS, ...options.limits };
   const { clock, log = console, observe = () => {}, refused = () => {} } = options;
-  const { random = randomBytes, exclusive = true, established = false, migrations } = options;
+  const { random = randomBytes, exclusive = true, cluster, established = false, migrations } = options;
   const { lane, read, watch, hints } =
     location.kind === 'sqlite'
       ? await openSqlite(location.path, { limits, clock, log, migrations, exclusive, established, lost: refused })
-      : await openPostgres(location.url, { limits, clock, log, migrations, random, exclusive });
+      : await openPostgres(location.url, { limits, clock, log, migrations, random, exclusive, cluster });
   const stored = (): void => watching.stored();
   const commits = new GroupCommit(lane, { clock, databaseClock: systemClock, limits, log, observe, refused, stored });
   const watching = watch(commits);

@@ -13,7 +13,7 @@ import { arrayLiteral } from './postgres-arrays.js';
 import { GOODBYE_MS, isConflict, isLasting, poolOf, Session } from './postgres-session.js';
 import type { Schema } from './schema.js';
 import { postgresNumberedText, postgresText } from './statements.js';
-import type { Statement, Write } from './types.js';
+import type { ClusterAccess, Statement, Write } from './types.js';
 
 /** Advisory locks of a database: 'Must', and which. */
 const LOCKS = 0x4d757374;
@@ -33,9 +33,23 @@ export interface PostgresLaneOptions {
   /** Name of this process's lane in `commit_marker`: hex digits. */
   readonly name: string;
   readonly exclusive: boolean;
+  readonly cluster?: ClusterAccess | undefined;
   readonly migrations: readonly Migrations[];
   readonly limits: Limits;
   readonly clock: Clock;
+}
+
+/** Somebody else acts in the place of this process: it stores nothing any more. */
+class FencedOff extends Error {
+  constructor() {
+    super('another server of the cluster has taken over');
+  }
+}
+
+/** How many rows the last of several statements changed: the driver answers one result for each. */
+function marked(results: unknown): number {
+  const all = Array.isArray(results) ? results : [results];
+  return (all.at(-1) as pg.QueryResult).rowCount ?? 0;
 }
 
 interface Connected {
@@ -80,9 +94,10 @@ export class PostgresLane implements Lane {
 
   async write(id: number, batch: Batch): Promise<Outcome> {
     return this.#attempt(async ({ session }, committing) => {
-      await session.query(`begin; ${this.#mark(id)}`);
+      const begun = await session.query(`begin; ${this.#mark(id)}`);
       let first: number;
       try {
+        this.#checkFence(marked(begun));
         first = await this.#store(session, batch);
       } catch (error) {
         if (!session.lost) await session.query('rollback');
@@ -108,7 +123,8 @@ export class PostgresLane implements Lane {
           const batch = await bounded(clock, work(trx), limits.transactMs, 'the transaction');
           numbered = batch.some(({ numbers }) => numbers !== undefined);
           // After the callback, so that it fails when that swallowed an error: COMMIT would quietly roll back.
-          await sql.raw(this.#mark(id)).execute(trx);
+          const { numAffectedRows = 0n } = await sql.raw(this.#mark(id)).execute(trx);
+          this.#checkFence(Number(numAffectedRows));
           const first = await this.#store(session, batch);
           committing();
           return first;
@@ -185,6 +201,10 @@ export class PostgresLane implements Lane {
           if (error instanceof TookTooLong) return { kind: 'refused', error };
           return { kind: committing ? 'unknown' : 'failed', error };
         }
+        if (error instanceof FencedOff) {
+          this.#options.cluster?.lost();
+          return { kind: 'failed', error };
+        }
         if (error instanceof GuardFailed) return { kind: 'guarded', failed: error.failed };
         if (isConflict(error) && attempt < this.#options.limits.conflictAttempts) continue;
         // What a callback threw is its own affair; of the server's errors only some are the statement's.
@@ -194,9 +214,21 @@ export class PostgresLane implements Lane {
     }
   }
 
+  /** Marks no row when the process has been fenced off: with the look at the fence it costs one statement. */
   #mark(id: number): string {
-    const { name, clock } = this.#options;
-    return `update commit_marker set seq = ${id}, first = 0, at = ${clock.now()} where lane = '${name}'`;
+    const { name, clock, cluster } = this.#options;
+    const mark = `update commit_marker set seq = ${id}, first = 0, at = ${clock.now()} where lane = '${name}'`;
+    const fence = cluster?.fence ?? null;
+    if (fence === null) return mark;
+    // Locked, so that whoever takes over waits for the end of what this process is storing.
+    const held = `select 1 from leases where name = ${pg.escapeLiteral(fence.name)}
+      and holder = ${pg.escapeLiteral(fence.holder)} and epoch = ${Number(fence.epoch)} for share`;
+    return `with held as (${held}) ${mark} and exists (select 1 from held)`;
+  }
+
+  /** @throws FencedOff */
+  #checkFence(rows: number): void {
+    if (rows === 0 && (this.#options.cluster?.fence ?? null) !== null) throw new FencedOff();
   }
 
   /** Within a transaction. Answers the first of the numbers that it is given. @throws GuardFailed */
@@ -275,14 +307,15 @@ export class PostgresLane implements Lane {
     await connected?.session.end();
   }
 
-  /** A session that has the database for itself, if it must. */
+  /** A session that has the database for itself, or shares it with servers of its cluster alone, if it must. */
   async #session(): Promise<Session> {
-    const { url, limits, exclusive } = this.#options;
+    const { url, limits, exclusive, cluster } = this.#options;
     const session = await Session.connect(url, limits);
-    if (!exclusive) return session;
+    if (!exclusive && cluster === undefined) return session;
     try {
+      const lock = cluster === undefined ? 'pg_advisory_lock' : 'pg_advisory_lock_shared';
       await session.query(`set lock_timeout = ${limits.exclusiveMs}`);
-      await session.query(`select pg_advisory_lock(${LOCKS}, ${EXCLUSIVE_LOCK})`);
+      await session.query(`select ${lock}(${LOCKS}, ${EXCLUSIVE_LOCK})`);
       return session;
     } catch (error) {
       await session.end();

@@ -9,7 +9,7 @@ import { PostgresLane } from './postgres-lane.js';
 import { PostgresReaders } from './postgres-readers.js';
 import { PostgresWatch } from './postgres-watch.js';
 import type { Schema } from './schema.js';
-import type { StoreLog } from './types.js';
+import type { ClusterAccess, StoreLog } from './types.js';
 import { unusablePostgres } from './unusable.js';
 
 export interface PostgresOptions {
@@ -18,15 +18,16 @@ export interface PostgresOptions {
   readonly log: StoreLog;
   readonly random: (bytes: number) => Uint8Array;
   readonly exclusive: boolean;
+  readonly cluster?: ClusterAccess | undefined;
   readonly migrations: readonly Migrations[];
 }
 
 /** Opens and migrates the database at `url`. @throws MusterError `database_unusable` and as `PostgresLane.open` */
 export async function openPostgres(url: string, options: PostgresOptions): Promise<Opened> {
-  const { random, exclusive, limits, clock, log, migrations } = options;
+  const { random, exclusive, cluster, limits, clock, log, migrations } = options;
   const name = Buffer.from(random(16)).toString('hex');
   try {
-    const lane = await PostgresLane.open({ url, name, exclusive, migrations, limits, clock });
+    const lane = await PostgresLane.open({ url, name, exclusive, cluster, migrations, limits, clock });
     const readers = new PostgresReaders(url, limits, log);
     const read = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: readers }) });
     return {

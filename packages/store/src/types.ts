@@ -108,6 +108,17 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/** Who may write: see `Store` options. */
+export interface ClusterAccess {
+  /**
+   * The row of `leases` that says who acts for the cluster. Every transaction is stored only while it stands so. It is to change with
+   * whoever acts and at no other time, or transactions would conflict with its changes. null: this process acts for nobody.
+   */
+  readonly fence: { readonly name: string; readonly holder: string; readonly epoch: number } | null;
+  /** It does not stand so any more: nothing is stored from now on, and the process should end. */
+  lost(): void;
+}
+
 export type StoreLocation =
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'postgres'; readonly url: string };
@@ -136,6 +147,8 @@ export interface StoreOptions {
    * SQLite database is kept to one process by `lockDirectory`, so that its leases are given back when it is opened.
    */
   readonly exclusive?: boolean;
+  /** PostgreSQL: shared with the other servers of a cluster, and with nobody else; `exclusive` is of no account then. */
+  readonly cluster?: ClusterAccess;
   /**
    * Something beside the database says that it has been in use: a SQLite file without any table is a database that was
    * lost, and is refused (`database_lost`).

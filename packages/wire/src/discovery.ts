@@ -45,4 +45,6 @@ export interface NodeConfiguration {
   readonly server_key?: ServerKeyProof;
   /** Seconds over which the nodes spread their return to a restarted server; an interval when absent. Native only. */
   readonly return_within?: number;
+  /** After a lost connection another server of its cluster may be the one to speak to. Native only; a server that is alone says nothing of it. */
+  readonly clustered?: true;
 }

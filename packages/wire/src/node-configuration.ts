@@ -49,6 +49,7 @@ export function parseNodeConfiguration(json: unknown): NodeConfiguration {
     incarnation_id: text(root, 'incarnation_id', '', LIMITS.nameBytes),
     output_limit: integer(root, 'output_limit', '', 0, MAX_BYTES),
     ...(root.server_key !== undefined && { server_key: proof(readObject(root.server_key, 'server_key')) }),
+    ...(root.clustered === true && { clustered: true as const }),
     ...(root.return_within !== undefined && { return_within: number(root, 'return_within', '', 0, MAX_SECONDS) }),
   };
 }

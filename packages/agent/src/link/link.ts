@@ -6,6 +6,7 @@ import type { Host } from '../host.js';
 import {
   DEFAULT_INTERVAL_MS,
   LIFETIME_SPLAY,
+  NO_LEADER_RETRY_MS,
   REJECTED_FIRST_MS,
   REJECTED_LONGEST_MS,
   RETRY_FIRST_MS,
@@ -119,10 +120,13 @@ export class Link {
 
   /**
    * A server that is not there is back at any moment, and a connection that it refuses costs it nothing: it is asked once
-   * an interval. One that answers with a refusal is likely to refuse again.
+   * an interval. One that answers with a refusal is likely to refuse again, but for a server of a cluster that has no leader: another takes
+   * over within seconds.
    */
   #longestRetryMs(error: unknown): number {
-    const away = error instanceof MusterError && error.code === 'server_unreachable';
+    if (!(error instanceof MusterError)) return RETRY_LONGEST_MS;
+    if (error.details.code === 'no_leader') return NO_LEADER_RETRY_MS;
+    const away = error.code === 'server_unreachable';
     return away ? Math.min(this.#intervalMs(), RETRY_LONGEST_MS) : RETRY_LONGEST_MS;
   }
 
@@ -200,6 +204,8 @@ export class Link {
         // ZeroMQ would send what it had queued behind what was lost: a gap in the output that nobody could tell from
         // a dropped middle. A new socket has nothing queued, and output goes on from what is known to be stored.
         this.#reopenChannel();
+        // Another server of the cluster may lead by now, and is elsewhere.
+        if (this.configuration?.clustered === true) this.reconfigureSoon('the command channel was lost');
         return;
       case 'refused':
       case 'rejected':

@@ -2,7 +2,7 @@ import { createPrivateKey } from 'node:crypto';
 import { ManualClock, MusterError } from '@muster/base';
 import { generateKeyPair } from '@muster/signing';
 import { expect, it, onTestFinished } from 'vitest';
-import { RETRY_LONGEST_MS } from '../../src/limits.js';
+import { NO_LEADER_RETRY_MS, RETRY_LONGEST_MS } from '../../src/limits.js';
 import { Link } from '../../src/link/link.js';
 import { Outbox } from '../../src/link/outbox.js';
 import { silent } from '../support/agent.js';
@@ -60,6 +60,12 @@ it.each([0, 0.5, 1 - Number.EPSILON])(
     expect(asked.length).toBeLessThan(HOUR_MS / 4 / (INTERVAL_MS / 2) + 10);
   },
 );
+
+it('a server of a cluster without a leader is asked every few seconds: another one takes over soon', async () => {
+  const details = { status: 503, reason: 'no server of the cluster leads at the moment', code: 'no_leader' };
+  const asked = await asksOver(HOUR_MS / 60, new MusterError('configuration_refused', details), 1 - Number.EPSILON);
+  expect(longestPause(asked)).toBeLessThanOrEqual(NO_LEADER_RETRY_MS + STEP_MS);
+});
 
 it('a server that refuses is asked less and less often', async () => {
   const refusal = new MusterError('configuration_refused', { status: 403, reason: 'no' });

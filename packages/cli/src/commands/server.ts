@@ -21,6 +21,7 @@ export async function addServer(program: Command, shell: Shell, withFlags: boole
       'muster server --data-dir /var/lib/muster --http 0.0.0.0:8443 --tls-cert cert.pem --tls-key key.pem',
       'muster server --database-url postgres://muster@db/muster',
       'muster server --database-url postgres://muster@db/muster --broker-url amqp://muster@mq --no-workers',
+      'muster server --cluster --database-url postgres://muster@db/muster --name a.example.com   # one of several',
       'muster server --config /etc/muster/server.yaml --check-config',
     ],
   });
@@ -47,7 +48,7 @@ export async function addServer(program: Command, shell: Shell, withFlags: boole
 
 async function serve(call: Call<ServerFlags>): Promise<number> {
   const { expiredCertificates, loadConfig, redactConfig } = await import('@muster/platform/config');
-  const { startServer } = await import('@muster/server');
+  const { startClusterMember, startServer } = await import('@muster/server');
   const { config: file, checkConfig, workers, json: _, ...flags } = call.options;
   const none = workers === false ? { jobsSlots: '0' } : {};
   const config = loadConfig({ file, env: call.world.env, flags: { ...flags, ...none } });
@@ -57,7 +58,8 @@ async function serve(call: Call<ServerFlags>): Promise<number> {
     return EXIT.ok;
   }
   const told = toldToStop(call.world);
-  const server = await startServer(config, { print: (line) => call.out.note(line) });
+  const start = config.cluster ? startClusterMember : startServer;
+  const server = await start(config, { print: (line) => call.out.note(line) });
   await runUntil(told, server);
   return EXIT.ok;
 }

@@ -42,11 +42,14 @@ export function tlsOptions(host: string, { tls = {} }: ConnectOptions) {
 export function createTcpServer(options: ListenOptions, accept: Accept): Server {
   const { clock = systemClock, tls } = options;
   return tls === undefined
-    ? createServer((socket) => take(socket, clock, accept))
-    : createTlsServer({ ...tls, handshakeTimeout: FABRIC_LIMITS.connectMs }, (socket) => take(socket, clock, accept));
+    ? createServer((socket) => takeSocket(socket, clock, accept))
+    : createTlsServer({ ...tls, handshakeTimeout: FABRIC_LIMITS.connectMs }, (socket) =>
+        takeSocket(socket, clock, accept),
+      );
 }
 
-function take(socket: Socket, clock: Clock, accept: Accept): void {
+/** A connection that stands already. */
+export function takeSocket(socket: Socket, clock: Clock, accept: Accept): void {
   const channel = new StreamChannel(new SocketStream(socket), clock);
   channel.attach(accept(channel));
 }

@@ -53,6 +53,8 @@ export const AUTH_ACTIONS = {
   'server_key.cancel': 'The announced key of the server does not take over',
   'server_key.take_over': 'The announced key of the server has taken over',
   'server_key.revoke': 'The key of the server was replaced at once: somebody else may have it',
+  'cluster.drain': 'A server of the cluster shall not lead, and gives the lead to another one if it has it',
+  'cluster.undrain': 'A drained server of the cluster may lead again',
   'event_access.set': 'Event types were restricted to some, or to others than before',
   'event_access.delete': 'Event types are no longer restricted',
 } as const;

@@ -72,6 +72,17 @@ export function crossProblems(config: ServerConfig, nameOf: (path: string) => st
   if (outbound.smtp_url !== undefined && !isUrl(outbound.smtp_url, /^smtps?:\/\//)) {
     problems.push(`${nameOf('outbound.smtp_url')}: expected smtp://USER:PASSWORD@HOST:PORT, or smtps://`);
   }
+  const { cluster, cluster_url: clusterUrl } = config;
+  if (cluster && database === undefined) {
+    problems.push(`${nameOf('cluster')}: a cluster needs database_url (--database-url): SQLite has one process`);
+  }
+  if (clusterUrl !== undefined && !isUrl(clusterUrl, /^https?:\/\/[^/]+\/?$/)) {
+    problems.push(`${nameOf('cluster_url')}: expected http://HOST:PORT or https://HOST:PORT, got ${shown(clusterUrl)}`);
+  }
+  if (clusterUrl !== undefined && clusterUrl.startsWith('https:') !== (http.tls_cert !== undefined)) {
+    const scheme = http.tls_cert === undefined ? 'http' : 'https';
+    problems.push(`${nameOf('cluster_url')}: expected ${scheme}://, as http.listen speaks it, got ${shown(clusterUrl)}`);
+  }
   if (config.name !== undefined && !HOST_NAME.test(config.name)) {
     problems.push(`${nameOf('name')}: expected a host name, got ${shown(config.name)}`);
   }

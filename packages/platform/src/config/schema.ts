@@ -27,6 +27,15 @@ export const ServerConfigSchema = Type.Object(
     broker_url: Type.Optional(
       Type.String({ description: 'amqp://… of RabbitMQ, for the queues of jobs; kept in the database when absent' }),
     ),
+    cluster: Type.Boolean({
+      description: 'One of several servers over one PostgreSQL: one leads, the others pass on to it and take over',
+      default: false,
+    }),
+    cluster_url: Type.Optional(
+      Type.String({
+        description: 'http(s)://HOST:PORT where the other servers of the cluster reach this one; made of name and http.listen when absent',
+      }),
+    ),
     name: Type.Optional(Type.String({ description: 'Host name advertised to nodes; the machine’s own when absent' })),
     log_level: Type.Union(
       (['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const).map((level) => Type.Literal(level)),

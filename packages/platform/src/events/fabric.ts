@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Clock } from '@muster/base';
-import { createRoot, EVENTS_DESTINATION, type Listener, listenForChannels, webSocketUpgrade } from '@muster/fabric';
+import { createRoot, EVENTS_DESTINATION, type Listener, listenForChannels, takeSocket, webSocketUpgrade } from '@muster/fabric';
 import type { Store } from '@muster/store';
 import type { Logger } from 'pino';
 import type { Auth } from '../auth/auth.js';
@@ -49,6 +50,8 @@ export interface EventFabric {
   status(): { readonly eventClients: number };
   /** Takes WebSockets of this server. Before it listens. */
   attach(server: Server): void;
+  /** Takes a connection that another server of the cluster has taken for this one. */
+  take(socket: Socket): void;
   /** Before it takes connections. */
   load(): Promise<void>;
   /** Where it takes connections, once it does. */
@@ -128,7 +131,7 @@ export function createEventFabric(deps: EventFabricDeps): EventFabric {
     routes(app) {
       webSocketRoute(app, WEBSOCKET_PATH);
       whereRoutes(app, (base) => ({
-        stomp: advertised(listener?.url ?? '', deps),
+        stomp: advertised(listener?.url ?? '', deps, base),
         websocket: `${base.replace(/^http/, 'ws')}${WEBSOCKET_PATH}`,
         destination: EVENTS_DESTINATION,
         position: events.log.last(),
@@ -153,6 +156,10 @@ export function createEventFabric(deps: EventFabricDeps): EventFabric {
         else upgrade(request, socket, head, root.accept);
       });
     },
+    take(socket) {
+      if (stopped !== null) socket.destroy();
+      else takeSocket(socket, clock, root.accept);
+    },
     async start() {
       const tls = readTls(config, 'stomp');
       const url = `${tls === undefined ? 'stomp' : 'stomp+tls'}://${stomp.listen}`;
@@ -175,10 +182,11 @@ export function createEventFabric(deps: EventFabricDeps): EventFabric {
 
 const EVERYWHERE = new Set(['*', '0.0.0.0', '::']);
 
-/** The URL with which others reach it. */
-function advertised(url: string, { config, serverName }: EventFabricDeps): string {
+/** The URL with which others reach it. Every server of a cluster takes clients: whoever asks goes on where it has asked. */
+function advertised(url: string, { config, serverName }: EventFabricDeps, base: string): string {
   const [scheme = '', place = ''] = url.split('://');
   if (config.stomp.advertise !== undefined) return `${scheme}://${config.stomp.advertise}`;
   const address = parseHostPort(place);
+  if (config.cluster && address !== null) return `${scheme}://${new URL(base).hostname}:${address.port}`;
   return address !== null && EVERYWHERE.has(address.host) ? `${scheme}://${serverName}:${address.port}` : url;
 }

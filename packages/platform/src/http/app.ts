@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { Clock } from '@muster/base';
@@ -32,6 +32,8 @@ export interface AppDeps {
   readonly position?: () => number;
   /** How many requests are taken; any number when absent. */
   readonly rates?: RequestRates;
+  /** Who really sent a request that another server of the cluster passed on; nobody passes on when absent. */
+  readonly passedOn?: (request: IncomingMessage) => { readonly address: string; readonly protocol: string } | null;
   /** Addresses and networks whose X-Forwarded-* are believed; nobody's when absent. */
   readonly trustedProxies?: readonly string[];
   /** A request in somebody's name to this organization was refused, for diagnosis. */
@@ -94,6 +96,8 @@ export async function createApp(deps: AppDeps): Promise<App> {
   app.setNotFoundHandler((request) => {
     throw nowhere(request, pathOf(request));
   });
+  const { passedOn } = deps;
+  if (passedOn !== undefined) app.addHook('onRequest', async (request) => asSent(request, passedOn(request.raw)));
   app.addHook('onRequest', async (request) => limits.fromAddress(request.ip));
   // Already here, so that the body of a request to nowhere is not even looked at.
   app.addHook('onRequest', async (request) => {
@@ -107,6 +111,12 @@ export async function createApp(deps: AppDeps): Promise<App> {
   statusRoutes(app, deps.status, metrics);
   for (const routes of deps.routes) routes(app);
   return app;
+}
+
+/** The request as it came to the server that passed it on. */
+function asSent(request: FastifyRequest, sender: { readonly address: string; readonly protocol: string } | null): void {
+  if (sender === null) return;
+  Object.defineProperties(request, { ip: { value: sender.address }, protocol: { value: sender.protocol } });
 }
 
 function nowhere({ method, raw }: FastifyRequest, path: KnownPath | undefined): MusterError {

@@ -14,7 +14,7 @@ function challenge(code: ErrorCode): string | undefined {
 }
 
 /** Exactly the deployed body; code and advice travel in headers, because clients compare whole bodies. */
-function errorBody(error: MusterError): { error: string | [string] } {
+export function errorBody(error: MusterError): { error: string | [string] } {
   return { error: errorRow(error.code).listed === true ? [error.message] : error.message };
 }
 

@@ -10,5 +10,6 @@ export { type Admission, admissionOf } from './passage.js';
 export { type App, FILE_ROUTE } from './route.js';
 export type { SeatLimits } from './seats.js';
 export { type EventStream, EventStreams } from './sse.js';
+export type { ClusterStatus } from './status.js';
 export { serveUpgrades } from './upgrade.js';
 export { describedBody } from './validation.js';

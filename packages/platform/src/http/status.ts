@@ -24,6 +24,17 @@ export interface ServerStatus extends LayerStatus {
   /** Of the listeners that speak TLS. */
   readonly certificates?: readonly CertificateEnd[];
   readonly serverKeys?: Pick<ServerKeys, 'next' | 'present'>;
+  /** Of a server of a cluster. */
+  readonly cluster?: ClusterStatus;
+}
+
+/** What a server of a cluster says to those who watch it, and to the other servers. */
+export interface ClusterStatus {
+  readonly role: 'leader' | 'follower';
+  /** Name of the server that leads; null: it is not known. */
+  readonly leader: string | null;
+  /** Of the leader; 0: it is not known. */
+  readonly epoch: number;
 }
 
 const ALIVE = "it's alive";
@@ -68,13 +79,23 @@ export function statusRoutes(app: App, status: () => ServerStatus, metrics: Metr
                 }),
               }),
             ),
+            cluster: Type.Optional(
+              Type.Object(
+                {
+                  role: Type.Union([Type.Literal('leader'), Type.Literal('follower')]),
+                  leader: Type.Union([Type.String(), Type.Null()], { description: 'Name; null: none is known' }),
+                  epoch: Type.Integer({ description: 'Counts the changes of the leader; 0: none is known' }),
+                },
+                { description: 'Of a server of a cluster. A follower passes everything on to the leader but this page and `/metrics`' },
+              ),
+            ),
             events: Type.Object({ clients: Type.Integer({ description: 'Clients and relays of the event fabric' }) }),
           }),
         },
       },
     },
     async () => {
-      const { incarnation, now, startedAt, store, certificates = [], serverKeys, eventClients } = status();
+      const { incarnation, now, startedAt, store, certificates = [], serverKeys, cluster, eventClients } = status();
       return {
         status: ALIVE,
         incarnation_id: incarnation,
@@ -88,6 +109,7 @@ export function statusRoutes(app: App, status: () => ServerStatus, metrics: Metr
         ...(serverKeys !== undefined && {
           server_key: { fingerprint: serverKeys.present.fingerprint, next: serverKeys.next?.takes_over_at ?? null },
         }),
+        ...(cluster !== undefined && { cluster }),
         events: { clients: eventClients },
       };
     },

@@ -13,6 +13,8 @@ export interface KeyFiles {
   write(file: KeyFile, text: string): void;
   rename(from: KeyFile, to: KeyFile): void;
   remove(file: KeyFile): void;
+  /** Resolves when all that was written, renamed and removed is there after a crash. @throws what it was not stored for */
+  settled(): Promise<void>;
 }
 
 /** Private keys: readable by the owner only. */
@@ -46,5 +48,7 @@ export function keyFilesIn(dataDir: string): KeyFiles {
       rmSync(at(file), { force: true });
       settle();
     },
+    // Each step is on the disk before it is over.
+    settled: async () => undefined,
   };
 }

@@ -147,6 +147,7 @@ export class RotatingServerKey implements ServerKeys {
     } catch {
       // It is written down, and due: whoever sees to what is due does the rest.
     }
+    await this.#files.settled();
     return link;
   }
 
@@ -199,6 +200,7 @@ export class RotatingServerKey implements ServerKeys {
     }
     this.#announced = { key, file };
     if (before !== null) this.#forget(before.file);
+    await this.#files.settled();
     return link;
   }
 

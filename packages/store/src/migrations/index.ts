@@ -1,10 +1,22 @@
 import { type Kysely, sql } from 'kysely';
 import { MusterError } from '../errors.js';
+import type { Schema } from '../schema.js';
 import { storeMigrations } from './own.js';
 import type { Dialect, Migrations } from './types.js';
 
 interface Versions {
   schema_version: { package: string; version: number; name: string; applied_at: number };
+}
+
+/** Has a newer Muster been here? Nothing is changed. The tables of the store itself have to be there. */
+export async function schemaIsNewer(read: Kysely<Schema>, packages: readonly Migrations[]): Promise<boolean> {
+  const rows = await (read as unknown as Kysely<Versions>)
+    .selectFrom('schema_version')
+    .select(['package', (versions) => versions.fn.max('version').as('version')])
+    .groupBy('package')
+    .execute();
+  const known = new Map([storeMigrations, ...packages].map(({ package: owner, steps }) => [owner, steps.length]));
+  return rows.some(({ package: owner, version }) => version > (known.get(owner) ?? 0));
 }
 
 /**

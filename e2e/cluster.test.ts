@@ -1,0 +1,182 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createTestDatabase } from '../packages/platform/test/support/database.js';
+import { ApiClient } from './support/api-client.js';
+import { Cluster } from './support/cluster.js';
+import { HeldCommand } from './support/held-command.js';
+import { Balancer, Members, said } from './support/members.js';
+import { PushyServer } from './support/pushy-server.js';
+import type { StartedProcess } from './support/started-process.js';
+import { until } from './support/until.js';
+
+/**
+ * Several servers over one PostgreSQL, behind a balancer that knows nothing of them: one leads, and others take over. With default lease times.
+ */
+
+let cluster: Cluster;
+let members: Members;
+let balancer: Balancer;
+let fleet: PushyServer;
+let database: string;
+
+/** A person who knows the address of the balancer alone. */
+class Behind extends PushyServer {
+  readonly api: ApiClient;
+
+  constructor(url: string) {
+    super();
+    const privateKey = readFileSync(join(cluster.dataDir, 'admin.pem'), 'utf8');
+    this.api = new ApiClient(url, { name: 'admin', privateKey });
+  }
+}
+
+const muster = async (...args: string[]): Promise<StartedProcess> => {
+  const run = cluster.launch(`muster ${args.join(' ')}`, args, { MUSTER_URL: balancer.url });
+  run.closeInput();
+  await run.exited;
+  return run;
+};
+
+interface Status {
+  readonly leader: string;
+  readonly epoch: number;
+  readonly servers: readonly { readonly name: string; readonly role: string; readonly drained: boolean }[];
+}
+const status = async (): Promise<Status> => {
+  const { stdout, stderr } = await muster('cluster', 'status', '--json');
+  if (stdout === '') throw new Error(stderr);
+  return JSON.parse(stdout) as Status;
+};
+
+beforeAll(async () => {
+  const made = await createTestDatabase();
+  database = made.url ?? '';
+  balancer = await Balancer.open();
+  cluster = await Cluster.start({ database: made, flags: ['--cluster', '--name', 'a'], agentUrl: balancer.url });
+  members = new Members(cluster, database, 'a');
+  await members.leader();
+  await until('its settings', () => existsSync(join(cluster.dataDir, 'muster.yaml')));
+  await members.add('b');
+  await members.add('c');
+  balancer.ports = members.all.map(({ url }) => Number(new URL(url).port));
+  fleet = new Behind(balancer.url);
+  const commands = { quick: 'true', held: new HeldCommand(cluster.dir, 'held').entry };
+  await cluster.startAgents({ n1: { commands }, n2: { commands } });
+  await until('three servers', async () => (await status()).servers.length === 3);
+});
+afterAll(async () => {
+  balancer.close();
+  await cluster.stop();
+});
+
+const ranOnce = async (id: string, held: HeldCommand): Promise<void> => {
+  held.release();
+  await fleet.jobIs(id, 'complete');
+  expect(held.runs).toEqual(['n1', 'n2']);
+  held.reset();
+};
+
+test('every server answers as the one that leads, by passing on to it', async () => {
+  const leader = await members.leader();
+  const { servers } = await status();
+  expect(servers.map(({ name, role }) => [name, role])).toEqual(
+    ['a', 'b', 'c'].map((name) => [name, name === leader.name ? 'leader' : 'follower']),
+  );
+  for (const { url } of members.all) {
+    const through = new Behind(url);
+    const id = await through.startJob({ command: 'quick', nodes: ['n1', 'n2'] });
+    await through.jobIs(id, 'complete');
+  }
+});
+
+test('the server that leads is killed with -9: another takes over, and what ran goes on and is run once', async () => {
+  const held = new HeldCommand(cluster.dir, 'held');
+  const before = await members.leader();
+  const id = await fleet.startJob({ command: 'held', nodes: ['n1', 'n2'] });
+  await until('both to run', async () => held.runs.length === 2);
+  const killed = Date.now();
+  await before.process.kill('SIGKILL');
+  const after = await members.leader(before.name);
+  const took = Date.now() - killed;
+  await fleet.available().catch(() => undefined);
+  await ranOnce(id, held);
+  process.stdout.write(`${JSON.stringify({ took_over_ms: took, job_ended_ms: Date.now() - killed })}\n`);
+  expect((await status()).leader).toBe(after.name);
+  members.again(before.name);
+  await until(`${before.name} to follow`, async () => (await said(before.url))?.leader === after.name);
+});
+
+test('one that is frozen for longer than its lease is deposed: it stores nothing any more, ends, and follows when it is started again', async () => {
+  const before = await members.leader();
+  const epoch = (await said(before.url))?.epoch ?? 0;
+  before.process.signal('SIGSTOP');
+  const after = await members.leader(before.name);
+  expect((await said(after.url))?.epoch).toBeGreaterThan(epoch);
+  await fleet.available('n1', 'n2');
+  const id = await fleet.startJob({ command: 'quick', nodes: ['n1', 'n2'] });
+  await fleet.jobIs(id, 'complete');
+  before.process.signal('SIGCONT');
+  const { code } = await before.process.exited;
+  expect(code).not.toBe(0);
+  expect(before.process.log).toContain('another server of the cluster has taken over');
+  members.again(before.name);
+  await until(`${before.name} to follow`, async () => (await said(before.url))?.role === 'follower');
+  expect((await members.leader()).name).toBe(after.name);
+});
+
+test('a drained server gives up the lead in order, goes on following, and never leads until it is undrained', async () => {
+  const before = await members.leader();
+  const held = new HeldCommand(cluster.dir, 'held');
+  const id = await fleet.startJob({ command: 'held', nodes: ['n1', 'n2'] });
+  await until('both to run', async () => held.runs.length === 2);
+  expect((await muster('cluster', 'drain', before.name)).exit).toMatchObject({ code: 0 });
+  const after = await members.leader(before.name);
+  expect(after.name).not.toBe(before.name);
+  await until(`${before.name} to follow`, async () => (await said(before.url))?.leader === after.name);
+  expect(before.process.exit).toBe(null);
+  await fleet.available().catch(() => undefined);
+  await ranOnce(id, held);
+  expect((await status()).servers.find(({ name }) => name === before.name)).toMatchObject({ drained: true });
+  await muster('cluster', 'undrain', before.name);
+  expect((await status()).servers.find(({ name }) => name === before.name)).toMatchObject({ drained: false });
+});
+
+test('whoever follows events goes on where they were when another server leads', async () => {
+  const watching = cluster.launch('a watch', ['event', 'watch', "type = 'tick'", '--durable', 'w', '--json'], {
+    MUSTER_URL: balancer.url,
+  });
+  const publish = async (n: number): Promise<void> => {
+    await until(`event ${n} to be published`, async () => {
+      const { exit } = await muster('event', 'publish', 'tick', '--attr', `n=${n}`);
+      return exit?.code === 0;
+    });
+  };
+  await until('the watch', async () => watching.stderr.includes('watching'));
+  await publish(1);
+  await until('the first', async () => watching.stdout.includes('"n"'));
+  const before = await members.leader();
+  await before.process.kill('SIGKILL');
+  await members.leader(before.name);
+  await publish(2);
+  await publish(3);
+  const seen = (): number[] => [...watching.stdout.matchAll(/"n":"?(\d)/g)].map(([, n]) => Number(n));
+  await until('the others', async () => seen().length >= 3);
+  expect(seen()).toEqual([1, 2, 3]);
+  await watching.kill('SIGINT');
+  members.again(before.name);
+  await until(`${before.name} to answer`, async () => (await said(before.url)) !== null);
+});
+
+test('a server with another key for secrets, and one that is alone, are kept off', async () => {
+  const stranger = await members.add('stranger', { keyless: true });
+  members.all.pop();
+  expect((await stranger.process.exited).code).not.toBe(0);
+  expect(stranger.process.log).toContain('another key for secrets');
+  const dir = join(cluster.dir, 'alone');
+  const alone = cluster.launch('a server that is alone', ['server', '--data-dir', dir, '--database-url', database], {
+    MUSTER_CONFIG: undefined,
+  });
+  expect((await alone.exited).code).not.toBe(0);
+  expect(alone.log).toContain('another muster server is running on this database');
+});

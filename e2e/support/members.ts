@@ -1,0 +1,135 @@
+import { copyFileSync, mkdirSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import type { Cluster } from './cluster.js';
+import { freePorts } from './ports.js';
+import type { StartedProcess } from './started-process.js';
+import { until } from './until.js';
+
+/** How one server of several answers `/_status`. */
+export interface Said {
+  readonly role: 'leader' | 'follower';
+  readonly leader: string | null;
+  readonly epoch: number;
+}
+
+/** One server of several over one database, besides that of the `Cluster`. */
+export interface MemberProcess {
+  readonly name: string;
+  readonly url: string;
+  process: StartedProcess;
+}
+
+/** Starts a further server over the database of `cluster`, with the key for secrets of its first one, unless `keyless`. */
+export class Members {
+  readonly #cluster: Cluster;
+  readonly #database: string;
+  readonly all: MemberProcess[];
+
+  constructor(cluster: Cluster, database: string, first: string) {
+    this.#cluster = cluster;
+    this.#database = database;
+    this.all = [{ name: first, url: cluster.url, process: cluster.server }];
+  }
+
+  async add(name: string, { keyless = false } = {}): Promise<MemberProcess> {
+    const dir = join(this.#cluster.dir, name);
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    if (!keyless) copyFileSync(join(this.#cluster.dataDir, 'job-secrets.key'), join(dir, 'job-secrets.key'));
+    const [http, heartbeat, command, stomp] = await freePorts(4);
+    const args = [
+      ...['server', '--cluster', '--name', name, '--data-dir', dir, '--database-url', this.#database],
+      ...['--http', `127.0.0.1:${http}`, '--stomp', `127.0.0.1:${stomp}`, '--heartbeat-interval', '0.5'],
+      ...['--heartbeat', `tcp://127.0.0.1:${heartbeat}`, '--command', `tcp://127.0.0.1:${command}`],
+      ...['--heartbeat-advertise', `tcp://127.0.0.1:${heartbeat}`, '--command-advertise', `tcp://127.0.0.1:${command}`],
+    ];
+    const start = (): StartedProcess => this.#cluster.launch(`server ${name}`, args, { MUSTER_CONFIG: undefined });
+    const member = { name, url: `http://127.0.0.1:${http}`, process: start() };
+    Object.assign(member, { start });
+    this.all.push(member);
+    return member;
+  }
+
+  named(name: string): MemberProcess {
+    const found = this.all.find((member) => member.name === name);
+    if (found === undefined) throw new Error(`no server ${name}`);
+    return found;
+  }
+
+  again(name: string): void {
+    const member = this.named(name) as MemberProcess & { readonly start?: () => StartedProcess };
+    if (member.start !== undefined) member.process = member.start();
+    else {
+      this.#cluster.relaunchServer();
+      member.process = this.#cluster.server;
+    }
+  }
+
+  /** The server that leads, once one says so whose process runs. */
+  leader(besides?: string): Promise<MemberProcess> {
+    let found: MemberProcess | undefined;
+    return until('a server to lead', async () => {
+      for (const member of this.all) {
+        if (member.name === besides || member.process.exit !== null) continue;
+        if ((await said(member.url))?.role === 'leader') found = member;
+      }
+      return found !== undefined;
+    }).then(() => found as MemberProcess);
+  }
+}
+
+/** null: it does not answer. */
+export async function said(url: string): Promise<Said | null> {
+  try {
+    const answer = await fetch(`${url}/_status`, { signal: AbortSignal.timeout(2000) });
+    return ((await answer.json()) as { readonly cluster: Said }).cluster;
+  } catch {
+    return null;
+  }
+}
+
+/** Passes each connection on to the first of the servers that takes it, as balancers do. */
+export class Balancer {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  readonly url: string;
+  ports: readonly number[] = [];
+
+  private constructor(server: Server, port: number) {
+    this.#server = server;
+    this.url = `http://127.0.0.1:${port}`;
+    server.on('connection', (socket) => this.#try(socket, 0));
+  }
+
+  static async open(): Promise<Balancer> {
+    const [port = 0] = await freePorts(1);
+    const server = createServer({ pauseOnConnect: true });
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+    return new Balancer(server, port);
+  }
+
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #try(socket: Socket, index: number): void {
+    const { [index]: port } = this.ports;
+    socket.on('error', () => socket.destroy());
+    if (port === undefined) return void socket.destroy();
+    const other = connect(port, '127.0.0.1');
+    this.#sockets.add(socket).add(other);
+    const next = (): void => this.#try(socket, index + 1);
+    other.once('error', next);
+    other.once('connect', () => {
+      other.off('error', next);
+      other.on('error', () => socket.destroy());
+      for (const one of [socket, other]) one.on('close', () => this.#sockets.delete(one));
+      socket.on('close', () => other.destroy());
+      other.on('close', () => socket.destroy());
+      socket.pipe(other);
+      other.pipe(socket);
+      socket.resume();
+    });
+  }
+}

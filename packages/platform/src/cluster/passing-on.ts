@@ -1,0 +1,231 @@
+import {
+  type ClientRequest,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type ServerResponse,
+} from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
+import { MusterError } from '../errors.js';
+import { errorBody } from '../http/errors.js';
+import { headerText } from '../http/header-text.js';
+import type { LayerLog } from '../upkeep/logging.js';
+import { ServerAgent } from './connect.js';
+import type { Leader } from './servers.js';
+import { type Sender, VOUCHED_HEADER, type Vouching } from './vouching.js';
+
+/** A connection becomes one of STOMP, as if the client had connected to the leader. */
+export const STOMP_UPGRADE = 'muster-stomp';
+export const STOMP_PATH = '/cluster/stomp';
+
+/** Of one connection alone (RFC 9110 §7.6.1). */
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'upgrade',
+  'http2-settings',
+]);
+/** Seconds after which whoever found no leader may ask again. */
+const RETRY_AFTER = 1;
+
+export interface PassingOnDeps {
+  readonly vouching: Vouching;
+  readonly log: LayerLog;
+  /** The leader could not be reached, or has no answer: it may be another one by now. */
+  readonly doubtful: () => void;
+}
+
+/** Passes requests and connections on to the server that leads. Nothing is judged here, and nothing is kept. */
+export class PassingOn {
+  readonly #deps: PassingOnDeps;
+  #to: { readonly leader: Leader; readonly agent: ServerAgent } | null = null;
+
+  constructor(deps: PassingOnDeps) {
+    this.#deps = deps;
+  }
+
+  get leader(): Leader | null {
+    return this.#to?.leader ?? null;
+  }
+
+  /** From now on; what is under way goes on where it is. */
+  lead(leader: Leader | null): void {
+    const now = this.#to?.leader;
+    if (now?.incarnation === leader?.incarnation && now?.epoch === leader?.epoch) return;
+    this.#to?.agent.destroy();
+    this.#to = leader === null ? null : { leader, agent: new ServerAgent(leader) };
+  }
+
+  request(request: IncomingMessage, response: ServerResponse): void {
+    const upstream = this.#open(request, { ...withoutHops(request.headers) });
+    if (upstream === null) return refuse(response);
+    let answered = false;
+    upstream.on('response', (answer) => {
+      answered = true;
+      response.writeHead(answer.statusCode ?? 502, withoutHops(answer.headers));
+      answer.pipe(response);
+      // What is cut off must not look complete.
+      answer.on('error', () => response.destroy());
+      answer.on('aborted', () => response.destroy());
+    });
+    upstream.on('error', (error) => {
+      this.#failed(error);
+      if (answered || response.headersSent) response.destroy();
+      else refuse(response);
+    });
+    response.on('close', () => upstream.destroy());
+    request.on('error', () => upstream.destroy());
+    request.pipe(upstream);
+  }
+
+  /** A WebSocket, or whatever else the leader takes. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const { upgrade } = request.headers;
+    const upstream = this.#open(request, { ...withoutHops(request.headers), connection: 'upgrade', upgrade });
+    socket.on('error', () => upstream?.destroy());
+    if (upstream === null) return void socket.end(plainRefusal());
+    upstream.on('upgrade', (answer, other, first) => {
+      socket.write(headOf(answer));
+      if (first.length > 0) socket.write(first);
+      join(socket, other, head);
+    });
+    upstream.on('response', (answer) => {
+      socket.write(headOf(answer));
+      answer.pipe(socket);
+    });
+    upstream.on('error', (error) => {
+      this.#failed(error);
+      if (socket.writable) socket.end(plainRefusal());
+    });
+    socket.on('close', () => upstream.destroy());
+    upstream.end();
+  }
+
+  /** A client of the event fabric that has connected here. */
+  stomp(socket: Socket): void {
+    socket.pause();
+    socket.on('error', () => socket.destroy());
+    const upstream = this.#dial(senderOf(socket), { upgrade: STOMP_UPGRADE, connection: 'upgrade' });
+    if (upstream === null) return void socket.destroy();
+    upstream.on('upgrade', (_answer, other, first) => {
+      if (first.length > 0) socket.write(first);
+      join(socket, other, Buffer.alloc(0));
+    });
+    upstream.on('response', () => {
+      upstream.destroy();
+      socket.destroy();
+    });
+    upstream.on('error', (error) => {
+      this.#failed(error);
+      socket.destroy();
+    });
+    socket.on('close', () => upstream.destroy());
+    upstream.end();
+  }
+
+  stop(): void {
+    this.#to?.agent.destroy();
+    this.#to = null;
+  }
+
+  #open(request: IncomingMessage, headers: OutgoingHttpHeaders): ClientRequest | null {
+    const { method = 'GET', url = '/', socket } = request;
+    return this.#begin({ method, url, sender: senderOf(socket), headers });
+  }
+
+  #dial(sender: Sender, headers: OutgoingHttpHeaders): ClientRequest | null {
+    return this.#begin({ method: 'GET', url: STOMP_PATH, sender, headers });
+  }
+
+  #begin(asked: {
+    readonly method: string;
+    readonly url: string;
+    readonly sender: Sender;
+    readonly headers: OutgoingHttpHeaders;
+  }): ClientRequest | null {
+    if (this.#to === null) return null;
+    const { method, url, sender, headers } = asked;
+    const { agent, leader } = this.#to;
+    const { hostname, port } = new URL(leader.url);
+    const vouched = this.#deps.vouching.header(sender, method, url);
+    return httpRequest({
+      ...{ agent, method, path: url, host: hostname, port },
+      headers: { ...headers, [VOUCHED_HEADER]: vouched },
+      setHost: headers.host === undefined,
+    });
+  }
+
+  #failed(error: Error): void {
+    this.#deps.log.debug({ err: error }, 'a request could not be passed on');
+    this.#deps.doubtful();
+  }
+}
+
+function senderOf(socket: Socket): Sender {
+  const { remoteAddress: address = '0.0.0.0', remotePort: port = 0 } = socket;
+  return {
+    address: address.replace(/^::ffff:(?=\d+\.)/, ''),
+    port,
+    protocol: socket instanceof TLSSocket ? 'https' : 'http',
+  };
+}
+
+function withoutHops(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
+  const named = new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
+  const kept = Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name) && !named.has(name));
+  return Object.fromEntries(kept.filter(([name]) => name !== VOUCHED_HEADER));
+}
+
+/** Both ways, until one of them ends. */
+function join(one: Duplex, other: Duplex, first: Buffer): void {
+  for (const [from, to] of [
+    [one, other],
+    [other, one],
+  ] as const) {
+    from.on('error', () => to.destroy());
+    from.on('close', () => to.destroy());
+  }
+  if (first.length > 0) other.write(first);
+  one.pipe(other);
+  other.pipe(one);
+}
+
+/** As it was said. Nothing in `rawHeaders` has line ends in it. */
+function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): string {
+  const lines = [`HTTP/1.1 ${statusCode} ${statusMessage}`];
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);
+  return `${lines.join('\r\n')}\r\n\r\n`;
+}
+
+function refusal(): { readonly status: number; readonly headers: Record<string, string>; readonly body: string } {
+  const error = new MusterError('no_leader');
+  const body = JSON.stringify(errorBody(error));
+  return {
+    status: error.status,
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': String(Buffer.byteLength(body)),
+      'retry-after': String(RETRY_AFTER),
+      'x-muster-error': error.code,
+      'x-muster-fix': headerText(error.fix),
+    },
+    body,
+  };
+}
+
+function refuse(response: ServerResponse): void {
+  const { status, headers, body } = refusal();
+  response.writeHead(status, headers).end(body);
+}
+
+function plainRefusal(): string {
+  const { status, headers, body } = refusal();
+  const lines = Object.entries({ ...headers, connection: 'close' }).map(([name, value]) => `${name}: ${value}`);
+  return [`HTTP/1.1 ${status} Service Unavailable`, ...lines, '', body].join('\r\n');
+}

@@ -1,0 +1,117 @@
+import { Type } from 'typebox';
+import type { Changes } from '../auth/changes.js';
+import { actorOf } from '../auth/types.js';
+import { MusterError } from '../errors.js';
+import type { App } from '../http/route.js';
+import type { ClusterServer } from './servers.js';
+import './tables.js';
+
+const tags = ['cluster'];
+const Time = Type.String({ description: 'ISO 8601' });
+const Server = Type.Object({
+  name: Type.String(),
+  incarnation: Type.String({ description: 'Of its process: new at every start' }),
+  url: Type.String({ description: 'Where the other servers reach it' }),
+  version: Type.String(),
+  role: Type.Union([Type.Literal('leader'), Type.Literal('follower'), Type.Literal('lost')], {
+    description: '`lost`: it has not been heard of for 15 seconds',
+  }),
+  drained: Type.Boolean({ description: 'It shall not lead' }),
+  started_at: Time,
+  seen_at: Time,
+});
+const Cluster = Type.Object({
+  leader: Type.Union([Type.String(), Type.Null()], { description: 'Name; null: this server is alone' }),
+  epoch: Type.Union([Type.Integer(), Type.Null()], { description: 'Counts the changes of the leader' }),
+  nodes: Type.Integer({ description: 'That are up, over all organizations' }),
+  servers: Type.Array(Server),
+});
+
+/** What the routes need of the process that leads. */
+export interface ClusterRouteDeps {
+  readonly changes: Pick<Changes, 'apply' | 'now'>;
+  /** Nodes that are up. */
+  readonly nodes: () => number;
+  /** null: this server is alone. */
+  readonly cluster: { readonly list: () => Promise<readonly ClusterServer[]>; readonly changed: () => void } | null;
+}
+
+/** Who is in the cluster, and who shall not lead it. */
+export function clusterRoutes(app: App, deps: ClusterRouteDeps): void {
+  const { changes, cluster } = deps;
+
+  const view = async () => {
+    const servers = cluster === null ? [] : await cluster.list();
+    const leader = servers.find(({ epoch }) => epoch !== null);
+    return {
+      leader: leader?.name ?? null,
+      epoch: leader?.epoch ?? null,
+      nodes: deps.nodes(),
+      servers: servers.map(viewOf),
+    };
+  };
+
+  app.get(
+    '/cluster',
+    {
+      config: { permission: 'server:admin' },
+      schema: {
+        operationId: 'getCluster',
+        summary: 'The servers of the cluster',
+        description: 'Of a server that is alone the list is empty.',
+        tags,
+        response: { 200: Cluster },
+      },
+    },
+    view,
+  );
+
+  const Params = Type.Object({ name: Type.String({ minLength: 1, maxLength: 253 }) });
+  for (const [path, operationId, summary, drain] of [
+    [
+      'drain',
+      'drainServer',
+      'Let another server lead in the place of this one, and never this one until it is undrained',
+      true,
+    ],
+    ['undrain', 'undrainServer', 'Let a drained server lead again when there is need of one', false],
+  ] as const) {
+    app.post(
+      `/cluster/servers/:name/${path}`,
+      {
+        config: { permission: 'server:admin', empowers: false },
+        schema: { operationId, summary, tags, params: Params, response: { 200: Cluster } },
+      },
+      async (request) => {
+        if (cluster === null) throw new MusterError('not_in_cluster');
+        const { name } = request.params;
+        if (!(await cluster.list()).some((server) => server.name === name))
+          throw new MusterError('cluster_server_not_found', { name });
+        const action = drain ? 'cluster.drain' : 'cluster.undrain';
+        await changes.apply(
+          { orgId: null, actor: actorOf(request.caller), action, target: name, detail: {} },
+          async (trx) => {
+            await trx.deleteFrom('cluster_drained').where('name', '=', name).execute();
+            if (drain) await trx.insertInto('cluster_drained').values({ name, since: changes.now }).execute();
+          },
+        );
+        cluster.changed();
+        return view();
+      },
+    );
+  }
+}
+
+function viewOf({ name, incarnation, url, version, drained, ...server }: ClusterServer) {
+  return {
+    ...{ name, incarnation, url, version, drained },
+    role:
+      server.epoch !== null && !server.lost
+        ? ('leader' as const)
+        : server.lost
+          ? ('lost' as const)
+          : ('follower' as const),
+    started_at: new Date(server.startedAt).toISOString(),
+    seen_at: new Date(server.seenAt).toISOString(),
+  };
+}

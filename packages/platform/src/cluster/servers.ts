@@ -1,0 +1,163 @@
+import { type Clock, every, type Timer } from '@muster/base';
+import { type Store, upsert } from '@muster/store';
+import type { LayerLog } from '../upkeep/logging.js';
+import { LEADER_LEASE } from './election.js';
+import { CLUSTER_LIMITS } from './limits.js';
+import './tables.js';
+
+/** What a server tells the others of itself. */
+export interface OwnServer {
+  readonly incarnation: string;
+  readonly name: string;
+  readonly url: string;
+  readonly certificate: string | null;
+  readonly version: string;
+  readonly startedAt: number;
+}
+
+/** One server of the cluster as it is shown. */
+export interface ClusterServer extends OwnServer {
+  readonly seenAt: number;
+  /** It has not written anything of itself for a while. */
+  readonly lost: boolean;
+  readonly drained: boolean;
+  /** When it leads: under which epoch. */
+  readonly epoch: number | null;
+}
+
+/** Where requests are passed on to. */
+export interface Leader {
+  readonly incarnation: string;
+  readonly name: string;
+  readonly url: string;
+  readonly certificate: string | null;
+  readonly epoch: number;
+}
+
+const presence = upsert(
+  'cluster_servers',
+  {
+    incarnation: 'text',
+    name: 'text',
+    url: 'text',
+    certificate: 'text',
+    version: 'text',
+    started_at: 'integer',
+    seen_at: 'integer',
+  },
+  ['incarnation'],
+);
+
+export interface ClusterServersDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: LayerLog;
+  readonly own: OwnServer;
+}
+
+/** The servers of the cluster, as the database has them; this one writes itself down. */
+export class ClusterServers {
+  readonly #deps: ClusterServersDeps;
+  #timer: Timer | null = null;
+  #writing: Promise<void> | null = null;
+  #known: readonly ClusterServer[] = [];
+
+  constructor(deps: ClusterServersDeps) {
+    this.#deps = deps;
+  }
+
+  /** As they were last looked at. */
+  get known(): readonly ClusterServer[] {
+    return this.#known;
+  }
+
+  async start(): Promise<void> {
+    const { store, clock, own } = this.#deps;
+    // What an earlier process of this name wrote is over.
+    await store.transact((trx) => trx.deleteFrom('cluster_servers').where('name', '=', own.name).execute());
+    await this.#write();
+    await this.list();
+    this.#timer = every(clock, CLUSTER_LIMITS.presenceMs, () => {
+      this.#writing ??= this.#write()
+        .then(() => this.list())
+        .then(
+          () => undefined,
+          // Whoever looks sees for how long; the store says that the database is away.
+          () => undefined,
+        )
+        .finally(() => {
+          this.#writing = null;
+        });
+    });
+  }
+
+  async stop(): Promise<void> {
+    const { store, own } = this.#deps;
+    this.#timer?.cancel();
+    await this.#writing;
+    const forget = store.transact((trx) =>
+      trx.deleteFrom('cluster_servers').where('incarnation', '=', own.incarnation).execute(),
+    );
+    await forget.catch(() => undefined);
+  }
+
+  /** All of them, by name. */
+  async list(): Promise<readonly ClusterServer[]> {
+    const { store, clock } = this.#deps;
+    const [rows, drained, leads] = await Promise.all([
+      store.read.selectFrom('cluster_servers').selectAll().orderBy('name').orderBy('incarnation').execute(),
+      store.read.selectFrom('cluster_drained').select('name').execute(),
+      this.#lease(),
+    ]);
+    const now = clock.now();
+    const names = new Set(drained.map(({ name }) => name));
+    this.#known = rows
+      .filter(({ seen_at }) => now - seen_at < CLUSTER_LIMITS.forgetMs)
+      .map(({ seen_at: seenAt, started_at: startedAt, ...row }) => ({
+        ...row,
+        startedAt,
+        seenAt,
+        lost: now - seenAt >= CLUSTER_LIMITS.lostMs,
+        drained: names.has(row.name),
+        epoch: leads?.holder === row.incarnation ? leads.epoch : null,
+      }));
+    return this.#known;
+  }
+
+  /** null: nobody leads. Whether it still does is not known before it answers. */
+  async leader(): Promise<Leader | null> {
+    const leads = await this.#lease();
+    if (leads === undefined) return null;
+    const row = await this.#deps.store.read
+      .selectFrom('cluster_servers')
+      .select(['incarnation', 'name', 'url', 'certificate'])
+      .where('incarnation', '=', leads.holder)
+      .executeTakeFirst();
+    return row === undefined ? null : { ...row, epoch: leads.epoch };
+  }
+
+  async isDrained(name: string): Promise<boolean> {
+    const found = await this.#deps.store.read
+      .selectFrom('cluster_drained')
+      .select('name')
+      .where('name', '=', name)
+      .executeTakeFirst();
+    return found !== undefined;
+  }
+
+  /** Of a lease whose holder may be gone: it has not been acquired by anybody else. */
+  async #lease(): Promise<{ readonly holder: string; readonly epoch: number } | undefined> {
+    const row = await this.#deps.store.read
+      .selectFrom('leases')
+      .select(['holder', 'epoch'])
+      .where('name', '=', LEADER_LEASE)
+      .executeTakeFirst();
+    return row === undefined || row.holder === null ? undefined : { holder: row.holder, epoch: row.epoch };
+  }
+
+  async #write(): Promise<void> {
+    const { store, clock, own } = this.#deps;
+    const { startedAt, ...row } = own;
+    await store.commit([presence({ ...row, started_at: startedAt, seen_at: clock.now() })]);
+  }
+}

@@ -28,7 +28,7 @@ import { createDisbatch } from '@muster/tasks/disbatch';
 import { schedulesRoutes, taskRoutes } from '@muster/tasks/http';
 import type { Logger } from 'pino';
 import { openBroker } from './broker.js';
-import { type Leading, servePassedOn } from './cluster/leading.js';
+import { countLead, type Leading, servePassedOn } from './cluster/leading.js';
 import { compose, DECLARED } from './compose.js';
 import { builtConsole, readConsole } from './console/files.js';
 import { consoleRoutes } from './console/routes.js';
@@ -133,6 +133,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
 
   const metrics = new Metrics();
   metrics.collectProcess();
+  if (leading !== undefined) countLead(metrics, () => true);
   const { failed, fail } = failing();
   const store = await openStore(config, { clock, logger, random, metrics, fail, exclusive: true, cluster: leading });
   layers.add({ stop: () => store.close() });

@@ -1,5 +1,5 @@
 import { ManualClock } from '@muster/base';
-import { Leases, type Limits, MISSED, open, type Store } from '@muster/store';
+import { Leases, type Limits, MISSED, open, type Store, upsert } from '@muster/store';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { MIGRATIONS } from '../../platform/test/support/migrations.js';
@@ -58,6 +58,57 @@ test('servers that share a database on purpose write side by side', async () => 
   const stores = await Promise.all([1, 2, 3].map(() => openAt(harness.url, { exclusive: false })));
   await Promise.all(stores.map((store, index) => store.commit([named(`${index}`, `${index}`), done(`${index}`)])));
   expect((await targets(stores[0] as Store)).sort()).toEqual(['0', '1', '2']);
+});
+
+/** Who acts for the cluster, in the row that everything of theirs depends on. */
+const FENCE = { name: 'fence', holder: 'a', epoch: 1 } as const;
+const actedFor = (holder: string, epoch: number) =>
+  upsert('leases', { name: 'text', holder: 'text', epoch: 'integer', expires_at: 'integer' }, ['name'])({
+    ...{ name: FENCE.name, holder, epoch, expires_at: 0 },
+  });
+
+async function openFenced(): Promise<{ readonly fenced: Store; readonly other: Store; readonly lost: string[] }> {
+  const lost: string[] = [];
+  const at = { kind: 'postgres', url: harness.url } as const;
+  const common = { migrations: MIGRATIONS, clock, log: silent };
+  const other = await open(at, { ...common, cluster: { fence: null, lost: () => lost.push('other') } });
+  opened.push(other);
+  await other.commit([actedFor(FENCE.holder, FENCE.epoch)]);
+  const fenced = await open(at, { ...common, cluster: { fence: FENCE, lost: () => lost.push('fenced') } });
+  opened.push(fenced);
+  return { fenced, other, lost };
+}
+
+test('whoever acts for a cluster stores nothing, in whatever way, once somebody else does, and is told so', async () => {
+  const { fenced, other, lost } = await openFenced();
+  await fenced.commit([done('before')]);
+  await fenced.transact((trx) => trx.updateTable('audit').set({ target: 'changed' }).execute());
+  await other.commit([actedFor('b', 2)]);
+  await expect(fenced.commit([done('after')])).rejects.toMatchObject({ code: 'store_unavailable' });
+  expect(lost[0]).toBe('fenced');
+  const late = fenced.transact((trx) => trx.updateTable('audit').set({ target: 'late' }).execute());
+  await expect(passing(clock, fenced, late)).rejects.toMatchObject({ code: 'store_unavailable' });
+  expect(await targets(other)).toEqual(['changed']);
+  await other.commit([done('of the other')]);
+  expect(await targets(other)).toEqual(['changed', 'of the other']);
+});
+
+test('what was begun before somebody else took over, and not ended, is not stored', async () => {
+  const { fenced, other } = await openFenced();
+  const late = fenced.transact(async (trx, write) => {
+    await trx.selectFrom('audit').selectAll().execute();
+    await other.commit([actedFor('b', 2)]);
+    write([done('late')]);
+  });
+  await expect(passing(clock, fenced, late)).rejects.toMatchObject({ code: 'store_unavailable' });
+  expect(await targets(other)).toEqual([]);
+});
+
+test('servers of a cluster share a database with each other, and with no server that is alone', async () => {
+  const { other } = await openFenced();
+  await expect(openAt(harness.url, { exclusiveMs: 50 })).rejects.toMatchObject({ code: 'database_in_use' });
+  await other.commit([done('1')]);
+  expect(await targets(other)).toEqual(['1']);
 });
 
 test('the lock is taken again after the connection was lost', async () => {

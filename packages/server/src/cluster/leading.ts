@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { type ClusterServers, type Fence, STOMP_PATH, STOMP_UPGRADE, type Vouching } from '@muster/platform/cluster';
 import type { ClusterStatus } from '@muster/platform/http';
 import { serveUpgrades } from '@muster/platform/http';
+import type { Metrics } from '@muster/platform/metrics';
 import type { SealingKey } from '@muster/platform/secrets';
 
 /** What a server that leads a cluster has of the process that it is in, which was there before it and goes on after it. */
@@ -20,6 +21,13 @@ export interface Leading {
   readonly httpNeeded: () => Promise<void>;
   /** Who shall not lead was changed. */
   readonly changed: () => void;
+}
+
+/** Whether this server leads, for whoever watches all of them. */
+export function countLead(metrics: Metrics, leads: () => boolean): void {
+  metrics.gauge('muster_cluster_leader', '1: this server leads its cluster; 0: it follows', [], (gauge) =>
+    gauge.set(leads() ? 1 : 0),
+  );
 }
 
 /**

@@ -27,6 +27,7 @@ import { failing } from '../failing.js';
 import { type RunningServer, type ServerOptions, startServer } from '../server.js';
 import { VERSION } from '../version.js';
 import { Front } from './front.js';
+import { countLead } from './leading.js';
 
 /** One server of a cluster: it follows, or leads. */
 export interface ClusterMember {
@@ -114,6 +115,7 @@ class Member implements ClusterMember {
     this.#vouching = new Vouching(sealingKey.derive('cluster'), clock);
     this.#passing = new PassingOn({ vouching: this.#vouching, log: logger, doubtful: () => this.#lookSoon() });
     this.#metrics.collectProcess();
+    countLead(this.#metrics, () => false);
   }
 
   get role(): 'leader' | 'follower' {

@@ -1,0 +1,179 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as moment } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createTestDatabase } from '../packages/platform/test/support/database.js';
+import { ApiClient } from './support/api-client.js';
+import { Cluster } from './support/cluster.js';
+import { Balancer, type MemberProcess, Members, said } from './support/members.js';
+import { isFinished, PushyServer } from './support/pushy-server.js';
+import { type Random, randomOfThisRun } from './support/random.js';
+import { TaskLines } from './support/task-lines.js';
+import { until } from './support/until.js';
+
+/**
+ * Three servers over one PostgreSQL, of which those that lead are killed, frozen for longer than their lease, stopped and drained at random moments, while
+ * push jobs are started and tasks are added and run. For the long run: MUSTER_FAULT_ROUNDS=50; MUSTER_TEST_SEED=random for other moments.
+ */
+const ROUNDS = Number(process.env.MUSTER_FAULT_ROUNDS ?? 5);
+const TASKS_A_ROUND = 60;
+const NODES = ['n1', 'n2', 'n3'];
+/** Longest that a leader is left alone, and longest that one is frozen: a lease, and whoever waits for it. */
+const CALM_MS = 3000;
+const FROZEN_MS = 9000;
+const ROUND_MS = 60_000;
+
+let cluster: Cluster;
+let members: Members;
+let balancer: Balancer;
+let fleet: PushyServer;
+let lines: TaskLines;
+
+class Behind extends PushyServer {
+  readonly api: ApiClient;
+
+  constructor(url: string) {
+    super();
+    const privateKey = readFileSync(join(cluster.dataDir, 'admin.pem'), 'utf8');
+    this.api = new ApiClient(url, { name: 'admin', privateKey });
+  }
+}
+
+beforeAll(async () => {
+  const database = await createTestDatabase();
+  balancer = await Balancer.open();
+  cluster = await Cluster.start({ database, flags: ['--cluster', '--name', 'a'], agentUrl: balancer.url });
+  lines = new TaskLines(cluster.dir);
+  members = new Members(cluster, database.url ?? '', 'a');
+  await members.leader();
+  await until('its settings', () => existsSync(join(cluster.dataDir, 'muster.yaml')));
+  for (const name of ['b', 'c']) await members.add(name);
+  balancer.ports = members.all.map(({ url }) => Number(new URL(url).port));
+  fleet = new Behind(balancer.url);
+  const written = join(cluster.dir, 'pushed.txt');
+  const commands = { append: { shell: `echo "$CHEF_PUSH_JOB_ID $CHEF_PUSH_NODE_NAME" >> ${written}; sleep 1` } };
+  await cluster.startAgents(
+    Object.fromEntries(NODES.map((name) => [name, { commands, tasks: { max: 4, plugins: lines.plugins(name) } }])),
+  );
+  for (const plugin of ['program', 'module']) {
+    const made = await fleet.api.post('queues', { name: plugin, plugin, orphan_retries: 1000 });
+    expect(made.status, made.text).toBe(201);
+  }
+});
+afterAll(async () => {
+  balancer.close();
+  await cluster.stop();
+});
+
+/** However often there is nobody to take it: their keys tell which of them there are already. */
+async function addTasks(queue: string, round: number, random: Random): Promise<void> {
+  const tasks = Array.from({ length: TASKS_A_ROUND }, (_, n) => ({
+    params: { seconds: random.below(10) / 100 },
+    unique: { key: `${queue} ${round} ${n}`, seconds: 86_400 },
+  }));
+  await until(
+    'tasks to be added',
+    async () => (await fleet.api.post(`queues/${queue}/tasks`, tasks)).status === 201,
+    ROUND_MS,
+  );
+}
+
+/** null: nobody could say whether it was started. */
+async function startPush(): Promise<string | null> {
+  const body = { command: 'append', nodes: NODES, quorum: 1 };
+  const answer = await fleet.api.post('pushy/jobs', body).catch(() => null);
+  return answer?.status === 201 ? (answer.json as { id: string }).id : null;
+}
+
+async function back(member: MemberProcess): Promise<void> {
+  await member.process.exited;
+  members.again(member.name);
+  await until(`${member.name} to answer`, async () => (await said(member.url)) !== null, ROUND_MS);
+}
+
+const FAULTS: Readonly<Record<string, (leader: MemberProcess) => Promise<void>>> = {
+  async killed(leader) {
+    await leader.process.kill('SIGKILL');
+    await back(leader);
+  },
+  async frozen(leader) {
+    leader.process.signal('SIGSTOP');
+    await members.leader(leader.name);
+    await moment(FROZEN_MS - 5000);
+    leader.process.signal('SIGCONT');
+    await back(leader);
+  },
+  async stopped(leader) {
+    await leader.process.kill('SIGTERM');
+    await back(leader);
+  },
+  async drained(leader) {
+    const drain = (path: string) => fleet.api.call('POST', `/cluster/servers/${leader.name}/${path}`);
+    await drain('drain').catch(() => undefined);
+    await members.leader(leader.name);
+    await until('it to be undrained', async () => (await drain('undrain')).status === 200, ROUND_MS);
+  },
+  async 'a follower killed'(leader) {
+    const follower = members.all.find(({ name }) => name !== leader.name) as MemberProcess;
+    await follower.process.kill('SIGKILL');
+    await back(follower);
+  },
+};
+
+test(
+  `leaders are killed, frozen, stopped and drained ${ROUNDS} times: every task ends, no attempt and no command runs twice, nobody gets a 500`,
+  async () => {
+    const random = randomOfThisRun('a cluster under faults');
+    const pushed: string[] = [];
+    const adding: Promise<void>[] = [];
+    const recoveries: number[] = [];
+    const names = Object.keys(FAULTS);
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const queue of ['program', 'module']) adding.push(addTasks(queue, round, random));
+      const id = await startPush();
+      if (id !== null) pushed.push(id);
+      await moment(random.below(CALM_MS));
+      const leader = await members.leader();
+      const begun = Date.now();
+      // Each of them, and then by chance.
+      await FAULTS[names[round < names.length ? round : random.below(names.length)] ?? '']?.(leader);
+      await members.leader();
+      recoveries.push(Date.now() - begun);
+    }
+    await Promise.all(adding);
+    await fleet.available(...NODES);
+
+    const ended = await Promise.all(
+      pushed.map((id) =>
+        until(`push job ${id} to end`, async () => {
+          const job = await fleet.job(id);
+          return isFinished(job) && job;
+        }),
+      ),
+    );
+    const written = readFileSync(join(cluster.dir, 'pushed.txt'), 'utf8').trimEnd().split('\n');
+    expect(new Set(written).size, 'a command ran twice on one node').toBe(written.length);
+    for (const job of ended) {
+      for (const node of job.nodes.succeeded ?? []) expect(written).toContain(`${job.id} ${node}`);
+    }
+
+    for (const queue of ['program', 'module']) {
+      const counts = async () =>
+        ((await fleet.api.get(`queues/${queue}`)).json as { counts: Record<string, number> }).counts;
+      await until(
+        `all tasks of ${queue} to succeed`,
+        async () => (await counts()).succeeded === ROUNDS * TASKS_A_ROUND,
+        ROUNDS * ROUND_MS,
+      );
+    }
+    const attempts = lines.read();
+    expect(new Set(attempts).size, 'an attempt ran twice').toBe(attempts.length);
+    expect(new Set(attempts.map((line) => line.split(' ')[0])).size).toBe(2 * ROUNDS * TASKS_A_ROUND);
+    const logs = members.all.map(({ process }) => process.log).join('');
+    expect(logs.split('\n').filter((line) => line.includes('"msg":"request failed"'))).toEqual([]);
+    process.stdout.write(
+      `${JSON.stringify({ rounds: ROUNDS, push_jobs: ended.length, attempts: attempts.length, recoveries_ms: recoveries })}\n`,
+    );
+  },
+  ROUNDS * 2 * ROUND_MS + 120_000,
+);

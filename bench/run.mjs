@@ -6,6 +6,7 @@
  */
 import { parseArgs } from 'node:util';
 import * as agentMemory from './agent-memory.mjs';
+import * as clusterFailover from './cluster-failover.mjs';
 import * as connect from './connect.mjs';
 import * as browserConsole from './console.mjs';
 import * as consoleJob from './console-job.mjs';
@@ -64,6 +65,7 @@ const figures = {
   'jobs-noop': jobsNoop,
   'jobs-concurrent': jobsConcurrent,
   'jobs-recovery': jobsRecovery,
+  'cluster-failover': clusterFailover,
   console: browserConsole,
   'console-job': consoleJob,
   'console-output': consoleOutput,

@@ -52,6 +52,7 @@ async function* examine(call: Call<object>): AsyncGenerator<Check> {
   let store: StoreStatus = { ok: true };
   let tls: readonly CertificateStatus[] = [];
   let key: ServerKeyStatus | undefined;
+  let cluster: ClusterRole | undefined;
   const server = await attempt('server', async () => {
     const response = await call.client.send('GET', '/_status');
     serverTime = Date.parse(response.headers.get('date') ?? '');
@@ -60,14 +61,17 @@ async function* examine(call: Call<object>): AsyncGenerator<Check> {
       store?: StoreStatus;
       certificates?: readonly CertificateStatus[];
       server_key?: ServerKeyStatus;
+      cluster?: ClusterRole;
     };
     store = answer.store ?? store;
     tls = answer.certificates ?? tls;
     key = answer.server_key;
+    cluster = answer.cluster;
     return `answers: ${answer.status}`;
   });
   yield server;
   if (server.result === 'failed') return;
+  if (cluster !== undefined) yield leadOf(cluster);
   yield database(store);
   yield* certificates(tls, call.world.now());
   if (key !== undefined) yield serverKey(key, call.world.now());
@@ -111,6 +115,24 @@ function database({ ok, problem }: StoreStatus): Check {
     'stores nothing now, so no job starts and no event is taken; on the server check the space on the disk of data_dir, ' +
     'or PostgreSQL, and see its log. It goes on by itself once that is mended';
   return { name: 'database', result: 'failed', text };
+}
+
+interface ClusterRole {
+  readonly role: 'leader' | 'follower';
+  readonly leader: string | null;
+  readonly epoch: number;
+}
+
+/** Of the server that has answered. */
+function leadOf({ role, leader, epoch }: ClusterRole): Check {
+  const name = 'cluster';
+  if (leader === null) {
+    const text =
+      'no server leads, so nothing but this page is answered; if it stays so, see the logs of the servers, and whether they reach PostgreSQL';
+    return { name, result: 'failed', text };
+  }
+  const text = role === 'leader' ? `this server, ${leader}, leads` : `this server follows ${leader}`;
+  return { name, result: 'ok', text: `${text} (epoch ${epoch}); all servers: muster cluster status` };
 }
 
 function clock(skewMs: number): Check {

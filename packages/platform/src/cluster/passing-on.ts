@@ -54,7 +54,7 @@ export class PassingOn {
     return this.#to?.leader ?? null;
   }
 
-  /** From now on; what is under way goes on where it is. */
+  /** From now on. What is still under way with the former leader is cut off: that does not lead any more, or does not answer. */
   lead(leader: Leader | null): void {
     const now = this.#to?.leader;
     if (now?.incarnation === leader?.incarnation && now?.epoch === leader?.epoch) return;

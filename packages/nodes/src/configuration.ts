@@ -2,6 +2,7 @@ import type { ServerConfig } from '@muster/platform/config';
 import { fingerprintOf, type ServerKeyLink, type ServerKeys } from '@muster/signing';
 import { type Dialect, LIMITS, type NodeConfiguration, type ServerKeyProof, z85Decode } from '@muster/wire';
 import { MusterError } from './errors.js';
+import type { Place } from './fronts/fronted.js';
 import { NODE_LIMITS } from './limits.js';
 import type { Endpoints } from './transport.js';
 
@@ -29,9 +30,11 @@ export interface Advertised {
   readonly serverName: string;
   readonly incarnation: string;
   readonly keys: ServerKeys;
-  /** Of the present key, for `endpoints`. */
+  /** Of the present key, for the CURVE key of `place`. */
   readonly voucher: string;
-  readonly endpoints: Endpoints;
+  readonly place: Place;
+  /** The unencrypted pair, where there is one. */
+  readonly plain: Pick<Place, 'command' | 'heartbeat'> | null;
   /** How many there are. */
   readonly nodes: number;
 }
@@ -49,16 +52,9 @@ export function describeConfiguration(
     readonly knownKey: string | undefined;
   },
 ): NodeConfiguration {
-  const { endpoints, serverName } = server;
-  const plain = about.dialect === 'spec1' ? endpoints.plain : null;
-  const heartbeat =
-    plain === null
-      ? (config.heartbeat.advertise ?? reachable(endpoints.heartbeat, serverName))
-      : reachable(plain.heartbeat, serverName);
-  const command =
-    plain === null
-      ? (config.command.advertise ?? reachable(endpoints.command, serverName))
-      : reachable(plain.command, serverName);
+  const { place, serverName } = server;
+  const plain = about.dialect === 'spec1' ? server.plain : null;
+  const { heartbeat, command } = plain ?? place;
   return {
     type: 'config',
     host: serverName,
@@ -75,7 +71,7 @@ export function describeConfiguration(
     node: about.node,
     organization: about.organization,
     public_key: `${server.keys.present.publicKey.trimEnd()}\n\n`,
-    ...(plain === null && { curve_public_key: endpoints.curvePublicKey }),
+    ...(plain === null && { curve_public_key: place.curvePublicKey }),
     encoded_session_key: { method: 'hmac_sha256', key: about.sessionKey },
     lifetime: config.command.config_lifetime,
     max_message_skew: config.command.max_skew,
@@ -105,6 +101,23 @@ function replaced(link: ServerKeyLink): string {
   const known = fingerprints.get(link) ?? fingerprintOf(link.previous);
   fingerprints.set(link, known);
   return known;
+}
+
+/** Where nodes are told to connect, to the sockets of a server of this name. */
+export function advertised(
+  config: Pick<ServerConfig, 'command' | 'heartbeat'>,
+  serverName: string,
+  endpoints: Pick<Endpoints, 'command' | 'heartbeat'>,
+): Pick<Place, 'command' | 'heartbeat'> {
+  return {
+    heartbeat: config.heartbeat.advertise ?? reachable(endpoints.heartbeat, serverName),
+    command: config.command.advertise ?? reachable(endpoints.command, serverName),
+  };
+}
+
+/** The same of the unencrypted sockets, which cannot be told to be elsewhere. */
+export function advertisedPlain({ plain }: Endpoints, serverName: string): Advertised['plain'] {
+  return plain && { heartbeat: reachable(plain.heartbeat, serverName), command: reachable(plain.command, serverName) };
 }
 
 /** A socket bound to every interface is reached under the server's name. */

@@ -4,6 +4,7 @@ import './tables.js';
 
 export { nodesLayer } from './declaration.js';
 export { NODE_EVENTS } from './event-types.js';
+export { FrontedTransport, type Place } from './fronts/fronted.js';
 export { createNodes, type Nodes } from './layer.js';
 export { type LocalPeer, LocalPeers } from './local-peers.js';
 export { Outbox } from './outbox.js';

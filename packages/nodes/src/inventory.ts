@@ -15,6 +15,6 @@ export interface Inventory {
   search(orgId: string, query: string): readonly KnownNode[];
   why(node: KnownNode): Explanation;
   history(node: KnownNode, after: number, limit: number): Promise<readonly HistoryEntry[]>;
-  configure(request: ConfigurationRequest): NodeConfiguration;
+  configure(request: ConfigurationRequest): Promise<NodeConfiguration>;
   remove(org: Organization, name: string, force: boolean, by: Identity): Promise<void>;
 }

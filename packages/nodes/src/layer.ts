@@ -6,10 +6,12 @@ import { type ServerKeys, vouch } from '@muster/signing';
 import type { NodeConfiguration } from '@muster/wire';
 import { Admissions } from './admission.js';
 import { Aspects } from './aspects.js';
+import { advertised, advertisedPlain } from './configuration.js';
 import { NodeController } from './controller.js';
 import { type ConfigurationRequest, Discovery } from './discovery.js';
 import { Dispatch } from './dispatch.js';
 import { MusterError } from './errors.js';
+import type { FrontedTransport, Place } from './fronts/fronted.js';
 import { startHeartbeat } from './heartbeat.js';
 import { historyOf } from './history.js';
 import type { Inventory } from './inventory.js';
@@ -25,6 +27,8 @@ import { explain } from './why.js';
 
 export interface NodesDeps {
   readonly transport: Transport;
+  /** Where nodes may be told to connect besides; nowhere when absent. */
+  readonly places?: Pick<FrontedTransport, 'placeOf'> | undefined;
   /** Persistent; they sign the server's heartbeats. */
   readonly serverKeys: ServerKeys;
   /** Deletes the node's principal and keys; harmless when there is none. */
@@ -148,26 +152,41 @@ export function createNodes(base: Base, deps: NodesDeps): Nodes {
     return missed ? SWEEPS_PER_INTERVAL * (returnMs(rules) / rules.intervalMs) : SWEEPS_PER_INTERVAL;
   }
 
-  function configure(request: ConfigurationRequest): NodeConfiguration {
+  function configure(request: ConfigurationRequest, elsewhere: Place | null = null): NodeConfiguration {
     if (endpoints === null) throw new MusterError('too_busy', { what: 'requests before the start', limit: 0 });
-    const voucher = voucherOf(endpoints);
+    const { curvePublicKey } = endpoints;
+    const own = { name: serverName, curvePublicKey, ...advertised(config, serverName, endpoints) };
+    const place = elsewhere ?? own;
     return discovery.answer(request, {
-      serverName,
+      serverName: place.name,
       incarnation,
       keys: serverKeys,
-      voucher,
-      endpoints,
+      voucher: voucherOf(place),
+      place,
+      plain: advertisedPlain(endpoints, serverName),
       nodes: roster.size,
     });
   }
 
-  let vouched: { readonly by: string; readonly voucher: string } | null = null;
-  /** Made once for all who ask, of each key. */
-  function voucherOf({ curvePublicKey }: Endpoints): string {
+  /** On whichever server of the cluster there is most room for it. */
+  async function configureAnywhere(request: ConfigurationRequest): Promise<NodeConfiguration> {
+    const { org, node, caller, curveKey } = request;
+    const itself = caller.type === 'node' && caller.name === node;
+    if (deps.places === undefined || curveKey === null || !itself) return configure(request);
+    const forMs = config.command.admission * 1000;
+    return configure(request, await deps.places.placeOf(`${org.id} ${node}`, curveKey, forMs));
+  }
+
+  /** Made once for all who ask, of each key and place. */
+  const vouched = new Map<string, string>();
+  let vouchedBy = '';
+  function voucherOf({ curvePublicKey }: Place): string {
     const { present } = serverKeys;
-    if (vouched?.by !== present.fingerprint)
-      vouched = { by: present.fingerprint, voucher: vouch(present, curvePublicKey, incarnation) };
-    return vouched.voucher;
+    if (vouchedBy !== present.fingerprint) vouched.clear();
+    vouchedBy = present.fingerprint;
+    const voucher = vouched.get(curvePublicKey) ?? vouch(present, curvePublicKey, incarnation);
+    vouched.set(curvePublicKey, voucher);
+    return voucher;
   }
 
   return {
@@ -176,7 +195,7 @@ export function createNodes(base: Base, deps: NodesDeps): Nodes {
     inventory: {
       spec1,
       aspects,
-      configure,
+      configure: configureAnywhere,
       get: (orgId, name) => controller.get(orgId, name),
       list: (orgId) => controller.list(orgId),
       search: (orgId, query) => searchNodes(controller, controller.list(orgId), query),

@@ -1,5 +1,5 @@
 import { brokerMigrations } from '@muster/broker';
-import { createNodes, type Nodes, searchNodes, type Transport } from '@muster/nodes';
+import { createNodes, type FrontedTransport, type Nodes, searchNodes, type Transport } from '@muster/nodes';
 import { type Auth, actorOf, createAuth, ISSUER_LIMITS } from '@muster/platform/auth';
 import { clusterMigrations } from '@muster/platform/cluster';
 import { type Base, type Layer, together } from '@muster/platform/layers';
@@ -24,6 +24,8 @@ export interface Surroundings extends Omit<Base, 'recorder'> {
   readonly sealingKey: SealingKey;
   /** Over which nodes are spoken to. */
   readonly transport: Transport;
+  /** Where nodes may be told to connect besides. */
+  readonly places?: FrontedTransport | undefined;
 }
 
 /** The layers of a server below HTTP and the event fabric. */
@@ -46,7 +48,7 @@ export interface Composition {
  * Makes the layers, each knowing only those below; what a lower one needs of a higher one comes in as a function. Neither HTTP nor
  * ZeroMQ is loaded for it: who needs them adds them.
  */
-export function compose({ serverKeys, sealingKey, transport, ...around }: Surroundings): Composition {
+export function compose({ serverKeys, sealingKey, transport, places, ...around }: Surroundings): Composition {
   const { store, clock, random, logger, config, incarnation } = around;
   const warn = (message: string) => (error: unknown) => logger.warn({ err: error }, message);
   const events = createEvents({
@@ -86,6 +88,7 @@ export function compose({ serverKeys, sealingKey, transport, ...around }: Surrou
   });
   const nodes: Nodes = createNodes(base, {
     transport,
+    places,
     serverKeys,
     removeIdentity: (org, name, by) => auth.principals.forgetNode(org.id, name, actorOf(by)),
   });

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { type Clock, dataDirError, systemClock } from '@muster/base';
 import { AgentSessions, createJobs, createTaskRunner, gaveUp, type Jobs } from '@muster/jobs';
 import { AGAVE_ERRORS, allJobRoutes, serveSessions, sessionRoutes } from '@muster/jobs/http';
-import { LocalPeers, type Transport } from '@muster/nodes';
+import { FrontedTransport, LocalPeers, type Transport } from '@muster/nodes';
 import { nodesRoutes, sshNodeRoutes } from '@muster/nodes/http';
 import { nodeSockets } from '@muster/nodes/zmtp';
 import { type Auth, bootstrap, DirectorySync, FIRST, type RandomBytes, systemRandom } from '@muster/platform/auth';
@@ -149,7 +149,9 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     fail('the command socket failed', error);
   };
   const incarnation = randomUUID();
-  const peers = new LocalPeers(options.transport ?? nodeSockets(config, { clock, failed: socketsFailed }));
+  const sockets = options.transport ?? nodeSockets(config, { clock, failed: socketsFailed });
+  const places = leading === undefined ? undefined : new FrontedTransport({ own: sockets, clock, log: logger });
+  const peers = new LocalPeers(places ?? sockets);
   const composed = compose({
     sealingKey,
     store,
@@ -162,6 +164,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     serverName: config.name ?? hostname(),
     serverKeys: serverKey,
     transport: peers,
+    places,
   });
   const { base, events, auth, secrets, secretProviders, nodes, push, runbooks, tasks, schedules } = composed;
   const ssh = createSshNodes(base, { nodes, auth, secrets, peers });
@@ -209,7 +212,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     listen: config.http.listen,
     tls: tls !== undefined,
     streams,
-    alongside: [sessions, fabric, jobs, schedules, push, tasks],
+    alongside: [sessions, fabric, jobs, schedules, push, tasks, { stop: async () => places?.detach() }],
     ...(leading && { needed: leading.httpNeeded }),
   });
   const disbatch = createDisbatch(base, { auth, controller: tasks.controller, logger });
@@ -267,6 +270,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
         clusterRoutes(app, {
           changes: auth.changes,
           nodes: () => layers.status().nodes,
+          places: () => places?.counts(base.serverName) ?? new Map(),
           cluster: leading === undefined ? null : { list: () => leading.servers.list(), changed: leading.changed },
         }),
       ...(config.console ? [(app: App) => consoleRoutes(app, pages)] : []),
@@ -289,10 +293,15 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     }),
     checkAnswers: options.checkAnswers === true,
   });
-  if (leading !== undefined) servePassedOn(http.app.server, leading, (socket) => fabric.take(socket));
+  if (leading !== undefined && places !== undefined) {
+    servePassedOn(http.app.server, leading, {
+      stomp: (socket) => fabric.take(socket),
+      nodes: (socket) => places.attach(socket),
+    });
+  }
   fabric.attach(http.app.server);
   serveSessions(http.app, sessions);
-  await leading?.stompNeeded();
+  await leading?.socketsNeeded();
   await layers.start();
   const { url } = http;
   const { url: stompUrl } = fabric;

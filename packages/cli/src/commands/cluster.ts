@@ -13,6 +13,8 @@ interface ClusterDocument {
     readonly version: string;
     readonly role: 'leader' | 'follower' | 'lost';
     readonly drained: boolean;
+    /** That were told to connect to it. */
+    readonly nodes: number;
     readonly started_at: string;
     readonly seen_at: string;
   }[];
@@ -58,10 +60,11 @@ async function show({ out }: Call<object>, { leader, epoch, nodes, servers, ...r
     return;
   }
   out.table(
-    ['Server', 'Role', 'Version', 'URL', 'Started', 'Last heard of'],
-    servers.map(({ name, role, drained, version, url, started_at, seen_at }) => [
+    ['Server', 'Role', 'Nodes', 'Version', 'URL', 'Started', 'Last heard of'],
+    servers.map(({ name, role, drained, nodes: there, version, url, started_at, seen_at }) => [
       name,
       drained ? `${role}, drained` : role,
+      there,
       version,
       url,
       timeText(started_at),

@@ -1,9 +1,9 @@
 /** Times of a cluster. */
 export const CLUSTER_LIMITS = {
   /** For so long a leader leads without renewing its lease; whoever sees it unchanged for so long takes over. */
-  leaseMs: 5_000,
+  leaseMs: 10_000,
   /** Between renewals, and between looks at the lease of another. */
-  lookMs: 1_250,
+  lookMs: 2_000,
   /** Between what a server writes of itself. */
   presenceMs: 5_000,
   /** A server that has not written for so long is called lost. */

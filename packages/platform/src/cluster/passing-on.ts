@@ -17,9 +17,13 @@ import { ServerAgent } from './connect.js';
 import type { Leader } from './servers.js';
 import { type Sender, VOUCHED_HEADER, type Vouching } from './vouching.js';
 
-/** A connection becomes one of STOMP, as if the client had connected to the leader. */
-export const STOMP_UPGRADE = 'muster-stomp';
-export const STOMP_PATH = '/cluster/stomp';
+/** What connections between servers become, besides those of clients. */
+export const LINKS = {
+  /** One of STOMP, as if the client had connected to the leader. */
+  stomp: { protocol: 'muster-stomp', path: '/cluster/stomp' },
+  /** What nodes say that are connected to a follower. */
+  nodes: { protocol: 'muster-nodes', path: '/cluster/nodes' },
+} as const;
 
 /** Of one connection alone (RFC 9110 §7.6.1). */
 const HOP_BY_HOP = new Set([
@@ -111,22 +115,18 @@ export class PassingOn {
   stomp(socket: Socket): void {
     socket.pause();
     socket.on('error', () => socket.destroy());
-    const upstream = this.#dial(senderOf(socket), { upgrade: STOMP_UPGRADE, connection: 'upgrade' });
-    if (upstream === null) return void socket.destroy();
-    upstream.on('upgrade', (_answer, other, first) => {
-      if (first.length > 0) socket.write(first);
-      join(socket, other, Buffer.alloc(0));
-    });
-    upstream.on('response', () => {
-      upstream.destroy();
-      socket.destroy();
-    });
-    upstream.on('error', (error) => {
-      this.#failed(error);
-      socket.destroy();
-    });
-    socket.on('close', () => upstream.destroy());
-    upstream.end();
+    this.#dial('stomp', senderOf(socket)).then(
+      (other) => {
+        if (socket.destroyed) other.destroy();
+        else join(socket, other, Buffer.alloc(0));
+      },
+      () => socket.destroy(),
+    );
+  }
+
+  /** For what nodes say that are connected here. Rejects when nobody leads, or it does not take it. */
+  nodes(): Promise<Duplex> {
+    return this.#dial('nodes', { address: '127.0.0.1', port: 0, protocol: 'http' });
   }
 
   stop(): void {
@@ -139,8 +139,25 @@ export class PassingOn {
     return this.#begin({ method, url, sender: senderOf(socket), headers });
   }
 
-  #dial(sender: Sender, headers: OutgoingHttpHeaders): ClientRequest | null {
-    return this.#begin({ method: 'GET', url: STOMP_PATH, sender, headers });
+  #dial(what: keyof typeof LINKS, sender: Sender): Promise<Duplex> {
+    const { protocol: upgrade, path: url } = LINKS[what];
+    return new Promise((resolve, reject) => {
+      const upstream = this.#begin({ method: 'GET', url, sender, headers: { upgrade, connection: 'upgrade' } });
+      if (upstream === null) return reject(new MusterError('no_leader'));
+      upstream.on('upgrade', (_answer, other, first) => {
+        if (first.length > 0) other.unshift(first);
+        resolve(other);
+      });
+      upstream.on('response', ({ statusCode }) => {
+        upstream.destroy();
+        reject(new Error(`the leader does not take it: status ${statusCode}`));
+      });
+      upstream.on('error', (error) => {
+        this.#failed(error);
+        reject(error);
+      });
+      upstream.end();
+    });
   }
 
   #begin(asked: {

@@ -17,6 +17,7 @@ const Server = Type.Object({
     description: '`lost`: it has not been heard of for 15 seconds',
   }),
   drained: Type.Boolean({ description: 'It shall not lead' }),
+  nodes: Type.Integer({ description: 'That were told to connect to it' }),
   started_at: Time,
   seen_at: Time,
 });
@@ -32,6 +33,8 @@ export interface ClusterRouteDeps {
   readonly changes: Pick<Changes, 'apply' | 'now'>;
   /** Nodes that are up. */
   readonly nodes: () => number;
+  /** By the name of a server: nodes that were told to connect there. */
+  readonly places: () => ReadonlyMap<string, number>;
   /** null: this server is alone. */
   readonly cluster: { readonly list: () => Promise<readonly ClusterServer[]>; readonly changed: () => void } | null;
 }
@@ -47,7 +50,7 @@ export function clusterRoutes(app: App, deps: ClusterRouteDeps): void {
       leader: leader?.name ?? null,
       epoch: leader?.epoch ?? null,
       nodes: deps.nodes(),
-      servers: servers.map(viewOf),
+      servers: servers.map((server) => viewOf(server, deps.places().get(server.name) ?? 0)),
     };
   };
 
@@ -102,9 +105,9 @@ export function clusterRoutes(app: App, deps: ClusterRouteDeps): void {
   }
 }
 
-function viewOf({ name, incarnation, url, version, drained, ...server }: ClusterServer) {
+function viewOf({ name, incarnation, url, version, drained, ...server }: ClusterServer, nodes: number) {
   return {
-    ...{ name, incarnation, url, version, drained },
+    ...{ name, incarnation, url, version, drained, nodes },
     role:
       server.epoch !== null && !server.lost
         ? ('leader' as const)

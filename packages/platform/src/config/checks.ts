@@ -81,7 +81,9 @@ export function crossProblems(config: ServerConfig, nameOf: (path: string) => st
   }
   if (clusterUrl !== undefined && clusterUrl.startsWith('https:') !== (http.tls_cert !== undefined)) {
     const scheme = http.tls_cert === undefined ? 'http' : 'https';
-    problems.push(`${nameOf('cluster_url')}: expected ${scheme}://, as http.listen speaks it, got ${shown(clusterUrl)}`);
+    problems.push(
+      `${nameOf('cluster_url')}: expected ${scheme}://, as http.listen speaks it, got ${shown(clusterUrl)}`,
+    );
   }
   if (config.name !== undefined && !HOST_NAME.test(config.name)) {
     problems.push(`${nameOf('name')}: expected a host name, got ${shown(config.name)}`);

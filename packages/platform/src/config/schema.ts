@@ -33,7 +33,8 @@ export const ServerConfigSchema = Type.Object(
     }),
     cluster_url: Type.Optional(
       Type.String({
-        description: 'http(s)://HOST:PORT where the other servers of the cluster reach this one; made of name and http.listen when absent',
+        description:
+          'http(s)://HOST:PORT where the other servers of the cluster reach this one; made of name and http.listen when absent',
       }),
     ),
     name: Type.Optional(Type.String({ description: 'Host name advertised to nodes; the machine’s own when absent' })),

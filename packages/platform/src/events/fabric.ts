@@ -1,7 +1,14 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '@muster/base';
-import { createRoot, EVENTS_DESTINATION, type Listener, listenForChannels, takeSocket, webSocketUpgrade } from '@muster/fabric';
+import {
+  createRoot,
+  EVENTS_DESTINATION,
+  type Listener,
+  listenForChannels,
+  takeSocket,
+  webSocketUpgrade,
+} from '@muster/fabric';
 import type { Store } from '@muster/store';
 import type { Logger } from 'pino';
 import type { Auth } from '../auth/auth.js';

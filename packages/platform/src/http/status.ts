@@ -86,7 +86,10 @@ export function statusRoutes(app: App, status: () => ServerStatus, metrics: Metr
                   leader: Type.Union([Type.String(), Type.Null()], { description: 'Name; null: none is known' }),
                   epoch: Type.Integer({ description: 'Counts the changes of the leader; 0: none is known' }),
                 },
-                { description: 'Of a server of a cluster. A follower passes everything on to the leader but this page and `/metrics`' },
+                {
+                  description:
+                    'Of a server of a cluster. A follower passes everything on to the leader but this page and `/metrics`',
+                },
               ),
             ),
             events: Type.Object({ clients: Type.Integer({ description: 'Clients and relays of the event fabric' }) }),

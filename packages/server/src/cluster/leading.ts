@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { type ClusterServers, type Fence, STOMP_PATH, STOMP_UPGRADE, type Vouching } from '@muster/platform/cluster';
+import { type ClusterServers, type Fence, LINKS, type Vouching } from '@muster/platform/cluster';
 import type { ClusterStatus } from '@muster/platform/http';
 import { serveUpgrades } from '@muster/platform/http';
 import type { Metrics } from '@muster/platform/metrics';
@@ -17,7 +17,7 @@ export interface Leading {
   readonly servers: ClusterServers;
   readonly status: () => ClusterStatus;
   /** Everything is loaded, and the places where it is to listen are needed: whoever listens there stops. Of HTTP later, as it is served last. */
-  readonly stompNeeded: () => Promise<void>;
+  readonly socketsNeeded: () => Promise<void>;
   readonly httpNeeded: () => Promise<void>;
   /** Who shall not lead was changed. */
   readonly changed: () => void;
@@ -31,20 +31,27 @@ export function countLead(metrics: Metrics, leads: () => boolean): void {
 }
 
 /**
- * Takes what other servers of the cluster pass on besides requests: clients of the event fabric. All that was upgraded counts as coming from
+ * Takes what other servers of the cluster pass on besides requests: clients of the event fabric, and what nodes say. All that was upgraded counts as coming from
  * where they say.
  */
-export function servePassedOn(server: Server, { vouching }: Leading, takeStomp: (socket: Socket) => void): void {
+export function servePassedOn(
+  server: Server,
+  { vouching }: Leading,
+  takes: { readonly stomp: (socket: Socket) => void; readonly nodes: (socket: Socket) => void },
+): void {
   server.prependListener('upgrade', (request, socket) => {
     const sender = vouching.sender(request.headers, request.method ?? 'GET', request.url ?? '/');
     if (sender === null) return;
     Object.defineProperties(socket, { remoteAddress: { value: sender.address }, remotePort: { value: sender.port } });
   });
-  serveUpgrades(server, STOMP_UPGRADE, (request, socket, head) => {
-    const { method = 'GET', url = '/', headers } = request;
-    if (url !== STOMP_PATH || vouching.sender(headers, method, url) === null) return void socket.destroy();
-    socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${STOMP_UPGRADE}\r\n\r\n`);
-    if (head.length > 0) socket.unshift(head);
-    takeStomp(socket as Socket);
-  });
+  for (const what of ['stomp', 'nodes'] as const) {
+    const { protocol, path } = LINKS[what];
+    serveUpgrades(server, protocol, (request, socket, head) => {
+      const { method = 'GET', url = '/', headers } = request;
+      if (url !== path || vouching.sender(headers, method, url) === null) return void socket.destroy();
+      socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`);
+      if (head.length > 0) socket.unshift(head);
+      takes[what](socket as Socket);
+    });
+  }
 }

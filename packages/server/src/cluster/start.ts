@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Clock, systemClock, type Timer } from '@muster/base';
+import { advertised, NodeFront } from '@muster/nodes/fronts';
+import { nodeSockets } from '@muster/nodes/zmtp';
 import { systemRandom } from '@muster/platform/auth';
 import {
   askOthers,
@@ -96,6 +98,7 @@ class Member implements ClusterMember {
   #servers: ClusterServers | null = null;
   #election: Election | null = null;
   #front: Front | null = null;
+  #nodes: NodeFront | null = null;
   #leading: RunningServer | null = null;
   /** One change of the role at a time. */
   #changing: Promise<void> = Promise.resolve();
@@ -176,6 +179,7 @@ class Member implements ClusterMember {
     await this.#leading?.stop();
     await this.#election?.resign();
     this.#passing.stop();
+    await this.#nodes?.stop();
     await this.#front?.close();
     await this.#servers?.stop();
     await store.close();
@@ -207,6 +211,22 @@ class Member implements ClusterMember {
       http: { ...http, listen: withPort(http.listen, front.ports.http) },
       stomp: { ...stomp, listen: withPort(stomp.listen, front.ports.stomp) },
     };
+    await this.#takeNodes();
+  }
+
+  /** Nodes connect to followers, too: the leader says which. */
+  async #takeNodes(): Promise<void> {
+    const { config, clock, logger: log } = this.#deps;
+    const name = config.name ?? hostname();
+    const failed = (error: unknown): void => this.#fail('the sockets for nodes', error);
+    const nodes = new NodeFront({
+      sockets: nodeSockets({ ...config, spec1: {} }, { clock, failed }),
+      ...{ clock, log, name, incarnation: randomUUID() },
+      advertised: (endpoints) => advertised(config, name, endpoints),
+      dial: () => this.#passing.nodes(),
+    });
+    await nodes.start();
+    this.#nodes = nodes;
   }
 
   async #lead(fence: Fence): Promise<void> {
@@ -222,7 +242,10 @@ class Member implements ClusterMember {
         ...{ fence, sealingKey, vouching: this.#vouching, servers },
         lost: () => this.#election?.fencedOff(),
         status: () => ({ ...this.#known(), role: 'leader' }),
-        stompNeeded: async () => this.#front?.closeStomp(),
+        socketsNeeded: async () => {
+          await Promise.all([this.#nodes?.stop(), this.#front?.closeStomp()]);
+          this.#nodes = null;
+        },
         httpNeeded: async () => {
           await this.#front?.closeHttp();
           this.#front = null;

@@ -1,0 +1,252 @@
+import type { Duplex } from 'node:stream';
+import type { Clock } from '@muster/base';
+import type { Frames } from '@muster/wire';
+import type { Endpoints, Handlers, Peer, SocketChannel, Transport } from '../transport.js';
+import {
+  encodeLink,
+  type Hello,
+  IDENTITY_BYTES,
+  LINK_LIMITS,
+  LinkError,
+  type LinkMessage,
+  LinkReader,
+} from './frames.js';
+
+/** Where a node is told to connect. */
+export interface Place {
+  readonly name: string;
+  readonly heartbeat: string;
+  readonly command: string;
+  readonly curvePublicKey: string;
+}
+
+export interface FrontedDeps {
+  /** The sockets of this process. */
+  readonly own: Transport;
+  readonly clock: Clock;
+  readonly log: { info(detail: object, message: string): void; warn(detail: object, message: string): void };
+}
+
+interface Link {
+  readonly hello: Hello;
+  /** Before the numbers that the follower gives its connections: other followers give the same. */
+  readonly prefix: Buffer;
+  stream: Duplex | null;
+  /** Nodes that were sent there. */
+  readonly nodes: Set<string>;
+  readonly admitting: Map<number, (admitted: boolean) => void>;
+}
+
+const PREFIX_BYTES = 4;
+/** One place may have so many nodes more than its share before some of them are sent elsewhere. */
+const UNEVEN = 1.2;
+
+/**
+ * The sockets of the server that leads a cluster, and those of its followers: a node that is connected to one of these is spoken to over the
+ * link with it. Encryption, subscriptions and connections are the follower's; whose a message is, and whether it is genuine, is judged here.
+ */
+export class FrontedTransport implements Transport {
+  readonly #deps: FrontedDeps;
+  readonly #links = new Map<string, Link>();
+  /** Nodes that were given an address of this process. */
+  readonly #own = new Set<string>();
+  #handlers: Handlers | null = null;
+  /** The last heartbeat: who comes meanwhile is to hear it, too. */
+  #beat: Frames | null = null;
+  #detached = false;
+  #made = 0;
+  #asked = 0;
+
+  constructor(deps: FrontedDeps) {
+    this.#deps = deps;
+  }
+
+  async start(handlers: Handlers): Promise<Endpoints> {
+    this.#handlers = handlers;
+    return this.#deps.own.start(handlers);
+  }
+
+  /** A link that another server of the cluster has opened. */
+  attach(stream: Duplex): void {
+    const { clock, log } = this.#deps;
+    if (this.#detached) return void stream.destroy();
+    const reader = new LinkReader();
+    let link: Link | null = null;
+    const timer = clock.after(LINK_LIMITS.answerMs, () => {
+      if (link === null) stream.destroy();
+    });
+    stream.on('error', () => stream.destroy());
+    stream.on('close', () => {
+      timer.cancel();
+      if (link !== null) this.#closed(link, stream);
+    });
+    stream.on('data', (chunk: Buffer) => {
+      try {
+        for (const message of reader.read(chunk)) {
+          if (link !== null) this.#heard(link, message);
+          else if (message.kind === 'hello') link = this.#opened(message.hello, stream);
+          else throw new LinkError('a first message that is not the first');
+        }
+      } catch (error) {
+        if (!(error instanceof LinkError)) throw error;
+        log.warn({ err: error, server: link?.hello.name }, 'a link with a server of the cluster was closed');
+        stream.destroy();
+      }
+    });
+  }
+
+  /**
+   * Where this node is to connect, once it may: where it was, unless that is gone or has many more than its share, else where there are fewest.
+   * null: to the sockets of this process.
+   */
+  async placeOf(node: string, curveKey: Uint8Array, forMs: number): Promise<Place | null> {
+    const link = this.#chosen(node);
+    if (link !== null && (await this.#admitted(link, curveKey, forMs))) {
+      const { name, heartbeat, command, curvePublicKey } = link.hello;
+      this.#forget(node);
+      link.nodes.add(node);
+      return { name, heartbeat, command, curvePublicKey };
+    }
+    this.#forget(node);
+    this.#own.add(node);
+    return null;
+  }
+
+  send(peer: Peer, seal: () => Frames | null): void {
+    const link = this.#linkOf(peer);
+    if (link === null) return this.#deps.own.send(peer, seal);
+    if (link.stream === null) return this.#handlers?.sendDropped('unreachable');
+    if (link.stream.writableLength > LINK_LIMITS.unsentBytes) return this.#handlers?.sendDropped('peer_busy');
+    const frames = seal();
+    if (frames === null) return;
+    link.stream.write(encodeLink({ kind: 'message', identity: peer.identity.subarray(PREFIX_BYTES), frames }));
+  }
+
+  publish(channel: SocketChannel, frames: Frames): void {
+    this.#deps.own.publish(channel, frames);
+    if (channel !== 'curve') return;
+    this.#beat = frames;
+    const bytes = encodeLink({ kind: 'publish', frames });
+    for (const { stream } of this.#links.values()) stream?.write(bytes);
+  }
+
+  hangUp(peer: Peer): void {
+    const link = this.#linkOf(peer);
+    if (link === null) this.#deps.own.hangUp(peer);
+    else link.stream?.write(encodeLink({ kind: 'hang up', identity: peer.identity.subarray(PREFIX_BYTES) }));
+  }
+
+  /** Ends all links, and takes no more. HTTP, over which they came, waits for their end. */
+  detach(): void {
+    this.#detached = true;
+    for (const { stream } of this.#links.values()) stream?.destroy();
+  }
+
+  async stop(): Promise<void> {
+    this.#handlers = null;
+    this.detach();
+    await this.#deps.own.stop();
+  }
+
+  /** How many nodes were told to connect to each server of the cluster, this one (by this name) among them. */
+  counts(own: string): ReadonlyMap<string, number> {
+    const counts = new Map([[own, this.#own.size]]);
+    for (const { hello, nodes, stream } of this.#links.values())
+      if (stream !== null) counts.set(hello.name, nodes.size);
+    return counts;
+  }
+
+  #opened(hello: Hello, stream: Duplex): Link {
+    const { log } = this.#deps;
+    for (const [incarnation, { hello: known, stream: open }] of this.#links) {
+      // A process that was started again under its name, or one that lost its link.
+      if (known.name !== hello.name) continue;
+      open?.destroy();
+      if (incarnation !== hello.incarnation) this.#links.delete(incarnation);
+    }
+    if (!this.#links.has(hello.incarnation) && this.#links.size >= LINK_LIMITS.links)
+      throw new LinkError('too many servers');
+    const prefix = Buffer.alloc(PREFIX_BYTES);
+    prefix.writeUInt32BE(++this.#made);
+    const before = this.#links.get(hello.incarnation);
+    const link = before ?? { hello, prefix, stream, nodes: new Set(), admitting: new Map() };
+    link.stream = stream;
+    this.#links.set(hello.incarnation, link);
+    log.info({ server: hello.name, command: hello.command }, 'a server of the cluster takes connections of nodes');
+    if (this.#beat !== null) stream.write(encodeLink({ kind: 'publish', frames: this.#beat }));
+    return link;
+  }
+
+  #closed(link: Link, stream: Duplex): void {
+    if (link.stream !== stream) return;
+    link.stream = null;
+    for (const done of link.admitting.values()) done(false);
+    link.admitting.clear();
+    this.#deps.log.info({ server: link.hello.name }, 'the link with a server of the cluster is gone');
+  }
+
+  #heard(link: Link, message: LinkMessage): void {
+    switch (message.kind) {
+      case 'message':
+        this.#handlers?.received('curve', [Buffer.concat([link.prefix, message.identity]), ...message.frames]);
+        return;
+      case 'admitted':
+        link.admitting.get(message.number)?.(true);
+        return;
+      default:
+        throw new LinkError(`a message that followers do not send: ${message.kind}`);
+    }
+  }
+
+  /** Until the follower has said so: a node that came sooner would be refused there. */
+  #admitted(link: Link, curveKey: Uint8Array, forMs: number): Promise<boolean> {
+    const { stream } = link;
+    if (stream === null) return Promise.resolve(false);
+    this.#asked = (this.#asked + 1) % 0xffff_ffff;
+    const number = this.#asked;
+    return new Promise((resolve) => {
+      const done = (admitted: boolean): void => {
+        timer.cancel();
+        link.admitting.delete(number);
+        resolve(admitted);
+      };
+      const timer = this.#deps.clock.after(LINK_LIMITS.answerMs, () => done(false));
+      link.admitting.set(number, done);
+      stream.write(encodeLink({ kind: 'admit', number, forMs, curveKey }));
+    });
+  }
+
+  /** null: this process. */
+  #chosen(node: string): Link | null {
+    const open = [...this.#links.values()].filter(({ stream }) => stream !== null);
+    if (open.length === 0) return null;
+    const share =
+      ([this.#own, ...open.map(({ nodes }) => nodes)].reduce((sum, { size }) => sum + size, 0) + 1) / (open.length + 1);
+    const held = open.find(({ nodes }) => nodes.has(node));
+    if (held !== undefined && held.nodes.size <= share * UNEVEN) return held;
+    if (held === undefined && this.#own.has(node) && this.#own.size <= share * UNEVEN) return null;
+    const least = open.reduce((one, other) => (other.nodes.size < one.nodes.size ? other : one));
+    return this.#own.size < least.nodes.size ? null : least;
+  }
+
+  #forget(node: string): void {
+    this.#own.delete(node);
+    for (const { nodes } of this.#links.values()) nodes.delete(node);
+  }
+
+  #linkOf({ identity }: Peer): Link | null {
+    if (identity.length !== PREFIX_BYTES + IDENTITY_BYTES) return null;
+    const prefix = identity.subarray(0, PREFIX_BYTES);
+    for (const link of this.#links.values()) if (link.prefix.equals(prefix)) return link;
+    // Of a follower that is gone for good: nobody is there.
+    return GONE;
+  }
+}
+
+const GONE: Link = {
+  hello: { protocol: 1, incarnation: '', name: '', heartbeat: '', command: '', curvePublicKey: '' },
+  prefix: Buffer.alloc(0),
+  stream: null,
+  nodes: new Set(),
+  admitting: new Map(),
+};

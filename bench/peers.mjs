@@ -24,7 +24,10 @@ export function installPeers() {
   if (status !== 0) throw new Error('npm ci in bench/peers failed');
 }
 
-/** A queue of another system with worker processes, of which each runs `slots` tasks at one time. */
+/**
+ * A queue of another system with worker processes, of which each runs `slots` tasks at one time. The processes stay, as agents
+ * do, so that what was compiled in one round need not be in the next.
+ */
 export class Peer {
   #name;
   #database;
@@ -32,7 +35,7 @@ export class Peer {
   #workers = [];
 
   /** @param database {url, drop, pid}: where it keeps its tasks, for itself; its process, if it is one. */
-  static async start(name, database) {
+  static async start(name, database, { workers, slots }) {
     const peer = new Peer();
     peer.#name = name;
     peer.#database = database;
@@ -40,6 +43,7 @@ export class Peer {
       const { prepare, producer } = await import(`./peers/${name}.mjs`);
       await prepare(database.url);
       peer.#producer = await producer(database.url);
+      await peer.#startWorkers(workers, slots);
     } catch (error) {
       await peer.stop();
       throw error;
@@ -48,26 +52,26 @@ export class Peer {
   }
 
   /** From the first of so many tasks that is added until the last is done, and that is stored: as `clocked` says it. */
-  async endToEnd(workers, slots, tasks) {
-    await this.#startWorkers(workers, slots);
+  async endToEnd(tasks) {
     await this.#begin();
+    const all = this.#done + tasks;
     const took = await clocked(
       () => this.#processes(),
-      () => Promise.all([this.#add(tasks), this.#untilDone(tasks)]),
+      () => Promise.all([this.#add(tasks), this.#untilDone(all)]),
     );
-    await this.#stopWorkers();
+    await this.#end();
     return took;
   }
 
   /** Until all of a backlog is done. */
-  async backlog(workers, slots, tasks) {
+  async backlog(tasks) {
     await this.#add(tasks);
-    await this.#startWorkers(workers, slots);
+    const all = this.#done + tasks;
     const took = await clocked(
       () => this.#processes(),
-      () => Promise.all([this.#begin(), this.#untilDone(tasks)]),
+      () => Promise.all([this.#begin(), this.#untilDone(all)]),
     );
-    await this.#stopWorkers();
+    await this.#end();
     return took;
   }
 
@@ -103,8 +107,15 @@ export class Peer {
       this.#workers.map(
         ({ child }) =>
           new Promise((resolve, reject) => {
-            child.once('exit', (code) => reject(new Error(`a worker of ${this.#name} exited with ${code}`)));
-            child.on('message', (message) => message[what] && resolve());
+            const gone = (code) => reject(new Error(`a worker of ${this.#name} exited with ${code}`));
+            const heard = (message) => {
+              if (!message[what]) return;
+              child.off('exit', gone);
+              child.off('message', heard);
+              resolve();
+            };
+            child.once('exit', gone);
+            child.on('message', heard);
             if (order !== undefined) child.send(order);
           }),
       ),
@@ -115,9 +126,18 @@ export class Peer {
     return this.#hear('begun', 'begin');
   }
 
-  /** The database is not asked before the workers have said that they have done them. */
-  async #untilDone(tasks) {
-    await progressing(async () => tasks - this.#workers.reduce((sum, { done }) => sum + done, 0), 'tasks');
+  #end() {
+    return this.#hear('ended', 'end');
+  }
+
+  /** By all workers, since they were started. */
+  get #done() {
+    return this.#workers.reduce((sum, { done }) => sum + done, 0);
+  }
+
+  /** Until so many are done. The database is not asked before the workers have said that they have done them. */
+  async #untilDone(all) {
+    await progressing(async () => all - this.#done, 'tasks');
     await progressing(async () => ((await this.#producer.isEmpty()) ? 0 : 1), 'completions');
   }
 
@@ -172,14 +192,14 @@ export async function startRedis(fsync) {
 }
 
 /** Name, and how to start it; for all that can be started here. */
-export function taskPeers(databaseUrl) {
+export function taskPeers(databaseUrl, size) {
   const redis = async (fsync) => {
     const database = await startRedis(fsync);
-    return database === null ? null : Peer.start('bullmq', database);
+    return database === null ? null : Peer.start('bullmq', database, size);
   };
   return {
-    'graphile-worker': async () => Peer.start('graphile-worker', await createDatabase(databaseUrl)),
-    'pg-boss': async () => Peer.start('pg-boss', await createDatabase(databaseUrl)),
+    'graphile-worker': async () => Peer.start('graphile-worker', await createDatabase(databaseUrl), size),
+    'pg-boss': async () => Peer.start('pg-boss', await createDatabase(databaseUrl), size),
     /** As BullMQ advises: a crash of the machine may take the last second. */
     bullmq: () => redis('everysec'),
     'bullmq-fsync-always': () => redis('always'),

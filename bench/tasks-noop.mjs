@@ -1,3 +1,4 @@
+import { startFloor } from './floor.mjs';
 import { installPeers, taskPeers } from './peers.mjs';
 import { median } from './server.mjs';
 import { backlog, endToEnd, modulePlugin, startTaskFleet, warmUp } from './task-fleet.mjs';
@@ -11,6 +12,9 @@ export const defaults = { nodes: 4, slots: 24, tasks: 50_000, rounds: 3 };
  * (`tasks-noop`, with workers that wait for them), and until a backlog of as many is done (`tasks-noop-backlog`). Every
  * system has as many worker processes as Muster has agents, of which each runs `slots` tasks at one time. They take turns,
  * so that what else the machine does slows all of them. With a database, Muster is measured on it and on SQLite.
+ *
+ * All of these are services that run for weeks. So the processes of each stay for the whole run, and each has one round
+ * that does not count, in which V8 compiles what it runs.
  */
 export async function* run({ nodes, slots, tasks, rounds, databaseUrl, profile }) {
   if (databaseUrl !== undefined) installPeers();
@@ -21,14 +25,18 @@ export async function* run({ nodes, slots, tasks, rounds, databaseUrl, profile }
       if (system === null) console.error(`tasks-noop: ${name} is not installed, and left out`);
       else systems.set(name, { ...system, endToEnd: [], backlog: [] });
     }
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0; round <= rounds; round++) {
       for (const [name, system] of systems) {
-        system.profile?.();
-        system.endToEnd.push(eachOf(tasks, await system.addAndWork(tasks)));
-        system.backlog.push(eachOf(tasks, await system.workOff(tasks)));
-        system.profile?.();
-        const [added, backlog] = [system.endToEnd.at(-1), system.backlog.at(-1)];
-        console.error(`tasks-noop: ${name}: ${shown(added)}; of a backlog ${shown(backlog)}`);
+        const warm = round > 0;
+        if (warm) system.profile?.();
+        const added = system.addAndWork && eachOf(tasks, await system.addAndWork(tasks));
+        const backlog = eachOf(tasks, await system.workOff(tasks));
+        if (warm) system.profile?.();
+        const first = added === undefined ? '' : `${shown(added)}; `;
+        console.error(`tasks-noop: ${name}: ${first}of a backlog ${shown(backlog)}${warm ? '' : ' (not counted)'}`);
+        if (!warm) continue;
+        if (added !== undefined) system.endToEnd.push(added);
+        system.backlog.push(backlog);
       }
     }
   } finally {
@@ -51,19 +59,23 @@ function contestants({ nodes, slots, databaseUrl, profile }) {
   };
   const sqlite = { sqlite: muster(undefined) };
   if (databaseUrl === undefined) return sqlite;
-  const peers = Object.entries(taskPeers(databaseUrl)).map(([name, start]) => [
+  const peers = Object.entries(taskPeers(databaseUrl, { workers: nodes, slots })).map(([name, start]) => [
     name,
     async () => {
       const peer = await start();
       if (peer === null) return null;
       return {
-        addAndWork: (count) => peer.endToEnd(nodes, slots, count),
-        workOff: (count) => peer.backlog(nodes, slots, count),
+        addAndWork: (count) => peer.endToEnd(count),
+        workOff: (count) => peer.backlog(count),
         stop: () => peer.stop(),
       };
     },
   ]);
-  return { postgres: muster(databaseUrl), ...sqlite, ...Object.fromEntries(peers) };
+  const floor = async () => {
+    const { backlog, stop } = await startFloor(databaseUrl, { agents: nodes, slots });
+    return { workOff: backlog, stop };
+  };
+  return { postgres: muster(databaseUrl), ...sqlite, floor, ...Object.fromEntries(peers) };
 }
 
 /** Tasks a second, and microseconds of CPU of each task, by who used them. */
@@ -104,9 +116,10 @@ function* figures(systems, what, size) {
     ...more,
   });
   if (!systems.has('postgres')) return yield line('sqlite', null, {});
-  const peers = [...systems.keys()].filter((name) => name !== 'postgres' && name !== 'sqlite');
+  const peers = [...systems.keys()].filter((name) => !['postgres', 'sqlite', 'floor'].includes(name));
   const fastest = Math.max(...peers.map(value));
   yield line('postgres', fastest, {
+    ...(what === 'backlog' && { floor: value('floor'), floor_cpu_us: medianCpu(systems.get('floor').backlog) }),
     peers: Object.fromEntries(peers.map((name) => [name, value(name)])),
     peer_samples: Object.fromEntries(peers.map((name) => [name, rates(name)])),
     peer_cpu_us: Object.fromEntries(peers.map((name) => [name, medianCpu(systems.get(name)[what])])),

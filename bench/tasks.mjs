@@ -4,6 +4,7 @@ import { countCpu } from './proc.mjs';
 /** What the figures of tasks share. */
 
 const LINES_AT_ONCE = 10_000;
+const BUSY_MS = 500;
 const LOOK_SOONEST_MS = 10;
 const LOOK_LATEST_MS = 500;
 /** Longest time without one more end. */
@@ -53,8 +54,13 @@ export async function adder(server) {
     },
     /** Some thousands of tasks a request, as the CLI does. @param paramsOf From the number of the task. */
     async add(queue, count, paramsOf = () => ({})) {
-      for (let from = 0; from < count; from += LINES_AT_ONCE) {
-        await this.lines(queue, linesOf(from, Math.min(LINES_AT_ONCE, count - from), paramsOf));
+      for (let from = 0; from < count; ) {
+        const most = Math.min(LINES_AT_ONCE, count - from);
+        const answer = await post(queue, 'application/x-ndjson', linesOf(from, most, paramsOf));
+        // On a busy machine the database may take too long; what was added before stays, and the rest is added again.
+        const busy = answer.status === 503;
+        from += busy ? (await answer.json()).added : (await (await done(answer, 200)).json()).added;
+        if (busy) await pause(BUSY_MS);
       }
     },
   };

@@ -221,6 +221,12 @@ describe('muster collection', () => {
   });
 });
 
+test('muster import disbatch says that there is no such directory', async () => {
+  const { exit, err } = await muster('import', 'disbatch', './nowhere');
+  expect(exit).toBe(2);
+  expect(err).toMatch(/there is no directory .*nowhere/);
+});
+
 describe('muster queue balance', () => {
   test('shows and sets how threads are shared out', async () => {
     const plan = { max_tasks: { '* 07:00': 5, '0 19:00': 15 }, queues: [['demo'], ['old']] };
@@ -230,7 +236,17 @@ describe('muster queue balance', () => {
     expect(out).toMatch(/Sunday +19:00 +15/);
     expect(out).toMatch(/default +demo/);
     expect(err).toContain('--disbatch-balance');
-    writeFileSync(join(cwd, 'plan.json'), JSON.stringify({ ...plan, queues: [['nowhere']] }));
-    expect((await muster('queue', 'balance', '--set', 'plan.json')).exit).not.toBe(0);
+  });
+
+  test.each([
+    ['a queue that there is not', { max_tasks: { '* 07:00': 5 }, queues: [['nowhere']] }, 'unknown queue nowhere'],
+    ['a time that is none', { max_tasks: { '* 7:00': 5 }, queues: [['demo']] }, 'time * 7:00 must be as "* 07:00"'],
+    ['no times', { queues: [['demo']] }, 'max_tasks must be an object of times, such as {"* 07:00": 5}'],
+  ])('names the file and what is wrong in it: %s', async (_, plan, reason) => {
+    writeFileSync(join(cwd, 'wrong.json'), JSON.stringify(plan));
+    const { exit, err } = await muster('queue', 'balance', '--set', 'wrong.json');
+    expect(exit).toBe(2);
+    expect(err).toContain(`wrong.json: ${reason}`);
+    expect(err).not.toContain('MUSTER_URL');
   });
 });

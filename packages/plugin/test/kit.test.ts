@@ -190,6 +190,18 @@ describe('a module under the kit', () => {
   });
 
   it.each([
+    [null, 'there is no such file', 'Check the path of --module'],
+    ['export const walk = 1;', "it exports no function 'run'", 'Export it: export async function run'],
+  ])('that is none says what to do: %s', async (text, reason, fix) => {
+    const module = text === null ? join(dir, 'none.mjs') : moduleOf(text);
+    const { code, stdout } = await kit(['run', '--module', module, '{}']);
+    expect(code).toBe(1);
+    expect(stdout).toContain(reason);
+    expect(stdout).not.toContain('load-module');
+    expect(stdout).toContain(`fix       ${fix}`);
+  });
+
+  it.each([
     ['process.exit(0)', 'the plugin ended its process instead of returning (exit status 0)'],
     ['process.kill(process.pid, "SIGKILL")', 'the plugin ended its process instead of returning (signal: killed)'],
   ])('fails when it does %s', async (text, reason) => {

@@ -129,15 +129,21 @@ describe('a queue that', () => {
     expect(await whyTask(id)).toEqual(["As many tasks with its key 'a' run as may at one time."]);
   });
 
-  test('has tasks that fail at once on a node, one after the other', async () => {
+  /** Five tasks of the queue fail at once; one more waits. */
+  async function failing(queue: string) {
     const one = node('n1', 1);
-    const queue = await fixture.queue('q', { rules: { retry: { limit: 0, first: 1, longest: 1 } } });
     const ids = await fixture.add(queue, 6);
     for (const id of ids.slice(0, 5)) {
       await expect.poll(() => one.tasks.has(id)).toBe(true);
       one.finish(id, { status: 2, reason: 'exit status 1', exitCode: 1 });
       await fixture.stands(id, { status: STATUS.failed });
     }
+    return { one, ids };
+  }
+
+  test('has tasks that fail at once on a node, one after the other', async () => {
+    const queue = await fixture.queue('q', { rules: { retry: { limit: 0, first: 1, longest: 1 } } });
+    const { one, ids } = await failing(queue);
     // A node that is quick may have been given it before that was known.
     const [last = ''] = ids.slice(-1);
     const more = one.tasks.has(last) ? (await fixture.add(queue, 1))[0] : last;
@@ -146,6 +152,20 @@ describe('a queue that', () => {
     // The node says so, too.
     const aspect = taskAspect(fixture.controller.slotsOf, () => fixture.clock.monotonic());
     expect(aspect.explain(one.view, fixture.clock.now())).toEqual({ available: true, sentences: [why] });
+  });
+
+  test('has tasks that failed at once on a node, which tries one of them after a while', async () => {
+    const queue = await fixture.queue('q', { rules: { retry: { limit: 0, first: 1, longest: 1 } } });
+    const { one, ids } = await failing(queue);
+    const [last = ''] = ids.slice(-1);
+    if (one.tasks.has(last)) one.finish(last, { status: 2, reason: 'exit status 1', exitCode: 1 });
+    const more = await fixture.add(queue, 2);
+    await expect.poll(() => whyQueue(queue)).toEqual([expect.stringMatching(/^n1 gets no tasks of 'p' for /)]);
+    fixture.clock.advance(60_000);
+    await expect.poll(() => more.filter((id) => one.tasks.has(id)).length).toBe(1);
+    const [waits = ''] = more.filter((id) => !one.tasks.has(id));
+    const why = "n1 is tried with one task of 'p': the last ones failed at once, one after the other.";
+    await bothSay(queue, waits, [why]);
   });
 
   test('has only held tasks left', async () => {
@@ -210,6 +230,16 @@ describe('a task that', () => {
     one.down();
     expect(await whyTask(id)).toEqual([
       'n1 has it, and is down: it goes on, or is lost, when the node is back or has been away too long.',
+    ]);
+  });
+
+  test('has a queue that was deleted says that it will not run', async () => {
+    const queue = await fixture.queue('q');
+    const [id = ''] = await fixture.add(queue, 1);
+    const row = await fixture.row(id);
+    await fixture.controller.removeQueue(ORG, queue, { force: true, keepTasks: true }, BY);
+    expect(await fixture.controller.why(row)).toEqual([
+      'Its queue was deleted; it will not run. `muster task rm` deletes it.',
     ]);
   });
 

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import type { RunTask } from '../index.js';
 
@@ -9,7 +10,9 @@ export class ModuleError extends Error {
 /** What a module exports to be run. Throws ModuleError. */
 export async function loadModule(file: string): Promise<RunTask> {
   const module = (await import(pathToFileURL(file).href).catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error);
+    const told = error instanceof Error ? error.message : String(error);
+    // Node.js says of a file that is not there which of our files wanted it.
+    const reason = existsSync(file) ? told : 'there is no such file';
     throw new ModuleError(`cannot load ${file}: ${reason}`, { cause: error });
   })) as { readonly run?: unknown };
   if (typeof module.run !== 'function') throw new ModuleError(`cannot run ${file}: it exports no function 'run'`);

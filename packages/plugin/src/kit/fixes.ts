@@ -17,6 +17,8 @@ const FIXES: readonly (readonly [RegExp, string])[] = [
     'End with exit status 0 once the response is written, also when the task failed: that is what status is for.',
   ],
   [/not found or not executable/, 'Check the path, that the file may be executed (chmod +x), and what #! names.'],
+  [/^cannot load .*: there is no such file$/, 'Check the path of --module; on a node it is absolute.'],
+  [/exports no function 'run'$/, 'Export it: export async function run(task, { log }) { … }'],
   [/^Task did not return a HASH/, 'Return { status => 1, stdout => …, stderr => … } from run.'],
   [/^it took longer than its limit/, 'Give it more time with --timeout, or let it end by itself.'],
   [/^exit status 75$/, 'It asks to be run again later, within the limits of its queue.'],

@@ -32,6 +32,7 @@ const CHUNK_BYTES = 255 * 1024;
 
 /** The files of a dump that there are. @throws MusterError `usage` when there is none. */
 export function filesOf(directory: string): readonly DumpFile[] {
+  if (!existsSync(directory)) throw new MusterError('usage', { reason: `there is no directory ${directory}` });
   const files = COLLECTIONS.flatMap((collection) => {
     const names = [`${collection}.json`, `${collection}.jsonl`, collection];
     const path = names.map((name) => join(directory, name)).find((one) => existsSync(one));

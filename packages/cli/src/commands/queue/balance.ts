@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { RefusedError } from '../../client.js';
 import { MusterError } from '../../errors.js';
 import { readingOf } from '../../files.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
@@ -41,7 +42,7 @@ export function addBalance(queue: Command, shell: Shell): void {
 async function balance(call: Call<{ readonly set?: string }>): Promise<void> {
   const { client, out, options, world } = call;
   const path = client.inOrg('disbatch', 'balance');
-  if (options.set !== undefined) await client.post(path, planIn(resolve(world.cwd, options.set)));
+  if (options.set !== undefined) await set(call, path, resolve(world.cwd, options.set));
   const found = await client.get<Balance>(path);
   out.document(found);
   if (out.json) return;
@@ -52,6 +53,23 @@ async function balance(call: Call<{ readonly set?: string }>): Promise<void> {
   }
   if (!found.settings.enabled) out.note('the server does not balance: start it with --disbatch-balance');
   else if (found.settings.pretend) out.note('the server only pretends to balance (--disbatch-balance-pretend)');
+}
+
+/** @throws MusterError `usage` that names what is wrong in the file. */
+async function set({ client }: Call<object>, path: string, file: string): Promise<void> {
+  try {
+    await client.post(path, planIn(file));
+  } catch (error) {
+    const reason = error instanceof RefusedError ? whyRefused(error.answer) : null;
+    if (reason === null) throw error;
+    throw new MusterError('usage', { reason: `${file}: ${reason}` }, { cause: error });
+  }
+}
+
+/** This route says it under `status`, as clients of the original read it. */
+function whyRefused(answer: unknown): string | null {
+  if (typeof answer !== 'object' || answer === null || !('status' in answer)) return null;
+  return /^failed: (?:invalid json passed: )?(.+)$/s.exec(String(answer.status))?.[1] ?? null;
 }
 
 function planIn(file: string): unknown {

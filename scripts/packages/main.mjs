@@ -3,8 +3,7 @@
  * first. Each output is made anew; `release/work` holds what is made on the way.
  *
  * `--sign FILE` signs the checksums with a private key (Ed25519, PEM). `--check-reproducible` makes everything twice, the second time
- * elsewhere, and fails when not each byte is the same. `--arch arm64 --node FILE` makes, in `release/arm64`, what that processor
- * runs: FILE is Node.js for it, of the version that makes it.
+ * elsewhere, and fails when not each byte is the same.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,25 +19,17 @@ import { checksums, rebuiltDifferences } from './reproducible.mjs';
 import { makeRpm } from './rpm.mjs';
 import { publicKeyFile, signatureFile, signingKey, verified } from './signature.mjs';
 import { buildSingle } from './single/build.mjs';
-import { machineOf, nativeModules, neededVersions, tooNew } from './single/natives.mjs';
+import { nativeModules, neededVersions, tooNew } from './single/natives.mjs';
 import { layOut } from './tree.mjs';
 
 const DEBIAN = { x64: 'amd64', arm64: 'arm64' };
 const RED_HAT = { x64: 'x86_64', arm64: 'aarch64' };
 
 const { values: options } = parseArgs({
-  options: {
-    sign: { type: 'string' },
-    'check-reproducible': { type: 'boolean', default: false },
-    arch: { type: 'string', default: process.arch },
-    node: { type: 'string', default: process.execPath },
-  },
+  options: { sign: { type: 'string' }, 'check-reproducible': { type: 'boolean', default: false } },
 });
-const { arch, node } = options;
-if (!(arch in DEBIAN)) throw new Error(`--arch takes ${Object.keys(DEBIAN).join(' or ')}, not ${arch}`);
-const another = arch !== process.arch;
 const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
-const out = another ? join(root, 'release', arch) : join(root, 'release');
+const out = join(root, 'release');
 const work = join(out, 'work');
 const git = (...args) => execFileSync('git', ['-C', root, ...args], { encoding: 'utf8' }).trim();
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -50,16 +41,12 @@ const key = options.sign === undefined ? undefined : signingKey(readFileSync(opt
 if (options['check-reproducible'] && git('status', '--porcelain') !== '') {
   throw new Error('--check-reproducible compares with what is committed: commit first, or put aside what is not');
 }
-if (options['check-reproducible'] && another) throw new Error('--check-reproducible goes without --arch');
-const machine = machineOf(node);
-if (machine !== arch) throw new Error(`${node} is Node.js for ${machine}: name one for ${arch} with --node`);
-// The blob that is put into it is of the version that makes it.
-if (!readFileSync(node).includes(process.version)) throw new Error(`${node} must be Node.js ${process.version}`);
 
 rmSync(out, { recursive: true, force: true });
 mkdirSync(work, { recursive: true });
 
-const natives = nativeModules(join(root, 'node_modules/.cache/muster-natives'), arch);
+const node = process.execPath;
+const natives = nativeModules(join(root, 'node_modules/.cache/muster-natives'));
 for (const [name, file] of Object.entries({ 'Node.js': node, ...natives })) {
   const needed = neededVersions(file);
   const above = tooNew(needed);
@@ -76,18 +63,14 @@ const executable = join(out, 'muster');
 const modules = await buildSingle({ node, natives, work: join(work, 'single'), out: executable });
 const components = componentsOf(root, modules);
 const about = { version: process.version.slice(1), licence: licenceOfNode(node) };
-const bill = billOfMaterials(components, { version, node: about, epoch });
+const bill = billOfMaterials(components, { version, node: about, epoch, commit });
 writeFileSync(join(out, 'muster.cdx.json'), `${JSON.stringify(bill, null, 2)}\n`);
 writeFileSync(join(out, 'licences.txt'), licences(components, about));
 
 const rpmbuild = spawnSync('rpmbuild', ['--version']).status === 0;
 if (!rpmbuild) tell('no rpm packages: there is no rpmbuild (Debian: rpm)');
 const shells = ['bash', 'zsh', 'fish'];
-// Of another processor it would not run here.
-const ours = join(root, 'packages/cli/bin/muster.js');
-const completions = Object.fromEntries(
-  shells.map((shell) => [shell, execFileSync(process.execPath, [ours, 'completion', shell])]),
-);
+const completions = Object.fromEntries(shells.map((shell) => [shell, execFileSync(executable, ['completion', shell])]));
 for (const one of PACKAGES) {
   const tree = join(work, one.name);
   layOut(one, {
@@ -99,8 +82,8 @@ for (const one of PACKAGES) {
     licences: readFileSync(join(out, 'licences.txt')),
     epoch,
   });
-  tell(makeDeb(one, { version, arch: DEBIAN[arch], tree, out }));
-  if (rpmbuild) tell(makeRpm(one, { version, arch: RED_HAT[arch], tree, out, work: join(work, 'rpm') }));
+  tell(makeDeb(one, { version, arch: DEBIAN[process.arch], tree, out }));
+  if (rpmbuild) tell(makeRpm(one, { version, arch: RED_HAT[process.arch], tree, out, work: join(work, 'rpm') }));
 }
 
 tell(makeNpm({ root, version, out, work: join(work, 'npm') }));

@@ -14,21 +14,19 @@ export const OLDEST = { GLIBC: '2.28', GLIBCXX: '3.4.25', CXXABI: '1.3.11' };
  * The native modules of the single executable, by name. Two ship what was built for systems old enough; better-sqlite3 is built here,
  * because what its own installation fetches, or builds, is for newer ones. `cache`: where it is kept for the next time.
  */
-export function nativeModules(cache, arch) {
+export function nativeModules(cache) {
+  const { arch } = process;
   return {
     zeromq: join(NODE_MODULES, `zeromq/build/linux/${arch}/node/glibc-127-Release/addon.node`),
     'sodium-native': join(NODE_MODULES, `sodium-native/prebuilds/linux-${arch}/sodium-native.node`),
-    'better-sqlite3': builtSqlite(cache, arch),
+    'better-sqlite3': builtSqlite(cache),
   };
 }
 
-/** What compiles for another processor, as Debian calls it. */
-const CROSS = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' };
-
-function builtSqlite(cache, arch) {
+function builtSqlite(cache) {
   const source = join(NODE_MODULES, 'better-sqlite3');
   const manifest = readFileSync(join(source, 'package.json'), 'utf8');
-  const key = createHash('sha256').update([manifest, readFileSync(HEADER), process.version, arch].join('\0'));
+  const key = createHash('sha256').update([manifest, readFileSync(HEADER), process.version, process.arch].join('\0'));
   const built = join(cache, `better-sqlite3-${key.digest('hex').slice(0, 16)}.node`);
   if (existsSync(built)) return built;
 
@@ -41,22 +39,14 @@ function builtSqlite(cache, arch) {
     cpSync(join(source, part), join(directory, part), { recursive: true });
   }
   const flags = `-w -include ${HEADER} -ffile-prefix-map=${directory}=.`;
-  const compilers = arch === process.arch ? {} : { CC: `${CROSS[arch]}-gcc`, CXX: `${CROSS[arch]}-g++` };
-  execFileSync(process.execPath, [nodeGyp, 'rebuild', '--release', `--arch=${arch}`], {
+  execFileSync(process.execPath, [nodeGyp, 'rebuild', '--release'], {
     cwd: directory,
-    env: { ...process.env, ...compilers, CFLAGS: flags, CXXFLAGS: flags, LDFLAGS: '-s' },
+    env: { ...process.env, CFLAGS: flags, CXXFLAGS: flags, LDFLAGS: '-s' },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   renameSync(join(directory, 'build/Release/better_sqlite3.node'), built);
   rmSync(directory, { recursive: true });
   return built;
-}
-
-/** Which processor an executable is for, as Node.js calls it. */
-export function machineOf(file) {
-  const said = execFileSync('readelf', ['--file-header', '--wide', file], { encoding: 'utf8' });
-  const [, machine = ''] = /^ *Machine: *(.*)$/m.exec(said) ?? [];
-  return { 'Advanced Micro Devices X86-64': 'x64', AArch64: 'arm64' }[machine] ?? machine;
 }
 
 /** The newest version of each that a program or module needs, such as `{ GLIBC: '2.17' }`. Needs `readelf` (binutils). */

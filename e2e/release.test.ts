@@ -19,6 +19,9 @@ const { checksums, differences } = (await script('reproducible.mjs')) as {
   readonly checksums: (directory: string, names: readonly string[]) => string;
   readonly differences: (one: string, other: string) => readonly string[];
 };
+const { billOfMaterials } = (await script('components.mjs')) as {
+  readonly billOfMaterials: (components: readonly object[], of: object) => { readonly metadata: object };
+};
 const pem = (type: 'ed25519' | 'ed448') => {
   const options = { privateKeyEncoding: { type: 'pkcs8', format: 'pem' } } as never;
   return generateKeyPairSync(type as 'ed25519', options).privateKey as unknown as string;
@@ -86,5 +89,15 @@ describe('two releases', () => {
     expect(execFileSync('sha256sum', ['--check', 'SHA256SUMS'], { cwd: path, encoding: 'utf8' })).toBe(
       'muster: OK\nmuster.deb: OK\n',
     );
+  });
+});
+
+it('says in its bill of materials which commit it was made from, and nothing of when and where', () => {
+  const of = { version: '1.2.3', node: { version: '20.20.2' }, epoch: 1_790_000_000, commit: 'c0ffee' };
+  expect(billOfMaterials([], of)).toEqual(billOfMaterials([], of));
+  expect(billOfMaterials([], of).metadata).toEqual({
+    timestamp: '2026-09-21T14:13:20.000Z',
+    component: expect.objectContaining({ name: 'muster', version: '1.2.3' }),
+    properties: [{ name: 'muster:commit', value: 'c0ffee' }],
   });
 });

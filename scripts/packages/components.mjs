@@ -66,8 +66,8 @@ export function licences(components, node) {
   return [`Node.js ${node.version}\n\n${node.licence}`, ...parts].join(`\n\n${'-'.repeat(80)}\n\n`).concat('\n');
 }
 
-/** CycloneDX 1.5: what the executable is made of. */
-export function billOfMaterials(components, { version, node, epoch }) {
+/** CycloneDX 1.5: what the executable is made of, and from which commit. */
+export function billOfMaterials(components, { version, node, epoch, commit }) {
   return {
     bomFormat: 'CycloneDX',
     specVersion: '1.5',
@@ -75,6 +75,7 @@ export function billOfMaterials(components, { version, node, epoch }) {
     metadata: {
       timestamp: new Date(epoch * 1000).toISOString(),
       component: { type: 'application', name: 'muster', version, licenses: [{ license: { id: 'Apache-2.0' } }] },
+      properties: [{ name: 'muster:commit', value: commit }],
     },
     components: [
       { type: 'application', name: 'node', version: node.version, purl: `pkg:generic/node@${node.version}` },

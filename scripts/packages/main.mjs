@@ -63,7 +63,7 @@ const executable = join(out, 'muster');
 const modules = await buildSingle({ node, natives, work: join(work, 'single'), out: executable });
 const components = componentsOf(root, modules);
 const about = { version: process.version.slice(1), licence: licenceOfNode(node) };
-const bill = billOfMaterials(components, { version, node: about, epoch });
+const bill = billOfMaterials(components, { version, node: about, epoch, commit });
 writeFileSync(join(out, 'muster.cdx.json'), `${JSON.stringify(bill, null, 2)}\n`);
 writeFileSync(join(out, 'licences.txt'), licences(components, about));
 

@@ -33,8 +33,8 @@ export { type Address, formatAddress, isLoopback, parseAddress } from './transpo
 export type { Accept, Channel, ChannelHandlers, Listener } from './transport/channel.js';
 export { connectChannel } from './transport/connect.js';
 export { listenForChannels } from './transport/listen.js';
-export { createTcpServer, takeSocket } from './transport/tcp.js';
 export type { ConnectOptions, ListenOptions } from './transport/options.js';
 export { remoteOf } from './transport/socket.js';
+export { takeSocket } from './transport/tcp.js';
 export type { Transport } from './transport/transport.js';
 export { type Upgrade, webSocketUpgrade } from './transport/websocket.js';

@@ -65,7 +65,10 @@ describe('a follower', () => {
 
   beforeEach(async () => {
     heard = [];
-    passing = new PassingOn({ vouching, log: pino({ level: 'silent' }), doubtful: () => undefined });
+    passing = new PassingOn({
+      ...{ vouching, trustedProxies: ['127.0.0.3', '10.0.0.0/8'], log: pino({ level: 'silent' }) },
+      doubtful: () => undefined,
+    });
     leader = createServer((request, response) => {
       heard.push(request);
       if (request.url === '/cut') {
@@ -90,10 +93,15 @@ describe('a follower', () => {
     }
   });
 
-  const ask = (path: string, { body = '', headers = {} }: { body?: string; headers?: Record<string, string> } = {}) =>
+  interface Asked {
+    readonly body?: string;
+    readonly headers?: Record<string, string>;
+    readonly from?: string;
+  }
+  const ask = (path: string, { body = '', headers = {}, from = '127.0.0.2' }: Asked = {}) =>
     new Promise<{ status: number; headers: IncomingMessage['headers']; text: string; cut: boolean }>(
       (resolve, reject) => {
-        const at = { host: '127.0.0.1', port: portOf(follower), localAddress: '127.0.0.2' };
+        const at = { host: '127.0.0.1', port: portOf(follower), localAddress: from };
         const asked = httpRequest({ ...at, path, method: 'POST', headers }, (answer) => {
           let text = '';
           const done = (cut: boolean) =>
@@ -127,6 +135,16 @@ describe('a follower', () => {
     const forged = vouching.header({ address: '192.0.2.1', port: 1, protocol: 'https' }, 'POST', '/');
     await ask('/', { headers: { [VOUCHED_HEADER]: forged } });
     expect(vouching.sender(heard[0]?.headers ?? {}, 'POST', '/')).toMatchObject({ address: '127.0.0.2' });
+  });
+
+  test('believes proxies that are trusted about who sent a request, and nobody else', async () => {
+    lead();
+    const headers = { 'x-forwarded-for': '203.0.113.9, 198.51.100.7, 10.1.2.3', 'x-forwarded-proto': 'https' };
+    await ask('/', { headers, from: '127.0.0.3' });
+    await ask('/', { headers });
+    const told = heard.map((request) => vouching.sender(request.headers, 'POST', '/'));
+    expect(told[0]).toMatchObject({ address: '198.51.100.7', protocol: 'https' });
+    expect(told[1]).toMatchObject({ address: '127.0.0.2', protocol: 'http' });
   });
 
   test('says that nobody leads, and when to try again', async () => {

@@ -6,13 +6,13 @@ import {
   type OutgoingHttpHeaders,
   type ServerResponse,
 } from 'node:http';
-import type { Socket } from 'node:net';
+import type { BlockList, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { TLSSocket } from 'node:tls';
 import { MusterError } from '../errors.js';
 import { errorBody } from '../http/errors.js';
 import { headerText } from '../http/header-text.js';
 import type { LayerLog } from '../upkeep/logging.js';
+import { peerOf, senderOf, trustedNetworks } from './client-address.js';
 import { ServerAgent } from './connect.js';
 import type { Leader } from './servers.js';
 import { type Sender, VOUCHED_HEADER, type Vouching } from './vouching.js';
@@ -40,6 +40,8 @@ const RETRY_AFTER = 1;
 
 export interface PassingOnDeps {
   readonly vouching: Vouching;
+  /** Proxies before this server that are believed about who sent a request. */
+  readonly trustedProxies: readonly string[];
   readonly log: LayerLog;
   /** The leader could not be reached, or has no answer: it may be another one by now. */
   readonly doubtful: () => void;
@@ -48,10 +50,12 @@ export interface PassingOnDeps {
 /** Passes requests and connections on to the server that leads. Nothing is judged here, and nothing is kept. */
 export class PassingOn {
   readonly #deps: PassingOnDeps;
+  readonly #trusted: BlockList;
   #to: { readonly leader: Leader; readonly agent: ServerAgent } | null = null;
 
   constructor(deps: PassingOnDeps) {
     this.#deps = deps;
+    this.#trusted = trustedNetworks(deps.trustedProxies);
   }
 
   get leader(): Leader | null {
@@ -115,7 +119,7 @@ export class PassingOn {
   stomp(socket: Socket): void {
     socket.pause();
     socket.on('error', () => socket.destroy());
-    this.#dial('stomp', senderOf(socket)).then(
+    this.#dial('stomp', peerOf(socket)).then(
       (other) => {
         if (socket.destroyed) other.destroy();
         else join(socket, other, Buffer.alloc(0));
@@ -135,8 +139,8 @@ export class PassingOn {
   }
 
   #open(request: IncomingMessage, headers: OutgoingHttpHeaders): ClientRequest | null {
-    const { method = 'GET', url = '/', socket } = request;
-    return this.#begin({ method, url, sender: senderOf(socket), headers });
+    const { method = 'GET', url = '/' } = request;
+    return this.#begin({ method, url, sender: senderOf(request, this.#trusted), headers });
   }
 
   #dial(what: keyof typeof LINKS, sender: Sender): Promise<Duplex> {
@@ -182,15 +186,6 @@ export class PassingOn {
     this.#deps.log.debug({ err: error }, 'a request could not be passed on');
     this.#deps.doubtful();
   }
-}
-
-function senderOf(socket: Socket): Sender {
-  const { remoteAddress: address = '0.0.0.0', remotePort: port = 0 } = socket;
-  return {
-    address: address.replace(/^::ffff:(?=\d+\.)/, ''),
-    port,
-    protocol: socket instanceof TLSSocket ? 'https' : 'http',
-  };
 }
 
 function withoutHops(headers: IncomingHttpHeaders): OutgoingHttpHeaders {

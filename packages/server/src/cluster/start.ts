@@ -116,7 +116,12 @@ class Member implements ClusterMember {
     this.#startedAt = clock.now();
     this.#tls = { http: readTls(config, 'http'), stomp: readTls(config, 'stomp') };
     this.#vouching = new Vouching(sealingKey.derive('cluster'), clock);
-    this.#passing = new PassingOn({ vouching: this.#vouching, log: logger, doubtful: () => this.#lookSoon() });
+    this.#passing = new PassingOn({
+      vouching: this.#vouching,
+      trustedProxies: config.http.trusted_proxies,
+      log: logger,
+      doubtful: () => this.#lookSoon(),
+    });
     this.#metrics.collectProcess();
     countLead(this.#metrics, () => false);
   }

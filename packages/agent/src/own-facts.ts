@@ -9,6 +9,9 @@ export interface FactsProgram {
   readonly timeoutMs: number;
 }
 
+/** Characters of what a program that failed said last. */
+const LAST_LINE = 200;
+
 /** What selectors can name. */
 const NAME = /^[A-Za-z_][\w.-]*$/;
 
@@ -21,19 +24,26 @@ export async function runFactsProgram({ program, timeoutMs }: FactsProgram): Pro
   const env = { PATH, HOME, LANG: 'C.UTF-8', ...(TZ !== undefined && { TZ }) };
   const options = { cwd: '/', env, timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: OWN_FACTS_BYTES } as const;
   const text = await new Promise<string>((resolve, reject) => {
-    const child = execFile(program, [], options, (error, stdout) => {
+    const child = execFile(program, [], options, (error, stdout, stderr) => {
       if (error === null) resolve(stdout);
-      else reject(new Error(reasonOf(error, timeoutMs)));
+      else reject(new Error(reasonOf(error, stderr, timeoutMs)));
     });
     child.stdin?.end();
   });
   return readOwnFacts(text);
 }
 
-function reasonOf(error: Error & { readonly code?: unknown; readonly killed?: boolean }, timeoutMs: number): string {
+/** Of what it wrote to standard error, the last line. */
+function reasonOf(
+  error: Error & { readonly code?: unknown; readonly killed?: boolean },
+  stderr: string,
+  timeoutMs: number,
+): string {
   if (error.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return `it wrote more than ${OWN_FACTS_BYTES} bytes`;
   if (error.killed === true) return `it took longer than ${timeoutMs / 1000} s`;
-  return typeof error.code === 'number' ? `it ended with exit code ${error.code}` : error.message;
+  if (typeof error.code !== 'number') return error.message;
+  const last = stderr.trimEnd().split('\n').at(-1)?.slice(0, LAST_LINE) ?? '';
+  return `it ended with exit code ${error.code}${last === '' ? '' : `: ${last}`}`;
 }
 
 /** @throws Error naming the fact */

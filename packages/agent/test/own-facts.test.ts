@@ -32,6 +32,12 @@ test('are not taken of a program that fails, or is too slow, or writes too much,
   await expect(runFactsProgram({ program: join(place.dir, 'none'), timeoutMs: 1000 })).rejects.toThrow('ENOENT');
 });
 
+test('a program that fails is told of with the last line that it wrote to standard error', async () => {
+  await expect(run('echo begins >&2; echo "no lldpctl here" >&2; exit 4')).rejects.toThrow(
+    /^it ended with exit code 4: no lldpctl here$/,
+  );
+});
+
 test.each([
   ['no', 'not JSON'],
   ['[1]', 'not a JSON object'],

@@ -100,7 +100,7 @@ export const PLATFORM_ERRORS = declareErrors({
     status: 403,
     exit: 3,
     message: "'{name}' cannot sign in to organization '{organization}': {reason}",
-    fix: 'An administrator makes the user (`muster user create`) or invites it (`muster org invite`), or lets users be made: `muster issuer create … --create-users`.',
+    fix: 'An administrator makes the user (`muster user create`) or invites it (`muster org invite`), or lets users be made: `muster issuer set ISSUER --create-users`.',
   },
   sign_in_refused: {
     listed: true,

@@ -1,4 +1,4 @@
-import type { Clock } from '@muster/base';
+import { type Clock, TurnShare } from '@muster/base';
 import type { Transaction } from 'kysely';
 import { gather, numbersOf, weigh } from './batch.js';
 import { GuardFailed, guardsOf, identityOf, isGuard, WrittenRows } from './guards.js';
@@ -36,6 +36,9 @@ interface Untold {
   readonly first: number;
 }
 
+/** Parts whose callers are told before it is looked at how long that took. */
+const TOLD_AT_ONCE = 16;
+
 type Known = Exclude<Outcome, { kind: 'unknown' }>;
 
 export interface GroupCommitOptions {
@@ -63,6 +66,8 @@ export class GroupCommit {
   readonly #lane: Lane;
   readonly #options: GroupCommitOptions;
   readonly #pause: Pause;
+  /** For what those who are told do then. */
+  readonly #share: TurnShare;
   #queue: (Part | Transact)[] = [];
   #untold: Untold[] = [];
   #pendingRows = 0;
@@ -84,6 +89,7 @@ export class GroupCommit {
     this.#lane = lane;
     this.#options = options;
     this.#pause = new Pause(options.clock, options.limits);
+    this.#share = new TurnShare(options.limits.toldTurnMs, () => options.clock.monotonic());
   }
 
   commit(writes: readonly Write[], stored?: () => void): Promise<void> {
@@ -197,7 +203,7 @@ export class GroupCommit {
     for (;;) {
       // What is handed in during the same turn of the event loop shares a commit, and sockets are read between two.
       await new Promise(setImmediate);
-      if (this.#queue.length === 0 || !this.#health.ok) this.#tell();
+      if (this.#queue.length === 0 || !this.#health.ok) await this.#tell();
       if (!this.#health.ok) {
         if (this.#queue.length === 0 && this.#closing !== null) break;
         if (this.#options.clock.monotonic() >= this.#closeBy) {
@@ -211,10 +217,16 @@ export class GroupCommit {
     this.#running = null;
   }
 
-  #tell(): void {
+  /** In order, and within a share of each turn: a commit of thousands keeps nobody else waiting until all of them have gone on. */
+  async #tell(): Promise<void> {
+    let told = 0;
     for (const { part, first } of this.#untold.splice(0)) {
+      if (told % TOLD_AT_ONCE === 0 && this.#share.used) await this.#share.free();
       this.#tellNumbers(part.writes, first);
       part.resolve();
+      told += 1;
+      // Whoever was told goes on now, and not before.
+      if (told % TOLD_AT_ONCE === 0) await Promise.resolve();
     }
   }
 
@@ -243,8 +255,9 @@ export class GroupCommit {
 
   async #transact(entry: Transact): Promise<void> {
     const id = ++this.#last;
-    this.#tell();
+    const telling = this.#tell();
     const outcome = await this.#known(id, await this.#lane.transact(id, entry.work));
+    await telling;
     this.#judge(outcome);
     switch (outcome.kind) {
       case 'stored':
@@ -345,12 +358,14 @@ export class GroupCommit {
     if (batch.length === 0) return { kind: 'stored', first: 0 };
     const id = ++this.#last;
     const startedAt = this.#options.clock.monotonic();
-    const writing = this.#lane.write(id, batch);
-    this.#tell();
-    const outcome = await this.#known(id, await this.#watched(writing));
+    const writing = this.#watched(this.#lane.write(id, batch));
+    const telling = this.#tell();
+    const outcome = await this.#known(id, await writing);
+    const durationMs = this.#options.clock.monotonic() - startedAt;
+    await telling;
     if (outcome.kind === 'stored') {
       const rows = batch.reduce((sum, { statement, rows }) => sum + (isGuard(statement) ? 0 : rows.length), 0);
-      this.#options.observe({ parts: group.length, rows, durationMs: this.#options.clock.monotonic() - startedAt });
+      this.#options.observe({ parts: group.length, rows, durationMs });
     }
     return outcome;
   }

@@ -14,8 +14,11 @@ import { type Exit, type Launch, LaunchError, type RunningCommand } from './runn
 export const FORKER = ['-e', readOwn(new URL('../../perl/muster-forker', import.meta.url)).toString()];
 const PERL = '/usr/bin/perl';
 
-/** What the forker itself runs with: nothing of the agent's, in which Perl would look for modules. */
-const ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C' };
+/**
+ * What the forker itself runs with: nothing of the agent's, in which Perl would look for modules. It finds the functions of its libraries
+ * when it starts (ld.so(8)): each of its children would do so again, and copy the pages in which they are noted.
+ */
+const ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C', LD_BIND_NOW: '1' };
 
 /** A command that is to be started, and how its end is told. */
 export interface ForkOrder {

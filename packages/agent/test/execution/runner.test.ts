@@ -98,6 +98,15 @@ describe.each(STARTERS)('a command started %s', (_, by) => {
       `a b||*|ü\n|${place.dir}\nBYTES=grün;EMPTY=;LINES=a\nb;PATH=/usr/bin:/bin;PWD=${place.dir};`,
     );
   });
+
+  it('has nothing of the environment of the one before it', async () => {
+    await run(by, { ...sh('true'), env: { FORMER: 'one' } });
+    const { stdout } = await run(by, { file: 'env', args: [], env: { LATTER: 'two' } });
+    expect(stdout).toContain('LATTER=two');
+    expect(stdout).not.toContain('FORMER');
+    expect(stdout).not.toContain('LD_BIND_NOW');
+  });
+
   it('is started by the one that is meant', async () => {
     const { pid, ended } = await start(by, sh('sleep 0.2'));
     expect((await parentOf(pid)).startsWith('muster-forker')).toBe(by !== null);

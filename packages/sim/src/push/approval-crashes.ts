@@ -4,6 +4,7 @@ import type { RunbookLayer } from '@muster/push';
 import { DECLARED } from '@muster/server/compose';
 import { generateKeyPair } from '@muster/signing';
 import { type MemoryDatabase, openMemory } from '@muster/store';
+import { Coverage } from '../kernel/coverage.js';
 import type { Death } from '../kernel/dying-lane.js';
 import { Violation } from '../kernel/violation.js';
 import { beginMortal, type MortalServer } from './mortal-server.js';
@@ -14,7 +15,6 @@ import { beginMortal, type MortalServer } from './mortal-server.js';
  */
 
 const NAME = 'deploy';
-const NEEDS = { needs: [{ by: [], grants: 1, why: `runbook ${NAME}` }] };
 /** Of everybody: long enough for the shipped code to take it. */
 const { publicKey } = await generateKeyPair();
 /** Turns of the event loop that a push job on an unknown node takes to end; many more than it needs. */
@@ -52,8 +52,8 @@ export class ApprovalPlace {
     this.org = org;
   }
 
-  /** With a runbook, and a run of it that waits. */
-  static async create(): Promise<ApprovalPlace> {
+  /** With a runbook, and a run of it that waits for so many others. */
+  static async create(grants: number): Promise<ApprovalPlace> {
     const clock = new ManualClock();
     const database = await openMemory(clock, DECLARED.migrations);
     const setup = await begin(database, clock, null);
@@ -78,7 +78,9 @@ export class ApprovalPlace {
     );
     const row = await setup.runbooks.existing(org, NAME);
     const plan = await setup.runbooks.plan(org, row, { parameters: {} });
-    const { id, hash } = await setup.approvals.ask(org, setup.runbooks.orderOf(plan), place.person('asker'), NEEDS);
+    const { id, hash } = await setup.approvals.ask(org, setup.runbooks.orderOf(plan), place.person('asker'), {
+      needs: [{ by: [], grants, why: `runbook ${NAME}` }],
+    });
     place.approval = { id, hash };
     await setup.stop();
     return place;
@@ -116,6 +118,13 @@ export class ApprovalPlace {
     return read.selectFrom('push_approvals').selectAll().where('id', '=', this.approval.id).executeTakeFirstOrThrow();
   }
 
+  /** What the database holds, in words. */
+  async standing(): Promise<string> {
+    const [{ status, grants }, [job]] = await Promise.all([this.row(), this.jobs()]);
+    const agreed = (JSON.parse(grants) as readonly unknown[]).length;
+    return `${status}, agreed to by ${agreed}; ${job === undefined ? 'no push job' : `a push job that is ${job.phase}`}`;
+  }
+
   /** @throws Violation */
   async check(told: readonly Told[]): Promise<void> {
     const [job, another] = await this.jobs();
@@ -150,12 +159,15 @@ function refusal(error: unknown): Told {
   return { kind: 'refused', reason: error instanceof Error ? error.message : String(error) };
 }
 
-/** Kills the server at each commit of the scene in turn, both ways. How many moments there were. @throws Violation */
-export async function killAtEveryCommit(scene: Scene): Promise<number> {
-  let moments = 0;
+/**
+ * Kills the server at each commit of the scene in turn, both ways. What the database held at these moments, and how often.
+ * @throws Violation
+ */
+export async function killAtEveryCommit(scene: Scene, grants = 1): Promise<Coverage> {
+  const moments = new Coverage();
   for (const stored of [false, true]) {
     for (let commit = 0; ; commit++) {
-      const place = await ApprovalPlace.create();
+      const place = await ApprovalPlace.create(grants);
       const life = await place.begin({ commit, stored });
       const told: Told[] = [];
       const all = Promise.all(scene(place, life).map(async (one) => void told.push(await one)));
@@ -165,7 +177,7 @@ export async function killAtEveryCommit(scene: Scene): Promise<number> {
         place.database.close();
         break;
       }
-      moments++;
+      moments.reach(await place.standing());
       await place.check(told);
       const next = await place.begin(null);
       // Who had no answer asks again.

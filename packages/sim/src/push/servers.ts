@@ -1,4 +1,5 @@
 import type { Random } from '../kernel/random.js';
+import type { JobEntry } from './entries.js';
 import type { Deadlines } from './invariants.js';
 import type { ServerPlace } from './places.js';
 import type { ServerPlan } from './scenario.js';
@@ -55,17 +56,27 @@ export class Servers {
     place.attentiveFrom = timeline.now;
     const down = this.#down.get(host);
     if (down !== undefined && down.by !== plan.name) ledger.reach('server: one that stood by takes over');
-    for (const { phase, stage } of ledger.durable.jobs.values()) {
-      if (phase === 'running' && stage?.hold != null) ledger.reach('server: starts with a job that is held');
-      if (phase !== 'finished') ledger.reach(`server: starts with a job that is ${phase}`);
-    }
-    for (const nodes of ledger.durable.jobNodes.values()) {
-      for (const { waits } of nodes.values()) if (waits) ledger.reach('server: starts with a node that is waited for');
-    }
+    for (const job of ledger.durable.jobs.values()) this.#reachJob(job);
     if (down !== undefined) {
       deadlines.postpone(timeline.now - down.sinceMs + recoveryMs + Math.abs(skewMs - down.skewMs));
     }
     await server.start();
+  }
+
+  /** What a server finds when it starts: where the one before it ended. */
+  #reachJob({ id, phase, stage }: JobEntry): void {
+    const { reach, durable } = this.#world.ledger;
+    if (phase === 'finished') return;
+    reach(`server: starts with a job that is ${phase}`);
+    const nodes = [...durable.nodesOf(id).values()];
+    for (const { waits } of nodes) if (waits) reach('server: starts with a node that is waited for');
+    if (phase !== 'running' || stage === null) return;
+    if (stage.hold !== null) {
+      reach('server: starts with a job that is held');
+      reach(`server: starts with a job that is held: ${stage.hold}`);
+    } else if (stage.batch > 1 && nodes.some(({ starting }) => starting)) {
+      reach('server: starts with a later batch that was begun, and may have started nowhere');
+    }
   }
 
   /** SIGKILL. */

@@ -49,9 +49,10 @@ export function JobScreen({ id }: { readonly id: string }) {
   const snapshot = useSignal<Snapshot<LiveJob> | null>(null);
   useEffect(() => {
     const again = throttled(AGAIN_MS, () => {
-      readJob(api, id).then(
-        ({ body }) => made.replace(() => body),
-        () => {},
+      api.get<Job>(jobPath(id), { detail: true }).then(
+        ({ body }) => made.replace((state) => ({ ...state, job: body, stale: false })),
+        // Of a job that has ended no other event comes: it is read until it could be.
+        () => void made.reload(),
       );
     });
     const made = new Snapshot<LiveJob>({
@@ -90,9 +91,13 @@ export function JobScreen({ id }: { readonly id: string }) {
   );
 }
 
+function jobPath(id: string): string {
+  return `/pushy/jobs/${encodeURIComponent(id)}`;
+}
+
 /** The job and all its nodes. */
 async function readJob(api: Api, id: string, signal?: AbortSignal): Promise<Answer<LiveJob>> {
-  const path = `/pushy/jobs/${encodeURIComponent(id)}`;
+  const path = jobPath(id);
   const job = await api.get<Job>(path, { detail: true }, signal);
   const nodes: JobNode[] = [];
   let page = await api.get<readonly JobNode[]>(`${path}/nodes`, { limit: PAGE }, signal);

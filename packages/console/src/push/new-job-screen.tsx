@@ -48,7 +48,9 @@ export function NewJobScreen() {
     wish.value = { ...wish.value, ...changed };
     typed.value = '';
   };
-  useFromJob(query.get('from'), query.get('result'), set);
+  useFromJob(query.get('from'), query.get('result'), set, (failed) => {
+    error.value = failed;
+  });
 
   useEffect(() => {
     api.get<CommandCounts>('/pushy/commands', { limit: COMMANDS }).then(
@@ -323,20 +325,27 @@ function whereFrom(query: URLSearchParams): Where {
 }
 
 /** The command of an earlier job, and the nodes of one of its groups of results. */
-function useFromJob(from: string | null, result: string | null, set: (changed: Partial<Wish>) => void): void {
+function useFromJob(
+  from: string | null,
+  result: string | null,
+  set: (changed: Partial<Wish>) => void,
+  onFailure: (error: ApiError) => void,
+): void {
   const { api } = signedIn();
   useEffect(() => {
+    const failed = (thrown: unknown): void => onFailure(apiError(thrown));
     if (from === null) return;
     const path = `/pushy/jobs/${encodeURIComponent(from)}`;
-    api.get<Job>(path, { detail: true }).then(
-      ({ body }) => set({ command: body.command, user: body.user ?? '', dir: body.dir ?? '' }),
-      () => {},
-    );
+    api
+      .get<Job>(path, { detail: true })
+      .then(({ body }) => set({ command: body.command, user: body.user ?? '', dir: body.dir ?? '' }), failed);
     if (result === null) return;
-    api.get<readonly JobNode[]>(`${path}/nodes`, { group: result, limit: 10_000 }).then(
-      ({ body }) => set({ where: { by: 'nodes', names: body.map(({ node_name: name }) => name).join(' ') } }),
-      () => {},
-    );
+    api
+      .get<readonly JobNode[]>(`${path}/nodes`, { group: result, limit: 10_000 })
+      .then(
+        ({ body }) => set({ where: { by: 'nodes', names: body.map(({ node_name: name }) => name).join(' ') } }),
+        failed,
+      );
   }, [from, result]);
 }
 

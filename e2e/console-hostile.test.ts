@@ -40,6 +40,15 @@ const LEFT = {
   body: HOSTILE + UNBROKEN,
 };
 
+/** Each reads something first. */
+const SCREENS = [
+  ...['', '/nodes', '/nodes/web1', '/push', '/push/none', '/push/new?q=*:*', '/queues', '/queues/resize', '/tasks'],
+  ...['/tasks/none', '/balance', '/jobs', '/jobs/none', '/jobs/new', '/jobs/recovery', '/jobs/queues', '/jobs/workers'],
+  ...['/jobs/messages', '/schedules', '/rules', '/runbooks', '/runbooks/none', '/approvals', '/audit', '/access'],
+  ...['/access/groups', '/access/node-groups', '/access/tokens', '/access/sessions', '/me'],
+];
+const OF_ORGANIZATION = /\/(?:organizations\/|jobs\/v2|apps\/v2)/;
+
 /** Each has an entry of the audit: more than a table shows at once. */
 const QUEUES = 60;
 
@@ -145,6 +154,43 @@ describe('the console', () => {
       await expectAccessible();
     }
     await page.unrouteAll();
+  });
+
+  it('says on each screen what the server cannot do now, to everybody', async () => {
+    await page.route(OF_ORGANIZATION, (route) => {
+      const headers = { 'x-muster-error': 'store_unavailable', 'x-muster-fix': 'Look at the database.' };
+      return route.fulfill({ status: 503, headers, json: { error: ['the database does not answer'] } });
+    });
+    for (const path of SCREENS) {
+      await page.goto(at(path));
+      await page.getByRole('alert').first().waitFor();
+      const told = await page.getByRole('alert').first().innerText();
+      const violations = await violationsOf(page);
+      await page.setViewportSize({ width: 320, height: 640 });
+      const width = await page.evaluate('document.documentElement.scrollWidth');
+      await page.setViewportSize({ width: 1280, height: 900 });
+      expect({ path, told, violations, width }).toEqual({
+        path,
+        told: expect.stringMatching(/The database does not answer\.\s+Look at the database\./),
+        violations: [],
+        width: 320,
+      });
+    }
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
+  it('shows what there is once the server answers again, without being asked', async () => {
+    await page.route(OF_ORGANIZATION, (route) => route.abort());
+    for (const path of ['/nodes', '/nodes/web1', '/queues']) {
+      await page.goto(at(path));
+      await page.getByText('The server does not answer.').waitFor();
+      await page.getByText('It is tried again every few seconds.').waitFor();
+      await page.unroute(OF_ORGANIZATION);
+      await page.locator('.table-row, .facts').first().waitFor();
+      expect(await page.getByRole('alert').count()).toBe(0);
+      await page.route(OF_ORGANIZATION, (route) => route.abort());
+    }
+    await page.unrouteAll({ behavior: 'wait' });
   });
 
   it('says that there is no such event or entry where its address is opened', async () => {

@@ -75,8 +75,8 @@ const OF_FLEET: Screens = [
   ['/push', '.table-row'],
   ['/push?command=none', '.empty'],
   ['/push/new?q=role:web&command=greet', '.verdicts'],
-  ['/push/JOB', 'canvas'],
-  ['/push/JOB?view=table', '.table-row'],
+  ['/push/JOB', '.table-row'],
+  ['/push/JOB?view=grid', 'canvas'],
   ['/push/JOB?view=results', '.result'],
   ['/push/JOB?view=output&node=web1', '.output .row'],
 ];
@@ -184,6 +184,15 @@ describe('the console', () => {
     await page.getByRole('link', { name: 'db1 is down' }).waitFor();
     await page.getByRole('link', { name: 'db1 is down' }).click();
     await page.getByRole('heading', { name: 'Why it takes no job' }).waitFor();
+  });
+
+  it('offers what nodes take, and to be content with those who can', async () => {
+    await page.goto(`${cluster.url}/console/default/push/new?q=*:*`);
+    await page.getByRole('button', { name: /^greet/ }).click();
+    await page.getByText('Quorum: 3 of 3 must be ready; 2 can.').waitFor();
+    await page.getByRole('button', { name: 'Let 2 be enough' }).click();
+    await page.getByText('Quorum: 2 of 3 must be ready; 2 can.').waitFor();
+    await page.getByText("muster push start '*:*' --quorum 2 -- greet", { exact: true }).waitFor();
   });
 
   it('shows a queue from its first task on, and tells of one what it wrote', async () => {

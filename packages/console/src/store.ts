@@ -59,8 +59,8 @@ export class Store {
       this.#counts = throttled(COUNTS_MS, () => {
         this.#api.get<readonly Job[]>('/pushy/jobs', { detail: true, limit: RECENT_JOBS }).then(
           ({ body }) => recent.replace(() => body),
-          // The next event asks again.
-          () => {},
+          // No other event may come that would ask for it: it is read until it could be.
+          () => void recent.reload(),
         );
       });
       this.#recent = recent;

@@ -49,18 +49,34 @@ function event(position: number, type: string, attributes: Readonly<Record<strin
   };
 }
 
+type Told = readonly [type: string, attributes: Readonly<Record<string, string>>];
+
+const READY: Told = ['push.quorum_vote', { status: 'success', node_status: 'ready' }];
+const BEGUN: Told = ['push.run_start', {}];
+const done = (status: string, own: string, result = {}): Told => [
+  'push.run_complete',
+  { status, node_status: own, ...result },
+];
+
 /** What a node goes through in a job, as its events tell it. */
-const WAYS = [
-  [['push.quorum_vote', 'success'], ['push.run_start'], ['push.run_complete', 'success']],
-  [['push.quorum_vote', 'success'], ['push.run_start'], ['push.run_complete', 'failure']],
-  [['push.quorum_vote', 'success'], ['push.run_start'], ['push.run_complete', 'crashed']],
-  [['push.quorum_vote', 'failure']],
-  [['push.quorum_vote', 'down']],
+const WAYS: readonly (readonly Told[])[] = [
+  [READY, BEGUN, done('success', 'succeeded', { exit_code: '0', stdout_bytes: '5', stderr_bytes: '0' })],
+  [READY, BEGUN, done('failure', 'failed', { exit_code: '3', reason: 'exited with 3' })],
+  [READY, BEGUN, done('crashed', 'crashed', { reason: 'down while executing' })],
   [
-    ['push.quorum_vote', 'success'],
-    ['push.job_node', 'was_ready'],
+    ['push.job_node', { status: 'new', reason: 'waits: busy' }],
+    READY,
+    BEGUN,
+    done('failure', 'failed', { signal: 'SIGKILL' }),
   ],
-] as const;
+  [['push.quorum_vote', { status: 'failure', node_status: 'nacked', reason: 'not allowed' }]],
+  [['push.quorum_vote', { status: 'down', node_status: 'unavailable', reason: 'down' }]],
+  [
+    ['push.quorum_vote', { status: 'voting_timeout', node_status: 'new' }],
+    ['push.job_node', { status: 'unavailable', reason: 'no answer to prepare' }],
+  ],
+  [READY, ['push.job_node', { status: 'was_ready', reason: 'not started: the quorum failed' }]],
+];
 
 /** Events of both nodes, each in its order, mixed, with those of the job among them. */
 const history = fc
@@ -71,9 +87,9 @@ const history = fc
     const events: LiveEvent[] = [event(1, 'push.start', { job: 'j1' })];
     while (left.length + right.length > 0) {
       const takeLeft = right.length === 0 || (left.length > 0 && coins.next().value === true);
-      const [type, status = ''] = (takeLeft ? left.shift() : right.shift()) ?? ['push.none'];
+      const [type, attributes] = (takeLeft ? left.shift() : right.shift()) ?? ['push.none', {}];
       const node = takeLeft ? 'web1' : 'web2';
-      events.push(event(events.length + 1, type, { job: 'j1', node, ...(status !== '' && { status }) }));
+      events.push(event(events.length + 1, type, { job: 'j1', node, ...attributes }));
     }
     events.push(event(events.length + 1, 'push.job_complete', { job: 'j1', status: 'complete' }));
     return events;
@@ -89,10 +105,7 @@ describe('a push job', () => {
         ];
         const end = applyToJob(START, events);
         const again = applyToJob(applyToJob(START, events.slice(0, read)), events.slice(from));
-        const plain = ({ job, nodes }: typeof end) => [
-          job.status,
-          [...nodes].map(([name, { status }]) => [name, status]),
-        ];
+        const plain = ({ job, nodes }: typeof end) => [job.status, [...nodes]];
         expect(plain(again)).toEqual(plain(end));
       }),
     );
@@ -110,7 +123,28 @@ describe('a push job', () => {
     );
   });
 
-  it('is read again when it has ended: only the server knows exit codes', () => {
+  it('has of each node what its events tell: status, exit code, signal, reason and how much it wrote', () => {
+    const told = { node_status: 'failed', exit_code: '3', signal: 'SIGKILL', reason: 'killed', stdout_bytes: '12' };
+    const attributes = { job: 'j1', node: 'web1', status: 'failure', ...told, stderr_bytes: '0' };
+    const { nodes, stale } = applyToJob(START, [event(2, 'push.run_complete', attributes)]);
+    expect(nodes.get('web1')).toMatchObject({
+      ...{ status: 'failed', exit_code: 3, signal: 'SIGKILL', reason: 'killed' },
+      ...{ stdout_bytes: 12, stderr_bytes: 0, updated_at: '1970-01-01T00:00:02.000Z' },
+    });
+    expect(stale).toBe(false);
+  });
+
+  it('stays new where a node has not voted in time, and may still be started', () => {
+    const late = event(2, 'push.quorum_vote', {
+      job: 'j1',
+      node: 'web1',
+      status: 'voting_timeout',
+      node_status: 'new',
+    });
+    expect(applyToJob(START, [late]).nodes.get('web1')?.status).toBe('new');
+  });
+
+  it('is read again when it has ended: only the server knows its batches and why it ended', () => {
     expect(applyToJob(START, [event(1, 'push.run_start', { job: 'j1', node: 'web1' })]).stale).toBe(false);
     expect(applyToJob(START, [event(1, 'push.job_complete', { job: 'j1', status: 'aborted' })]).stale).toBe(true);
   });

@@ -10,6 +10,15 @@ const node = text('Name of the node');
 const job = text('Id of the job');
 const aboutNode = { node };
 const aboutJob = { job, seq: integer('Number of the event in its job, from 1 on') };
+/** Of a node whose status has changed; what is not known, or not yet, is left out. */
+const aboutResult = {
+  reason: optional('Why, if there is something to say'),
+  exit_code: Type.Optional(integer('Exit code of the command')),
+  signal: optional('The signal that ended the command'),
+  stdout_bytes: Type.Optional(integer('Bytes that the command wrote, if they are captured')),
+  stderr_bytes: Type.Optional(integer('The same on the other stream')),
+};
+const aboutStanding = { node_status: text('Status of the node in the job since then'), ...aboutResult };
 const none = Type.Object({});
 
 /** What is told of push jobs. Those with `seq` are what the feeds of jobs show. */
@@ -35,7 +44,7 @@ export const PUSH_EVENTS = new OwnEvents({
     },
     'push.quorum_vote': {
       summary: 'A node voted, or its vote was decided for it.',
-      attributes: Type.Object({ ...aboutJob, ...aboutNode, status: text('See push job events') }),
+      attributes: Type.Object({ ...aboutJob, ...aboutNode, status: text('See push job events'), ...aboutStanding }),
       data: Type.Object({ node, status: text('As the attribute') }),
     },
     'push.quorum_succeeded': {
@@ -61,7 +70,7 @@ export const PUSH_EVENTS = new OwnEvents({
     },
     'push.run_complete': {
       summary: 'The command ended on a node.',
-      attributes: Type.Object({ ...aboutJob, ...aboutNode, status: text('See push job events') }),
+      attributes: Type.Object({ ...aboutJob, ...aboutNode, status: text('See push job events'), ...aboutStanding }),
       data: Type.Object({ node, status: text('As the attribute') }),
     },
     'push.rehab': {
@@ -85,7 +94,7 @@ export const PUSH_EVENTS = new OwnEvents({
     },
     'push.job_node': {
       summary: 'A node changed its status in a push job in a way that none of the events above tells.',
-      attributes: Type.Object({ job, ...aboutNode, status: text('Status of the node in the job') }),
+      attributes: Type.Object({ job, ...aboutNode, status: text('Status of the node in the job'), ...aboutResult }),
       data: Type.Object({ reason: nullable('Why, if there is something to say') }),
     },
   },

@@ -27,15 +27,40 @@ export const PUSH_FEED: FeedKind<PushEventName> = {
 
 type Job = Pick<LiveJob, 'org' | 'id'>;
 
-/** An event of the job's feed; `data` is what the feed shows. */
+/** How a node stands in a job, as events about it can be selected by. What is null is left out. */
+export interface JobNodeStanding {
+  readonly status: string;
+  readonly reason: string | null;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  /** What its command has written; null: nothing was captured. */
+  readonly output: { readonly stdout: number; readonly stderr: number } | null;
+}
+
+function resultOf({ reason, exitCode, signal, output }: JobNodeStanding): Readonly<Record<string, unknown>> {
+  return {
+    reason: reason ?? undefined,
+    exit_code: exitCode ?? undefined,
+    signal: signal ?? undefined,
+    stdout_bytes: output?.stdout,
+    stderr_bytes: output?.stderr,
+  };
+}
+
+/**
+ * An event of the job's feed; `data` is what the feed shows, and stays as deployed clients know it.
+ * @param standing Of the node that it is about, after what the event tells of; undefined: the event tells of no status.
+ */
 export function jobEvent(
   job: Job,
   seq: number,
   name: PushEventName,
   data: Readonly<Record<string, unknown>>,
+  standing?: JobNodeStanding,
 ): Recordable {
   const { node, status } = data;
-  const attributes = name === 'start' ? { user: data.user } : { node, status, batch: data.batch };
+  const own = standing === undefined ? {} : { node_status: standing.status, ...resultOf(standing) };
+  const attributes = name === 'start' ? { user: data.user } : { node, status, batch: data.batch, ...own };
   return feedEvent(PUSH_FEED, job, { seq, name, data }, attributes);
 }
 
@@ -46,10 +71,7 @@ export function jobChanged({ org, id, state }: Pick<LiveJob, 'org' | 'id' | 'sta
 }
 
 /** The same of one of its nodes. */
-export function jobNodeChanged(
-  { org, id }: Job,
-  node: string,
-  { status, reason }: { readonly status: string; readonly reason: string | null },
-): Recordable {
-  return PUSH_EVENTS.tell('push.job_node', org, { job: id, node, status }, { reason });
+export function jobNodeChanged({ org, id }: Job, node: string, standing: JobNodeStanding): Recordable {
+  const { status, reason } = standing;
+  return PUSH_EVENTS.tell('push.job_node', org, { job: id, node, status, ...resultOf(standing) }, { reason });
 }

@@ -166,10 +166,10 @@ describe('a push job', () => {
     expect(await told(id)).toEqual([
       'push.start seq=1 user=admin',
       'push.job status=voting phase=voting',
-      'push.quorum_vote seq=2 node=GOOD status=success',
+      'push.quorum_vote seq=2 node=GOOD status=success node_status=ready',
       'push.quorum_succeeded seq=3',
       'push.run_start seq=4 node=GOOD',
-      'push.run_complete seq=5 node=GOOD status=success',
+      'push.run_complete seq=5 node=GOOD status=success node_status=succeeded exit_code=0',
       'push.job_complete seq=6 status=complete',
     ]);
   });
@@ -180,10 +180,10 @@ describe('a push job', () => {
     expect(await told(id)).toEqual([
       'push.start seq=1 user=admin',
       'push.job status=voting phase=voting',
-      'push.quorum_vote seq=2 node=GOOD status=success',
-      'push.quorum_vote seq=3 node=NO status=failure',
+      'push.quorum_vote seq=2 node=GOOD status=success node_status=ready',
+      'push.quorum_vote seq=3 node=NO status=failure node_status=nacked reason=not allowed',
       'push.job status=voting phase=aborting',
-      'push.job_node node=GOOD status=was_ready',
+      'push.job_node node=GOOD status=was_ready reason=not started\\c the quorum failed',
       'push.job_complete seq=4 status=quorum_failed',
     ]);
   });

@@ -71,7 +71,8 @@ async function ask(
     });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new ApiError(0, 'unreachable', 'the server does not answer', 'It is tried again by itself.');
+    const fix = 'Look whether it runs, and whether this machine has a network.';
+    throw new ApiError(0, 'unreachable', 'the server does not answer', fix);
   }
 }
 

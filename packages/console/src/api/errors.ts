@@ -16,6 +16,11 @@ export class ApiError extends Error {
   }
 }
 
+/** What does not answer, or cannot now, does again; what is refused stays so. */
+export function passes({ status }: ApiError): boolean {
+  return status === 0 || status >= 500 || status === 429;
+}
+
 /** Of whatever was thrown. */
 export function apiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;

@@ -47,6 +47,10 @@ export class Live {
         switch (status.state) {
           case 'connecting':
             if (status.after === null) this.connection.value = { state: 'connecting' };
+            // As where something between here and the server lets no WebSocket through.
+            else if (this.connection.value.state === 'connecting') {
+              this.connection.value = { state: 'lost', why: status.after.message };
+            }
             break;
           case 'connected':
             this.connection.value = { state: 'live' };

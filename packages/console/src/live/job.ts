@@ -16,7 +16,7 @@ export interface LiveJob {
   readonly job: Job;
   /** By name. */
   readonly nodes: ReadonlyMap<string, JobNode>;
-  /** Something was told that only the server can show in full: the job, its batch, exit codes. */
+  /** Something was told of the job itself that only the server can show in full: its batch, why it ended. */
   readonly stale: boolean;
 }
 
@@ -36,8 +36,6 @@ export function applyToJob(state: LiveJob, events: readonly LiveEvent[]): LiveJo
       job = after;
       continue;
     }
-    // It may still answer in time to be started, or be out of the job.
-    stale ||= event.type === 'push.quorum_vote' && attribute(event, 'status') === 'voting_timeout';
     const before = (nodes ?? state.nodes).get(name);
     const status = nodeStatus(event);
     if (before === undefined || status === null || !follows(before.status, status)) continue;
@@ -49,9 +47,9 @@ export function applyToJob(state: LiveJob, events: readonly LiveEvent[]): LiveJo
     : { job, nodes: nodes ?? state.nodes, stale };
 }
 
-/** Final statuses never change; an earlier event that comes again takes nothing back. */
+/** Final statuses never change; an earlier event that comes again takes nothing back. What a new node waits for may change. */
 function follows(before: JobNodeStatus, after: JobNodeStatus): boolean {
-  return before !== after && !FINAL_NODE_STATUSES.has(before) && rank(after) > rank(before);
+  return after === 'new' ? before === 'new' : !FINAL_NODE_STATUSES.has(before) && rank(after) > rank(before);
 }
 
 function rank(status: JobNodeStatus): number {
@@ -60,48 +58,40 @@ function rank(status: JobNodeStatus): number {
 
 function changed(node: JobNode, status: JobNodeStatus, event: LiveEvent): JobNode {
   const at = new Date(event.at).toISOString();
-  const started = status === 'running' ? at : node.started_at;
+  const numberOf = (name: string): number | null => {
+    const value = attribute(event, name);
+    return value === null ? null : Number(value);
+  };
   return {
     ...node,
     status,
-    started_at: started,
+    started_at: status === 'running' ? at : node.started_at,
     updated_at: at,
-    reason: textIn(dataOf(event), 'reason') ?? node.reason,
+    reason: attribute(event, 'reason'),
+    exit_code: numberOf('exit_code'),
+    signal: attribute(event, 'signal'),
+    stdout_bytes: numberOf('stdout_bytes') ?? node.stdout_bytes,
+    stderr_bytes: numberOf('stderr_bytes') ?? node.stderr_bytes,
   };
 }
 
-/** The words of the feeds of push jobs, in ours. */
-const VOTES: Readonly<Record<string, JobNodeStatus>> = {
-  success: 'ready',
-  failure: 'nacked',
-  down: 'unavailable',
-  lost_availibility: 'unavailable',
-};
-const ENDS: Readonly<Record<string, JobNodeStatus>> = {
-  success: 'succeeded',
-  failure: 'failed',
-  crashed: 'crashed',
-  run_nacked: 'failed',
-  run_nacked_while_running: 'failed',
-  timed_out: 'timed_out',
-  aborted: 'aborted',
-};
-
 /** Null: it tells nothing about the status. */
 function nodeStatus(event: LiveEvent): JobNodeStatus | null {
-  const status = attribute(event, 'status') ?? '';
   switch (event.type) {
-    case 'push.quorum_vote':
-      return VOTES[status] ?? null;
     case 'push.run_start':
       return 'running';
+    case 'push.quorum_vote':
     case 'push.run_complete':
-      return ENDS[status] ?? null;
+      return known(attribute(event, 'node_status'));
     case 'push.job_node':
-      return isJobNodeStatus(status) ? status : null;
+      return known(attribute(event, 'status'));
     default:
       return null;
   }
+}
+
+function known(status: string | null): JobNodeStatus | null {
+  return status !== null && isJobNodeStatus(status) ? status : null;
 }
 
 const ORDER: Readonly<Record<string, number>> = { new: 0, voting: 1, running: 2 };

@@ -54,8 +54,8 @@ export function useReading<State>({
           // What was told meanwhile may be newer than what was read.
           if (heard !== known) again.ask();
         },
-        // The next event asks again.
-        () => {},
+        // No other event may come that would ask for it: it is read until it could be.
+        () => void made.reload(),
       );
     });
     const before = kept.value?.loaded.value;

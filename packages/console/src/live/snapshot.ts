@@ -1,5 +1,5 @@
 import { type Signal, signal } from '@preact/signals';
-import { type ApiError, apiError } from '../api/errors.js';
+import { type ApiError, apiError, passes } from '../api/errors.js';
 import type { Live } from './connection.js';
 import type { LiveEvent } from './event.js';
 
@@ -87,8 +87,7 @@ export class Snapshot<State> {
 
   #failed(error: ApiError): void {
     if (this.loaded.value.state !== 'ready') this.loaded.value = { state: 'failed', error };
-    // What is refused stays so; what does not answer does again.
-    if (error.status === 0 || error.status >= 500 || error.status === 429) this.#again();
+    if (passes(error)) this.#again();
   }
 
   #again(): void {

@@ -1,10 +1,7 @@
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
-import { type ApiError, apiError } from '../api/errors.js';
 import type { NodeDetail, NodeHistory, NodeWhy, WhoMayRun } from '../api/types.gen.js';
 import type { Job } from '../api/types.js';
 import { useReading } from '../live/reading.js';
-import { throttled } from '../live/snapshot.js';
 import { Action } from '../parts/action.jsx';
 import { ByKey } from '../parts/by-key.jsx';
 import { Card } from '../parts/card.jsx';
@@ -25,67 +22,51 @@ interface Known {
   readonly detail: NodeDetail;
   readonly why: NodeWhy;
   readonly history: NodeHistory;
-  readonly jobs: readonly Job[];
+  /** Null: one may not look at push jobs. */
+  readonly jobs: readonly Job[] | null;
 }
 
 const JOBS = 10;
 const HISTORY = 1000;
 const SHOWN_CHANGES = 20;
 const SHOWN_PEOPLE = 10;
-/** What is known in full of a node is read again at most so often, and only when something happened to it. */
-const AGAIN_MS = 1000;
 
 /** Everything about one node, and why it is as it is. */
 export function NodeScreen({ name }: { readonly name: string }) {
-  const { api, store, live } = signedIn();
+  const { api, store } = signedIn();
   const { org } = api;
-  const known = useSignal<Known | null>(null);
-  const error = useSignal<ApiError | null>(null);
   const removing = useSignal(false);
   const node = store.fleet.loaded.value.state === 'ready' ? store.fleet.loaded.value.value.get(name) : undefined;
-
-  const read = async (): Promise<void> => {
-    const path = `/nodes/${encodeURIComponent(name)}`;
-    try {
-      const [detail, why, history, jobs] = await Promise.all([
-        api.get<NodeDetail>(path),
-        api.get<NodeWhy>(`${path}/why`),
-        api.get<NodeHistory>(`${path}/history`, { limit: HISTORY }),
-        api.get<readonly Job[]>('/pushy/jobs', { node: name, detail: true, limit: JOBS }).catch(() => ({ body: [] })),
+  const { loaded, again } = useReading<Known>({
+    key: name,
+    selector: `node = '${name.replaceAll("'", "''")}' AND (type LIKE 'node.%' OR type LIKE 'push.%')`,
+    read: async (signal) => {
+      const path = `/nodes/${encodeURIComponent(name)}`;
+      // Its answer tells the position: what is read after it is not older.
+      const detail = await api.get<NodeDetail>(path, {}, signal);
+      const [why, history, jobs] = await Promise.all([
+        api.get<NodeWhy>(`${path}/why`, {}, signal),
+        api.get<NodeHistory>(`${path}/history`, { limit: HISTORY }, signal),
+        mayI('push:read').may
+          ? api.get<readonly Job[]>('/pushy/jobs', { node: name, detail: true, limit: JOBS }, signal)
+          : null,
       ]);
-      known.value = { detail: detail.body, why: why.body, history: history.body, jobs: jobs.body };
-      error.value = null;
-    } catch (thrown) {
-      error.value = apiError(thrown);
-    }
-  };
+      const body = { detail: detail.body, why: why.body, history: history.body, jobs: jobs?.body ?? null };
+      return { ...detail, body };
+    },
+  });
 
-  useEffect(() => {
-    void read();
-    const again = throttled(AGAIN_MS, () => void read());
-    const stop = live.follow({
-      selector: `node = '${name.replaceAll("'", "''")}' AND (type LIKE 'node.%' OR type LIKE 'push.%')`,
-      from: undefined,
-      onEvents: () => again.ask(),
-      onEnd: () => {},
-    });
-    return () => {
-      stop();
-      again.stop();
-    };
-  }, [name]);
-
-  if (known.value === null) {
+  if (loaded.state !== 'ready') {
     return (
       <>
         <h1 class="break">{safeText(name)}</h1>
-        {error.value === null ? (
+        {loaded.state === 'loading' ? (
           <section class="card">
             <Waiting what="the node" />
           </section>
         ) : (
           <>
-            <Failure error={error.value} again={() => void read()} />
+            <Failure error={loaded.error} again={again} />
             <p>
               <a href={hrefOf(org, { name: 'nodes' })}>All nodes</a>
             </p>
@@ -94,7 +75,7 @@ export function NodeScreen({ name }: { readonly name: string }) {
       </>
     );
   }
-  const { detail, why, history, jobs } = known.value;
+  const { detail, why, history, jobs } = loaded.value;
   const owner = node?.owner ?? detail.owner;
   const since = node?.since ?? Date.parse(detail.owner_since);
   const job = node === undefined ? (detail.job_id ?? null) : node.job;
@@ -137,7 +118,6 @@ export function NodeScreen({ name }: { readonly name: string }) {
           />
         </div>
       </div>
-      {error.value !== null && <Failure error={error.value} again={() => void read()} />}
       {store.fleet.loaded.value.state === 'ready' && node === undefined && <Note>This node was removed.</Note>}
       <section class="card">
         <header>
@@ -172,7 +152,9 @@ export function NodeScreen({ name }: { readonly name: string }) {
         <div class="stack column">
           <Values title="Facts" values={detail.facts} none="It has not told any." />
           <Card title="Push jobs">
-            {jobs.length === 0 ? (
+            {jobs === null ? (
+              <p class="inside quiet">To see them you need the permission push:read.</p>
+            ) : jobs.length === 0 ? (
               <p class="inside quiet">It was in none that is kept.</p>
             ) : (
               <ul class="lines">

@@ -8,6 +8,7 @@ import { Failure, Waiting } from '../parts/note.jsx';
 import { bytes, number, plural } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
 import { Status } from '../parts/status.jsx';
+import { endText } from '../push/parts.jsx';
 import { hrefOf } from '../route.js';
 import { mayI, signedIn } from '../session/session.js';
 import { JOB_NODE_LOOKS } from '../statuses/push.js';
@@ -95,7 +96,7 @@ function Group({
   readonly largest: Result | null;
 }) {
   const { org } = signedIn().api;
-  const { status, count, nodes, exit_code: exit, signal, reason } = group;
+  const { status, count, nodes } = group;
   const look = JOB_NODE_LOOKS[isJobNodeStatus(status) ? status : ('failed' satisfies JobNodeStatus)];
   const job = { name: 'job', id } as const;
   return (
@@ -103,9 +104,7 @@ function Group({
       <div class="line wraps">
         <strong class="number unbroken">{number(count)} ×</strong>
         <Status look={look} />
-        <span class="quiet grow cut">
-          {exit !== null && `exit ${exit}`} {signal ?? ''} {safeText(reason ?? '')}
-        </span>
+        <span class="quiet grow cut">{endText(group)}</span>
         <span class="actions">
           <a class="button small" href={hrefOf(org, job, { view: 'table', group: group.group })}>
             List

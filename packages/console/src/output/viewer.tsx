@@ -46,6 +46,12 @@ interface Found {
 }
 
 const NOTHING: Known = { lines: 0, bytes: 0, state: 'reading', missing: null, dropped: 0, error: null };
+const NO_READER = new ApiError(
+  404,
+  'no_reader',
+  'the program that reads output cannot be fetched',
+  'Load the page again: the server is away, or has become another version since this one was loaded.',
+);
 const NOT_FOUND: Found = { lines: [], all: false };
 
 /** What a command wrote to one stream: any length, with colours, searched, wrapped, followed; each line has a link. */
@@ -95,6 +101,9 @@ export function Viewer({ path, fileName, goesOn, grows = false }: Props) {
           if (before.length === 0 && told.lines[0] !== undefined && wanted.current < 0) show(told.lines[0]);
         }
       }
+    };
+    made.onerror = () => {
+      known.value = { ...known.value, error: NO_READER };
     };
     ask({ type: 'open', path, goesOn, grows });
     if (needle !== '') ask({ type: 'find', text: needle });

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { ApiError } from '../api/errors.js';
+import { type ApiError, passes } from '../api/errors.js';
 import { Glyph } from './glyph.js';
 import { Prose } from './prose.jsx';
 
@@ -18,7 +18,7 @@ export function Note({
   );
 }
 
-/** What went wrong, and what to do about it. */
+/** What went wrong, and what to do about it. @param again Reads it anew, which is done by itself, too, where it may help. */
 export function Failure({ error, again }: { readonly error: ApiError; readonly again?: (() => void) | undefined }) {
   return (
     <Note tone="bad">
@@ -28,6 +28,7 @@ export function Failure({ error, again }: { readonly error: ApiError; readonly a
           <Prose text={sentence(error.fix)} />
         </span>
       )}
+      {again !== undefined && passes(error) && <span>It is tried again every few seconds.</span>}
       {again !== undefined && (
         <span>
           <button type="button" class="button small" onClick={again}>

@@ -33,13 +33,15 @@ import { hrefOf } from '../route.js';
 import { mayI, signedIn } from '../session/session.js';
 import { JOB_NODE_LOOKS } from '../statuses/push.js';
 import { type Column, Table } from '../table/table.jsx';
-import { JobBar, JobStatus, shortId } from './parts.jsx';
+import { endText, JobBar, JobStatus, shortId } from './parts.jsx';
 import { previewed } from './previewed.js';
 import { targetText } from './target.js';
 
 const VIEWS = ['grid', 'table', 'results', 'output'] as const;
 type View = (typeof VIEWS)[number];
 
+/** Of so many a table says more than a picture. */
+const FEW_NODES = 15;
 const PAGE = 10_000;
 const AGAIN_MS = 1000;
 
@@ -49,9 +51,10 @@ export function JobScreen({ id }: { readonly id: string }) {
   const snapshot = useSignal<Snapshot<LiveJob> | null>(null);
   useEffect(() => {
     const again = throttled(AGAIN_MS, () => {
-      readJob(api, id).then(
-        ({ body }) => made.replace(() => body),
-        () => {},
+      api.get<Job>(jobPath(id), { detail: true }).then(
+        ({ body }) => made.replace((state) => ({ ...state, job: body, stale: false })),
+        // Of a job that has ended no other event comes: it is read until it could be.
+        () => void made.reload(),
       );
     });
     const made = new Snapshot<LiveJob>({
@@ -90,9 +93,13 @@ export function JobScreen({ id }: { readonly id: string }) {
   );
 }
 
+function jobPath(id: string): string {
+  return `/pushy/jobs/${encodeURIComponent(id)}`;
+}
+
 /** The job and all its nodes. */
 async function readJob(api: Api, id: string, signal?: AbortSignal): Promise<Answer<LiveJob>> {
-  const path = `/pushy/jobs/${encodeURIComponent(id)}`;
+  const path = jobPath(id);
   const job = await api.get<Job>(path, { detail: true }, signal);
   const nodes: JobNode[] = [];
   let page = await api.get<readonly JobNode[]>(`${path}/nodes`, { limit: PAGE }, signal);
@@ -111,8 +118,8 @@ function Shown({ state, snapshot }: { readonly state: LiveJob; readonly snapshot
   const nodes = useMemo(() => [...state.nodes.values()], [state.nodes]);
   const counts = useMemo(() => countNodes(nodes), [nodes]);
   const { query } = place.value;
-  const asked = query.get('view') ?? 'grid';
-  const view = VIEWS.find((each) => each === asked) ?? 'grid';
+  const asked = query.get('view');
+  const view = VIEWS.find((each) => each === asked) ?? (nodes.length > FEW_NODES ? 'grid' : 'table');
   const over = FINAL_JOB_STATUSES.has(job.status);
   const error = useSignal<ApiError | null>(null);
   const asking = useSignal(false);
@@ -463,9 +470,7 @@ function Output({ job, nodes }: { readonly job: Job; readonly nodes: ReadonlyMap
           ))}
         </select>
         <Status look={JOB_NODE_LOOKS[node.status]} />
-        <span class="quiet break">
-          {node.exit_code !== null && `exit ${node.exit_code}`} {safeText(node.reason ?? '')}
-        </span>
+        <span class="quiet break">{endText(node)}</span>
         <fieldset class="choices">
           <legend class="unseen">Stream</legend>
           {STREAMS.map((each) => (

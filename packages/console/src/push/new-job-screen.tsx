@@ -10,6 +10,7 @@ import { Command } from '../parts/command.jsx';
 import { Glyph } from '../parts/glyph.jsx';
 import { Failure, Note, Waiting } from '../parts/note.jsx';
 import { number, plural } from '../parts/numbers.js';
+import { safeText } from '../parts/safe-text.js';
 import { faultOf, SelectorField } from '../parts/selector-field.jsx';
 import { hrefOf } from '../route.js';
 import { mayI, signedIn } from '../session/session.js';
@@ -36,7 +37,7 @@ export function NewJobScreen() {
   const { query } = place.value;
   const wish = useSignal<Wish>(wishFrom(query));
   const foreseen = useSignal<Foreseen>({ state: 'nothing' });
-  const commands = useSignal<readonly string[]>([]);
+  const commands = useSignal<CommandCounts['commands']>([]);
   const typed = useSignal('');
   const starting = useSignal(false);
   const error = useSignal<ApiError | null>(null);
@@ -48,12 +49,14 @@ export function NewJobScreen() {
     wish.value = { ...wish.value, ...changed };
     typed.value = '';
   };
-  useFromJob(query.get('from'), query.get('result'), set);
+  useFromJob(query.get('from'), query.get('result'), set, (failed) => {
+    error.value = failed;
+  });
 
   useEffect(() => {
     api.get<CommandCounts>('/pushy/commands', { limit: COMMANDS }).then(
       ({ body }) => {
-        commands.value = body.commands.filter(({ pattern }) => pattern === null).map(({ name }) => name);
+        commands.value = body.commands.filter(({ pattern }) => pattern === null);
       },
       () => {},
     );
@@ -177,7 +180,7 @@ export function NewJobScreen() {
                   onInput={(event) => set({ command: event.currentTarget.value })}
                 />
                 <datalist id="commands">
-                  {commands.value.map((name) => (
+                  {commands.value.map(({ name }) => (
                     <option key={name} value={name} />
                   ))}
                 </datalist>
@@ -187,6 +190,9 @@ export function NewJobScreen() {
                     : 'Each node decides whether it takes it.'}
                 </span>
               </div>
+              {value.command === '' && commands.value.length > 0 && (
+                <Common commands={commands.value} onChoose={(command) => set({ command })} />
+              )}
               <div class="options">
                 <Option
                   id="quorum"
@@ -254,7 +260,7 @@ export function NewJobScreen() {
                 <h2>Preview</h2>
                 <span class="quiet">no node is asked</span>
               </header>
-              <Preview foreseen={foreseen.value} wish={value} />
+              <Preview foreseen={foreseen.value} wish={value} onQuorum={(quorum) => set({ quorum })} />
             </section>
           ) : (
             <Note>You cannot start push jobs: {allowed.why}.</Note>
@@ -323,20 +329,27 @@ function whereFrom(query: URLSearchParams): Where {
 }
 
 /** The command of an earlier job, and the nodes of one of its groups of results. */
-function useFromJob(from: string | null, result: string | null, set: (changed: Partial<Wish>) => void): void {
+function useFromJob(
+  from: string | null,
+  result: string | null,
+  set: (changed: Partial<Wish>) => void,
+  onFailure: (error: ApiError) => void,
+): void {
   const { api } = signedIn();
   useEffect(() => {
+    const failed = (thrown: unknown): void => onFailure(apiError(thrown));
     if (from === null) return;
     const path = `/pushy/jobs/${encodeURIComponent(from)}`;
-    api.get<Job>(path, { detail: true }).then(
-      ({ body }) => set({ command: body.command, user: body.user ?? '', dir: body.dir ?? '' }),
-      () => {},
-    );
+    api
+      .get<Job>(path, { detail: true })
+      .then(({ body }) => set({ command: body.command, user: body.user ?? '', dir: body.dir ?? '' }), failed);
     if (result === null) return;
-    api.get<readonly JobNode[]>(`${path}/nodes`, { group: result, limit: 10_000 }).then(
-      ({ body }) => set({ where: { by: 'nodes', names: body.map(({ node_name: name }) => name).join(' ') } }),
-      () => {},
-    );
+    api
+      .get<readonly JobNode[]>(`${path}/nodes`, { group: result, limit: 10_000 })
+      .then(
+        ({ body }) => set({ where: { by: 'nodes', names: body.map(({ node_name: name }) => name).join(' ') } }),
+        failed,
+      );
   }, [from, result]);
 }
 
@@ -452,8 +465,37 @@ function Option({
   );
 }
 
+const COMMON = 6;
+
+/** Commands that most nodes take, to begin with. */
+function Common({
+  commands,
+  onChoose,
+}: {
+  readonly commands: CommandCounts['commands'];
+  readonly onChoose: (command: string) => void;
+}) {
+  const most = [...commands].sort((a, b) => b.nodes - a.nodes).slice(0, COMMON);
+  return (
+    <div class="choices">
+      {most.map(({ name, nodes }) => (
+        <button key={name} type="button" class="chip" onClick={() => onChoose(name)}>
+          <span class="mono">{safeText(name)}</span>
+          <span class="quiet number">{plural(nodes, 'node')}</span>
+        </button>
+      ))}
+    </div>
+  );
+}
+
+interface PreviewProps {
+  readonly foreseen: Foreseen;
+  readonly wish: Wish;
+  readonly onQuorum: (quorum: string) => void;
+}
+
 /** Who would run it, who would not, and whether that is enough. */
-function Preview({ foreseen, wish }: { readonly foreseen: Foreseen; readonly wish: Wish }) {
+function Preview({ foreseen, wish, onQuorum }: PreviewProps) {
   switch (foreseen.state) {
     case 'nothing':
       return <p class="inside quiet">Choose nodes, and see here who would run the command.</p>;
@@ -490,6 +532,13 @@ function Preview({ foreseen, wish }: { readonly foreseen: Foreseen; readonly wis
             {sure.length === asked.length ? '' : ` to ${number(asked.length)}`} can.{' '}
             {asked.length < quorum && 'As it stands the job would start nowhere.'}
           </span>
+        </p>
+      )}
+      {quorum !== null && asked.length > 0 && asked.length < quorum && (
+        <p>
+          <button type="button" class="button small" onClick={() => onQuorum(String(asked.length))}>
+            Let {number(asked.length)} be enough
+          </button>
         </p>
       )}
     </div>

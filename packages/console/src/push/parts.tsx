@@ -1,5 +1,6 @@
 import { type Counts, JOB_NODE_STATUSES, type Job } from '../api/types.js';
 import { number } from '../parts/numbers.js';
+import { safeText } from '../parts/safe-text.js';
 import { Status } from '../parts/status.jsx';
 import { JOB_NODE_LOOKS, jobLook } from '../statuses/push.js';
 
@@ -31,6 +32,21 @@ export function JobBar({ counts }: { readonly counts: Counts }) {
 
 function barTone(status: (typeof JOB_NODE_STATUSES)[number]): string {
   return status === 'new' || status === 'ready' || status === 'was_ready' ? 'pending' : JOB_NODE_LOOKS[status].tone;
+}
+
+/** How a command ended, in words: a reason that only says the exit status again is left out. */
+export function endText({
+  exit_code: exit,
+  signal,
+  reason,
+}: {
+  readonly exit_code: number | null;
+  readonly signal: string | null;
+  readonly reason: string | null;
+}): string {
+  const said = exit !== null ? `exit ${exit}` : (signal ?? '');
+  const why = reason === `exit status ${exit}` ? '' : safeText(reason ?? '');
+  return [said, why].filter((part) => part !== '').join(': ');
 }
 
 /** Enough to tell jobs of one organization apart: all its ids begin with the same 12 digits. */

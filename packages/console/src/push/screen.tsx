@@ -131,7 +131,8 @@ function Jobs({ status, command, by, node }: Filter) {
     const again = throttled(AGAIN_MS, () => {
       read().then(
         ({ body }) => made.replace(() => body),
-        () => {},
+        // No other event may come that would ask for it: it is read until it could be.
+        () => void made.reload(),
       );
     });
     const made = new Snapshot<readonly Job[]>({

@@ -2,7 +2,7 @@ import type { Recordable } from '@muster/platform/log';
 import type { OutputKeeper } from '@muster/platform/output';
 import type { Write } from '@muster/store';
 import { type DialectCodec, dialects } from '@muster/wire';
-import { jobChanged, jobEvent, jobNodeChanged, type PushEventName } from '../events.js';
+import { type JobNodeStanding, jobChanged, jobEvent, jobNodeChanged, type PushEventName } from '../events.js';
 import { type JobEffect, type JobEvent, type JobRules, stepJob } from '../machine/job-machine.js';
 import { isFinal, type JobNode, type JobNodeEffect, type JobNodeEvent } from '../machine/job-node.js';
 import { stepNode } from '../machine/job-node-machine.js';
@@ -92,7 +92,7 @@ export class Turn {
       this.saveNode(name, node);
       const untold = node.status !== before.status && !effects.some(tellsStatus);
       if (untold || (node.waits === 'turn' && before.waits === null)) {
-        this.events.push(jobNodeChanged(job, name, node));
+        this.events.push(jobNodeChanged(job, name, this.#standing(name, node)));
       }
       if (node.waits === 'vote' && before.waits !== 'vote') {
         this.asked = true;
@@ -116,7 +116,9 @@ export class Turn {
           this.releases.push({ name, to: effect.to, reason: `${node.status} in job ${job.id}` });
           break;
         case 'announce':
-          this.announce(effect.name, 'status' in effect ? { node: name, status: effect.status } : { node: name });
+          if ('status' in effect) {
+            this.announce(effect.name, { node: name, status: effect.status }, this.#standing(name, node));
+          } else this.announce(effect.name, { node: name });
           break;
       }
     }
@@ -126,10 +128,14 @@ export class Turn {
     for (const name of [...this.job.unfinished]) this.stepNode(name, event);
   }
 
-  announce(name: PushEventName, data: Readonly<Record<string, unknown>>): void {
+  announce(name: PushEventName, data: Readonly<Record<string, unknown>>, standing?: JobNodeStanding): void {
     const { job } = this;
     job.seq += 1;
-    this.events.push(jobEvent(job, job.seq, name, data));
+    this.events.push(jobEvent(job, job.seq, name, data, standing));
+  }
+
+  #standing(name: string, { status, reason, exitCode, signal }: JobNode): JobNodeStanding {
+    return { status, reason, exitCode, signal, output: this.#deps.outputs.totals(outputOf(this.job.id, name)) };
   }
 
   saveJob(): void {

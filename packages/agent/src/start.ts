@@ -26,6 +26,7 @@ import { type HeldLock, takePidFile } from './pid-file.js';
 import type { Machine } from './push/machine.js';
 import { type AgentOptions, type AgentSettings, changedForNextStart, loadIdentity, loadSettings } from './settings.js';
 import { SystemHelpers } from './systems/helpers.js';
+import { tasksDirectory } from './tasks/host-files.js';
 import { HostPool } from './tasks/host-pool.js';
 import { HOST_MAIN } from './tasks/host-process.js';
 import type { HostEvents, TaskHosts } from './tasks/hosts.js';
@@ -163,7 +164,7 @@ function taskHostsOf(
   { clock, logger }: AgentSurroundings,
   processes: Processes,
 ): (events: HostEvents) => TaskHosts {
-  const setup = { dir: join(dataDir, 'tasks'), node: name, build: AGENT_VERSION, main: HOST_MAIN };
+  const setup = { dir: tasksDirectory(dataDir), node: name, build: AGENT_VERSION, main: HOST_MAIN };
   return (events) => new HostPool({ ...setup, clock, logger, processes }, events);
 }
 

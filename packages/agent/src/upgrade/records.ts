@@ -4,7 +4,7 @@ import { durableFiles } from '../durable.js';
 import { RECORD_BYTES } from '../limits.js';
 import { livingOwner } from '../pid-file.js';
 import { readSmallFile } from '../small-file.js';
-import { HOST_FILES } from '../tasks/host-files.js';
+import { HOST_FILES, hostsDirectory, tasksDirectory } from '../tasks/host-files.js';
 import { isVersion } from './version.js';
 
 /** A process that ran tasks when an agent handed over to its successor. */
@@ -128,10 +128,10 @@ export async function bootOfMachine(): Promise<string | null> {
 }
 
 export async function livingHosts(dataDir: string): Promise<LivingHost[]> {
-  const tasks = join(dataDir, 'tasks');
+  const hosts = hostsDirectory(tasksDirectory(dataDir));
   const living: LivingHost[] = [];
-  for (const name of await readdir(tasks).catch((): string[] => [])) {
-    const directory = join(tasks, name);
+  for (const name of await readdir(hosts).catch((): string[] => [])) {
+    const directory = join(hosts, name);
     const pid = await livingOwner(join(directory, HOST_FILES.pid));
     if (pid !== null) living.push({ directory, pid });
   }

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeRelease, newReleaseKey, type TestRelease } from '../packages/agent/test/support/release.js';
@@ -32,7 +32,7 @@ beforeAll(async () => {
     `#!/bin/sh\necho once >> '${runsFile()}'\nwhile [ ! -e '${goFile()}' ]; do sleep 0.05; done\n`,
   );
   chmodSync(program, 0o755);
-  const tasks = { max: 2, plugins: { slow: { program } } };
+  const tasks = { max: 2, plugins: { slow: { program, args: ['{name}'] } } };
   await cluster.startAgents({
     worker: { ...PATIENT, tasks },
     web: PATIENT,
@@ -42,6 +42,7 @@ beforeAll(async () => {
     can1: HASTY,
     can2: HASTY,
   });
+  expect((await cluster.muster('queue', 'create', 'slow', '--plugin', 'slow', '--threads', '1')).code).toBe(0);
   good = release('good', { program: otherVersion(join(cluster.dir, 'other'), NEW) });
 }, 180_000);
 afterAll(() => cluster.stop());
@@ -132,12 +133,13 @@ test('a new version that comes back and reaches the server stays, and the push j
 });
 
 test('a task that runs goes on meanwhile, once, and ends with the new version', async () => {
-  expect((await cluster.muster('queue', 'create', 'slow', '--plugin', 'slow', '--threads', '1')).code).toBe(0);
-  const id = (await cluster.muster('task', 'add', 'slow')).stdout.trim();
+  for (const file of [runsFile(), goFile()]) rmSync(file, { force: true });
+  const id = (await cluster.muster('task', 'add', 'slow', '--param', 'name=x')).stdout.trim();
   await until('the task to run', () => existsSync(runsFile()));
   const { code, said } = await upgrade(['worker'], good);
   expect(code, said).toBe(0);
   await runs('worker', NEW);
+  expect((await cluster.json<{ status: string }>('task', 'show', id)).status).toBe('running');
   writeFileSync(goFile(), '');
   expect((await cluster.muster('task', 'wait', id)).code).toBe(0);
   expect(readFileSync(runsFile(), 'utf8')).toBe('once\n');

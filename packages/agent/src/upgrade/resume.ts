@@ -1,4 +1,4 @@
-import type { Outcome } from '../execution/execution.js';
+import type { UpgradeOutcome } from './end.js';
 import type { Change, LivingHost } from './records.js';
 
 /** What an agent that takes over in the middle of an upgrade knows of it. */
@@ -7,7 +7,7 @@ export interface Resumed {
   /** That of the agent before, under which this one goes on; null: it cannot. */
   readonly incarnation: string | null;
   /** How the upgrade has ended, once this agent has reached the server. */
-  readonly outcome: Outcome;
+  readonly outcome: UpgradeOutcome;
 }
 
 export interface Present {
@@ -27,7 +27,7 @@ export function resumed(change: Change, { version, boot, hosts }: Present): Resu
   return { change, incarnation: whole ? change.incarnation : null, outcome: outcomeOf(change, version) };
 }
 
-function outcomeOf({ phase, from, to, reason }: Change, version: string): Outcome {
+function outcomeOf({ phase, from, to, reason }: Change, version: string): UpgradeOutcome {
   if (phase === 'tried' && version === to) {
     return { outcome: 'succeeded', exitCode: 0, signal: null, reason: `version ${to} runs in the place of ${from}` };
   }

@@ -4,11 +4,11 @@ import { createReadStream } from 'node:fs';
 import { chmod, mkdir, open, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type CommandOptions, UPGRADE_FILES, UPGRADE_PLACE, type UpgradeFile, upgradeFileAt } from '@muster/wire';
-import type { Outcome } from '../execution/execution.js';
 import type { AllowedPlace } from '../files/allowed-paths.js';
 import { SELF_CHECK_MS, SIGNED_BYTES } from '../limits.js';
 import type { AgentLog } from '../logging.js';
 import { readSmallFile } from '../small-file.js';
+import type { UpgradeEnd, UpgradeOutcome } from './end.js';
 import { NO_UPGRADES, type UpgradePolicy } from './policy.js';
 import { bootOfMachine, livingHosts, placesOf } from './records.js';
 import { mistaken, type SignedRelease, signedRelease } from './release.js';
@@ -29,16 +29,13 @@ export interface UpgradesSetup {
   readonly handOver: () => void;
 }
 
-/** `handed over`: the next agent tells how it has ended. */
-export type UpgradeEnd = Outcome | 'handed over';
-
 export interface UpgradeOrder {
   readonly jobId: string;
   readonly version: string;
   readonly captured: boolean;
 }
 
-const failed = (reason: string): Outcome => ({ outcome: 'failed', exitCode: null, signal: null, reason });
+const failed = (reason: string): UpgradeOutcome => ({ outcome: 'failed', exitCode: null, signal: null, reason });
 
 /** This agent's part of an upgrade: everything until the moment at which it ends. */
 export class Upgrades {

@@ -102,7 +102,11 @@ if (options['check-reproducible']) {
   tell(`made again elsewhere: ${files.length} files, the same bytes`);
 }
 if (key !== undefined) {
-  const signature = signatureFile(sums, key, `muster ${version}, commit ${commit}`);
+  const signature = signatureFile(
+    sums,
+    key,
+    `muster ${version} for ${process.platform}-${process.arch}, commit ${commit}`,
+  );
   const publicKey = publicKeyFile(key);
   tell(`signed: ${verified(sums, signature, publicKey)}`);
   writeFileSync(join(out, 'SHA256SUMS.minisig'), signature);

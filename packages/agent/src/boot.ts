@@ -4,12 +4,13 @@ import { leftoverGroup } from './execution/command-groups.js';
 import type { NotedRun } from './execution/run-note.js';
 import { secretDirectory } from './files/secrets.js';
 import type { Host } from './host.js';
-import { Journal } from './incarnation.js';
+import { Journal, type LookBack } from './incarnation.js';
 import { LEFTOVER_WAIT_MS } from './limits.js';
 import type { NodeIdentity } from './link/configuration-request.js';
 import { ServerPin } from './link/server-pin.js';
 import type { AgentLog } from './logging.js';
 import type { AgentSettings } from './settings.js';
+import type { Resumed } from './upgrade/resume.js';
 
 export interface BootSurroundings {
   readonly clock: Clock;
@@ -21,6 +22,8 @@ export interface BootSurroundings {
   readonly taskHosts?: DaemonSetup['taskHosts'];
   /** What serves execution systems of jobs; null: nothing does. */
   readonly systems?: DaemonSetup['systems'];
+  /** What can replace this agent by another version; null: nothing can. */
+  readonly upgrading?: DaemonSetup['upgrading'];
 }
 
 /** Looks into how the previous run ended, clears up after it, and sets the agent to work. */
@@ -30,17 +33,28 @@ export async function bootDaemon(
   around: BootSurroundings,
 ): Promise<Daemon> {
   const journal = new Journal(settings.dataDir, around.host.files);
-  const past = await journal.lookBack();
+  const looked = await journal.lookBack();
+  const resumed = around.upgrading?.resumed ?? null;
+  const past: LookBack =
+    resumed === null || resumed.incarnation === null ? looked : { incarnation: resumed.incarnation, start: 'clean' };
   around.logger.info(
     { node: settings.name, org: settings.org, incarnation: past.incarnation, start: past.start },
     'agent starts',
   );
   const pin = await ServerPin.open(settings.dataDir, around.host.files);
-  const interrupted = await pushNote(settings, around.host).read();
-  if (interrupted !== null) await killLeftovers(interrupted, settings, around);
-  const daemon = new Daemon({ taskHosts: null, systems: null, settings, identity, pin, journal, past, ...around });
+  const noted = await pushNote(settings, around.host).read();
+  // Of an upgrade nothing was left running; one that cannot go on here has ended with the agent before.
+  const own = resumed !== null && (noted === null || noted.subject === resumed.change.jobId);
+  const interrupted = own ? interruptedBy(resumed) : noted;
+  if (noted !== null && !own) await killLeftovers(noted, settings, around);
+  const none = { taskHosts: null, systems: null, upgrading: null };
+  const daemon = new Daemon({ ...none, settings, identity, pin, journal, past, ...around });
   daemon.start(interrupted);
   return daemon;
+}
+
+function interruptedBy({ incarnation, change }: Resumed): NotedRun | null {
+  return incarnation === null ? { subject: change.jobId, run: '', group: null } : null;
 }
 
 /** What a crash left running would run beside the next command. */

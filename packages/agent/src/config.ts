@@ -8,6 +8,7 @@ import { MEMORY_QUANTITY, runLimitsSchema } from './execution/run-limits.js';
 import { ALLOW_LIST_ENTRIES, ALLOWED_PATHS, COMMAND_WORDS, ENV_VARIABLES, LABELS, SCRIPT_SIGNERS } from './limits.js';
 import { SystemsSchema } from './systems/config.js';
 import { misconfiguredTasks, TASK_QUANTITIES, TasksSchema } from './tasks/config.js';
+import { MINISIGN_KEY, VERSION_PATTERN } from './upgrade/version.js';
 
 const strict = { additionalProperties: false } as const;
 const text = (description: string) => Type.String({ description, minLength: 1, maxLength: 4096 });
@@ -20,6 +21,7 @@ const QUANTITIES = {
   'facts.interval': { unit: 'seconds', minimum: 10, maximum: YEAR },
   'facts.timeout': { unit: 'seconds', minimum: 0.1, maximum: 600 },
   'limits.memory': MEMORY_QUANTITY,
+  'upgrade.probation': { unit: 'seconds', minimum: 1, maximum: 600 },
   ...TASK_QUANTITIES,
 } as const satisfies Readonly<Record<string, Quantity>>;
 
@@ -176,6 +178,36 @@ export const AgentConfigSchema = Type.Object(
     ),
     tasks: Type.Optional(TasksSchema),
     systems: Type.Optional(SystemsSchema),
+    upgrade: Type.Optional(
+      Type.Object(
+        {
+          key: Type.String({
+            description:
+              'Public key of minisign that has signed every release which may run here: the second line of muster.pub',
+            pattern: MINISIGN_KEY,
+          }),
+          lowest: Type.Optional(
+            Type.String({
+              description:
+                'Older versions than the one that runs may be put in its place, but none older than this; none at all when absent',
+              pattern: VERSION_PATTERN,
+            }),
+          ),
+          probation: Type.Number({
+            description:
+              'Within this time a new version has to reach the server, or the old one comes back. Keep it below the time after which ' +
+              'the server takes a silent node for down (heartbeat.offline_threshold intervals)',
+            default: 25,
+            ...QUANTITIES['upgrade.probation'],
+          }),
+        },
+        {
+          ...strict,
+          description:
+            'Push jobs may upgrade the agent of this node (`muster agent upgrade`); none may when absent. That it is there is read when the agent starts',
+        },
+      ),
+    ),
     file_dir: Type.Optional(text('Where files of jobs are written; DATA_DIR/files when absent')),
     file_dir_expiry: Type.Number({
       description: 'Files of jobs are removed once older than this, looked at this often',

@@ -7,12 +7,12 @@ import { COMMANDS_ONLY, withoutBuiltins } from './execution/elsewhere.js';
 import type { ExecutionSettings } from './execution/execution.js';
 import { type NotedRun, RunNote } from './execution/run-note.js';
 import { toldCommands } from './execution/told-commands.js';
-import { sameFacts } from './facts.js';
+import { AGENT_VERSION, sameFacts } from './facts.js';
 import { type FilePolicy, filePolicy } from './files/policy.js';
 import { fetchSecrets } from './files/secrets.js';
 import type { Host } from './host.js';
 import type { Journal, LookBack } from './incarnation.js';
-import { STOP_COMMAND_MS, STOP_FLUSH_MS } from './limits.js';
+import { SETTLE_AGAIN_MS, STOP_COMMAND_MS, STOP_FLUSH_MS } from './limits.js';
 import type { NodeIdentity } from './link/configuration-request.js';
 import { Link } from './link/link.js';
 import { Outbox } from './link/outbox.js';
@@ -24,6 +24,10 @@ import type { SystemHelpers } from './systems/helpers.js';
 import type { HostEvents, TaskHosts } from './tasks/hosts.js';
 import { offerOf } from './tasks/plugins.js';
 import { TaskSlot } from './tasks/task-slot.js';
+import { type UpgradePolicy, upgradePolicy } from './upgrade/policy.js';
+import type { Resumed } from './upgrade/resume.js';
+import type { UpgradeSupervisor } from './upgrade/supervised.js';
+import { Upgrades } from './upgrade/upgrades.js';
 
 export interface DaemonSetup {
   readonly settings: AgentSettings;
@@ -39,6 +43,16 @@ export interface DaemonSetup {
   readonly taskHosts: ((events: HostEvents) => TaskHosts) | null;
   /** What serves execution systems of jobs; null: nothing does. */
   readonly systems: Pick<SystemHelpers, 'open' | 'stop'> | null;
+  /** What can replace this agent by another version; null: nothing can. */
+  readonly upgrading: Upgrading | null;
+}
+
+export interface Upgrading {
+  readonly supervisor: UpgradeSupervisor;
+  /** In the middle of which this agent takes over; null: of none. */
+  readonly resumed: Resumed | null;
+  /** This agent is to be stopped, so that another one goes on. */
+  handedOver(): void;
 }
 
 /** The note of the push job's command that runs. */
@@ -56,18 +70,25 @@ export class Daemon {
   #settings: AgentSettings;
   #policy: CommandPolicy;
   #filePolicy: FilePolicy;
+  #upgradePolicy: UpgradePolicy | null;
+  /** An upgrade of which this agent has yet to tell how it has ended. */
+  #resumed: Resumed | null;
+  #settling = false;
+  #handedOver = false;
   #told: { readonly facts: Facts; readonly labels: string } | null = null;
   #toldCommands: string | null = null;
   /** What the program of the node's owner wrote last. */
   #ownFacts: Facts = {};
   #asksForFacts = false;
-  #timers: Partial<Record<'facts' | 'sweep', Timer>> = {};
+  #timers: Partial<Record<'facts' | 'sweep' | 'settle', Timer>> = {};
 
   constructor(setup: DaemonSetup) {
     this.#setup = setup;
     this.#settings = setup.settings;
     this.#policy = this.#policyOf(setup.settings);
     this.#filePolicy = this.#filePolicyOf(setup.settings);
+    this.#upgradePolicy = upgradePolicy(setup.settings.config, AGENT_VERSION);
+    this.#resumed = setup.upgrading?.resumed ?? null;
     this.#outbox = new Outbox(
       () => this.#push.heartbeat(),
       () => this.#push.takeOutput() ?? this.#tasks?.take() ?? null,
@@ -77,7 +98,10 @@ export class Daemon {
     this.#link = new Link({ identity, incarnation, clock, logger, random, host, pin: setup.pin }, this.#outbox, {
       connected: () => this.#connected(),
       heard: () => this.#push.heard(),
-      message: (message) => this.#message(message),
+      message: (message) => {
+        this.#message(message);
+        void this.#settle();
+      },
       offline: () => {
         this.#push.serverLost();
         this.#tasks?.serverLost();
@@ -100,8 +124,26 @@ export class Daemon {
       fileSource: (jobId, sha256, from, signal) =>
         host.file(identity, { jobId, sha256, from, now: clock.now() }, signal),
       secretSource: (jobId) => host.secrets(identity, { jobId, now: clock.now() }),
+      upgrades: this.#upgrades(setup),
     });
     this.#tasks = this.#taskSlot(setup);
+  }
+
+  #upgrades({ upgrading, settings, logger, past }: DaemonSetup): Upgrades | null {
+    if (upgrading === null) return null;
+    return new Upgrades({
+      dataDir: settings.dataDir,
+      logger,
+      version: AGENT_VERSION,
+      incarnation: past.incarnation,
+      supervisor: upgrading.supervisor,
+      policy: () => this.#upgradePolicy,
+      hasTasks: () => this.#tasks?.hasBegun ?? false,
+      handOver: () => {
+        this.#handedOver = true;
+        upgrading.handedOver();
+      },
+    });
   }
 
   #taskSlot({ clock, logger, settings, host, taskHosts, identity }: DaemonSetup): TaskSlot | null {
@@ -127,7 +169,11 @@ export class Daemon {
   }
 
   start(interrupted: NotedRun | null): void {
-    this.#push.begin(this.#setup.past.start, interrupted);
+    if (this.#resumed?.incarnation === undefined || this.#resumed.incarnation === null) {
+      this.#push.begin(this.#setup.past.start, interrupted);
+    } else {
+      this.#push.resume(this.#resumed);
+    }
     this.#tasks?.begin().catch((error: unknown) => {
       this.#setup.logger.error({ err: error }, 'the agent cannot run tasks of queues');
     });
@@ -160,7 +206,9 @@ export class Daemon {
   reload(settings: AgentSettings): void {
     const policy = this.#policyOf(settings);
     const files = this.#filePolicyOf(settings);
+    const upgrades = upgradePolicy(settings.config, AGENT_VERSION);
     this.#settings = settings;
+    this.#upgradePolicy = upgrades;
     this.#policy = policy;
     this.#filePolicy = files;
     this.#tasks?.reload(offerOf(settings.config, coresOf(this.#setup.host)));
@@ -170,16 +218,47 @@ export class Daemon {
 
   async stop(): Promise<void> {
     for (const timer of Object.values(this.#timers)) timer.cancel();
+    if (this.#handedOver) return this.#makeWay();
     const graceMs = this.#settings.config.grace * 1000;
     const gone = await this.#push.stop(graceMs + STOP_COMMAND_MS);
     if (!gone) this.#setup.logger.error('the command could not be killed; it is left behind');
+    this.#stopTasks();
+    await this.#link.close(STOP_FLUSH_MS);
+    await this.#setup.journal.saveIncarnation(this.#nextIncarnation());
+  }
+
+  /** The next agent goes on under the same incarnation, which is in what it is handed (see upgrade/records.ts), not in the journal. */
+  async #makeWay(): Promise<void> {
+    await this.#push.handOver();
+    this.#stopTasks();
+    await this.#link.close(STOP_FLUSH_MS, true);
+  }
+
+  #stopTasks(): void {
     this.#setup.systems?.stop();
     this.#tasks?.stop();
     for (let last = this.#tasks?.takeNews() ?? null; last !== null; last = this.#tasks?.takeNews() ?? null) {
       this.#outbox.push(last);
     }
-    await this.#link.close(STOP_FLUSH_MS);
-    await this.#setup.journal.saveIncarnation(this.#nextIncarnation());
+  }
+
+  /** The server has answered on the command channel: this agent works. */
+  async #settle(): Promise<void> {
+    const { clock, upgrading, logger } = this.#setup;
+    const resumed = this.#resumed;
+    if (upgrading === null || resumed === null || this.#settling || !this.#link.established) return;
+    this.#settling = true;
+    const refused = await upgrading.supervisor.settle();
+    if (refused !== null) {
+      logger.error(`it cannot be written down how the upgrade has ended: ${refused}`);
+      this.#timers.settle = clock.after(SETTLE_AGAIN_MS, () => {
+        this.#settling = false;
+        void this.#settle();
+      });
+      return;
+    }
+    this.#resumed = null;
+    if (resumed.incarnation !== null) this.#push.resumedEnded(resumed);
   }
 
   /**
@@ -206,6 +285,7 @@ export class Daemon {
     return {
       policy: this.#policy,
       files: this.#filePolicy,
+      upgrades: this.#upgradePolicy,
       fileDir,
       graceMs: config.grace * 1000,
       environment: config.environment,

@@ -120,6 +120,16 @@ export const SYSTEM_HELPERS = 64;
 /** What is kept of what a helper says when it breaks. */
 export const HELPER_LOG_BYTES = 2_048;
 
+/** Longest text that says what is signed of a release, and longest record of an upgrade. */
+export const SIGNED_BYTES = 64 * 1024;
+export const RECORD_BYTES = 256 * 1024;
+/** How long a new version may take to say which it is. */
+export const SELF_CHECK_MS = 30_000;
+/** Between looks at whether an agent that was left behind is gone. */
+export const CHILD_POLL_MS = 50;
+/** An upgrade that could not be written down is told again after this long. */
+export const SETTLE_AGAIN_MS = 1_000;
+
 /** Longest file that names a process. */
 export const PID_FILE_BYTES = 64;
 /** Longest enrolment token. */

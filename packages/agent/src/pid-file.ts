@@ -1,4 +1,4 @@
-import { open, readFile, unlink } from 'node:fs/promises';
+import { open, readFile, unlink, writeFile } from 'node:fs/promises';
 import { PID_FILE_BYTES } from './limits.js';
 import { readSmallFile } from './small-file.js';
 
@@ -21,6 +21,11 @@ export async function takePidFile(path: string): Promise<HeldLock | null> {
     }
   }
   return null;
+}
+
+/** Names another process in a file, in the place of the one that it named. */
+export async function notePid(path: string, pid: number): Promise<void> {
+  await writeFile(path, `${pid} ${(await startOf(pid)) ?? '-'}\n`, { mode: 0o600 });
 }
 
 /** Whether the process that this file names is alive. */

@@ -26,9 +26,13 @@ import { type HeldLock, takePidFile } from './pid-file.js';
 import type { Machine } from './push/machine.js';
 import { type AgentOptions, type AgentSettings, changedForNextStart, loadIdentity, loadSettings } from './settings.js';
 import { SystemHelpers } from './systems/helpers.js';
+import { tasksDirectory } from './tasks/host-files.js';
 import { HostPool } from './tasks/host-pool.js';
 import { HOST_MAIN } from './tasks/host-process.js';
 import type { HostEvents, TaskHosts } from './tasks/hosts.js';
+import { bootOfMachine, livingHosts, readChange } from './upgrade/records.js';
+import { type Resumed, resumed } from './upgrade/resume.js';
+import type { UpgradeSupervisor } from './upgrade/supervised.js';
 
 export interface AgentSurroundings {
   readonly clock: Clock;
@@ -37,6 +41,8 @@ export interface AgentSurroundings {
   readonly random: () => number;
   /** The file that helpers of execution systems run; without it there are none. */
   readonly systemHelper?: string;
+  /** What watches over this process, and can put another version in its place; null, or absent: nothing does. */
+  readonly supervisor?: UpgradeSupervisor | null;
 }
 
 export interface RunningAgent {
@@ -46,6 +52,8 @@ export interface RunningAgent {
   readonly online: boolean;
   readonly established: boolean;
   readonly machine: Machine;
+  /** Resolves when the agent is to be stopped, so that another version goes on in its place. */
+  readonly handedOver: Promise<void>;
   /** A clean stop: a running command is killed with its whole tree and told as failed, the incarnation is kept. */
   stop(): Promise<void>;
   /** Reads the configuration file again (SIGHUP). A broken file is logged and the old one stays in force. */
@@ -82,7 +90,8 @@ async function startLocked(
 ): Promise<RunningAgent> {
   const { logger } = around;
   warnAboutPlainHttp(settings.server, logger);
-  const groups = await commandGroups(settings, logger);
+  const { supervisor = null } = around;
+  const groups = await commandGroups(settings, logger, supervisor?.pid ?? null);
   const token = await enrolToken(options, logger);
   if (token !== null) await enrolPatiently(options, token, settings, around);
   const identity = await loadIdentity(settings);
@@ -90,7 +99,12 @@ async function startLocked(
   const host = { ...systemHost, processes: systemProcesses(groups) };
   const taskHosts = taskHostsOf(settings, around, host.processes);
   const systems = systemsOf(identity, around);
-  const daemon = await bootDaemon(settings, identity, { ...around, host, taskHosts, systems }).catch(
+  let handedOver = (): void => undefined;
+  const handingOver = new Promise<void>((resolve) => {
+    handedOver = resolve;
+  });
+  const upgrading = supervisor === null ? null : { supervisor, resumed: await resumedIn(settings.dataDir), handedOver };
+  const daemon = await bootDaemon(settings, identity, { ...around, host, taskHosts, systems, upgrading }).catch(
     async (error: unknown) => {
       await events?.stop();
       throw error;
@@ -103,6 +117,7 @@ async function startLocked(
   return {
     name: settings.name,
     incarnation: daemon.incarnation,
+    handedOver: handingOver,
     get online() {
       return daemon.online;
     },
@@ -135,13 +150,21 @@ async function startLocked(
   };
 }
 
+/** The upgrade in the middle of which this agent was started; null: there is none. */
+async function resumedIn(dataDir: string): Promise<Resumed | null> {
+  const change = await readChange(dataDir);
+  if (change === null) return null;
+  const [boot, hosts] = [await bootOfMachine(), await livingHosts(dataDir)];
+  return resumed(change, { version: AGENT_VERSION, boot, hosts });
+}
+
 /** They outlive this agent, and are the next one's. */
 function taskHostsOf(
   { dataDir, name }: AgentSettings,
   { clock, logger }: AgentSurroundings,
   processes: Processes,
 ): (events: HostEvents) => TaskHosts {
-  const setup = { dir: join(dataDir, 'tasks'), node: name, build: AGENT_VERSION, main: HOST_MAIN };
+  const setup = { dir: tasksDirectory(dataDir), node: name, build: AGENT_VERSION, main: HOST_MAIN };
   return (events) => new HostPool({ ...setup, clock, logger, processes }, events);
 }
 
@@ -159,11 +182,15 @@ function compileAtOnce(): void {
 }
 
 /** Null where there are none to be had: commands are then killed by what is seen of their processes. */
-async function commandGroups(settings: AgentSettings, logger: AgentLog): Promise<CommandGroups | null> {
+async function commandGroups(
+  settings: AgentSettings,
+  logger: AgentLog,
+  supervisor: number | null,
+): Promise<CommandGroups | null> {
   const { limits, tasks } = settings.config;
   const further = Object.values(tasks?.plugins ?? {}).flatMap((plugin) => plugin.limits ?? []);
   try {
-    const groups = await openCommandGroups({ dataDir: settings.dataDir, limits, further, logger });
+    const groups = await openCommandGroups({ dataDir: settings.dataDir, limits, further, supervisor, logger });
     logger.info({ below: groups.base.path, limits }, `commands run ${KILLED_BY_GROUP}`);
     return groups;
   } catch (error) {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { collectFacts, sameFacts } from '../src/facts.js';
 
@@ -15,6 +16,10 @@ describe('facts', () => {
       uptime: expect.any(Number),
       agent_version: expect.any(String),
     });
+  });
+  it('say the version that the command line says and releases have', () => {
+    const description = readFileSync(new URL('../../cli/package.json', import.meta.url), 'utf8');
+    expect(collectFacts().agent_version).toBe((JSON.parse(description) as { version: string }).version);
   });
   it('that only grew older are the same', () => {
     const facts = collectFacts();

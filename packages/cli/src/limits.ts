@@ -40,6 +40,9 @@ export const MAX_FILE_BYTES = 1024 * 1024;
 /** Most bytes of a file sent with a job (sheet §0.3). */
 export const MAX_JOB_FILE_BYTES = 100_000;
 
+/** Longest text that says what is signed of a release, as agents take it. */
+export const MAX_SIGNED_BYTES = 65_536;
+
 /** Most bytes of a script (the server takes no more), and how much of a file is read at once. */
 export const MAX_SCRIPT_BYTES = 1_048_576;
 export const READ_BYTES = 524_288;

@@ -74,6 +74,7 @@ describe('what nodes tell of what they allow', () => {
 });
 
 describe('whether a node would take a command', () => {
+  const UPGRADE = { command: 'muster-agent-upgrade 1.2.3', uploads: true };
   const asks = (wish: Partial<Wish>): Wish => ({ command: null, script: false, uploads: false, fetch: false, ...wish });
   const says = (commands: NodeCommands, wish: Partial<Wish>) => new Forecasts(asks(wish)).of(commands).says;
 
@@ -92,6 +93,8 @@ describe('whether a node would take a command', () => {
     ['a script that must be signed', { ...NOTHING, scripts: 'signed' }, { script: true }, 'perhaps'],
     ['files without a place for them', allowing('a'), { command: 'a', uploads: true }, 'no'],
     ['files', { ...allowing('a'), uploads: true }, { command: 'a', uploads: true }, 'perhaps'],
+    ['an upgrade of the agent', allowing(['u', 'muster-agent-upgrade \\S+']), UPGRADE, 'perhaps'],
+    ['an upgrade where only commands may be anything', { ...NOTHING, any: true, uploads: true }, UPGRADE, 'no'],
     ['a file to fetch', NOTHING, { fetch: true }, 'no'],
   ])('%s', (_, commands, wish, expected) => {
     expect(says(commands, wish)).toBe(expected);

@@ -180,6 +180,21 @@ describe('audit', () => {
 });
 
 describe('organization policy (N16)', () => {
+  it('of files it takes the release that a listed upgrade of agents names, and no others', async () => {
+    const command = 'muster-agent-upgrade 1.2.3';
+    const own = await startPushServer({ commands: { allow: [command] } });
+    const ask = async (wanted: string, dest: string) => {
+      const uploads = [{ sha256: 'a'.repeat(64), size: 1, mode: 0o644, dest }];
+      const answer = await own.send({ method: 'POST', path: 'jobs', body: { command: wanted, uploads, nodes: ['A'] } });
+      return JSON.stringify(await answer.json());
+    };
+    // It gets as far as that the file is not there.
+    expect(await ask(command, '/muster-agent-upgrade/muster')).not.toContain('commands.allow');
+    expect(await ask(command, '/etc/passwd')).toContain('lists commands, and takes no files');
+    expect(await ask('muster-agent-upgrade 1.2.4', '/muster-agent-upgrade/muster')).toContain('does not list it');
+    await own.close();
+  });
+
   it('a command that is not listed is refused', async () => {
     const own = await startPushServer({ commands: { allow: ['chef-client'] } });
     const start = (command: string) => own.send({ method: 'POST', path: 'jobs', body: { command, nodes: ['A'] } });

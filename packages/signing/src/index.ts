@@ -3,6 +3,7 @@ export * from './certificate.js';
 export * from './event-login.js';
 export * from './keys.js';
 export * from './limits.js';
+export * from './minisign.js';
 export * from './request-signing.js';
 export * from './script-signing.js';
 export * from './sealed-box.js';

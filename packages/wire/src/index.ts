@@ -14,4 +14,5 @@ export * from './server-heartbeat.js';
 export * from './session-key.js';
 export * from './task-exit.js';
 export * from './timestamps.js';
+export * from './upgrade.js';
 export * from './z85.js';

@@ -98,6 +98,8 @@ export interface GroupsRequest {
   readonly limits: RunLimits | undefined;
   /** Limits that other groups below the agent's own will have: those of tasks. */
   readonly further?: readonly RunLimits[];
+  /** The process that watches over the agent, and moves with it. */
+  readonly supervisor?: number | null;
   readonly logger: AgentLog;
 }
 
@@ -109,13 +111,14 @@ export async function openCommandGroups({
   dataDir,
   limits,
   further = [],
+  supervisor = null,
   logger,
 }: GroupsRequest): Promise<CommandGroups> {
   const base = await groupOf('self');
   await probe(base, process.pid);
   const files = limitFiles(limits ?? {});
   const controllers = new Set(controllersOf([...files, ...further.flatMap(limitFiles)]));
-  if (controllers.size > 0) await handOut(base, process.pid, [...controllers]);
+  if (controllers.size > 0) await handOut(base, process.pid, [...controllers], supervisor);
   const leaf = base.child(AGENT_LEAF);
   const home = (await leaf.members()).includes(process.pid) ? leaf : base;
   const prefix = await prefixOf(dataDir);
@@ -187,9 +190,15 @@ export async function requireControllers(base: ControlGroup, controllers: readon
  * (cgroups(7), no internal processes), so the agent moves into a leaf; and only a group that nobody else lives in is
  * the agent's to do this with, as the one systemd makes for a unit with `Delegate=yes`. Throws CgroupsUnusable.
  */
-export async function handOut(base: ControlGroup, pid: number, controllers: readonly string[]): Promise<void> {
+export async function handOut(
+  base: ControlGroup,
+  pid: number,
+  controllers: readonly string[],
+  supervisor: number | null = null,
+): Promise<void> {
   await requireControllers(base, controllers);
-  const others = (await base.members()).filter((member) => member !== pid);
+  const members = await base.members();
+  const others = members.filter((member) => member !== pid && member !== supervisor);
   if (others.length > 0) {
     throw new CgroupsUnusable(`other processes live in the agent's control group ${base.path}: it was not delegated`);
   }
@@ -197,6 +206,7 @@ export async function handOut(base: ControlGroup, pid: number, controllers: read
   try {
     leaf.make();
     leaf.enter(pid);
+    if (supervisor !== null && members.includes(supervisor)) leaf.enter(supervisor);
     await base.write('cgroup.subtree_control', controllers.map((controller) => `+${controller}`).join(' '));
   } catch (error) {
     throw new CgroupsUnusable(`${base.path} does not hand out ${controllers.join(', ')} (${reasonOf(error)})`);

@@ -9,6 +9,8 @@ import { argumentWord, fillWords, highestCapture, splitWords, type Word, WordsEr
 export type Plan = (
   | { readonly kind: 'program'; readonly file: string; readonly args: readonly string[]; readonly lock: string | null }
   | { readonly kind: 'builtin'; readonly builtin: Builtin }
+  /** The agent itself is replaced by this version. */
+  | { readonly kind: 'upgrade'; readonly version: string }
   /** A program that came with the job. */
   | { readonly kind: 'script'; readonly args: readonly string[] }
   /** A file of this node is what the command writes. */

@@ -6,6 +6,8 @@ import type { FilePolicy } from '../files/policy.js';
 import { removeSecrets, secretDirectory, withSecretPaths, writeSecrets } from '../files/secrets.js';
 import type { AgentLog } from '../logging.js';
 import type { HeldLock } from '../pid-file.js';
+import type { UpgradeEnd } from '../upgrade/end.js';
+import { NO_UPGRADES, type UpgradePolicy } from '../upgrade/policy.js';
 import { runBuiltin } from './builtins.js';
 import type { ControlGroup } from './cgroup.js';
 import type { CommandPolicy } from './command-policy.js';
@@ -33,6 +35,8 @@ export interface ExecutionRequest {
   readonly secrets?: (names: readonly string[], signal: AbortSignal) => Promise<ReadonlyMap<string, string>>;
   /** Files that came with it; none when absent. */
   readonly files?: BroughtFiles;
+  /** Replaces the agent by the version that the command asks for; absent where that cannot be asked. */
+  readonly upgrade?: (version: string, signal: AbortSignal) => Promise<UpgradeEnd>;
 }
 
 /** Files of a job that are on this node, and not in their place. */
@@ -49,6 +53,8 @@ export type Outcome = Omit<CommandResult, 'jobId'>;
 export interface ExecutionSettings {
   readonly policy: CommandPolicy;
   readonly files: FilePolicy;
+  /** To what the agent may be upgraded; null, or absent: to nothing. */
+  readonly upgrades?: UpgradePolicy | null;
   readonly fileDir: string;
   readonly graceMs: number;
   /** Given to every command. */
@@ -128,6 +134,7 @@ export class Execution {
       if (plan.kind === 'fetch') await this.#fetch(plan.path);
       return this.#finish({ exitCode: 0, signal: null }, null);
     }
+    if (plan.kind === 'upgrade') return this.#upgrade(plan.version);
     if (plan.kind === 'builtin') {
       const { clock, random, facts } = this.#around;
       const write = (text: string) => this.output.write('stdout', Buffer.from(text));
@@ -160,6 +167,14 @@ export class Execution {
     );
     this.#leader = command.pid;
     void command.ended.then((exit) => this.#finish(exit, exit.lost ?? null));
+  }
+
+  /** What the agent does itself: nothing runs that would have to be killed. Its successor tells the end of one that was handed over. */
+  async #upgrade(version: string): Promise<void> {
+    this.#builtin = { cancel: () => undefined };
+    const end = await this.#request.upgrade?.(version, this.#stop.signal);
+    if (end === undefined) throw new LaunchError(NO_UPGRADES);
+    if (end !== 'handed over') await this.#ending(end);
   }
 
   /** A file of the node as what the command writes. @throws PathRefused */
@@ -238,12 +253,17 @@ export class Execution {
     this.#killing ??= this.#killTree();
   }
 
-  async #finish(exit: Exit, reason: string | null): Promise<void> {
+  #finish(exit: Exit, reason: string | null): Promise<void> {
+    return this.#ending(outcome(exit, reason));
+  }
+
+  /** It has ended by itself: what it wrote is stored before that is told. */
+  async #ending(outcome: Outcome): Promise<void> {
     if (this.#killing !== null) return;
     this.#exited = true;
     this.output.end();
     await this.#drained();
-    if (this.#killing === null) await this.#conclude(outcome(exit, reason));
+    if (this.#killing === null) await this.#conclude(outcome);
   }
 
   async #conclude(outcome: Outcome): Promise<void> {

@@ -1,6 +1,7 @@
 import { access, constants, stat } from 'node:fs/promises';
-import type { CommandOptions } from '@muster/wire';
+import { type CommandOptions, versionAskedFor } from '@muster/wire';
 import type { FilePolicy } from '../files/policy.js';
+import { NO_UPGRADES, type UpgradePolicy } from '../upgrade/policy.js';
 import { type Account, findAccount, mayBecome } from './account.js';
 import type { CommandPolicy, Plan } from './command-policy.js';
 import { decodeJobFile } from './job-file.js';
@@ -25,12 +26,22 @@ export async function checkCommand(policy: CommandPolicy, command: string, optio
   return 'refused' in decision ? decision : checkPlan(decision.allowed, options);
 }
 
+/** What its owner allows this node. */
+export interface JobPolicies {
+  readonly policy: CommandPolicy;
+  readonly files: Pick<FilePolicy, 'elsewhere' | 'refuse'>;
+  /** Null, or absent: the agent is not replaced. */
+  readonly upgrades?: UpgradePolicy | null;
+}
+
 /** The same of everything that a job may be: a command, a script, files that are put somewhere or fetched. */
 export async function checkJob(
-  { policy, files }: { readonly policy: CommandPolicy; readonly files: Pick<FilePolicy, 'elsewhere' | 'refuse'> },
+  { policy, files, upgrades = null }: JobPolicies,
   command: string,
   options: CommandOptions,
 ): Promise<Check> {
+  const version = versionAskedFor(command);
+  if (version !== null) return checkUpgrade(policy, upgrades, version, options);
   const refused = files.refuse(options);
   if (refused !== null) return { refused };
   const { variables } = policy;
@@ -41,6 +52,17 @@ export async function checkJob(
   // Its directories are not this machine's.
   const { dir, ...others } = options;
   return checkCommand(policy, command, files.elsewhere === true ? others : options);
+}
+
+/** The place of its files is the agent's own, and no other option means anything to it. */
+async function checkUpgrade(
+  { variables }: Pick<CommandPolicy, 'variables'>,
+  upgrades: UpgradePolicy | null,
+  version: string,
+  options: CommandOptions,
+): Promise<Check> {
+  const refused = upgrades === null ? NO_UPGRADES : upgrades.refuse(version, options);
+  return refused === null ? checkPlan({ kind: 'upgrade', version, variables }, {}) : { refused };
 }
 
 async function checkPlan(plan: Plan, options: CommandOptions): Promise<Check> {

@@ -75,6 +75,12 @@ export class JobFiles {
     return this.#staged.get(jobId)?.script ?? null;
   }
 
+  /** Where an upload is until it is put in its place; null: it was not staged. */
+  partOf(jobId: string, dest: string): string | null {
+    const upload = this.#staged.get(jobId)?.uploads.find((one) => one.dest === dest);
+    return upload === undefined ? null : upload.held.at(upload.part);
+  }
+
   /** Puts uploads in their place. @throws PathRefused */
   async place(jobId: string): Promise<void> {
     for (const { held, part, note, dest } of this.#staged.get(jobId)?.uploads.splice(0) ?? []) {

@@ -321,12 +321,15 @@ export class Link {
     this.#timers.delete(name);
   }
 
-  /** Sends what is left, for at most `flushMs`, and closes. */
-  async close(flushMs: number): Promise<void> {
+  /**
+   * Sends what is left, for at most `flushMs`, and closes. `returning`: another process goes on as this agent in a moment, and the
+   * server need not know.
+   */
+  async close(flushMs: number, returning = false): Promise<void> {
     this.#closed = true;
     for (const timer of this.#timers.values()) timer.cancel();
     this.#timers.clear();
-    this.#outbox.push({ type: 'stopping' });
+    if (!returning) this.#outbox.push({ type: 'stopping' });
     if (this.online && this.#watch.connected) await this.#connection?.flush(flushMs);
     this.#connection?.close(flushMs);
   }

@@ -36,6 +36,7 @@ export class CommandController {
   #executing: { readonly jobId: string; readonly execution: Execution } | null = null;
   #timers: Partial<Record<TimerName, Timer>> = {};
   #effects: Promise<void> = Promise.resolve();
+  #handedOver = false;
   /** Prepare is checked on disk first; messages behind it wait, so that their order is kept. */
   #messages: Promise<void> = Promise.resolve();
   #idle: (() => void)[] = [];
@@ -101,6 +102,7 @@ export class CommandController {
   }
 
   apply(event: Event): void {
+    if (this.#handedOver) return;
     const before = this.#machine;
     const { machine, effects } = step(before, event);
     this.#machine = machine;
@@ -195,6 +197,15 @@ export class CommandController {
     await this.#effects;
     for (const timer of Object.values(this.#timers)) timer.cancel();
     return gone;
+  }
+
+  /** The next agent goes on with what runs here: from now on nothing of it happens any more. */
+  async handOver(): Promise<void> {
+    this.#handedOver = true;
+    this.stopChecking();
+    await this.#effects;
+    for (const timer of Object.values(this.#timers)) timer.cancel();
+    await this.#around.note.remove();
   }
 
   #forgotten(limitMs: number): Promise<boolean> {

@@ -47,7 +47,13 @@ export const initialMachine: Machine = { phase: { kind: 'startup' }, last: null,
 
 export type Event =
   /** How the previous run of the agent ended; `interrupted` is the job it was running when it crashed. */
-  | { readonly type: 'looked_back'; readonly start: StartKind; readonly interrupted: string | null }
+  | {
+      readonly type: 'looked_back';
+      readonly start: StartKind;
+      readonly interrupted: string | null;
+      /** A job that goes on here: the agent before has handed over in the middle of its own upgrade. */
+      readonly resumed?: PreparedJob | null;
+    }
   /** The server's heartbeat, or any other verified word of it. */
   | { readonly type: 'server_heard' }
   /** The server is judged offline, or online again (§4.3). */
@@ -106,6 +112,10 @@ export function step(machine: Machine, event: Event): Step {
   switch (phase.kind) {
     case 'startup':
       if (event.type !== 'looked_back') return stay();
+      if (event.resumed) {
+        const job = event.resumed;
+        return { machine: { ...machine, phase: { kind: 'running', job }, ran: [job.jobId] }, effects: [] };
+      }
       return to(
         { kind: 'pending', start: event.start },
         // §5.7 Startup: a job that was running failed; a hard shutdown without one is told as well.

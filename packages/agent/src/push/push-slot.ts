@@ -1,5 +1,5 @@
 import type { Clock } from '@muster/base';
-import type { AgentMessage, ServerMessage } from '@muster/wire';
+import { type AgentMessage, type ServerMessage, UPGRADE_COMMAND } from '@muster/wire';
 import { type Ended, Execution, type ExecutionSettings } from '../execution/execution.js';
 import { checkJob } from '../execution/prepare.js';
 import type { NotedRun, RunNote } from '../execution/run-note.js';
@@ -11,6 +11,8 @@ import { fetchSecrets, type SecretSource, withSecretPaths } from '../files/secre
 import type { Host } from '../host.js';
 import { OUTPUT_CHUNK, OUTPUT_RESEND_MS, STOP_OUTPUT_MS } from '../limits.js';
 import type { AgentLog } from '../logging.js';
+import type { Resumed } from '../upgrade/resume.js';
+import type { Upgrades } from '../upgrade/upgrades.js';
 import { CommandController } from './controller.js';
 import { type Machine, type PreparedJob, reportedState, type StartKind } from './machine.js';
 import { ownVariables } from './variables.js';
@@ -40,7 +42,12 @@ export interface PushSlotSetup {
   readonly link: PushLink;
   readonly fileSource: FileSource;
   readonly secretSource: SecretSource;
+  /** Null: this agent cannot be replaced. */
+  readonly upgrades: Upgrades | null;
 }
+
+const NO_SUPERVISOR =
+  'nothing watches over this agent, which could bring the old version back: upgrade was added to agent.yaml after it was started; restart it';
 
 type PushMessage = Extract<ServerMessage, { type: 'prepare' | 'start' | 'abort' }>;
 type OutputStored = Extract<ServerMessage, { type: 'output_stored' }>;
@@ -78,6 +85,24 @@ export class PushSlot {
   begin(start: StartKind, interrupted: NotedRun | null): void {
     this.#interrupted = interrupted;
     this.#controller.apply({ type: 'looked_back', start, interrupted: interrupted?.subject ?? null });
+  }
+
+  /** The agent before has handed over in the middle of its own upgrade: its push job goes on here. */
+  resume({ change: { jobId, to, captured: capture } }: Resumed): void {
+    const job = { jobId, command: `${UPGRADE_COMMAND} ${to}`, capture, options: {}, timeoutMs: null };
+    this.#controller.apply({ type: 'looked_back', start: 'clean', interrupted: null, resumed: job });
+  }
+
+  /** It is known how the upgrade has ended. */
+  resumedEnded({ change: { jobId, captured }, outcome }: Resumed): void {
+    this.#setup.logger.info({ job: jobId, outcome: outcome.outcome, reason: outcome.reason }, 'ended');
+    const bytes = captured ? { stdout: 0, stderr: 0 } : null;
+    this.#controller.apply({ type: 'exited', result: { jobId, ...outcome }, bytes });
+  }
+
+  /** See CommandController.handOver. */
+  handOver(): Promise<void> {
+    return this.#controller.handOver();
   }
 
   /** The server's first word. */
@@ -149,8 +174,23 @@ export class PushSlot {
         ? check.refused
         : ((await this.#setup.host.processes.elsewhere?.refusal(options.dir, signal)) ??
           (await this.#unfetchable(options.fetch, policy)) ??
-          (await this.#files.stage({ jobId, options, account: check.passed.account, fileDir, policy }, signal)));
+          (check.passed.plan.kind === 'upgrade'
+            ? await this.#stageUpgrade(job, check.passed.plan.version, fileDir, signal)
+            : await this.#files.stage({ jobId, options, account: check.passed.account, fileDir, policy }, signal)));
     if (refused !== null) this.#setup.logger.info({ job: jobId, command }, `refused: ${refused}`);
+    return refused;
+  }
+
+  /** What is not signed is refused before anything starts anywhere. */
+  async #stageUpgrade(job: PreparedJob, version: string, fileDir: string, signal: AbortSignal): Promise<string | null> {
+    const { upgrades } = this.#setup;
+    if (upgrades === null) return NO_SUPERVISOR;
+    const { jobId, options } = job;
+    const policy = { upload: (dest: string) => upgrades.placeOf(dest) };
+    const staged = await this.#files.stage({ jobId, options, account: null, fileDir, policy }, signal);
+    if (staged !== null) return staged;
+    const refused = await upgrades.refuse(version, options, (dest) => this.#files.partOf(jobId, dest));
+    if (refused !== null) await this.#files.drop(jobId);
     return refused;
   }
 
@@ -171,7 +211,7 @@ export class PushSlot {
   }
 
   #execution(job: PreparedJob, ended: Ended): Execution {
-    const { clock, random, logger, host, link, nodeName, settings, secretSource } = this.#setup;
+    const { clock, random, logger, host, link, nodeName, settings, secretSource, upgrades } = this.#setup;
     const { jobId, command, options, capture } = job;
     logger.info({ job: jobId, command }, 'running');
     this.#outputStoredAt = clock.now();
@@ -184,6 +224,10 @@ export class PushSlot {
         outputLimit: link.outputLimit,
         secrets: (names, signal) => fetchSecrets({ clock, source: secretSource }, jobId, names, signal),
         files: { script: this.#files.scriptOf(jobId), place: () => this.#files.place(jobId) },
+        ...(upgrades !== null && {
+          upgrade: (version: string, signal: AbortSignal) =>
+            upgrades.run({ jobId, version, captured: capture }, signal),
+        }),
       },
       settings(),
       { clock, random, logger, facts: host.facts, processes: host.processes },

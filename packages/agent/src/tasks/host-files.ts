@@ -1,4 +1,13 @@
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
+
+/** Where an agent keeps what is about tasks, and there, a directory for each host. */
+export function tasksDirectory(dataDir: string): string {
+  return join(dataDir, 'tasks');
+}
+
+export function hostsDirectory(tasks: string): string {
+  return join(tasks, 'hosts');
+}
 
 /** What is in the directory of a host. */
 export const HOST_FILES = {

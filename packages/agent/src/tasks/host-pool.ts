@@ -7,6 +7,7 @@ import type { Stream, TaskRef } from '@muster/wire';
 import type { Processes } from '../execution/system-processes.js';
 import { HOST_RETRY_FIRST_MS, HOST_RETRY_LONGEST_MS } from '../limits.js';
 import type { AgentLog } from '../logging.js';
+import { hostsDirectory } from './host-files.js';
 import { HostProcess, HostStartError } from './host-process.js';
 import type { HostEvents, TaskHosts } from './hosts.js';
 import { attemptKey } from './key.js';
@@ -45,7 +46,7 @@ export class HostPool implements TaskHosts {
   }
 
   get #hostDir(): string {
-    return join(this.#setup.dir, 'hosts');
+    return hostsDirectory(this.#setup.dir);
   }
 
   get #workDir(): string {

@@ -33,6 +33,12 @@ test('also that it runs anything, scripts, and whether files may come and go', (
   expect(told({ allow_scripts: [{ name: 'ann', key: 'PEM' }] })).toMatchObject({ scripts: 'signed' });
 });
 
+test('that its agent may be upgraded', () => {
+  const upgrade = { key: `RW${'A'.repeat(54)}` };
+  const list = [{ name: 'muster-agent-upgrade VERSION', pattern: 'muster-agent-upgrade \\S+' }];
+  expect(told({ upgrade })).toMatchObject({ list, omitted: 0, uploads: false });
+});
+
 test('nothing when the owner does not want it', () => {
   expect(told({ tell_commands: false, commands: { a: 'true' } })).toBeNull();
 });

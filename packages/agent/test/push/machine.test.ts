@@ -55,6 +55,14 @@ describe('Push Jobs §5.7, row by row', () => {
   it('Startup, clean shutdown detected: Pending', () => {
     expectStep(initialMachine, { type: 'looked_back', start: 'clean', interrupted: null }, 'pending');
   });
+  it('Startup in the middle of an upgrade: the job of the agent before goes on, and nothing is said of a start (N11)', () => {
+    const event: Event = { type: 'looked_back', start: 'clean', interrupted: null, resumed: job('a') };
+    const { machine } = expectStep(initialMachine, event, 'running');
+    expect(reportedState(machine)).toEqual({ state: 'running', jobId: 'a' });
+    expectStep(machine, { type: 'server_heard' }, 'running');
+    expectStep(machine, exited('a'), 'ready', { type: 'finished', jobId: 'a', outcome: 'succeeded' });
+    expectStep(machine, start('a'), 'running', { type: 'started', jobId: 'a' });
+  });
   it('Startup, previously running: sends job failed, Pending', () => {
     const event: Event = { type: 'looked_back', start: 'crash', interrupted: 'a' };
     expectStep(initialMachine, event, 'pending', { type: 'crashed', jobId: 'a' });

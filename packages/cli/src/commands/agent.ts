@@ -1,10 +1,12 @@
 import { text } from 'node:stream/consumers';
 import type { AgentOptions } from '@muster/agent';
+import type { UpgradeSupervisor } from '@muster/agent/supervisor';
 import { EXIT, systemClock } from '@muster/base';
 import { type Command, Option } from 'commander';
 import { MusterError } from '../errors.js';
 import { type Call, does, type Shell, subcommand } from '../shell.js';
 import { toldToStop } from '../stopping.js';
+import { addUpgrade } from './agent-upgrade.js';
 
 interface AgentFlags {
   readonly server?: string;
@@ -27,6 +29,7 @@ export function addAgent(program: Command, shell: Shell): void {
       'muster agent --server https://muster:8443 --org default --name web1 --enroll-file /etc/muster/agent.token --data-dir /var/lib/muster-agent',
       'muster agent --config /etc/muster/agent.yaml',
       'muster agent doctor --config /etc/muster/agent.yaml',
+      'muster agent upgrade role:web --to 1.2.3 --release release',
     ],
   });
   // `muster agent` alone runs it.
@@ -59,6 +62,7 @@ export function addAgent(program: Command, shell: Shell): void {
     }),
   );
   does<AgentFlags>(doctor, shell, examine);
+  addUpgrade(agent, shell);
 }
 
 function withAgentFlags(command: Command): Command {
@@ -78,6 +82,34 @@ function withAgentFlags(command: Command): Command {
 }
 
 async function runAgent(call: Call<AgentFlags>): Promise<number> {
+  const {
+    createAgentLogger: loggerOf,
+    ownSupervisor,
+    superviseAgent,
+    supervisionOf,
+  } = await import('@muster/agent/supervisor');
+  const supervisor = ownSupervisor();
+  const { logLevel: level, ...asked } = call.options;
+  const supervision = supervisor === null && asked.config !== undefined ? await supervisionOf(asked) : null;
+  if (supervision === null) return runChild(call, supervisor);
+  if (asked.enrollFile === '-') {
+    throw new MusterError('usage', {
+      reason:
+        'an agent that may be upgraded (upgrade in its configuration) is started anew by itself, and standard input has the token only once; use --enroll-file FILE',
+    });
+  }
+  const [file, script = '', ...words] = process.argv as [string, ...string[]];
+  const installed = { file, args: [...process.execArgv, script] };
+  const running = await superviseAgent(
+    { ...supervision, installed, words },
+    { clock: systemClock, logger: loggerOf(level) },
+  );
+  call.world.onSignal(['SIGINT', 'SIGTERM'], () => running.stop());
+  call.world.onSignal(['SIGHUP', 'SIGUSR1'], (signal) => running.signal(signal));
+  return running.ended;
+}
+
+async function runChild(call: Call<AgentFlags>, supervisor: UpgradeSupervisor | null): Promise<number> {
   const [{ createAgentLogger, startAgent }, { SYSTEM_HELPER }] = await Promise.all([
     import('@muster/agent'),
     import('@muster/jobs/system-helper'),
@@ -85,20 +117,29 @@ async function runAgent(call: Call<AgentFlags>): Promise<number> {
   const { logLevel, ...flags } = call.options;
   const options = await withToken(call, flags);
   const leaving = new AbortController();
-  const stopped = toldToStop(call.world).then(() => leaving.abort());
+  const told = [toldToStop(call.world), ...(supervisor === null ? [] : [supervisor.toldToStop])];
+  const stopped = Promise.race(told).then(() => leaving.abort());
   const starting = startAgent(
     { ...options, signal: leaving.signal },
-    { clock: systemClock, logger: createAgentLogger(logLevel), random: Math.random, systemHelper: SYSTEM_HELPER },
+    {
+      clock: systemClock,
+      logger: createAgentLogger(logLevel),
+      random: Math.random,
+      systemHelper: SYSTEM_HELPER,
+      supervisor,
+    },
   );
   const agent = await starting.catch((error: unknown) => {
+    supervisor?.release();
     if (leaving.signal.aborted) return null;
     throw error;
   });
   if (agent === null) return EXIT.ok;
   call.world.onSignal(['SIGHUP'], () => void agent.reload());
   call.world.onSignal(['SIGUSR1'], () => agent.reconfigure());
-  await stopped;
+  await Promise.race([stopped, agent.handedOver]);
   await agent.stop();
+  supervisor?.release();
   return EXIT.ok;
 }
 

@@ -35,6 +35,7 @@ const OUTPUT = object({
 export const PUSH: Readonly<Record<string, Printed>> = {
   'push start': STARTED,
   'push rerun': STARTED,
+  'agent upgrade': STARTED,
   'push status': document(
     either(
       more(JOB, { job_nodes: answer('listPushJobNodes') }),

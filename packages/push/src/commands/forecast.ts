@@ -1,4 +1,4 @@
-import type { NodeCommands } from '@muster/wire';
+import { type NodeCommands, versionAskedFor } from '@muster/wire';
 import { RE2JS, RE2JSException } from 're2js';
 import { COMMANDS } from '../limits.js';
 
@@ -44,9 +44,11 @@ export class Forecasts {
   #forecast(commands: NodeCommands): Forecast {
     const { command, script, uploads, fetch } = this.#wish;
     if (script && commands.scripts === 'none') return no('its owner allows no scripts (allow_scripts)');
-    if (uploads && !commands.uploads) return no('its owner allows no uploads (allow_upload)');
+    // The files of an upgrade have a place of their own.
+    const upgrade = command !== null && versionAskedFor(command) !== null;
+    if (uploads && !commands.uploads && !upgrade) return no('its owner allows no uploads (allow_upload)');
     if (fetch && !commands.fetches) return no('its owner allows no files to be fetched (allow_fetch)');
-    const allowed = command === null ? YES : this.#allows(commands, command);
+    const allowed = command === null ? YES : this.#allows(upgrade ? { ...commands, any: false } : commands, command);
     if (allowed.says !== 'yes') return allowed;
     const decidedThere = uploads || fetch || (script && commands.scripts === 'signed');
     return decidedThere ? PERHAPS : YES;

@@ -1,4 +1,12 @@
-import { type CommandOptions, type KeptFile, LIMITS, type ScriptOption, type UploadOption } from '@muster/wire';
+import {
+  type CommandOptions,
+  type KeptFile,
+  LIMITS,
+  type ScriptOption,
+  type UploadOption,
+  upgradeFileAt,
+  versionAskedFor,
+} from '@muster/wire';
 import {
   MAX_COMMAND_BYTES,
   MAX_PATH_BYTES,
@@ -22,6 +30,13 @@ export type FileOptions = Pick<CommandOptions, 'script' | 'uploads' | 'fetch' | 
 /** Those that are to be on the server before it is started. */
 export function filesOf({ script, uploads = [] }: FileOptions): readonly KeptFile[] {
   return [...(script === undefined ? [] : [script]), ...uploads];
+}
+
+/** The files of an upgrade of agents are said by its command, and go nowhere else. */
+export function isUpgrade(command: string | null, uploads: readonly Pick<UploadOption, 'dest'>[] = []): boolean {
+  return (
+    command !== null && versionAskedFor(command) !== null && uploads.every(({ dest }) => upgradeFileAt(dest) !== null)
+  );
 }
 
 /** Does the body say what to do without a command? */

@@ -14,7 +14,7 @@ import { invalid } from './fields.js';
 import { newJobId } from './job-id.js';
 import { resolveSpec } from './job-spec.js';
 import type { JobRequest } from './request.js';
-import { FILE_KEYS, filesOf } from './request-files.js';
+import { FILE_KEYS, filesOf, isUpgrade } from './request-files.js';
 import { parseShare } from './shares.js';
 import type { StartLimits } from './start-limits.js';
 import { chooseNodes, type TargetDeps } from './targets.js';
@@ -63,7 +63,9 @@ export async function submitJob(
   checkPolicy(
     deps.config,
     request.command,
-    FILE_KEYS.find((key) => options[key] !== undefined),
+    FILE_KEYS.find(
+      (key) => options[key] !== undefined && !(key === 'uploads' && isUpgrade(request.command, options.uploads)),
+    ),
   );
   const { script, uploads = [], fetch } = options;
   const secrets = Object.keys(options.secrets ?? {});

@@ -24,7 +24,7 @@ import { checkText, invalid } from '../request/fields.js';
 import { idsBeginning, isJobId } from '../request/job-id.js';
 import { forecast, type PreviewDeps, readPreviewRequest } from '../request/preview.js';
 import { readJobRequest } from '../request/request.js';
-import { FILE_KEYS } from '../request/request-files.js';
+import { FILE_KEYS, isUpgrade } from '../request/request-files.js';
 import { readNodeStatuses } from '../request/request-target.js';
 import { nodesOfGroup } from '../request/result-group.js';
 import { checkNodes, checkPolicy, type SubmissionDeps, submitJob } from '../request/submission.js';
@@ -94,7 +94,7 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
       checkPolicy(
         deps.config,
         wanted.command,
-        FILE_KEYS.find((key) => wanted[key]),
+        FILE_KEYS.find((key) => wanted[key] && !(key === 'uploads' && isUpgrade(wanted.command))),
       );
       const chosen = await chooseNodes(deps, caller, organization, wanted.target);
       const nodes = [...chosen.allowed, ...chosen.denied].sort();

@@ -41,6 +41,20 @@ export function addOutputFlag(command: Command): Command {
 
 /** Those that say how a push job is run. */
 export function addRequestFlags(command: Command): Command {
+  return addStagingFlags(command)
+    .option('--user <name>', 'run as this user of the node')
+    .option('--dir <path>', 'run in this directory of the node')
+    .option('--env <name=value>', 'set a variable for the command; may be repeated', collect)
+    .option(
+      '--secret <name[=variable]>',
+      'a secret that the command finds as the file $MUSTER_SECRETS/NAME; VARIABLE names that file, too; may be repeated',
+      collect,
+    )
+    .option('--file <file>', 'send this file; the command finds it at $MUSTER_JOB_FILE');
+}
+
+/** Of them those that say when which nodes start, and what counts as enough or as too much. */
+export function addStagingFlags(command: Command): Command {
   const share = (flag: string) => (text: string) => parseShare(flag, text);
   return command
     .option(
@@ -86,16 +100,7 @@ export function addRequestFlags(command: Command): Command {
       '--wait-timeout <duration>',
       'with --when-busy wait: skip what is not free after this long (default: 1h, unless the server has another)',
       duration('--wait-timeout'),
-    )
-    .option('--user <name>', 'run as this user of the node')
-    .option('--dir <path>', 'run in this directory of the node')
-    .option('--env <name=value>', 'set a variable for the command; may be repeated', collect)
-    .option(
-      '--secret <name[=variable]>',
-      'a secret that the command finds as the file $MUSTER_SECRETS/NAME; VARIABLE names that file, too; may be repeated',
-      collect,
-    )
-    .option('--file <file>', 'send this file; the command finds it at $MUSTER_JOB_FILE');
+    );
 }
 
 function positive(flag: string): (text: string) => number {

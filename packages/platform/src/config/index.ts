@@ -1,4 +1,4 @@
-export { isLoopback, parseTcpAddress } from './address.js';
+export { isLoopback, parseHostPort, parseTcpAddress } from './address.js';
 export { type ConfigSources, loadConfig } from './load.js';
 export { nearest, shown } from './nearest.js';
 export { redactConfig } from './redact.js';

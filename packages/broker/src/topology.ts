@@ -60,8 +60,8 @@ export const ALTERNATE_QUEUE = `${PREFIX}AllTenants.alt.Queue`;
 export const DEAD_EXCHANGE = `${PREFIX}AllTenants.dead.Exchange`;
 export const DEAD_QUEUE = `${PREFIX}AllTenants.dead.Queue`;
 
-/** What workers beside the server ask of it about tasks, and how they are answered. */
-export const TASK_ORDERS_QUEUE = `${PREFIX}AllTenants.tasks.Queue`;
+/** What workers beside the server ask of it, at first about tasks alone, and how they are answered. */
+export const ORDERS_QUEUE = `${PREFIX}AllTenants.tasks.Queue`;
 export const ANSWERS_EXCHANGE = `${PREFIX}AllTenants.answers.Exchange`;
 
 /** Keys of the command exchange: every worker, one worker, one job. */
@@ -177,10 +177,10 @@ export function jobTopic(organization: string, job: string): Topic {
 }
 
 /** Answers that nobody waits for any more may go: their exchange has no alternate. */
-export function taskOrdersTopology(): Topology {
+export function ordersTopology(): Topology {
   return {
     exchanges: [{ name: ANSWERS_EXCHANGE, type: 'topic' }],
-    queues: [{ name: TASK_ORDERS_QUEUE, kind: 'quorum', deadLetter: DEAD_EXCHANGE }],
+    queues: [{ name: ORDERS_QUEUE, kind: 'quorum', deadLetter: DEAD_EXCHANGE }],
     bindings: [],
   };
 }

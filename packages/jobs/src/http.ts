@@ -26,12 +26,13 @@ import { outputRoutes } from './routes/output-routes.js';
 import { permissionRoutes } from './routes/permission-routes.js';
 import { queueRoutes } from './routing/routes.js';
 import { serveSessions, sessionRoutes } from './systems/agent/session-routes.js';
+import { workerConnectionRoutes } from './systems/agent/worker-routes.js';
 import { systemRoutes } from './systems/routes.js';
 import type { Systems } from './systems/types.js';
 import { type WorkerRouteDeps, workerRoutes } from './worker/routes.js';
 
 export { AGAVE_ERRORS } from './routes/envelope.js';
-export { appRoutes, queueRoutes, serveSessions, sessionRoutes, systemRoutes };
+export { appRoutes, queueRoutes, serveSessions, sessionRoutes, systemRoutes, workerConnectionRoutes };
 
 /** All of it, as the server shows it. */
 export function allJobRoutes(

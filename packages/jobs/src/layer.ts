@@ -10,9 +10,10 @@ import { entryIds } from './repository/entry-ids.js';
 import { JobStore } from './repository/job-store.js';
 import { JobQueues } from './routing/job-queues.js';
 import type { AgentReach } from './systems/agent/types.js';
+import type { WorkerConnections } from './systems/agent/worker-connections.js';
+import { OrderTaker } from './systems/asking/order-taker.js';
 import { OpenSystems } from './systems/registry.js';
 import { SystemStore } from './systems/system-store.js';
-import { OrderTaker } from './systems/tasks/order-taker.js';
 import type { TaskRunner } from './systems/tasks/types.js';
 import { createJobWorkers, type JobWorkers } from './worker/layer.js';
 import { OwnWorkers, type Used } from './worker/own-workers.js';
@@ -23,8 +24,8 @@ export interface JobsDeps {
   readonly version: string;
   /** Over the queues of this process, or over those of a server that is asked. */
   readonly tasks: TaskRunner;
-  /** None in a process that does not speak to agents. */
-  readonly agents?: AgentReach;
+  /** Over the agents of this process, or over those of a server that is asked. */
+  readonly agents: AgentReach;
   /** Of the server: seals what opens systems. */
   readonly sealingKey: SealingKey;
 }
@@ -50,12 +51,7 @@ export function createJobParts(base: Base, { broker, version, tasks, agents, sea
   const apps = new AppStore({ store, clock, random });
   const systems = new SystemStore({ store, clock, random, secrets: sealingKey });
   const queues = new JobQueues({ store, recorder, clock, random, broker, logger });
-  const opened = new OpenSystems({
-    systems,
-    clock,
-    tasks,
-    ...(agents !== undefined && { agents }),
-  });
+  const opened = new OpenSystems({ systems, clock, tasks, agents });
   const workers = createJobWorkers(base, { broker, jobs, systems: opened, defined: systems, apps, version });
   const readers = createJobReaders(base, { broker, jobs, systems: opened });
   return {
@@ -81,8 +77,13 @@ export interface Jobs extends JobParts, Required<Pick<Layer, 'start'>>, Identity
   readonly acceptance: Acceptance;
 }
 
+export interface ServerJobsDeps extends JobsDeps {
+  /** Ways to nodes for workers in other processes. */
+  readonly connections: WorkerConnections;
+}
+
 /** The jobs of a server: all readers, and unless `jobs.slots` is 0 a worker for each queue. */
-export function createJobs(base: Base, deps: JobsDeps): Jobs {
+export function createJobs(base: Base, deps: ServerJobsDeps): Jobs {
   const parts = createJobParts(base, deps);
   const { readers, queues, workers } = parts;
   const uncount = countJobs(base.metrics, { ...parts, recorder: base.recorder });
@@ -96,7 +97,7 @@ export function createJobs(base: Base, deps: JobsDeps): Jobs {
   // With SQLite there is no other process.
   const orders =
     base.store.kind === 'postgres'
-      ? new OrderTaker({ broker: deps.broker, runner: deps.tasks, recorder: base.recorder, log: base.logger })
+      ? new OrderTaker({ ...deps, runner: deps.tasks, recorder: base.recorder, log: base.logger })
       : undefined;
   const used: Used = (organization, queue) => {
     readers.recovery.add(organization);
@@ -116,6 +117,7 @@ export function createJobs(base: Base, deps: JobsDeps): Jobs {
     async stop() {
       uncount();
       await orders?.stop();
+      await deps.connections.stop();
       await own.stop();
       await parts.stop();
     },

@@ -267,6 +267,11 @@ describe('errors name the setting and what it may be', () => {
       '--command-advertise: expected tcp://HOST:PORT that a node can connect to, got tcp://*:1',
     ],
     [
+      'an advertised URL that is none',
+      { flags: { httpAdvertise: 'muster.example.com' } },
+      '--http-advertise: expected http://HOST:PORT or https://, got muster.example.com',
+    ],
+    [
       'one port for two listeners',
       { flags: { heartbeat: 'tcp://127.0.0.1:5', command: 'tcp://127.0.0.1:5' } },
       'heartbeat.listen and command.listen cannot both listen on 127.0.0.1:5',

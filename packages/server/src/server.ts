@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Clock, dataDirError, systemClock } from '@muster/base';
-import { AgentSessions, createJobs, createTaskRunner, gaveUp, type Jobs } from '@muster/jobs';
-import { AGAVE_ERRORS, allJobRoutes, serveSessions, sessionRoutes } from '@muster/jobs/http';
+import { AgentSessions, createJobs, createTaskRunner, gaveUp, type Jobs, WorkerConnections } from '@muster/jobs';
+import { AGAVE_ERRORS, allJobRoutes, serveSessions, sessionRoutes, workerConnectionRoutes } from '@muster/jobs/http';
 import { FrontedTransport, LocalPeers, type Transport } from '@muster/nodes';
 import { nodesRoutes, sshNodeRoutes } from '@muster/nodes/http';
 import { nodeSockets } from '@muster/nodes/zmtp';
@@ -36,7 +36,7 @@ import { adminKeys, writeCliSettings } from './data-dir.js';
 import type { MusterError } from './errors.js';
 import { failing } from './failing.js';
 import { HttpLayer } from './http-layer.js';
-import { ownUrl } from './own-url.js';
+import { advertisedUrl, fingerprintOf, ownUrl } from './own-url.js';
 import { createSshNodes } from './ssh-nodes/hosts.js';
 import { openStore } from './store.js';
 import { VERSION } from './version.js';
@@ -188,7 +188,13 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     organization: async (orgId) => (await auth.repository.organizationById(orgId)) ?? undefined,
   });
   const sessions = new AgentSessions({ nodes: nodes.registry, clock, random });
-  const jobs = createJobs(base, { broker, version: VERSION, tasks: runner, agents: sessions, sealingKey });
+  const connections = new WorkerConnections({
+    agents: sessions,
+    clock,
+    random,
+    reached: () => ({ url: advertisedUrl(http.url, config), certificate: tls ? fingerprintOf(tls.cert) : null }),
+  });
+  const jobs = createJobs(base, { broker, version: VERSION, tasks: runner, agents: sessions, connections, sealingKey });
   auth.listeners.add(jobs);
   const rules = createRules(base, {
     auth,
@@ -202,7 +208,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     auth,
     families: DECLARED.families,
     masterKey: jobs.masterKey,
-    baseUrl: () => http.url,
+    baseUrl: () => advertisedUrl(http.url, config),
     gaveUp,
   });
   const { changes, repository, directories } = auth;
@@ -260,6 +266,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
       nodesRoutes(nodes),
       (app) => sshNodeRoutes(app, { ...ssh, inventory: nodes.inventory, secrets, auth }),
       (app) => sessionRoutes(app, { auth, sessions }),
+      (app) => workerConnectionRoutes(app, connections),
       (app) => notifications.routes(app),
       (app) => fabric.routes(app),
       (app) => disbatch.routes(app),
@@ -300,7 +307,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     });
   }
   fabric.attach(http.app.server);
-  serveSessions(http.app, sessions);
+  serveSessions(http.app, sessions, connections);
   await leading?.socketsNeeded();
   await layers.start();
   const { url } = http;

@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { systemClock } from '@muster/base';
-import { createAskingRunner, createJobParts, type JobParts, jobQueueName } from '@muster/jobs';
+import {
+  Asking,
+  createAskingReach,
+  createAskingRunner,
+  createJobParts,
+  type JobParts,
+  jobQueueName,
+} from '@muster/jobs';
 import { type Organization, organizationsById, systemRandom } from '@muster/platform/auth';
 import type { ServerConfig } from '@muster/platform/config';
 import { type Base, Layers } from '@muster/platform/layers';
@@ -84,9 +91,17 @@ async function start(
   };
   const sealingKey = openSealingKey(config, { make: false });
   const broker = await openBroker(base);
-  const tasks = createAskingRunner({ broker, recorder, read: store.read, clock });
-  const parts = createJobParts(base, { broker, version: VERSION, tasks, sealingKey });
-  layers.add({ stop: () => broker.close() }, { stop: async () => recorder.stop() }, tasks, parts);
+  const asking = new Asking({ broker, clock });
+  const tasks = createAskingRunner({ asking, recorder, read: store.read });
+  const agents = createAskingReach({ asking, clock });
+  const parts = createJobParts(base, { broker, version: VERSION, tasks, agents, sealingKey });
+  layers.add(
+    { stop: () => broker.close() },
+    { stop: async () => recorder.stop() },
+    asking,
+    { stop: async () => tasks.stop() },
+    parts,
+  );
   let told: () => void = () => undefined;
   const ended = new Promise<void>((resolve) => {
     told = resolve;

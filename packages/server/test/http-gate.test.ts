@@ -31,6 +31,7 @@ describe('the gate', () => {
     );
     expect(open.map(([method, path]) => `${method} ${path}`).sort()).toEqual([
       'GET /_status',
+      'GET /job-workers/connection',
       'GET /metrics',
       'GET /openapi.json',
       'GET /organizations/{org}/login',

@@ -128,7 +128,6 @@ export function obstacle(condition: BlockingCondition, message: string, paramete
 /** What the trouble of a system means for a job. */
 const TROUBLES: Readonly<Record<TroubleKind, BlockingCondition>> = {
   SYSTEM_NOT_AVAILABLE: 'SYSTEM_NOT_AVAILABLE',
-  NOT_FROM_HERE: 'SYSTEM_NOT_AVAILABLE',
   CONNECTION_FAILURE: 'CONNECTION_FAILURE',
   CONNECTION_TIMEOUT: 'CONNECTION_TIMEOUT',
   AUTHENTICATION_FAILED: 'AUTHENTICATION_FAILED',

@@ -62,7 +62,7 @@ export function readSystem(body: unknown): SystemDefinition {
     name,
     type,
     scheduler,
-    root: clean(reader.text('root', ABSOLUTE)),
+    root: readRoot(reader, type),
     scratch: clean(reader.optionalText('scratch', RELATIVE) ?? ''),
     ...(type === 'ssh' && readSsh(reader)),
     ...(type === 'agent' && { node: reader.text('node', NODE) }),
@@ -82,6 +82,18 @@ export function readSystem(body: unknown): SystemDefinition {
   else refuse(reader, type, ['environment']);
   reader.end();
   return system;
+}
+
+const ROOTS: Readonly<Record<SystemType, string>> = {
+  local: 'the directory of this machine that jobs and their files are below',
+  ssh: 'the directory of the host that jobs and their files are below',
+  agent: 'a directory of the node that its owner allows, or one below, such as /scratch/jobs',
+  tasks: 'a directory that the nodes of the queue and the workers have under the same path, such as /srv/jobs on NFS',
+};
+
+function readRoot(reader: Reader, type: SystemType): string {
+  if (reader.value('root') === undefined) throw invalid(reader.path('root'), `it is missing: ${ROOTS[type]} (--root)`);
+  return clean(reader.text('root', ABSOLUTE));
 }
 
 /** null: none. */

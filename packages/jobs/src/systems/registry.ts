@@ -17,8 +17,7 @@ export interface SystemsDeps {
   readonly systems: Pick<SystemStore, 'find' | 'secretOf'>;
   readonly clock: Clock;
   readonly tasks: TaskRunner;
-  /** None in a process that does not speak to agents: systems of type agent are not available there. */
-  readonly agents?: AgentReach;
+  readonly agents: AgentReach;
   /** Until a connection that nobody uses is closed. */
   readonly idleMs?: number;
 }
@@ -86,7 +85,7 @@ export class OpenSystems implements Systems {
       case 'ssh':
         return sshConnection(system, this.#secretOf(system), options);
       case 'agent':
-        return agentConnection(system, this.#deps.agents ?? noAgents, options);
+        return agentConnection(system, this.#deps.agents, options);
       default:
         return null;
     }
@@ -125,13 +124,6 @@ export class OpenSystems implements Systems {
     }
   }
 }
-
-const noAgents: AgentReach = {
-  async open({ name }) {
-    const text = `system ${name} is reached by the agent of a node, to which only workers of the server speak`;
-    throw new SystemTrouble(name, 'NOT_FROM_HERE', text);
-  },
-};
 
 /** Another host, another account, another way: what is open is not it any more. */
 function definitionOf(system: System): string {

@@ -146,8 +146,6 @@ export interface Connection {
 /** Why a system did not do what was asked; recovery knows the conditions (sheet §7.1). */
 export type TroubleKind =
   | 'SYSTEM_NOT_AVAILABLE'
-  /** By this process; another one may reach it. */
-  | 'NOT_FROM_HERE'
   | 'CONNECTION_FAILURE'
   | 'CONNECTION_TIMEOUT'
   | 'AUTHENTICATION_FAILED'

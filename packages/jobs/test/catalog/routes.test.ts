@@ -261,6 +261,7 @@ describe('systems', () => {
 
   test.each<[string, object]>([
     ['system.root: must be an absolute path without ..', { root: 'scratch' }],
+    ['system.root: it is missing: the directory of ', { root: undefined }],
     ['system.root: must be an absolute path without ..', { root: '/a/../etc' }],
     ['system.scratch: must be a path below root', { scratch: '/x' }],
     ['system.type: must be one of local, ssh, agent, tasks', { type: 'cloud' }],

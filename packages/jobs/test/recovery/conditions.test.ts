@@ -29,7 +29,7 @@ describe('a condition', () => {
 });
 
 describe('the trouble of a system', () => {
-  const KINDS: Readonly<Record<Exclude<TroubleKind, 'NOT_FROM_HERE'>, string>> = {
+  const KINDS: Readonly<Record<TroubleKind, string>> = {
     SYSTEM_NOT_AVAILABLE: 'DEFAULT_SYSTEM_AVAILABLE_TESTER',
     CONNECTION_FAILURE: 'DEFAULT_CONNECTION_TESTER',
     CONNECTION_TIMEOUT: 'DEFAULT_CONNECTION_TIMEOUT_TESTER',
@@ -45,11 +45,6 @@ describe('the trouble of a system', () => {
     expect(outcome).toBeInstanceOf(Blocked);
     const { obstacle: at } = outcome as Blocked;
     expect(at).toEqual({ condition: kind, message: 'it is so', tester, parameters: { systemId: 'hpc1' } });
-  });
-
-  it('blocks the job as a system that is disabled does, when this process alone cannot reach it', () => {
-    const outcome = outcomeOf(new SystemTrouble('rack', 'NOT_FROM_HERE', 'it is so'), STAGED);
-    expect(outcome).toMatchObject({ obstacle: { condition: 'SYSTEM_NOT_AVAILABLE', message: 'it is so' } });
   });
 
   it('counts a first login that is refused apart: it is more likely a mistake', () => {

@@ -88,13 +88,6 @@ describe('testers (sheet §7.6)', () => {
     expect(await test(type, { appId: 'wc-1.0' })).toMatchObject({ kind: 'clear' });
   });
 
-  it('of a connection: clear where only another process can tell', async () => {
-    systems.trouble.set('rack', 'NOT_FROM_HERE');
-    for (const type of ['DEFAULT_CONNECTION_TESTER', 'DEFAULT_AUTHENTICATION_TESTER', 'DEFAULT_DISK_TESTER']) {
-      expect(await test(type, { systemId: 'rack' })).toMatchObject({ kind: 'clear' });
-    }
-  });
-
   describe('of quotas', () => {
     const type = 'DEFAULT_QUOTA_TESTER';
     const run = async (uuid: string, status: ActiveStatus, owner = 'jdoe', remoteQueue: string | null = null) =>

@@ -13,6 +13,8 @@ import { AGAVE_ERRORS } from '../../src/http.js';
 import { queueRoutes } from '../../src/routing/routes.js';
 import { serveSessions, sessionRoutes } from '../../src/systems/agent/session-routes.js';
 import type { AgentSessions } from '../../src/systems/agent/sessions.js';
+import type { WorkerConnections } from '../../src/systems/agent/worker-connections.js';
+import { workerConnectionRoutes } from '../../src/systems/agent/worker-routes.js';
 import { systemRoutes } from '../../src/systems/routes.js';
 import { openCatalog } from './catalog.js';
 
@@ -28,7 +30,10 @@ export interface CatalogRequest {
 const keys = await generateKeyPair();
 
 /** Apps, systems and job queues over HTTP, with a real store, gate and broker: `root` administers the server, `admin` jobs. */
-export async function startCatalog(sessions?: AgentSessions, tls?: { readonly cert: string; readonly key: string }) {
+export async function startCatalog(
+  nodes?: { readonly sessions: AgentSessions; readonly workers: WorkerConnections },
+  tls?: { readonly cert: string; readonly key: string },
+) {
   const catalog = await openCatalog();
   const { store, clock, broker, apps, systems, queues } = catalog;
   const logger = pino({ level: 'silent' });
@@ -74,12 +79,13 @@ export async function startCatalog(sessions?: AgentSessions, tls?: { readonly ce
     errorShapes: [AGAVE_ERRORS],
     routes: [
       ...[appRoutes, systemRoutes, queueRoutes].map((routes) => (http: App) => routes(http, deps)),
-      (http) => sessions !== undefined && sessionRoutes(http, { auth, sessions }),
+      (http) => nodes !== undefined && sessionRoutes(http, { auth, sessions: nodes.sessions }),
+      (http) => nodes !== undefined && workerConnectionRoutes(http, nodes.workers),
     ],
     checkAnswers: true,
     ...(tls && { tls }),
   });
-  if (sessions !== undefined) serveSessions(app, sessions);
+  if (nodes !== undefined) serveSessions(app, nodes.sessions, nodes.workers);
   await app.listen({ host: '127.0.0.1', port: 0 });
   const url = `http${tls === undefined ? '' : 's'}://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
   const send = async ({ method = 'GET', path, body: given, as = 'admin', headers }: CatalogRequest) => {

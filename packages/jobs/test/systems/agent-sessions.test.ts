@@ -2,73 +2,20 @@ import { request } from 'node:http';
 import { createServer as createHelper } from 'node:http2';
 import { request as secureRequest } from 'node:https';
 import { Duplex, PassThrough } from 'node:stream';
-import { ManualClock, systemClock } from '@muster/base';
-import type { NodeListener, NodeView } from '@muster/nodes';
+import { systemClock } from '@muster/base';
 import { publicHalf, signRequest } from '@muster/signing';
-import type { ServerMessage } from '@muster/wire';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ME } from '../../../platform/test/support/personas.js';
 import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../../platform/test/support/tls.js';
 import { agentConnection } from '../../src/systems/agent/connection.js';
-import { AgentSessions } from '../../src/systems/agent/sessions.js';
+import type { AgentSessions } from '../../src/systems/agent/sessions.js';
+import { WorkerConnections } from '../../src/systems/agent/worker-connections.js';
 import { type CatalogServer, startCatalog } from '../support/catalog-server.js';
-
-type Asked = Extract<ServerMessage, { type: 'system_open' }>;
-
-/** One organization with the nodes that are in it, and what was said to those that have a connection. */
-class PlayedNodes {
-  org = 'o';
-  readonly asked: Asked[] = [];
-  readonly #nodes = new Map<string, Pick<NodeView, 'name' | 'status' | 'dialect'>>();
-  readonly #listeners: Partial<NodeListener>[] = [];
-  reachable = true;
-
-  is(name: string, status: 'up' | 'down', dialect: NodeView['dialect'] = 'native'): void {
-    this.#nodes.set(name, { name, status, dialect });
-  }
-
-  comes(name: string, how: 'up' | 'reconnected' = 'up'): void {
-    this.is(name, 'up');
-    const node = this.get(this.org, name);
-    if (node === undefined) throw new Error('it is there');
-    for (const listener of this.#listeners) listener[how]?.(node);
-  }
-
-  get(orgId: string, name: string): NodeView | undefined {
-    const node = this.#nodes.get(name);
-    if (node === undefined || orgId !== this.org) return undefined;
-    // Of a node nothing else is looked at.
-    return { ...node, org: { id: orgId, name: orgId } } as NodeView;
-  }
-
-  reach(nodes: readonly NodeView[], message: ServerMessage): readonly NodeView[] {
-    if (!this.reachable) return [];
-    if (message.type === 'system_open') this.asked.push(message);
-    return nodes;
-  }
-
-  listen(listener: Partial<NodeListener>): void {
-    this.#listeners.push(listener);
-  }
-}
+import { type Asked, played, random } from './support/agent-nodes.js';
 
 const SYSTEM = { orgId: 'o', name: 'rack', node: 'web1', root: '/scratch' };
 /** Comes and goes. */
 const SPARE = { type: 'node', name: 'web3' } as const;
-const random = (size: number): Uint8Array => crypto.getRandomValues(new Uint8Array(size));
-
-function played(): { nodes: PlayedNodes; clock: ManualClock; sessions: AgentSessions; asked: () => Asked } {
-  const nodes = new PlayedNodes();
-  const clock = new ManualClock();
-  nodes.is('web1', 'up');
-  const asked = (): Asked => {
-    const last = nodes.asked.at(-1);
-    if (last === undefined) throw new Error('nothing was asked');
-    return last;
-  };
-  return { nodes, clock, sessions: new AgentSessions({ nodes, clock, random }), asked };
-}
-
 describe('a connection by an agent', () => {
   it('is asked for on the command channel, and given to who waits for it, once', async () => {
     const { sessions, asked } = played();
@@ -155,6 +102,9 @@ describe('a connection by an agent', () => {
   });
 });
 
+const workersOf = (agents: AgentSessions): WorkerConnections =>
+  new WorkerConnections({ agents, clock: systemClock, random, reached: () => ({ url: '', certificate: null }) });
+
 describe('over HTTP', () => {
   let server: CatalogServer;
   let sessions: AgentSessions;
@@ -163,7 +113,7 @@ describe('over HTTP', () => {
   beforeAll(async () => {
     const around = played();
     ({ sessions, asked } = around);
-    server = await startCatalog(sessions);
+    server = await startCatalog({ sessions, workers: workersOf(sessions) });
     around.nodes.org = server.org.id;
     around.nodes.is(SPARE.name, 'up');
   });
@@ -268,7 +218,9 @@ describe('over HTTP', () => {
 
   it('over TLS, too, HTTP/2 goes on where the answer of HTTP/1.1 ends', async () => {
     const around = played();
-    const secure = await startCatalog(around.sessions, { cert: TEST_CERTIFICATE, key: TEST_CERTIFICATE_KEY });
+    const workers = workersOf(around.sessions);
+    const tls = { cert: TEST_CERTIFICATE, key: TEST_CERTIFICATE_KEY };
+    const secure = await startCatalog({ sessions: around.sessions, workers }, tls);
     around.nodes.org = secure.org.id;
     const helper = createHelper().on('stream', (stream) => {
       stream.respond({ ':status': 200 });

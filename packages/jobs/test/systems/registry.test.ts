@@ -2,6 +2,7 @@ import { systemClock } from '@muster/base';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Sshd, startSshd } from '../../../platform/test/support/sshd.js';
 import { MusterError } from '../../src/errors.js';
+import type { AgentReach } from '../../src/systems/agent/types.js';
 import { OpenSystems } from '../../src/systems/registry.js';
 import type { TaskRunner } from '../../src/systems/tasks/types.js';
 import type { System } from '../../src/systems/types.js';
@@ -13,6 +14,9 @@ const NO_TASKS: TaskRunner = {
   cancel: async () => undefined,
   follow: () => () => undefined,
 };
+
+/** Nor is one of them a node. */
+const NO_AGENTS: AgentReach = { open: () => Promise.reject(new Error('nobody speaks to agents here')) };
 
 describe('the systems of a process', () => {
   let sshd: Sshd;
@@ -48,6 +52,7 @@ describe('the systems of a process', () => {
     const systems = new OpenSystems({
       clock: systemClock,
       tasks: NO_TASKS,
+      agents: NO_AGENTS,
       systems: {
         find: async (orgId, name) => stored.find((one) => one.orgId === orgId && one.name === name) ?? null,
         secretOf: () => secret(),
@@ -121,15 +126,5 @@ describe('the systems of a process', () => {
     });
     secret = good;
     expect(await portOf(systems)).toBeDefined();
-  });
-
-  it('one of a node is not available where nobody speaks to agents', async () => {
-    const systems = opened();
-    change('here', { type: 'agent', node: 'web1' });
-    const { connection } = await systems.open('org', 'here');
-    await expect(connection.exec(['true'])).rejects.toMatchObject({
-      kind: 'NOT_FROM_HERE',
-      message: expect.stringContaining('only workers of the server'),
-    });
   });
 });

@@ -53,6 +53,9 @@ export function crossProblems(config: ServerConfig, nameOf: (path: string) => st
     const text = shown(stomp.advertise ?? '');
     problems.push(`${nameOf('stomp.advertise')}: expected HOST:PORT that a client can connect to, got ${text}`);
   }
+  if (http.advertise !== undefined && !isUrl(http.advertise, /^https?:\/\/[^/]/)) {
+    problems.push(`${nameOf('http.advertise')}: expected http://HOST:PORT or https://, got ${shown(http.advertise)}`);
+  }
   problems.push(
     ...sharedPorts({
       'http.listen': `tcp://${http.listen}`,

@@ -46,6 +46,11 @@ export const ServerConfigSchema = Type.Object(
     http: Type.Object(
       {
         listen: address('HOST:PORT of the REST API', '127.0.0.1:8080'),
+        advertise: Type.Optional(
+          Type.String({
+            description: 'URL that workers elsewhere are told, and receivers of notifications, when it differs',
+          }),
+        ),
         tls_cert: Type.Optional(Type.String({ description: 'PEM file; turns HTTPS on' })),
         tls_key: Type.Optional(Type.String({ description: 'PEM file of the private key' })),
         insecure: Type.Boolean({ description: 'Allow plain HTTP beyond loopback', default: false }),

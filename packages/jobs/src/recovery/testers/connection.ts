@@ -21,8 +21,6 @@ async function reached(
     return clear(`${systemId} answers`);
   } catch (error) {
     if (error instanceof Failed) return hopeless(error.message);
-    // A reader beside the server cannot tell: a worker of the server does.
-    if (error instanceof SystemTrouble && error.kind === 'NOT_FROM_HERE') return clear(error.message);
     // What stands in the way now is another thing: the jobs find out, and wait for that.
     if (error instanceof SystemTrouble && passes(error.kind)) return clear(`${systemId} is reached: ${error.message}`);
     return blocked(error instanceof Error ? error.message : String(error));

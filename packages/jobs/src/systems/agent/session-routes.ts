@@ -9,6 +9,8 @@ import { MusterError } from '../../errors.js';
 import '../../rights.js';
 import { UPGRADE } from './protocol.js';
 import type { AgentSessions } from './sessions.js';
+import type { WorkerConnections } from './worker-connections.js';
+import { ticketOf, WORKER_PATH } from './worker-routes.js';
 
 export interface SessionRoutesDeps {
   readonly auth: Pick<Auth, 'audit'>;
@@ -81,28 +83,40 @@ export function sessionRoutes(app: App, { auth, sessions }: SessionRoutesDeps): 
 
 const ASKED = new RegExp(`/systems/(${SESSION})$`);
 
-/** Takes connections of agents. To be called once the server is there. */
-export function serveSessions(app: App, sessions: AgentSessions): void {
+/** Takes connections of agents, and of workers that come for one. To be called once the server is there. */
+export function serveSessions(app: App, sessions: AgentSessions, workers: WorkerConnections): void {
+  const giverOf = ({ url = '/', headers }: IncomingMessage): Give | null => {
+    const session = ASKED.exec(url)?.[1];
+    if (session !== undefined) return (socket) => sessions.connect(session, socket);
+    const ticket = url === WORKER_PATH ? ticketOf(headers) : null;
+    return ticket === null ? null : (socket) => workers.connect(ticket, socket);
+  };
   serveUpgrades(app.server, UPGRADE, (request, socket) => {
     socket.on('error', () => socket.destroy());
-    take(app, sessions, request, socket).catch(() => socket.destroy());
+    take(app, request, { socket, give: giverOf(request) }).catch(() => socket.destroy());
   });
 }
 
-async function take(app: App, sessions: AgentSessions, request: IncomingMessage, socket: Duplex): Promise<void> {
+/** Gives a connection to who waits for it; false: nobody does any more. */
+type Give = (socket: Duplex) => boolean;
+
+async function take(
+  app: App,
+  request: IncomingMessage,
+  { socket, give }: { readonly socket: Duplex; readonly give: Give | null },
+): Promise<void> {
   const { url = '/', method } = request;
   const { upgrade: _, connection: __, ...headers } = request.headers;
   const { remoteAddress = '' } = request.socket;
   const answer = await app.inject({ method: method === 'GET' ? 'GET' : 'HEAD', url, headers, remoteAddress });
-  const session = ASKED.exec(url)?.[1];
-  if (answer.statusCode !== 200 || session === undefined || method !== 'GET') return refuse(socket, answer);
+  if (answer.statusCode !== 200 || give === null || method !== 'GET') return refuse(socket, answer);
   if (socket instanceof Socket) socket.setNoDelay(true).setTimeout(0);
   const answered = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${UPGRADE}\r\n\r\n`;
   // HTTP/2 of Node.js takes the connection over as it is, and aborts the process when something is still being written.
   await new Promise<void>((resolve, reject) => {
     socket.write(answered, (error) => (error ? reject(error) : resolve()));
   });
-  if (!sessions.connect(session, socket)) socket.destroy();
+  if (!give(socket)) socket.destroy();
 }
 
 function refuse(

@@ -14,15 +14,19 @@ import { openTestStore } from '../../../../platform/test/support/test-store.js';
 import { createTaskController } from '../../../../tasks/src/controller/controller.js';
 import { NO_SECRETS } from '../../../../tasks/src/secrets/use.js';
 import { ORG, type PlayedNode, PlayedNodes } from '../../../../tasks/test/support/played-nodes.js';
+import { Asking } from '../../../src/systems/asking/asking.js';
+import { OrderTaker, type OrderTakerDeps } from '../../../src/systems/asking/order-taker.js';
 import { localConnection } from '../../../src/systems/local/local.js';
 import { createAskingRunner } from '../../../src/systems/tasks/asking-runner.js';
-import { OrderTaker } from '../../../src/systems/tasks/order-taker.js';
 import { createTaskRunner } from '../../../src/systems/tasks/runner.js';
 import { TaskScheduler } from '../../../src/systems/tasks/scheduler.js';
 
 const PLUGIN = join(import.meta.dirname, '../../../../../examples/plugins/shell/run-job.sh');
 export const BY = { identity: { type: 'user', name: 'anna', principalId: 'p' } } as const;
 export const SYSTEM = { name: 'rack', root: '/', orgId: ORG.id, queue: 'render' };
+
+/** No node here is a system. */
+const NO_NODES = { open: () => Promise.reject(new Error('nobody asks for nodes here')) };
 
 /** Queues and tasks on a real store, and a node that runs the example's plugin as an agent does. */
 export async function openQueues() {
@@ -74,8 +78,14 @@ export async function openQueues() {
     controller,
     scheduler: (system = SYSTEM) => new TaskScheduler(system, connection, runner, systemClock),
     /** The server takes orders of others. Returns how it stops. */
-    async takeOrders() {
-      const orders = new OrderTaker({ broker: await openBroker('server'), runner, recorder, log: console });
+    async takeOrders(connections: OrderTakerDeps['connections'] = NO_NODES) {
+      const orders = new OrderTaker({
+        broker: await openBroker('server'),
+        runner,
+        connections,
+        recorder,
+        log: console,
+      });
       await orders.start();
       ends.push(() => orders.stop());
       return () => orders.stop();
@@ -85,12 +95,14 @@ export async function openQueues() {
       // With SQLite there are no other processes, and so no hints for them.
       const own = test.store.kind === 'postgres' ? await openRecorder(test.store, systemClock) : recorder;
       const broker = await openBroker(holder);
-      const asking = createAskingRunner({ broker, recorder: own, read: test.store.read, clock });
+      const asking = new Asking({ broker, clock });
+      const asked = createAskingRunner({ asking, recorder: own, read: test.store.read });
       ends.push(
         async () => own.stop(),
         () => asking.stop(),
+        async () => asked.stop(),
       );
-      return new TaskScheduler(system, connection, asking, systemClock);
+      return new TaskScheduler(system, connection, asked, systemClock);
     },
     async close() {
       for (const end of ends.reverse()) await end();

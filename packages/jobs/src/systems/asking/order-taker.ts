@@ -3,26 +3,28 @@ import {
   type Broker,
   type Consumer,
   type Delivery,
-  TASK_ORDERS_QUEUE,
-  taskOrdersTopology,
+  ORDERS_QUEUE,
+  ordersTopology,
 } from '@muster/broker';
 import type { Recorder } from '@muster/platform/log';
 import { MusterError } from '../../errors.js';
 import { makeStand } from '../../standing.js';
-import { answerOf, readOrder, type TaskAnswer, type TaskOrder } from './orders.js';
-import type { TaskRunner } from './types.js';
+import type { WorkerConnections } from '../agent/worker-connections.js';
+import type { TaskRunner } from '../tasks/types.js';
+import { type Answer, answerOf, type Order, readOrder, systemOf } from './orders.js';
 
 export interface OrderTakerDeps {
   readonly broker: Broker;
   readonly runner: Pick<TaskRunner, 'add' | 'cancel'>;
+  readonly connections: Pick<WorkerConnections, 'open'>;
   readonly recorder: Pick<Recorder, 'announce'>;
   readonly log: { warn(details: object, message: string): void };
 }
 
-/** Orders under way at one time. */
-const SLOTS = 32;
+/** Orders under way at one time. One for a node that is away takes as long as the node is waited for. */
+const SLOTS = 256;
 
-/** The server's end: adds and cancels tasks for workers in other processes, and answers them. */
+/** The server's end: does for workers and readers in other processes what only the server can, and answers them. */
 export class OrderTaker {
   readonly #deps: OrderTakerDeps;
   #consumer: Consumer | undefined;
@@ -33,8 +35,8 @@ export class OrderTaker {
 
   async start(): Promise<void> {
     const { broker } = this.#deps;
-    await makeStand(broker, taskOrdersTopology());
-    this.#consumer = broker.consume(TASK_ORDERS_QUEUE, { slots: SLOTS }, (delivery) => this.#take(delivery));
+    await makeStand(broker, ordersTopology());
+    this.#consumer = broker.consume(ORDERS_QUEUE, { slots: SLOTS }, (delivery) => this.#take(delivery));
   }
 
   async stop(): Promise<void> {
@@ -45,7 +47,7 @@ export class OrderTaker {
     const { log, recorder } = this.#deps;
     const order = readOrder(delivery.body);
     if (order === null) {
-      log.warn({ id: delivery.id }, 'a message among the orders for tasks is none');
+      log.warn({ id: delivery.id }, 'a message among the orders of workers is none');
       await delivery.reject();
       return;
     }
@@ -55,23 +57,29 @@ export class OrderTaker {
       await this.#answer(delivery.id, order, await this.#carryOut(order));
     } catch (err) {
       // Whoever asked asks again when it has the broker again.
-      log.warn({ err, order: order.msgType }, 'an order for tasks could not be answered');
+      log.warn({ err, order: order.msgType }, 'an order of a worker could not be answered');
     }
     await delivery.ack();
   }
 
-  async #carryOut(order: TaskOrder): Promise<TaskAnswer> {
-    const { runner } = this.#deps;
+  async #carryOut(order: Order): Promise<Answer> {
+    const { runner, connections } = this.#deps;
     try {
-      if (order.msgType === 'TASK_ADD') return { task: await runner.add(order) };
-      await runner.cancel(order.orgId, order.task);
-      return { task: order.task };
+      switch (order.msgType) {
+        case 'TASK_ADD':
+          return { task: await runner.add(order) };
+        case 'TASK_CANCEL':
+          await runner.cancel(order.orgId, order.task);
+          return { task: order.task };
+        case 'SYSTEM_OPEN':
+          return { way: await connections.open(systemOf(order)) };
+      }
     } catch (error) {
-      return answerOf(error, order.msgType === 'TASK_ADD' ? order.system : order.task);
+      return answerOf(error, order);
     }
   }
 
-  async #answer(id: string, { answerTo }: TaskOrder, answer: TaskAnswer): Promise<void> {
+  async #answer(id: string, { answerTo }: Order, answer: Answer): Promise<void> {
     const headers = { order: id };
     try {
       await this.#deps.broker.publish({

@@ -1,12 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createTestDatabase } from '../packages/platform/test/support/database.js';
-import { ApiClient } from './support/api-client.js';
-import { Cluster } from './support/cluster.js';
+import type { Cluster } from './support/cluster.js';
 import { HeldCommand } from './support/held-command.js';
-import { Balancer, Members, said } from './support/members.js';
-import { PushyServer } from './support/pushy-server.js';
+import { type Balancer, Behind, type Members, said, threeServers } from './support/members.js';
+import type { PushyServer } from './support/pushy-server.js';
 import type { StartedProcess } from './support/started-process.js';
 import { until } from './support/until.js';
 
@@ -19,17 +16,6 @@ let members: Members;
 let balancer: Balancer;
 let fleet: PushyServer;
 let database: string;
-
-/** A person who knows the address of the balancer alone. */
-class Behind extends PushyServer {
-  readonly api: ApiClient;
-
-  constructor(url: string) {
-    super();
-    const privateKey = readFileSync(join(cluster.dataDir, 'admin.pem'), 'utf8');
-    this.api = new ApiClient(url, { name: 'admin', privateKey });
-  }
-}
 
 const muster = async (...args: string[]): Promise<StartedProcess> => {
   const run = cluster.launch(`muster ${args.join(' ')}`, args, { MUSTER_URL: balancer.url });
@@ -55,19 +41,7 @@ const status = async (): Promise<Status> => {
 };
 
 beforeAll(async () => {
-  const made = await createTestDatabase();
-  database = made.url ?? '';
-  balancer = await Balancer.open();
-  cluster = await Cluster.start({ database: made, flags: ['--cluster', '--name', 'a'], agentUrl: balancer.url });
-  members = new Members(cluster, database, 'a');
-  await members.leader();
-  await until('its settings', () => existsSync(join(cluster.dataDir, 'muster.yaml')));
-  await members.add('b');
-  await members.add('c');
-  balancer.ports = members.all.map(({ url }) => Number(new URL(url).port));
-  fleet = new Behind(balancer.url);
-  const linked = () => cluster.server.log.split('takes connections of nodes').length - 1;
-  await until('both others to take connections of nodes', () => linked() === 2);
+  ({ cluster, members, balancer, fleet, database } = await threeServers());
   const commands = { quick: 'true', held: new HeldCommand(cluster.dir, 'held').entry };
   await cluster.startAgents({ n1: { commands }, n2: { commands } });
   await until('three servers', async () => (await status()).servers.length === 3);
@@ -91,7 +65,7 @@ test('every server answers as the one that leads, by passing on to it', async ()
     ['a', 'b', 'c'].map((name) => [name, name === leader.name ? 'leader' : 'follower']),
   );
   for (const { url } of members.all) {
-    const through = new Behind(url);
+    const through = new Behind(url, cluster.dataDir);
     const id = await through.startJob({ command: 'quick', nodes: ['n1', 'n2'] });
     await through.jobIs(id, 'complete');
   }

@@ -1,12 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as moment } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createTestDatabase } from '../packages/platform/test/support/database.js';
-import { ApiClient } from './support/api-client.js';
-import { Cluster } from './support/cluster.js';
-import { Balancer, type MemberProcess, Members, said } from './support/members.js';
-import { isFinished, PushyServer } from './support/pushy-server.js';
+import type { Cluster } from './support/cluster.js';
+import { type Balancer, type MemberProcess, type Members, said, threeServers } from './support/members.js';
+import { isFinished, type PushyServer } from './support/pushy-server.js';
 import { type Random, randomOfThisRun } from './support/random.js';
 import { TaskLines } from './support/task-lines.js';
 import { until } from './support/until.js';
@@ -18,9 +16,9 @@ import { until } from './support/until.js';
 const ROUNDS = Number(process.env.MUSTER_FAULT_ROUNDS ?? 5);
 const TASKS_A_ROUND = 60;
 const NODES = ['n1', 'n2', 'n3'];
-/** Longest that a leader is left alone, and longest that one is frozen: a lease, and whoever waits for it. */
+/** Longest that a leader is left alone, and for how long one stays frozen that another has taken over from. */
 const CALM_MS = 3000;
-const FROZEN_MS = 9000;
+const LATE_MS = 4000;
 const ROUND_MS = 60_000;
 
 let cluster: Cluster;
@@ -29,27 +27,9 @@ let balancer: Balancer;
 let fleet: PushyServer;
 let lines: TaskLines;
 
-class Behind extends PushyServer {
-  readonly api: ApiClient;
-
-  constructor(url: string) {
-    super();
-    const privateKey = readFileSync(join(cluster.dataDir, 'admin.pem'), 'utf8');
-    this.api = new ApiClient(url, { name: 'admin', privateKey });
-  }
-}
-
 beforeAll(async () => {
-  const database = await createTestDatabase();
-  balancer = await Balancer.open();
-  cluster = await Cluster.start({ database, flags: ['--cluster', '--name', 'a'], agentUrl: balancer.url });
+  ({ cluster, members, balancer, fleet } = await threeServers());
   lines = new TaskLines(cluster.dir);
-  members = new Members(cluster, database.url ?? '', 'a');
-  await members.leader();
-  await until('its settings', () => existsSync(join(cluster.dataDir, 'muster.yaml')));
-  for (const name of ['b', 'c']) await members.add(name);
-  balancer.ports = members.all.map(({ url }) => Number(new URL(url).port));
-  fleet = new Behind(balancer.url);
   const written = join(cluster.dir, 'pushed.txt');
   const commands = { append: { shell: `echo "$CHEF_PUSH_JOB_ID $CHEF_PUSH_NODE_NAME" >> ${written}; sleep 1` } };
   await cluster.startAgents(
@@ -99,7 +79,7 @@ const FAULTS: Readonly<Record<string, (leader: MemberProcess) => Promise<void>>>
   async frozen(leader) {
     leader.process.signal('SIGSTOP');
     await members.leader(leader.name);
-    await moment(FROZEN_MS - 5000);
+    await moment(LATE_MS);
     leader.process.signal('SIGCONT');
     await back(leader);
   },

@@ -1,8 +1,11 @@
-import { copyFileSync, mkdirSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import type { Cluster } from './cluster.js';
+import { createTestDatabase } from '../../packages/platform/test/support/database.js';
+import { ApiClient } from './api-client.js';
+import { Cluster } from './cluster.js';
 import { freePorts } from './ports.js';
+import { PushyServer } from './pushy-server.js';
 import type { StartedProcess } from './started-process.js';
 import { until } from './until.js';
 
@@ -132,4 +135,36 @@ export class Balancer {
       socket.resume();
     });
   }
+}
+
+/** What an admin sees who knows one address alone: of the balancer, or of one server. */
+export class Behind extends PushyServer {
+  readonly api: ApiClient;
+
+  constructor(url: string, dataDir: string) {
+    super();
+    this.api = new ApiClient(url, { name: 'admin', privateKey: readFileSync(join(dataDir, 'admin.pem'), 'utf8') });
+  }
+}
+
+/** Servers a, b and c over one PostgreSQL, which take connections of nodes; agents reach them by the balancer. */
+export async function threeServers(): Promise<{
+  readonly cluster: Cluster;
+  readonly members: Members;
+  readonly balancer: Balancer;
+  readonly fleet: Behind;
+  readonly database: string;
+}> {
+  const made = await createTestDatabase();
+  const database = made.url ?? '';
+  const balancer = await Balancer.open();
+  const cluster = await Cluster.start({ database: made, flags: ['--cluster', '--name', 'a'], agentUrl: balancer.url });
+  const members = new Members(cluster, database, 'a');
+  await members.leader();
+  await until('its settings', () => existsSync(join(cluster.dataDir, 'muster.yaml')));
+  for (const name of ['b', 'c']) await members.add(name);
+  balancer.ports = members.all.map(({ url }) => Number(new URL(url).port));
+  const linked = (): number => cluster.server.log.split('takes connections of nodes').length - 1;
+  await until('both others to take connections of nodes', () => linked() === 2);
+  return { cluster, members, balancer, fleet: new Behind(balancer.url, cluster.dataDir), database };
 }

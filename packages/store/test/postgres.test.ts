@@ -1,5 +1,5 @@
 import { ManualClock } from '@muster/base';
-import { Leases, type Limits, MISSED, open, type Store, upsert } from '@muster/store';
+import { Leases, type Limits, MISSED, open, type Store, schemaIsNewer, upsert } from '@muster/store';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { MIGRATIONS } from '../../platform/test/support/migrations.js';
@@ -109,6 +109,15 @@ test('servers of a cluster share a database with each other, and with no server 
   await expect(openAt(harness.url, { exclusiveMs: 50 })).rejects.toMatchObject({ code: 'database_in_use' });
   await other.commit([done('1')]);
   expect(await targets(other)).toEqual(['1']);
+});
+
+test('whoever shares a database sees that a newer version has been there, before it changes anything', async () => {
+  const store = await openAt(harness.url);
+  expect(await schemaIsNewer(store.read, MIGRATIONS)).toBe(false);
+  expect(await schemaIsNewer(store.read, MIGRATIONS.slice(1))).toBe(true);
+  const newest = MIGRATIONS.at(-1) as (typeof MIGRATIONS)[number];
+  const older = [...MIGRATIONS.slice(0, -1), { ...newest, steps: newest.steps.slice(1) }];
+  expect(await schemaIsNewer(store.read, older)).toBe(true);
 });
 
 test('the lock is taken again after the connection was lost', async () => {

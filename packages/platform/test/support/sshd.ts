@@ -59,6 +59,8 @@ export async function startSshd(): Promise<Sshd> {
       'PasswordAuthentication no',
       'PermitRootLogin yes',
       'Subsystem sftp internal-sftp',
+      // A shell that is not the first reads no .bashrc, whatever is in that of who runs the tests.
+      'SetEnv SHLVL=2',
       ...lines,
     ];
     await writeFile(keyFile('sshd_config'), `${configuration.join('\n')}\n`);

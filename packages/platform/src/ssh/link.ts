@@ -93,24 +93,35 @@ export class SshLink {
 
   /**
    * One of so many commands at once: it counts until the host has closed its channel. `once`: it is not asked for again when the
-   * connection breaks, as then it may have begun.
+   * connection breaks, as then it may have begun. `work` listens to the channel before anything else is heard: of a command that is quick, its end may come with the word
+   * that it has begun.
    */
   async command<T>(line: string, work: (channel: ClientChannel) => Promise<T>, once = false): Promise<T> {
     const release = this.use();
     await this.#slots.take();
-    let channel: ClientChannel;
+    const begun = (channel: ClientChannel): Promise<T> => {
+      channel.once('close', () => {
+        this.#slots.give();
+        release();
+      });
+      const done = work(channel);
+      // Who waits for it hears of it a moment later.
+      done.catch(() => undefined);
+      return done;
+    };
+    let done: { readonly of: Promise<T> };
     try {
-      channel = await this.#opened<ClientChannel>((client, done) => client.exec(line, done), once);
+      done = await this.#opened<ClientChannel, { readonly of: Promise<T> }>(
+        (client, opened) => client.exec(line, opened),
+        (channel) => ({ of: begun(channel) }),
+        once,
+      );
     } catch (error) {
       this.#slots.give();
       release();
       throw error;
     }
-    channel.once('close', () => {
-      this.#slots.give();
-      release();
-    });
-    return await work(channel);
+    return await done.of;
   }
 
   /** The channel for files. */
@@ -136,7 +147,10 @@ export class SshLink {
 
   async #openSftp(gone: () => void): Promise<FileChannel> {
     try {
-      const sftp = await this.#opened<SFTPWrapper>((client, done) => client.sftp(done));
+      const sftp = await this.#opened<SFTPWrapper, SFTPWrapper>(
+        (client, done) => client.sftp(done),
+        (opened) => opened,
+      );
       const channel = { sftp, lost: false };
       const lost = (): void => {
         channel.lost = true;
@@ -151,8 +165,10 @@ export class SshLink {
     }
   }
 
-  async #opened<T>(
-    open: (client: Client, done: (error: Error | undefined, channel: T) => void) => void,
+  /** `begin` is called as soon as it is open, before anything else of it is read. */
+  async #opened<Channel, T>(
+    open: (client: Client, done: (error: Error | undefined, channel: Channel) => void) => void,
+    begin: (channel: Channel) => T,
     once = false,
   ): Promise<T> {
     const { clock, connectMs = SSH_LIMITS.connectMs } = this.#options;
@@ -172,7 +188,7 @@ export class SshLink {
           how();
         };
         client.once('close', closed);
-        open(client, (error, channel) => settle(() => (error === undefined ? resolve(channel) : reject(error))));
+        open(client, (error, channel) => settle(() => (error === undefined ? resolve(begin(channel)) : reject(error))));
       });
     };
     const until = clock.monotonic() + connectMs;

@@ -133,8 +133,8 @@ export const MUTATIONS = [
     name: 'a commit is told of before it is stored',
     by: 'push',
     file: 'packages/store/src/group-commit.ts',
-    from: '    const writing = this.#lane.write(id, batch);\n',
-    to: '    const writing = this.#lane.write(id, batch);\n    for (const part of group) part.resolve();\n',
+    from: '    const writing = this.#watched(this.#lane.write(id, batch));\n',
+    to: '    const writing = this.#watched(this.#lane.write(id, batch));\n    for (const part of group) part.resolve();\n',
   },
   {
     name: 'an unknown outcome is taken for a failure',

@@ -61,6 +61,9 @@ describe('an access token, even an admin’s', () => {
     );
     expect(left.map(([route]) => route).sort()).toEqual(
       [
+        // Who leads a cluster changes nobody's rights.
+        'POST /cluster/servers/{name}/drain',
+        'POST /cluster/servers/{name}/undrain',
         'DELETE /organizations/{org}/calendars/{calendar}',
         'POST /organizations/{org}/calendars',
         'DELETE /organizations/{org}/collections/{name}',

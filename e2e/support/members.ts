@@ -21,6 +21,8 @@ export interface MemberProcess {
   readonly name: string;
   readonly url: string;
   process: StartedProcess;
+  /** Again, after it has ended. */
+  readonly start: () => StartedProcess;
 }
 
 /** Starts a further server over the database of `cluster`, with the key for secrets of its first one, unless `keyless`. */
@@ -32,7 +34,11 @@ export class Members {
   constructor(cluster: Cluster, database: string, first: string) {
     this.#cluster = cluster;
     this.#database = database;
-    this.all = [{ name: first, url: cluster.url, process: cluster.server }];
+    const start = (): StartedProcess => {
+      cluster.relaunchServer();
+      return cluster.server;
+    };
+    this.all = [{ name: first, url: cluster.url, process: cluster.server, start }];
   }
 
   async add(name: string, { keyless = false } = {}): Promise<MemberProcess> {
@@ -47,8 +53,7 @@ export class Members {
       ...['--heartbeat-advertise', `tcp://127.0.0.1:${heartbeat}`, '--command-advertise', `tcp://127.0.0.1:${command}`],
     ];
     const start = (): StartedProcess => this.#cluster.launch(`server ${name}`, args, { MUSTER_CONFIG: undefined });
-    const member = { name, url: `http://127.0.0.1:${http}`, process: start() };
-    Object.assign(member, { start });
+    const member = { name, url: `http://127.0.0.1:${http}`, process: start(), start };
     this.all.push(member);
     return member;
   }
@@ -60,12 +65,8 @@ export class Members {
   }
 
   again(name: string): void {
-    const member = this.named(name) as MemberProcess & { readonly start?: () => StartedProcess };
-    if (member.start !== undefined) member.process = member.start();
-    else {
-      this.#cluster.relaunchServer();
-      member.process = this.#cluster.server;
-    }
+    const member = this.named(name);
+    member.process = member.start();
   }
 
   /** The server that leads, once one says so whose process runs. */

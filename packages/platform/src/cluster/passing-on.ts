@@ -73,9 +73,7 @@ export class PassingOn {
   request(request: IncomingMessage, response: ServerResponse): void {
     const upstream = this.#open(request, { ...withoutHops(request.headers) });
     if (upstream === null) return refuse(response);
-    let answered = false;
     upstream.on('response', (answer) => {
-      answered = true;
       response.writeHead(answer.statusCode ?? 502, withoutHops(answer.headers));
       answer.pipe(response);
       // What is cut off must not look complete.
@@ -84,7 +82,7 @@ export class PassingOn {
     });
     upstream.on('error', (error) => {
       this.#failed(error);
-      if (answered || response.headersSent) response.destroy();
+      if (response.headersSent) response.destroy();
       else refuse(response);
     });
     response.on('close', () => upstream.destroy());

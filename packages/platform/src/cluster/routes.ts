@@ -46,11 +46,12 @@ export function clusterRoutes(app: App, deps: ClusterRouteDeps): void {
   const view = async () => {
     const servers = cluster === null ? [] : await cluster.list();
     const leader = servers.find(({ epoch }) => epoch !== null);
+    const places = deps.places();
     return {
       leader: leader?.name ?? null,
       epoch: leader?.epoch ?? null,
       nodes: deps.nodes(),
-      servers: servers.map((server) => viewOf(server, deps.places().get(server.name) ?? 0)),
+      servers: servers.map((server) => viewOf(server, places.get(server.name) ?? 0)),
     };
   };
 
@@ -105,15 +106,15 @@ export function clusterRoutes(app: App, deps: ClusterRouteDeps): void {
   }
 }
 
+function roleOf({ epoch, lost }: Pick<ClusterServer, 'epoch' | 'lost'>): 'leader' | 'follower' | 'lost' {
+  if (lost) return 'lost';
+  return epoch === null ? 'follower' : 'leader';
+}
+
 function viewOf({ name, incarnation, url, version, drained, ...server }: ClusterServer, nodes: number) {
   return {
     ...{ name, incarnation, url, version, drained, nodes },
-    role:
-      server.epoch !== null && !server.lost
-        ? ('leader' as const)
-        : server.lost
-          ? ('lost' as const)
-          : ('follower' as const),
+    role: roleOf(server),
     started_at: new Date(server.startedAt).toISOString(),
     seen_at: new Date(server.seenAt).toISOString(),
   };

@@ -25,3 +25,24 @@ export function isLoopback(host: string): boolean {
   const name = host.toLowerCase();
   return name === 'localhost' || name === '::1' || /^(::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name);
 }
+
+/** What listens everywhere, and where a caller on this host reaches it. */
+const EVERYWHERE: ReadonlyMap<string, string> = new Map([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '::1'],
+  ['*', '127.0.0.1'],
+]);
+
+export function isEverywhere(host: string): boolean {
+  return EVERYWHERE.has(host);
+}
+
+/** Where a caller on this host reaches what listens at `host`. */
+export function onThisHost(host: string): string {
+  return EVERYWHERE.get(host) ?? host;
+}
+
+/** The inverse of `parseHostPort`. */
+export function formatHostPort(host: string, port: number): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

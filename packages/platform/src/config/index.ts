@@ -1,4 +1,11 @@
-export { isLoopback, parseHostPort, parseTcpAddress } from './address.js';
+export {
+  formatHostPort,
+  isEverywhere,
+  isLoopback,
+  onThisHost,
+  parseHostPort,
+  parseTcpAddress,
+} from './address.js';
 export { type ConfigSources, loadConfig } from './load.js';
 export { nearest, shown } from './nearest.js';
 export { redactConfig } from './redact.js';

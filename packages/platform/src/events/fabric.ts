@@ -14,7 +14,7 @@ import type { Logger } from 'pino';
 import type { Auth } from '../auth/auth.js';
 import type { RandomBytes } from '../auth/changes.js';
 import type { Identity, Organization } from '../auth/types.js';
-import { parseHostPort } from '../config/address.js';
+import { isEverywhere, parseHostPort } from '../config/address.js';
 import type { ServerConfig } from '../config/schema.js';
 import { readTls } from '../config/tls.js';
 import type { App } from '../http/route.js';
@@ -187,13 +187,11 @@ export function createEventFabric(deps: EventFabricDeps): EventFabric {
   };
 }
 
-const EVERYWHERE = new Set(['*', '0.0.0.0', '::']);
-
 /** The URL with which others reach it. Every server of a cluster takes clients: whoever asks goes on where it has asked. */
 function advertised(url: string, { config, serverName }: EventFabricDeps, base: string): string {
   const [scheme = '', place = ''] = url.split('://');
   if (config.stomp.advertise !== undefined) return `${scheme}://${config.stomp.advertise}`;
   const address = parseHostPort(place);
   if (config.cluster && address !== null) return `${scheme}://${new URL(base).hostname}:${address.port}`;
-  return address !== null && EVERYWHERE.has(address.host) ? `${scheme}://${serverName}:${address.port}` : url;
+  return address !== null && isEverywhere(address.host) ? `${scheme}://${serverName}:${address.port}` : url;
 }

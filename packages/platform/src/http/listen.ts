@@ -1,10 +1,7 @@
 import type { AddressInfo } from 'node:net';
-import { parseHostPort } from '../config/address.js';
+import { formatHostPort, onThisHost, parseHostPort } from '../config/address.js';
 import { MusterError } from '../errors.js';
 import type { App } from './route.js';
-
-/** Where a caller on this host reaches a server that listens everywhere. */
-const ANYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1', '*': '127.0.0.1' };
 
 /** Listens; returns the URL. @throws MusterError `address_in_use`. */
 export async function listen(app: App, address: string, tls: boolean): Promise<string> {
@@ -25,6 +22,5 @@ export async function listen(app: App, address: string, tls: boolean): Promise<s
   }
   const bound: AddressInfo | string | null = app.server.address();
   const actual = typeof bound === 'object' && bound !== null ? bound.port : port;
-  const reachable = ANYWHERE[host] ?? host;
-  return `${tls ? 'https' : 'http'}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${actual}`;
+  return `${tls ? 'https' : 'http'}://${formatHostPort(onThisHost(host), actual)}`;
 }

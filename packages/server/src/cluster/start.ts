@@ -15,7 +15,14 @@ import {
   PassingOn,
   Vouching,
 } from '@muster/platform/cluster';
-import { parseHostPort, readTls, type ServerConfig } from '@muster/platform/config';
+import {
+  formatHostPort,
+  isEverywhere,
+  onThisHost,
+  parseHostPort,
+  readTls,
+  type ServerConfig,
+} from '@muster/platform/config';
 import type { ClusterStatus } from '@muster/platform/http';
 import { Metrics } from '@muster/platform/metrics';
 import { openSealingKey, type SealingKey } from '@muster/platform/secrets';
@@ -88,6 +95,8 @@ class Member implements ClusterMember {
   readonly failed: Promise<MusterError>;
   readonly #deps: MemberDeps;
   readonly #fail: (what: string, cause: unknown) => void;
+  /** By which the others know it. */
+  readonly #name: string;
   readonly #startedAt: number;
   readonly #metrics = new Metrics();
   readonly #tls: { readonly http: CertificatePair | undefined; readonly stomp: CertificatePair | undefined };
@@ -113,6 +122,7 @@ class Member implements ClusterMember {
     this.failed = failed;
     this.#fail = fail;
     this.#config = config;
+    this.#name = config.name ?? hostname();
     this.#startedAt = clock.now();
     this.#tls = { http: readTls(config, 'http'), stomp: readTls(config, 'stomp') };
     this.#vouching = new Vouching(sealingKey.derive('cluster'), clock);
@@ -141,7 +151,7 @@ class Member implements ClusterMember {
   async start(): Promise<void> {
     const { clock, logger, store, config } = this.#deps;
     await this.#follow();
-    const name = config.name ?? hostname();
+    const name = this.#name;
     const own = {
       ...{ incarnation: this.incarnation, name, version: VERSION, startedAt: this.#startedAt },
       url: config.cluster_url ?? addressOf(this.#config.http.listen, this.#tls.http !== undefined, name),
@@ -222,7 +232,7 @@ class Member implements ClusterMember {
   /** Nodes connect to followers, too: the leader says which. */
   async #takeNodes(): Promise<void> {
     const { config, clock, logger: log } = this.#deps;
-    const name = config.name ?? hostname();
+    const name = this.#name;
     const failed = (error: unknown): void => this.#fail('the sockets for nodes', error);
     const nodes = new NodeFront({
       sockets: nodeSockets({ ...config, spec1: {} }, { clock, failed }),
@@ -264,8 +274,8 @@ class Member implements ClusterMember {
 
   /** It was told, over HTTP, that it shall not lead: that answer is sent before it stops. */
   async #resignIfDrained(): Promise<void> {
-    const { config, logger } = this.#deps;
-    const drained = await this.#servers?.isDrained(config.name ?? hostname()).catch(() => false);
+    const { logger } = this.#deps;
+    const drained = await this.#servers?.isDrained(this.#name).catch(() => false);
     if (drained !== true) return;
     this.#change(async () => {
       if (this.#leading === null) return;
@@ -306,7 +316,7 @@ class Member implements ClusterMember {
   /** Who leads, as far as this server knows: itself, as soon as it is elected. */
   #known(): Omit<ClusterStatus, 'role'> {
     const state = this.#election?.state;
-    if (state?.role === 'leader') return { leader: this.#deps.config.name ?? hostname(), epoch: state.epoch };
+    if (state?.role === 'leader') return { leader: this.#name, epoch: state.epoch };
     const { leader } = this.#passing;
     return { leader: leader?.name ?? null, epoch: leader?.epoch ?? 0 };
   }
@@ -326,20 +336,16 @@ class Member implements ClusterMember {
   }
 }
 
-const ANYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1', '*': '127.0.0.1' };
-
 /** Where a caller on this host reaches what listens there. */
 function reachable(listen: string): string {
   const { host = '', port = 0 } = parseHostPort(listen) ?? {};
-  const at = ANYWHERE[host] ?? host;
-  return `${at.includes(':') ? `[${at}]` : at}:${port}`;
+  return formatHostPort(onThisHost(host), port);
 }
 
 /** Where the other servers reach it. What listens everywhere is reached by the name of the server. */
 function addressOf(listen: string, secure: boolean, name: string): string {
   const { host = '', port = 0 } = parseHostPort(listen) ?? {};
-  const at = host in ANYWHERE ? name : host;
-  return `${secure ? 'https' : 'http'}://${at.includes(':') ? `[${at}]` : at}:${port}`;
+  return `${secure ? 'https' : 'http'}://${formatHostPort(isEverywhere(host) ? name : host, port)}`;
 }
 
 function withPort(listen: string, port: number): string {

@@ -94,8 +94,8 @@ describe('quorum (N8)', () => {
   });
 
   test('100% is not reached when one refuses, and nothing starts', async () => {
-    const { farquad } = await three();
     await fleet.node('DONKEY', { whitelist: [] });
+    const [farquad] = await Promise.all([fleet.node('FARQUAD'), fleet.node('FIONA')]);
     const id = await fleet.startJob({ command: 'this_oughta_succeed', nodes: NAMES, quorum: '100%' });
     await fleet.jobIs(id, 'quorum_failed');
     expect(farquad.got('run')).toEqual([]);

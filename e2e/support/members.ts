@@ -16,6 +16,8 @@ export interface Said {
   readonly epoch: number;
 }
 
+const DEPOSED = 'this server does not lead any more';
+
 /** One server of several over one database, besides that of the `Cluster`. */
 export interface MemberProcess {
   readonly name: string;
@@ -30,6 +32,7 @@ export class Members {
   readonly #cluster: Cluster;
   readonly #database: string;
   readonly all: MemberProcess[];
+  readonly #started: StartedProcess[];
 
   constructor(cluster: Cluster, database: string, first: string) {
     this.#cluster = cluster;
@@ -39,6 +42,7 @@ export class Members {
       return cluster.server;
     };
     this.all = [{ name: first, url: cluster.url, process: cluster.server, start }];
+    this.#started = [cluster.server];
   }
 
   async add(name: string, { keyless = false } = {}): Promise<MemberProcess> {
@@ -55,7 +59,19 @@ export class Members {
     const start = (): StartedProcess => this.#cluster.launch(`server ${name}`, args, { MUSTER_CONFIG: undefined });
     const member = { name, url: `http://127.0.0.1:${http}`, process: start(), start };
     this.all.push(member);
+    this.#started.push(member.process);
     return member;
+  }
+
+  /** A server that does not lead any more ends, and says so. No other ends by itself, and none answers 500. */
+  harm(): readonly string[] {
+    return this.#started.flatMap(({ what, exit, log }) => {
+      const meant = exit === null || exit.signal === 'SIGKILL' || exit.code === 0 || log.includes(DEPOSED);
+      return [
+        ...(meant ? [] : [`${what} ended by itself (${exit.code ?? exit.signal}): ${log.slice(-4000)}`]),
+        ...log.split('\n').filter((line) => line.includes('"msg":"request failed"')),
+      ];
+    });
   }
 
   named(name: string): MemberProcess {
@@ -67,6 +83,7 @@ export class Members {
   again(name: string): void {
     const member = this.named(name);
     member.process = member.start();
+    this.#started.push(member.process);
   }
 
   /** The server that leads, once one says so whose process runs. */

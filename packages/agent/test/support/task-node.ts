@@ -123,6 +123,13 @@ export class TaskNode {
     return find() as Extract<TaskNews, { event: E }>;
   }
 
+  /** The result, and with it all that was written, be it short and quick enough to come in it or not. */
+  async result(id: string): Promise<Extract<TaskNews, { event: 'finished' }>['result']> {
+    const { result } = await this.heard(id, 'finished');
+    if (result.bytes === null) return result;
+    return { ...result, stdout: this.outputOf(id) || null, stderr: this.outputOf(id, 'stderr') || null };
+  }
+
   /** As an agent that is killed: nothing more is heard, and nothing is said to anybody. */
   vanish(): void {
     this.#open = false;

@@ -38,8 +38,8 @@ describe('a program that reads a task file and answers in another (sheet §3.4)'
     );
     const at = await start({ p: { program: path, type: 'nomongo' } });
     at.assign('a', 'p');
-    const { result } = await at.heard('a', 'finished');
-    expect(result).toMatchObject({ status: 1, reason: null, exitCode: 0, stdout: 'told', stderr: null, bytes: null });
+    const result = await at.result('a');
+    expect(result).toMatchObject({ status: 1, reason: null, exitCode: 0, stdout: 'told', stderr: null });
   });
   it('type default gets --config before --task, nomongo does not; the task file is the document as it was claimed', async () => {
     const script = `${ANSWER}; printf '{"status":1,"stdout":"%s","stderr":"%s"}' "$1 $3" "$(od -An -tx1 < "$last" | tr -d ' \\n')" > "$answer"`;
@@ -47,7 +47,7 @@ describe('a program that reads a task file and answers in another (sheet §3.4)'
     const at = await start({ p: { program: path }, q: { program: path, type: 'nomongo' } });
     at.assign('5f0000000000000000000002', 'p', { n: 1 });
     at.assign('5f0000000000000000000003', 'q');
-    const { result } = await at.heard('5f0000000000000000000002', 'finished');
+    const result = await at.result('5f0000000000000000000002');
     expect(result.stdout).toBe('--config --task');
     expect(JSON.parse(Buffer.from(result.stderr ?? '', 'hex').toString())).toEqual({
       _id: '5f0000000000000000000002',
@@ -60,7 +60,7 @@ describe('a program that reads a task file and answers in another (sheet §3.4)'
       stdout: null,
       stderr: null,
     });
-    expect((await at.heard('5f0000000000000000000003', 'finished')).result.stdout).toBe('--task ');
+    expect((await at.result('5f0000000000000000000003')).stdout).toBe('--task ');
   });
   it('a status of its own is kept; without an answer it has failed (sheet §3.5)', async () => {
     const own = await program('own', `${ANSWER}; echo '{"status":44}' > "$answer"; exit 3`);
@@ -68,8 +68,8 @@ describe('a program that reads a task file and answers in another (sheet §3.4)'
     const at = await start({ p: { program: own }, q: { program: none } });
     at.assign('a', 'p');
     at.assign('b', 'q');
-    expect((await at.heard('a', 'finished')).result).toMatchObject({ status: 44, exitCode: 3 });
-    const { result } = await at.heard('b', 'finished');
+    expect(await at.result('a')).toMatchObject({ status: 44, exitCode: 3 });
+    const result = await at.result('b');
     expect(result).toMatchObject({ status: 2, stdout: null });
     expect(result.stderr).toContain('could not read task plugin response file: ');
   });
@@ -77,7 +77,7 @@ describe('a program that reads a task file and answers in another (sheet §3.4)'
     const path = await program('plugin', 'exit 0', 0o644);
     const at = await start({ p: { program: path } });
     at.assign('a', 'p');
-    expect((await at.heard('a', 'finished')).result).toMatchObject({
+    expect(await at.result('a')).toMatchObject({
       status: 2,
       stdout: 'Unable to start',
       stderr: `${path} not found or not executable for task a`,
@@ -100,7 +100,7 @@ describe('a Perl class (sheet §3.1)', () => {
     const at = await start({ 'Disbatch::Plugin::Demo': { perl: 'Disbatch::Plugin::Demo', lib: [lib] } });
     at.assign('a', 'Disbatch::Plugin::Demo', { commands: 'a' });
     at.assign('b', 'Disbatch::Plugin::Demo', { commands: 'c' });
-    expect((await at.heard('a', 'finished')).result).toMatchObject({ status: 1, stdout: 'did a\n', exitCode: 0 });
-    expect((await at.heard('b', 'finished')).result.status).toBe(2);
+    expect(await at.result('a')).toMatchObject({ status: 1, stdout: 'did a\n', exitCode: 0 });
+    expect((await at.result('b')).status).toBe(2);
   });
 });

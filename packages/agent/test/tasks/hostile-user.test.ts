@@ -57,7 +57,7 @@ describe.runIf(root)('a task of another user', () => {
       mkdir -p a/b/c; touch a/b/c/file; ln -s ${precious} a/b/link; chmod 0555 a/b; chmod 0 a/b/c; echo done`;
     const at = await start({ p: sh(script) });
     at.assign('a', 'p');
-    expect((await at.heard('a', 'finished')).result).toMatchObject({ status: 1, stdout: 'done\n' });
+    expect(await at.result('a')).toMatchObject({ status: 1, stdout: 'done\n' });
     expect(await work()).toEqual([]);
     await expectUntouched();
   });
@@ -77,14 +77,14 @@ describe.runIf(root)('a task of another user', () => {
   it('gets a directory that no task had before it', async () => {
     const at = await start({ p: sh('pwd') });
     at.assign('a', 'p');
-    const first = (await at.heard('a', 'finished')).result.stdout;
+    const first = (await at.result('a')).stdout;
     at.assign('b', 'p');
-    expect((await at.heard('b', 'finished')).result.stdout).not.toBe(first);
+    expect((await at.result('b')).stdout).not.toBe(first);
   });
   it('reads its own parameters, whatever it puts in their place', async () => {
     const at = await start({ p: sh(`ln -sf ${secret} "$MUSTER_TASK_FILE"; cat`, { stdin: true }) });
     at.assign('a', 'p', { n: 1 });
-    expect((await at.heard('a', 'finished')).result.stdout).toBe('{"n":1}');
+    expect((await at.result('a')).stdout).toBe('{"n":1}');
   });
   it.each(['0777', '1777'])(
     'has no working directory where others can put another in its place (mode %s)',
@@ -94,7 +94,7 @@ describe.runIf(root)('a task of another user', () => {
       await chmod(temp, Number.parseInt(mode, 8));
       const at = await start({ p: sh('true', { temp_dir: temp }) });
       at.assign('a', 'p');
-      const { result } = await at.heard('a', 'finished');
+      const result = await at.result('a');
       expect(result).toMatchObject({ status: 2, exitCode: null });
       expect(result.reason).toContain(`others than the agent can change ${temp}`);
       expect(await readdir(temp)).toEqual([]);
@@ -106,14 +106,14 @@ describe.runIf(root)('a task of another user', () => {
     await chown(home, nobody, nobody);
     const at = await start({ p: sh('true', { temp_dir: join(home, 'temp') }) });
     at.assign('a', 'p');
-    expect((await at.heard('a', 'finished')).result.reason).toContain(`others than the agent can change ${home};`);
+    expect((await at.result('a')).reason).toContain(`others than the agent can change ${home};`);
   });
   it("has one in a temp_dir that is the agent's alone", async () => {
     const temp = join(place.dir, 'temp');
     await mkdir(temp, { mode: 0o711 });
     const at = await start({ p: sh('pwd; touch file', { temp_dir: temp }) });
     at.assign('a', 'p');
-    expect((await at.heard('a', 'finished')).result.stdout).toContain(temp);
+    expect((await at.result('a')).stdout).toContain(temp);
     expect(await readdir(temp)).toEqual([]);
   });
 });
@@ -130,7 +130,7 @@ describe.runIf(root)('the answer of a task of another user', () => {
     await writeFile(path, `#!/bin/sh\n${lines}\n`, { mode: 0o755 });
     const at = await start({ p: { program: path, user: 'nobody' } });
     at.assign('a', 'p');
-    const { result } = await at.heard('a', 'finished');
+    const result = await at.result('a');
     expect(result.status).toBe(2);
     expect(result.stderr).toContain(reason);
     expect(JSON.stringify(result)).not.toContain('"secret"');

@@ -37,14 +37,14 @@ describe('a module', () => {
         return { stdout: 'done' };
       }`);
     at.assign('a', 'p', { width: 100 });
-    const { result } = await at.heard('a', 'finished');
-    expect(result).toMatchObject({ status: 1, exitCode: null, signal: null, bytes: null, stderr: 'careful\n' });
+    const result = await at.result('a');
+    expect(result).toMatchObject({ status: 1, exitCode: null, signal: null, stderr: 'careful\n' });
     expect(result.stdout).toBe('["a",1,"resize","node1",{"width":100}]\ndone');
   });
   it('that throws has failed, with its message as the reason and the stack in stderr', async () => {
     const at = await start(`export function run() { throw new RangeError('too wide'); }`);
     at.assign('a', 'p');
-    const { result } = await at.heard('a', 'finished');
+    const result = await at.result('a');
     expect(result).toMatchObject({ status: 2, retry: false, reason: 'RangeError: too wide' });
     expect(result.stderr).toContain('plugin.mjs');
   });
@@ -61,8 +61,8 @@ describe('a module', () => {
     const at = await start(`export const run = ({ params }) => params;`);
     at.assign('a', 'p', { status: 44 });
     at.assign('b', 'p', { retry: true });
-    expect((await at.heard('a', 'finished')).result).toMatchObject({ status: 44, retry: false });
-    expect((await at.heard('b', 'finished')).result).toMatchObject({ status: 2, retry: true });
+    expect(await at.result('a')).toMatchObject({ status: 44, retry: false });
+    expect(await at.result('b')).toMatchObject({ status: 2, retry: true });
   });
   it('tells progress and output while it runs', async () => {
     const at = await start(`
@@ -83,10 +83,10 @@ describe('a module', () => {
     const at = await start(`export const walk = 1;`);
     at.assign('a', 'p');
     const reason = `cannot run ${join(place.dir, 'plugin.mjs')}: it exports no function 'run'`;
-    expect((await at.heard('a', 'finished')).result).toMatchObject({ status: 2, reason, stdout: null, stderr: reason });
+    expect(await at.result('a')).toMatchObject({ status: 2, reason, stdout: null, stderr: reason });
     await writeFile(join(place.dir, 'plugin.mjs'), 'export const run = () => undefined;');
     at.assign('b', 'p');
-    expect((await at.heard('b', 'finished')).result.status).toBe(1);
+    expect((await at.result('b')).status).toBe(1);
   });
   it('runs many tasks at a time in one process, no more than its concurrency', async () => {
     const source = `
@@ -119,7 +119,7 @@ describe('a module', () => {
     const pids: (string | null)[] = [];
     for (const id of ['a', 'b', 'c', 'd']) {
       at.assign(id, 'p');
-      pids.push((await at.heard(id, 'finished')).result.stdout);
+      pids.push((await at.result(id)).stdout);
     }
     expect(pids[0]).toBe(pids[1]);
     expect(pids[2]).toBe(pids[3]);
@@ -138,7 +138,7 @@ describe('a module with a user of its own', () => {
       { user: 'nobody' },
     );
     at.assign('a', 'p');
-    if (process.getuid?.() === 0) expect((await at.heard('a', 'finished')).result.stdout).toBe('nobody');
+    if (process.getuid?.() === 0) expect((await at.result('a')).stdout).toBe('nobody');
     else expect((await at.heard('a', 'returned')).reason).toBe("the agent may not run tasks as 'nobody'");
   });
 });
@@ -161,7 +161,7 @@ describe('a worker process that ends', () => {
   ])('by %s fails its tasks and no others', async (how, reason) => {
     const at = await start(ONE_IN_TWO);
     at.assign('a', 'p', { how });
-    expect((await at.heard('a', 'finished')).result).toMatchObject({ status: 2, retry: false, reason });
+    expect(await at.result('a')).toMatchObject({ status: 2, retry: false, reason });
     at.assign('b', 'p');
     await at.heard('b', 'started');
     at.cancel({ id: 'b', attempt: 1 });
@@ -208,6 +208,6 @@ describe('an agent that is killed', () => {
     const pid = (await readFile(join(place.dir, 'tasks', 'hosts', host ?? '', 'pid'), 'utf8')).split(' ')[0];
     const next = await start(source);
     await writeFile(go, '');
-    expect((await next.heard('a', 'finished')).result).toMatchObject({ status: 1, stdout: pid });
+    expect(await next.result('a')).toMatchObject({ status: 1, stdout: pid });
   });
 });

@@ -62,20 +62,20 @@ describe('a program that knows nothing of Muster', () => {
     at.assign('a', 'p', { how: '75' });
     at.assign('b', 'p', { how: '3' });
     at.assign('c', 'p', { how: 'kill' });
-    expect((await at.heard('a', 'finished')).result).toMatchObject({ status: 2, retry: true, exitCode: 75 });
-    expect((await at.heard('b', 'finished')).result).toMatchObject({
+    expect(await at.result('a')).toMatchObject({ status: 2, retry: true, exitCode: 75 });
+    expect(await at.result('b')).toMatchObject({
       status: 2,
       retry: false,
       reason: 'exit status 3',
     });
-    expect((await at.heard('c', 'finished')).result).toMatchObject({ status: 2, exitCode: null, signal: 'SIGKILL' });
+    expect(await at.result('c')).toMatchObject({ status: 2, exitCode: null, signal: 'SIGKILL' });
   });
   it('gets parameters in its arguments, never through a shell, and as JSON in a file and on its input', async () => {
     const script = 'echo "$0"; cat "$MUSTER_TASK_FILE"; echo; cat; echo; pwd; echo $MUSTER_TASK_ID $MUSTER_QUEUE';
     const at = await start({ p: { program: '/bin/sh', args: ['-c', script, '{name}'], stdin: true } });
     at.assign('a', 'p', { name: '$(id); `id` "', n: 1 });
     const json = '{"name":"$(id); `id` \\"","n":1}';
-    const { stdout } = (await at.heard('a', 'finished')).result;
+    const { stdout } = await at.result('a');
     const [first, file, input, dir, ids] = (stdout ?? '').split('\n');
     expect([first, file, input, ids]).toEqual(['$(id); `id` "', json, json, 'a resize']);
     expect(dir).toContain(join(place.dir, 'tasks', 'work'));
@@ -83,24 +83,24 @@ describe('a program that knows nothing of Muster', () => {
   it('finds its working directory empty, and leaves none of it behind', async () => {
     const at = await start({ p: sh('ls -A; echo mine > file; mkdir dir; echo nobody > dir/other') }, { max: 1 });
     for (const id of ['a', 'b', 'c']) at.assign(id, 'p');
-    for (const id of ['a', 'b', 'c']) expect((await at.heard(id, 'finished')).result.stdout).toBe('params.json\n');
+    for (const id of ['a', 'b', 'c']) expect((await at.result(id)).stdout).toBe('params.json\n');
     await expect.poll(() => readdir(join(place.dir, 'tasks', 'work'))).toEqual([]);
   });
   it('whose parameter is missing fails with its name, and never runs', async () => {
     const at = await start({ p: { program: '/bin/echo', args: ['{region}'] } });
     at.assign('a', 'p');
-    expect((await at.heard('a', 'finished')).result.reason).toContain("parameter 'region' is missing");
+    expect((await at.result('a')).reason).toContain("parameter 'region' is missing");
   });
   it('that is not there fails its task', async () => {
     const at = await start({ p: { program: '/no/such/program', args: [] } });
     at.assign('a', 'p');
-    const { result } = await at.heard('a', 'finished');
+    const result = await at.result('a');
     expect(result).toMatchObject({ status: 2, reason: 'cannot run /no/such/program: no such program or directory' });
   });
   it('gets an environment that is built, not inherited', async () => {
     const at = await start({ p: { program: '/usr/bin/env', args: [], environment: { COLOUR: 'blue' } } });
     at.assign('a', 'p');
-    const { stdout } = (await at.heard('a', 'finished')).result;
+    const { stdout } = await at.result('a');
     expect(stdout).toContain('COLOUR=blue');
     expect(stdout).toContain('MUSTER_NODE_NAME=node1');
     expect(stdout).not.toContain('VITEST');
@@ -119,14 +119,14 @@ describe('a program with a user of its own', () => {
       p: sh('id -un; touch file && stat -c %U . file; cat "$MUSTER_TASK_FILE"', { user: 'nobody' }),
     });
     at.assign('a', 'p');
-    const { result } = await at.heard('a', 'finished');
+    const result = await at.result('a');
     if (process.getuid?.() === 0) expect(result).toMatchObject({ stdout: 'nobody\nnobody\nnobody\n{}' });
     else expect(result.reason).toBe("the agent may not run tasks as 'nobody'");
   });
   it('that does not exist fails its task', async () => {
     const at = await start({ p: sh('true', { user: 'no-such-user' }) });
     at.assign('a', 'p');
-    expect((await at.heard('a', 'finished')).result.reason).toBe("user 'no-such-user' does not exist on this node");
+    expect((await at.result('a')).reason).toBe("user 'no-such-user' does not exist on this node");
   });
 });
 
@@ -134,7 +134,7 @@ describe('limits of a plugin', () => {
   it('are kept by a control group; where there are none, its tasks say so and do not run', async () => {
     const at = await start({ p: sh('cat /proc/self/cgroup', { limits: { pids: 50 } }) });
     at.assign('a', 'p');
-    const { result } = await at.heard('a', 'finished');
+    const result = await at.result('a');
     if (result.status === 1) expect(result.stdout).toContain('/muster-');
     else expect(result.reason).toMatch(/^(the limits of its plugin cannot be kept on this node: |cannot run )/);
   });
@@ -145,7 +145,7 @@ describe('limits of a plugin', () => {
     const greedy = `touch ${began}; head -c 256M /dev/zero | tail -c 256M | wc -c`;
     const at = await start({ p: sh(greedy, { limits: { memory: 32 * 1024 * 1024 } }) });
     at.assign('a', 'p');
-    const { result } = await at.heard('a', 'finished');
+    const result = await at.result('a');
     expect(result.status).toBe(2);
     expect(result.stdout ?? '').not.toContain(String(256 * 1024 * 1024));
     const kept = await groupOf('self')
@@ -211,7 +211,7 @@ describe('ending a task', () => {
   it('a time limit ends it with all its processes', async () => {
     const at = await start({ p: sh('sleep 1234.5 & sleep 1234.5', { timeout: 0.3 }) });
     at.assign('a', 'p');
-    const { result } = await at.heard('a', 'finished');
+    const result = await at.result('a');
     expect(result).toMatchObject({ status: 2, retry: false, signal: 'SIGTERM' });
     expect(result.reason).toBe('it took longer than its limit of 0.3 s, and was ended');
     expect(await alive('1234.5')).toEqual([]);
@@ -219,7 +219,7 @@ describe('ending a task', () => {
   it('the limit of the task counts beside that of the plugin', async () => {
     const at = await start({ p: sh('sleep 100', { timeout: '1h' }) });
     at.assign('a', 'p', {}, { timeoutSeconds: 0.1 });
-    expect((await at.heard('a', 'finished')).result.reason).toContain('0.1 s');
+    expect((await at.result('a')).reason).toContain('0.1 s');
   });
   it('one that ignores TERM is killed, and told as forced', async () => {
     const at = await start({ p: sh('trap "" TERM; echo up; while :; do sleep 0.1; done') }, {}, 0.3);
@@ -261,7 +261,7 @@ describe('an agent that is killed', () => {
 
     const next = await start(plugins);
     expect(next.reports.find(({ type }) => type === 'task_inventory')).toBeUndefined();
-    expect((await next.heard('b', 'finished')).result).toMatchObject({ status: 1, stdout: 'short\n' });
+    expect(await next.result('b')).toMatchObject({ status: 1, stdout: 'short\n' });
     expect(next.reports[1]).toEqual({
       type: 'task_inventory',
       held: expect.arrayContaining([

@@ -72,7 +72,7 @@ describe('a task with secrets', () => {
     );
     const at = await start({ p: { module } });
     at.assign('a', 'p', {}, { secrets: ['password'] });
-    const { result } = await at.heard('a', 'finished');
+    const result = await at.result('a');
     expect(result).toMatchObject({ status: 2, reason: 'Error: cannot use ***' });
     expect(written(at, 'a')).toBe('has *** of password\n');
     expect((await at.heard('a', 'progress')).text).toBe('***');

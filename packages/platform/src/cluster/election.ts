@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '@muster/base';
-import { fence as heldStill, type Lease, Leases, type Store, upsert } from '@muster/store';
+import { fence as heldStill, type Lease, Leases, markEpoch, type Store } from '@muster/store';
 import type { LayerLog } from '../upkeep/logging.js';
 import { CLUSTER_LIMITS } from './limits.js';
 import { asksOthers, type Leadership, stepLeadership } from './machine.js';
@@ -10,8 +10,6 @@ export const LEADER_LEASE = 'cluster';
 const FENCE_ROW = 'cluster:fence';
 /** Sent when the lease is given back. */
 const TOPIC = 'cluster';
-
-const fenceRow = upsert('leases', { name: 'text', holder: 'text', epoch: 'integer', expires_at: 'integer' }, ['name']);
 
 /** What every transaction of a leader depends on. */
 export interface Fence {
@@ -136,7 +134,7 @@ export class Election {
     const { epoch, actUntil } = lease;
     const fence: Fence = { name: FENCE_ROW, holder: incarnation, epoch };
     // It waits for what a former leader is storing, and refuses all that it would store afterwards.
-    await store.commit([heldStill(lease), fenceRow({ ...fence, expires_at: lease.expiresAt })]);
+    await store.commit([heldStill(lease), markEpoch(FENCE_ROW, lease)]);
     if (this.#stopped) {
       await this.#leases.release(lease).catch(() => undefined);
       return;

@@ -1,5 +1,5 @@
 import { type Clock, every, type Timer } from '@muster/base';
-import { type Store, upsert } from '@muster/store';
+import { lastHolder, type Store, upsert } from '@muster/store';
 import type { LayerLog } from '../upkeep/logging.js';
 import { LEADER_LEASE } from './election.js';
 import { CLUSTER_LIMITS } from './limits.js';
@@ -107,7 +107,7 @@ export class ClusterServers {
     const [rows, drained, leads] = await Promise.all([
       store.read.selectFrom('cluster_servers').selectAll().orderBy('name').orderBy('incarnation').execute(),
       store.read.selectFrom('cluster_drained').select('name').execute(),
-      this.#lease(),
+      lastHolder(this.#deps.store, LEADER_LEASE),
     ]);
     const now = clock.now();
     const names = new Set(drained.map(({ name }) => name));
@@ -126,7 +126,7 @@ export class ClusterServers {
 
   /** null: nobody leads. Whether it still does is not known before it answers. */
   async leader(): Promise<Leader | null> {
-    const leads = await this.#lease();
+    const leads = await lastHolder(this.#deps.store, LEADER_LEASE);
     if (leads === undefined) return null;
     const row = await this.#deps.store.read
       .selectFrom('cluster_servers')
@@ -143,16 +143,6 @@ export class ClusterServers {
       .where('name', '=', name)
       .executeTakeFirst();
     return found !== undefined;
-  }
-
-  /** Of a lease whose holder may be gone: it has not been acquired by anybody else. */
-  async #lease(): Promise<{ readonly holder: string; readonly epoch: number } | undefined> {
-    const row = await this.#deps.store.read
-      .selectFrom('leases')
-      .select(['holder', 'epoch'])
-      .where('name', '=', LEADER_LEASE)
-      .executeTakeFirst();
-    return row === undefined || row.holder === null ? undefined : { holder: row.holder, epoch: row.epoch };
   }
 
   async #write(): Promise<void> {

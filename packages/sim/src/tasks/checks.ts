@@ -98,11 +98,10 @@ export class Checks {
     const { ledger, report, coverage } = this.#world;
     const key = keyOf(before);
     coverage.reach(`task: ${name(before.status)} to ${name(after.status)}`);
-    if (before.status > 0 && after.attempt === before.attempt) {
-      const again = this.retried.delete(before.id);
-      if (!again && (after.status !== before.status || after.stdout !== before.stdout)) {
-        report(new Violation('what ended stays', `${key} was ${before.status}, and is ${after.status}`));
-      }
+    const changed = after.status !== before.status || after.stdout !== before.stdout;
+    // Of one that has ended it may still be counted how many others it would wait for.
+    if (before.status > 0 && after.attempt === before.attempt && changed && !this.retried.delete(before.id)) {
+      report(new Violation('what ended stays', `${key} was ${before.status}, and is ${after.status}`));
     }
     if (after.attempt > before.attempt + 1) {
       // Attempts between were never stored: nobody could be fenced by them.

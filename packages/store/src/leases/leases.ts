@@ -50,6 +50,14 @@ export function fence({ name, holder, epoch }: Pick<Lease, 'name' | 'holder' | '
   return heldBy({ name, holder, epoch });
 }
 
+/**
+ * A row of this name that changes when the lease is acquired and at no other time, for `fence`: unlike the lease itself, which each
+ * renewal changes, whole transactions can depend on it without waiting for one.
+ */
+export function markEpoch(name: string, { holder, epoch, expiresAt }: Lease): Write {
+  return replace({ name, holder, epoch, expires_at: expiresAt });
+}
+
 export interface LeasesDeps {
   readonly store: Store;
   readonly clock: Clock;

@@ -39,6 +39,15 @@ export class LeaseWatch {
   }
 }
 
+/** Who acquired it last and has not given it back, though it may have ended since; undefined: nobody. */
+export async function lastHolder(
+  { read }: Pick<Store, 'read'>,
+  name: string,
+): Promise<{ readonly holder: string; readonly epoch: number } | undefined> {
+  const row = await read.selectFrom('leases').select(['holder', 'epoch']).where('name', '=', name).executeTakeFirst();
+  return row === undefined || row.holder === null ? undefined : { holder: row.holder, epoch: row.epoch };
+}
+
 /** Deletes a lease that nobody will ask for again, if it ended before `before`, in Unix milliseconds. True: there is none now. */
 export async function forgetLease(trx: Transaction<Schema>, name: string, before: number): Promise<boolean> {
   const lease = await trx.selectFrom('leases').select('expires_at').where('name', '=', name).executeTakeFirst();

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -96,7 +97,7 @@ export async function startSlurm(): Promise<Slurm> {
   };
   await startController();
   const idle = async (): Promise<boolean> => (await command('sinfo', '--noheader', '--format=%T')).includes('idle');
-  const worker = await daemon(slurmd, ['-D'], idle, environment);
+  const worker = await daemon(...withoutProfile(slurmd, '-D'), idle, environment);
   return {
     environment,
     node,
@@ -110,4 +111,16 @@ export async function startSlurm(): Promise<Slurm> {
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** What login shells of root read, which slurmd starts for the environment of each job: what they do on this machine is no part of a test. */
+const PROFILES = ['.bash_profile', '.bash_login', '.profile', '.bashrc'];
+
+/** Runs a program with namespaces of its own for mounts, in which the user's profile is empty; as it is, for users who may not. */
+function withoutProfile(file: string, ...args: string[]): [string, string[]] {
+  const { homedir, uid } = userInfo();
+  const profiles = PROFILES.map((name) => join(homedir, name)).filter(existsSync);
+  if (uid !== 0) return [file, args];
+  const script = 'while [ "$1" != -- ]; do mount --bind /dev/null "$1"; shift; done; shift; exec "$@"';
+  return ['unshare', ['--mount', '--', 'sh', '-ec', script, 'sh', ...profiles, '--', file, ...args]];
 }

@@ -16,6 +16,11 @@ export interface Limits {
   readonly closeMs: number;
   /** How long the callback of `transact` may hold the write lane. */
   readonly transactMs: number;
+  /**
+   * How long a transaction on PostgreSQL may stand still between two statements, as that of a frozen process does: then it is ended, and
+   * what it has locked is free for the others. Less than the lease of a cluster, whose next leader would wait for it.
+   */
+  readonly idleMs: number;
   /** Attempts after deadlocks and serialization failures. */
   readonly conflictAttempts: number;
   /** How long a statement waits for another process's lock. */
@@ -53,6 +58,7 @@ export const LIMITS: Limits = {
   retryMostMs: 5_000,
   closeMs: 10_000,
   transactMs: 30_000,
+  idleMs: 5_000,
   conflictAttempts: 5,
   busyMs: 1_000,
   exclusiveMs: 3_000,

@@ -24,10 +24,10 @@ export const NUMBERS: pg.CustomTypesConfig = {
 };
 
 /**
- * SQLSTATEs that end the session: connection exceptions, operator intervention other than a cancelled query, and
- * a server that has become a read-only standby, so that the next connection finds the new primary.
+ * SQLSTATEs that end the session: connection exceptions, operator intervention other than a cancelled query, a transaction that
+ * stood still for too long, and a server that has become a read-only standby, so that the next connection finds the new primary.
  */
-const ENDS_SESSION = /^(08|57P|25006)/;
+const ENDS_SESSION = /^(08|57P|25006|25P03)/;
 /** Data, constraint, syntax, feature and program limit errors: the statement's own fault. */
 const LASTING = /^(0A|22|23|42|54)/;
 /** Serialization failure, deadlock. */
@@ -84,7 +84,7 @@ export class Session {
       await session.query(`
         set synchronous_commit = on;
         set statement_timeout = ${limits.statementMs};
-        set idle_in_transaction_session_timeout = ${limits.statementMs + limits.transactMs};
+        set idle_in_transaction_session_timeout = ${limits.idleMs};
         ${LZ4};
         set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3`);
       return session;

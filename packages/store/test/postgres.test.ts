@@ -1,8 +1,9 @@
 import { ManualClock } from '@muster/base';
-import { Leases, type Limits, MISSED, open, type Store, schemaIsNewer, upsert } from '@muster/store';
+import { Leases, LIMITS, type Limits, MISSED, open, type Store, schemaIsNewer, upsert } from '@muster/store';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { MIGRATIONS } from '../../platform/test/support/migrations.js';
+import { Session } from '../src/postgres-session.js';
 import { done, named, numbered, renamed } from './conformance/rows.js';
 import { eventually, passing, silent, until } from './conformance/suite.js';
 import { type Cutter, cutter } from './cutter.js';
@@ -102,6 +103,21 @@ test('what was begun before somebody else took over, and not ended, is not store
   });
   await expect(passing(clock, fenced, late)).rejects.toMatchObject({ code: 'store_unavailable' });
   expect(await targets(other)).toEqual([]);
+});
+
+test('a transaction that stands still, as that of a frozen process, is ended, and what it has locked is free', async () => {
+  const other = await openAt(harness.url, { exclusive: false, busyMs: 60_000 });
+  await other.commit([done('before')]);
+  const frozen = await Session.connect(harness.url, { ...LIMITS, idleMs: 200 });
+  try {
+    await frozen.query("begin; update audit set target = 'late'");
+    await other.transact((trx) => trx.updateTable('audit').set({ target: 'of the other' }).execute());
+    await expect(frozen.query('commit')).rejects.toThrow();
+    expect(frozen.lost).toBe(true);
+  } finally {
+    await frozen.end();
+  }
+  expect(await targets(other)).toEqual(['of the other']);
 });
 
 test('servers of a cluster share a database with each other, and with no server that is alone', async () => {

@@ -2,6 +2,7 @@ export * from './clock.js';
 export * from './data-dir.js';
 export * from './duration.js';
 export * from './errors.js';
+export * from './join.js';
 export * from './looks.js';
 export * from './process-user.js';
 export * from './quantity.js';

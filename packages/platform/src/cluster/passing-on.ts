@@ -8,6 +8,7 @@ import {
 } from 'node:http';
 import type { BlockList, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { join } from '@muster/base';
 import { MusterError } from '../errors.js';
 import { errorBody } from '../http/errors.js';
 import { headerText } from '../http/header-text.js';
@@ -99,7 +100,8 @@ export class PassingOn {
     upstream.on('upgrade', (answer, other, first) => {
       socket.write(headOf(answer));
       if (first.length > 0) socket.write(first);
-      join(socket, other, head);
+      if (head.length > 0) other.write(head);
+      join(socket, other);
     });
     upstream.on('response', (answer) => {
       socket.write(headOf(answer));
@@ -120,7 +122,7 @@ export class PassingOn {
     this.#dial('stomp', peerOf(socket)).then(
       (other) => {
         if (socket.destroyed) other.destroy();
-        else join(socket, other, Buffer.alloc(0));
+        else join(socket, other);
       },
       () => socket.destroy(),
     );
@@ -190,20 +192,6 @@ function withoutHops(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
   const named = new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
   const kept = Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name) && !named.has(name));
   return Object.fromEntries(kept.filter(([name]) => name !== VOUCHED_HEADER));
-}
-
-/** Both ways, until one of them ends. */
-function join(one: Duplex, other: Duplex, first: Buffer): void {
-  for (const [from, to] of [
-    [one, other],
-    [other, one],
-  ] as const) {
-    from.on('error', () => to.destroy());
-    from.on('close', () => to.destroy());
-  }
-  if (first.length > 0) other.write(first);
-  one.pipe(other);
-  other.pipe(one);
 }
 
 /** As it was said. Nothing in `rawHeaders` has line ends in it. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Clock, Timer } from '@muster/base';
+import { type Clock, join, type Timer } from '@muster/base';
 import type { RandomBytes } from '@muster/platform/auth';
 import type { Way } from '../asking/orders.js';
 import { SYSTEM_LIMITS } from '../limits.js';
@@ -71,6 +71,7 @@ export class WorkerConnections {
     if (connection === null) return false;
     this.#joined.add(connection);
     connection.once('close', () => this.#joined.delete(connection));
+    for (const end of [connection, worker]) if (end instanceof Socket) end.setKeepAlive(true, KEEPALIVE_MS);
     join(connection, worker);
     return true;
   }
@@ -91,19 +92,4 @@ export class WorkerConnections {
 
 function digest(ticket: string): string {
   return createHash('sha256').update(ticket).digest('base64');
-}
-
-/** When either has ended, both have. */
-function join(one: Duplex, other: Duplex): void {
-  const ended = (): void => {
-    one.destroy();
-    other.destroy();
-  };
-  for (const end of [one, other]) {
-    if (end instanceof Socket) end.setKeepAlive(true, KEEPALIVE_MS);
-    end.once('error', ended).once('close', ended);
-  }
-  if (one.destroyed || other.destroyed) return ended();
-  one.pipe(other);
-  other.pipe(one);
 }

@@ -17,6 +17,7 @@ import { Connection } from './link/connection.js';
 import { http } from './link/http.js';
 import { ServerPin } from './link/server-pin.js';
 import { type CurveKeys, zeromqSockets } from './link/sockets.js';
+import { runFactsProgram } from './own-facts.js';
 import { livingOwner } from './pid-file.js';
 import { type AgentOptions, type AgentSettings, loadIdentity, loadSettings } from './settings.js';
 import { systemProblems } from './systems/check.js';
@@ -25,6 +26,7 @@ export type CheckName =
   | 'configuration'
   | 'commands'
   | 'systems'
+  | 'facts'
   | 'key'
   | 'server'
   | 'clock'
@@ -76,6 +78,7 @@ export async function doctor(options: AgentOptions, clock: Clock): Promise<Diagn
     const known = settings;
     await checkCommands(known, good, bad);
     await checkSystems(known, good, bad);
+    await checkFacts(known, good, bad);
     const identity = await need('key', () => loadIdentity(known));
     await checkKeyMode(known.keyFile, good, bad);
     const serverDate = await need('server', () => reach(identity));
@@ -132,6 +135,18 @@ async function checkSystems({ config: { systems } }: AgentSettings, good: Note, 
   const problems = await systemProblems(systems);
   if (problems.length > 0) bad('systems', problems.join('; '));
   else good('systems', `jobs run as ${user} below ${roots.join(', ')}`);
+}
+
+/** The program of the node's owner, if there is one: run as the agent runs it. */
+async function checkFacts({ config: { facts } }: AgentSettings, good: Note, bad: Note): Promise<void> {
+  const { program, timeout } = facts;
+  if (program === undefined) return;
+  try {
+    const names = Object.keys(await runFactsProgram({ program, timeoutMs: timeout * 1000 }));
+    good('facts', `${program} tells ${names.length === 0 ? 'none' : names.join(', ')}`);
+  } catch (error) {
+    bad('facts', `${program} tells no facts: ${explain(error)}`);
+  }
 }
 
 async function checkKeyMode(file: string, good: Note, bad: Note): Promise<void> {

@@ -188,6 +188,23 @@ describe('doctor', () => {
     const { checks } = await doctor({ ...options(), config }, systemClock);
     expect(checks[1]).toMatchObject({ name: 'commands', ok: usable.includes('pids') });
   });
+  it('says what the program for facts tells, or why it tells none', async () => {
+    const program = join(place.dir, 'facts');
+    const config = join(place.dir, 'agent.yaml');
+    await writeFile(config, `facts: { program: ${program} }`);
+    const facts = async (text: string) => {
+      await writeFile(program, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+      return (await doctor({ ...options(), config }, systemClock)).checks.find(({ name }) => name === 'facts');
+    };
+    expect(await facts(`echo '{"rack":"r7","slot":3}'`)).toMatchObject({
+      ok: true,
+      detail: `${program} tells rack, slot`,
+    });
+    expect(await facts('echo no disk >&2; exit 3')).toMatchObject({
+      ok: false,
+      detail: `${program} tells no facts: it ended with exit code 3: no disk`,
+    });
+  });
   it('names a missing key', async () => {
     expect(await doctor(options(), systemClock)).toMatchObject({
       ok: false,

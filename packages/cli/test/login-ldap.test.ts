@@ -151,6 +151,12 @@ describe('muster issuer', () => {
       person: { dn: `uid=alice,${PEOPLE}`, name: 'alice', groups: ['push_job_writers'] },
     });
     expect((await admin('issuer', 'test', 'staff', '--user', 'alice')).out).toContain('push_job_writers');
+    const stranger = await admin('issuer', 'test', 'staff', '--user', 'mallory');
+    expect(stranger).toMatchObject({
+      code: 1,
+      out: expect.stringContaining("no user 'mallory' belongs to organization"),
+    });
+    expect(stranger.out).toContain(`uid=mallory,${PEOPLE}`);
     const nobody = await admin('issuer', 'test', 'staff', '--user', 'nobody');
     expect(nobody).toMatchObject({ code: 1, out: expect.stringContaining('there is no such user') });
   });

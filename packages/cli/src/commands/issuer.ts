@@ -286,10 +286,7 @@ function addTest(issuer: Command, shell: Shell): void {
     const tested = await client.post<Tested>(client.inOrg('issuers', name, 'test'), given({ user: call.options.user }));
     out.document(tested);
     const { keys, person, unknown } = tested;
-    if (unknown !== null) out.line(`nobody signs in by that name: ${unknown}`);
-    else if (keys !== null) out.line(`${name} has ${keys} ${keys === 1 ? 'key' : 'keys'}`);
-    else if (person === null) out.line(`${name} answers, and shows where users and groups are`);
-    else {
+    if (person !== null) {
       out.fields([
         ['Entry', person.dn],
         ['Name here', person.name],
@@ -297,6 +294,9 @@ function addTest(issuer: Command, shell: Shell): void {
         ['Groups here', person.groups.length === 0 ? 'none' : person.groups.join(', ')],
       ]);
     }
+    if (unknown !== null) out.line(`nobody signs in by that name: ${unknown}`);
+    else if (keys !== null) out.line(`${name} has ${keys} ${keys === 1 ? 'key' : 'keys'}`);
+    else if (person === null) out.line(`${name} answers, and shows where users and groups are`);
     return unknown === null ? 0 : 1;
   });
 }

@@ -14,7 +14,7 @@ export interface Tried {
   readonly kind: Issuer['kind'];
   /** Keys with which it signs; null: it is a directory. */
   readonly keys: number | null;
-  /** Who was looked for; null: nobody, or there is no such one. */
+  /** Who was looked for, as the directory knows them; null: nobody, or there is no such one. */
   readonly person: {
     readonly dn: string;
     readonly name: string;
@@ -23,7 +23,7 @@ export interface Tried {
     /** Here. */
     readonly groups: readonly string[];
   } | null;
-  /** Why nobody can be who was looked for. */
+  /** Why nobody can sign in by the name that was looked for. */
   readonly unknown: string | null;
 }
 
@@ -154,11 +154,19 @@ export class IssuerDirectory {
         if (user === null) return tried;
         const person = await people.find(user);
         if ('unknown' in person) return { ...tried, unknown: person.unknown };
-        return { ...tried, person: { ...person, groups: [...person.groups].sort() } };
+        const unknown = directory.ldap.createUsers ? null : await this.#notMember(organization, person.name);
+        return { ...tried, unknown, person: { ...person, groups: [...person.groups].sort() } };
       });
     } catch (error) {
       throw new MusterError('directory_unavailable', { name, why: `: ${reasonOf(error)}` }, { cause: error });
     }
+  }
+
+  /** Why the person whom a directory knows could not sign in here, though it does not make users; null: they could. */
+  async #notMember({ id, name }: Organization, user: string): Promise<string | null> {
+    const candidates = await this.#repository.candidates(id, user);
+    if (candidates.some(({ type, member }) => type === 'user' && member)) return null;
+    return `no user '${user}' belongs to organization '${name}', and the issuer makes no users (--create-users)`;
   }
 
   #sealed(issuer: Issuer, password: string | undefined): Uint8Array | null {

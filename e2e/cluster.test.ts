@@ -134,9 +134,17 @@ test('a drained server gives up the lead in order, goes on following, and never 
   expect(before.process.exit).toBe(null);
   await fleet.available().catch(() => undefined);
   await ranOnce(id, held);
-  expect((await status()).servers.find(({ name }) => name === before.name)).toMatchObject({ drained: true });
-  await muster('cluster', 'undrain', before.name);
-  expect((await status()).servers.find(({ name }) => name === before.name)).toMatchObject({ drained: false });
+  const drained = async () => (await status()).servers.filter((one) => one.drained).map(({ name }) => name);
+  expect(await drained()).toEqual([before.name]);
+  const third = members.all.map(({ name }) => name).find((name) => name !== before.name && name !== after.name) ?? '';
+  await muster('cluster', 'drain', third);
+  const last = await muster('cluster', 'drain', after.name);
+  expect([last.exit?.code, last.stderr]).toEqual([
+    2,
+    expect.stringContaining('no other server of the cluster could lead'),
+  ]);
+  for (const name of [before.name, third]) await muster('cluster', 'undrain', name);
+  expect(await drained()).toEqual([]);
 });
 
 test('whoever follows events goes on where they were when another server leads', async () => {

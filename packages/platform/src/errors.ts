@@ -17,6 +17,12 @@ export const PLATFORM_ERRORS = declareErrors({
     message: "no server of the cluster is called '{name}'",
     fix: 'See `muster cluster status` for their names.',
   },
+  cluster_leaderless: {
+    status: 409,
+    exit: 2,
+    message: "no other server of the cluster could lead in the place of '{name}'",
+    fix: 'Start another one, or undrain one (muster cluster undrain); then drain this one.',
+  },
   not_in_cluster: {
     status: 409,
     exit: 2,

@@ -89,8 +89,11 @@ export function clusterRoutes(app: App, deps: ClusterRouteDeps): void {
       async (request) => {
         if (cluster === null) throw new MusterError('not_in_cluster');
         const { name } = request.params;
-        if (!(await cluster.list()).some((server) => server.name === name))
+        const servers = await cluster.list();
+        if (!servers.some((server) => server.name === name))
           throw new MusterError('cluster_server_not_found', { name });
+        if (drain && !servers.some((server) => server.name !== name && !server.lost && !server.drained))
+          throw new MusterError('cluster_leaderless', { name });
         const action = drain ? 'cluster.drain' : 'cluster.undrain';
         await changes.apply(
           { orgId: null, actor: actorOf(request.caller), action, target: name, detail: {} },

@@ -3,8 +3,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Cluster } from './support/cluster.js';
 import { HeldCommand } from './support/held-command.js';
 import { type Balancer, Behind, type Members, said, threeServers } from './support/members.js';
-import type { PushyServer } from './support/pushy-server.js';
-import type { StartedProcess } from './support/started-process.js';
 import { until } from './support/until.js';
 
 /**
@@ -14,15 +12,7 @@ import { until } from './support/until.js';
 let cluster: Cluster;
 let members: Members;
 let balancer: Balancer;
-let fleet: PushyServer;
 let database: string;
-
-const muster = async (...args: string[]): Promise<StartedProcess> => {
-  const run = cluster.launch(`muster ${args.join(' ')}`, args, { MUSTER_URL: balancer.url });
-  run.closeInput();
-  await run.exited;
-  return run;
-};
 
 interface Status {
   readonly leader: string;
@@ -34,26 +24,22 @@ interface Status {
     readonly nodes: number;
   }[];
 }
-const status = async (): Promise<Status> => {
-  const { stdout, stderr } = await muster('cluster', 'status', '--json');
-  if (stdout === '') throw new Error(stderr);
-  return JSON.parse(stdout) as Status;
-};
+const status = (): Promise<Status> => cluster.json('cluster', 'status');
 
 beforeAll(async () => {
-  ({ cluster, members, balancer, fleet, database } = await threeServers());
+  ({ cluster, members, balancer, database } = await threeServers());
   const commands = { quick: 'true', held: new HeldCommand(cluster.dir, 'held').entry };
   await cluster.startAgents({ n1: { commands }, n2: { commands } });
   await until('three servers', async () => (await status()).servers.length === 3);
 });
 afterAll(async () => {
   balancer.close();
-  await cluster.stop();
+  await members.close();
 });
 
 const ranOnce = async (id: string, held: HeldCommand): Promise<void> => {
   held.release();
-  await fleet.jobIs(id, 'complete');
+  await cluster.jobIs(id, 'complete');
   expect(held.runs).toEqual(['n1', 'n2']);
   held.reset();
 };
@@ -75,7 +61,7 @@ test('nodes are spread over the servers, and a follower that is killed loses non
   const { leader, servers } = await status();
   expect(servers.map(({ nodes }) => nodes).sort()).toEqual([0, 1, 1]);
   const held = new HeldCommand(cluster.dir, 'held');
-  const id = await fleet.startJob({ command: 'held', nodes: ['n1', 'n2'] });
+  const id = await cluster.startJob({ command: 'held', nodes: ['n1', 'n2'] });
   await until('both to run', async () => held.runs.length === 2);
   const follower = servers.find(({ name, nodes }) => name !== leader && nodes > 0)?.name ?? '';
   await members.named(follower).process.kill('SIGKILL');
@@ -91,13 +77,13 @@ test('nodes are spread over the servers, and a follower that is killed loses non
 test('the server that leads is killed with -9: another takes over, and what ran goes on and is run once', async () => {
   const held = new HeldCommand(cluster.dir, 'held');
   const before = await members.leader();
-  const id = await fleet.startJob({ command: 'held', nodes: ['n1', 'n2'] });
+  const id = await cluster.startJob({ command: 'held', nodes: ['n1', 'n2'] });
   await until('both to run', async () => held.runs.length === 2);
   const killed = Date.now();
   await before.process.kill('SIGKILL');
   const after = await members.leader(before.name);
   const took = Date.now() - killed;
-  await fleet.available().catch(() => undefined);
+  await cluster.available().catch(() => undefined);
   await ranOnce(id, held);
   process.stdout.write(`${JSON.stringify({ took_over_ms: took, job_ended_ms: Date.now() - killed })}\n`);
   expect((await status()).leader).toBe(after.name);
@@ -111,9 +97,9 @@ test('one that is frozen for longer than its lease is deposed: it stores nothing
   before.process.signal('SIGSTOP');
   const after = await members.leader(before.name);
   expect((await said(after.url))?.epoch).toBeGreaterThan(epoch);
-  await fleet.available('n1', 'n2');
-  const id = await fleet.startJob({ command: 'quick', nodes: ['n1', 'n2'] });
-  await fleet.jobIs(id, 'complete');
+  await cluster.available('n1', 'n2');
+  const id = await cluster.startJob({ command: 'quick', nodes: ['n1', 'n2'] });
+  await cluster.jobIs(id, 'complete');
   before.process.signal('SIGCONT');
   const { code } = await before.process.exited;
   expect(code).not.toBe(0);
@@ -125,36 +111,30 @@ test('one that is frozen for longer than its lease is deposed: it stores nothing
 test('a drained server gives up the lead in order, goes on following, and never leads until it is undrained', async () => {
   const before = await members.leader();
   const held = new HeldCommand(cluster.dir, 'held');
-  const id = await fleet.startJob({ command: 'held', nodes: ['n1', 'n2'] });
+  const id = await cluster.startJob({ command: 'held', nodes: ['n1', 'n2'] });
   await until('both to run', async () => held.runs.length === 2);
-  expect((await muster('cluster', 'drain', before.name)).exit).toMatchObject({ code: 0 });
+  expect((await cluster.muster('cluster', 'drain', before.name)).code).toBe(0);
   const after = await members.leader(before.name);
   expect(after.name).not.toBe(before.name);
   await until(`${before.name} to follow`, async () => (await said(before.url))?.role === 'follower');
   expect(before.process.exit).toBe(null);
-  await fleet.available().catch(() => undefined);
+  await cluster.available().catch(() => undefined);
   await ranOnce(id, held);
   const drained = async () => (await status()).servers.filter((one) => one.drained).map(({ name }) => name);
   expect(await drained()).toEqual([before.name]);
   const third = members.all.map(({ name }) => name).find((name) => name !== before.name && name !== after.name) ?? '';
-  await muster('cluster', 'drain', third);
-  const last = await muster('cluster', 'drain', after.name);
-  expect([last.exit?.code, last.stderr]).toEqual([
-    2,
-    expect.stringContaining('no other server of the cluster could lead'),
-  ]);
-  for (const name of [before.name, third]) await muster('cluster', 'undrain', name);
+  await cluster.muster('cluster', 'drain', third);
+  const last = await cluster.muster('cluster', 'drain', after.name);
+  expect([last.code, last.stderr]).toEqual([2, expect.stringContaining('no other server of the cluster could lead')]);
+  for (const name of [before.name, third]) await cluster.muster('cluster', 'undrain', name);
   expect(await drained()).toEqual([]);
 });
 
 test('whoever follows events goes on where they were when another server leads', async () => {
-  const watching = cluster.launch('a watch', ['event', 'watch', "type = 'tick'", '--durable', 'w', '--json'], {
-    MUSTER_URL: balancer.url,
-  });
+  const watching = cluster.launch('a watch', ['event', 'watch', "type = 'tick'", '--durable', 'w', '--json']);
   const publish = async (n: number): Promise<void> => {
     await until(`event ${n} to be published`, async () => {
-      const { exit } = await muster('event', 'publish', 'tick', '--attr', `n=${n}`);
-      return exit?.code === 0;
+      return (await cluster.muster('event', 'publish', 'tick', '--attr', `n=${n}`)).code === 0;
     });
   };
   await until('the watch', async () => watching.stderr.includes('watching'));

@@ -3,19 +3,22 @@ import { join } from 'node:path';
 import { setTimeout as moment } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Cluster } from './support/cluster.js';
+import { LedgerJobs } from './support/ledger-jobs.js';
+import { LedgerLoad } from './support/ledger-load.js';
 import { type Balancer, type MemberProcess, type Members, said, threeServers } from './support/members.js';
-import { isFinished, type PushyServer } from './support/pushy-server.js';
+import { isFinished } from './support/pushy-server.js';
 import { type Random, randomOfThisRun } from './support/random.js';
 import { TaskLines } from './support/task-lines.js';
 import { neverHarmed } from './support/unharmed.js';
 import { until } from './support/until.js';
 
 /**
- * Three servers over one PostgreSQL, of which those that lead are killed, frozen for longer than their lease, stopped and drained at random moments, while
- * push jobs are started and tasks are added and run. For the long run: MUSTER_FAULT_ROUNDS=50; MUSTER_TEST_SEED=random for other moments.
+ * Three servers over one PostgreSQL, of which those that lead are killed, frozen for longer than their lease, stopped and drained at random moments, or cut
+ * off from the database, while push jobs and jobs are started and tasks are added and run. For the long run: MUSTER_FAULT_ROUNDS=50; MUSTER_TEST_SEED=random for other moments.
  */
-const ROUNDS = Number(process.env.MUSTER_FAULT_ROUNDS ?? 5);
+const ROUNDS = Number(process.env.MUSTER_FAULT_ROUNDS ?? 6);
 const TASKS_A_ROUND = 60;
+const JOBS_A_ROUND = 2;
 const NODES = ['n1', 'n2', 'n3'];
 /** Longest that a leader is left alone, and for how long one stays frozen that another has taken over from. */
 const CALM_MS = 3000;
@@ -25,26 +28,27 @@ const ROUND_MS = 60_000;
 let cluster: Cluster;
 let members: Members;
 let balancer: Balancer;
-let fleet: PushyServer;
 let lines: TaskLines;
+let jobs: LedgerJobs;
 
 beforeAll(async () => {
-  ({ cluster, members, balancer, fleet } = await threeServers());
+  ({ cluster, members, balancer } = await threeServers());
   lines = new TaskLines(cluster.dir);
+  jobs = await LedgerJobs.prepare(cluster);
   const written = join(cluster.dir, 'pushed.txt');
   const commands = { append: { shell: `echo "$CHEF_PUSH_JOB_ID $CHEF_PUSH_NODE_NAME" >> ${written}; sleep 1` } };
   await cluster.startAgents(
     Object.fromEntries(NODES.map((name) => [name, { commands, tasks: { max: 4, plugins: lines.plugins(name) } }])),
   );
   for (const plugin of ['program', 'module']) {
-    const made = await fleet.api.post('queues', { name: plugin, plugin, orphan_retries: 1000 });
+    const made = await cluster.api.post('queues', { name: plugin, plugin, orphan_retries: 1000 });
     expect(made.status, made.text).toBe(201);
   }
 });
 neverHarmed(() => members);
 afterAll(async () => {
   balancer.close();
-  await cluster.stop();
+  await members.close();
 });
 
 /** However often there is nobody to take it: their keys tell which of them there are already. */
@@ -55,7 +59,7 @@ async function addTasks(queue: string, round: number, random: Random): Promise<v
   }));
   await until(
     'tasks to be added',
-    async () => (await fleet.api.post(`queues/${queue}/tasks`, tasks)).status === 201,
+    async () => (await cluster.api.post(`queues/${queue}/tasks`, tasks)).status === 201,
     ROUND_MS,
   );
 }
@@ -63,7 +67,7 @@ async function addTasks(queue: string, round: number, random: Random): Promise<v
 /** null: nobody could say whether it was started. */
 async function startPush(): Promise<string | null> {
   const body = { command: 'append', nodes: NODES, quorum: 1 };
-  const answer = await fleet.api.post('pushy/jobs', body).catch(() => null);
+  const answer = await cluster.api.post('pushy/jobs', body).catch(() => null);
   return answer?.status === 201 ? (answer.json as { id: string }).id : null;
 }
 
@@ -85,13 +89,21 @@ const FAULTS: Readonly<Record<string, (leader: MemberProcess) => Promise<void>>>
     leader.process.signal('SIGCONT');
     await back(leader);
   },
+  async 'cut off from the database'(leader) {
+    leader.network.cut();
+    await members.leader(leader.name);
+    await leader.process.exited;
+    leader.network.heal();
+    await back(leader);
+  },
   async stopped(leader) {
     await leader.process.kill('SIGTERM');
     await back(leader);
   },
   async drained(leader) {
-    const drain = (path: string) => fleet.api.call('POST', `/cluster/servers/${leader.name}/${path}`);
-    await drain('drain').catch(() => undefined);
+    const drain = (path: string) => cluster.api.call('POST', `/cluster/servers/${leader.name}/${path}`);
+    // Its answer may be lost with the server that gives it.
+    await until('it to be drained', async () => (await drain('drain')).status === 200, ROUND_MS);
     await members.leader(leader.name);
     await until('it to be undrained', async () => (await drain('undrain')).status === 200, ROUND_MS);
   },
@@ -103,15 +115,17 @@ const FAULTS: Readonly<Record<string, (leader: MemberProcess) => Promise<void>>>
 };
 
 test(
-  `leaders are killed, frozen, stopped and drained ${ROUNDS} times: every task ends, no attempt and no command runs twice, nobody gets a 500`,
+  `leaders are killed, frozen, cut off, stopped and drained ${ROUNDS} times: every task and job ends, no attempt, command and program runs twice, nobody gets a 500`,
   async () => {
     const random = randomOfThisRun('a cluster under faults');
     const pushed: string[] = [];
     const adding: Promise<void>[] = [];
     const recoveries: number[] = [];
+    const load = await LedgerLoad.begin(cluster, jobs, random);
     const names = Object.keys(FAULTS);
     for (let round = 0; round < ROUNDS; round++) {
       for (const queue of ['program', 'module']) adding.push(addTasks(queue, round, random));
+      load.grow((round + 1) * JOBS_A_ROUND);
       const id = await startPush();
       if (id !== null) pushed.push(id);
       await moment(random.below(CALM_MS));
@@ -123,12 +137,12 @@ test(
       recoveries.push(Date.now() - begun);
     }
     await Promise.all(adding);
-    await fleet.available(...NODES);
+    await cluster.available(...NODES);
 
     const ended = await Promise.all(
       pushed.map((id) =>
         until(`push job ${id} to end`, async () => {
-          const job = await fleet.job(id);
+          const job = await cluster.job(id);
           return isFinished(job) && job;
         }),
       ),
@@ -141,7 +155,7 @@ test(
 
     for (const queue of ['program', 'module']) {
       const counts = async () =>
-        ((await fleet.api.get(`queues/${queue}`)).json as { counts: Record<string, number> }).counts;
+        ((await cluster.api.get(`queues/${queue}`)).json as { counts: Record<string, number> }).counts;
       await until(
         `all tasks of ${queue} to succeed`,
         async () => (await counts()).succeeded === ROUNDS * TASKS_A_ROUND,
@@ -151,9 +165,9 @@ test(
     const attempts = lines.read();
     expect(new Set(attempts).size, 'an attempt ran twice').toBe(attempts.length);
     expect(new Set(attempts.map((line) => line.split(' ')[0])).size).toBe(2 * ROUNDS * TASKS_A_ROUND);
-    process.stdout.write(
-      `${JSON.stringify({ rounds: ROUNDS, push_jobs: ended.length, attempts: attempts.length, recoveries_ms: recoveries })}\n`,
-    );
+    await load.ended(ROUNDS * ROUND_MS);
+    const seen = { push_jobs: ended.length, attempts: attempts.length, ...(await load.expectAll()) };
+    process.stdout.write(`${JSON.stringify({ rounds: ROUNDS, ...seen, recoveries_ms: recoveries })}\n`);
   },
   ROUNDS * 2 * ROUND_MS + 120_000,
 );

@@ -38,6 +38,8 @@ export interface ClusterOptions {
   readonly database?: TestDatabase;
   /** URL under which agents reach the server, when it is not its own. */
   readonly agentUrl?: string;
+  /** URL under which people reach it, when it is not its own. */
+  readonly clientUrl?: string;
   /** Disk for the server's data. */
   readonly disk?: (dir: string) => Promise<ServerDisk>;
 }
@@ -89,6 +91,7 @@ export class Cluster extends PushyServer {
   readonly #serverArgs: readonly string[];
   readonly #through: readonly string[];
   readonly #agentUrl: string;
+  readonly #clientUrl: string | undefined;
   /** Of the command line, as the first admin. */
   #settings: string;
   #api: ApiClient | undefined;
@@ -105,6 +108,7 @@ export class Cluster extends PushyServer {
     this.url = `http://127.0.0.1:${http}`;
     this.ports = ports;
     this.#agentUrl = options.agentUrl ?? this.url;
+    this.#clientUrl = options.clientUrl;
     this.#database = database;
     this.#serverArgs = [
       ...['server', '--data-dir', disk.dir, '--http', `127.0.0.1:${http}`],
@@ -138,7 +142,7 @@ export class Cluster extends PushyServer {
 
   /** Signs as the first admin. */
   override get api(): ApiClient {
-    this.#api ??= new ApiClient(this.url, {
+    this.#api ??= new ApiClient(this.#clientUrl ?? this.url, {
       name: 'admin',
       privateKey: readFileSync(join(this.dataDir, 'admin.pem'), 'utf8'),
     });
@@ -151,7 +155,8 @@ export class Cluster extends PushyServer {
 
   get environment(): NodeJS.ProcessEnv {
     const { PATH, HOME } = process.env;
-    return { PATH, HOME, [MARKER]: this.marker, MUSTER_CONFIG: this.#settings, NO_COLOR: '1' };
+    const reached = this.#clientUrl === undefined ? {} : { MUSTER_URL: this.#clientUrl };
+    return { PATH, HOME, [MARKER]: this.marker, MUSTER_CONFIG: this.#settings, NO_COLOR: '1', ...reached };
   }
 
   /** The server's own settings file names the key as the server sees it. */

@@ -6,6 +6,7 @@ import { ApiClient } from './api-client.js';
 import { Cluster } from './cluster.js';
 import { freePorts } from './ports.js';
 import { PushyServer } from './pushy-server.js';
+import { SilentNetwork } from './silent-network.js';
 import type { StartedProcess } from './started-process.js';
 import { until } from './until.js';
 
@@ -25,6 +26,8 @@ export interface MemberProcess {
   process: StartedProcess;
   /** Again, after it has ended. */
   readonly start: () => StartedProcess;
+  /** Between it and the database. */
+  readonly network: SilentNetwork;
 }
 
 /** Starts a further server over the database of `cluster`, with the key for secrets of its first one, unless `keyless`. */
@@ -34,14 +37,14 @@ export class Members {
   readonly all: MemberProcess[];
   readonly #started: StartedProcess[];
 
-  constructor(cluster: Cluster, database: string, first: string) {
+  constructor(cluster: Cluster, database: string, first: string, network: SilentNetwork) {
     this.#cluster = cluster;
     this.#database = database;
     const start = (): StartedProcess => {
       cluster.relaunchServer();
       return cluster.server;
     };
-    this.all = [{ name: first, url: cluster.url, process: cluster.server, start }];
+    this.all = [{ name: first, url: cluster.url, process: cluster.server, start, network }];
     this.#started = [cluster.server];
   }
 
@@ -50,14 +53,15 @@ export class Members {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     if (!keyless) copyFileSync(join(this.#cluster.dataDir, 'job-secrets.key'), join(dir, 'job-secrets.key'));
     const [http, heartbeat, command, stomp] = await freePorts(4);
+    const network = await networkTo(this.#database);
     const args = [
-      ...['server', '--cluster', '--name', name, '--data-dir', dir, '--database-url', this.#database],
+      ...['server', '--cluster', '--name', name, '--data-dir', dir, '--database-url', through(network, this.#database)],
       ...['--http', `127.0.0.1:${http}`, '--stomp', `127.0.0.1:${stomp}`, '--heartbeat-interval', '0.5'],
       ...['--heartbeat', `tcp://127.0.0.1:${heartbeat}`, '--command', `tcp://127.0.0.1:${command}`],
       ...['--heartbeat-advertise', `tcp://127.0.0.1:${heartbeat}`, '--command-advertise', `tcp://127.0.0.1:${command}`],
     ];
     const start = (): StartedProcess => this.#cluster.launch(`server ${name}`, args, { MUSTER_CONFIG: undefined });
-    const member = { name, url: `http://127.0.0.1:${http}`, process: start(), start };
+    const member = { name, url: `http://127.0.0.1:${http}`, process: start(), start, network };
     this.all.push(member);
     this.#started.push(member.process);
     return member;
@@ -72,6 +76,11 @@ export class Members {
         ...log.split('\n').filter((line) => line.includes('"msg":"request failed"')),
       ];
     });
+  }
+
+  async close(): Promise<void> {
+    await this.#cluster.stop();
+    await Promise.all(this.all.map(({ network }) => network.close()));
   }
 
   named(name: string): MemberProcess {
@@ -165,24 +174,39 @@ export class Behind extends PushyServer {
   }
 }
 
-/** Servers a, b and c over one PostgreSQL, which take connections of nodes; agents reach them by the balancer. */
+async function networkTo(database: string): Promise<SilentNetwork> {
+  const network = await SilentNetwork.open();
+  network.leadTo(Number(new URL(database).port || 5432));
+  return network;
+}
+
+function through({ port }: SilentNetwork, database: string): string {
+  const url = new URL(database);
+  url.host = `127.0.0.1:${port}`;
+  return url.href;
+}
+
+/** Servers a, b and c over one PostgreSQL, which take connections of nodes; agents and people reach them by the balancer. */
 export async function threeServers(): Promise<{
   readonly cluster: Cluster;
   readonly members: Members;
   readonly balancer: Balancer;
-  readonly fleet: Behind;
   readonly database: string;
 }> {
   const made = await createTestDatabase();
   const database = made.url ?? '';
-  const balancer = await Balancer.open();
-  const cluster = await Cluster.start({ database: made, flags: ['--cluster', '--name', 'a'], agentUrl: balancer.url });
-  const members = new Members(cluster, database, 'a');
+  const [balancer, network] = await Promise.all([Balancer.open(), networkTo(database)]);
+  const cluster = await Cluster.start({
+    database: { ...made, url: through(network, database) },
+    flags: ['--cluster', '--name', 'a'],
+    ...{ agentUrl: balancer.url, clientUrl: balancer.url },
+  });
+  const members = new Members(cluster, database, 'a', network);
   await members.leader();
   await until('its settings', () => existsSync(join(cluster.dataDir, 'muster.yaml')));
   for (const name of ['b', 'c']) await members.add(name);
   balancer.ports = members.all.map(({ url }) => Number(new URL(url).port));
   const linked = (): number => cluster.server.log.split('takes connections of nodes').length - 1;
   await until('both others to take connections of nodes', () => linked() === 2);
-  return { cluster, members, balancer, fleet: new Behind(balancer.url, cluster.dataDir), database };
+  return { cluster, members, balancer, database };
 }

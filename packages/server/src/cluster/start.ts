@@ -111,7 +111,9 @@ class Member implements ClusterMember {
   #leading: RunningServer | null = null;
   /** One change of the role at a time. */
   #changing: Promise<void> = Promise.resolve();
-  #looking: Timer | null = null;
+  /** When it is looked who leads. */
+  #looking: Timer | 'now' | null = null;
+  #soon = false;
   #stopping: Promise<void> | null = null;
   #over = false;
 
@@ -186,7 +188,7 @@ class Member implements ClusterMember {
   async #stop(): Promise<void> {
     const { store, release, logger } = this.#deps;
     this.#over = true;
-    this.#looking?.cancel();
+    if (this.#looking !== 'now') this.#looking?.cancel();
     // Somebody else does already what this one would give up.
     if (this.#election?.state.role === 'deposed') return;
     await this.#election?.stop();
@@ -265,18 +267,17 @@ class Member implements ClusterMember {
           await this.#front?.closeHttp();
           this.#front = null;
         },
-        changed: () => void this.#resignIfDrained(),
+        changed: () => this.#lookSoon(),
       },
     });
     this.#leading = server;
     void server.failed.then((error) => this.#fail('the leading server', error));
   }
 
-  /** It was told, over HTTP, that it shall not lead: that answer is sent before it stops. */
+  /** It was told, over HTTP, that it shall not lead: that answer is sent before it stops. Rejects when the database does not answer. */
   async #resignIfDrained(): Promise<void> {
     const { logger } = this.#deps;
-    const drained = await this.#servers?.isDrained(this.#name).catch(() => false);
-    if (drained !== true) return;
+    if (this.#leading === null || (await this.#servers?.isDrained(this.#name)) !== true) return;
     this.#change(async () => {
       if (this.#leading === null) return;
       logger.info('this server gives the lead to another one');
@@ -294,23 +295,34 @@ class Member implements ClusterMember {
     this.#fail(why, new Error('start it again, as its supervisor does: it follows then'));
   }
 
+  /** However many ask for it, it is not put off by them. */
   #lookSoon(): void {
-    if (this.#over || this.#leading !== null) return;
-    this.#looking?.cancel();
-    this.#looking = this.#deps.clock.after(CLUSTER_LIMITS.lookMs / 10, () => void this.#look());
+    if (this.#soon) return;
+    this.#soon = true;
+    if (this.#looking !== 'now') this.#lookLater();
   }
 
-  /** Who leads. */
+  #lookLater(): void {
+    if (this.#over) return;
+    if (this.#looking !== 'now') this.#looking?.cancel();
+    const { lookMs } = CLUSTER_LIMITS;
+    this.#looking = this.#deps.clock.after(this.#soon ? lookMs / 10 : lookMs, () => void this.#look());
+  }
+
+  /** Who leads, and whether that is to be another one. */
   async #look(): Promise<void> {
-    const { clock, logger } = this.#deps;
+    this.#looking = 'now';
+    this.#soon = false;
     try {
+      await this.#resignIfDrained();
       const leader = (await this.#servers?.leader()) ?? null;
       if (this.#leading === null) this.#passing.lead(leader?.incarnation === this.incarnation ? null : leader);
     } catch (error) {
       // Whoever led is asked until it is known better.
-      logger.debug({ err: error }, 'who leads could not be looked up');
+      this.#deps.logger.debug({ err: error }, 'who leads could not be looked up');
     }
-    if (!this.#over) this.#looking = clock.after(CLUSTER_LIMITS.lookMs, () => void this.#look());
+    this.#looking = null;
+    this.#lookLater();
   }
 
   /** Who leads, as far as this server knows: itself, as soon as it is elected. */

@@ -7,6 +7,7 @@
 import { parseArgs } from 'node:util';
 import * as agentMemory from './agent-memory.mjs';
 import * as clusterFailover from './cluster-failover.mjs';
+import * as clusterPush from './cluster-push.mjs';
 import * as connect from './connect.mjs';
 import * as browserConsole from './console.mjs';
 import * as consoleJob from './console-job.mjs';
@@ -66,6 +67,7 @@ const figures = {
   'jobs-concurrent': jobsConcurrent,
   'jobs-recovery': jobsRecovery,
   'cluster-failover': clusterFailover,
+  'cluster-push': clusterPush,
   console: browserConsole,
   'console-job': consoleJob,
   'console-output': consoleOutput,

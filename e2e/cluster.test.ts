@@ -131,13 +131,16 @@ test('a drained server gives up the lead in order, goes on following, and never 
 });
 
 test('whoever follows events goes on where they were when another server leads', async () => {
-  const watching = cluster.launch('a watch', ['event', 'watch', "type = 'tick'", '--durable', 'w', '--json']);
+  const watch = (selector: string, name: string) =>
+    cluster.launch(`a watch of ${selector}`, ['event', 'watch', selector, '--durable', name, '--json']);
+  const watching = watch("type = 'tick'", 'w');
+  const servers = watch("type LIKE 'auth.cluster.%'", 'c');
   const publish = async (n: number): Promise<void> => {
     await until(`event ${n} to be published`, async () => {
       return (await cluster.muster('event', 'publish', 'tick', '--attr', `n=${n}`)).code === 0;
     });
   };
-  await until('the watch', async () => watching.stderr.includes('watching'));
+  for (const each of [watching, servers]) await until('the watch', async () => each.stderr.includes('watching'));
   await publish(1);
   await until('the first', async () => watching.stdout.includes('"n"'));
   const before = await members.leader();
@@ -148,7 +151,9 @@ test('whoever follows events goes on where they were when another server leads',
   const seen = (): number[] => [...watching.stdout.matchAll(/"n":"?(\d)/g)].map(([, n]) => Number(n));
   await until('the others', async () => seen().length >= 3);
   expect(seen()).toEqual([1, 2, 3]);
-  await watching.kill('SIGINT');
+  await until('the loss to be told', async () => servers.stdout.includes('auth.cluster.lost'));
+  expect(servers.stdout.indexOf('auth.cluster.lead')).toBeLessThan(servers.stdout.indexOf('auth.cluster.lost'));
+  for (const each of [watching, servers]) await each.kill('SIGINT');
   members.again(before.name);
   await until(`${before.name} to answer`, async () => (await said(before.url)) !== null);
 });

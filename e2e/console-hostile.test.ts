@@ -45,9 +45,9 @@ const SCREENS = [
   ...['', '/nodes', '/nodes/web1', '/push', '/push/none', '/push/new?q=*:*', '/queues', '/queues/resize', '/tasks'],
   ...['/tasks/none', '/balance', '/jobs', '/jobs/none', '/jobs/new', '/jobs/recovery', '/jobs/queues', '/jobs/workers'],
   ...['/jobs/messages', '/schedules', '/rules', '/runbooks', '/runbooks/none', '/approvals', '/audit', '/access'],
-  ...['/access/groups', '/access/node-groups', '/access/tokens', '/access/sessions', '/me'],
+  ...['/access/groups', '/access/node-groups', '/access/tokens', '/access/sessions', '/me', '/servers'],
 ];
-const OF_ORGANIZATION = /\/(?:organizations\/|jobs\/v2|apps\/v2)/;
+const OF_ORGANIZATION = /\/(?:organizations\/|cluster$|jobs\/v2|apps\/v2)/;
 
 /** Each has an entry of the audit: more than a table shows at once. */
 const QUEUES = 60;

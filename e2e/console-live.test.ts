@@ -27,7 +27,7 @@ const LONG = 'aloe.jobq.default.submit.Long';
 /** Each in a tab of its own. */
 const TABS = [
   ...['', '/nodes', '/nodes/web1', '/push', '/push/new', '/events', '/queues', '/jobs', '/audit', '/runbooks'],
-  ...['/jobs/recovery', '/jobs/queues', '/jobs/workers', '/jobs/messages', '/rules', '/schedules'],
+  ...['/jobs/recovery', '/jobs/queues', '/jobs/workers', '/jobs/messages', '/rules', '/schedules', '/servers'],
 ];
 
 /** In a page: what it asks the server for, and how much of it has no answer yet. */

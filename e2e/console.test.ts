@@ -93,6 +93,7 @@ const OF_WORK: Screens = [
   ['/jobs/queues', '.lines'],
   ['/jobs/workers', '.lines'],
   ['/jobs/messages', '.empty'],
+  ['/servers', '.empty'],
   ['/queues', '.table-row'],
   ['/queues?q=none', '.empty'],
   ['/queues/resize', '.table-row'],

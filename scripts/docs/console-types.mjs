@@ -38,6 +38,7 @@ const ANSWERS = {
   AccessTokens: ['get', '/access_tokens'],
   EnrolTokens: ['get', '/organizations/{org}/tokens'],
   UserKeys: ['get', '/users/{name}/keys'],
+  Cluster: ['get', '/cluster'],
   WhoAmI: ['get', '/organizations/{org}/whoami'],
   Runbooks: ['get', '/organizations/{org}/runbooks'],
   Runbook: ['get', '/organizations/{org}/runbooks/{runbook}'],

@@ -102,6 +102,7 @@ const AccessScreen = lazy(async () => (await import('./access/screen.jsx')).Acce
 const MeScreen = lazy(async () => (await import('./access/me-screen.jsx')).MeScreen);
 const RunbooksScreen = lazy(async () => (await import('./runbooks/screen.jsx')).RunbooksScreen);
 const RunbookScreen = lazy(async () => (await import('./runbooks/runbook-screen.jsx')).RunbookScreen);
+const ServersScreen = lazy(async () => (await import('./servers/screen.jsx')).ServersScreen);
 const ApprovalsScreen = lazy(async () => (await import('./runbooks/approvals-screen.jsx')).ApprovalsScreen);
 
 function ScreenOf({ screen }: { readonly screen: Screen }) {
@@ -152,6 +153,8 @@ function ScreenOf({ screen }: { readonly screen: Screen }) {
       return <RunbooksScreen />;
     case 'runbook':
       return <RunbookScreen key={screen.runbook} name={screen.runbook} />;
+    case 'servers':
+      return <ServersScreen />;
     case 'approvals':
       return <ApprovalsScreen />;
   }

@@ -22,6 +22,7 @@ const SECTIONS: readonly Section[] = [
     tabs: [
       { word: 'Overview', key: 'o', screen: { name: 'overview' }, of: ['overview'] },
       { word: 'Nodes', key: 'n', screen: { name: 'nodes' }, of: ['nodes', 'node'] },
+      { word: 'Servers', key: 'c', screen: { name: 'servers' }, of: ['servers'] },
     ],
   },
   {
@@ -84,6 +85,7 @@ export const TITLES: Readonly<Record<ScreenName, string>> = {
   runbooks: 'Runbooks',
   runbook: 'Runbook',
   approvals: 'Approvals',
+  servers: 'Servers',
 };
 
 /** Opens the navigation where there is no room to show it always. */

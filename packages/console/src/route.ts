@@ -19,6 +19,7 @@ export type Screen =
   | { readonly name: 'rules' }
   | { readonly name: 'events' }
   | { readonly name: 'audit' }
+  | { readonly name: 'servers' }
   | { readonly name: 'access'; readonly part: AccessPart }
   | { readonly name: 'me' }
   | { readonly name: 'runbooks' }
@@ -73,6 +74,7 @@ export const PARAMETERS: Readonly<Record<ScreenName, readonly string[]>> = {
   runbooks: ['q'],
   runbook: ['version', 'run'],
   approvals: ['status', 'open'],
+  servers: [],
 };
 
 export function parsePlace(path: string, search: string): Place {
@@ -109,6 +111,7 @@ function screenOf([name, item, ...more]: readonly string[]): Screen | null {
     case 'events':
       return item === undefined ? { name } : null;
     case 'audit':
+    case 'servers':
     case 'me':
       return item === undefined ? { name } : null;
     case 'access': {
@@ -168,6 +171,7 @@ function pathOf(screen: Screen): string {
       return `/tasks/${encodeURIComponent(screen.id)}`;
     case 'events':
     case 'audit':
+    case 'servers':
     case 'me':
     case 'runbooks':
     case 'approvals':

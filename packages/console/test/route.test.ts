@@ -20,6 +20,7 @@ const screens: fc.Arbitrary<Screen> = fc.oneof(
     { name: 'long-jobs' },
     { name: 'job-works', part: 'recovery' },
     { name: 'audit' },
+    { name: 'servers' },
     { name: 'access', part: 'people' },
     { name: 'access', part: 'node-groups' },
     { name: 'me' },

@@ -28,7 +28,7 @@ import { createDisbatch } from '@muster/tasks/disbatch';
 import { schedulesRoutes, taskRoutes } from '@muster/tasks/http';
 import type { Logger } from 'pino';
 import { openBroker } from './broker.js';
-import { countLead, type Leading, servePassedOn } from './cluster/leading.js';
+import { countLead, type Leading, servePassedOn, watchServers } from './cluster/leading.js';
 import { compose, DECLARED } from './compose.js';
 import { builtConsole, readConsole } from './console/files.js';
 import { consoleRoutes } from './console/routes.js';
@@ -226,6 +226,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     { stop: () => broker.close() },
     rotation,
     ...composed.layers,
+    ...(leading === undefined ? [] : [watchServers(leading, base, auth.changes)]),
     ssh,
     { stop: async () => secretProviders.close() },
     { stop: async () => runner.stop() },

@@ -901,6 +901,34 @@ export type UserKeys = readonly ({
   readonly public_key: string;
 })[];
 
+/** GET /cluster */
+export type Cluster = {
+  /** Name; null: this server is alone */
+  readonly leader: string | null;
+  /** Counts the changes of the leader */
+  readonly epoch: number | null;
+  /** That are up, over all organizations */
+  readonly nodes: number;
+  readonly servers: readonly ({
+    readonly name: string;
+    /** Of its process: new at every start */
+    readonly incarnation: string;
+    /** Where the other servers reach it */
+    readonly url: string;
+    readonly version: string;
+    /** `lost`: it has not been heard of for 15 seconds */
+    readonly role: "leader" | "follower" | "lost";
+    /** It shall not lead */
+    readonly drained: boolean;
+    /** That were told to connect to it */
+    readonly nodes: number;
+    /** ISO 8601 */
+    readonly started_at: string;
+    /** ISO 8601 */
+    readonly seen_at: string;
+  })[];
+};
+
 /** GET /organizations/{org}/whoami */
 export type WhoAmI = {
   readonly name: string;

@@ -6,4 +6,5 @@ export { type ClusterRouteDeps, clusterRoutes } from './routes.js';
 export { type ClusterServer, ClusterServers, type Leader, type OwnServer } from './servers.js';
 export { checkSharedKey, sharedKeyFiles } from './shared-files.js';
 export { type Sender, VOUCHED_HEADER, Vouching } from './vouching.js';
+export { ClusterWatch } from './watch.js';
 export { askOthers } from './witnesses.js';

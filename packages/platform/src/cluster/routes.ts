@@ -96,7 +96,7 @@ export function clusterRoutes(app: App, deps: ClusterRouteDeps): void {
           throw new MusterError('cluster_leaderless', { name });
         const action = drain ? 'cluster.drain' : 'cluster.undrain';
         await changes.apply(
-          { orgId: null, actor: actorOf(request.caller), action, target: name, detail: {} },
+          { orgId: null, concerns: 'everybody', actor: actorOf(request.caller), action, target: name, detail: {} },
           async (trx) => {
             await trx.deleteFrom('cluster_drained').where('name', '=', name).execute();
             if (drain) await trx.insertInto('cluster_drained').values({ name, since: changes.now }).execute();

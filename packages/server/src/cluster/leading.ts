@@ -1,8 +1,10 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { type ClusterServers, type Fence, LINKS, type Vouching } from '@muster/platform/cluster';
+import type { Auth } from '@muster/platform/auth';
+import { type ClusterServers, ClusterWatch, type Fence, LINKS, type Vouching } from '@muster/platform/cluster';
 import type { ClusterStatus } from '@muster/platform/http';
 import { serveUpgrades } from '@muster/platform/http';
+import type { Base } from '@muster/platform/layers';
 import type { Metrics } from '@muster/platform/metrics';
 import type { SealingKey } from '@muster/platform/secrets';
 
@@ -28,6 +30,17 @@ export function countLead(metrics: Metrics, leads: () => boolean): void {
   metrics.gauge('muster_cluster_leader', '1: this server leads its cluster; 0: it follows', [], (gauge) =>
     gauge.set(leads() ? 1 : 0),
   );
+}
+
+/** Tells, in the audit and by events, that this server leads, and what becomes of the others. */
+export function watchServers(
+  { fence, servers }: Leading,
+  { clock, logger, serverName: name }: Base,
+  changes: Auth['changes'],
+): ClusterWatch {
+  const failed = (err: unknown): void =>
+    logger.warn({ err }, 'what became of the servers of the cluster could not be told; trying again');
+  return new ClusterWatch({ name, epoch: fence.epoch, servers, changes, clock, failed });
 }
 
 /**

@@ -58,7 +58,7 @@ export function ServersScreen() {
               <header>
                 <h2>{plural(servers.length, 'server')}</h2>
                 <span class="quiet">
-                  {plural(nodes, 'node')} of all organizations up; the leader has changed {epoch ?? 0} times
+                  {plural(nodes, 'node')} of all organizations up; epoch {epoch ?? '–'}
                 </span>
               </header>
               <ul class="lines">

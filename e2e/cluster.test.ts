@@ -87,6 +87,10 @@ test('the server that leads is killed with -9: another takes over, and what ran 
   await ranOnce(id, held);
   process.stdout.write(`${JSON.stringify({ took_over_ms: took, job_ended_ms: Date.now() - killed })}\n`);
   expect((await status()).leader).toBe(after.name);
+  const newest = async (action: string) =>
+    (await cluster.json<{ target: string }[]>('audit', '--of-server', '--action', action, '--limit', '1'))[0]?.target;
+  await until('the audit to have that', async () => (await newest('cluster.lost')) === before.name);
+  expect(await newest('cluster.lead')).toBe(after.name);
   members.again(before.name);
   await until(`${before.name} to follow`, async () => (await said(before.url))?.leader === after.name);
 });

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { createProgram } from './program.js';
-import { examplesOf, pathOfCommand, type Shell } from './shell.js';
+import { examplesOf, hasWork, pathOfCommand, type Shell } from './shell.js';
 import { processWorld } from './world.js';
 
 /** `docs/reference/cli.md`, made from the command tree, so that it cannot be out of date. */
@@ -38,14 +38,13 @@ export async function commandReference(): Promise<string> {
 
 function groupSection(command: Command): string {
   const children = visible(command);
-  const own = children.length === 0 ? entry(command, '##') : `## ${pathOfCommand(command)}\n\n${sentence(command)}\n`;
+  const own = hasWork(command) ? entry(command, '##') : `## ${pathOfCommand(command)}\n\n${sentence(command)}\n`;
   return [own, ...children.flatMap(leaves).map((leaf) => entry(leaf, '###'))].join('\n');
 }
 
-/** What can be run below a command: a group in a group, as `event durable`, does nothing by itself. */
+/** What can be run below a command, with itself: a group in a group, as `event durable`, does nothing by itself. */
 function leaves(command: Command): Command[] {
-  const children = visible(command);
-  return children.length === 0 ? [command] : children.flatMap(leaves);
+  return [...(hasWork(command) ? [command] : []), ...visible(command).flatMap(leaves)];
 }
 
 function entry(command: Command, heading: string): string {

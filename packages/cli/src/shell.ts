@@ -39,6 +39,12 @@ export interface CommandText {
 }
 
 const examples = new WeakMap<Command, readonly string[]>();
+const working = new WeakSet<Command>();
+
+/** It does something by itself, also where there are commands below it. */
+export function hasWork(command: Command): boolean {
+  return working.has(command);
+}
 
 export function examplesOf(command: Command): readonly string[] {
   return examples.get(command) ?? [];
@@ -77,6 +83,7 @@ export function does<Options extends object>(
   work: (call: Call<Options>) => Promise<number> | Promise<void>,
   takes: { readonly words?: boolean } = {},
 ): Command {
+  working.add(command);
   return command.action(async () => {
     if (shell.words !== undefined && takes.words !== true) {
       throw new MusterError('usage', { reason: `\`${pathOfCommand(command)}\` takes no \`--\`` });

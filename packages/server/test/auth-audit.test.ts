@@ -121,6 +121,14 @@ describe('the audit', () => {
     expect((await api.as(personas.adminClient).get('/organizations/default/audit')).status).toBe(200);
   });
 
+  it('of the whole server is for its admins, and no part of that of an organization', async () => {
+    const found = (await api.get('/audit?action=user.create&limit=1')).body;
+    expect(found).toMatchObject([{ target: 'outside-user', outcome: 'done' }]);
+    expect((await audit('?action=user.create')).map(({ target }) => target)).not.toContain('outside-user');
+    expect((await api.as(personas.adminClient).get('/audit')).status).toBe(401);
+    expect((await api.as(personas.normal).get('/audit')).status).toBe(403);
+  });
+
   it('sums up a flood of strangers, and still hears known callers', async () => {
     const before = (await audit('?limit=1'))[0]?.id ?? 0;
     for (let n = 0; n < 300; n++) await api.as(personas.invalid).get(groups);

@@ -26,7 +26,8 @@ export interface StoredAuditEntry extends AuditEntry {
 }
 
 export interface AuditQuery {
-  readonly orgId: string;
+  /** null: what concerns the whole server, and no one organization. */
+  readonly orgId: string | null;
   readonly limit: number;
   /** Entries after this id, oldest first: for following. */
   readonly after?: number | undefined;
@@ -131,7 +132,7 @@ export class Audit {
     let rows = this.#store.read
       .selectFrom('audit')
       .selectAll()
-      .where('org_id', '=', query.orgId)
+      .where('org_id', query.orgId === null ? 'is' : '=', query.orgId)
       .orderBy('id', query.after === undefined ? 'desc' : 'asc')
       .limit(query.limit);
     if (query.after !== undefined) rows = rows.where('id', '>', query.after);

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { auditView } from '../auth/audit-seals.js';
 import type { Auth } from '../auth/auth.js';
 import type { App } from '../http/route.js';
@@ -6,6 +6,11 @@ import * as schemas from './schemas.js';
 
 /** The record of denials, changes of identity, and starts and aborts of jobs. */
 export function auditRoutes(app: App, auth: Auth): void {
+  const list = async (orgId: string | null, query: Static<typeof schemas.AuditQuery>) => {
+    const { limit = 100, actor_kind: actorKind, ...filters } = query;
+    return (await auth.audit.page({ orgId, limit, actorKind, ...filters })).map(auditView);
+  };
+
   app.get(
     '/organizations/:org/audit',
     {
@@ -20,11 +25,23 @@ export function auditRoutes(app: App, auth: Auth): void {
         response: { 200: Type.Array(schemas.AuditAnswer) },
       },
     },
-    async (request) => {
-      const { limit = 100, actor_kind: actorKind, ...filters } = request.query;
-      const entries = await auth.audit.page({ orgId: request.organization.id, limit, actorKind, ...filters });
-      return entries.map(auditView);
+    async ({ organization, query }) => list(organization.id, query),
+  );
+
+  app.get(
+    '/audit',
+    {
+      config: { permission: 'server:admin' },
+      schema: {
+        tags: ['audit'],
+        operationId: 'listServerAudit',
+        summary: 'What was done and denied that concerns the whole server: organizations, its key, its cluster, users',
+        description: 'As the audit of an organization.',
+        querystring: schemas.AuditQuery,
+        response: { 200: Type.Array(schemas.AuditAnswer) },
+      },
     },
+    async ({ query }) => list(null, query),
   );
 
   app.get(

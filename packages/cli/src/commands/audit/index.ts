@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { pathOf } from '../../client.js';
 import { shortened } from '../../printable.js';
 import { clientCommand, does, type Shell } from '../../shell.js';
 import { timeText } from '../../summary.js';
@@ -29,6 +30,7 @@ interface AuditOptions {
   readonly after?: string;
   readonly before?: string;
   readonly limit: number;
+  readonly ofServer?: boolean;
 }
 
 export function addAudit(program: Command, shell: Shell): void {
@@ -39,6 +41,7 @@ export function addAudit(program: Command, shell: Shell): void {
       'muster audit',
       'muster audit --actor alice --action push.start --limit 500',
       'muster audit --actor web1 --actor-kind node',
+      'muster audit --of-server --action cluster.lead',
       'muster audit --json',
       'muster audit verify',
     ],
@@ -51,13 +54,15 @@ export function addAudit(program: Command, shell: Shell): void {
     .option('--action <name>', 'only this action, e.g. push.start')
     .option('--after <id>', 'entries after this one, oldest first')
     .option('--before <id>', 'entries before this one, newest first')
-    .option('--limit <n>', 'at most this many', Number, 100);
+    .option('--limit <n>', 'at most this many', Number, 100)
+    .option('--of-server', 'what concerns the whole server, and no one organization (server administrators)');
   addExport(command, shell);
   addVerify(command, shell);
   does<AuditOptions>(command, shell, async (call) => {
-    const { actor, actorKind, action, after, before, limit } = call.options;
+    const { actor, actorKind, action, after, before, limit, ofServer } = call.options;
     const query = { actor, actor_kind: actorKind, action, after, before, limit };
-    const entries = await call.client.get<AuditEntry[]>(call.client.inOrg('audit'), query);
+    const path = ofServer === true ? pathOf('audit') : call.client.inOrg('audit');
+    const entries = await call.client.get<AuditEntry[]>(path, query);
     call.out.document(entries);
     call.out.table(
       ['Id', 'Time', 'Actor', 'Kind', 'Action', 'Target', 'Outcome', 'Detail'],

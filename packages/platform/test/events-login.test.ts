@@ -43,6 +43,7 @@ async function start(): Promise<void> {
 }
 
 afterEach(async () => {
+  heard = 0;
   authority.stop();
   await nonces.stop();
   await directory.close();
@@ -68,16 +69,21 @@ async function refusal(attempt: Promise<Login>): Promise<MusterError> {
   return refused;
 }
 
+/** The newest denial of the audit that was read, which hears of each a little later. */
+let heard = 0;
+
 async function reason(attempt: Promise<Login>): Promise<unknown> {
   expect(await refusal(attempt)).toMatchObject({ code: 'login_refused', message: 'login refused' });
   const { store } = directory;
   const kept = async (): Promise<unknown> => {
     const entry = await store.read
       .selectFrom('audit')
-      .select(['outcome', 'actor', 'detail'])
+      .select(['id', 'detail'])
       .where('action', '=', 'access.denied')
+      .where('id', '>', heard)
       .orderBy('id', 'desc')
       .executeTakeFirstOrThrow();
+    heard = entry.id;
     return JSON.parse(entry.detail).reason;
   };
   return vi.waitFor(kept, { timeout: 60_000 });

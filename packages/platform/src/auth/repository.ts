@@ -146,6 +146,11 @@ export class AuthRepository {
     return found ?? [];
   }
 
+  /** A user of this name belongs to the organization. */
+  async isMember(orgId: string, user: string): Promise<boolean> {
+    return (await this.candidates(orgId, user)).some(({ type, member }) => type === 'user' && member);
+  }
+
   bearer(hash: string): Promise<Bearer | undefined> {
     return this.#bearers.get(hash, async () => {
       const row = await this.#read

@@ -164,8 +164,7 @@ export class IssuerDirectory {
 
   /** Why the person whom a directory knows could not sign in here, though it does not make users; null: they could. */
   async #notMember({ id, name }: Organization, user: string): Promise<string | null> {
-    const candidates = await this.#repository.candidates(id, user);
-    if (candidates.some(({ type, member }) => type === 'user' && member)) return null;
+    if (await this.#repository.isMember(id, user)) return null;
     return `no user '${user}' belongs to organization '${name}', and the issuer makes no users (--create-users)`;
   }
 

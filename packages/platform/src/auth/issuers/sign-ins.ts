@@ -196,8 +196,7 @@ export class SignIns {
   }
 
   async #requireMember(organization: Organization, user: string): Promise<void> {
-    const candidates = await this.#repository.candidates(organization.id, user);
-    if (!candidates.some(({ type, member }) => type === 'user' && member)) {
+    if (!(await this.#repository.isMember(organization.id, user))) {
       throw unknownUser(organization, user, 'no user of this name belongs to it');
     }
   }

@@ -1,12 +1,12 @@
 import { normalizePublicKey } from '@muster/signing';
 import type { Store } from '@muster/store';
-import { MUSTER } from '../log/own-events.js';
 import type { Audit } from './audit.js';
 import type { Changes } from './changes.js';
 import { addToGroup } from './groups.js';
 import { ADMINS } from './names.js';
 import { insertMember, insertOrganization } from './organizations.js';
 import { insertPrincipal } from './principals.js';
+import { SERVER } from './server-actor.js';
 
 /** What a fresh server has. */
 export const FIRST = { organization: 'default', user: 'admin' } as const;
@@ -34,7 +34,7 @@ export async function bootstrap(
   const id = changes.newId();
   const keyId = changes.newId();
   await changes.apply(
-    { orgId: organization.id, actor: { name: MUSTER, kind: 'server' }, action: 'server.bootstrap', target: FIRST.user },
+    { orgId: organization.id, actor: SERVER, action: 'server.bootstrap', target: FIRST.user },
     async (trx) => {
       await insertOrganization(trx, organization, now);
       await insertPrincipal(trx, {

@@ -1,6 +1,6 @@
 import { type Clock, every, type Timer } from '@muster/base';
 import type { Changes } from '../auth/changes.js';
-import type { Actor } from '../auth/types.js';
+import { SERVER } from '../auth/server-actor.js';
 import type { Layer } from '../layers/layer.js';
 import { CLUSTER_LIMITS } from './limits.js';
 import type { ClusterServer } from './servers.js';
@@ -16,14 +16,10 @@ export interface ClusterWatchDeps {
   readonly failed: (error: unknown) => void;
 }
 
-export type ClusterNews = 'cluster.lead' | 'cluster.join' | 'cluster.leave' | 'cluster.lost';
-
 interface Told {
-  readonly action: ClusterNews;
+  readonly action: 'cluster.lead' | 'cluster.join' | 'cluster.leave' | 'cluster.lost';
   readonly target: string;
 }
-
-const SERVER: Actor = { name: 'muster', kind: 'server' };
 
 /**
  * | was | is there | is lost | is not there |
@@ -34,10 +30,7 @@ const SERVER: Actor = { name: 'muster', kind: 'server' };
  *
  * By their names: one that was started again meanwhile is what it was.
  */
-export function clusterNews(
-  before: ReadonlyMap<string, boolean>,
-  after: ReadonlyMap<string, boolean>,
-): readonly Told[] {
+function clusterNews(before: ReadonlyMap<string, boolean>, after: ReadonlyMap<string, boolean>): readonly Told[] {
   const news: Told[] = [];
   for (const [target, lost] of after) {
     const was = before.get(target);

@@ -10,6 +10,7 @@ import {
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { AuthAction } from '../auth/actions.js';
+import { SERVER } from '../auth/server-actor.js';
 import type { Actor } from '../auth/types.js';
 import { MusterError } from '../errors.js';
 import type { KeyFile, KeyFiles } from './key-files.js';
@@ -43,8 +44,6 @@ const Written = Type.Object({
 });
 
 const NOTHING = { links: [], next: null, untold: [] };
-/** Who takes over at the time. */
-const SERVER: Actor = { name: 'muster', kind: 'server' };
 
 /** A key that is to take over, and the file that it is in until then. */
 interface Announced {

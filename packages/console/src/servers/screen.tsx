@@ -11,7 +11,6 @@ import { safeText } from '../parts/safe-text.js';
 import { musterCommand } from '../parts/shell.js';
 import { Status } from '../parts/status.jsx';
 import { Ago } from '../parts/time.jsx';
-import { signedIn } from '../session/session.js';
 import type { Look } from '../statuses/look.js';
 
 type Server = Cluster['servers'][number];
@@ -25,10 +24,9 @@ const DRAINED: Look = { glyph: 'stop', word: 'drained', tone: 'warn' };
 
 /** The servers over one database: which of them leads, and which shall not. */
 export function ServersScreen() {
-  const { api } = signedIn();
   const kept = useReading({
     key: '',
-    read: (signal) => api.page<Cluster>('/cluster', signal),
+    read: (signal) => send<Cluster>('GET', '/cluster', { signal }),
     selector: "type LIKE 'auth.cluster.%'",
   });
   const asking = useSignal<Server | null>(null);

@@ -111,8 +111,9 @@ class Member implements ClusterMember {
   #leading: RunningServer | null = null;
   /** One change of the role at a time. */
   #changing: Promise<void> = Promise.resolve();
-  /** When it is looked who leads. */
-  #looking: Timer | 'now' | null = null;
+  /** Until it is looked who leads; null: it is looked now, or never yet. */
+  #looking: Timer | null = null;
+  /** That was asked for, and is not to wait as long as otherwise. */
   #soon = false;
   #stopping: Promise<void> | null = null;
   #over = false;
@@ -188,7 +189,7 @@ class Member implements ClusterMember {
   async #stop(): Promise<void> {
     const { store, release, logger } = this.#deps;
     this.#over = true;
-    if (this.#looking !== 'now') this.#looking?.cancel();
+    this.#looking?.cancel();
     // Somebody else does already what this one would give up.
     if (this.#election?.state.role === 'deposed') return;
     await this.#election?.stop();
@@ -299,19 +300,19 @@ class Member implements ClusterMember {
   #lookSoon(): void {
     if (this.#soon) return;
     this.#soon = true;
-    if (this.#looking !== 'now') this.#lookLater();
+    if (this.#looking !== null) this.#lookLater();
   }
 
   #lookLater(): void {
     if (this.#over) return;
-    if (this.#looking !== 'now') this.#looking?.cancel();
+    this.#looking?.cancel();
     const { lookMs } = CLUSTER_LIMITS;
     this.#looking = this.#deps.clock.after(this.#soon ? lookMs / 10 : lookMs, () => void this.#look());
   }
 
   /** Who leads, and whether that is to be another one. */
   async #look(): Promise<void> {
-    this.#looking = 'now';
+    this.#looking = null;
     this.#soon = false;
     try {
       await this.#resignIfDrained();
@@ -321,7 +322,6 @@ class Member implements ClusterMember {
       // Whoever led is asked until it is known better.
       this.#deps.logger.debug({ err: error }, 'who leads could not be looked up');
     }
-    this.#looking = null;
     this.#lookLater();
   }
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { taskAspect } from '../src/aspect.js';
+import { TASK_LIMITS } from '../src/limits.js';
 import { STATUS } from '../src/status.js';
 import { BY, type Fixture, openFixture } from './support/controller-fixture.js';
 import { ORG } from './support/played-nodes.js';
@@ -217,6 +218,16 @@ describe('a task that', () => {
       .poll(() => whyTask(id))
       .toEqual([`It waits for 2 tasks that have not succeeded: ${a} (deleted), ${b} (cancelled).`]);
     await expect.poll(() => whyQueue(queue)).toEqual(['Its tasks wait for others that have not succeeded: 1.']);
+  });
+
+  test('comes after others in a crowd that is assigned in several turns says so', async () => {
+    const queue = await fixture.queue('q');
+    const id = (await fixture.add(queue, TASK_LIMITS.assignedAtOnce + 5)).at(-1) ?? '';
+    const row = await fixture.row(id);
+    const one = node('n1', TASK_LIMITS.assignedAtOnce + 5);
+    expect(await fixture.controller.why(row)).toEqual(['Others of the queue are before it: 5 wait.']);
+    fixture.clock.advance(1);
+    await expect.poll(() => one.tasks.has(id)).toBe(true);
   });
 
   test('its node has while its agent was stopped says that the node is down', async () => {

@@ -98,7 +98,7 @@ if ! perl -MJSON::PP -e 1 2>/dev/null || ! command -v python3 >/dev/null; then
   done
 fi
 # With PostgreSQL, if at all: what breaks one, and jobs on RabbitMQ, as they are used.
-for later in 'packages/store/test/postgres*' e2e/faults-postgres e2e/faults-jobs e2e/agent-systems-workers e2e/cluster e2e/faults-cluster packages/jobs/test/rabbitmq; do
+for later in 'packages/store/test/postgres*' e2e/faults-postgres e2e/faults-jobs e2e/agent-systems-workers e2e/cluster e2e/cluster-upgrade e2e/faults-cluster packages/jobs/test/rabbitmq; do
   without+=("$later.test.ts")
 done
 MUSTER_TEST_WITHOUT="${without[*]} ${hosts[*]}" vitest run

@@ -175,8 +175,19 @@ export class Cluster extends PushyServer {
     env: NodeJS.ProcessEnv = {},
     through: readonly string[] = [],
   ): StartedProcess {
+    return this.launchBuild(MUSTER, what, args, env, through);
+  }
+
+  /** As `launch`, with the `muster` of another build. */
+  launchBuild(
+    muster: string,
+    what: string,
+    args: readonly string[],
+    env: NodeJS.ProcessEnv = {},
+    through: readonly string[] = [],
+  ): StartedProcess {
     const options = { cwd: this.dir, env: { ...this.environment, ...env } };
-    const [program = process.execPath, ...rest] = [...through, process.execPath, MUSTER, ...args];
+    const [program = process.execPath, ...rest] = [...through, process.execPath, muster, ...args];
     return new StartedProcess(what, program, rest, options);
   }
 

@@ -25,7 +25,8 @@ export interface MemberProcess {
   readonly url: string;
   process: StartedProcess;
   /** Again, after it has ended. */
-  readonly start: () => StartedProcess;
+  start: () => StartedProcess;
+  readonly args: readonly string[];
   /** Between it and the database. */
   readonly network: SilentNetwork;
 }
@@ -44,7 +45,8 @@ export class Members {
       cluster.relaunchServer();
       return cluster.server;
     };
-    this.all = [{ name: first, url: cluster.url, process: cluster.server, start, network }];
+    const { url, server, serverArgs: args } = cluster;
+    this.all = [{ name: first, url, process: server, start, args, network }];
     this.#started = [cluster.server];
   }
 
@@ -61,7 +63,7 @@ export class Members {
       ...['--heartbeat-advertise', `tcp://127.0.0.1:${heartbeat}`, '--command-advertise', `tcp://127.0.0.1:${command}`],
     ];
     const start = (): StartedProcess => this.#cluster.launch(`server ${name}`, args, { MUSTER_CONFIG: undefined });
-    const member = { name, url: `http://127.0.0.1:${http}`, process: start(), start, network };
+    const member = { name, url: `http://127.0.0.1:${http}`, process: start(), start, args, network };
     this.all.push(member);
     this.#started.push(member.process);
     return member;
@@ -93,6 +95,15 @@ export class Members {
     const member = this.named(name);
     member.process = member.start();
     this.#started.push(member.process);
+  }
+
+  /** Stops it in order and starts another build of it in its place, which it is from then on. */
+  async replace(name: string, muster: string): Promise<void> {
+    const member = this.named(name);
+    await member.process.kill('SIGTERM');
+    member.start = () =>
+      this.#cluster.launchBuild(muster, `server ${name}, replaced`, member.args, { MUSTER_CONFIG: undefined });
+    this.again(name);
   }
 
   /** The server that leads, once one says so whose process runs. */

@@ -207,7 +207,7 @@ async function enrolToken(options: AgentOptions, logger: AgentLog): Promise<stri
   return options.enrollFile === undefined ? null : readEnrolToken(options.enrollFile, logger);
 }
 
-/** A server that cannot be reached yet (both boot at once) is waited for; a refusal is final. */
+/** A server that cannot be reached yet (both boot at once), or cannot enrol anybody just now, is waited for; any other refusal is final. */
 async function enrolPatiently(
   options: AgentOptions,
   token: string,
@@ -220,8 +220,7 @@ async function enrolPatiently(
     try {
       return await enrol({ server, org, name, token, dataDir, ca }, around);
     } catch (error) {
-      const unreachable = error instanceof MusterError && error.code === 'server_unreachable';
-      if (!unreachable || options.signal?.aborted) throw error;
+      if (!passes(error) || options.signal?.aborted) throw error;
       logger.warn(`cannot enrol yet: ${error.message}`);
       await new Promise<void>((resolve) => {
         clock.after(pause * (0.5 + random() / 2), resolve);
@@ -229,6 +228,16 @@ async function enrolPatiently(
       });
     }
   }
+}
+
+/** Of a server, or of what is before it, that cannot answer just now. */
+const PASSING_STATUSES: readonly unknown[] = [429, 502, 503, 504];
+
+/** Is it worth trying again? Nothing is wrong with the token or the name. */
+function passes(error: unknown): error is MusterError {
+  if (!(error instanceof MusterError)) return false;
+  if (error.code === 'enrolment_refused') return PASSING_STATUSES.includes(error.details.status);
+  return error.code === 'server_unreachable';
 }
 
 function warnAboutPlainHttp(server: URL, logger: Logger): void {

@@ -122,6 +122,20 @@ describe('enrolment', () => {
     await expect(startAgent({ ...options(), enroll: 'bad' }, around)).rejects.toThrow(/token is unknown/);
     expect(await publicKey()).toBe(key);
   });
+  it.each([429, 502, 503, 504])('a server that cannot enrol it just now (%i) is asked again', async (status) => {
+    server.refuseEnrolment = { status, error: 'the database cannot be used now' };
+    const clock = new ManualClock(Date.now());
+    const warned: string[] = [];
+    const logger = { ...silent, warn: (text: string) => warned.push(text) } as unknown as typeof silent;
+    const starting = startAgent({ ...options(), enroll: 'token' }, { ...around, clock, logger });
+    await expect.poll(() => warned).toEqual([expect.stringContaining('the database cannot be used now')]);
+    server.refuseEnrolment = null;
+    clock.advance(60_000);
+    const agent = await starting;
+    expect(server.nodeKey).toBe(await publicKey());
+    expect(enrolments()).toBe(2);
+    await agent.stop();
+  });
   it('an unreachable server is waited for, until told to stop', async () => {
     const stop = new AbortController();
     const clock = new ManualClock(Date.now());

@@ -40,6 +40,7 @@ const SAME = [
   'e2e/faults-sockets',
   'e2e/guarantees',
   'e2e/jobs-cli',
+  'e2e/jobs-held',
   'e2e/output',
   'e2e/push-files',
   'e2e/safety',

@@ -47,10 +47,11 @@ elif ! command -v rabbitmqctl >/dev/null; then
 fi
 # Tests that break a RabbitMQ of their own.
 if ! command -v rabbitmq-server >/dev/null; then
-  printf 'skipped: packages/broker/test/rabbitmq-faults.test.ts, packages/broker/test/rabbitmq-holds.test.ts (no rabbitmq-server)\n'
+  printf 'skipped: packages/broker/test/rabbitmq-faults.test.ts, packages/broker/test/rabbitmq-holds.test.ts, e2e/jobs-held.test.ts (no rabbitmq-server)\n'
   for needed in faults holds; do
     without+=("packages/broker/test/rabbitmq-$needed.test.ts")
   done
+  without+=('e2e/jobs-held.test.ts')
 fi
 # Execution systems: a login by ssh and a batch scheduler that the tests start themselves.
 hosts=()

@@ -110,6 +110,24 @@ describe('a message that is in hand for five times as long as the broker allows'
   });
 });
 
+describe('a broker that allows less than is held by default', () => {
+  test('takes it back once: it is renewed in time from then on', { timeout: 3 * MOST_MS }, async () => {
+    const one = await opened('one', SOON);
+    const hands = new Hands();
+    one.consume(queue, { slots: 2, held: true }, hands.take);
+    await send(one, 'held');
+    await hands.nth(1);
+    await until(closedByTimeLimit, MOST_MS);
+    const closed = warnings.length;
+    await holding();
+    expect(warnings.slice(closed)).toEqual([]);
+    expect(hands.texts).toEqual(['held']);
+    expect(await (await hands.nth(1)).ack()).toBe('settled');
+    await one.close();
+    expect(await (await opened('three')).depths([queue])).toMatchObject([{ ready: 0 }]);
+  });
+});
+
 describe('without renewal', () => {
   const late = { ...LIMITS, holdMs: 3_600_000 };
 

@@ -23,6 +23,11 @@ export interface ConsumerDeps {
   stopped(consumer: RabbitConsumer): void;
 }
 
+/** How the broker says that it has taken back what was not acknowledged in time. */
+const TAKEN_BACK = /delivery acknowledgement .*timed out.* (\d+) ms/i;
+/** Renewals in the time that the broker allows, so that one may come late. */
+const RENEWALS = 4;
+
 /**
  * Takes messages of one queue and keeps them in hand, for days if need be.
  *
@@ -36,7 +41,8 @@ export interface ConsumerDeps {
  * is. The queue of holds has no other reader and, once this process is gone, no reader at all: what is then in it has outlived
  * its time to live (`LIMITS.orphanMs`, which does not run while somebody has it in hand) and goes back to the queue where it
  * came from, at once and by the broker alone. A renewed delivery has left its slot's consumer, which is closed for as long
- * as there is no room for another message.
+ * as there is no room for another message. Where the broker's limit is shorter than that, it says so when it first closes a
+ * channel, and from then on renewal comes in time.
  *
  * **Once more.** A message that comes again while it is in hand (the channel or connection was lost, somebody published it
  * twice) is attached to its delivery; the older attachment is acknowledged. The handler is not called again. What comes again
@@ -67,6 +73,7 @@ export class RabbitConsumer implements Consumer {
   readonly #taking: StandingChannel;
   readonly #holding: StandingChannel | null;
   #renewal: Timer | undefined;
+  #holdMs: number;
   #stopped = false;
   readonly #place: Place;
 
@@ -79,6 +86,7 @@ export class RabbitConsumer implements Consumer {
     this.#most = slots;
     this.#slots = slots;
     this.#heldLong = held;
+    this.#holdMs = limits.holdMs;
     this.#place = {
       over: (delivery, end) => this.#over(delivery, end),
       copyTo: (delivery, holder) => this.#copyTo(delivery, holder),
@@ -92,6 +100,7 @@ export class RabbitConsumer implements Consumer {
       what: `queue ${queue}`,
       begin: (channel) => this.#begin(channel),
       ended: () => this.#idle.clear(),
+      refused: (error) => this.#hurry(error),
     });
     this.#holding = held
       ? new StandingChannel({
@@ -101,6 +110,7 @@ export class RabbitConsumer implements Consumer {
           limits,
           what: `holds of queue ${queue}`,
           begin: (channel) => this.#beginHolding(channel),
+          refused: (error) => this.#hurry(error),
         })
       : null;
     this.#taking.open();
@@ -288,24 +298,39 @@ export class RabbitConsumer implements Consumer {
     }
   }
 
+  /** The broker is less patient than was thought. */
+  #hurry(error: unknown): void {
+    const allowed = Number(TAKEN_BACK.exec(reasonOf(error))?.[1]);
+    const holdMs = allowed / RENEWALS;
+    if (!this.#heldLong || !(holdMs > 0 && holdMs < this.#holdMs)) return;
+    this.#holdMs = holdMs;
+    this.#deps.log.info(
+      { queue: this.queue, allowed_ms: allowed, renewed_after_ms: holdMs },
+      'the broker takes back what is in hand for longer; it is renewed in time from now on',
+    );
+    this.#renewal?.cancel();
+    this.#renewal = undefined;
+    this.#schedule();
+  }
+
   /** At the time of the oldest. */
   #schedule(): void {
     if (!this.#heldLong || this.#renewal !== undefined || this.#stopped) return;
     const [oldest] = this.#attachedAt.values();
     if (oldest === undefined) return;
-    const { clock, limits } = this.#deps;
-    this.#renewal = clock.after(Math.max(oldest + limits.holdMs - clock.monotonic(), 0), () => {
+    const { clock } = this.#deps;
+    this.#renewal = clock.after(Math.max(oldest + this.#holdMs - clock.monotonic(), 0), () => {
       this.#renewal = undefined;
       void this.#renew();
     });
   }
 
   async #renew(): Promise<void> {
-    const { clock, limits, log } = this.#deps;
+    const { clock, log } = this.#deps;
     const now = clock.monotonic();
     const due: RabbitDelivery[] = [];
     for (const [delivery, attached] of this.#attachedAt) {
-      if (attached + limits.holdMs > now) break;
+      if (attached + this.#holdMs > now) break;
       due.push(delivery);
     }
     let failed = 0;

@@ -15,6 +15,8 @@ export interface StandingOptions {
   begin(channel: Channel): Promise<void>;
   /** The channel is gone, with all that was delivered over it. */
   ended?(): void;
+  /** The broker has closed it, and says why. */
+  refused?(error: unknown): void;
 }
 
 /** A channel that is opened again whenever it is lost: with its connection, or alone (an error, the broker's time limit). */
@@ -66,9 +68,12 @@ export class StandingChannel {
   }
 
   async #open(): Promise<void> {
-    const { link, begin, ended, log, what } = this.#options;
+    const { link, begin, ended, refused, log, what } = this.#options;
     const channel = await link.ask((connection) => connection.acquire({ emitErrorsFromChannel: true }));
-    channel.on('error', (err: unknown) => log.warn({ err }, `${what}: the broker has closed a channel`));
+    channel.on('error', (err: unknown) => {
+      log.warn({ err }, `${what}: the broker has closed a channel`);
+      refused?.(err);
+    });
     channel.on('close', () => {
       const lost = this.#channel === channel;
       if (lost) this.#channel = null;

@@ -41,6 +41,7 @@ const SAME = [
   'e2e/guarantees',
   'e2e/jobs-cli',
   'e2e/jobs-held',
+  'e2e/jobs-systems',
   'e2e/output',
   'e2e/push-files',
   'e2e/safety',

@@ -27,12 +27,6 @@ export const LIMITS = {
   graceMs: 10 * MINUTE_MS,
   /** Counters of looks are stored with the next change, or after so long. */
   countersMs: 5 * MINUTE_MS,
-  /** Until a kill is confirmed: pauses, doubling, and when it is given up. */
-  killFirstMs: 1_000,
-  killMostMs: 10 * MINUTE_MS,
-  killGiveUpMs: DAY_MS,
-  /** Attempts to submit before a job waits for its scheduler with the others (sheet §3.2). */
-  submits: 3,
   /** How often a web server may send one elsewhere, and how long it may be silent. */
   redirects: 5,
   webSilenceMs: MINUTE_MS,

@@ -33,6 +33,25 @@ describe('queues and tasks', () => {
     });
   });
 
+  test('one that wrote more than is kept says so, beside its own reason', async () => {
+    const node = fixture.nodes.enter('n1');
+    node.offer(2, ['p']);
+    const queue = await fixture.queue('q', { rules: { outputLimit: 1024 } });
+    const [whole = '', much = '', failed = ''] = await fixture.add(queue, 3);
+    const ends = async (id: string, result: Partial<typeof SUCCEEDED>): Promise<void> => {
+      await expect.poll(() => node.tasks.has(id)).toBe(true);
+      node.finish(id, result);
+    };
+    await ends(whole, { bytes: { stdout: 1024, stderr: 0 } });
+    await ends(much, { bytes: { stdout: 1025, stderr: 2048 } });
+    await ends(failed, { status: 2, exitCode: 2, reason: 'exit status 2', bytes: { stdout: 0, stderr: 4096 } });
+    await fixture.stands(whole, { status: STATUS.succeeded, reason: null });
+    const told = 'output limit reached: kept 1KiB of 1025B of stdout, 1KiB of 2KiB of stderr';
+    await fixture.stands(much, { status: STATUS.succeeded, reason: told });
+    const reason = 'exit status 2; output limit reached: kept 1KiB of 4KiB of stderr';
+    await fixture.stands(failed, { status: STATUS.failed, reason });
+  });
+
   test('what one commit stores for a node leaves in one message', async () => {
     const node = fixture.nodes.enter('n1');
     const queue = await fixture.queue('q');
@@ -108,16 +127,25 @@ describe('queues and tasks', () => {
     node.offer(1, ['p']);
     const queue = await fixture.queue('q', { rules: { retry: { limit: 2, first: 10, longest: 15 } } });
     const [id = ''] = await fixture.add(queue, 1);
+    // Whoever looks for times may do so only after they have passed, and looks again a moment later.
+    const given = async (times: number): Promise<void> => {
+      await expect
+        .poll(() => {
+          fixture.clock.advance(1_000);
+          return node.given.length;
+        })
+        .toBe(times);
+    };
     for (const [attempt, wait] of [
       [1, 10_000],
       [2, 15_000],
     ] as const) {
-      await expect.poll(() => node.given.length).toBe(attempt);
+      await given(attempt);
       node.finish(id, { status: 4, reason: 'exit status 3', exitCode: 3, durationMs: 200 });
       await fixture.stands(id, { status: STATUS.queued, not_before: fixture.clock.now() + wait, failures: attempt });
       fixture.clock.advance(wait);
     }
-    await expect.poll(() => node.given.length).toBe(3);
+    await given(3);
     node.finish(id, { status: 2, reason: 'exit status 3', exitCode: 3 });
     await fixture.stands(id, { status: STATUS.failed, reason: 'exit status 3', failures: 3, exit_code: 3 });
     const past = await fixture.store.read.selectFrom('task_attempts').selectAll().orderBy('attempt').execute();

@@ -1,3 +1,4 @@
+import { sizeText } from '@muster/base';
 import type { NodeRegistry, NodeView } from '@muster/nodes';
 import type { OutputKeeper, OutputSource } from '@muster/platform/output';
 import type { LayerLog } from '@muster/platform/upkeep';
@@ -83,7 +84,8 @@ export class Reports {
           turn.at,
         );
         if (opened) this.#deps.broken(slots, task.queue.queue.plugin);
-        turn.step(task, { type: 'finished', result }, this.#finished(task, result));
+        const limit = task.queue.queue.rules.outputLimit;
+        turn.step(task, { type: 'finished', result: withLimitTold(result, limit) }, this.#finished(task, result));
         return;
       }
       case 'returned':
@@ -184,4 +186,15 @@ export class Reports {
 
 function refOf({ id, attempt }: TaskRef): TaskRef {
   return { id, attempt };
+}
+
+/** What was written beyond the limit was not kept: the task says so (decision T6). */
+function withLimitTold(result: TaskResult, limit: number): TaskResult {
+  const { bytes, reason } = result;
+  if (bytes === null) return result;
+  const cut = (['stdout', 'stderr'] as const).filter((stream) => bytes[stream] > limit);
+  if (cut.length === 0) return result;
+  const kept = cut.map((stream) => `${sizeText(limit)} of ${sizeText(bytes[stream])} of ${stream}`);
+  const told = `output limit reached: kept ${kept.join(', ')}`;
+  return { ...result, reason: reason === null ? told : `${reason}; ${told}` };
 }

@@ -85,7 +85,7 @@ export class JobCommands {
     return (await jobs.want(job, wanted, by)) ? { ...job, wanted } : null;
   }
 
-  /** Who misses it finds what is wanted at the next change of the job. */
+  /** Who misses it finds what is wanted at the next change of the job, and recovery at once. */
   async #tell(job: Job, wanted: Wanted, by: string, toRecovery: RecoveryCommand): Promise<void> {
     const messages: Outgoing[] = [];
     if (isActive(job.status) && wanted !== 'resume') {

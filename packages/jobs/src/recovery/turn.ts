@@ -9,7 +9,7 @@ import { makeStand } from '../standing.js';
 import type { RecoveryActs } from './acts.js';
 import { AtOnce } from './at-once.js';
 import { parametersOf } from './grouping.js';
-import { RECOVERY_HINT } from './hint.js';
+import { RECOVERY_HINT, WANTED_HINT } from './hint.js';
 import type { Answer, Decide, RecoveryEffect, RecoveryEvent, RecoveryState, RecoveryStep } from './machine.js';
 import { ALL, newRecovery, stepRecovery } from './machine.js';
 import { type RecoveryMessage, readMessage } from './messages.js';
@@ -60,6 +60,7 @@ export class RecoveryTurn implements Turn {
   readonly #waker: Waker;
   #consumer: Consumer | null = null;
   #deaf: (() => void) | null = null;
+  #deafToWanted: (() => void) | null = null;
   #again: Timer | null = null;
   #newer = false;
   #looking = false;
@@ -86,11 +87,16 @@ export class RecoveryTurn implements Turn {
       if (missed) this.#act(this.#load());
       else if (orgId === org.id) this.#takeUpNew();
     });
+    // What is missed is found by `#load`.
+    this.#deafToWanted = store.hints.listen(WANTED_HINT, (orgId) => {
+      if (orgId === org.id) this.#act(this.#obey());
+    });
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#deaf?.();
+    this.#deafToWanted?.();
     this.#waker.stop();
     this.#again?.cancel();
     await Promise.all([this.#consumer?.stop(), this.#deps.releases.stop()]);
@@ -103,10 +109,17 @@ export class RecoveryTurn implements Turn {
     const { rows, acts, releases } = this.#deps;
     await rows.dropStale();
     releases.hurry();
-    for (const uuid of await rows.wanted()) await acts.wanted(uuid);
+    await this.#obey();
     for (const uuid of await rows.lost()) await acts.releaseLost(uuid);
     for (const row of await rows.records()) await this.#takeUp(row);
     for (const id of await rows.deserted()) this.#step(id, { type: 'left', left: 0 });
+    releases.hurry();
+  }
+
+  /** What is asked of jobs that no worker has. */
+  async #obey(): Promise<void> {
+    const { rows, acts, releases } = this.#deps;
+    for (const uuid of await rows.wanted()) await this.#leaving(uuid, () => acts.wanted(uuid));
     releases.hurry();
   }
 

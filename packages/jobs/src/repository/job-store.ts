@@ -7,8 +7,8 @@ import { JOB_EVENTS, statusType } from '../event-types.js';
 import { stepJob, type Transition, transitionText } from '../machine.js';
 import { deliveriesOf, type Events, eventsOf } from '../notifications/deliveries.js';
 import { activeSubscriptions, subscriptionsOf, subscriptionWrite } from '../notifications/subscriptions.js';
-import { RECOVERY_HINT } from '../recovery/hint.js';
-import { DESCRIPTIONS, isTerminal, type Status } from '../status.js';
+import { RECOVERY_HINT, WANTED_HINT } from '../recovery/hint.js';
+import { DESCRIPTIONS, isActive, isTerminal, type Status } from '../status.js';
 import type { Job, Wanted } from '../types.js';
 import { type EntryIds, entryTime } from './entry-ids.js';
 import { JOB_COLUMNS, jobOf, storedJob } from './job-row.js';
@@ -180,6 +180,8 @@ export class JobStore {
     try {
       await this.#deps.store.commit([this.#guard(job), asked, ...told.writes, ...also]);
       told.stored();
+      // No worker has it: whoever looks after it looks at once, whatever becomes of the message that is sent besides.
+      if (wanted !== null && !isActive(status)) this.#deps.store.hints.send(WANTED_HINT, job.orgId);
       return true;
     } catch (error) {
       if (error instanceof GuardFailed) return false;

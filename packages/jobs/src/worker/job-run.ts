@@ -268,13 +268,16 @@ export class JobRun {
     this.#again = this.#job.status === from;
   }
 
-  /** What was seen is so whatever is asked of the job. */
+  /** What was seen is so whatever is asked of the job; what is asked comes next. */
   async #note(patch: Partial<Job>, also: Parameters<JobStore['note']>[2] = []): Promise<void> {
     try {
       this.#job = await this.#stored(() => this.#deps.jobs.note(this.#job, patch, also));
     } catch (error) {
       if (!(error instanceof JobWanted)) throw error;
       this.#job = error.job;
+      this.#interrupt('wanted');
+      // Something else is asked by now than what was done: it stays asked.
+      if ('wanted' in patch) return;
       this.#job = await this.#stored(() => this.#deps.jobs.note(this.#job, patch, also));
     }
   }

@@ -1,8 +1,9 @@
 import { jobTopic, MISSED, namesOf, organizationTopology } from '@muster/broker';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { App, AppInput } from '../../src/apps/types.js';
 import type { Status } from '../../src/status.js';
 import type { Job } from '../../src/types.js';
-import { type FrontServer, SUBMISSION, startFront } from '../support/front-server.js';
+import { type FrontServer, SUBMISSION, startFront, wc } from '../support/front-server.js';
 
 let front: FrontServer;
 beforeAll(async () => {
@@ -221,6 +222,103 @@ describe('actions of Agave (sheet §8.8)', () => {
     const { status, message } = await post(`/${uuid}`, body);
     expect(status).toBe(400);
     expect(message).toMatch(expected);
+  });
+});
+
+describe('an action with the type of JSON, and no byte of a body', () => {
+  /** As clients send it that set the type of every request. */
+  const bare = (path: string) => post(path, undefined, 'jdoe', { 'content-type': 'application/json' });
+
+  it.each<[action: string, from: Status, status: number, becomes: object]>([
+    ['cancel', 'ACCEPTED', 200, { status: 'STOPPED' }],
+    ['kill', 'ACCEPTED', 200, { status: 'STOPPED' }],
+    ['stop', 'ACCEPTED', 200, { status: 'STOPPED' }],
+    ['pause', 'RUNNING', 200, { status: 'RUNNING' }],
+    ['resume', 'PAUSED', 200, { status: 'PAUSED' }],
+    ['hide', 'FINISHED', 200, { visible: false }],
+    ['unhide', 'FINISHED', 200, { visible: true }],
+    ['resubmit', 'FINISHED', 201, { status: 'ACCEPTED' }],
+  ])('/%s', async (action, from, status, becomes) => {
+    const { uuid } = await jobThatIs(from);
+    const answer = await bare(`/${uuid}/${action}`);
+    expect([answer.status, answer.body.status]).toEqual([status, 'success']);
+    expect(answer.result).toMatchObject(becomes);
+    expect(answer.result.id === uuid).toBe(action !== 'resubmit');
+    const asked = { pause: 'pause', resume: 'resume' }[action] ?? null;
+    expect((await front.jobs.find(uuid))?.wanted).toBe(asked);
+  });
+
+  it('of Agave names none: 400', async () => {
+    const { uuid } = await jobThatIs('ACCEPTED');
+    const { status, message } = await bare(`/${uuid}`);
+    expect([status, message]).toEqual([400, 'ALOE_NULL_PARAMETER action: No action specified']);
+  });
+});
+
+describe('submitting again what the app takes no more (sheet §8.8)', () => {
+  const asBefore = wc();
+  /** An input that it had at first. */
+  const query2 = (given: Partial<AppInput> = {}): AppInput => ({
+    ...(asBefore.inputs[0] ?? expect.fail('it has no input')),
+    id: 'query2',
+    default: [],
+    required: false,
+    minCardinality: 0,
+    ...given,
+  });
+  afterEach(() => void front.apps.set('wc-1.0', asBefore));
+
+  it.each<
+    [
+      flag: string,
+      what: string,
+      given: Readonly<Record<string, unknown>>,
+      now: Partial<App>,
+      gone: string,
+      left: object,
+    ]
+  >([
+    [
+      'ignoreInputConflicts',
+      'an input that is gone',
+      { inputs: { query1: 'in/a.txt', query2: 'in/b.txt' } },
+      { inputs: asBefore.inputs },
+      'query2',
+      { inputs: { query1: 'in/a.txt' } },
+    ],
+    [
+      'ignoreParameterConflicts',
+      'a parameter that is gone',
+      { parameters: { evalue: 3, words: ['a'] } },
+      { parameters: asBefore.parameters.filter(({ id }) => id !== 'words') },
+      'words',
+      { parameters: { evalue: 3 } },
+    ],
+    [
+      'ignoreInputConflicts',
+      'an input that is fixed now',
+      { inputs: { query1: 'in/a.txt', query2: 'in/b.txt' } },
+      { inputs: asBefore.inputs.concat(query2({ visible: false })) },
+      'query2',
+      { inputs: { query1: 'in/a.txt' } },
+    ],
+  ])('is refused without %s, and taken with it: %s', async (flag, _, given, now, gone, left) => {
+    front.apps.set('wc-1.0', wc({ inputs: [...asBefore.inputs, query2()] }));
+    const { uuid } = await jobThatIs('FINISHED', given);
+    front.apps.set('wc-1.0', wc(now));
+    const other = flag === 'ignoreInputConflicts' ? 'ignoreParameterConflicts' : 'ignoreInputConflicts';
+    for (const without of [{}, { [flag]: false }, { [other]: true }]) {
+      const { status, message } = await post(`/${uuid}`, { action: 'resubmit', ...without });
+      expect(status).toBe(400);
+      expect(message).toContain(gone);
+    }
+    for (const body of [{ action: 'resubmit', [flag]: true }, `action=resubmit&${flag}=true`]) {
+      const headers = typeof body === 'string' ? { 'content-type': 'application/x-www-form-urlencoded' } : {};
+      const { status, result } = await post(`/${uuid}`, body, 'jdoe', headers);
+      expect(status).toBe(202);
+      expect(result).toMatchObject(left);
+      expect({ ...result.inputs, ...result.parameters }).not.toHaveProperty(gone);
+    }
   });
 });
 

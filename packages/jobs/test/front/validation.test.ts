@@ -43,6 +43,8 @@ describe('fields of a submission (sheet §1.2)', () => {
     ['ALOE_JSON_VALIDATION_ERROR archive', { archive: 'true' }],
     ['ALOE_JSON_VALIDATION_ERROR archiveOnAppError', { archiveOnAppError: 1 }],
     ['ALOE_NULL_PARAMETER archivePath', { archive: true }],
+    ['ALOE_NULL_PARAMETER archivePath', { archive: undefined, archivePath: undefined }],
+    ['ALOE_NULL_PARAMETER archivePath', { archive: null, archivePath: undefined }],
     ['ALOE_INVALID_PARAMETER_LEN archivePath', { archivePath: long(256) }],
     ['ALOE_INVALID_PARAMETER archivePath', { archivePath: 'a/../../b' }],
     ['ALOE_INVALID_PARAMETER archivePath', { archivePath: `\${JOB_NAM}` }],
@@ -96,6 +98,7 @@ describe('fields of a submission (sheet §1.2)', () => {
 
   it.each([
     ['a template with empty fields', { archive: true, archivePath: null, batchQueue: '', notifications: null }],
+    ['an archivePath alone: it archives', { archive: undefined, archivePath: '' }],
     ['executionSystem of the app', { executionSystem: 'here' }],
     ['parameter, as some templates say', { parameter: { evalue: 1 } }],
     ['all that there is', { memoryPerNode: '200MB', nodeCount: 2, processorsOnEachNode: 4, maxRunTime: '01:00:00' }],

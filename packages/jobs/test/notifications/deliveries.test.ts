@@ -179,6 +179,27 @@ describe('the address of a subscription', () => {
     );
   });
 
+  const TIMES = { remoteSubmitted: 1_600_604_740_001, remoteStarted: 1_600_604_750_950, ended: 1_600_604_800_000 };
+  const done = newJob(J1, { ...TIMES, status: 'FINISHED', archivePath: 'kept/a b', archiveSystem: 'store' });
+
+  it.each([
+    ['JOB_SYSTEM', 'hpc1', 'hpc1'],
+    ['JOB_SUBMIT_TIME', '2020-09-20T12%3A25%3A40.001Z', ''],
+    ['JOB_START_TIME', '2020-09-20T12%3A25%3A50.950Z', ''],
+    ['JOB_END_TIME', '2020-09-20T12%3A26%3A40.000Z', ''],
+    ['JOB_ARCHIVE_PATH', 'kept%2Fa%20b', ''],
+    [
+      'JOB_ARCHIVE_URL',
+      `${BASE_URL}%2Fjobs%2Fv2%2F${J1}%2Foutputs%2Flistings`,
+      `${BASE_URL}%2Fjobs%2Fv2%2F${J1}%2Foutputs%2Flistings`,
+    ],
+    ['EVENT', 'X', 'X'],
+  ])('has %s of a job that is over, and of one that has not begun (sheet §1.2)', (name, ended, accepted) => {
+    const address = `http://h/?v=\${${name}}`;
+    expect(resolveAddress(address, done, 'X')).toBe(`http://h/?v=${ended}`);
+    expect(resolveAddress(address, newJob(J1), 'X')).toBe(`http://h/?v=${accepted}`);
+  });
+
   it('says where the server is reached only when it is sent', () => {
     const stored = resolveAddress('http://h/?u=${JOB_URL}', job, 'FAILED');
     expect(stored).toBe(`http://h/?u=${BASE_URL}%2Fjobs%2Fv2%2F${J1}`);

@@ -125,6 +125,43 @@ describe('watching a program', () => {
     expect(played.job.failedChecks).toBeGreaterThan(10);
   });
 
+  describe('§2.7: JOB_QUEUE_MONITORING_ERROR of a program that waits in the batch queue', () => {
+    const QUEUED = { state: 'queued' } as const;
+    const begin = (): void => {
+      played.job = { ...played.job, status: 'QUEUED', remoteStarted: null, remoteSubmitted: played.clock.now() };
+      played.systems.get('hpc1').scheduler.state = QUEUED;
+    };
+
+    test('when looks fail for sixty minutes', async () => {
+      begin();
+      const begun = played.clock.now();
+      played.systems.get('hpc1').scheduler.onLook = () => {
+        throw new Error('rubbish');
+      };
+      const end = await watched(watchQueued(played.context));
+      expect(end).toMatchObject({ name: 'Failed', condition: 'JOB_QUEUE_MONITORING_ERROR' });
+      expect(String(end)).toContain('TOO_MANY_FAILURES');
+      expect((played.clock.now() - begun) / 60_000).toBeGreaterThan(60);
+      expect(played.job).toMatchObject({ status: 'QUEUED', remoteOutcome: 'FAILED_SKIP_ARCHIVE', remoteEnded: null });
+    });
+
+    test.each([
+      ['ended', 'it was ended', expect.any(Number)],
+      ['unsure', 'whether it ended is not certain', null],
+    ] as const)('when it has waited for two weeks: its kill is %s', async (answer, says, remoteEnded) => {
+      begin();
+      const { scheduler } = played.systems.get('hpc1');
+      scheduler.killAnswer = answer;
+      const begun = played.clock.now();
+      const end = await watched(watchQueued(played.context), 600_000);
+      expect(end).toMatchObject({ condition: 'JOB_QUEUE_MONITORING_ERROR' });
+      expect(String(end)).toContain(`TIME_EXPIRED it waited in the batch queue for too long: ${says}`);
+      expect(scheduler.killed).toEqual(['j1']);
+      expect((played.clock.now() - begun) / 86_400_000).toBeCloseTo(14, 0);
+      expect(played.job).toMatchObject({ remoteOutcome: 'FAILED_SKIP_ARCHIVE', remoteEnded });
+    });
+  });
+
   test('§3.3: a connection that broke is tried once more, then it is a matter of recovery', async () => {
     const { scheduler } = played.systems.get('hpc1');
     const trouble = new SystemTrouble('hpc1', 'CONNECTION_FAILURE', 'it broke');

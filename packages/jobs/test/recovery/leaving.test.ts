@@ -34,8 +34,25 @@ const by = async (uuid: string, status: string) =>
       .select('by')
       .where('uuid', '=', uuid)
       .where('event', '=', status)
+      .orderBy('id', 'desc')
       .executeTakeFirst()
   )?.by;
+
+describe('what is asked of a job that no worker has', () => {
+  it.each([
+    ['PAUSED', 'resume', 'RUNNING'],
+    ['PAUSED', 'stop', 'STOPPED'],
+    ['BLOCKED', 'stop', 'STOPPED'],
+    ['BLOCKED', 'pause', 'PAUSED'],
+  ] as const)('%s: %s is done at once although its message was lost (sheet §6.3.6)', async (from, wanted, becomes) => {
+    const job = await fixture.jobs.job('a-007', 'RUNNING', RUNNING);
+    if (from === 'PAUSED') await fixture.jobs.jobs.change(job, { to: 'PAUSED' });
+    else await fixture.block(job, DOWN);
+    expect(await fixture.jobs.jobs.want(await fixture.jobs.read('a-007'), wanted, 'anna')).toBe(true);
+    await expect.poll(() => fixture.status('a-007')).toBe(becomes);
+    expect(await by('a-007', becomes)).toBe('anna');
+  });
+});
 
 describe('a cancel of a job in recovery (sheet §7.8)', () => {
   it('stops it, and deletes the record with the last of its jobs', async () => {
@@ -211,6 +228,18 @@ describe('a job that is paused', () => {
     await ask('a-007', 'resume');
     await expect.poll(() => fixture.submitted).toHaveLength(1);
     expect(await fixture.status('a-007')).toBe('ARCHIVING');
+  });
+
+  it('is resumed at the next start when the message (RESUME_JOB) was lost', async () => {
+    fixture.listen();
+    const job = await fixture.jobs.job('a-007', 'RUNNING', RUNNING);
+    await fixture.jobs.jobs.change(job, { to: 'PAUSED' });
+    await fixture.jobs.jobs.want(await fixture.jobs.read('a-007'), 'resume', 'anna');
+    await fixture.restart();
+    await expect.poll(() => fixture.submitted.map(({ job: uuid }) => uuid)).toEqual(['a-007']);
+    expect(await fixture.jobs.read('a-007')).toMatchObject({ status: 'RUNNING', wanted: null });
+    expect(await by('a-007', 'RUNNING')).toBe('anna');
+    await fixture.empty();
   });
 
   it('is resumed once, however often it is asked', async () => {

@@ -105,6 +105,23 @@ describe('what is asked of a job that a worker has', () => {
     'ARCHIVING',
   ];
 
+  test.each([
+    ['stop', 'STOPPED'],
+    ['pause', 'PAUSED'],
+  ] as const)(
+    '§6.3.6: %s that is stored while its program runs, and whose message is lost, is obeyed when its looks are stored',
+    async (wanted, becomes) => {
+      fixture.scheduler.state = { state: 'running' };
+      await fixture.process();
+      await fixture.submit('j1');
+      await fixture.status('j1', 'RUNNING');
+      await fixture.want('j1', wanted, { told: false });
+      // Every five minutes.
+      await fixture.pass(6 * 60_000);
+      await fixture.status('j1', becomes);
+    },
+  );
+
   test.each(UNTIL)(
     '§6.3.6: stop that is stored in %s, and whose message is lost, is obeyed at the next write',
     async (status) => {
@@ -122,6 +139,28 @@ describe('what is asked of a job that a worker has', () => {
       await fixture.until(async () => (await fixture.depth()) === 0);
       expect(fixture.scheduler.submits).toEqual([]);
       expect(fixture.scheduler.killed).toEqual(['SUBMITTING', 'QUEUED', 'RUNNING'].includes(status) ? ['j1'] : []);
+    },
+  );
+
+  test.each(UNTIL)(
+    '§6.3.6: pause that is stored in %s, and whose message is lost, is obeyed at the next write, and nothing is begun',
+    async (status) => {
+      const given = bigFile();
+      mkdirSync(work(), { recursive: true });
+      const remoteJobId = ['QUEUED', 'RUNNING', 'CLEANING_UP', 'ARCHIVING'].includes(status) ? 'r1' : null;
+      const workPath = status === 'PENDING' ? null : work();
+      const job = await fixture.fixture.job('j1', status, { ...given, workPath, remoteJobId });
+      await fixture.want('j1', 'pause', { told: false });
+      await fixture.process();
+      await fixture.publish(job);
+      const paused = await fixture.status('j1', 'PAUSED');
+      expect(paused).toMatchObject({ resumeAt: status, wanted: null, worker: null, remoteJobId });
+      await fixture.until(async () => (await fixture.depth()) === 0);
+      expect([fixture.scheduler.submits, fixture.scheduler.killed, fixture.scheduler.looks]).toEqual([[], [], []]);
+      const { root } = fixture.systems.get('store').system;
+      expect([existsSync(join(work(), 'a.bin')), existsSync(join(root, 'kept'))]).toEqual([false, false]);
+      const rows = await fixture.fixture.store.read.selectFrom('job_history').select(['event', 'by']).execute();
+      expect(rows).toContainEqual({ event: 'PAUSED', by: 'anna' });
     },
   );
 

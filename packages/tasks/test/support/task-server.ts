@@ -15,6 +15,7 @@ import { DECLARED } from '../../../platform/test/support/layers.js';
 import { noProviders } from '../../../platform/test/support/no-providers.js';
 import { ME } from '../../../platform/test/support/personas.js';
 import { openRecorder } from '../../../platform/test/support/recorder.js';
+import { createDisbatch } from '../../src/disbatch/index.js';
 import { schedulesRoutes, taskRoutes } from '../../src/http.js';
 import { createTasks, type Tasks } from '../../src/layer.js';
 import { createSchedules, type Schedules } from '../../src/schedules/layer.js';
@@ -56,7 +57,7 @@ export interface TaskServer {
   close(): Promise<void>;
 }
 
-/** Nothing runs: what is tested here is what people see and do. */
+/** Nothing runs where what is tested is what people see and do. */
 const NO_NODES: NodeRegistry = {
   get: () => undefined,
   list: () => [],
@@ -72,7 +73,10 @@ const NO_NODES: NodeRegistry = {
 const keys = await generateKeyPair();
 const MEMBERS = ['admin', 'alice', 'bob', 'carol'];
 
-export async function startTaskServer(settings: Record<string, unknown> = {}): Promise<TaskServer> {
+export async function startTaskServer(
+  settings: Record<string, unknown> = {},
+  nodes: NodeRegistry = NO_NODES,
+): Promise<TaskServer> {
   const test = await openTaskStore();
   const { store, clock } = test;
   const config = Value.Parse(ServerConfigSchema, Value.Default(ServerConfigSchema, settings));
@@ -117,12 +121,13 @@ export async function startTaskServer(settings: Record<string, unknown> = {}): P
     random,
   };
   const secrets = new Secrets({ store, auth, key: SealingKey.of(new Uint8Array(32)), providers: noProviders() });
-  const tasks = createTasks(base, { nodes: NO_NODES, secrets: taskSecrets(secrets, auth) });
-  const push = createPush(base, { nodes: NO_NODES, secrets });
+  const tasks = createTasks(base, { nodes, secrets: taskSecrets(secrets, auth) });
+  const push = createPush(base, { nodes, secrets });
   const runbooks = createRunbooks(base, { auth, push });
   const schedules = createSchedules(base, { auth, push, tasks, runbooks });
   for (const layer of [push, tasks, schedules]) await layer.load();
   for (const layer of [push, tasks, schedules]) layer.start();
+  const disbatch = createDisbatch(base, { auth, controller: tasks.controller, logger });
   const streams = new EventStreams({ clock, metrics });
   const app = await createApp({
     auth,
@@ -145,6 +150,7 @@ export async function startTaskServer(settings: Record<string, unknown> = {}): P
       runbooksRoutes(runbooks, { auth }),
       taskRoutes(base, tasks, { auth, streams, secrets }),
       schedulesRoutes(base, schedules, { auth, tasks }),
+      disbatch.routes,
     ],
     checkAnswers: true,
   });

@@ -45,6 +45,8 @@ export function createTasks(base: Base, { nodes, secrets }: TasksDeps): Tasks {
     clock,
     keepMs: config.tasks.keep * 1000,
     queues: () => controller.allQueues(),
+    beginDeleting: (ids) => controller.beginDeleting(ids),
+    undoDeleting: (ids) => controller.undoDeleting(ids),
     failed: (error) => logger.warn({ err: error }, 'old tasks could not be deleted'),
   });
   const stopping = new AbortController();

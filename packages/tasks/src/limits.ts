@@ -10,6 +10,8 @@ export const TASK_LIMITS = {
   paramsInMemory: 4_096,
   /** Tasks assigned, and stored, at once. */
   assignedAtOnce: 1_000,
+  /** Tasks that were deleted, and are known as such to those who have read them before. */
+  deletedRemembered: 100_000,
   /** Tasks added in one transaction. */
   addedAtOnce: 2_000,
   /** Tasks acted on in one transaction. */

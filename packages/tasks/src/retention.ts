@@ -15,6 +15,9 @@ export interface TaskRetentionDeps {
   /** Tasks that ended longer ago go, unless their queue says otherwise; 0: none. */
   readonly keepMs: number;
   readonly queues: () => Iterable<LiveQueue>;
+  /** Whoever changes tasks: answers those that nobody changes, and leaves them alone from then on. */
+  readonly beginDeleting: (ids: readonly string[]) => readonly string[];
+  readonly undoDeleting: (ids: readonly string[]) => void;
   /** A round failed; the next one tries again. */
   readonly failed: (error: unknown) => void;
 }
@@ -75,9 +78,24 @@ export class TaskRetention {
         .limit(TASKS)
         .execute();
       if (rows.length === 0) return;
-      const gone = await this.#deps.store.transact((trx) => deleteEnded(trx, rows, before));
+      const free = this.#deps.beginDeleting(rows.map(({ id }) => id));
+      const gone = await this.#deleteEnded(free, before);
       for (const { status } of gone) live.moved(status, null);
-      if (rows.length < TASKS) return;
+      // Those that somebody changes just now are looked at in the next round.
+      if (rows.length < TASKS || gone.length === 0) return;
+    }
+  }
+
+  /** Those that still have ended: one may have been retried meanwhile. */
+  async #deleteEnded(ids: readonly string[], before: number): Promise<readonly { readonly status: number }[]> {
+    const { store, undoDeleting } = this.#deps;
+    let gone: readonly { readonly id: string; readonly status: number }[] = [];
+    try {
+      gone = await store.transact((trx) => deleteEnded(trx, ids, before));
+      return gone;
+    } finally {
+      const deleted = new Set(gone.map(({ id }) => id));
+      undoDeleting(ids.filter((id) => !deleted.has(id)));
     }
   }
 
@@ -107,13 +125,11 @@ export class TaskRetention {
   }
 }
 
-/** Those that still have ended: one may have been retried meanwhile. */
 async function deleteEnded(
   trx: Trx,
-  rows: readonly { readonly id: string; readonly status: number }[],
+  ids: readonly string[],
   before: number,
-): Promise<readonly { readonly status: number }[]> {
-  const ids = rows.map(({ id }) => id);
+): Promise<readonly { readonly id: string; readonly status: number }[]> {
   const still = await trx
     .selectFrom('tasks')
     .select(['id', 'status'])

@@ -231,6 +231,25 @@ describe('queues and tasks', () => {
     expect(await fixture.act('retry', a)).toEqual([{ id: a, refused: 'it does not exist' }]);
   });
 
+  test('one that is deleted and retried at the same moment either goes or runs again', async () => {
+    const node = fixture.nodes.enter('n1');
+    const queue = await fixture.queue('q');
+    for (let round = 0; round < 10; round++) {
+      const [id = ''] = await fixture.add(queue, 1);
+      await fixture.act('cancel', id);
+      const removing = fixture.act('remove', id);
+      const [[removed], [retried]] = await Promise.all([removing, fixture.act('retry', id)]);
+      const row = await fixture.store.read.selectFrom('tasks').select('id').where('id', '=', id).executeTakeFirst();
+      const gone = removed?.refused === null;
+      expect(retried?.refused === null).toBe(!gone);
+      expect(row === undefined).toBe(gone);
+      if (!gone) await fixture.act('remove', id);
+      expect(fixture.controller.queue('c'.repeat(32), 'q')?.counts).toMatchObject({ cancelled: 0, queued: 0 });
+    }
+    node.offer(1, ['p']);
+    expect(node.given).toEqual([]);
+  });
+
   test('a server that is started again goes on with what nodes have and what waits', async () => {
     const node = fixture.nodes.enter('n1');
     node.offer(1, ['p']);

@@ -107,7 +107,12 @@ describe('of a task', () => {
     const data = { reason: 'exit status 3', not_before: fixture.clock.now() + 60_000 };
     expect(await told()).toEqual([{ ...waits, data }]);
     fixture.clock.advance(60_000);
-    await fixture.stands(id, { not_before: null });
+    await expect
+      .poll(() => {
+        fixture.clock.advance(1);
+        return fixture.row(id);
+      })
+      .toMatchObject({ not_before: null });
     node.offer(1, ['p']);
     await fixture.stands(id, { status: STATUS.claimed, attempt: 2 });
     expect(await told()).toMatchObject([{ type: 'task.claimed', task: id, attempt: '2' }]);

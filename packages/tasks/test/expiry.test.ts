@@ -71,6 +71,34 @@ describe('a task that expires', () => {
     }
   });
 
+  test('is cancelled when it comes back after its time, before any node gets it', async () => {
+    const node = fixture.nodes.enter('n1');
+    const [queue, other] = [await fixture.queue('q'), await fixture.queue('other', { plugin: 'other' })];
+    const options = { expiresAt };
+    const [held = ''] = await fixture.add(other, [{ params: {}, options }]);
+    expect(await fixture.act('hold', held)).toEqual([{ id: held, refused: null }]);
+    node.offer(2, ['p', 'other']);
+    const [back = ''] = await fixture.add(queue, [{ params: {}, options }]);
+    await expect.poll(() => node.given.length).toBe(1);
+    fixture.clock.advance(2 * MINUTE);
+    node.news({ ...node.ref(back), event: 'returned', reason: 'no room' });
+    node.tasks.delete(back);
+    await expect
+      .poll(() => {
+        fixture.clock.advance(1);
+        return fixture.row(back);
+      })
+      .toMatchObject(EXPIRED);
+    await fixture.act('release', held);
+    await expect
+      .poll(() => {
+        fixture.clock.advance(1);
+        return fixture.row(held);
+      })
+      .toMatchObject(EXPIRED);
+    expect(node.given.length).toBe(1);
+  });
+
   test('is cancelled by the next server when its time passed while there was none', async () => {
     const node = fixture.nodes.enter('n1');
     node.offer(1, ['p']);

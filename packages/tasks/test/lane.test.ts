@@ -14,6 +14,7 @@ const ready = (id: number, rank = 0): ReadyTask => ({
   params: '{}',
   retries: null,
   timeout: null,
+  expiresAt: null,
   secrets: null,
 });
 

@@ -33,6 +33,8 @@ function retention(also: Partial<TaskRetentionDeps> = {}): TaskRetention {
     clock: fixture.clock,
     keepMs: fixture.config.tasks.keep * 1000,
     queues: () => fixture.controller.allQueues(),
+    beginDeleting: (ids) => fixture.controller.beginDeleting(ids),
+    undoDeleting: (ids) => fixture.controller.undoDeleting(ids),
     failed: (error) => failures.push(error),
     ...also,
   });
@@ -147,19 +149,45 @@ describe('a task that has ended', () => {
     expect(await there()).toEqual([kept]);
   });
 
-  test('stays when it is retried while old ones are deleted', async () => {
+  test('is retried by nobody any more once it is being deleted', async () => {
     const queue = await fixture.queue('q');
     const [retried = ''] = await cancelled(queue, 2);
     pass(KEEP + 1);
     const store = storeWith(async (nth) => {
-      if (nth === 1) await fixture.act('retry', retried);
+      if (nth !== 1) return;
+      expect(await fixture.act('retry', retried)).toEqual([{ id: retried, refused: 'it does not exist' }]);
     });
     await retention({ store }).prune();
-    expect(await there()).toEqual([retried]);
-    expect(counts(queue)).toMatchObject({ queued: 1, cancelled: 0 });
+    expect(await there()).toEqual([]);
+    expect(counts(queue)).toMatchObject({ queued: 0, cancelled: 0 });
+  });
+
+  test('that is retried at that moment either goes or runs again', async () => {
+    const queue = await fixture.queue('q');
     const node = fixture.nodes.enter('n1');
+    for (let round = 1; round <= 5; round++) {
+      const [id = ''] = await cancelled(queue, 1);
+      pass(fixture.clock.now() + KEEP + 1);
+      const [[acted]] = await Promise.all([fixture.act('retry', id), prune()]);
+      const left = await there();
+      expect(left).toEqual(acted?.refused === null ? [id] : []);
+      expect(counts(queue)).toMatchObject({ queued: left.length, cancelled: 0 });
+      await fixture.act('remove', id);
+    }
     node.offer(1, ['p']);
-    await expect.poll(() => node.given).toEqual([{ id: retried, attempt: 1 }]);
+    expect(node.given).toEqual([]);
+  });
+
+  test('stays after a deletion that failed, and can be retried', async () => {
+    const queue = await fixture.queue('q');
+    const [id = ''] = await cancelled(queue, 1);
+    pass(KEEP + 1);
+    const store = storeWith(async () => {
+      throw new Error('the database is away');
+    });
+    await expect(retention({ store }).prune()).rejects.toThrow('the database is away');
+    expect(await fixture.act('retry', id)).toEqual([{ id, refused: null }]);
+    await fixture.stands(id, { status: STATUS.queued });
   });
 
   test('takes its output, its attempts and what it waited for with it', async () => {

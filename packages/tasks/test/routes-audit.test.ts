@@ -62,6 +62,12 @@ describe('an action on one task', () => {
     );
   });
 
+  it('that was refused is not told as done', async () => {
+    const id = await addOne((await queue()).name, {});
+    expect((await api.server.send({ method: 'POST', path: `tasks/${id}/release`, as: 'alice' })).status).toBe(409);
+    expect(await audited()).toEqual([]);
+  });
+
   it('is told as denied of who may not', async () => {
     const id = await addOne((await queue()).name, {});
     expect((await api.server.send({ method: 'POST', path: `tasks/${id}/cancel`, as: 'bob' })).status).toBe(403);

@@ -19,7 +19,7 @@ import {
   type StandingRow,
   standingRows,
 } from '../repository/ready.js';
-import { STATUS } from '../status.js';
+import { isActive, STATUS } from '../status.js';
 import type { Book } from './book.js';
 import type { LiveTask } from './live-task.js';
 import type { Turn } from './turn.js';
@@ -75,7 +75,9 @@ export class Acts {
         const task = this.#task(turn, rows.get(id), id, org.id);
         refused.set(id, typeof task === 'string' ? task : turn.step(task, event));
       }
-    }, by.record);
+      // Where all was refused there is nothing that was done.
+      if ([...refused.values()].some((why) => why === null)) turn.writes.push(...(by.record ?? []));
+    });
     // What it waits for was not looked at while it waited for nothing.
     if (action === 'retry' || action === 'release') await this.recount(ids);
     return ids.map((id) => ({ id, refused: stored ? (refused.get(id) ?? null) : 'the server is being stopped' }));
@@ -86,18 +88,20 @@ export class Acts {
     const { recorder, book, queues } = this.#deps;
     const rows = await this.#rows(org.id, ids);
     const refused = new Map<string, string | null>();
+    const free = new Set(book.beginDeleting([...rows.keys()]));
     const gone: StandingRow[] = [];
     for (const id of ids) {
       const row = rows.get(id);
       const busy = book.get(id);
-      if (row === undefined && busy === undefined) refused.set(id, 'it does not exist');
-      else if (row === undefined || busy !== undefined) refused.set(id, 'a node has it; cancel it first');
-      else gone.push(row);
+      if (row !== undefined && free.has(id)) gone.push(row);
+      else if (busy === undefined) refused.set(id, 'it does not exist');
+      else if (isActive(busy.state.status)) refused.set(id, 'a node has it; cancel it first');
+      else refused.set(id, 'it is just being changed; try again');
     }
     // Not to be assigned while they are deleted.
     for (const row of gone) queues.get(row.queue_id)?.withdraw(row.id, row.lane);
     const perQueue = grouped(gone, ({ queue_id }) => queue_id);
-    await recorder.transact(async (trx, record, write) => {
+    const stored = recorder.transact(async (trx, record, write) => {
       await deleteTasks(
         trx,
         gone.map(({ id }) => id),
@@ -110,7 +114,11 @@ export class Acts {
           ),
         ]);
       }
-      write(by.record ?? []);
+      if (gone.length > 0) write(by.record ?? []);
+    });
+    await stored.catch((error: unknown) => {
+      book.undoDeleting([...free]);
+      throw error;
     });
     for (const row of gone) queues.get(row.queue_id)?.moved(row.status, null);
     return ids.map((id) => ({ id, refused: refused.get(id) ?? null }));
@@ -126,7 +134,7 @@ export class Acts {
       const { value, outdated } = await book.read(() => standingRows(store.read, orgId, asked));
       for (const row of value) if (!outdated(row.id)) found.set(row.id, row);
       // One that is just being added is there in a moment; to wait for it would be to wait for a disk.
-      wanted = asked.filter((id) => outdated(id) && !book.isArriving(id));
+      wanted = asked.filter((id) => outdated(id) && !book.isArriving(id) && !book.isDeleted(id));
     }
     return found;
   }
@@ -135,7 +143,7 @@ export class Acts {
     const { book, queues } = this.#deps;
     const known = book.get(id);
     if (known !== undefined && known.queue.org.id === orgId) return known;
-    if (row === undefined) return 'it does not exist';
+    if (row === undefined || book.isDeleted(id)) return 'it does not exist';
     const queue = queues.get(row.queue_id);
     return queue === undefined ? 'its queue was deleted' : book.task(turn, queue, row);
   }
@@ -173,7 +181,7 @@ export class Acts {
       await book.turn((turn) => {
         for (const row of rows.values()) {
           const queue = queues.get(row.queue_id);
-          if (queue === undefined) continue;
+          if (queue === undefined || book.isDeleted(row.id)) continue;
           turn.step(book.task(turn, queue, row), { type: 'counted', waitsFor: waits.get(row.id) ?? 0 });
         }
       });

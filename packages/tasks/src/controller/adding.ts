@@ -244,6 +244,7 @@ export class Adding {
         params: params.length <= TASK_LIMITS.paramsInMemory ? params : null,
         retries: options.retries ?? null,
         timeout: options.timeout ?? null,
+        expiresAt: options.expiresAt ?? null,
         secrets: options.secrets ? Object.keys(options.secrets.named) : null,
       });
     }

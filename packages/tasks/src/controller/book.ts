@@ -47,6 +47,8 @@ export class Book {
   /** Reads under way, and the tasks that left while there was one: what it read of them may be old. */
   #reads = 0;
   readonly #leftMeanwhile = new Set<string>();
+  /** Tasks that are being deleted, or were: nothing is done to them any more. Ids never come again; the oldest are forgotten. */
+  readonly #deleted = new Set<string>();
   readonly #pending = new Set<Promise<unknown>>();
   readonly #outbox = new Outbox((slots, orders) => this.#send(slots, orders, new Map()));
   #wake: Timer | null = null;
@@ -246,11 +248,31 @@ export class Book {
     try {
       const value = await work();
       const left = new Set(this.#leftMeanwhile);
-      return { value, outdated: (id) => left.has(id) || this.#arriving.has(id) };
+      return { value, outdated: (id) => left.has(id) || this.#arriving.has(id) || this.#deleted.has(id) };
     } finally {
       this.#reads -= 1;
       if (this.#reads === 0) this.#leftMeanwhile.clear();
     }
+  }
+
+  /** Answers those of these that nobody is changing: they are to be deleted, and nothing is done to them from now on. */
+  beginDeleting(ids: readonly string[]): string[] {
+    const free = ids.filter((id) => !this.#tasks.has(id));
+    for (const id of free) this.#deleted.add(id);
+    for (const oldest of this.#deleted) {
+      if (this.#deleted.size <= TASK_LIMITS.deletedRemembered) break;
+      this.#deleted.delete(oldest);
+    }
+    return free;
+  }
+
+  /** They are not deleted after all. */
+  undoDeleting(ids: readonly string[]): void {
+    for (const id of ids) this.#deleted.delete(id);
+  }
+
+  isDeleted(id: string): boolean {
+    return this.#deleted.has(id);
   }
 
   /** A row that was just read as a task to be stepped in this turn; the one in memory where there is one. */

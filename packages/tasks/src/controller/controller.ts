@@ -73,6 +73,9 @@ export interface TaskControllerService extends TaskController {
   forget(orgId: string): void;
   /** All queues, for metrics. */
   allQueues(): Iterable<LiveQueue>;
+  /** Of tasks that have ended: see `TaskRetention`. */
+  beginDeleting(ids: readonly string[]): readonly string[];
+  undoDeleting(ids: readonly string[]): void;
 }
 
 /** Between two looks for tasks that wait on a busy node while another is idle. */
@@ -317,6 +320,8 @@ export function createTaskController(deps: TaskControllerDeps): TaskControllerSe
       }
     },
     allQueues: () => queues.all(),
+    beginDeleting: (ended) => book.beginDeleting(ended),
+    undoDeleting: (ended) => book.undoDeleting(ended),
     queues: (orgId) => queues.of(orgId).map(view),
     queue(orgId, idOrName) {
       const live = queues.find(orgId, idOrName);

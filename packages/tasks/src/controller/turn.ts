@@ -68,7 +68,7 @@ export class Turn {
           if (slots !== null) this.ordersFor(slots).settled.push(ref);
           break;
         case 'wait':
-          this.wakeAt = Math.min(this.wakeAt ?? Number.POSITIVE_INFINITY, step.task.notBefore ?? this.now);
+          this.#wakeBy(step.task.notBefore ?? this.now);
           break;
         case 'recount':
           this.recount.push(task.id);
@@ -80,6 +80,10 @@ export class Turn {
     return null;
   }
 
+  #wakeBy(at: number | null): void {
+    if (at !== null) this.wakeAt = Math.min(this.wakeAt ?? Number.POSITIVE_INFINITY, at);
+  }
+
   #changed(task: LiveTask, event: TaskEvent, before: TaskState, after: TaskState, ending: Ending): void {
     const { queue } = task;
     const only = !this.touched.has(task) && !this.#isUnstored(task);
@@ -89,6 +93,7 @@ export class Turn {
       task.mtime = this.now;
       queue.moved(before.status, after.status);
     }
+    if (waits(after) && !waits(before)) this.#wakeBy(task.ready.expiresAt);
     if (isReady(before) && !isActive(after.status)) queue.withdraw(task.id, task.lane);
     const left = isActive(before.status) && !isActive(after.status);
     if (left) {
@@ -133,10 +138,18 @@ export class Turn {
     );
   }
 
-  /** Those that may be assigned once this is stored. */
+  /** Those that may be assigned once this is stored; not those whose time is over, which are cancelled. */
   *offers(): Iterable<LiveTask> {
-    for (const task of this.touched) if (isReady(task.state)) yield task;
+    for (const task of this.touched) {
+      const { expiresAt } = task.ready;
+      if (isReady(task.state) && (expiresAt === null || expiresAt > this.now)) yield task;
+    }
   }
+}
+
+/** No node has it, and one may get it. */
+function waits({ status }: TaskState): boolean {
+  return status === STATUS.queued || status === STATUS.blocked;
 }
 
 function rulesOf({ queue, ready }: LiveTask): TaskRulesNow {

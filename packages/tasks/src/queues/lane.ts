@@ -15,6 +15,7 @@ export interface ReadyTask {
   /** What was said of it instead of what the queue says. */
   readonly retries: number | null;
   readonly timeout: number | null;
+  readonly expiresAt: number | null;
   /** What its plugin finds secrets as that the task itself names; null: none. */
   readonly secrets: readonly string[] | null;
 }

@@ -32,6 +32,7 @@ const COLUMNS = [
   'ctime',
   'mtime',
   'requester',
+  'expires_at',
   'options',
   'incarnation',
   ...STATE_COLUMNS,
@@ -89,6 +90,7 @@ export function readyTask(row: ReadyRow): ReadyTask {
     params: row.params,
     retries: options.retries ?? null,
     timeout: options.timeout ?? null,
+    expiresAt: row.expires_at,
     secrets: options.secrets ? Object.keys(options.secrets.named) : null,
   };
 }

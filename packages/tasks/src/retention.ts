@@ -88,6 +88,7 @@ export class TaskRetention {
 
   /** Those that still have ended: one may have been retried meanwhile. */
   async #deleteEnded(ids: readonly string[], before: number): Promise<readonly { readonly status: number }[]> {
+    if (ids.length === 0) return [];
     const { store, undoDeleting } = this.#deps;
     let gone: readonly { readonly id: string; readonly status: number }[] = [];
     try {

@@ -37,14 +37,16 @@ fi
 rabbitmq="${MUSTER_TEST_RABBITMQ_URL:-amqp://guest:guest@127.0.0.1:5672}"
 jobs_on_rabbitmq=true
 if ! node scripts/amqp-answers.mjs "$rabbitmq"; then
-  printf 'skipped: packages/broker/test/rabbitmq.test.ts, packages/jobs/test/rabbitmq.test.ts (no RabbitMQ answers at %s; set MUSTER_TEST_RABBITMQ_URL)\n' \
+  printf 'skipped: packages/broker/test/rabbitmq.test.ts, packages/broker/test/rabbitmq-topology.test.ts, packages/jobs/test/rabbitmq.test.ts (no RabbitMQ answers at %s; set MUSTER_TEST_RABBITMQ_URL)\n' \
     "${rabbitmq##*@}"
   without+=('packages/broker/test/rabbitmq.test.ts')
   jobs_on_rabbitmq=false
 elif ! command -v rabbitmqctl >/dev/null; then
-  printf 'skipped: packages/jobs/test/rabbitmq.test.ts (no rabbitmqctl, which makes a virtual host)\n'
+  printf 'skipped: packages/broker/test/rabbitmq-topology.test.ts, packages/jobs/test/rabbitmq.test.ts (no rabbitmqctl, which makes a virtual host)\n'
   jobs_on_rabbitmq=false
 fi
+# In a virtual host of its own, as those of jobs are.
+"$jobs_on_rabbitmq" || without+=('packages/broker/test/rabbitmq-topology.test.ts')
 # Tests that break a RabbitMQ of their own.
 if ! command -v rabbitmq-server >/dev/null; then
   printf 'skipped: packages/broker/test/rabbitmq-faults.test.ts, packages/broker/test/rabbitmq-holds.test.ts, e2e/jobs-held.test.ts (no rabbitmq-server)\n'

@@ -1,29 +1,12 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import {
-  eventTopology,
-  organizationTopology,
-  siteTopology,
-  submissionTopology,
-  type Topology,
-  workerTopology,
-} from '@muster/broker';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Harness } from './conformance/suite.js';
+import { P, SUBMISSION, TOPOLOGIES } from './portals.js';
 import { RABBITMQ_URL, rabbitmq } from './rabbitmq.js';
 import { type OwnVhost, ownVhost } from './vhost.js';
 
 /** What RabbitMQ itself says of what was declared (sheet §5.1, §5.2). */
-
-const P = 'aloe.jobq.';
-const SUBMISSION = `${P}portals.submit.DefaultQueue`;
-const TOPOLOGIES: readonly Topology[] = [
-  siteTopology(),
-  organizationTopology('portals'),
-  submissionTopology('portals', SUBMISSION),
-  eventTopology('portals'),
-  workerTopology('portals', 'rack7', 'w-065'),
-];
 
 let vhost: OwnVhost;
 let harness: Harness;

@@ -7,25 +7,17 @@ import {
   namesOf,
   ordersTopology,
   organizationTopology,
-  siteTopology,
-  submissionTopology,
   type Topology,
   workerTopology,
 } from '@muster/broker';
 import { describe, expect, test } from 'vitest';
+import { EVENTS, ORGANIZATION, P, SITE, SUBMISSION, SUBMIT, TOPOLOGIES, WORKER } from './portals.js';
 
-const P = 'aloe.jobq.';
 const ALT = `${P}AllTenants.alt.Exchange`;
 const DEAD = `${P}AllTenants.dead.Exchange`;
-const SUBMISSION = `${P}portals.submit.DefaultQueue`;
 const DAY_MS = 86_400_000;
 
-const SITE = siteTopology();
-const ORGANIZATION = organizationTopology('portals');
-const SUBMIT = submissionTopology('portals', SUBMISSION);
-const EVENTS = eventTopology('portals');
-const WORKER = workerTopology('portals', 'rack7', 'w-065');
-const ALL: readonly Topology[] = [SITE, ORGANIZATION, SUBMIT, EVENTS, WORKER, ordersTopology()];
+const ALL: readonly Topology[] = [...TOPOLOGIES, ordersTopology()];
 
 describe('§5.1: what stands in the broker', () => {
   test.each<[what: string, topology: Topology, exchanges: object[], queues: object[], bindings: string[][]]>([

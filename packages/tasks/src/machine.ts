@@ -1,4 +1,4 @@
-import { isActive, refusalOf, STATUS, type Wanted } from './status.js';
+import { isActive, isWaiting, refusalOf, STATUS, type Wanted } from './status.js';
 
 /** How a task stands: what changes of it (design, "Task Lifecycle"; T2 to T7). */
 export interface TaskState {
@@ -123,9 +123,7 @@ export function stepTask(task: TaskState, event: TaskEvent, rules: TaskRulesNow,
       return { task: { ...task, notBefore: null, reason: null }, effects: ['offer'] };
 
     case 'expired':
-      return task.status === STATUS.queued || task.status === STATUS.blocked
-        ? ended(task, STATUS.cancelled, 'it had not begun in time', now)
-        : stay(task);
+      return isWaiting(task.status) ? ended(task, STATUS.cancelled, 'it had not begun in time', now) : stay(task);
 
     case 'counted': {
       const { waitsFor } = event;

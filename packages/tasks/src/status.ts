@@ -35,6 +35,11 @@ export function isActive(status: number): boolean {
   return status === STATUS.claimed || status === STATUS.running;
 }
 
+/** No node has it, and one may get it, now or later. */
+export function isWaiting(status: number): boolean {
+  return status === STATUS.queued || status === STATUS.blocked;
+}
+
 /** It will not run any more unless somebody says so. */
 export function isEnded(status: number): boolean {
   return (

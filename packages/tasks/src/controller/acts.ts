@@ -98,6 +98,8 @@ export class Acts {
       else if (isActive(busy.state.status)) refused.set(id, 'a node has it; cancel it first');
       else refused.set(id, 'it is just being changed; try again');
     }
+    const answers = ids.map((id) => ({ id, refused: refused.get(id) ?? null }));
+    if (gone.length === 0) return answers;
     // Not to be assigned while they are deleted.
     for (const row of gone) queues.get(row.queue_id)?.withdraw(row.id, row.lane);
     const perQueue = grouped(gone, ({ queue_id }) => queue_id);
@@ -114,14 +116,14 @@ export class Acts {
           ),
         ]);
       }
-      if (gone.length > 0) write(by.record ?? []);
+      write(by.record ?? []);
     });
     await stored.catch((error: unknown) => {
       book.undoDeleting([...free]);
       throw error;
     });
     for (const row of gone) queues.get(row.queue_id)?.moved(row.status, null);
-    return ids.map((id) => ({ id, refused: refused.get(id) ?? null }));
+    return answers;
   }
 
   /** As stored, and not older than what is in memory. @param orgId Null: of any organization. */

@@ -255,9 +255,9 @@ export class Book {
     }
   }
 
-  /** Answers those of these that nobody is changing: they are to be deleted, and nothing is done to them from now on. */
+  /** Answers those of these that nobody is changing or deleting: they are to be deleted, and nothing is done to them from now on. */
   beginDeleting(ids: readonly string[]): string[] {
-    const free = ids.filter((id) => !this.#tasks.has(id));
+    const free = ids.filter((id) => !this.#tasks.has(id) && !this.#deleted.has(id));
     for (const id of free) this.#deleted.add(id);
     for (const oldest of this.#deleted) {
       if (this.#deleted.size <= TASK_LIMITS.deletedRemembered) break;

@@ -4,7 +4,7 @@ import type { NodeSlots } from '../assign/node-slots.js';
 import { taskChanged } from '../events.js';
 import { isReady, stepTask, type TaskEvent, type TaskRulesNow, type TaskState } from '../machine.js';
 import { saveAttempt } from '../repository/writes.js';
-import { isActive, isEnded, STATUS } from '../status.js';
+import { isActive, isEnded, isWaiting, STATUS } from '../status.js';
 import { type Ending, type LiveTask, NO_ENDING, stepWrite } from './live-task.js';
 import { Orders } from './orders.js';
 
@@ -93,7 +93,7 @@ export class Turn {
       task.mtime = this.now;
       queue.moved(before.status, after.status);
     }
-    if (waits(after) && !waits(before)) this.#wakeBy(task.ready.expiresAt);
+    if (isWaiting(after.status) && !isWaiting(before.status)) this.#wakeBy(task.ready.expiresAt);
     if (isReady(before) && !isActive(after.status)) queue.withdraw(task.id, task.lane);
     const left = isActive(before.status) && !isActive(after.status);
     if (left) {
@@ -145,11 +145,6 @@ export class Turn {
       if (isReady(task.state) && (expiresAt === null || expiresAt > this.now)) yield task;
     }
   }
-}
-
-/** No node has it, and one may get it. */
-function waits({ status }: TaskState): boolean {
-  return status === STATUS.queued || status === STATUS.blocked;
 }
 
 function rulesOf({ queue, ready }: LiveTask): TaskRulesNow {

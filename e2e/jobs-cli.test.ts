@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type CliResult, Cluster } from './support/cluster.js';
+import { type Job, jobComesTo, showJob, timesRun as timesRunIn } from './support/jobs.js';
 import { neverHarmed } from './support/unharmed.js';
 import { until } from './support/until.js';
 
@@ -56,22 +57,9 @@ async function said(line: string): Promise<string> {
 const run = (flags: string): string =>
   `job run sort-1.0 --input query=in/query.txt --param runs=${at('runs')} ${flags}`;
 
-const timesRun = (id: string): number => {
-  const runs = existsSync(at('runs')) ? readFileSync(at('runs'), 'utf8').split('\n') : [];
-  return runs.filter((one) => one === id).length;
-};
-
-interface Job {
-  readonly id: string;
-  readonly status: string;
-  readonly appId: string;
-  readonly systemId: string;
-  readonly workPath: string;
-  readonly archivePath: string;
-}
-const show = (id: string): Promise<Job> => cluster.json<Job>('job', 'show', id);
-const comesTo = (id: string, status: string): Promise<unknown> =>
-  until(`job ${id} to be ${status}`, async () => (await show(id)).status === status);
+const timesRun = (id: string): number => timesRunIn(at('runs'), id);
+const show = (id: string): Promise<Job> => showJob(cluster, id);
+const comesTo = (id: string, status: string): Promise<unknown> => jobComesTo(cluster, id, status);
 
 describe('from a fresh server', () => {
   let first: string;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ScratchNode, scratchNode } from '../packages/broker/test/scratch-node.js';
 import { Cluster } from './support/cluster.js';
+import type { Job } from './support/jobs.js';
 import { neverHarmed } from './support/unharmed.js';
 
 /**
@@ -24,11 +25,6 @@ afterAll(async () => {
   await cluster?.stop();
   await node.drop();
 });
-
-interface Job {
-  readonly id: string;
-  readonly status: string;
-}
 
 test('a job is neither run twice nor disturbed, however soon the broker takes its message back', {
   timeout: 2 * JOB_MS + 120_000,

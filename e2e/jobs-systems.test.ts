@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Slurm, startSlurm } from '../packages/jobs/test/systems/support/slurm.js';
 import { type Sshd, startSshd } from '../packages/platform/test/support/sshd.js';
 import { Cluster } from './support/cluster.js';
+import { type Job, jobComesTo, timesRun } from './support/jobs.js';
 import { neverHarmed } from './support/unharmed.js';
 import { until } from './support/until.js';
 
@@ -61,26 +62,11 @@ async function made(...args: readonly string[]): Promise<void> {
   expect(code, `muster ${args.join(' ')}\n${stdout}${stderr}`).toBe(0);
 }
 
-interface Job {
-  readonly id: string;
-  readonly status: string;
-}
-
 const job = (system: string, ...more: readonly string[]): Promise<Job> =>
   cluster.json<Job>(
     ...['job', 'run', 'sort-1.0', '--system', system, '--input', 'query=agave://home/query.txt'],
     ...['--param', `runs=${at('runs')}`, ...more],
   );
-const timesRun = (id: string): number => {
-  const runs = existsSync(at('runs')) ? readFileSync(at('runs'), 'utf8').split('\n') : [];
-  return runs.filter((one) => one === id).length;
-};
-const comesTo = (id: string, status: string): Promise<unknown> =>
-  until(`job ${id} to be ${status}`, async () => {
-    const seen = await cluster.json<Job>('job', 'show', id);
-    if (seen.status !== status) throw new Error(JSON.stringify(seen));
-    return true;
-  });
 
 describe.each([
   ['a host by SSH', 'host'],
@@ -90,7 +76,7 @@ describe.each([
   test('a job is staged, run once, followed and archived', async () => {
     const done = await job(system, '--archive-path', `kept/${system}`, '--wait');
     expect(done.status).toBe('FINISHED');
-    expect(timesRun(done.id)).toBe(1);
+    expect(timesRun(at('runs'), done.id)).toBe(1);
     expect(readFileSync(join(at('home'), `kept/${system}/sorted.txt`), 'utf8')).toBe('one\ntwo\n');
     const { stdout } = await cluster.muster('job', 'output', done.id, 'sorted.txt');
     expect(stdout).toBe('one\ntwo\n');
@@ -99,13 +85,13 @@ describe.each([
   test('one that runs shows what it has written, is cancelled, and runs no more', async () => {
     const go = at(`go-${system}`);
     const { id } = await job(system, '--param', `go=${go}`);
-    await comesTo(id, 'RUNNING');
+    await jobComesTo(cluster, id, 'RUNNING');
     const written = async () => (await cluster.muster('job', 'output', id)).stdout;
     await until('its output to be listed', async () => /\d+B .*sort-.*\.out$/m.test(await written()));
     const cancelled = await cluster.muster('job', 'cancel', id, '--wait');
     expect([cancelled.code, cancelled.stderr]).toEqual([0, expect.stringContaining(`job ${id} STOPPED`)]);
     const pid = readFileSync(at(`runs-${id}`), 'utf8').trim();
     await until('its program to be gone', async () => !existsSync(`/proc/${pid}`));
-    expect(timesRun(id)).toBe(1);
+    expect(timesRun(at('runs'), id)).toBe(1);
   });
 });

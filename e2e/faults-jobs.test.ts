@@ -4,6 +4,7 @@ import { setTimeout as moment } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ScratchNode, scratchNode } from '../packages/broker/test/scratch-node.js';
 import { Cluster } from './support/cluster.js';
+import { JobHosts } from './support/job-hosts.js';
 import { JobProcesses } from './support/job-processes.js';
 import { APP, INPUT, LedgerJobs } from './support/ledger-jobs.js';
 import { LedgerLoad } from './support/ledger-load.js';
@@ -14,14 +15,14 @@ import { until } from './support/until.js';
 
 /**
  * A server without workers, two workers and three readers on a PostgreSQL and a RabbitMQ of their own, all of which are killed at
- * random moments while jobs run. For the long run: MUSTER_FAULT_JOBS=300 MUSTER_FAULT_KILLS=30; MUSTER_TEST_SEED=random for
+ * random moments while jobs run: here, on a host by SSH and on Slurm by SSH, which are cut off, too. For the long run: MUSTER_FAULT_JOBS=300 MUSTER_FAULT_KILLS=30; MUSTER_TEST_SEED=random for
  * other moments.
  */
 const JOBS = Number(process.env.MUSTER_FAULT_JOBS ?? 20);
-const KILLS = Number(process.env.MUSTER_FAULT_KILLS ?? 5);
+const KILLS = Number(process.env.MUSTER_FAULT_KILLS ?? 6);
 const WORKERS = ['w1', 'w2'];
 const READERS = ['recovery', 'alternate', 'dead-letter'];
-const KINDS = ['worker', 'reader', 'server', 'broker', 'database'] as const;
+const KINDS = ['worker', 'reader', 'server', 'broker', 'database', 'host'] as const;
 type Kind = (typeof KINDS)[number];
 /** Longest between two kills, and longest that what was killed is gone. */
 const LIFE_MS = 2000;
@@ -33,16 +34,17 @@ const JOB_MS = 1000;
 
 let postgres: PrivatePostgres;
 let rabbitmq: ScratchNode;
+let hosts: JobHosts;
 let cluster: Cluster;
 let processes: JobProcesses;
 let jobs: LedgerJobs;
 
 beforeAll(async () => {
-  [postgres, rabbitmq] = await Promise.all([PrivatePostgres.start(), scratchNode()]);
+  [postgres, rabbitmq, hosts] = await Promise.all([PrivatePostgres.start(), scratchNode(), JobHosts.start()]);
   const broker = ['--broker-url', rabbitmq.url];
   cluster = await Cluster.start({ database: postgres, flags: [...broker, '--no-workers'] });
   processes = new JobProcesses(cluster, ['--database-url', postgres.url, ...broker, '--data-dir', cluster.dataDir]);
-  jobs = await LedgerJobs.prepare(cluster);
+  jobs = await LedgerJobs.prepare(cluster, hosts);
   await processes.start('w1', ...worker('w1'));
   // RabbitMQ takes its time to write down which queues there are; a quorum queue that it has forgotten gets no leader again.
   await rabbitmq.ctl('eval', 'mnesia:sync_log().');
@@ -53,7 +55,7 @@ neverHarmed(
 );
 afterAll(async () => {
   await cluster?.stop();
-  await Promise.all([postgres?.release(), rabbitmq?.drop()]);
+  await Promise.all([postgres?.release(), rabbitmq?.drop(), hosts?.remove()]);
 });
 
 const worker = (name: string): string[] => ['worker', '--name', name, '--slots', '20'];
@@ -64,14 +66,14 @@ class Strikes {
   readonly counts: Record<string, number> = {};
   readonly #random: Random;
   #deck: Kind[] = [];
-  /** Whether it is killed next, or loses who is connected: the one after the other. */
-  readonly #whole: Record<'broker' | 'database', boolean>;
+  /** Whether it is killed next, or loses who is connected: the one after the other. Of a host: its scheduler, or its logins. */
+  readonly #whole: Record<'broker' | 'database' | 'host', boolean>;
   /** Processes that are on their way up again. */
   readonly #starting: Promise<void>[] = [];
 
   constructor(random: Random) {
     this.#random = random;
-    this.#whole = { broker: random.chance(0.5), database: random.chance(0.5) };
+    this.#whole = { broker: random.chance(0.5), database: random.chance(0.5), host: random.chance(0.5) };
   }
 
   async next(): Promise<void> {
@@ -115,6 +117,15 @@ class Strikes {
         await postgres.stop('SIGQUIT');
         await this.#gone();
         return postgres.start();
+      case 'host':
+        if (!this.#isWhole('host')) {
+          this.#count('logins of the host');
+          return hosts.sshd.restart();
+        }
+        this.#count('scheduler');
+        await hosts.slurm.stopController();
+        await this.#gone();
+        return hosts.slurm.startController();
     }
   }
 
@@ -128,7 +139,7 @@ class Strikes {
     this.#starting.push(starting);
   }
 
-  #isWhole(kind: 'broker' | 'database'): boolean {
+  #isWhole(kind: 'broker' | 'database' | 'host'): boolean {
     const whole = this.#whole[kind];
     this.#whole[kind] = !whole;
     return whole;
@@ -171,7 +182,7 @@ test('a job whose worker is killed goes on with the other, which begins nothing 
 }, 120_000);
 
 test(
-  `${JOBS} jobs, ${KILLS} kills of workers, readers, server, broker and database: each ends as it should, its program ran once, its output is whole`,
+  `${JOBS} jobs, ${KILLS} kills of workers, readers, server, broker, database and hosts: each ends as it should, its program ran once, its output is whole`,
   async () => {
     const random = randomOfThisRun('jobs under kills');
     const strikes = new Strikes(random);

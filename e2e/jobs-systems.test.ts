@@ -2,9 +2,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Slurm, startSlurm } from '../packages/jobs/test/systems/support/slurm.js';
-import { type Sshd, startSshd } from '../packages/platform/test/support/sshd.js';
 import { Cluster } from './support/cluster.js';
+import { JobHosts } from './support/job-hosts.js';
 import { type Job, jobComesTo, timesRun } from './support/jobs.js';
 import { neverHarmed } from './support/unharmed.js';
 import { until } from './support/until.js';
@@ -14,29 +13,23 @@ import { until } from './support/until.js';
 const RUN_JOB = fileURLToPath(new URL('../examples/plugins/shell/run-job.sh', import.meta.url));
 
 let cluster: Cluster;
-let sshd: Sshd;
-let slurm: Slurm;
+let hosts: JobHosts;
 beforeAll(async () => {
-  [cluster, sshd, slurm] = await Promise.all([Cluster.start(), startSshd(), startSlurm()]);
-  for (const name of ['home', 'host', 'hpc', 'rack']) mkdirSync(at(name));
+  [cluster, hosts] = await Promise.all([Cluster.start(), JobHosts.start()]);
+  for (const name of ['home', 'rack']) mkdirSync(at(name));
   writeFileSync(join(at('home'), 'query.txt'), 'two\none\n');
-  writeFileSync(at('key'), sshd.privateKey, { mode: 0o600 });
   const args = [at('rack'), '{script}', '{job}', '{stdout}', '{stderr}'];
   await cluster.startAgents({ n1: { tasks: { max: 2, plugins: { 'run-job': { program: RUN_JOB, args } } } } });
   await made('queue', 'create', 'render', '--plugin', 'run-job');
   await made('system', 'create', 'home', '--type', 'local', '--root', at('home'), '--default');
-  const { host, port, user, hostKey } = sshd.system;
-  const login = ['--type', 'ssh', '--host', host, '--port', `${port}`, '--user', user, '--key', at('key')];
-  await made('system', 'create', 'host', ...login, '--host-key', hostKey, '--root', at('host'));
-  const batch = ['--scheduler', 'slurm', '--env', `SLURM_CONF=${slurm.environment.SLURM_CONF}`];
-  await made('system', 'create', 'hpc', ...login, '--host-key', hostKey, '--root', at('hpc'), ...batch);
+  await hosts.register(cluster);
   await made('system', 'create', 'rack', '--type', 'tasks', '--queue', 'render', '--root', at('rack'));
   writeFileSync(at('sort.json'), JSON.stringify(SORT));
   await made('app', 'create', '--file', at('sort.json'));
 });
 neverHarmed(() => cluster);
 afterAll(async () => {
-  await Promise.all([cluster?.stop(), sshd?.remove(), slurm?.remove()]);
+  await Promise.all([cluster?.stop(), hosts?.remove()]);
 });
 
 const at = (name: string): string => join(cluster.dir, name);

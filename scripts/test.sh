@@ -58,12 +58,12 @@ fi
 # Execution systems: a login by ssh and a batch scheduler that the tests start themselves.
 hosts=()
 if ! command -v sshd >/dev/null && ! [ -x /usr/sbin/sshd ]; then
-  printf 'skipped: packages/jobs/test/systems/ssh.test.ts, packages/jobs/test/systems/registry.test.ts, e2e/jobs-systems.test.ts (no sshd; Debian: openssh-server)\n'
-  hosts+=('packages/jobs/test/systems/ssh.test.ts' 'packages/jobs/test/systems/registry.test.ts' 'e2e/jobs-systems.test.ts')
+  printf 'skipped: packages/jobs/test/systems/ssh.test.ts, packages/jobs/test/systems/registry.test.ts, e2e/jobs-systems.test.ts, e2e/faults-jobs.test.ts (no sshd; Debian: openssh-server)\n'
+  hosts+=('packages/jobs/test/systems/ssh.test.ts' 'packages/jobs/test/systems/registry.test.ts' 'e2e/jobs-systems.test.ts' 'e2e/faults-jobs.test.ts')
 fi
 if ! [ -x /usr/sbin/slurmctld ] || ! [ -x /usr/sbin/munged ]; then
-  printf 'skipped: packages/jobs/test/systems/slurm.test.ts, e2e/jobs-systems.test.ts (no Slurm; Debian: slurm-wlm and munge)\n'
-  hosts+=('packages/jobs/test/systems/slurm.test.ts' 'e2e/jobs-systems.test.ts')
+  printf 'skipped: packages/jobs/test/systems/slurm.test.ts, e2e/jobs-systems.test.ts, e2e/faults-jobs.test.ts (no Slurm; Debian: slurm-wlm and munge)\n'
+  hosts+=('packages/jobs/test/systems/slurm.test.ts' 'e2e/jobs-systems.test.ts' 'e2e/faults-jobs.test.ts')
 fi
 # A directory that the tests start themselves.
 if ! [ -x /usr/sbin/slapd ]; then

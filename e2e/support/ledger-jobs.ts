@@ -6,6 +6,7 @@ import { mayGo } from '../../packages/jobs/src/machine.js';
 import { isStatus } from '../../packages/jobs/src/status.js';
 import type { Reply } from './api-client.js';
 import type { Cluster } from './cluster.js';
+import type { JobHosts } from './job-hosts.js';
 
 export interface LedgerJob {
   readonly id: string;
@@ -21,7 +22,7 @@ export interface NewLedgerJob {
   readonly name: string;
   /** So many seconds, or until this file is there. */
   readonly hold: number | string;
-  readonly system?: string;
+  readonly system?: string | undefined;
 }
 
 export const APP = 'ledger-1.0';
@@ -41,19 +42,23 @@ esac
 mkdir -p more && cp "$words" result.txt && cp "$words" more/again.txt && echo done
 `;
 
-/** Jobs on systems of this machine: an input is staged, a program runs that must run once, its output is archived. */
+/** Jobs on systems of this machine, and on hosts, if there are: an input is staged, a program runs that must run once, its output is archived. */
 export class LedgerJobs {
   /** Answers that were no acceptance: `STATUS CODE`. */
   readonly refusals = new Set<string>();
+  /** That run jobs at any time. */
+  readonly systems: readonly string[];
   readonly #cluster: Cluster;
 
-  private constructor(cluster: Cluster) {
+  private constructor(cluster: Cluster, systems: readonly string[]) {
     this.#cluster = cluster;
+    this.systems = systems;
   }
 
-  /** With the systems `here`, the default one, and `other`. */
-  static async prepare(cluster: Cluster): Promise<LedgerJobs> {
-    const jobs = new LedgerJobs(cluster);
+  /** With the systems `here`, the default one, and `other`, and those of the hosts. */
+  static async prepare(cluster: Cluster, hosts?: JobHosts): Promise<LedgerJobs> {
+    const remote = (await hosts?.register(cluster)) ?? [];
+    const jobs = new LedgerJobs(cluster, ['here', ...remote]);
     mkdirSync(join(jobs.root('here'), 'in'), { recursive: true });
     mkdirSync(jobs.root('other'));
     writeFileSync(join(jobs.root('here'), 'in/words.txt'), WORDS);

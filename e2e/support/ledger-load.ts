@@ -105,7 +105,9 @@ export class LedgerLoad {
     const name = `j${n}`;
     const cancelled = n % 10 === 9;
     const hold = cancelled ? join(this.#cluster.dir, 'never') : this.#random.below(LONGEST_SECONDS * 10) / 10;
-    const id = this.#jobs.submit({ name, hold, ...(n % 5 === 3 && { system: 'other' }) });
+    const { systems } = this.#jobs;
+    const anyTime = systems[n % systems.length];
+    const id = this.#jobs.submit({ name, hold, system: n % 5 === 3 ? 'other' : anyTime });
     const done = cancelled ? this.#cancel(id, this.#random.below(CANCEL_MS)) : id;
     // What fails is heard of at the end.
     done.catch(() => undefined);

@@ -53,7 +53,17 @@ function jsonOf(bytes: Uint8Array, field: string): unknown {
     return parseJson(bytes);
   } catch (error) {
     if (!(error instanceof MusterError)) throw error;
-    throw refused('NET_INVALID_JSON_INPUT', field, error.message);
+    if (!isJson(bytes)) throw refused('NET_INVALID_JSON_INPUT', field, error.message);
+    throw refused('ALOE_JSON_PARSE_ERROR', field, `it is JSON that cannot be used: ${String(error.details.reason)}`);
+  }
+}
+
+function isJson(bytes: Uint8Array): boolean {
+  try {
+    JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -67,7 +77,7 @@ async function formOf(contentType: string, bytes: Buffer) {
   try {
     return await new Response(bytes, { headers: { 'content-type': contentType } }).formData();
   } catch (cause) {
-    const error = refused('NET_INVALID_JSON_INPUT', 'body', 'it is not a readable form');
+    const error = refused('NET_POST_PAYLOAD_ACCESS', 'body', 'it is not a readable form');
     throw Object.assign(error, { cause });
   }
 }

@@ -18,6 +18,8 @@ export function echo(value: unknown): string {
 
 export type RefusalCode =
   | 'NET_INVALID_JSON_INPUT'
+  | 'NET_POST_PAYLOAD_ACCESS'
+  | 'ALOE_JSON_PARSE_ERROR'
   | 'ALOE_JSON_VALIDATION_ERROR'
   | 'ALOE_NULL_PARAMETER'
   | 'ALOE_INVALID_PARAMETER'

@@ -12,12 +12,20 @@ export interface Envelope {
   readonly result?: unknown;
 }
 
-/** How clients know that nobody has said who they are, or that it was not believed (sheet §8.2). */
-const SECURITY: Readonly<Record<string, string>> = {
+/** By which codes of the Aloe catalogue clients know what the gate refuses. */
+const OF_THE_GATE: Readonly<Record<string, string>> = {
+  // Nobody has said who they are, or it was not believed (sheet §8.2).
   missing_auth_headers: 'ALOE_SECURITY_MISSING_JWT_INFO',
   login_missing: 'ALOE_SECURITY_MISSING_JWT_INFO',
   invalid_jwt: 'ALOE_SECURITY_JWT_DECODE_ERROR',
   issuer_unavailable: 'ALOE_SECURITY_GET_CERTIFICATE',
+  // Of no tenant, or of another one (sheet §1.3).
+  tenant_unclear: 'JOBS_NO_TENANT_ID',
+  not_associated: 'JOBS_MISMATCHED_TENANT',
+  signed_in_elsewhere: 'JOBS_MISMATCHED_TENANT',
+  // The gate only reads the body here: what is in it is looked at later.
+  body_too_large: 'NET_POST_PAYLOAD_ACCESS',
+  invalid_json: 'NET_POST_PAYLOAD_ACCESS',
 };
 
 /** What clients of Agave expect of every refusal below these paths, also of one of the gate. */
@@ -26,8 +34,8 @@ export const AGAVE_ERRORS: ErrorShape = {
   // Who does not say who they are is not known.
   status: ({ code, status }) => (code === 'missing_auth_headers' ? 401 : status),
   body: ({ code, message }): Envelope => {
-    const security = SECURITY[code];
-    const text = security === undefined ? message : `${security} ${message}`;
+    const known = OF_THE_GATE[code];
+    const text = known === undefined ? message : `${known} ${message}`;
     return { status: 'error', message: text, version: API_VERSION };
   },
 };

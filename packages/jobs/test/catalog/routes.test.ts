@@ -398,7 +398,7 @@ describe('logins', () => {
     const unclear = await list(bearer(await token('anna')));
     expect([unclear.status, unclear.json.message]).toEqual([
       400,
-      expect.stringContaining("'anna' belongs to 2 organizations"),
+      expect.stringContaining("JOBS_NO_TENANT_ID 'anna' belongs to 2 organizations"),
     ]);
     await expect(token('jdoe', server.other)).rejects.toThrow('not associated');
   });

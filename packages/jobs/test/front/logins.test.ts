@@ -78,3 +78,17 @@ describe.each(WAYS)('a JWT as %s (sheet §8.2)', (_, header) => {
     expect(text).not.toContain(token.slice(0, 40));
   });
 });
+
+it('somebody of another tenant is told so (sheet §1.3)', async () => {
+  const { status, message } = await front.send({ at: '/organizations/other/jobs/v2' });
+  expect([status, message]).toEqual([403, "JOBS_MISMATCHED_TENANT 'jdoe' is not associated with organization 'other'"]);
+});
+
+it('a token that names no user is no login (sheet §1.3)', async () => {
+  const token = await issue(gateway, front.clock.now(), { 'http://wso2.org/claims/enduserTenantId': 'default' });
+  const { status, text } = await list({ 'x-jwt-assertion-default': token });
+  expect([status, JSON.parse(text).message]).toEqual([
+    401,
+    expect.stringMatching(/^ALOE_SECURITY_JWT_DECODE_ERROR .*user/),
+  ]);
+});

@@ -120,12 +120,20 @@ describe('fields of a submission (sheet §1.2)', () => {
   it.each([
     ['{', 'application/json', 400, 'NET_INVALID_JSON_INPUT body'],
     ['[]', 'application/json', 400, 'ALOE_JSON_VALIDATION_ERROR body'],
-    ['{"__proto__": {}}', 'application/json', 400, 'NET_INVALID_JSON_INPUT body'],
+    ['{"__proto__": {}}', 'application/json', 400, 'ALOE_JSON_PARSE_ERROR body'],
     ['name=x', 'application/x-www-form-urlencoded', 415, ''],
-    ['--x\r\n', 'multipart/form-data; boundary=x', 400, 'NET_INVALID_JSON_INPUT body'],
+    ['--x\r\n', 'multipart/form-data; boundary=x', 400, 'NET_POST_PAYLOAD_ACCESS body'],
     ['--x--\r\n', 'multipart/form-data; boundary=x', 400, 'ALOE_NULL_PARAMETER fileToUpload'],
   ])('refuses the body %j as %s', async (body, type, expected, begins) => {
     const { status, message } = await send(body, { 'content-type': type });
+    expect([status, message.startsWith(begins)]).toEqual([expected, true]);
+  });
+
+  it.each([
+    ['longer than is read', long(1_000_001), 413, 'NET_POST_PAYLOAD_ACCESS JSON must be no more than 1000000 bytes.'],
+    ['deeper than can be followed', `${'['.repeat(50_000)}${']'.repeat(50_000)}`, 400, 'ALOE_JSON_PARSE_ERROR body'],
+  ])('refuses a body %s', async (_, body, expected, begins) => {
+    const { status, message } = await send(body);
     expect([status, message.startsWith(begins)]).toEqual([expected, true]);
   });
 });

@@ -193,6 +193,12 @@ describe('apps and systems', () => {
     front.apps.set('wc-1.0', wc());
     await refused({ archive: true, archivePath: '' }, 'JOBS_SUBMIT_ERROR archiveSystem');
   });
+
+  it('a system that is disabled is waited for: the job is taken', async () => {
+    front.systems.set('here', { ...HERE, enabled: false });
+    front.systems.set('store', { ...STORE, enabled: false });
+    expect((await front.submit({ archive: true, archivePath: '' })).status).toBe('ACCEPTED');
+  });
 });
 
 describe('resources (sheet §1.3)', () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { namesOf, organizationTopology, siteTopology } from '@muster/broker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { obstacle } from '../../jobs/src/recovery/conditions.js';
+import { obstacle } from '../../jobs/src/recovery/conditions/index.js';
 import { blockedRows } from '../../jobs/src/recovery/enter.js';
 import type { Status } from '../../jobs/src/status.js';
 import { LocalFiles } from '../../jobs/src/systems/local/files.js';

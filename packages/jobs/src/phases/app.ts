@@ -1,5 +1,5 @@
 import type { App } from '../apps/types.js';
-import { obstacle } from '../recovery/conditions.js';
+import { obstacle } from '../recovery/conditions/index.js';
 import { Blocked, Failed } from '../types.js';
 import type { PhaseContext } from './context.js';
 

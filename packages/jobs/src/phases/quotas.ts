@@ -1,6 +1,6 @@
 import type { Schema } from '@muster/store';
 import { type Kysely, sql } from 'kysely';
-import { obstacle } from '../recovery/conditions.js';
+import { obstacle } from '../recovery/conditions/index.js';
 import type { Check } from '../repository/job-store.js';
 import { ACTIVE_STATUSES } from '../status.js';
 import type { System } from '../systems/types.js';

@@ -2,7 +2,7 @@ import { get as getHttp, type IncomingMessage } from 'node:http';
 import { get as getHttps } from 'node:https';
 import type { Readable } from 'node:stream';
 import { checkHost, hostOf, PrivateAddress, publicLookup } from '@muster/platform/outbound';
-import { obstacle } from '../recovery/conditions.js';
+import { obstacle } from '../recovery/conditions/index.js';
 import { Blocked, Failed } from '../types.js';
 import { LIMITS } from './limits.js';
 

@@ -3,7 +3,7 @@ import '../repository/tables.js';
 import { mayRun } from '../may-run.js';
 import type { Status } from '../status.js';
 import type { Job, Obstacle } from '../types.js';
-import { obstacle, ruleOf } from './conditions.js';
+import { obstacle, ruleOf } from './conditions/index.js';
 import { parametersText, testerHash } from './grouping.js';
 import type { Parameters } from './policies/index.js';
 

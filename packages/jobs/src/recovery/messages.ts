@@ -1,6 +1,6 @@
 import { namesOf, type Outgoing } from '@muster/broker';
 import type { Job, Obstacle } from '../types.js';
-import { ruleOf } from './conditions.js';
+import { ruleOf } from './conditions/index.js';
 import { testerHash } from './grouping.js';
 
 /** What the reader of the recovery queue is told (sheet §5.5). */

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import '../repository/tables.js';
 import { DESCRIPTIONS, isTerminal, statusText } from '../status.js';
 import type { Job } from '../types.js';
-import { ruleOf } from './conditions.js';
+import { ruleOf } from './conditions/index.js';
 import { parametersOf } from './grouping.js';
 import { expiry } from './policies/index.js';
 import type { RecordRow } from './repository.js';

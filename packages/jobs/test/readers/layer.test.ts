@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { Value } from 'typebox/value';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createJobReaders, type JobReaders } from '../../src/readers/layer.js';
-import { obstacle } from '../../src/recovery/conditions.js';
+import { obstacle } from '../../src/recovery/conditions/index.js';
 import { blockedRows } from '../../src/recovery/enter.js';
 import { type JobFixture, ORG, openJobs } from '../support/jobs.js';
 import { PlayedSystems } from '../support/recovery.js';

@@ -1,6 +1,8 @@
+import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { CONDITIONS, obstacle, outcomeOf, ruleOf } from '../../src/recovery/conditions.js';
+import { CONDITIONS, obstacle, ruleOf } from '../../src/recovery/conditions/index.js';
 import { parametersText, testerHash } from '../../src/recovery/grouping.js';
+import { outcomeOf } from '../../src/recovery/outcome.js';
 import { POLICIES } from '../../src/recovery/policies/index.js';
 import { SystemTrouble, type TroubleKind } from '../../src/systems/types.js';
 import { Blocked, Failed } from '../../src/types.js';
@@ -9,6 +11,13 @@ const NEW = { workPath: null, blockedCount: 0 };
 const STAGED = { workPath: '/w', blockedCount: 0 };
 
 describe('a condition', () => {
+  it('is a file of its own, named as it is, and in the registry', () => {
+    const files = readdirSync(new URL('../../src/recovery/conditions', import.meta.url));
+    const named = files.map((file) => file.replace('.ts', '')).filter((file) => file !== 'index' && file !== 'types');
+    const names = Object.keys(CONDITIONS).map((name) => name.toLowerCase().replaceAll('_', '-'));
+    expect(names.sort()).toEqual(named.sort());
+  });
+
   it.each(Object.entries(CONDITIONS))('%s has a policy that is understood (sheet §7.1)', (_, rule) => {
     const policy = POLICIES.get(rule.policy);
     expect(policy?.mistakes(rule.parameters)).toEqual([]);
@@ -24,6 +33,7 @@ describe('a condition', () => {
 
   it('that nobody knows has no rule', () => {
     expect(ruleOf('RAIN')).toBeNull();
+    expect(ruleOf('constructor')).toBeNull();
     expect(ruleOf('DISK_FULL')).toBe(CONDITIONS.DISK_FULL);
   });
 });
@@ -50,6 +60,10 @@ describe('the trouble of a system', () => {
   it('counts a first login that is refused apart: it is more likely a mistake', () => {
     const outcome = outcomeOf(new SystemTrouble('hpc1', 'AUTHENTICATION_FAILED', 'no'), NEW) as Blocked;
     expect(outcome.obstacle.condition).toBe('FIRST_AUTHENTICATION_FAILED');
+  });
+
+  it('that no condition recognizes is a fault of Muster', () => {
+    expect(outcomeOf(new SystemTrouble('hpc1', 'RAIN' as TroubleKind, 'it rains'), STAGED)).toBeNull();
   });
 
   it('is found behind other errors', () => {

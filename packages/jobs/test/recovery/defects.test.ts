@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RECOVERY_EVENTS } from '../../src/event-types.js';
-import { obstacle } from '../../src/recovery/conditions.js';
+import { obstacle } from '../../src/recovery/conditions/index.js';
 import { blockedRows, releasingRow } from '../../src/recovery/enter.js';
 import { RecoveryRows } from '../../src/recovery/repository.js';
 import { ORG } from '../support/jobs.js';

@@ -1,7 +1,7 @@
 import { MusterError } from '@muster/base/errors';
 import type { Store } from '@muster/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { obstacle } from '../../src/recovery/conditions.js';
+import { obstacle } from '../../src/recovery/conditions/index.js';
 import { openRecovery, type RecoveryFixture } from '../support/recovery.js';
 
 let fixture: RecoveryFixture;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { recoveryCommandOf } from '../../src/messages.js';
-import { obstacle } from '../../src/recovery/conditions.js';
+import { obstacle } from '../../src/recovery/conditions/index.js';
 import { killRows } from '../../src/recovery/enter.js';
 import { recordCommandOf } from '../../src/recovery/messages.js';
 import { RecoveryCalls } from '../../src/worker/recovery-calls.js';

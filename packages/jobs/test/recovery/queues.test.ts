@@ -1,6 +1,6 @@
 import { namesOf, submissionTopology } from '@muster/broker';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { obstacle } from '../../src/recovery/conditions.js';
+import { obstacle } from '../../src/recovery/conditions/index.js';
 import { routingAttributes } from '../../src/routing/attributes.js';
 import { JobQueues } from '../../src/routing/job-queues.js';
 import { newJob, ORG, QUEUE } from '../support/jobs.js';

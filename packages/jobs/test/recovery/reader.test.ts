@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { obstacle } from '../../src/recovery/conditions.js';
+import { obstacle } from '../../src/recovery/conditions/index.js';
 import { recoveryReaderSuite } from '../suites/recovery-reader.js';
 import { openRecovery, type RecoveryFixture } from '../support/recovery.js';
 

@@ -1,6 +1,6 @@
 import { namesOf, organizationTopology, siteTopology } from '@muster/broker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { obstacle } from '../../src/recovery/conditions.js';
+import { obstacle } from '../../src/recovery/conditions/index.js';
 import { blockedRows } from '../../src/recovery/enter.js';
 import { type FrontServer, startFront } from '../support/front-server.js';
 import { newJob } from '../support/jobs.js';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { CONDITIONS } from '../../src/recovery/conditions.js';
+import { CONDITIONS } from '../../src/recovery/conditions/index.js';
 import { ALL } from '../../src/recovery/machine.js';
 import { ask, TESTERS } from '../../src/recovery/testers/index.js';
 import type { ActiveStatus } from '../../src/status.js';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { obstacle } from '../../src/recovery/conditions.js';
+import { obstacle } from '../../src/recovery/conditions/index.js';
 import { blockedRows } from '../../src/recovery/enter.js';
 import type { ActiveStatus, Status } from '../../src/status.js';
 import { type JobFixture, openJobs } from '../support/jobs.js';

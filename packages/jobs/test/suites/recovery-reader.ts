@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { obstacle } from '../../src/recovery/conditions.js';
+import { obstacle } from '../../src/recovery/conditions/index.js';
 import type { RecoveryFixture } from '../support/recovery.js';
 
 /** @param whole Also what does not depend on how messages come. */

@@ -1,6 +1,6 @@
 import { MusterError } from '@muster/base/errors';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { obstacle } from '../../src/recovery/conditions.js';
+import { obstacle } from '../../src/recovery/conditions/index.js';
 import { blockedRows } from '../../src/recovery/enter.js';
 import { RECOVERY_HINT } from '../../src/recovery/hint.js';
 import { ORG } from '../support/jobs.js';

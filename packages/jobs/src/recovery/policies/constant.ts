@@ -1,6 +1,6 @@
 import { withinTime } from './elapsed.js';
 import { notIntegers, readInteger } from './read.js';
-import type { Policy } from './types.js';
+import type { Parameters, Policy } from './types.js';
 
 const WAIT_MS = 60_000;
 
@@ -14,3 +14,6 @@ export const constantBackoff: Policy = {
   },
   mistakes: (parameters) => notIntegers(parameters, ['waitTime', 'maxTries', 'maxElapsedSeconds']),
 };
+
+/** Of a condition that is tested in this way. */
+export const constantly = (parameters: Parameters = {}) => ({ policy: constantBackoff.type, parameters });

@@ -31,6 +31,12 @@ export const stepwiseBackoff: Policy = {
   ],
 };
 
+/** Of a condition that is tested in this way. @param steps null: as without any. */
+export const inSteps = (steps: readonly Step[] | null = null) => ({
+  policy: stepwiseBackoff.type,
+  parameters: steps === null ? {} : { steps: stepsText(steps) },
+});
+
 /** As it stands in parameters: `[{"left":TRIES,"right":MILLISECONDS}, …]`. */
 export function stepsText(steps: readonly Step[]): string {
   return JSON.stringify(steps.map(([left, right]) => ({ left, right })));

@@ -3,14 +3,17 @@ import type { Job } from './types.js';
 
 /** What is sent over the broker in the name of a job (sheet §5.5). */
 
-/** Of the whole job, so that whoever takes it can store it when the row is not there yet. */
-export function submissionOf(job: Job, idempotencyKey: string | null): Outgoing {
+/**
+ * Of the whole job, so that whoever takes it can store it when the row is not there yet.
+ * @param address Where its request came from; null: not known, or its row is there.
+ */
+export function submissionOf(job: Job, idempotencyKey: string | null, address: string | null = null): Outgoing {
   return {
     exchange: namesOf(job.tenant).submitExchange,
     key: job.queue,
     // A repeat after a doubtful publish is the same message.
     id: job.uuid,
-    body: JSON.stringify({ msgType: 'SUBMIT_JOB', job: { ...job, idempotencyKey } }),
+    body: JSON.stringify({ msgType: 'SUBMIT_JOB', job: { ...job, idempotencyKey, address } }),
   };
 }
 

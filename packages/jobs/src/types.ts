@@ -79,6 +79,16 @@ export interface Job extends JobDefinition, JobState {
   readonly subscriptions: number;
 }
 
+/** Somebody whose request did something to a job. */
+export interface Doer {
+  readonly user: string;
+  /** Where the request came from, as far as that is known. */
+  readonly address: string | null;
+}
+
+/** Who did something to a job: by name alone when it was no request. */
+export type By = string | Doer;
+
 /** Why a job cannot go on now, though it may later: it becomes BLOCKED (sheet §7.1). */
 export interface Obstacle {
   readonly condition: Condition;

@@ -67,7 +67,8 @@ export class Acceptance {
    */
   async submit(organization: Organization, asker: Asker, body: unknown, key: string | null): Promise<Job> {
     const { random } = this.#deps;
-    if (key === null) return this.#accept(await this.#make(organization, asker, body, newUuid(random, '007')), null);
+    if (key === null)
+      return this.#accept(await this.#make(organization, asker, body, newUuid(random, '007')), null, asker);
     const job = await this.submitOnce(organization, asker, body, key);
     if (isDeepStrictEqual(JSON.parse(job.request), JSON.parse(JSON.stringify(body)))) return job;
     throw new MusterError('job_key_reused', { job: job.uuid });
@@ -80,7 +81,7 @@ export class Acceptance {
     if (known !== null) return known;
     const job = await this.#make(organization, asker, body, uuid);
     await this.#forgive(uuid);
-    return this.#accept(job, key);
+    return this.#accept(job, key, asker);
   }
 
   /**
@@ -97,7 +98,11 @@ export class Acceptance {
     const { notifications: _, ...others } = sent;
     const body = how.preserveNotifications ? sent : others;
     const again = newUuid(this.#deps.random, '007');
-    return this.#accept(await this.#make(organization, { ...asker, user: owner, roles }, body, again, how), null);
+    return this.#accept(
+      await this.#make(organization, { ...asker, user: owner, roles }, body, again, how),
+      null,
+      asker,
+    );
   }
 
   /** Checks a request whole. */
@@ -202,7 +207,7 @@ export class Acceptance {
     throw refused('JOBS_SUBMIT_ERROR', 'archiveSystem', reason);
   }
 
-  async #accept(job: Job, key: string | null): Promise<Job> {
+  async #accept(job: Job, key: string | null, { address }: Asker): Promise<Job> {
     const { broker, jobs, logger, used } = this.#deps;
     const { connected, why } = broker.status();
     // Nothing is on its way yet: nothing need be refused later.
@@ -210,14 +215,14 @@ export class Acceptance {
     await this.#declare(job);
     used?.({ id: job.orgId, name: job.tenant }, job.queue);
     try {
-      await broker.publish(submissionOf(job, key));
+      await broker.publish(submissionOf(job, key, address));
     } catch (error) {
       if (await this.#refuse(job, error)) throw unavailable(error);
       // Its message was stored, and a worker has it: it is taken.
       return job;
     }
     try {
-      await jobs.add(job, key);
+      await jobs.add(job, key, address);
     } catch (error) {
       // Whoever takes the message stores it.
       logger.error({ err: error, job: job.uuid }, 'a job was accepted and its row could not be stored yet');

@@ -8,7 +8,7 @@ export async function askerOf(
   organization: Organization,
 ): Promise<Asker> {
   const admin = await auth.authorize(caller, organization, 'job:admin');
-  return { user: ownerName(caller), admin, roles: caller.roles ?? null };
+  return { user: ownerName(caller), address: caller.address ?? null, admin, roles: caller.roles ?? null };
 }
 
 /** A node or service may have the name of a user, and is not that user; nor is a user whose name begins so a node. */

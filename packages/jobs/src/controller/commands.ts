@@ -4,7 +4,7 @@ import { MusterError } from '../errors.js';
 import { commandOf, type RecoveryCommand, recoveryCommandOf } from '../messages.js';
 import { JobLost, type JobStore, JobWanted } from '../repository/job-store.js';
 import { isActive, isTerminal } from '../status.js';
-import type { Job, Wanted } from '../types.js';
+import type { Doer, Job, Wanted } from '../types.js';
 
 export interface CommandsDeps {
   readonly jobs: JobStore;
@@ -27,21 +27,21 @@ export class JobCommands {
   }
 
   /** One that nobody has begun ends at once. @throws MusterError `job_ended` */
-  async stop(job: Job, by: string): Promise<Job> {
+  async stop(job: Job, by: Doer): Promise<Job> {
     return this.#ask(job, 'stop', by, 'CANCEL_RECOVER', ({ uuid, status }) => {
       if (isTerminal(status)) throw new MusterError('job_ended', { job: uuid, status });
     });
   }
 
   /** @throws MusterError `job_ended` */
-  async pause(job: Job, by: string): Promise<Job> {
+  async pause(job: Job, by: Doer): Promise<Job> {
     return this.#ask(job, 'pause', by, 'PAUSE_RECOVER', ({ uuid, status }) => {
       if (isTerminal(status)) throw new MusterError('job_ended', { job: uuid, status });
     });
   }
 
   /** @throws MusterError `job_not_paused` */
-  async resume(job: Job, by: string): Promise<Job> {
+  async resume(job: Job, by: Doer): Promise<Job> {
     return this.#ask(job, 'resume', by, 'RESUME_JOB', ({ uuid, status }) => {
       if (status !== 'PAUSED') throw new MusterError('job_not_paused', { job: uuid, status });
     });
@@ -50,7 +50,7 @@ export class JobCommands {
   async #ask(
     given: Job,
     wanted: Wanted,
-    by: string,
+    by: Doer,
     toRecovery: RecoveryCommand,
     check: (job: Job) => void,
   ): Promise<Job> {
@@ -69,7 +69,7 @@ export class JobCommands {
   }
 
   /** null: it is not as it was read. */
-  async #askOnce(job: Job, wanted: Wanted, by: string): Promise<Job | null> {
+  async #askOnce(job: Job, wanted: Wanted, by: Doer): Promise<Job | null> {
     const { jobs } = this.#deps;
     if (wanted === 'stop' && job.status === 'ACCEPTED') {
       try {
@@ -86,13 +86,14 @@ export class JobCommands {
   }
 
   /** Who misses it finds what is wanted at the next change of the job, and recovery at once. */
-  async #tell(job: Job, wanted: Wanted, by: string, toRecovery: RecoveryCommand): Promise<void> {
+  async #tell(job: Job, wanted: Wanted, by: Doer, toRecovery: RecoveryCommand): Promise<void> {
     const messages: Outgoing[] = [];
     if (isActive(job.status) && wanted !== 'resume') {
       messages.push(commandOf(job, wanted === 'stop' ? 'JOB_CANCEL' : 'JOB_PAUSE'));
     }
     // It may be blocked by the time that its worker hears of it.
-    if (job.status !== 'ACCEPTED' && !isTerminal(job.status)) messages.push(recoveryCommandOf(job, toRecovery, by));
+    if (job.status !== 'ACCEPTED' && !isTerminal(job.status))
+      messages.push(recoveryCommandOf(job, toRecovery, by.user));
     for (const message of messages) {
       try {
         await this.#deps.broker.publish(message);

@@ -2,6 +2,7 @@ import type { Organization } from '@muster/platform/auth';
 import type { App } from '../apps/types.js';
 import type { RoutingAttributes } from '../routing/attributes.js';
 import type { System } from '../systems/types.js';
+import type { Doer } from '../types.js';
 
 /** What accepting a job needs of its neighbours. All of it is asked for each job, so that all of it answers from memory. */
 
@@ -23,10 +24,8 @@ export interface QueueChoice {
   choose(organization: Organization, attributes: RoutingAttributes): Promise<string> | string;
 }
 
-/** Who asks. */
-export interface Asker {
-  /** As an owner of jobs is called. */
-  readonly user: string;
+/** Who asks; `user` as an owner of jobs is called. */
+export interface Asker extends Doer {
   /** Has `job:admin`. */
   readonly admin: boolean;
   /** Comma separated, of a token that says them. */

@@ -4,7 +4,7 @@ import { type Store, upsert } from '@muster/store';
 import { MusterError } from '../errors.js';
 import type { JobStore } from '../repository/job-store.js';
 import { echo, refused } from '../request/refusal.js';
-import type { Job } from '../types.js';
+import type { By, Job } from '../types.js';
 import { type JobPermission, permissionsOf, WORLD } from './access.js';
 
 export interface SharingDeps {
@@ -44,7 +44,7 @@ export class Sharing {
     job: Job,
     username: string,
     permission: JobPermission,
-    by: string,
+    by: By,
   ): Promise<void> {
     const { store, jobs, clock } = this.#deps;
     await this.#checkUser(organization, username);
@@ -59,7 +59,7 @@ export class Sharing {
   }
 
   /** @param username null: from everybody. */
-  async revoke(job: Job, username: string | null, by: string): Promise<void> {
+  async revoke(job: Job, username: string | null, by: By): Promise<void> {
     const { store, jobs } = this.#deps;
     const says = `Permissions were taken from ${username ?? 'everybody'}`;
     const { writes, stored } = await jobs.toldEntry(job, 'PERMISSION_REVOKE', by, says);

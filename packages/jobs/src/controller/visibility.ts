@@ -3,7 +3,7 @@ import { type Store, update } from '@muster/store';
 import { MusterError } from '../errors.js';
 import type { JobStore } from '../repository/job-store.js';
 import { isTerminal } from '../status.js';
-import type { Job } from '../types.js';
+import type { By, Job } from '../types.js';
 
 export interface VisibilityDeps {
   readonly store: Pick<Store, 'commit'>;
@@ -22,7 +22,7 @@ export async function setVisible(
   { store, jobs, clock }: VisibilityDeps,
   job: Job,
   visible: boolean,
-  by: string,
+  by: By,
 ): Promise<{ readonly job: Job; readonly changed: boolean }> {
   // One that has ended never changes its status again.
   if (!isTerminal(job.status)) throw new MusterError('job_not_ended', { job: job.uuid, status: job.status });

@@ -1,9 +1,11 @@
 import type { Schema } from '@muster/store';
 import type { Kysely } from 'kysely';
 import { orderField, readCondition } from '../search/conditions.js';
-import { HISTORY_FIELDS } from '../search/fields.js';
+import type { Fields } from '../search/fields.js';
 
 export interface HistorySearch {
+  /** What may be searched and sorted by. */
+  readonly fields: Fields;
   readonly conditions: readonly (readonly [string, string])[];
   readonly limit: number;
   readonly offset: number;
@@ -13,17 +15,17 @@ export interface HistorySearch {
 
 /** What happened to a job, oldest first unless it is said otherwise. @throws MusterError `job_invalid` */
 export async function historyOf(read: Kysely<Schema>, uuid: string, search: HistorySearch, now: number) {
-  const { conditions, limit, offset, order, orderBy } = search;
+  const { fields, conditions, limit, offset, order, orderBy } = search;
   let query = read
     .selectFrom('job_history')
     .select(['event', 'status', 'at', 'by', 'description'])
     .where('uuid', '=', uuid);
   for (const [name, value] of conditions) {
-    const sought = readCondition({ fields: HISTORY_FIELDS, now }, name, value);
+    const sought = readCondition({ fields, now }, name, value);
     if ('sql' in sought) query = query.where(sought.sql);
   }
   const way = order ?? 'asc';
-  if (orderBy !== null) query = query.orderBy(orderField(HISTORY_FIELDS, orderBy).value, way);
+  if (orderBy !== null) query = query.orderBy(orderField(fields, orderBy).value, way);
   // As the entries were made: those of the same moment, too.
   return query.orderBy('id', way).limit(limit).offset(offset).execute();
 }

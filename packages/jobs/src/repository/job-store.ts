@@ -9,12 +9,14 @@ import { deliveriesOf, type Events, eventsOf } from '../notifications/deliveries
 import { activeSubscriptions, subscriptionsOf, subscriptionWrite } from '../notifications/subscriptions.js';
 import { RECOVERY_HINT, WANTED_HINT } from '../recovery/hint.js';
 import { DESCRIPTIONS, isActive, isTerminal, type Status } from '../status.js';
-import type { Job, Wanted } from '../types.js';
+import type { By, Doer, Job, Wanted } from '../types.js';
 import { type EntryIds, entryTime } from './entry-ids.js';
 import { JOB_COLUMNS, jobOf, storedJob } from './job-row.js';
 
 /** Characters of the last message (sheet §1.1). */
 const MOST_MESSAGE = 2048;
+/** Characters of an address, as those of IPv6 with a zone are written. */
+const MOST_ADDRESS = 64;
 
 /** Somebody else has the job now: whoever hears this does nothing more for it. */
 export class JobLost extends Error {
@@ -50,7 +52,16 @@ const ask = update(
 );
 const addHistory = insert(
   'job_history',
-  { uuid: 'text', id: 'text', event: 'text', status: 'text', at: 'integer', by: 'text', description: 'text' },
+  {
+    uuid: 'text',
+    id: 'text',
+    event: 'text',
+    status: 'text',
+    at: 'integer',
+    by: 'text',
+    description: 'text',
+    address: 'text',
+  },
   ['uuid', 'id'],
 );
 
@@ -65,7 +76,7 @@ export interface JobStoreDeps {
 export interface Change extends Transition {
   readonly message?: string;
   /** Who did it; the owner unless given. */
-  readonly by?: string;
+  readonly by?: By;
   /** What else changes with it. */
   readonly patch?: Partial<Job>;
 }
@@ -96,9 +107,19 @@ export class JobStore {
     return row?.wanted_by ?? null;
   }
 
-  /** Stores a job that was accepted, unless it is there: its message may have been faster. With `also` only if it is not. */
-  async add(job: Job, idempotencyKey: string | null, also: readonly Write[] = []): Promise<void> {
-    const accepted = this.#history(job, '0', 'ACCEPTED', 'ACCEPTED', job.accepted, job.owner, job.lastMessage);
+  /**
+   * Stores a job that was accepted, unless it is there: its message may have been faster.
+   * @param address Where its request came from.
+   * @param also Stored with it, if it is stored.
+   */
+  async add(
+    job: Job,
+    idempotencyKey: string | null,
+    address: string | null = null,
+    also: readonly Write[] = [],
+  ): Promise<void> {
+    const by = { user: job.owner, address };
+    const accepted = this.#history(job, '0', 'ACCEPTED', 'ACCEPTED', job.accepted, by, job.lastMessage);
     const subscriptions = subscriptionsOf(job);
     const deliveries = deliveriesOf(subscriptions, job, eventsOf(null, job), '0', job.accepted);
     const writes = [
@@ -118,9 +139,9 @@ export class JobStore {
   }
 
   /** As `add`, of a message: not if its job was told to be refused. */
-  async addUnlessRefused(job: Job, idempotencyKey: string | null): Promise<void> {
+  async addUnlessRefused(job: Job, idempotencyKey: string | null, address: string | null): Promise<void> {
     try {
-      await this.add(job, idempotencyKey, [notRefused({ uuid: job.uuid })]);
+      await this.add(job, idempotencyKey, address, [notRefused({ uuid: job.uuid })]);
     } catch (error) {
       if (!(error instanceof GuardFailed)) throw error;
     }
@@ -173,10 +194,16 @@ export class JobStore {
   }
 
   /** Somebody asks something of a job that another has. False: it is not as it was read. */
-  async want(job: Job, wanted: Wanted | null, by: string, also: readonly Write[] = []): Promise<boolean> {
+  async want(job: Job, wanted: Wanted | null, by: By, also: readonly Write[] = []): Promise<boolean> {
     const { uuid, status } = job;
     const told = await this.toldEntry(job, 'UPDATED', by, `Job is to ${wanted ?? 'go on as it was'}`);
-    const asked = ask({ uuid, status, wanted, wanted_by: by, last_updated: Math.max(this.#now(job), told.at) });
+    const asked = ask({
+      uuid,
+      status,
+      wanted,
+      wanted_by: doerOf(by).user,
+      last_updated: Math.max(this.#now(job), told.at),
+    });
     try {
       await this.#deps.store.commit([this.#guard(job), asked, ...told.writes, ...also]);
       told.stored();
@@ -190,7 +217,7 @@ export class JobStore {
   }
 
   /** What else happened to it: sharing, hiding, and what is not a status. */
-  entry(job: Job, event: string, by: string, description: string): Write {
+  entry(job: Job, event: string, by: By, description: string): Write {
     return this.#history(
       job,
       this.#deps.nextId(job.lastUpdated),
@@ -206,7 +233,7 @@ export class JobStore {
   async toldEntry(
     job: Job,
     event: string,
-    by: string,
+    by: By,
     description: string,
   ): Promise<{ readonly writes: readonly Write[]; readonly at: number; stored(): void }> {
     const { store, clock, nextId } = this.#deps;
@@ -262,17 +289,18 @@ export class JobStore {
     }
   }
 
-  #history(
-    { uuid }: Job,
-    id: string,
-    event: string,
-    status: Status,
-    at: number,
-    by: string,
-    description: string,
-  ): Write {
-    return addHistory({ uuid, id, event, status, at, by, description });
+  #history({ uuid }: Job, id: string, event: string, status: Status, at: number, by: By, description: string): Write {
+    const { user, address } = doerOf(by);
+    return addHistory({
+      ...{ uuid, id, event, status, at, description },
+      by: user,
+      address: address?.slice(0, MOST_ADDRESS) ?? null,
+    });
   }
+}
+
+function doerOf(by: By): Doer {
+  return typeof by === 'string' ? { user: by, address: null } : by;
 }
 
 type Told = ReturnType<typeof told>;

@@ -45,7 +45,7 @@ export const jobMigrations: Migrations = {
 
         await sql`create table job_history (
         ${columns(text, ['uuid', 'id', 'event', 'status'])}, ${columns(integer, ['at'])},
-        ${columns(text, ['by', 'description'])},
+        ${columns(text, ['by', 'description', 'address?'])},
         primary key (uuid, id)
       ) ${keyed}`.execute(db);
         await sql`create table job_permissions (

@@ -77,6 +77,8 @@ declare module '@muster/store' {
       at: number;
       by: string;
       description: string;
+      /** Where the request came from that did it; null: no request did. */
+      address: string | null;
     };
     job_permissions: { uuid: string; username: string; permission: string; updated: number };
     /** Jobs that were told to be refused although their message may have been stored: no worker takes them. */

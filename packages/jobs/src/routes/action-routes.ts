@@ -22,7 +22,7 @@ export function actionRoutes(app: App, deps: JobRouteDeps): void {
 
   const stop: Act = async (call) => {
     const { job } = await call.job('own', 'cancel');
-    const stopped = await commands.stop(job, call.asker.user);
+    const stopped = await commands.stop(job, call.asker);
     return shown(
       call,
       stopped,
@@ -31,17 +31,17 @@ export function actionRoutes(app: App, deps: JobRouteDeps): void {
   };
   const pause: Act = async (call) => {
     const { job } = await call.job('own', 'pause');
-    return shown(call, await commands.pause(job, call.asker.user));
+    return shown(call, await commands.pause(job, call.asker));
   };
   const resume: Act = async (call) => {
     const { job } = await call.job('own', 'resume');
-    return shown(call, await commands.resume(job, call.asker.user));
+    return shown(call, await commands.resume(job, call.asker));
   };
   const visibility =
     (visible: boolean): Act =>
     async (call) => {
       const { job } = await call.job('own', visible ? 'unhide' : 'hide');
-      const { job: now, changed } = await setVisible(job, visible, call.asker.user);
+      const { job: now, changed } = await setVisible(job, visible, call.asker);
       const state = visible ? 'unhidden' : 'hidden';
       const said = changed ? 'JOBS_JOB_CHANGED_VISBILITY Job' : 'JOBS_JOB_VISBILITY Already so: job';
       return shown(call, now, `${said} ${job.uuid} is ${state}.`);
@@ -57,7 +57,7 @@ export function actionRoutes(app: App, deps: JobRouteDeps): void {
   const reset: Act = async (call) => {
     const { job } = await call.job('own', 'reset');
     if (!call.asker.admin) throw deps.adminNeeded(call.request.caller.name);
-    return shown(call, job.status === 'PAUSED' ? await commands.resume(job, call.asker.user) : job);
+    return shown(call, job.status === 'PAUSED' ? await commands.resume(job, call.asker) : job);
   };
 
   const suffix = (names: readonly string[], summary: string, act: Act, status = 200): void => {

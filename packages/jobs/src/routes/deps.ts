@@ -14,7 +14,7 @@ import type { Asker } from '../controller/ports.js';
 import type { Sharing } from '../controller/sharing.js';
 import '../rights.js';
 import type { Systems } from '../systems/types.js';
-import type { Job } from '../types.js';
+import type { By, Job } from '../types.js';
 import { type Answer, sendAnswer } from './envelope.js';
 import { filtered, Query } from './query.js';
 import type { Links } from './view.js';
@@ -25,7 +25,7 @@ export interface JobRouteDeps {
   readonly commands: JobCommands;
   readonly sharing: Sharing;
   readonly systems: Pick<Systems, 'open'>;
-  setVisible(job: Job, visible: boolean, by: string): Promise<{ readonly job: Job; readonly changed: boolean }>;
+  setVisible(job: Job, visible: boolean, by: By): Promise<{ readonly job: Job; readonly changed: boolean }>;
   readonly auth: Pick<Auth, 'authorize'>;
   adminNeeded(name: string): Error;
   readonly clock: Pick<Clock, 'now'>;

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { historyOf } from '../repository/job-reads.js';
 import { readSubmissionBody } from '../request/body.js';
 import { refused } from '../request/refusal.js';
+import { HISTORY_FIELDS, SHARED_HISTORY_FIELDS } from '../search/fields.js';
 import { addJobRoute, type JobRouteDeps } from './deps.js';
 import { enveloped, HistoryAnswer, JobAnswer, StatusAnswer, SubmissionBody } from './schemas.js';
 import { historyView, jobView, statusView } from './view.js';
@@ -73,11 +74,14 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
     path: '/:id/history',
     operationId: 'getJobHistory',
     summary: 'What happened to a job, oldest first',
-    description: '`limit`, `offset`, `order` and `orderBy` as lists of jobs have them.',
+    description:
+      '`limit`, `offset`, `order` and `orderBy` as lists of jobs have them. Searched by `id`, `status`, `created`, `createdby`, ' +
+      '`description`, and by the owner and `job:admin` also by `ipaddress`, where a request came from.',
     result: enveloped(HistoryAnswer),
-    async handle({ job, query }) {
-      const { uuid } = (await job('read', 'read')).job;
-      const search = { ...query.list, conditions: query.conditions };
+    async handle({ job, query, asker }) {
+      const { uuid, owner } = (await job('read', 'read')).job;
+      const fields = asker.admin || asker.user === owner ? HISTORY_FIELDS : SHARED_HISTORY_FIELDS;
+      const search = { ...query.list, fields, conditions: query.conditions };
       const entries = await historyOf(deps.read, uuid, search, deps.clock.now());
       return { result: entries.map(historyView) };
     },

@@ -72,11 +72,11 @@ export function permissionRoutes(app: App, deps: JobRouteDeps): void {
     const permission = readPermission(fields.permission);
     if (permission === null || username === known.owner) {
       // What its owner may is not changed.
-      if (permission === null) await sharing.revoke(known, username, call.asker.user);
+      if (permission === null) await sharing.revoke(known, username, call.asker);
       const left: Granted = username === known.owner ? ownerOf(known) : { username, permission: 'NONE' };
       return { result: permissionView(known, left, call.links) };
     }
-    await sharing.grant(call.organization, known, username, permission, call.asker.user);
+    await sharing.grant(call.organization, known, username, permission, call.asker);
     return { status: 201, result: permissionView(known, { username, permission }, call.links) };
   };
   addJobRoute(app, deps, {
@@ -103,7 +103,7 @@ export function permissionRoutes(app: App, deps: JobRouteDeps): void {
 
   const revoke = async (call: Call, named: string | null) => {
     const known = (await call.job('share', 'share')).job;
-    await sharing.revoke(known, named, call.asker.user);
+    await sharing.revoke(known, named, call.asker);
     return { result: null };
   };
   addJobRoute(app, deps, {

@@ -109,4 +109,8 @@ export const HISTORY_FIELDS: Fields = new Map<string, Field>([
   ['created', history('date', 'at')],
   ['description', history('text', 'description')],
   ['createdby', history('text', 'by')],
+  ['ipaddress', { ...history('text', 'address'), value: sql`coalesce(job_history.address, '')` }],
 ]);
+
+/** The same for those with whom it is shared: where others were is not theirs to know. */
+export const SHARED_HISTORY_FIELDS: Fields = new Map([...HISTORY_FIELDS].filter(([name]) => name !== 'ipaddress'));

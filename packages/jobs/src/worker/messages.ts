@@ -6,6 +6,8 @@ export type Read<T> = { readonly message: T } | { readonly problem: string };
 export interface Submission {
   readonly job: Job;
   readonly idempotencyKey: string | null;
+  /** Where its request came from. */
+  readonly address: string | null;
 }
 
 export type JobCommand = 'JOB_CANCEL' | 'JOB_PAUSE' | 'JOB_STATUS';
@@ -43,11 +45,12 @@ export function readSubmission(body: Buffer, orgId: string): Read<Submission> {
   for (const name of TEXTS) if (typeof job[name] !== 'string') return { problem: `job.${name} is no text` };
   for (const name of NUMBERS) if (!Number.isSafeInteger(job[name])) return { problem: `job.${name} is no number` };
   if (job.orgId !== orgId) return { problem: 'JOBS_MISMATCHED_TENANT it is of another organization' };
-  const { idempotencyKey = null, ...rest } = job;
+  const { idempotencyKey, address, ...rest } = job;
   return {
     message: {
       job: rest as unknown as Job,
-      idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : null,
+      idempotencyKey: textOrNull(idempotencyKey),
+      address: textOrNull(address),
     },
   };
 }
@@ -74,7 +77,7 @@ function command<T extends string>(body: Buffer, known: ReadonlySet<string>): Re
       msgType: msgType as T,
       correlationId: text(correlationId),
       senderId: text(senderId),
-      workerUuid: typeof workerUuid === 'string' ? workerUuid : null,
+      workerUuid: textOrNull(workerUuid),
     },
   };
 }
@@ -88,6 +91,10 @@ function objectOf(body: Buffer): Readonly<Record<string, unknown>> | null {
   } catch {
     return null;
   }
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
 }
 
 function text(value: unknown): string {

@@ -135,12 +135,12 @@ export class Slots {
   }
 
   /** As it is stored; of its message when it is not there yet. null: it was refused. */
-  async #row({ job, idempotencyKey }: Submission): Promise<Job | null> {
+  async #row({ job, idempotencyKey, address }: Submission): Promise<Job | null> {
     const { jobs } = this.#deps;
     return this.#stored(async () => {
       const found = await jobs.find(job.uuid);
       if (found !== null) return found;
-      await jobs.addUnlessRefused(job, idempotencyKey);
+      await jobs.addUnlessRefused(job, idempotencyKey, address);
       return jobs.find(job.uuid);
     });
   }

@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { submissionOf } from '../../src/messages.js';
 import { readSpan } from '../../src/search/dates.js';
 import { JOB_FIELDS } from '../../src/search/fields.js';
 import type { Job } from '../../src/types.js';
+import { readSubmission } from '../../src/worker/messages.js';
 import { type FrontServer, startFront } from '../support/front-server.js';
 import { newJob } from '../support/jobs.js';
 
@@ -265,6 +267,39 @@ describe('how answers look (sheet §8.1)', () => {
     expect(await list('status=ACCEPTED')).toEqual(['ACCEPTED']);
     expect(await list('createdby=anna&limit=1')).toEqual(['ACCEPTED']);
     expect(await list('description.like=*granted*')).toEqual(['PERMISSION_GRANT']);
+    expect(await list('id=0')).toEqual(['ACCEPTED']);
+    expect(await list('created.before=2 hours ago')).toEqual([]);
+  });
+
+  it('searches history by where requests came from, for the owner and administrators', async () => {
+    const { id: uuid } = await front.submit();
+    await front.send({ method: 'POST', path: `/${uuid}/pems/bob`, body: { permission: 'READ' } });
+    await front.send({ method: 'POST', path: `/${uuid}/stop` });
+    await front.send({ method: 'POST', path: `/${uuid}/hide` });
+    await front.send({ method: 'POST', path: `/${uuid}/unhide` });
+    const list = async (query: string, as = 'jdoe') =>
+      (await front.get(`/${uuid}/history?${query}`, as)).map((entry: { status: string }) => entry.status);
+    const all = ['ACCEPTED', 'PERMISSION_GRANT', 'STOPPED', 'DELETED', 'RESTORED'];
+    expect(await list('ipaddress=127.0.0.1')).toEqual(all);
+    expect(await list('ipAddress.like=127.*', 'admin')).toEqual(all);
+    expect(await list('ipaddress.neq=127.0.0.1')).toEqual([]);
+    expect(await list('orderBy=ipaddress')).toEqual(all);
+    for (const query of ['ipaddress=127.0.0.1', 'orderBy=ipaddress']) {
+      expect((await front.send({ path: `/${uuid}/history?${query}`, as: 'bob' })).status).toBe(400);
+    }
+  });
+
+  it('knows where a request came from whose job a worker has stored; what no request did is of nowhere', async () => {
+    const given = newJob(id('four'), { orgId: front.org.id, tenant: 'default' });
+    const address = `fe80::1%${'x'.repeat(100)}`;
+    const sent = readSubmission(Buffer.from(submissionOf(given, null, address).body), front.org.id);
+    if ('problem' in sent) throw new Error(sent.problem);
+    await front.jobs.addUnlessRefused(sent.message.job, sent.message.idempotencyKey, sent.message.address);
+    await front.jobs.change(given, { to: 'PENDING' });
+    const list = async (query: string) =>
+      (await front.get(`/${given.uuid}/history?${query}`)).map((entry: { status: string }) => entry.status);
+    expect(await list(`ipaddress=${encodeURIComponent(address.slice(0, 64))}`)).toEqual(['ACCEPTED']);
+    expect(await list('ipaddress=')).toEqual(['PENDING']);
   });
 });
 

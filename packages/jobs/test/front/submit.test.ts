@@ -127,7 +127,7 @@ describe('a submission', () => {
     });
     const message = JSON.parse(received.at(-1) ?? '');
     const stored = await front.jobs.find(job.id);
-    expect(message).toEqual({ msgType: 'SUBMIT_JOB', job: { ...stored, idempotencyKey: null } });
+    expect(message).toEqual({ msgType: 'SUBMIT_JOB', job: { ...stored, idempotencyKey: null, address: '127.0.0.1' } });
   });
 });
 

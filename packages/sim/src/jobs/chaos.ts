@@ -35,7 +35,7 @@ const SKEW_MS = 140_000;
 /** More would only make runs longer. */
 const MOST_JOBS = 3;
 
-const ASKER = { user: 'anna', admin: false, roles: null };
+const ASKER = { user: 'anna', address: null, admin: false, roles: null };
 const ACTS = ['stop', 'pause', 'resume'] as const;
 /** What people are told who ask for what cannot be, or not now. */
 const REFUSALS: ReadonlySet<string> = new Set([
@@ -124,7 +124,7 @@ export class Chaos {
     const done = async (): Promise<void> => {
       const job = await life.jobs.find(uuid);
       trace.say(() => `${uuid}: somebody asks for it to ${act}, it is ${job?.status}`);
-      if (job !== null) await front.commands[act](job, 'otto');
+      if (job !== null) await front.commands[act](job, { user: 'otto', address: null });
     };
     this.#asked(life, done());
   }

@@ -62,8 +62,12 @@ if ! command -v sshd >/dev/null && ! [ -x /usr/sbin/sshd ]; then
   hosts+=('packages/jobs/test/systems/ssh.test.ts' 'packages/jobs/test/systems/registry.test.ts' 'e2e/jobs-systems.test.ts' 'e2e/faults-jobs.test.ts')
 fi
 if ! [ -x /usr/sbin/slurmctld ] || ! [ -x /usr/sbin/munged ]; then
-  printf 'skipped: packages/jobs/test/systems/slurm.test.ts, e2e/jobs-systems.test.ts, e2e/faults-jobs.test.ts (no Slurm; Debian: slurm-wlm and munge)\n'
-  hosts+=('packages/jobs/test/systems/slurm.test.ts' 'e2e/jobs-systems.test.ts' 'e2e/faults-jobs.test.ts')
+  printf 'skipped: packages/jobs/test/systems/slurm.test.ts, packages/jobs/test/systems/slurm-accounting.test.ts, e2e/jobs-systems.test.ts, e2e/faults-jobs.test.ts (no Slurm; Debian: slurm-wlm and munge)\n'
+  hosts+=('packages/jobs/test/systems/slurm.test.ts' 'packages/jobs/test/systems/slurm-accounting.test.ts' 'e2e/jobs-systems.test.ts' 'e2e/faults-jobs.test.ts')
+fi
+if ! [ -x /usr/sbin/slurmdbd ] || ! [ -x /usr/sbin/mariadbd ] || ! command -v mariadb >/dev/null; then
+  printf 'skipped: packages/jobs/test/systems/slurm-accounting.test.ts (no accounting of Slurm; Debian: slurmdbd, mariadb-server-core and mariadb-client-core)\n'
+  hosts+=('packages/jobs/test/systems/slurm-accounting.test.ts')
 fi
 # A directory that the tests start themselves.
 if ! [ -x /usr/sbin/slapd ]; then

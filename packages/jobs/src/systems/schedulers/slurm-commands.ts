@@ -54,7 +54,9 @@ export class SlurmCommands {
 
   /** From accounting. Null: there is none. */
   async sacct(by: { readonly ids: readonly string[] } | { readonly name: string }): Promise<SlurmRow[] | null> {
-    const which = 'ids' in by ? [`--jobs=${by.ids.join(',')}`] : [`--name=${by.name}`, '--starttime=now-30days'];
+    // By name those are found that might have run in this time, also when they were ended before they were to begin.
+    const time = ['--starttime=now-30days', '--endtime=now+365days'];
+    const which = 'ids' in by ? [`--jobs=${by.ids.join(',')}`] : [`--name=${by.name}`, ...time];
     const words = ['--noheader', '--parsable2', '--allocations', '--format=JobIDRaw,State,Reason', ...which];
     try {
       return await this.#rows(['sacct', ...words], '');

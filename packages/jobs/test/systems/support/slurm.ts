@@ -4,11 +4,14 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type Daemon, daemon, freePort, installed, run } from '../../../../platform/test/support/processes.js';
+import { type Accounting, startAccounting } from './slurm-accounting.js';
 
 export interface Slurm {
   /** What the commands need to find it. */
   readonly environment: { readonly PATH: string; readonly SLURM_CONF: string };
   readonly node: string;
+  /** null: it has none. */
+  readonly accounting: Accounting | null;
   command(file: string, ...args: string[]): Promise<string>;
   stopController(): Promise<void>;
   startController(): Promise<void>;
@@ -18,7 +21,7 @@ export interface Slurm {
 const PATH = '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin';
 
 /** A real Slurm of one node with a configuration of its own, run by the user of the tests. */
-export async function startSlurm(): Promise<Slurm> {
+export async function startSlurm({ accounted = false } = {}): Promise<Slurm> {
   const munged = installed('/usr/sbin/munged', 'munge');
   const slurmctld = installed('/usr/sbin/slurmctld', 'slurm-wlm');
   const slurmd = installed('/usr/sbin/slurmd', 'slurm-wlm');
@@ -57,9 +60,8 @@ export async function startSlurm(): Promise<Slurm> {
     'ReturnToService=2',
     'KillWait=2',
     // How long a job that ended is remembered.
-    'MinJobAge=20',
+    `MinJobAge=${accounted ? 2 : 20}`,
     'DefMemPerNode=50',
-    'AccountingStorageType=accounting_storage/none',
     'JobAcctGatherType=jobacct_gather/linux',
     'JobAcctGatherFrequency=task=1',
     'JobAcctGatherParams=OverMemoryKill',
@@ -68,7 +70,6 @@ export async function startSlurm(): Promise<Slurm> {
     'PartitionName=normal Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1',
     'PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=9',
   ];
-  await writeFile(at('slurm.conf'), `${configuration.join('\n')}\n`);
   const environment = { PATH, SLURM_CONF: at('slurm.conf') };
   const command = async (file: string, ...args: string[]): Promise<string> =>
     (await run(file, args, { env: environment })).stdout;
@@ -86,6 +87,9 @@ export async function startSlurm(): Promise<Slurm> {
     ],
     async () => (await run('munge', ['-n', `--socket=${at('munge.socket')}`])).stdout.startsWith('MUNGE'),
   );
+  const accounting = accounted ? await startAccounting(directory, at('munge.socket'), environment) : null;
+  configuration.push(...(accounting?.configuration ?? ['AccountingStorageType=accounting_storage/none']));
+  await writeFile(at('slurm.conf'), `${configuration.join('\n')}\n`);
   let controller: Daemon | null = null;
   const startController = async (): Promise<void> => {
     const up = async (): Promise<boolean> => (await command('scontrol', 'ping')).includes('UP');
@@ -101,12 +105,14 @@ export async function startSlurm(): Promise<Slurm> {
   return {
     environment,
     node,
+    accounting,
     command,
     startController,
     stopController,
     async remove() {
       await worker.stop();
       await stopController();
+      await accounting?.remove();
       await munge.stop();
       await rm(directory, { recursive: true, force: true });
     },

@@ -8,7 +8,7 @@ import { refused } from '../request/refusal.js';
 import { isTerminal } from '../status.js';
 import type { Job, Subscription } from '../types.js';
 import { NOTIFICATION_LIMITS } from './limits.js';
-import { type StoredSubscription, subscribeRows } from './subscriptions.js';
+import { activeSubscriptions, type StoredSubscription, subscribeRows } from './subscriptions.js';
 
 export interface SubscribingDeps {
   readonly store: Pick<Store, 'read' | 'commit' | 'transact'>;
@@ -25,12 +25,6 @@ export class Subscribing {
 
   constructor(deps: SubscribingDeps) {
     this.#deps = deps;
-  }
-
-  /** In the order in which they were made. */
-  list({ uuid }: Pick<Job, 'uuid'>): Promise<StoredSubscription[]> {
-    const rows = this.#deps.store.read.selectFrom('job_notifications').selectAll().where('uuid', '=', uuid);
-    return rows.orderBy('created').orderBy('id').execute();
   }
 
   /**
@@ -76,7 +70,7 @@ export class Subscribing {
 
   async #assertRoom(job: Job): Promise<void> {
     const { subscriptions: most, everSubscribed } = NOTIFICATION_LIMITS;
-    const active = (await this.list(job)).filter(({ status }) => status === 'ACTIVE').length;
+    const active = (await activeSubscriptions(this.#deps.store.read, job.uuid)).length;
     const what = `notifications of job ${job.uuid}`;
     if (active >= most) throw new MusterError('too_busy', { what, limit: most });
     if (job.subscriptions >= everSubscribed) throw new MusterError('too_busy', { what, limit: everSubscribed });

@@ -1,28 +1,18 @@
 import { whilePresent } from '@muster/platform/auth';
 import type { App } from '@muster/platform/http';
-import { readRetries } from '@muster/platform/outbound';
 import { Type } from 'typebox';
 import { jobFor } from '../controller/access.js';
 import { askerOf } from '../controller/asker.js';
 import { readSubscription } from '../request/subscriptions.js';
 import { type AdminDeps, IdParams } from '../routes/admin-deps.js';
 import { audited } from '../routes/catalog.js';
-import { RetryPolicyFields, SubscriptionBody } from '../routes/schemas.js';
+import { SubscriptionBody } from '../routes/schemas.js';
 import { Subscribing, type SubscribingDeps } from './subscribing.js';
-import type { StoredSubscription } from './subscriptions.js';
+import { allSubscriptions } from './subscriptions.js';
+import { SubscriptionView, subscriptionView } from './view.js';
 
 const tags = ['jobs'];
 const NOTIFICATIONS = '/organizations/:org/job-notifications/:id';
-
-const SubscriptionView = Type.Object({
-  id: Type.String(),
-  event: Type.String(),
-  url: Type.String(),
-  persistent: Type.Boolean(),
-  policy: Type.Object(RetryPolicyFields),
-  status: Type.String({ description: 'ACTIVE, COMPLETE, FAILED or INACTIVE' }),
-  created: Type.String(),
-});
 
 export interface SubscriptionRouteDeps extends Pick<AdminDeps, 'auth'>, SubscribingDeps {
   readonly store: AdminDeps['store'];
@@ -53,7 +43,7 @@ export function subscriptionRoutes(app: App, deps: SubscriptionRouteDeps): void 
     },
     handler: async (request) => {
       const job = await known(request, 'read the notifications of');
-      return (await subscribing.list(job)).map(view);
+      return (await allSubscriptions(read, job.uuid)).map(subscriptionView);
     },
   });
 
@@ -74,7 +64,7 @@ export function subscriptionRoutes(app: App, deps: SubscriptionRouteDeps): void 
       const job = await known(request, 'have somebody told of');
       const also = audited(deps, request, 'job.subscribe', job.uuid);
       const row = await whilePresent(request.organization, subscribing.add(job, subscription, also));
-      return reply.code(201).send(view(row));
+      return reply.code(201).send(subscriptionView(row));
     },
   });
 
@@ -101,16 +91,4 @@ export function subscriptionRoutes(app: App, deps: SubscriptionRouteDeps): void 
 
 interface Named {
   readonly params: { readonly id: string };
-}
-
-function view({ id, event, url, persistent, policy, status, created }: StoredSubscription) {
-  return {
-    id,
-    event,
-    url,
-    persistent: persistent === 1,
-    policy: readRetries(JSON.parse(policy)),
-    status,
-    created: new Date(created).toISOString(),
-  };
 }

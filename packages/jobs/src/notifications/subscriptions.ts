@@ -53,6 +53,12 @@ export function subscriptionStatus(id: string, status: StoredSubscription['statu
   return changeStatus({ id, status });
 }
 
+/** All that there ever were to a job, in the order in which they were made. */
+export function allSubscriptions(read: Kysely<Schema>, uuid: string): Promise<StoredSubscription[]> {
+  const rows = read.selectFrom('job_notifications').selectAll().where('uuid', '=', uuid);
+  return rows.orderBy('created').orderBy('id').execute();
+}
+
 /** Those that may still be told of something, in the order in which they were made. */
 export function activeSubscriptions(read: Kysely<Schema>, uuid: string): Promise<StoredSubscription[]> {
   return read

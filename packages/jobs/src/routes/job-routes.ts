@@ -1,5 +1,7 @@
 import { type App, baseUrl } from '@muster/platform/http';
 import { Type } from 'typebox';
+import { allSubscriptions } from '../notifications/subscriptions.js';
+import { SubscriptionView, subscriptionView } from '../notifications/view.js';
 import { historyOf } from '../repository/job-reads.js';
 import { readSubmissionBody } from '../request/body.js';
 import { refused } from '../request/refusal.js';
@@ -84,6 +86,22 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
       const search = { ...query.list, fields, conditions: query.conditions };
       const entries = await historyOf(deps.read, uuid, search, deps.clock.now());
       return { result: entries.map(historyView) };
+    },
+  });
+
+  addJobRoute(app, deps, {
+    method: 'GET',
+    path: '/:id/notifications',
+    operationId: 'getJobNotifications',
+    summary: 'Who is told of a job, oldest first',
+    description: 'For its owner, those with whom all of it is shared, and administrators: addresses may hold secrets.',
+    result: enveloped(Type.Array(SubscriptionView)),
+    async handle({ job, query }) {
+      query.refuseConditions();
+      const { uuid } = (await job('share', 'read the notifications of')).job;
+      const { limit, offset } = query.list;
+      const all = await allSubscriptions(deps.read, uuid);
+      return { result: all.slice(offset, offset + limit).map(subscriptionView) };
     },
   });
 }

@@ -72,6 +72,7 @@ function jobLinks(job: Job, links: Links) {
     archiveData: link(`${self}/outputs/listings`),
     permissions: link(`${self}/pems`),
     history: link(`${self}/history`),
+    notifications: link(`${self}/notifications`),
   };
 }
 

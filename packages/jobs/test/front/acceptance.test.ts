@@ -112,7 +112,7 @@ describe('the organization of the login', () => {
     const { result } = (await response.json()) as any;
     expect(result.tenantId).toBe('default');
     expect(result._links.self.href).toBe(`${front.url}/jobs/v2/${result.id}`);
-    for (const name of ['self', 'history', 'permissions']) {
+    for (const name of ['self', 'history', 'permissions', 'notifications']) {
       expect((await fetch(result._links[name].href, { headers })).status).toBe(200);
     }
     const list = await fetch(`${front.url}/jobs/v2`, { headers });

@@ -11,7 +11,13 @@ const KNOWN = [
   ...['GET /', 'POST /', 'GET /{id}', 'POST /{id}', 'DELETE /{id}', 'GET /{id}/status', 'GET /{id}/history'],
   ...['cancel', 'kill', 'stop', 'hide', 'unhide', 'resubmit', 'pause', 'resume'].map((name) => `POST /{id}/${name}`),
   ...['GET /{id}/pems', 'POST /{id}/pems', 'GET /{id}/pems/{user}', 'POST /{id}/pems/{user}', 'DELETE /{id}/pems'],
-  ...['DELETE /{id}/pems/{user}', 'GET /{id}/outputs/listings', 'GET /search/{*}', 'GET /usage'],
+  ...[
+    'DELETE /{id}/pems/{user}',
+    'GET /{id}/outputs/listings',
+    'GET /{id}/notifications',
+    'GET /search/{*}',
+    'GET /usage',
+  ],
 ];
 
 let front: FrontServer;

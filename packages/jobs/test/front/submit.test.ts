@@ -78,6 +78,7 @@ describe('a submission', () => {
         archiveData: { href: `${self}/outputs/listings` },
         permissions: { href: `${self}/pems` },
         history: { href: `${self}/history` },
+        notifications: { href: `${self}/notifications` },
       },
     });
   });

@@ -72,6 +72,20 @@ describe('a subscription to a job that was accepted before (sheet §9.5)', () =>
     expect(history.slice(-1)).toMatchObject([{ status: 'UPDATED', description: 'Job is to stop', createdBy: 'jdoe' }]);
   });
 
+  it('is listed where the job says that its notifications are, for those who may share it', async () => {
+    const notifications = [{ event: 'FINISHED', url: 'a@b.org' }];
+    const { id, _links } = await front.submit({ notifications });
+    await add({ uuid: id });
+    const at = new URL(_links.notifications.href).pathname;
+    const listed = await front.send({ at: `${at}?filter=event,url,persistent,status` });
+    expect(listed.result).toEqual([
+      { event: 'FINISHED', url: 'a@b.org', persistent: false, status: 'ACTIVE' },
+      { ...HOOK, status: 'ACTIVE' },
+    ]);
+    await front.send({ method: 'POST', path: `/${id}/pems/anna`, body: { permission: 'READ' } });
+    expect((await front.send({ at, as: 'anna' })).status).toBe(403);
+  });
+
   it('is another one for each who asks at the same moment, beside those of the submission', async () => {
     const job = await submitted({ notifications: [{ event: 'FINISHED', url: 'a@b.org' }] });
     const urls = Array.from({ length: 6 }, (_, n) => `https://example.org/${n}`);

@@ -19,6 +19,7 @@ const OF_THE_GATE: Readonly<Record<string, string>> = {
   login_missing: 'ALOE_SECURITY_MISSING_JWT_INFO',
   invalid_jwt: 'ALOE_SECURITY_JWT_DECODE_ERROR',
   issuer_unavailable: 'ALOE_SECURITY_GET_CERTIFICATE',
+  organization_not_found: 'ALOE_TENANT_NOT_FOUND',
   // Of no tenant, or of another one (sheet §1.3).
   tenant_unclear: 'JOBS_NO_TENANT_ID',
   not_associated: 'JOBS_MISMATCHED_TENANT',

@@ -79,9 +79,12 @@ describe.each(WAYS)('a JWT as %s (sheet §8.2)', (_, header) => {
   });
 });
 
-it('somebody of another tenant is told so (sheet §1.3)', async () => {
-  const { status, message } = await front.send({ at: '/organizations/other/jobs/v2' });
-  expect([status, message]).toEqual([403, "JOBS_MISMATCHED_TENANT 'jdoe' is not associated with organization 'other'"]);
+it.each([
+  ['other', 403, "JOBS_MISMATCHED_TENANT 'jdoe' is not associated with organization 'other'"],
+  ['gone', 404, "ALOE_TENANT_NOT_FOUND organization 'gone' does not exist."],
+])('somebody who asks in tenant %s, which is not theirs, is told so (sheet §1.3, §8.2)', async (name, ...said) => {
+  const { status, message } = await front.send({ at: `/organizations/${name}/jobs/v2` });
+  expect([status, message]).toEqual(said);
 });
 
 it('a token that names no user is no login (sheet §1.3)', async () => {

@@ -44,6 +44,7 @@ const TEXTUAL: readonly Operator[] = ['eq', 'neq', 'in', 'nin', 'like', 'nlike']
 const FOR_TYPE: Readonly<Record<FieldType, readonly Operator[]>> = {
   text: [...TEXTUAL, 'rlike'],
   status: TEXTUAL,
+  event: TEXTUAL,
   boolean: ['eq', 'neq'],
   integer: COMPARED,
   number: COMPARED,
@@ -85,6 +86,8 @@ export function readCondition({ fields, now }: Sense, name: string, value: strin
       return { sql: compared(field, operator, readHours(name, value)) };
     case 'status':
       return { sql: ofText(field, operator, name, readStatuses(operator, name, value)) };
+    case 'event':
+      return { sql: ofText(field, operator, name, value.toUpperCase()) };
     case 'text':
       return operator === 'rlike'
         ? { look: readPattern(field, name, value) }

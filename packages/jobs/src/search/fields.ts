@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { JobRow } from '../repository/job-row.js';
 
 /** What a field holds; says which operators it has (sheet §8.5). */
-export type FieldType = 'text' | 'status' | 'boolean' | 'integer' | 'number' | 'hours' | 'date';
+export type FieldType = 'text' | 'status' | 'event' | 'boolean' | 'integer' | 'number' | 'hours' | 'date';
 
 export interface Field {
   readonly type: FieldType;
@@ -105,7 +105,7 @@ const history = (type: FieldType, column: string): Field => ({
 /** What the history of a job is searched and sorted by. */
 export const HISTORY_FIELDS: Fields = new Map<string, Field>([
   ['id', history('text', 'id')],
-  ['status', history('text', 'event')],
+  ['status', history('event', 'event')],
   ['created', history('date', 'at')],
   ['description', history('text', 'description')],
   ['createdby', history('text', 'by')],

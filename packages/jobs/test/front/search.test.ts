@@ -265,6 +265,7 @@ describe('how answers look (sheet §8.1)', () => {
       (await front.get(`/${id('three')}/history?${query}`, 'anna')).map((entry: { status: string }) => entry.status);
     expect(await list('order=desc')).toEqual(['PERMISSION_GRANT', 'ACCEPTED']);
     expect(await list('status=ACCEPTED')).toEqual(['ACCEPTED']);
+    expect(await list('status.in=accepted,permission_grant')).toEqual(['ACCEPTED', 'PERMISSION_GRANT']);
     expect(await list('createdby=anna&limit=1')).toEqual(['ACCEPTED']);
     expect(await list('description.like=*granted*')).toEqual(['PERMISSION_GRANT']);
     expect(await list('id=0')).toEqual(['ACCEPTED']);

@@ -26,5 +26,6 @@ export type { StoredAlong } from './request/submission.js';
 export { describeTarget } from './request/targets.js';
 export { createRunbooks, type RunbookLayer } from './runbooks/layer.js';
 export type { Standing } from './runbooks/runbooks.js';
+export { rekeyRuns } from './secrets/sealed-runs.js';
 export { createPushStarter, type PushStarter } from './starter.js';
 export type { FinalPushJobStatus, PushJobNodeStatus, PushJobSpec, PushJobStatus } from './types.js';

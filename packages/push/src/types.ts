@@ -64,6 +64,8 @@ export interface RunbookMark {
   readonly parameters: Readonly<Record<string, string>>;
   /** Its file holds a secret, and is not shown. */
   readonly secret: boolean;
+  /** The file and the secrets in it, see `sealRun`; absent: it holds none, or the run has ended. */
+  readonly sealed?: string;
 }
 
 /** A push job as validated at the door. Times are seconds. */

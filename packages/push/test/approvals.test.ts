@@ -1,8 +1,12 @@
+import { SealingKey, Secrets } from '@muster/platform/secrets';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { noProviders } from '../../platform/test/support/no-providers.js';
 import { ME } from '../../platform/test/support/personas.js';
 import { type ApprovalEvent, type ApprovalState, stepApproval } from '../src/approvals/machine.js';
 import { hashOf } from '../src/approvals/order.js';
+import { rekeyRuns } from '../src/secrets/sealed-runs.js';
 import { type PushServer, type Request, startPushServer } from './support/push-server.js';
+import { everythingStored } from './support/secrets.js';
 
 describe('an approval', () => {
   const state: ApprovalState = { status: 'pending', askerId: 'asker', expiresAt: 100 };
@@ -208,12 +212,22 @@ describe('a run that needs a second person', () => {
   });
 
   it('keeps its secrets to itself, and only until it is decided', async () => {
-    const waiting = await ask({ release: '1', token: 'hunter2' });
+    const waiting = await ask({ release: '1', token: 'hunter2-hunter2' });
+    expect(await everythingStored(server)).not.toMatch(/hunter2|aHVudGVyMg/);
     const shown = await json({ path: `approvals/${waiting.approval}`, ...OTHER });
     expect(shown).toMatchObject({ parameters: { token: '***' } });
     expect(JSON.stringify(shown)).not.toMatch(/hunter2|aHVudGVyMg/);
-    await grant(waiting);
-    const { read } = server.test.store;
+    expect(shown).toMatchObject({ order: { file: 'not shown: it holds a secret' } });
+    const { store } = server.test;
+    // The server has got another key meanwhile: what is agreed to is another text.
+    const [former, key] = [SealingKey.of(new Uint8Array(32)), SealingKey.of(new Uint8Array(32).fill(1))];
+    const secrets = (now: SealingKey) => new Secrets({ store, auth: server.auth, key: now, providers: noProviders() });
+    expect(await rekeyRuns({ store, secrets: secrets(key) }, former)).toBe(1);
+    expect(await outcome(await grant(waiting))).toBe('409 approval_not_same');
+    expect(await rekeyRuns({ store, secrets: secrets(former) }, key)).toBe(1);
+    const { hash } = await json<{ hash: string }>({ path: `approvals/${waiting.approval}`, ...OTHER });
+    expect(await outcome(await grant({ ...waiting, hash }))).toBe('200');
+    const { read } = store;
     const row = await read.selectFrom('push_approvals').selectAll().where('id', '=', waiting.approval).execute();
     expect(row[0]?.order_text).toBe('');
     const audit = await read.selectFrom('audit').selectAll().where('action', 'like', 'approval.%').execute();

@@ -1,7 +1,11 @@
+import { SealingKey, Secrets } from '@muster/platform/secrets';
 import type { ServerMessage } from '@muster/wire';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { noProviders } from '../../platform/test/support/no-providers.js';
 import { ME } from '../../platform/test/support/personas.js';
-import { type PushServer, type Request, startPushServer } from './support/push-server.js';
+import { rekeyRuns } from '../src/secrets/sealed-runs.js';
+import { finished, keys, type PushServer, type Request, startPushServer } from './support/push-server.js';
+import { everythingStored, fetchSecrets, running } from './support/secrets.js';
 
 /** Saved commands over HTTP. `admin` makes them; `normal` is in no group, and `push_job_readers` has nobody. */
 
@@ -216,25 +220,83 @@ describe('whom a runbook names', () => {
 
 const OCTETS = { accept: 'application/octet-stream' };
 
-const isPrepare = (message: ServerMessage | undefined) => message?.type === 'prepare';
-
 describe('a secret', () => {
-  it('reaches the command in its file, and is shown nowhere', async () => {
-    const parameters = { token: { type: 'secret' }, conf: { type: 'file' } };
-    const file = 'token={{token}}\n{{conf}}';
-    const name = await create({ command: 'deploy', parameters, file });
-    const id = await run(name, { token: 'hunter2 {{conf}}', conf: 'a\nb' }, { as: 'normal user' });
-    const job = await server.finish(id, '?include_file=true&detail=true');
-    const prepare = server.nodes.sent.map(({ message }) => message).find((one) => isPrepare(one) && one.jobId === id);
-    const encoded = (isPrepare(prepare) ? (prepare.options.file ?? '') : '').slice('base64:'.length);
-    const sent = Buffer.from(encoded, 'base64').toString();
+  const parameters = { token: { type: 'secret' }, conf: { type: 'file' } };
+  const deploy = () =>
+    create({ command: 'deploy', parameters, file: 'token={{token}}\n{{conf}}', search: 'role:db', quorum: 1 });
+  const given = { token: 'hunter2 {{conf}}', conf: 'a\nb' };
+  const isPrepareOf = (id: string) => (message: ServerMessage) => message.type === 'prepare' && message.jobId === id;
+
+  beforeAll(async () => {
+    const { auth, org, nodes } = server;
+    await auth.principals.createClient(org, { type: 'node', name: 'db1', publicKey: keys.publicKey }, ME);
+    nodes.enter(org.id, 'db1', 'run', { role: 'db' });
+  });
+
+  it('is fetched by the node that runs the command, with the file, and stands nowhere unsealed', async () => {
+    const id = await run(await deploy(), given, { as: 'normal user' });
+    await running(server, id);
+    const prepare = server.nodes.sent.map(({ message }) => message).find(isPrepareOf(id));
+    expect(prepare).toMatchObject({ options: { secretFile: ['token'] } });
     // A value that looks like a parameter is text.
-    expect(sent).toBe('token=hunter2 {{conf}}\na\nb');
+    expect(await fetchSecrets(server, id, 'db1')).toEqual({
+      '.job-file': 'token=hunter2 {{conf}}\na\nb',
+      '.token': 'hunter2 {{conf}}',
+    });
+    const whileRunning = await everythingStored(server);
+    server.nodes.play('db1', finished(id, 'succeeded'));
+    const job = await server.finish(id, '?include_file=true&detail=true');
     expect(job).toMatchObject({ file_specified: true, runbook: { parameters: { token: '***' } } });
-    const { test } = server;
-    const kept = [job, await test.store.read.selectFrom('audit').selectAll().execute(), await everythingTold()];
-    expect(JSON.stringify(kept)).not.toContain('hunter2');
-    expect(JSON.stringify(kept)).not.toContain(encoded);
+    expect(await fetchSecrets(server, id, 'db1')).toBe(404);
+    const kept = [whileRunning, JSON.stringify([job, prepare, await everythingTold()])].join();
+    expect(kept).toContain('secretFile');
+    expect(kept).not.toMatch(/hunter2|aHVudGVyMi/);
+    const { spec } = await server.test.store.read
+      .selectFrom('push_jobs')
+      .select('spec')
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow();
+    expect(spec).not.toContain('sealed');
+    const audit = await server.auth.audit.page({ orgId: server.org.id, limit: 100 });
+    expect(audit).toContainEqual(
+      expect.objectContaining({ action: 'secret.fetch', target: expect.stringMatching(/^r\d+ \{\{token\}\}$/) }),
+    );
+  });
+
+  it('is refused where it is too short to be hidden in output', async () => {
+    const answer = await refused(await post(`${await deploy()}/run`, { ...given, token: ' short ' }));
+    expect(answer).toContain('400 invalid_field: invalid parameters.token: has less than 8 bytes');
+  });
+
+  it('goes to no node that cannot fetch it', async () => {
+    server.nodes.speak('db1', 'chef2');
+    const id = await run(await deploy(), given);
+    await server.finish(id);
+    server.nodes.speak('db1', 'native');
+    expect(JSON.stringify(await json({ path: `pushy/jobs/${id}/nodes` }))).toContain('cannot carry secretFile');
+  });
+
+  it('is sealed with another key when the server gets one, while its job runs', async () => {
+    const id = await run(await deploy(), given);
+    await running(server, id);
+    const { store } = server.test;
+    const [former, key] = [SealingKey.of(new Uint8Array(32)), SealingKey.of(new Uint8Array(32).fill(1))];
+    const later = new Secrets({ store, auth: server.auth, key, providers: noProviders() });
+    const sealed = async () => {
+      const row = await store.read
+        .selectFrom('push_jobs')
+        .select('spec')
+        .where('id', '=', id)
+        .executeTakeFirstOrThrow();
+      const { runbook } = JSON.parse(row.spec) as { runbook: { id: string; sealed: string } };
+      return later.unseal(`run ${server.org.id} ${runbook.id}`, runbook.sealed);
+    };
+    await expect(sealed()).rejects.toMatchObject({ code: 'secret_unreadable' });
+    expect(await rekeyRuns({ store, secrets: later }, former)).toBe(1);
+    expect(await rekeyRuns({ store, secrets: later }, former)).toBe(0);
+    expect(await sealed()).toMatchObject({ '.token': given.token });
+    server.nodes.play('db1', finished(id, 'succeeded'));
+    await server.finish(id);
   });
 });
 

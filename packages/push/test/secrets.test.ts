@@ -1,10 +1,10 @@
 import { SealingKey, Secrets } from '@muster/platform/secrets';
-import { newBoxKey, type SealedBox } from '@muster/signing';
-import { sql } from 'kysely';
+import { newBoxKey } from '@muster/signing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { noProviders } from '../../platform/test/support/no-providers.js';
 import { ME } from '../../platform/test/support/personas.js';
 import { finished, keys, type Persona, type PushServer, startPushServer } from './support/push-server.js';
+import { everythingStored, fetchSecrets, running as isRunning } from './support/secrets.js';
 
 const VALUE = 'hunter2-hunter2-hunter2';
 const SECRETS = '/organizations/default/secrets';
@@ -34,40 +34,8 @@ const set = (name: string, value = VALUE, as?: Persona) => call('PUT', `${SECRET
 const start = (fields: object, as?: Persona) =>
   call('POST', 'jobs', { command: 'migrate', nodes: ['web1'], ...fields }, as);
 
-/** As a node asks for them; null: it gets none. */
-async function fetched(job: string, node: string): Promise<unknown> {
-  const key = newBoxKey();
-  const path = `jobs/${job}/secrets`;
-  const response = await server.send({ method: 'POST', path, body: { key: key.publicKey }, user: node });
-  if (response.status !== 200) return response.status;
-  const text = await response.text();
-  expect(text).not.toContain(VALUE);
-  const opened = key.open(JSON.parse(text) as SealedBox, `push secrets ${job} ${node}`);
-  const values = JSON.parse(opened.toString()) as Record<string, string>;
-  return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, Buffer.from(value, 'base64').toString()]),
-  );
-}
-
-async function running(job: string): Promise<void> {
-  for (;;) {
-    const { body } = await call('GET', `jobs/${job}/nodes`);
-    if (JSON.stringify(body).includes('"running"')) return;
-  }
-}
-
-/** Everything that the database holds. */
-async function everythingStored(): Promise<string> {
-  const { read } = server.test.store;
-  let all = '';
-  for (const { name } of await read.introspection.getTables()) {
-    const { rows } = await sql<Record<string, unknown>>`select * from ${sql.table(name)}`.execute(read);
-    for (const value of rows.flatMap((row) => Object.values(row))) {
-      all += `${value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value)}\n`;
-    }
-  }
-  return all;
-}
+const fetched = (job: string, node: string) => fetchSecrets(server, job, node);
+const running = (job: string) => isRunning(server, job);
 
 describe('a secret', () => {
   test('goes to the node that was told to run the job, while it runs it, and stands nowhere else', async () => {
@@ -94,7 +62,7 @@ describe('a secret', () => {
       ['secret.fetch', 'web1', id],
     ]);
     const shown = [job, audit, await call('GET', SECRETS), await call('GET', `${SECRETS}/db_password`)];
-    const kept = `${JSON.stringify(shown)}${await everythingStored()}`;
+    const kept = `${JSON.stringify(shown)}${await everythingStored(server)}`;
     expect(kept).toContain('db_password');
     expect(kept).not.toContain(VALUE);
     expect(kept).not.toContain(Buffer.from(VALUE).toString('base64'));

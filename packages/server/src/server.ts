@@ -20,10 +20,11 @@ import { createNotifications } from '@muster/platform/notifications';
 import { openSealingKey, SealingKey, type Secrets, secretRoutes } from '@muster/platform/secrets';
 import { keyFilesIn, RotatingServerKey, ServerKeyRotation, serverKeyRoutes } from '@muster/platform/server-key';
 import { createLogger } from '@muster/platform/upkeep';
+import { rekeyRuns } from '@muster/push';
 import { pushRoutes, runbooksRoutes } from '@muster/push/http';
 import { createRules } from '@muster/rules';
 import { rulesRoutes } from '@muster/rules/http';
-import { Leases, lockDirectory } from '@muster/store';
+import { Leases, lockDirectory, type Store } from '@muster/store';
 import { createDisbatch } from '@muster/tasks/disbatch';
 import { schedulesRoutes, taskRoutes } from '@muster/tasks/http';
 import type { Logger } from 'pino';
@@ -95,11 +96,13 @@ export async function startServer(config: ServerConfig, options: ServerOptions =
 async function rekey(
   { secrets: { old_key_file: path } }: ServerConfig,
   {
+    store,
     secrets,
     systems,
     directories,
     logger,
   }: {
+    readonly store: Store;
     readonly secrets: Secrets;
     readonly systems: Jobs['systems'];
     readonly directories: Auth['directories'];
@@ -112,6 +115,7 @@ async function rekey(
     secrets: await secrets.rekey(former),
     systems: await systems.rekey(former),
     issuers: await directories.rekey(former),
+    runs: await rekeyRuns({ store, secrets }, former),
   };
   logger.info(sealed, 'what the former key had sealed is sealed with the present one');
 }
@@ -240,8 +244,8 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     disbatch,
   );
 
+  await rekey(config, { store, secrets, systems: jobs.systems, directories: auth.directories, logger });
   await layers.load();
-  await rekey(config, { secrets, systems: jobs.systems, directories: auth.directories, logger });
   // Workers record what happens to jobs in the same database.
   if (store.kind === 'postgres') base.recorder.follow();
   const first = await bootstrap(auth, store, async () => (await adminKeys(config.data_dir)).publicKey);

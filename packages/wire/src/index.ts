@@ -4,6 +4,7 @@ export type * from './dialects/types.js';
 export { Dropped } from './dialects/types.js';
 export type * from './discovery.js';
 export * from './header.js';
+export * from './job-secrets.js';
 export * from './limits.js';
 export * from './message-signing.js';
 export type * from './messages/index.js';

@@ -25,6 +25,8 @@ export const LIMITS = {
   pathBytes: 4096,
   /** Secrets of one job. */
   secrets: 16,
+  /** In the file of one. */
+  secretsInFile: 50,
   /** Of a task and its queue together. */
   taskSecrets: 32,
   /** A signature of RSA with 16,384 bits, base64. */

@@ -84,6 +84,7 @@ const options = fc.record(
         noNullPrototype: true,
       },
     ),
+    secretFile: fc.array(fc.stringMatching(/^[a-z][a-z0-9_]{0,9}$/), { maxLength: 5 }),
   },
   { requiredKeys: [] },
 );

@@ -11,6 +11,7 @@ const NEEDS_AN_AGENT = {
   uploadOnly: '--upload, a file that is put there,',
   fetch: '--fetch, a file of the node,',
   secrets: '--secret, a secret,',
+  secretFile: 'a file with secrets in it',
 } as const satisfies Partial<Record<keyof CommandOptions, string>>;
 
 /** Whether there is such a directory is asked there. Relative to what it would be only its login knows. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import type { Clock } from '@muster/base';
-import type { CommandOptions, CommandResult, Facts } from '@muster/wire';
+import { type CommandOptions, type CommandResult, type Facts, SECRET_FILE, secretNames } from '@muster/wire';
 import { openBeneath, PathRefused } from '../files/beneath.js';
 import type { FilePolicy } from '../files/policy.js';
 import { removeSecrets, secretDirectory, withSecretPaths, writeSecrets } from '../files/secrets.js';
@@ -31,7 +32,7 @@ export interface ExecutionRequest {
   readonly capture: boolean;
   /** Most bytes kept of each stream of its output. */
   readonly outputLimit: number;
-  /** Values of the secrets that its options name. */
+  /** Values of what `secretNames` of its options tells. */
   readonly secrets?: (names: readonly string[], signal: AbortSignal) => Promise<ReadonlyMap<string, string>>;
   /** Files that came with it; none when absent. */
   readonly files?: BroughtFiles;
@@ -86,7 +87,7 @@ export class Execution {
   readonly #settings: ExecutionSettings;
   readonly #around: ExecutionSurroundings;
   readonly #ended: Ended;
-  /** Where its secrets are files; null: it has none. */
+  /** Where its secrets, and a file with secrets in it, are; null: it has none. */
   readonly #secretDir: string | null;
   /** Aborted when it is to be killed. */
   readonly #stop = new AbortController();
@@ -107,7 +108,7 @@ export class Execution {
     this.#settings = settings;
     this.#around = around;
     this.#ended = ended;
-    this.#secretDir = request.options.secrets === undefined ? null : secretDirectory(settings.fileDir, this.run);
+    this.#secretDir = secretNames(request.options).length === 0 ? null : secretDirectory(settings.fileDir, this.run);
     this.group = around.processes.groupOf(this.run);
   }
 
@@ -190,8 +191,8 @@ export class Execution {
 
   async #environment({ account, file, variables }: CheckedCommand): Promise<Record<string, string>> {
     const { fileDir, environment } = this.#settings;
-    if (this.#secretDir !== null) await this.#bringSecrets(this.#secretDir, account);
-    const filePath = file === null ? null : await writeJobFile(fileDir, file, account);
+    const secretFile = this.#secretDir === null ? null : await this.#bringSecrets(this.#secretDir, account);
+    const filePath = file === null ? secretFile : await writeJobFile(fileDir, file, account);
     return commandEnvironment({
       agent: this.#around.processes.elsewhere !== undefined ? null : OWN_ENVIRONMENT,
       account: account ?? (await this.#around.processes.ownAccount()),
@@ -204,14 +205,17 @@ export class Execution {
     });
   }
 
-  /** They are on this node from now until the command has ended. @throws LaunchError */
-  async #bringSecrets(directory: string, account: CheckedCommand['account']): Promise<void> {
+  /** They are on this node from now until the command has ended. Returns the path of its file, when that is among them. @throws LaunchError */
+  async #bringSecrets(directory: string, account: CheckedCommand['account']): Promise<string | null> {
     const { options, secrets } = this.#request;
     try {
-      const values =
-        (await secrets?.(Object.keys(options.secrets ?? {}), this.#stop.signal)) ?? new Map<string, string>();
-      this.output.mask([...values.values()]);
-      await writeSecrets(this.#settings.fileDir, directory, values, account);
+      const values = (await secrets?.(secretNames(options), this.#stop.signal)) ?? new Map<string, string>();
+      const named = [...values];
+      // Of the file the secrets in it are hidden, and nothing else.
+      this.output.mask(named.filter(([name]) => name !== SECRET_FILE).map(([, value]) => value));
+      const files = named.filter(([name]) => name === SECRET_FILE || Object.hasOwn(options.secrets ?? {}, name));
+      await writeSecrets(this.#settings.fileDir, directory, new Map(files), account);
+      return options.secretFile === undefined ? null : join(directory, SECRET_FILE);
     } catch (error) {
       throw new LaunchError(error instanceof Error ? error.message : String(error));
     }

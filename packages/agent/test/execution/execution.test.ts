@@ -155,6 +155,25 @@ describe('its secrets', () => {
     expect(await left()).toEqual([]);
   });
 
+  it('may be in the file that came with it: of that they are hidden, and nothing else, and it goes with them', async () => {
+    const options = { user: 'nobody', secretFile: ['token'] };
+    const file = `TOKEN=${VALUE}\nHOST=web1\n`;
+    const ran = start(
+      'stat -c %a:%U "$MUSTER_JOB_FILE"; cat "$MUSTER_JOB_FILE"; ls -A "$MUSTER_SECRETS"',
+      options,
+      async (names) => {
+        expect(names).toEqual(['.job-file', '.token']);
+        return new Map([
+          ['.job-file', file],
+          ['.token', VALUE],
+        ]);
+      },
+    );
+    expect(await ran.ended).toMatchObject({ result: { outcome: 'succeeded' } });
+    expect(ran.stdout()).toBe('600:nobody\nTOKEN=***\nHOST=web1\n.job-file\n');
+    expect(await left()).toEqual([]);
+  });
+
   it('are gone when it was killed, or could not be run', async () => {
     const ran = start('cat "$MUSTER_SECRETS/db"; echo here; sleep 600', { secrets: { db: '' } }, given({ db: VALUE }));
     await says(ran, 'here');

@@ -32,6 +32,9 @@ export interface SecretsDeps {
   readonly providers: SecretProviders;
 }
 
+/** By name. */
+type Values = Readonly<Record<string, string>>;
+
 /** A value, or where it is. */
 export type Source = { readonly value: string } | Reference;
 
@@ -162,25 +165,29 @@ export class Secrets {
   }
 
   /**
-   * The values of all of these names, for one reader alone; by `files`, when these say what the reader calls each. Whether they may have them was looked at before.
+   * The values of all of these names, for one reader alone; by `files`, when these say what the reader calls each; and what else it is
+   * given, `besides`. Whether they may have them was looked at before.
    * @throws MusterError `invalid_field` for a key that is none, `not_found`, `secret_unreadable`, `secret_unavailable`
    */
   async boxed(
     { id: orgId, name: organization }: Pick<Organization, 'id' | 'name'>,
     names: readonly string[],
-    reader: { readonly key: string; readonly about: string; readonly files?: Readonly<Record<string, string>> },
+    reader: {
+      readonly key: string;
+      readonly about: string;
+      readonly files?: Readonly<Record<string, string>>;
+      readonly besides?: Values;
+    },
   ): Promise<SealedBox> {
     if (!isBoxKey(reader.key)) throw invalid('key', 'must be 32 bytes in base64url');
-    const { store } = this.#deps;
-    const columns = ['id', 'name', 'sealed', 'provider', 'reference'] as const;
-    const rows = store.read.selectFrom('org_secrets').select(columns).where('org_id', '=', orgId);
-    const found = new Map((await rows.where('name', 'in', names).execute()).map((row) => [row.name, row]));
+    const found = await this.#rows(orgId, names);
     const asked = names.map(async (name) => {
       const row = found.get(name);
       if (row === undefined) throw new MusterError('not_found', { kind: 'secret', name });
-      return [name, Buffer.from(await this.#value(organization, row)).toString('base64')] as const;
+      return [name, inBase64(await this.#value(organization, row))] as const;
     });
-    const values = Object.fromEntries(await Promise.all(asked));
+    const besides = Object.entries(reader.besides ?? {}).map(([name, value]) => [name, inBase64(value)] as const);
+    const values = Object.fromEntries([...(await Promise.all(asked)), ...besides]);
     const files = Object.entries(reader.files ?? {}).map(([file, name]) => [file, values[name] ?? ''] as const);
     const bytes = Buffer.from(JSON.stringify(reader.files === undefined ? values : Object.fromEntries(files)));
     try {
@@ -188,6 +195,21 @@ export class Secrets {
     } catch {
       throw invalid('key', 'is no key of X25519');
     }
+  }
+
+  /** What is kept elsewhere than here: in base64, for `unseal`, which gives it back for the same owner. */
+  seal(owner: string, values: Values): string {
+    return this.#deps.key.seal(owner, values).toString('base64');
+  }
+
+  /** @throws MusterError `secret_unreadable` */
+  unseal(owner: string, sealed: string): Values {
+    return this.#deps.key.unseal<Values>(owner, Buffer.from(sealed, 'base64'));
+  }
+
+  /** What `seal` gave, with the key of today instead of a former one; null: it has that already. @throws MusterError `secret_unreadable` */
+  reseal(former: SealingKey, owner: string, sealed: string): string | null {
+    return resealed(this.#deps.key, former, owner, Buffer.from(sealed, 'base64'))?.toString('base64') ?? null;
   }
 
   /**
@@ -216,6 +238,13 @@ export class Secrets {
       }
       return changed;
     });
+  }
+
+  async #rows(orgId: string, names: readonly string[]) {
+    if (names.length === 0) return new Map<string, never>();
+    const columns = ['id', 'name', 'sealed', 'provider', 'reference'] as const;
+    const rows = this.#deps.store.read.selectFrom('org_secrets').select(columns).where('org_id', '=', orgId);
+    return new Map((await rows.where('name', 'in', names).execute()).map((row) => [row.name, row]));
   }
 
   /** Of one that a provider has: as it is there now. */
@@ -280,13 +309,18 @@ function checkValue(value: string): void {
   if (reason !== null) throw invalid('value', reason);
 }
 
-function whyNoValue(value: string): string | null {
+/** Why something cannot be a secret; null: it can. */
+export function whyNoValue(value: string): string | null {
   const bytes = Buffer.byteLength(value);
   const { leastBytes, mostBytes } = SECRET_LIMITS;
   if (/\p{Surrogate}/u.test(value)) return 'must be text; write other bytes as base64';
   if (bytes > mostBytes) return `must not be above ${mostBytes} bytes`;
   if (Buffer.byteLength(value.trim()) >= leastBytes) return null;
   return `has less than ${leastBytes} bytes: what is so short cannot be hidden in output`;
+}
+
+function inBase64(text: string): string {
+  return Buffer.from(text).toString('base64');
 }
 
 function referenceOf({ provider, reference }: Pick<Row, 'provider' | 'reference'>): Reference | null {

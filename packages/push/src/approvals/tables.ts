@@ -16,7 +16,7 @@ declare module '@muster/store' {
       target: string;
       /** As they may be shown, JSON. */
       parameters: string;
-      /** JSON; empty once it is decided, as secrets may be in it. */
+      /** JSON; empty once it is decided, as sealed secrets may be in it. */
       order_text: string;
       hash: string;
       asker_id: string;

@@ -46,10 +46,11 @@ function orderView(text: string): Record<string, unknown> {
   const order = readOrder(text);
   if (!('request' in order)) return { ...order.content };
   const { request } = order;
-  const { script, runbook, author } = order.kind === 'runbook' ? order : WITHOUT_RUNBOOK;
+  const { script, author } = order.kind === 'runbook' ? order : WITHOUT_RUNBOOK;
   const { command, target, capture: _, options: given, ...rules } = request;
-  const { file, words, ...options } = given;
-  const shown = file === undefined ? {} : { file: runbook?.secret ? 'not shown: it holds a secret' : contentOf(file) };
+  const { file, words, secretFile, ...options } = given;
+  const hidden = secretFile === undefined ? {} : { file: 'not shown: it holds a secret' };
+  const shown = file === undefined ? hidden : { file: contentOf(file) };
   // All there are: who grants it sees whatever decides it.
   const named = Object.entries(rules).map(([name, value]) => [
     name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`),
@@ -66,7 +67,7 @@ function orderView(text: string): Record<string, unknown> {
   };
 }
 
-const WITHOUT_RUNBOOK = { script: null, runbook: null, author: null };
+const WITHOUT_RUNBOOK = { script: null, author: null };
 
 /** `base64:…` or `raw:…`. */
 function contentOf(file: string): string {

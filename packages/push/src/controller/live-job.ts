@@ -58,7 +58,7 @@ export class LiveJob {
     this.id = init.id;
     this.spec = init.spec;
     this.specText = JSON.stringify(init.spec);
-    this.keptText = init.spec.runbook?.secret === true ? JSON.stringify(withoutFile(init.spec)) : this.specText;
+    this.keptText = init.spec.runbook?.secret === true ? JSON.stringify(withoutSecrets(init.spec)) : this.specText;
     this.requester = init.requester;
     this.createdAt = init.createdAt;
     this.updatedAt = init.createdAt;
@@ -119,7 +119,8 @@ export class LiveJob {
   }
 }
 
-function withoutFile(spec: PushJobSpec): PushJobSpec {
-  const { file: _, ...options } = spec.options;
-  return { ...spec, options };
+function withoutSecrets({ runbook, ...spec }: PushJobSpec): PushJobSpec {
+  if (runbook === undefined) return spec;
+  const { sealed: _, ...mark } = runbook;
+  return { ...spec, runbook: mark };
 }

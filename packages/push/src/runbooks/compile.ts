@@ -11,10 +11,31 @@ export interface Compiled {
   readonly request: JobRequest;
   /** What is in the script, which is to be among the files of the server before the job is started. */
   readonly script: Buffer | null;
+  /** The file, when secrets are in it: nodes fetch it. It is not in the request then. */
+  readonly secretFile: string | null;
 }
 
 /** @throws MusterError as POST jobs: what is too long was not known before. */
 export function compile(
+  name: string,
+  definition: Definition,
+  values: Values,
+  limits: { readonly maxNodes: number },
+): Compiled {
+  const compiled = compileOpenly(name, definition, values, limits);
+  const secrets = secretsAmong(definition, values);
+  if (secrets.length === 0) return compiled;
+  const { file: _, ...options } = compiled.request.options;
+  const request = { ...compiled.request, options: { ...options, secretFile: secrets } };
+  return { ...compiled, request, secretFile: fill(definition.file ?? '', values) };
+}
+
+/** Parameters that are secret, and were given. */
+export function secretsAmong({ parameters = {} }: Definition, values: Values): string[] {
+  return [...values.keys()].filter((name) => parameters[name]?.type === 'secret');
+}
+
+function compileOpenly(
   name: string,
   definition: Definition,
   values: Values,
@@ -35,14 +56,16 @@ export function compile(
       args: fillWords(args, values),
       ...(signature !== undefined && { signature }),
     };
-    return { request: read({ ...given, script: option }, limits), script: bytes };
+    return { request: read({ ...given, script: option }, limits), script: bytes, secretFile: null };
   }
-  if (typeof command === 'string') return { request: read({ ...given, command }, limits), script: null };
+  if (typeof command === 'string') return { request: read({ ...given, command }, limits), ...NO_FILES };
   const words = fillWords(command ?? [], values);
   const request = read({ ...given, command: words.map(quoted).join(' ') }, limits);
   checkWords(words);
-  return { request: { ...request, options: { ...request.options, words } }, script: null };
+  return { request: { ...request, options: { ...request.options, words } }, ...NO_FILES };
 }
+
+const NO_FILES = { script: null, secretFile: null };
 
 /** On which nodes it runs, whatever its parameters are. @throws MusterError as POST jobs */
 export function targetOf({ job }: Definition, limits: { readonly maxNodes: number }): Target {

@@ -71,6 +71,7 @@ export function createRunbooks(base: Base, { auth, push }: RunbookLayerDeps): Ru
     random,
     auth,
     submission,
+    secrets,
     previews: { nodes, owners, commands },
     files,
   });

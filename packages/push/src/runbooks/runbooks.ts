@@ -10,7 +10,9 @@ import {
   whilePresent,
 } from '@muster/platform/auth';
 import type { Recorder } from '@muster/platform/log';
+import type { Secrets } from '@muster/platform/secrets';
 import type { Store } from '@muster/store';
+import { SECRET_FILE, secretInFile } from '@muster/wire';
 import { type Needs, together } from '../approvals/needs.js';
 import type { RunbookOrder } from '../approvals/order.js';
 import { policyNeeds } from '../approvals/policies.js';
@@ -22,12 +24,14 @@ import { invalid } from '../request/fields.js';
 import { forecast, type Preview, type PreviewDeps } from '../request/preview.js';
 import { type StoredAlong, type SubmissionDeps, submitJob } from '../request/submission.js';
 import { type ChosenNodes, chooseNodes, describeTarget, nodesNow } from '../request/targets.js';
+import { runOwner } from '../secrets/sealed-runs.js';
 import type { RunbookMark } from '../types.js';
 import { checkDefinition } from './check.js';
 import { type Compiled, commandOf, compile, keptFile, targetOf } from './compile.js';
 import type { Definition, Terms } from './definition.js';
 import { runbookRan, runbookRemoved, runbookStored } from './events.js';
 import { RUNBOOK_LIMITS } from './limits.js';
+import type { Values } from './places.js';
 import { allRunbooks, findRunbook, findVersion, type RunbookRow, type VersionRow, versionsOf } from './reads.js';
 import { readValues, toldValues } from './values.js';
 import { addRunbook, changeRunbook, countRunbooks, deleteRunbooks } from './writes.js';
@@ -39,6 +43,7 @@ export interface RunbooksDeps {
   readonly random: RandomBytes;
   readonly auth: Pick<Auth, 'audit' | 'authorize' | 'organizations' | 'repository' | 'rights' | 'standing'>;
   readonly submission: SubmissionDeps;
+  readonly secrets: Pick<Secrets, 'seal'>;
   readonly previews: PreviewDeps;
   readonly files: Pick<PushFiles, 'append' | 'begin'>;
 }
@@ -183,11 +188,21 @@ export class Runbooks {
     const { parameters = {} } = definition;
     const values = readValues(parameters, given);
     const compiled = compile(row.name, definition, values, this.#limits);
-    const secret = [...values.keys()].some((name) => parameters[name]?.type === 'secret');
     const told = toldValues(parameters, values);
-    const mark = { id: row.id, name: row.name, version, parameters: told, secret };
+    const { id, name } = row;
+    const sealed = this.#sealed(org, id, compiled, values);
+    const mark = { id, name, version, parameters: told, secret: sealed !== undefined, ...(sealed && { sealed }) };
     const author = await this.#author(org, row);
     return { ...compiled, mark, author, asked: await this.#asked(org, row.name, definition) };
+  }
+
+  /** What nodes fetch of a run; undefined: nothing. */
+  #sealed(org: Organization, id: string, { secretFile, request }: Compiled, values: Values): string | undefined {
+    if (secretFile === null) return undefined;
+    const { secretFile: names = [] } = request.options;
+    const secrets = names.map((name) => [secretInFile(name), values.get(name) ?? ''] as const);
+    const all = { [SECRET_FILE]: secretFile, ...Object.fromEntries(secrets) };
+    return this.#deps.secrets.seal(runOwner(org.id, id), all);
   }
 
   /** On which nodes it would run now, and what they would say to it by what is known of them. */

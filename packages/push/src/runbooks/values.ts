@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { whyNoValue } from '@muster/platform/secrets';
 import { invalid } from '../request/fields.js';
 import type { Parameter, Parameters } from './definition.js';
 import { RUNBOOK_LIMITS } from './limits.js';
@@ -34,6 +35,8 @@ export function readValue(field: string, parameter: Parameter, value: string | n
     throw invalid(field, `must be one of ${choices.join(', ')}`);
   }
   checkText(field, parameter, text);
+  const unfit = parameter.type === 'secret' ? whyNoValue(text) : null;
+  if (unfit !== null) throw invalid(field, unfit);
   return text;
 }
 

@@ -2,15 +2,17 @@ import { type Auth, actorOf } from '@muster/platform/auth';
 import type { App } from '@muster/platform/http';
 import type { Secrets } from '@muster/platform/secrets';
 import type { Store } from '@muster/store';
+import { secretNames } from '@muster/wire';
 import { Type } from 'typebox';
 import { MusterError } from '../errors.js';
 import { findJob, findJobNode } from '../repository/reads.js';
 import { isJobId } from '../request/job-id.js';
 import type { PushJobSpec } from '../types.js';
+import { runOwner } from './sealed-runs.js';
 
 export interface SecretRouteDeps {
   readonly store: Pick<Store, 'read'>;
-  readonly secrets: Pick<Secrets, 'boxed'>;
+  readonly secrets: Pick<Secrets, 'boxed' | 'unseal'>;
   readonly audit: Pick<Auth['audit'], 'looked'>;
 }
 
@@ -41,12 +43,17 @@ export function secretRoutes(app: App, { store, secrets, audit }: SecretRouteDep
       },
     },
     handler: async ({ organization, params, caller, body }) => {
-      const names = await namesFor(store, organization.id, params.id, caller.name);
-      if (names === null) throw new MusterError('not_found', { kind: 'job with secrets', name: params.id });
+      const spec = await specFor(store, organization.id, params.id, caller.name);
+      if (spec === null) throw new MusterError('not_found', { kind: 'job with secrets', name: params.id });
+      const { options, runbook } = spec;
+      const names = Object.keys(options.secrets ?? {});
+      const sealed = runbook?.sealed;
+      const besides = sealed === undefined ? {} : secrets.unseal(runOwner(organization.id, runbook?.id ?? ''), sealed);
       const about = `push secrets ${params.id} ${caller.name}`;
-      const box = await secrets.boxed(organization, names, { key: body.key, about });
+      const box = await secrets.boxed(organization, names, { key: body.key, about, besides });
       const actor = actorOf(caller);
-      for (const target of names) {
+      const inFile = (options.secretFile ?? []).map((name) => `${runbook?.name ?? ''} {{${name}}}`);
+      for (const target of [...names, ...inFile]) {
         audit.looked({
           ...{ orgId: organization.id, actor, action: 'secret.fetch', target },
           detail: { job: params.id },
@@ -58,16 +65,16 @@ export function secretRoutes(app: App, { store, secrets, audit }: SecretRouteDep
 }
 
 /** Null: this node was not told to start such a job, or has ended it. */
-async function namesFor(
+async function specFor(
   { read }: Pick<Store, 'read'>,
   orgId: string,
   jobId: string,
   node: string,
-): Promise<readonly string[] | null> {
+): Promise<PushJobSpec | null> {
   const job = isJobId(jobId) ? await findJob(read, orgId, jobId) : undefined;
   if (job === undefined || job.phase !== 'running') return null;
-  const { secrets } = (JSON.parse(job.spec) as PushJobSpec).options;
+  const spec = JSON.parse(job.spec) as PushJobSpec;
   const row = await findJobNode(read, jobId, node);
   const started = row?.status === 'running' || (row?.status === 'ready' && row.starting === 1);
-  return secrets !== undefined && started ? Object.keys(secrets) : null;
+  return started && secretNames(spec.options).length > 0 ? spec : null;
 }

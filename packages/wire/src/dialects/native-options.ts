@@ -4,12 +4,18 @@ import { LIMITS } from '../limits.js';
 import type { CommandOptions, KeptFile, ScriptOption, UploadOption } from '../messages/index.js';
 import { Dropped } from './types.js';
 
-type NativeOptions = Pick<CommandOptions, 'words' | 'secrets' | 'script' | 'uploads' | 'fetch' | 'uploadOnly'>;
+type NativeOptions = Pick<
+  CommandOptions,
+  'words' | 'secrets' | 'secretFile' | 'script' | 'uploads' | 'fetch' | 'uploadOnly'
+>;
 
 /** The options of a command that this dialect alone knows: its words, its secrets, and files which the server keeps. They are written as they are. */
 export function readNativeOptions(from: JsonObject): NativeOptions {
   const words = read.nullable(from, 'words', (at, field) => readWords(at[field]));
   const secrets = read.nullable(from, 'secrets', (at, field) => readSecrets(read.object(at, field)));
+  const secretFile = read.nullable(from, 'secretFile', (at, field) =>
+    readList(at[field], LIMITS.secretsInFile).map(readParameterName),
+  );
   const script = read.nullable(from, 'script', (at, field) => readScript(read.object(at, field)));
   const uploads = read.nullable(from, 'uploads', (at, field) => readList(at[field], LIMITS.uploads).map(readUpload));
   const fetch = read.nullable(from, 'fetch', (at, field) => read.name(at, field, LIMITS.pathBytes));
@@ -17,6 +23,7 @@ export function readNativeOptions(from: JsonObject): NativeOptions {
   return {
     ...(words === null ? {} : { words }),
     ...(secrets === null ? {} : { secrets }),
+    ...(secretFile === null ? {} : { secretFile }),
     ...(script === null ? {} : { script }),
     ...(uploads === null ? {} : { uploads }),
     ...(fetch === null ? {} : { fetch }),
@@ -53,6 +60,14 @@ function readSecrets(from: JsonObject): Readonly<Record<string, string>> {
       return [name, variable] as const;
     }),
   );
+}
+
+/** Of a saved command. */
+const PARAMETER_NAME = /^[a-z][a-z0-9_]{0,39}$/;
+
+function readParameterName(value: unknown): string {
+  if (typeof value !== 'string' || !PARAMETER_NAME.test(value)) throw new Dropped('parse_fail');
+  return value;
 }
 
 function readUpload(value: unknown): UploadOption {

@@ -13,7 +13,7 @@ import { type DialectCodec, Dropped, type Frames, type OpenLimits, type Session 
 export const native: DialectCodec = {
   name: 'native',
   repeatable: true,
-  options: ['user', 'dir', 'env', 'file', 'words', 'secrets', 'script', 'uploads', 'fetch', 'uploadOnly'],
+  options: ['user', 'dir', 'env', 'file', 'words', 'secrets', 'secretFile', 'script', 'uploads', 'fetch', 'uploadOnly'],
 
   encodeServer(message, about) {
     return encode({ ...writeServer(message), server: about.server, timestamp: iso(about.now) });

@@ -48,6 +48,8 @@ export interface CommandOptions {
    * the values when it is about to run it.
    */
   readonly secrets?: Readonly<Record<string, string>>;
+  /** In the place of `file`, which holds secrets: the node fetches it with these, so called, when it is about to run the command. */
+  readonly secretFile?: readonly string[];
   /** In the place of the command: the file with this absolute path is what it writes. */
   readonly fetch?: string;
   /** There is no command: the job is its uploads alone. */

@@ -15,7 +15,9 @@ echo "scaling $1 to $2"
 case "$1" in
   broken*) echo "cannot read $1" >&2; exit 3 ;;
   once*) [ -e "$DIR/$1.again" ] || { touch "$DIR/$1.again"; exit 75; } ;;
-  slow*) while [ ! -e "$DIR/$1.go" ]; do sleep 0.05; done; echo "done with $1" ;;
+  slow*)
+    while [ ! -e "$DIR/$1.half" ]; do sleep 0.05; done; echo '::progress 40 scaling' >&3
+    while [ ! -e "$DIR/$1.go" ]; do sleep 0.05; done; echo "done with $1" ;;
 esac
 `;
 
@@ -85,6 +87,8 @@ describe('a task', () => {
     const follow = cluster.launch('task show', ['task', 'show', id, '--follow']);
     await follow.logged(/scaling slow-1\.png/);
     expect((await show(id)).status).toBe('running');
+    writeFileSync(at('slow-1.png.half'), '');
+    await follow.logged(/40% scaling/);
     go('slow-1.png');
     expect((await follow.exited).code).toBe(0);
     expect(follow.stdout).toBe('scaling slow-1.png to 200\ndone with slow-1.png\n');

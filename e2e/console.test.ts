@@ -20,7 +20,9 @@ const COMMANDS = {
 const PLUGIN = `#!/bin/sh
 echo "scaling picture $1"
 case "$1" in
-  slow*) while [ ! -e "$DIR/go" ]; do sleep 0.1; done; echo done ;;
+  slow*)
+    while [ ! -e "$DIR/half" ]; do sleep 0.1; done; echo '::progress 50 half of it' >&3
+    while [ ! -e "$DIR/go" ]; do sleep 0.1; done; echo done ;;
   odd*) echo "cannot read $1" >&2; exit 3 ;;
 esac
 `;
@@ -217,6 +219,9 @@ describe('the console', () => {
     await page.getByRole('row', { name: /slow\.png/ }).click();
     await page.locator('.output .row', { hasText: 'scaling picture slow.png' }).waitFor();
     await page.getByText('web1 runs it.').waitFor();
+    writeFileSync(join(cluster.dir, 'half'), '');
+    await page.getByText('half of it').waitFor();
+    await page.getByText('50 %').waitFor();
     writeFileSync(join(cluster.dir, 'go'), '');
     await page.locator('.badge', { hasText: 'succeeded' }).waitFor();
     await page.locator('.output .row', { hasText: 'done' }).waitFor();

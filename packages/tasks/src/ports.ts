@@ -115,7 +115,9 @@ export interface TaskController {
   /** Why it is where it is, in sentences. */
   why(row: TaskRow): Promise<readonly string[]>;
   /** What a task that runs last said of its progress. */
-  progress(id: string): { readonly fraction: number; readonly text: string } | null;
+  progress(id: string): TaskProgress | null;
+  /** Of a task, whether it runs or not; to be stopped. */
+  followProgress(id: string): ProgressFollower;
 
   /** An import stored these queues and tasks past it: from now on they count, and those that wait are offered. */
   takeUp(
@@ -129,6 +131,18 @@ export interface TaskController {
   setMaxthreads(org: Organization, node: string, maxthreads: number | null, by: By): Promise<boolean>;
   /** Plugins that some node offers, or that the configuration names. */
   plugins(orgId: string): readonly string[];
+}
+
+export interface TaskProgress {
+  /** From 0 to 1. */
+  readonly fraction: number;
+  readonly text: string;
+}
+
+export interface ProgressFollower {
+  /** Resolves once something has been said since it was called last. */
+  news(): Promise<void>;
+  stop(): void;
 }
 
 export interface TaskNodeView {

@@ -30,9 +30,6 @@ interface ReadTask {
   readonly attempts: TaskAttempts;
 }
 
-/** How far a run is nobody tells by an event: it is asked for so often, and only while somebody looks. */
-const PROGRESS_MS = 2000;
-
 /** One task: why it is where it is, its runs, and what it writes. */
 export function TaskScreen({ id }: { readonly id: string }) {
   const { api } = signedIn();
@@ -212,21 +209,11 @@ function Progress({ task }: { readonly task: Task }) {
   const { api } = signedIn();
   const progress = useSignal(task.progress);
   useEffect(() => {
-    const reading = new AbortController();
-    const timer = setInterval(() => {
-      if (document.hidden) return;
-      api.get<Task>(`/tasks/${task.id}`, {}, reading.signal).then(
-        ({ body }) => {
-          progress.value = body.progress;
-        },
-        // It is asked again.
-        () => {},
-      );
-    }, PROGRESS_MS);
-    return () => {
-      clearInterval(timer);
-      reading.abort();
-    };
+    const feed = new EventSource(api.path(`/tasks/${task.id}/feed`));
+    feed.addEventListener('progress', ({ data }) => {
+      progress.value = JSON.parse(data);
+    });
+    return () => feed.close();
   }, [task.id]);
   if (progress.value === null) return null;
   const { fraction, text } = progress.value;

@@ -44,6 +44,7 @@ import { Administration } from './administration.js';
 import { Book } from './book.js';
 import { LiveTask } from './live-task.js';
 import { TaskNodes } from './nodes.js';
+import { ProgressNews } from './progress.js';
 import { Rebalance } from './rebalance.js';
 import { outputOf, Reports } from './reports.js';
 import { MOST_NAMED, type WhyDeps, whyQueue, whyTask } from './why.js';
@@ -116,11 +117,13 @@ export function createTaskController(deps: TaskControllerDeps): TaskControllerSe
   });
   const acts = new Acts({ store, recorder, book, queues });
   const waker = new Waker(clock, () => later('tasks whose time has come', timePassed));
+  const progress = new ProgressNews();
   const reports = new Reports({
     book,
     nodes,
     outputs,
     logger,
+    progress,
     broken: (slots, plugin) => {
       logger.warn(
         { node: slots.node.name, plugin },
@@ -351,6 +354,7 @@ export function createTaskController(deps: TaskControllerDeps): TaskControllerSe
     },
     takeUp,
     progress: (id) => book.get(id)?.progress ?? null,
+    followProgress: (id) => progress.follow(id),
     nodes: (orgId) => taskNodes.views(orgId),
     setMaxthreads: (org, node, maxthreads, by) => taskNodes.setMaxthreads(org, node, maxthreads, by),
     plugins(orgId) {

@@ -1,6 +1,7 @@
 import type { Write } from '@muster/store';
 import type { NodeSlots } from '../assign/node-slots.js';
 import type { TaskState } from '../machine.js';
+import type { TaskProgress } from '../ports.js';
 import type { ReadyTask } from '../queues/lane.js';
 import type { LiveQueue } from '../queues/live-queue.js';
 import { saveFirstClaim, saveSuccess, saveTask, type TaskStanding } from '../repository/writes.js';
@@ -35,7 +36,7 @@ export class LiveTask {
   #incarnation: string | null = null;
   /** The order to run it has left. */
   sent = false;
-  progress: { readonly fraction: number; readonly text: string } | null = null;
+  progress: TaskProgress | null = null;
 
   constructor(queue: LiveQueue, ready: ReadyTask, mtime: number) {
     this.queue = queue;

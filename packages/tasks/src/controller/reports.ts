@@ -8,6 +8,7 @@ import { taskSubject } from '../events.js';
 import { STATUS } from '../status.js';
 import type { Book } from './book.js';
 import { type Ending, type LiveTask, NO_ENDING } from './live-task.js';
+import type { ProgressNews } from './progress.js';
 import type { Turn } from './turn.js';
 
 export interface ReportsDeps {
@@ -15,6 +16,7 @@ export interface ReportsDeps {
   readonly nodes: Pick<NodeRegistry, 'send'>;
   readonly outputs: OutputKeeper;
   readonly logger: LayerLog;
+  readonly progress: ProgressNews;
   /** A node gets no more tasks of a plugin for so many milliseconds. */
   readonly broken: (slots: NodeSlots, plugin: string) => void;
 }
@@ -74,6 +76,7 @@ export class Reports {
         return;
       case 'progress':
         task.progress = { fraction: news.fraction, text: news.text };
+        this.#deps.progress.told(task.id);
         return;
       case 'finished': {
         const { result } = news;

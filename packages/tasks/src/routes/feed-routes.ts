@@ -39,7 +39,8 @@ export function feedRoutes(app: App, deps: TaskRouteDeps): void {
       tags: ['event feeds'],
       operationId: 'followTask',
       summary: 'How a task stands, now and after each change, as server-sent events',
-      description: 'Each event is `task` with the whole task. Ends when the task has ended.',
+      description:
+        'Each event is `task` with the whole task, or `progress` with what its plugin said last: `fraction` from 0 to 1, and `text`. Ends when the task has ended.',
       params: schemas.TaskParams,
       response: { 200: schemas.EventStreamAnswer },
     },
@@ -51,7 +52,7 @@ export function feedRoutes(app: App, deps: TaskRouteDeps): void {
         const { stdout: _out, stderr: _err, ...listed } = row;
         return { ended: isEnded(row.status), data: taskView(listed, controller.queue(organization.id, queueId)) };
       };
-      showFeed(reply, deps, (_lastEventId, signal) => feeds.ofTask({ id, queueId }, signal, look));
+      showFeed(reply, deps, (_last, signal) => feeds.ofTask({ id, queueId }, signal, { look, controller }));
       return reply;
     },
   });

@@ -3,8 +3,15 @@ import type { Base } from '@muster/platform/layers';
 import { type FeedContent, readOwnEvent } from '@muster/platform/log';
 import { Value } from 'typebox/value';
 import { QUEUE_EVENTS, TASK_EVENTS } from '../event-types.js';
+import type { TaskController } from '../ports.js';
 
 const SCHEMAS = { ...QUEUE_EVENTS.schemas, ...TASK_EVENTS.schemas };
+
+export interface FollowedTask {
+  /** How it stands; null: it is gone. */
+  readonly look: () => Promise<{ readonly ended: boolean; readonly data: FeedEvent['data'] } | null>;
+  readonly controller: Pick<TaskController, 'progress' | 'followProgress'>;
+}
 
 /** What is told of a queue and of its tasks. */
 export class TaskFeeds {
@@ -29,27 +36,33 @@ export class TaskFeeds {
   }
 
   /**
-   * How a task stands, first at once and then after each change, until it has ended.
-   * @param look Null: it is gone.
+   * How a task stands, first at once and then after each change, until it has ended, and what its plugin says of its progress.
    */
   async *ofTask(
     task: { readonly id: string; readonly queueId: string },
     signal: AbortSignal,
-    look: () => Promise<{ readonly ended: boolean; readonly data: FeedEvent['data'] } | null>,
+    { look, controller }: FollowedTask,
   ): AsyncGenerator<FeedEvent> {
     // Listened to before the first look, so that no change falls in between.
     const changes = this.#contents(task.queueId, undefined, signal);
+    const follower = controller.followProgress(task.id);
     try {
       for (let id = 0; ; ) {
         const now = await look();
         if (now === null) return;
         yield { event: 'task', id: String(id), data: now.data };
         if (now.ended) return;
-        const change = await nextAbout(changes, task.id);
+        const changed = nextAbout(changes, task.id);
+        while ((await Promise.race([changed, follower.news()])) === undefined) {
+          const said = controller.progress(task.id);
+          if (said !== null) yield { event: 'progress', id: String(id), data: { ...said } };
+        }
+        const change = await changed;
         if (change === null) return;
         id = change.position;
       }
     } finally {
+      follower.stop();
       await changes.return(undefined);
     }
   }

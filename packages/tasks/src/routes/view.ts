@@ -1,4 +1,4 @@
-import type { QueueView } from '../ports.js';
+import type { QueueView, TaskProgress } from '../ports.js';
 import type { ListedTask } from '../repository/reads.js';
 import type { AttemptRow, TaskRow } from '../repository/writes.js';
 import { priorityOf, type SearchedQueue } from '../search/attributes.js';
@@ -80,7 +80,7 @@ export function taskView(row: ListedTask, queue: SearchedQueue | undefined) {
 
 export interface TaskDetail {
   readonly after: readonly string[];
-  readonly progress: { readonly fraction: number; readonly text: string } | null;
+  readonly progress: TaskProgress | null;
   readonly why: readonly string[];
 }
 

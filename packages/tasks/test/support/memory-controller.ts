@@ -1,5 +1,6 @@
 import type { Organization } from '@muster/platform/auth';
 import type { Store } from '@muster/store';
+import { ProgressNews } from '../../src/controller/progress.js';
 import { MusterError } from '../../src/errors.js';
 import { isId } from '../../src/ids.js';
 import type {
@@ -8,6 +9,7 @@ import type {
   By,
   NewQueue,
   NewTask,
+  ProgressFollower,
   QueueChanges,
   QueueCounts,
   QueueView,
@@ -141,6 +143,10 @@ export class MemoryController implements TaskController {
 
   progress(): null {
     return null;
+  }
+
+  followProgress(id: string): ProgressFollower {
+    return new ProgressNews().follow(id);
   }
 
   async takeUp(): Promise<void> {}

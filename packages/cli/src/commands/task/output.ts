@@ -5,7 +5,7 @@ import { followedStream, type OutputInfo, type OutputPlace, storedStream } from 
 import { printable } from '../../printable.js';
 import type { Call } from '../../shell.js';
 import { hasEnded, isOnNode } from './api.js';
-import { outcome, readTask, waitFor } from './waiting.js';
+import { outcome, readTask, tellProgress, waitFor } from './waiting.js';
 
 export interface OutputOptions {
   readonly output?: boolean;
@@ -64,12 +64,13 @@ export async function followTask(call: Named, id: string): Promise<number> {
     const found = await waitFor(call, id, (task) => task.attempt > shown && isOnNode(task));
     if (found.attempt > shown) {
       shown = call.options.attempt ?? found.attempt;
-      await Promise.all(
-        streams(call).map(async (stream) => {
-          const onData = call.out.foreign('bytes', destination(call, stream));
-          tellMissing(call, stream, await read(placeOf(call, id, stream, shown), { onData }));
-        }),
-      );
+      const over = new AbortController();
+      const reading = streams(call).map(async (stream) => {
+        const onData = call.out.foreign('bytes', destination(call, stream));
+        tellMissing(call, stream, await read(placeOf(call, id, stream, shown), { onData }));
+      });
+      const wholly = Promise.all(reading).finally(() => over.abort());
+      await Promise.all([wholly, tellProgress(call, id, over.signal)]);
     }
     const now = await readTask(call, id);
     if (hasEnded(now)) return outcome(call, now);

@@ -7,7 +7,7 @@ import { count } from '../queue/settings.js';
 import { addShow as addShowOf, tellTable } from '../resource.js';
 import type { Attempt, TaskDetail } from './api.js';
 import { followTask, type OutputOptions, showOutput } from './output.js';
-import { readTask } from './waiting.js';
+import { progressText, readTask } from './waiting.js';
 
 export function addShow(task: Command, shell: Shell): void {
   const command = clientCommand(task, {
@@ -62,7 +62,7 @@ function tell(call: Call<object>, task: TaskDetail, attempts: readonly Attempt[]
     ['Plugin', task.plugin ?? '-'],
     ['Status', `${status}${unusual}${task.cancelling ? ', to be cancelled' : ''}`],
     ...given('Reason', task.reason),
-    ...given('Progress', progress && `${Math.round(progress.fraction * 100)}% ${progress.text}`.trim()),
+    ...given('Progress', progress && progressText(progress)),
     ...given('Node', task.node),
     ['Parameters', JSON.stringify(task.params)],
     ...given('Priority', task.priority === 0 ? null : String(task.priority)),

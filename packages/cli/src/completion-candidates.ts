@@ -1,5 +1,15 @@
 import type { Command } from 'commander';
 import { Client } from './client.js';
+import {
+  isOnlyFirst,
+  type Kind,
+  LISTS,
+  type Named,
+  ofArgument,
+  ofFlag,
+  SELECTORS,
+  type Selected,
+} from './completion-lists.js';
 import { createProgram } from './program.js';
 import { loadSettings } from './settings.js';
 import type { Shell } from './shell.js';
@@ -9,38 +19,14 @@ import type { World } from './world.js';
 const PATIENCE_MS = 1500;
 /** Names that are offered. */
 const MOST = 100;
-/** Nodes by whose facts and labels the attributes of selectors are known. */
+/** Nodes, tasks, by which attributes of selectors are known. */
 const SAMPLE = 50;
 /** What stands in a query of names without being quoted. */
 const PLAIN = /^[\w.-]*$/;
 
-/** What a word of a command line may be, that only the server knows. */
-type Kind = 'node' | 'node group' | 'push job' | 'query' | 'queue' | 'runbook' | 'schedule';
-
-/** By what an argument is called. */
-const ARGUMENTS: Readonly<Record<string, Kind>> = {
-  query: 'query',
-  'query-and-command': 'query',
-  queue: 'queue',
-  runbook: 'runbook',
-  schedule: 'schedule',
-};
-/** By the first word of the command, where the argument alone does not say it. */
-const OF_COMMAND: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
-  push: { job: 'push job' },
-  node: { name: 'node' },
-  'node-group': { name: 'node group' },
-};
-const FLAGS: Readonly<Record<string, Kind>> = {
-  '--node': 'node',
-  '--node-group': 'node group',
-  '--from-job': 'push job',
-  '--rerun': 'push job',
-};
-
 /**
- * What may stand in the place of the last of these words, as far as the server knows it: names of nodes, node groups, queues, runbooks
- * and schedules, ids of push jobs, attributes and values of selectors. A shell asks for it, so whatever is wrong comes to no words.
+ * What may stand in the place of the last of these words, as far as the server knows it: names and ids of whatever there is,
+ * attributes and values of selectors. A shell asks for it, so whatever is wrong comes to no words.
  */
 export async function completionCandidates(words: readonly string[], world: World): Promise<readonly string[]> {
   const before = words.slice(0, -1);
@@ -84,16 +70,14 @@ export function kindOf(program: Command, words: readonly string[]): Kind | null 
       path.push(word);
     }
   }
-  if (flag !== null) return FLAGS[flag.name] ?? null;
+  if (flag !== null) return ofFlag(flag.name);
   const argument = place.registeredArguments[operands] ?? lastVariadic(place, operands);
-  if (argument === undefined || path.at(-1) === 'create') return null;
-  return OF_COMMAND[path[0] ?? '']?.[argument.name()] ?? ARGUMENTS[argument.name()] ?? null;
+  return argument === undefined ? null : ofArgument(path, argument.name());
 }
 
-/** Of the words of a query and a command the first is the query. */
 function lastVariadic(place: Command, operands: number) {
   const last = place.registeredArguments.at(-1);
-  return last?.variadic === true && operands > 0 && ARGUMENTS[last.name()] !== 'query' ? last : undefined;
+  return last?.variadic === true && operands > 0 && !isOnlyFirst(last.name()) ? last : undefined;
 }
 
 function flagsOf(words: readonly string[]): {
@@ -109,17 +93,7 @@ function flagsOf(words: readonly string[]): {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-interface Named {
-  readonly name: string;
-}
-
-interface Described {
-  readonly node_name: string;
-  readonly facts: Readonly<Record<string, unknown>>;
-  readonly labels: Readonly<Record<string, unknown>>;
-}
-
-const OWN_ATTRIBUTES = ['name', 'status', 'availability', 'command'];
+type Row = Readonly<Record<string, unknown>>;
 
 class Asking {
   readonly #client: Client;
@@ -130,54 +104,45 @@ class Asking {
     this.#signal = signal;
   }
 
-  async candidates(kind: Kind, word: string): Promise<readonly string[]> {
-    switch (kind) {
-      case 'node':
-        return (await this.#nodes(PLAIN.test(word) ? `name:${word}*` : undefined, MOST)).map((node) => node.node_name);
-      case 'node group':
-        return this.#names('node_groups');
-      case 'queue':
-        return this.#names('queues');
-      case 'runbook':
-        return this.#names('runbooks');
-      case 'schedule':
-        return this.#names('schedules');
-      case 'push job': {
-        const jobs = await this.#get<{ id: string }[]>(['pushy', 'jobs'], { limit: MOST });
-        return jobs.map(({ id }) => id);
-      }
-      case 'query':
-        return this.#query(word);
-    }
+  candidates(kind: Kind, word: string): Promise<readonly string[]> {
+    if (kind === 'node') return this.#nodes(word);
+    return kind in SELECTORS
+      ? this.#selector(SELECTORS[kind as keyof typeof SELECTORS], word)
+      : this.#names(LISTS[kind as keyof typeof LISTS]);
+  }
+
+  async #nodes(word: string): Promise<readonly string[]> {
+    const query = PLAIN.test(word) ? { q: `name:${word}*`, limit: MOST } : { limit: MOST };
+    return (await this.#rows(SELECTORS['node query'], query)).map((node) => String(node.node_name));
+  }
+
+  async #names(list: Named): Promise<readonly string[]> {
+    const rows = await this.#rows(list, list.newest === true ? { limit: MOST } : {});
+    return rows.map((row) => String(row[list.named]));
   }
 
   /** `ro` is the beginning of an attribute, `role:we` of a value. */
-  async #query(word: string): Promise<readonly string[]> {
+  async #selector(selected: Selected, word: string): Promise<readonly string[]> {
     const [, attribute, value = ''] = /^([\w.-]+):(.*)$/.exec(word) ?? [];
     if (attribute === undefined) {
-      const nodes = await this.#nodes(undefined, SAMPLE);
-      const known = nodes.flatMap(({ facts, labels }) => [...Object.keys(labels), ...Object.keys(facts)]);
-      return [...new Set([...OWN_ATTRIBUTES, ...known])].sort().map((name) => `${name}:`);
+      const rows = await this.#rows(selected, { limit: SAMPLE });
+      return unique([...selected.own, ...rows.flatMap(selected.others)]).map((name) => `${name}:`);
     }
     if (!PLAIN.test(value)) return [];
-    const nodes = await this.#nodes(`${word}*`, MOST);
-    const values = nodes.map(({ node_name, facts, labels }) =>
-      attribute === 'name' ? node_name : (labels[attribute] ?? facts[attribute]),
-    );
-    const texts = values.filter((one) => one !== undefined).map((one) => `${attribute}:${String(one)}`);
-    return [...new Set(texts)].sort();
+    const rows = await this.#rows(selected, { [selected.where]: `${word}*`, limit: MOST });
+    const values = rows.map((row) => selected.value(row, attribute)).filter((one) => one !== undefined && one !== null);
+    return unique(values.map((one) => `${attribute}:${String(one)}`));
   }
 
-  async #nodes(q: string | undefined, limit: number): Promise<readonly Described[]> {
-    const query = q === undefined ? { limit } : { q, limit };
-    return (await this.#get<{ nodes: Described[] }>(['nodes'], query)).nodes;
+  async #rows(
+    { path, rows }: Pick<Named, 'path' | 'rows'>,
+    query: Readonly<Record<string, string | number>>,
+  ): Promise<readonly Row[]> {
+    const answer = await this.#client.json('GET', this.#client.inOrg(...path), { query, signal: this.#signal });
+    return (rows === undefined ? answer : (answer as Row)[rows]) as readonly Row[];
   }
+}
 
-  async #names(...path: string[]): Promise<readonly string[]> {
-    return (await this.#get<Named[]>(path)).map(({ name }) => name);
-  }
-
-  async #get<T>(path: readonly string[], query: Readonly<Record<string, string | number>> = {}): Promise<T> {
-    return (await this.#client.json('GET', this.#client.inOrg(...path), { query, signal: this.#signal })) as T;
-  }
+function unique(texts: readonly string[]): string[] {
+  return [...new Set(texts)].sort();
 }

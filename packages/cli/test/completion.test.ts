@@ -1,5 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { afterEach, describe, expect, test } from 'vitest';
+import { JOB_FIELDS } from '../../jobs/src/search/fields.js';
+import { ATTRIBUTE_NAMES } from '../../tasks/src/search/attributes.js';
+import { SELECTORS } from '../src/completion-lists.js';
 import { run } from '../src/run.js';
 import { type ApiServer, apiServer, json } from './support/api-server.js';
 import { testWorld } from './support/world.js';
@@ -33,6 +36,11 @@ test('bash completes the flags of the server, which come from its schema', async
   expect(await offered('muster', 'server', '--data-')).toEqual(['--data-dir']);
 });
 
+test('selectors of tasks and jobs are offered attributes that the server knows', () => {
+  expect([...SELECTORS['task selector'].own].sort()).toEqual([...ATTRIBUTE_NAMES].sort());
+  expect(SELECTORS['job selector'].own.filter((name) => !JOB_FIELDS.has(name.toLowerCase()))).toEqual([]);
+});
+
 test.each(['zsh', 'fish'])('%s gets a script that knows every command', async (kind) => {
   const text = await script(kind);
   for (const word of ['push', 'start', 'node-group', 'quorum']) expect(text).toContain(word);
@@ -48,6 +56,15 @@ describe('what the server knows', () => {
   const node = (node_name: string, role: string) => ({ node_name, facts: { os: 'linux', cpus: 8 }, labels: { role } });
   const NODES = { total: 2, nodes: [node('web1', 'web'), node('web2', 'web')] };
 
+  const task = (id: string, queue: string, width: number) => ({ id, queue, status: 'failed', params: { width } });
+  /** Lists of whatever is known by its name. */
+  const NAMED = [
+    ...[['approval-policies', 'many'] as const, ['calendars', 'nights'] as const, ['collections', 'images'] as const],
+    ...[['groups', 'admins'] as const, ['issuers', 'work'] as const, ['job-queues', 'big'] as const],
+    ...[['notifications', 'mail'] as const, ['rules', 'disk-full'] as const, ['runbooks', 'deploy'] as const],
+    ...[['schedules', 'nightly'] as const, ['secrets', 'db'] as const, ['services', 'ci'] as const],
+  ];
+
   /** What a script is told for these words. */
   async function candidates(...words: string[]): Promise<string[]> {
     server = await apiServer({
@@ -55,6 +72,14 @@ describe('what the server knows', () => {
       'GET /organizations/o/node_groups': json([{ name: 'canaries' }, { name: 'rest' }]),
       'GET /organizations/o/queues': json([{ name: 'resize' }]),
       'GET /organizations/o/pushy/jobs': json([{ id: 'af01' }, { id: 'af02' }, { id: 'b0' }]),
+      'GET /organizations/o/tasks': json({ tasks: [task('t1', 'resize', 640), task('t2', 'rotate', 90)], next: null }),
+      'GET /organizations/o/jobs/v2': json({ result: [{ id: 'j1', appId: 'blast-1.0', status: 'RUNNING' }] }),
+      'GET /organizations/o/apps/v2': json({ result: [{ id: 'blast-1.0' }] }),
+      'GET /organizations/o/systems/v2': json({ result: [{ id: 'hpc' }] }),
+      'GET /organizations/o/ssh-nodes': json([{ node_name: 'router1' }]),
+      'GET /organizations/o/approvals': json([{ id: 'c0ffee' }]),
+      'GET /organizations/o/job-messages': json([{ id: 'm1' }]),
+      ...Object.fromEntries(NAMED.map(([path, name]) => [`GET /organizations/o/${path}`, json([{ name }])])),
     });
     const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
     expect(await run(['__complete', ...words], world)).toBe(0);
@@ -91,6 +116,52 @@ describe('what the server knows', () => {
       ['name:web1', 'name:web2'],
     ],
     [['task', 'add', 're'], ['resize']],
+    [['runbook', 'run', ''], ['deploy']],
+    [['schedule', 'show', ''], ['nightly']],
+    [['calendar', 'set', ''], ['nights']],
+    [['rule', 'runs', ''], ['disk-full']],
+    [['rule', 'set', 'disk-full', '--run', 'd'], ['deploy']],
+    [['notification', 'test', ''], ['mail']],
+    [['secret', 'rm', ''], ['db']],
+    [['push', 'start', '--secret', ''], ['db']],
+    [['schedule', 'set', 'nightly', '--not-during', ''], ['nights']],
+    [['approval', 'grant', 'c'], ['c0ffee']],
+    [['approval', 'policy', 'rm', ''], ['many']],
+    [['group', 'add', ''], ['admins']],
+    [['service', 'keys', ''], ['ci']],
+    [['issuer', 'test', ''], ['work']],
+    [['collection', 'rm', ''], ['images']],
+    [['ssh-node', 'show', ''], ['router1']],
+    [['ssh-node', 'add', ''], []],
+    [['app', 'show', 'bl'], ['blast-1.0']],
+    [['job', 'run', ''], ['blast-1.0']],
+    [['system', 'show', ''], ['hpc']],
+    [['job', 'show', ''], ['j1']],
+    [['job', 'cancel', 'j0', ''], ['j1']],
+    [['job-queue', 'rm', ''], ['big']],
+    [['dead-letter', 'show', ''], ['m1']],
+    [['queue', 'pause', ''], ['resize']],
+    [
+      ['task', 'retry', 't9', ''],
+      ['t1', 't2'],
+    ],
+    [['task', 'list', '--queue', ''], ['resize']],
+    [
+      ['task', 'list', 'qu'],
+      ['queue:', 'queue_id:'],
+    ],
+    [
+      ['task', 'list', 'queue:'],
+      ['queue:resize', 'queue:rotate'],
+    ],
+    [['task', 'cancel', '--where', 'params.w'], ['params.width:']],
+    [
+      ['task', 'list', 'params.width:'],
+      ['params.width:640', 'params.width:90'],
+    ],
+    [['job', 'list', 'app'], ['appId:']],
+    [['job', 'list', 'status:R'], ['status:RUNNING']],
+    [['inventory', 'role:w'], ['role:web']],
     [['push', 'start', '--quorum', ''], []],
     [['push', 'start', 'role:web', '--', 'we'], []],
     [['node', 'create', 'we'], []],
@@ -105,6 +176,26 @@ describe('what the server knows', () => {
       const world = testWorld({ env, cwd: '/nonexistent' });
       expect([await run(['__complete', 'node', 'show', ''], world), world.out(), world.err()]).toEqual([0, '', '']);
     }
+  });
+
+  test('a server that does not answer is waited for no longer than a person would', async () => {
+    let asked = 0;
+    server = await apiServer({
+      'GET /organizations/o/queues': () => {
+        asked += 1;
+      },
+    });
+    const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+    expect([await run(['__complete', 'queue', 'show', ''], world), world.out(), world.err()]).toEqual([0, '', '']);
+    expect(asked).toBe(1);
+  });
+
+  test('of many only so many are offered as somebody would read', async () => {
+    const names = Array.from({ length: 1000 }, (_, number) => ({ name: `q${number}` }));
+    server = await apiServer({ 'GET /organizations/o/queues': json(names) });
+    const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+    await run(['__complete', 'queue', 'show', ''], world);
+    expect(world.out().trim().split('\n')).toHaveLength(100);
   });
 
   test('bash asks for what it does not know, and its words end at colons', async () => {

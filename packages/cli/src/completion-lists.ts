@@ -1,0 +1,177 @@
+/** What of a command line only the server knows, and which lists of its have it. */
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Rows come as a list, or as this member of an object. */
+interface Listed {
+  readonly path: readonly string[];
+  readonly rows?: 'nodes' | 'result' | 'tasks';
+}
+
+/** Those of one kind. */
+export interface Named extends Listed {
+  /** The member by which each is named on a command line. */
+  readonly named: 'id' | 'name' | 'node_name';
+  /** There may be any number: the newest are asked for. Of others there are few, and they take no `limit`. */
+  readonly newest?: true;
+}
+
+export const LISTS = {
+  app: { path: ['apps', 'v2'], rows: 'result', named: 'id' },
+  approval: { path: ['approvals'], named: 'id' },
+  'approval policy': { path: ['approval-policies'], named: 'name' },
+  calendar: { path: ['calendars'], named: 'name' },
+  collection: { path: ['collections'], named: 'name' },
+  group: { path: ['groups'], named: 'name' },
+  issuer: { path: ['issuers'], named: 'name' },
+  job: { path: ['jobs', 'v2'], rows: 'result', named: 'id', newest: true },
+  'job queue': { path: ['job-queues'], named: 'name' },
+  message: { path: ['job-messages'], named: 'id' },
+  'node group': { path: ['node_groups'], named: 'name' },
+  notification: { path: ['notifications'], named: 'name' },
+  'push job': { path: ['pushy', 'jobs'], named: 'id', newest: true },
+  queue: { path: ['queues'], named: 'name' },
+  rule: { path: ['rules'], named: 'name' },
+  runbook: { path: ['runbooks'], named: 'name' },
+  schedule: { path: ['schedules'], named: 'name' },
+  secret: { path: ['secrets'], named: 'name' },
+  service: { path: ['services'], named: 'name' },
+  'ssh node': { path: ['ssh-nodes'], named: 'node_name' },
+  system: { path: ['systems', 'v2'], rows: 'result', named: 'id' },
+  task: { path: ['tasks'], rows: 'tasks', named: 'id', newest: true },
+} as const satisfies Readonly<Record<string, Named>>;
+
+/** What a selector speaks of: the attributes that there are, and their values in a list that it narrows. */
+export interface Selected extends Listed {
+  /** The query parameter that takes a selector. */
+  readonly where: string;
+  /** Those that all have. */
+  readonly own: readonly string[];
+  /** Those that this one has besides. */
+  readonly others: (row: Row) => readonly string[];
+  readonly value: (row: Row, attribute: string) => unknown;
+}
+
+const within = (row: Row, member: string): Row => (row[member] ?? {}) as Row;
+
+/** A test holds those of tasks and jobs against the server's own. */
+export const SELECTORS = {
+  'node query': {
+    path: ['nodes'],
+    rows: 'nodes',
+    where: 'q',
+    own: ['name', 'status', 'via', 'availability', 'dialect', 'command'],
+    others: (node) => [...Object.keys(within(node, 'labels')), ...Object.keys(within(node, 'facts'))],
+    value: (node, attribute) =>
+      attribute === 'name' ? node.node_name : (within(node, 'labels')[attribute] ?? within(node, 'facts')[attribute]),
+  },
+  'task selector': {
+    path: ['tasks'],
+    rows: 'tasks',
+    where: 'q',
+    own: [
+      ...[
+        'id',
+        'queue',
+        'queue_id',
+        'plugin',
+        'status',
+        'code',
+        'node',
+        'attempt',
+        'failures',
+        'priority',
+        'requester',
+      ],
+      ...['key', 'reason', 'exit_code', 'ctime', 'mtime', 'started', 'ended', 'not_before'],
+    ],
+    others: (task) => Object.keys(within(task, 'params')).map((name) => `params.${name}`),
+    value: (task, attribute) =>
+      attribute.startsWith('params.') ? within(task, 'params')[attribute.slice('params.'.length)] : task[attribute],
+  },
+  'job selector': {
+    path: ['jobs', 'v2'],
+    rows: 'result',
+    where: 'where',
+    own: [
+      ...['id', 'name', 'status', 'owner', 'appId', 'systemId', 'batchQueue', 'created', 'accepted', 'ended'],
+      ...['lastUpdated', 'remoteJobId', 'remoteStarted', 'nodeCount', 'processorsPerNode', 'memoryPerNode', 'maxHours'],
+      ...['archive', 'archivePath', 'archiveSystem', 'inputs', 'parameters', 'runtime', 'walltime', 'tenantQueue'],
+    ],
+    others: () => [],
+    value: (job, attribute) => job[attribute],
+  },
+} as const satisfies Readonly<Record<string, Selected>>;
+
+/** What a word of a command line may be. */
+export type Kind = 'node' | keyof typeof LISTS | keyof typeof SELECTORS;
+
+/** By what an argument is called. */
+const ARGUMENTS: Readonly<Record<string, Kind>> = {
+  app: 'app',
+  approval: 'approval',
+  calendar: 'calendar',
+  job: 'job',
+  notification: 'notification',
+  policy: 'approval policy',
+  query: 'node query',
+  'query-and-command': 'node query',
+  queue: 'queue',
+  rule: 'rule',
+  runbook: 'runbook',
+  schedule: 'schedule',
+  secret: 'secret',
+  system: 'system',
+  task: 'task',
+  tasks: 'task',
+};
+
+/** By the first words of the command, where the argument alone does not say it. */
+const OF_COMMAND: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
+  collection: { name: 'collection' },
+  'dead-letter': { message: 'message' },
+  group: { name: 'group' },
+  issuer: { name: 'issuer' },
+  job: { selector: 'job selector' },
+  'job-queue': { queue: 'job queue' },
+  node: { name: 'node' },
+  'node-group': { name: 'node group' },
+  push: { job: 'push job' },
+  service: { name: 'service' },
+  'ssh-node': { name: 'ssh node' },
+  'ssh-node add': {},
+  task: { selector: 'task selector' },
+};
+
+const FLAGS: Readonly<Record<string, Kind>> = {
+  '--from-job': 'push job',
+  '--key-secret': 'secret',
+  '--node': 'node',
+  '--node-group': 'node group',
+  '--not-during': 'calendar',
+  '--on-node': 'node',
+  '--password-secret': 'secret',
+  '--queue': 'queue',
+  '--rerun': 'push job',
+  '--run': 'runbook',
+  '--secret': 'secret',
+  '--system': 'system',
+  '--where': 'task selector',
+};
+
+export function ofFlag(flag: string): Kind | null {
+  return FLAGS[flag] ?? null;
+}
+
+/** @param path The words of the command. What is made has no name yet. */
+export function ofArgument(path: readonly string[], argument: string): Kind | null {
+  if (path.at(-1) === 'create') return null;
+  const [first = '', second = ''] = path;
+  const said = OF_COMMAND[`${first} ${second}`] ?? OF_COMMAND[first];
+  return said?.[argument] ?? ARGUMENTS[argument] ?? null;
+}
+
+/** Of the words of a query and a command the first alone is of this kind. */
+export function isOnlyFirst(argument: string): boolean {
+  return argument.endsWith('-and-command');
+}

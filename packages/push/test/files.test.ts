@@ -176,6 +176,22 @@ describe('a job with files', () => {
     expect((await raw('GET', path, { user: 'web1' })).status).toBe(404);
   });
 
+  test('gives a node no more bytes a second than `files.node_rate` says', async () => {
+    await server.close();
+    const files = { largest: 5000, total: 6000, keep: 60, node_rate: 1024 };
+    server = await startPushServer({ http: { body_limit: 2000 }, files });
+    await node('web1');
+    await bring();
+    const id = await server.start(job);
+    const began = server.clock.monotonic();
+    const answer = await raw('GET', `jobs/${id}/files/${sha256}`, { user: 'web1' });
+    const moving = setInterval(() => server.clock.advance(100), 5);
+    expect(Buffer.from(await answer.arrayBuffer()).equals(content)).toBe(true);
+    clearInterval(moving);
+    // The last piece, of what was brought in pieces of 2000 bytes, waits for those before it.
+    expect(server.clock.monotonic() - began).toBeGreaterThanOrEqual((4000 / 1024) * 1000);
+  });
+
   test('asks no node whose protocol would run the command without them', async () => {
     await node('web1');
     server.nodes.speak('web1', 'chef2');

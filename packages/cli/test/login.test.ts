@@ -2,11 +2,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type OpenIdProvider, openIdProvider } from '../../platform/test/support/openid-provider.js';
 import { done, sharedKey } from '../../platform/test/support/personas.js';
 import { startTestServer, type TestServer } from '../../server/test/support/test-server.js';
 import { deviceFlow } from '../src/device-flow.js';
 import { run } from '../src/run.js';
-import { type OpenIdProvider, openIdProvider } from './support/openid-provider.js';
 import { testWorld } from './support/world.js';
 
 /** `muster login`, with a server and an OpenID provider in this process. */

@@ -115,6 +115,25 @@ export const PLATFORM_ERRORS = declareErrors({
     message: 'the name or the password is wrong',
     fix: 'Try again. Administrators see why in the audit: `muster audit list --action login.refuse`.',
   },
+  sign_in_expired: {
+    listed: true,
+    status: 401,
+    exit: 3,
+    message: 'the sign-in took longer than ten minutes, was begun in another browser, or is over',
+    fix: 'Begin it again, on the sign-in page of the console.',
+  },
+  sign_in_denied: {
+    status: 403,
+    exit: 3,
+    message: "issuer '{name}' has signed nobody in: {reason}",
+    fix: 'Begin again on the sign-in page of the console, and agree to it at the provider. If it still refuses, ask whoever runs the provider.',
+  },
+  provider_unavailable: {
+    status: 503,
+    exit: 5,
+    message: "nobody can be signed in at issuer '{name}' now",
+    fix: 'Try again in a moment. Administrators find the reason in the log of the server.',
+  },
   sign_in_throttled: {
     status: 429,
     exit: 5,

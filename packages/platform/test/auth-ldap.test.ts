@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { DirectorySync } from '../src/auth/issuers/ldap/sync.js';
 import { LDAP_LIMITS, type LdapSettings } from '../src/auth/issuers/ldap/types.js';
 import { SignInRefused } from '../src/auth/issuers/sign-in-refused.js';
-import type { AskedIssuer } from '../src/auth/issuers/types.js';
+import { type AskedIssuer, ISSUER_LIMITS } from '../src/auth/issuers/types.js';
 import { MusterError } from '../src/errors.js';
 import { SealingKey } from '../src/secrets/sealing-key.js';
 import type { LayerLog } from '../src/upkeep/logging.js';
@@ -173,7 +173,7 @@ describe('who signs in with name and password', () => {
 
   test('is refused while too often wrong, by name and by address, and let in again later', async () => {
     await create();
-    const { name, address } = LDAP_LIMITS.attempts;
+    const { name, address } = ISSUER_LIMITS.attempts;
     for (let i = 0; i < name.burst; i++)
       expect(await refusal(signIn('jdoe', 'wrong', `192.0.2.${i}`))).toContain(WRONG);
     const throttled = await signIn('JDOE', passwordOf('jdoe'), '192.0.2.9').catch((error: unknown) => error);

@@ -12,9 +12,12 @@ import { GroupDirectory } from './groups.js';
 import { IdentityListeners } from './identity-listeners.js';
 import { IDENTITY_ROWS } from './identity-rows.js';
 import { Invitations } from './invitations.js';
+import { Attempts } from './issuers/attempts.js';
+import { BrowserSignIns } from './issuers/browser-sign-ins.js';
 import { IssuerDirectory } from './issuers/directory.js';
 import { IssuedTokens } from './issuers/issued.js';
 import { Directories, type Sealing } from './issuers/ldap/directories.js';
+import { Providers } from './issuers/providers.js';
 import { SignIns } from './issuers/sign-ins.js';
 import { ISSUER_LIMITS } from './issuers/types.js';
 import { NodeGroupDirectory, type NodeSelection } from './node-groups.js';
@@ -61,6 +64,8 @@ export interface AuthDeps {
   readonly privateDirectories?: boolean;
   /** A directory could not be asked for somebody who signs in; they were told, without the reason. */
   readonly directoryFailed?: (issuer: string, error: unknown) => void;
+  /** The same of an OpenID provider. */
+  readonly providerFailed?: (issuer: string, error: unknown) => void;
 }
 
 /** Identities, what they may do, and the record of it. */
@@ -80,6 +85,7 @@ export interface Auth {
   readonly issuers: IssuerDirectory;
   readonly directories: Directories;
   readonly signIns: SignIns;
+  readonly browserSignIns: BrowserSignIns;
   readonly sessions: Sessions;
   readonly enrolment: Enrolment;
   readonly audit: Audit;
@@ -114,6 +120,8 @@ export function createAuth(deps: AuthDeps): Auth {
   const { sealing, privateDirectories: privateTargets = false } = deps;
   const directories = new Directories({ store, sealing, clock, privateTargets });
   const { sessionsFailed = () => undefined, directoryFailed = () => undefined } = deps;
+  const attempts = new Attempts(clock);
+  const signIns = new SignIns({ changes, repository, issued, directories, attempts, directoryFailed });
   const live = new LiveSessions({ store, repository, clock, failed: sessionsFailed });
   const authentication = new Authentication(repository, issued, live);
   const history = { clear: (trx: Trx, orgId: string, most: number) => recorder.forgetSome(trx, orgId, most) };
@@ -158,7 +166,12 @@ export function createAuth(deps: AuthDeps): Auth {
     tokens: new Tokens(changes, repository),
     issuers: new IssuerDirectory(changes, repository, issued.keys, directories),
     directories,
-    signIns: new SignIns({ changes, repository, issued, directories, clock, directoryFailed }),
+    signIns,
+    browserSignIns: new BrowserSignIns({
+      ...{ changes, signIns, attempts, sealing },
+      providers: new Providers(clock, fetch),
+      failed: deps.providerFailed ?? (() => undefined),
+    }),
     sessions: new Sessions({ store, changes, repository, authentication, live }),
     enrolment: new Enrolment(changes, repository),
     audit,

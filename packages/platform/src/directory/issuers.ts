@@ -13,7 +13,9 @@ import {
 } from '../auth/issuers/types.js';
 import { actorOf } from '../auth/types.js';
 import { MusterError } from '../errors.js';
+import { baseUrl } from '../http/base-url.js';
 import type { App } from '../http/route.js';
+import { callbackPath } from './browser-login.js';
 import * as schemas from './schemas.js';
 import { time } from './views.js';
 
@@ -42,11 +44,12 @@ export function issuerRoutes(app: App, auth: Auth): void {
         response: { 201: schemas.IssuerAnswer },
       },
     },
-    async ({ organization, caller, body }, reply) => {
+    async (request, reply) => {
+      const { organization, caller, body } = request;
       const asked = newIssuer(body);
       await requireLikelyGroups(auth, organization.id, asked);
       const issuer = await auth.issuers.create(organization, asked, actorOf(caller));
-      return reply.code(201).send(view(issuer));
+      return reply.code(201).send(view(issuer, baseUrl(request)));
     },
   );
 
@@ -62,7 +65,10 @@ export function issuerRoutes(app: App, auth: Auth): void {
         response: { 200: Type.Array(schemas.IssuerAnswer) },
       },
     },
-    async ({ organization }) => (await auth.issuers.list(organization)).map(view),
+    async (request) => {
+      const base = baseUrl(request);
+      return (await auth.issuers.list(request.organization)).map((issuer) => view(issuer, base));
+    },
   );
 
   app.patch(
@@ -80,12 +86,14 @@ export function issuerRoutes(app: App, auth: Auth): void {
         response: { 200: schemas.IssuerAnswer },
       },
     },
-    async ({ organization, caller, params: { name }, body }) => {
+    async (request) => {
+      const { organization, caller, body } = request;
+      const { name } = request.params;
       const present = (await auth.issuers.list(organization)).find((one) => one.name === name);
       if (present === undefined) throw new MusterError('not_found', { kind: 'issuer', name });
       const asked = changed(present, body);
       await requireLikelyGroups(auth, organization.id, asked);
-      return view(await auth.issuers.change(organization, present, asked, actorOf(caller)));
+      return view(await auth.issuers.change(organization, present, asked, actorOf(caller)), baseUrl(request));
     },
   );
 
@@ -253,10 +261,13 @@ function signInOf(body: Static<typeof schemas.SignInBody>): SignIn {
   };
 }
 
-function view({ name, kind, source, issuer, audience, userClaim, tenant, signIn, ldap, createdAt }: Issuer) {
+/** @param base URL of this server, as the caller has reached it. */
+function view(of: Issuer, base: string) {
+  const { organization, name, kind, source, issuer, audience, userClaim, tenant, signIn, ldap, createdAt } = of;
+  const redirectUri = `${base}${callbackPath(organization.name, name)}`;
   return {
     ...{ name, kind, source, issuer, audience, user_claim: userClaim, tenant },
-    sign_in: signIn === null ? null : signInView(signIn),
+    sign_in: signIn === null ? null : { ...signInView(signIn), redirect_uri: redirectUri },
     directory: ldap === null ? null : directoryView(ldap),
     created_at: time(createdAt),
   };

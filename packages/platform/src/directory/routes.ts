@@ -2,6 +2,7 @@ import type { Auth } from '../auth/auth.js';
 import type { App } from '../http/route.js';
 import { accessRoutes } from './access.js';
 import { auditRoutes } from './audit.js';
+import { browserLoginRoutes } from './browser-login.js';
 import { clientRoutes } from './clients.js';
 import { groupRoutes, nodeGroupRoutes } from './groups.js';
 import { invitationRoutes } from './invitations.js';
@@ -27,6 +28,7 @@ export function authRoutes(app: App, auth: Auth): void {
   serviceTokenRoutes(app, auth);
   issuerRoutes(app, auth);
   loginRoutes(app, auth);
+  browserLoginRoutes(app, auth);
   signInLinkRoutes(app, auth);
   sessionRoutes(app, auth);
   accessRoutes(app, auth);

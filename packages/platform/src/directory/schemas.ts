@@ -308,7 +308,11 @@ const SignInRules = {
 };
 export const SignInBody = Type.Object(
   {
-    client_id: Type.String({ minLength: 1, maxLength: 255, description: 'Of the command line there: a public client' }),
+    client_id: Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description: 'Of the command line and the console there: a public client',
+    }),
     scope: claim('What the provider is asked for; `openid profile email` unless given'),
     groups_claim: claim('Claim of the ID token with the groups of the user'),
     groups: groupsBy('value of that claim'),
@@ -437,6 +441,10 @@ export const IssuerAnswer = Type.Object({
   sign_in: Type.Union([
     Type.Object({
       client_id: Type.String(),
+      redirect_uri: Type.String({
+        description:
+          'Where the provider sends browsers back to that sign in to the console: to be allowed there. With the URL of this request; for others the same path',
+      }),
       scope: Type.String(),
       groups_claim: OrNull,
       groups: Type.Record(Type.String(), Type.String()),
@@ -506,6 +514,26 @@ const Typed = {
   user: Type.String({ minLength: 1, maxLength: 255, description: 'As the directory knows somebody' }),
   password: Type.String({ maxLength: LDAP_LIMITS.password, description: 'There' }),
 };
+export const BeginSignInBody = Type.Object(
+  {
+    return_to: Type.Optional(
+      Type.String({
+        maxLength: ISSUER_LIMITS.returnPath,
+        description: 'Path within the console where the browser goes once it is signed in',
+      }),
+    ),
+  },
+  STRICT,
+);
+export const BeginSignInAnswer = Type.Object({ url: Type.String({ description: 'Of the provider' }) });
+const brought = (description: string) => Type.Optional(Type.String({ maxLength: ISSUER_LIMITS.brought, description }));
+/** Providers add parameters of their own. */
+export const BroughtBackQuery = Type.Object({
+  state: brought('As the browser left with it'),
+  code: brought('What is redeemed at the provider'),
+  error: brought('Why there is none'),
+  iss: brought('Which provider it was'),
+});
 export const LoginBody = Type.Object(
   {
     issuer: IssuerName,
@@ -583,7 +611,7 @@ export const TicketAnswer = Type.Object({
 export const ListedSessionAnswer = Type.Object({
   id: Type.String(),
   user: Type.String(),
-  by: Type.Union([Type.Literal('link'), Type.Literal('token'), Type.Literal('password')], {
+  by: Type.Union([Type.Literal('link'), Type.Literal('token'), Type.Literal('password'), Type.Literal('provider')], {
     description: 'How it was begun',
   }),
   address: OrNull,

@@ -197,7 +197,7 @@ async function begin(
 }
 
 /** The cookie of it is overwritten: nobody could sign out of it any more. */
-async function endFormer({ sessions }: Auth, request: FastifyRequest): Promise<void> {
+export async function endFormer({ sessions }: Auth, request: FastifyRequest): Promise<void> {
   const secret = sessionCookie(request);
   const former = secret === null ? null : await sessions.live.find(secretHash(secret));
   if (former === null) return;

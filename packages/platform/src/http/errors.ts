@@ -59,6 +59,13 @@ export function sendError(
   if (error.code === 'range_not_satisfiable') reply.header('content-range', `bytes */${error.details.size}`);
   if (error.status === 503 || error.status === 429)
     reply.header('retry-after', String(error.details.seconds ?? RETRY_SECONDS));
+  const { refusedTo } = request.routeOptions.config;
+  if (refusedTo !== undefined) {
+    void reply
+      .headers({ 'x-muster-error': error.code, 'x-request-id': request.id, 'cache-control': 'no-store' })
+      .redirect(`${refusedTo(request)}#sign-in-failed=${error.code}`, 303);
+    return;
+  }
   const shape = shapes.find(({ paths }) => paths.test(request.raw.url ?? ''));
   const scheme = challenge(error.code);
   // Clients that wait for a challenge with this realm look for it in a header of its own.

@@ -67,6 +67,11 @@ declare module 'fastify' {
      * asked for in this realm.
      */
     basicRealm?: string;
+    /**
+     * Browsers come here by themselves, no page asks: who is refused is led to this path, the code of the error after
+     * `#sign-in-failed=`.
+     */
+    refusedTo?: (request: FastifyRequest) => string;
     /** It shows what commands, tasks or jobs have written: who asks for it is audited, as `output.read`. */
     showsOutput?: boolean;
     /** Its handler reads `request.rawBody` by itself: of any type, and also that of a GET. For clients of other systems. */

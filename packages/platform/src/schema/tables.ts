@@ -101,7 +101,7 @@ declare module '@muster/store' {
       /** What it stands on: one of the two is null. */
       key_fingerprint: string | null;
       token_hash: string | null;
-      began_by: 'link' | 'token' | 'password';
+      began_by: 'link' | 'token' | 'password' | 'provider';
       address: string | null;
       created_at: number;
       /** Its last request, but for the last minute. */

@@ -28,13 +28,19 @@ export interface Proved {
   readonly expiresMs: number;
 }
 
+/** Something that is good once, and when it is too old for that. */
+export interface Once {
+  readonly hash: string;
+  readonly endsMs: number;
+}
+
 /** Who has signed in at an issuer. */
 export interface SignedIn {
   readonly user: string;
   /** Groups of the organization that the issuer gives. */
   readonly groups: ReadonlySet<string>;
-  /** The token that it was done with, good once, and when it is too old for it; null: it was done with a password. */
-  readonly once: { readonly hash: string; readonly endsMs: number } | null;
+  /** The token that it was done with; null: it was done with a password. */
+  readonly once: Once | null;
 }
 
 function refused(reason: string): MusterError {
@@ -75,10 +81,11 @@ export class IssuedTokens {
   }
 
   /**
-   * By an ID token that the issuer has just given to the command line.
+   * By an ID token that the issuer has just given to the command line, or for a browser.
+   * @param nonce That it must have; null: it need have none.
    * @throws MusterError `invalid_jwt`, never with anything of the token; `issuer_unavailable` when its keys cannot be had.
    */
-  async signIn(token: string, issuer: Issuer, signIn: SignIn): Promise<SignedIn> {
+  async signIn(token: string, issuer: Issuer, signIn: SignIn, nonce: string | null): Promise<SignedIn> {
     const given = { token, tenant: null };
     const { alg, kid, issuer: iss } = read(given);
     if (iss !== issuer.issuer) throw refused(`it is not of issuer '${issuer.name}'`);
@@ -86,6 +93,7 @@ export class IssuedTokens {
     if (claims === null) throw refused('no key of its issuer has signed it');
     const party = claims.azp ?? (Array.isArray(claims.aud) && claims.aud.length > 1 ? null : signIn.clientId);
     if (party !== signIn.clientId) throw refused('it was given to another client');
+    if (nonce !== null && claims.nonce !== nonce) throw refused('it was given for another sign-in (nonce)');
     const { signInFreshSeconds, skewSeconds } = ISSUER_LIMITS;
     const endsMs = (Number(claims.iat) + signInFreshSeconds + skewSeconds) * 1000;
     if (typeof claims.iat !== 'number' || endsMs <= this.#clock.now())

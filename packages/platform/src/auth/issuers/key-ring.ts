@@ -1,5 +1,6 @@
 import type { Clock } from '@muster/base';
 import type { FetchJson } from '../../outbound/fetch-json.js';
+import { type Discovered, discover } from './discovery.js';
 import { type IssuerKey, keysOfSet, pemKey } from './keys.js';
 import { ISSUER_LIMITS, type Issuer } from './types.js';
 
@@ -53,14 +54,8 @@ export class KeyRing {
   }
 
   /** What an OpenID provider says of itself. @throws Error */
-  async discover(source: string): Promise<{ readonly issuer: string; readonly jwks: URL }> {
-    const base = source.replace(/\/$/, '');
-    const found = await this.#fetch(new URL(`${base}/.well-known/openid-configuration`));
-    const { issuer, jwks_uri } = (found ?? {}) as Readonly<Record<string, unknown>>;
-    if (typeof issuer !== 'string' || issuer.replace(/\/$/, '') !== base)
-      throw new Error(`its issuer is not ${source}`);
-    if (typeof jwks_uri !== 'string' || !URL.canParse(jwks_uri)) throw new Error('it does not say where its keys are');
-    return { issuer, jwks: new URL(jwks_uri) };
+  discover(source: string): Promise<Discovered> {
+    return discover(this.#fetch, source);
   }
 
   #refresh(issuer: Source, held: Held): Promise<void> {

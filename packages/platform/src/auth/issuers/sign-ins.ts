@@ -1,4 +1,3 @@
-import type { Clock } from '@muster/base';
 import { MusterError } from '../../errors.js';
 import type { Changes, Trx } from '../changes.js';
 import { AUTH_LIMITS } from '../limits.js';
@@ -8,15 +7,15 @@ import { findPrincipal, insertPrincipal } from '../principals.js';
 import type { AuthRepository } from '../repository.js';
 import { trustIn } from '../trust-in.js';
 import type { Actor, Identity, Organization } from '../types.js';
+import type { Attempts } from './attempts.js';
 import { syncGroups } from './group-sync.js';
-import type { IssuedTokens, SignedIn } from './issued.js';
-import { Attempts } from './ldap/attempts.js';
+import type { IssuedTokens, Once, SignedIn } from './issued.js';
 import type { Directories } from './ldap/directories.js';
 import { type Directory, directoryOf } from './ldap/people.js';
 import { LDAP_LIMITS } from './ldap/types.js';
 import type { SignInRules } from './rules.js';
 import { SignInRefused } from './sign-in-refused.js';
-import type { Issuer } from './types.js';
+import type { Issuer, SignIn } from './types.js';
 
 export interface SignInView {
   readonly token: string;
@@ -31,9 +30,22 @@ interface SignInDeps {
   readonly repository: AuthRepository;
   readonly issued: Pick<IssuedTokens, 'signIn'>;
   readonly directories: Directories;
-  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly attempts: Attempts;
   /** A directory could not be asked for somebody. */
   readonly directoryFailed: (issuer: string, error: unknown) => void;
+}
+
+/** An issuer where people sign in by an OpenID provider. */
+export interface ProviderIssuer extends Issuer {
+  readonly signIn: SignIn;
+}
+
+/** What a browser left with for a provider, and must come back with. */
+export interface Expected {
+  /** In the ID token. */
+  readonly nonce: string;
+  /** Good once, as the token is. */
+  readonly state: Once;
 }
 
 /** What somebody types. */
@@ -56,13 +68,13 @@ export class SignIns {
   /** Conversations with directories that go on. */
   #asking = 0;
 
-  constructor({ changes, repository, issued, directories, clock, directoryFailed }: SignInDeps) {
+  constructor({ changes, repository, issued, directories, attempts, directoryFailed }: SignInDeps) {
     this.#changes = changes;
     this.#repository = repository;
     this.#issued = issued;
     this.#directories = directories;
     this.#directoryFailed = directoryFailed;
-    this.#attempts = new Attempts(clock);
+    this.#attempts = attempts;
   }
 
   /** Where one can sign in, by name. */
@@ -70,12 +82,30 @@ export class SignIns {
     return (await this.#repository.issuers(orgId)).filter(({ signIn, ldap }) => signIn !== null || ldap !== null);
   }
 
-  /** @throws MusterError `sign_in_not_offered`, `invalid_jwt`, `issuer_unavailable`, `sign_in_unknown_user`, `too_busy` */
-  async begin(organization: Organization, name: string, idToken: string, address: string): Promise<SignInView> {
+  /** @throws MusterError `sign_in_not_offered` */
+  async provider(organization: Organization, name: string): Promise<ProviderIssuer> {
     const issuer = await this.#at(organization, name, ({ signIn }) => signIn !== null);
     const { signIn } = issuer;
     if (signIn === null) throw notOffered(organization, name);
-    return this.#issue(issuer, signIn, await this.#issued.signIn(idToken, issuer, signIn), address);
+    return { ...issuer, signIn };
+  }
+
+  /**
+   * By an ID token.
+   * @param expected Of a browser; null: it comes from the command line.
+   * @throws MusterError `sign_in_not_offered`, `invalid_jwt`, `issuer_unavailable`, `sign_in_unknown_user`, `too_busy`, `sign_in_expired`
+   */
+  async begin(
+    organization: Organization,
+    name: string,
+    idToken: string,
+    address: string,
+    expected: Expected | null = null,
+  ): Promise<SignInView> {
+    const issuer = await this.provider(organization, name);
+    const { signIn } = issuer;
+    const proved = await this.#issued.signIn(idToken, issuer, signIn, expected?.nonce ?? null);
+    return this.#issue(issuer, signIn, proved, address, expected?.state ?? null);
   }
 
   /**
@@ -139,8 +169,14 @@ export class SignIns {
     }
   }
 
-  /** What signs in is proved: the token, and what goes with it. @throws MusterError `sign_in_unknown_user`, `too_busy`, `invalid_jwt` */
-  async #issue(issuer: Issuer, rules: SignInRules, proved: SignedIn, address: string): Promise<SignInView> {
+  /** What signs in is proved: the token, and what goes with it. @throws MusterError `sign_in_unknown_user`, `too_busy`, `invalid_jwt`, `sign_in_expired` */
+  async #issue(
+    issuer: Issuer,
+    rules: SignInRules,
+    proved: SignedIn,
+    address: string,
+    state: Once | null = null,
+  ): Promise<SignInView> {
     const { organization, name } = issuer;
     const { user } = proved;
     // Read first: strangers whom an issuer knows must not take turns in the one lane of writes.
@@ -155,7 +191,9 @@ export class SignIns {
       { orgId: organization.id, actor, action: 'login.begin', target: user, detail },
       async (trx) => {
         await requireIssuer(trx, issuer);
-        if (proved.once !== null) await useOnce(trx, organization, proved.once, now);
+        if (state !== null && !(await useOnce(trx, organization, state, now))) throw new MusterError('sign_in_expired');
+        if (proved.once !== null && !(await useOnce(trx, organization, proved.once, now)))
+          throw new MusterError('invalid_jwt', { reason: 'somebody has signed in with it before' });
         const known = await memberId(trx, organization, user);
         if (known === null) await this.#create(trx, organization, { id: principalId, user, rules, now });
         const { joined, left } = await syncGroups(trx, organization.id, proved, rules, now);
@@ -238,19 +276,13 @@ function unknownUser({ name: organization }: Organization, name: string, reason:
   return new MusterError('sign_in_unknown_user', { name, organization, reason });
 }
 
-/** A token that was seen by somebody else is of no use to them. */
-async function useOnce(
-  trx: Trx,
-  { id }: Organization,
-  { hash, endsMs }: NonNullable<SignedIn['once']>,
-  now: number,
-): Promise<void> {
+/** What was seen by somebody else is of no use to them. False: it was used before. */
+async function useOnce(trx: Trx, { id }: Organization, { hash, endsMs }: Once, now: number): Promise<boolean> {
   await trx.deleteFrom('used_sign_ins').where('ends', '<=', now).execute();
   const used = trx.selectFrom('used_sign_ins').select('ends').where('org_id', '=', id).where('hash', '=', hash);
-  if ((await used.executeTakeFirst()) !== undefined) {
-    throw new MusterError('invalid_jwt', { reason: 'somebody has signed in with it before' });
-  }
+  if ((await used.executeTakeFirst()) !== undefined) return false;
   await trx.insertInto('used_sign_ins').values({ org_id: id, hash, ends: endsMs }).execute();
+  return true;
 }
 
 async function memberId(trx: Trx, { id }: Organization, user: string): Promise<string | null> {

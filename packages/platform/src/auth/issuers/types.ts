@@ -30,7 +30,7 @@ export interface Issuer {
 
 /** How people sign in at an OpenID provider. */
 export interface SignIn extends SignInRules {
-  /** Of the command line, as the provider knows it; a public client, which has no secret. */
+  /** Of the command line and the console, as the provider knows it; a public client, which has no secret. */
   readonly clientId: string;
   /** What the provider is asked for; `openid` is among it. */
   readonly scope: string;
@@ -68,4 +68,16 @@ export const ISSUER_LIMITS = {
   signInTtl: { usual: 28_800, least: 60, most: 604_800 },
   /** A token to sign in with was issued so recently, seconds. */
   signInFreshSeconds: 600,
+  /** How often somebody may be wrong: by name, and by address; names and addresses that are remembered. */
+  attempts: {
+    name: { perSecond: 1 / 60, burst: 5 },
+    address: { perSecond: 1 / 2, burst: 50 },
+    kept: 10_000,
+  },
+  /** A browser that was sent to a provider comes back within so long; so many of them are dealt with at once. */
+  awayMs: 600_000,
+  awayAtOnce: 20,
+  /** Characters of the path where it goes then, and of each thing that it brings. */
+  returnPath: 1024,
+  brought: 4096,
 } as const;

@@ -35,7 +35,7 @@ export type Proof =
   | { readonly kind: 'token'; readonly hash: string };
 
 /** How somebody signed in. */
-export type SignedInBy = 'link' | 'token' | 'password';
+export type SignedInBy = 'link' | 'token' | 'password' | 'provider';
 
 export interface SessionView {
   readonly id: string;

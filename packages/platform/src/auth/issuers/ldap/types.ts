@@ -42,12 +42,6 @@ export const LDAP_LIMITS = {
   pageSize: 500,
   /** Conversations of people who sign in, of one server at once. */
   atOnce: 20,
-  /** How often somebody may be wrong: by name, and by address; names and addresses that are remembered. */
-  attempts: {
-    name: { perSecond: 1 / 60, burst: 5 },
-    address: { perSecond: 1 / 2, burst: 50 },
-    kept: 10_000,
-  },
   /** From one look at all who have signed in to the next. */
   syncMs: 300_000,
   /** Users that are read from the database at once. */

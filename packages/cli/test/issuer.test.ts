@@ -17,6 +17,7 @@ const ANSWER = {
     user_claim: null,
     tenant: null,
     sign_in: null,
+    directory: null,
   },
   created_at: '2026-01-01T00:00:00Z',
 };
@@ -31,10 +32,10 @@ afterEach(async () => {
   rmSync(cwd, { recursive: true });
 });
 
-async function world() {
+async function world(answer: object = ANSWER) {
   server = await apiServer({
-    [`POST ${ISSUERS}`]: json(ANSWER),
-    [`GET ${ISSUERS}`]: json([ANSWER]),
+    [`POST ${ISSUERS}`]: json(answer),
+    [`GET ${ISSUERS}`]: json([answer]),
     [`PATCH ${ISSUERS}/work`]: json({ ...ANSWER, name: 'work' }),
     [`DELETE ${ISSUERS}/gateway`]: (_, response) => response.writeHead(204).end(),
     'POST /access_tokens': json({ id: '1', token: 'T', user: 'u', expires_at: ANSWER.created_at, created_by: 'u' }),
@@ -52,6 +53,24 @@ test('issuer create sends the key of a file, issuer list and rm show and delete 
   expect(await run(['issuer', 'rm', 'gateway'], here)).toBe(0);
   expect(here.out()).toContain('public key');
   expect(here.out()).toContain('tokens of gateway are no longer taken');
+});
+
+test('issuer show tells where the provider is to send browsers back to', async () => {
+  const redirect_uri = 'https://muster.example.com/organizations/o/login/gateway/callback';
+  const groups = { ops: 'deployers' };
+  const signIn = { client_id: 'muster', redirect_uri, scope: 'openid', groups_claim: 'groups', groups };
+  const here = await world({ ...ANSWER, sign_in: { ...signIn, create_users: false, ttl: 28_800 } });
+  expect(await run(['issuer', 'show', 'gateway'], here)).toBe(0);
+  expect(here.out()).toContain(`Redirect URI  ${redirect_uri}`);
+  expect(here.out()).toContain('ops=deployers');
+  expect(await run(['issuer', 'show', 'nobody'], here)).toBe(4);
+});
+
+test('issuer create says so, too', async () => {
+  const signIn = { client_id: 'muster', redirect_uri: 'https://a/callback', groups: {}, create_users: false, ttl: 60 };
+  const here = await world({ ...ANSWER, kind: 'oidc', sign_in: signIn });
+  expect(await run(['issuer', 'create', 'gateway', '--oidc', 'https://b', '--client-id', 'muster'], here)).toBe(0);
+  expect(here.out()).toContain('https://a/callback');
 });
 
 test.each([

@@ -6,7 +6,7 @@ import { MusterError } from '../errors.js';
 import { readingOf, textOf } from '../files.js';
 import { type Call, clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
-import { addList, addRemove, tellDone } from './resource.js';
+import { addList, addRemove, addShow, tellDone } from './resource.js';
 
 interface Issuer {
   readonly name: string;
@@ -14,10 +14,26 @@ interface Issuer {
   readonly source: string;
   readonly issuer: string | null;
   readonly audience: string | null;
+  readonly user_claim: string | null;
   readonly tenant: string | null;
-  readonly sign_in: { readonly client_id: string; readonly create_users: boolean; readonly ttl: number } | null;
-  readonly directory: { readonly user_base: string; readonly create_users: boolean; readonly ttl: number } | null;
+  readonly sign_in: (Rules & SignIn) | null;
+  readonly directory: (Rules & { readonly user_base: string }) | null;
   readonly created_at: string;
+}
+
+/** What a sign-in gives, at a provider or a directory. */
+interface Rules {
+  readonly groups: Readonly<Record<string, string>>;
+  readonly create_users: boolean;
+  readonly ttl: number;
+}
+
+interface SignIn {
+  readonly client_id: string;
+  /** Where the provider sends browsers back to. */
+  readonly redirect_uri: string;
+  readonly scope: string;
+  readonly groups_claim: string | null;
 }
 
 interface Tested {
@@ -101,10 +117,11 @@ export function addIssuer(program: Command, shell: Shell): void {
     call.out.document(made);
     const people = `people sign in at ${made.name}: muster login --issuer ${made.name}`;
     if (made.kind === 'ldap') call.out.line(people);
-    else
-      call.out.line(
-        `tokens of ${made.name} are taken${made.sign_in ? ', and people sign in there: muster login' : ''}`,
-      );
+    else if (made.sign_in === null) call.out.line(`tokens of ${made.name} are taken`);
+    else {
+      call.out.line(`tokens of ${made.name} are taken, and people sign in there: muster login`);
+      call.out.line(`for the console, let the provider send browsers back to ${made.sign_in.redirect_uri}`);
+    }
   });
   addSet(issuer, shell);
   addTest(issuer, shell);
@@ -124,6 +141,17 @@ export function addIssuer(program: Command, shell: Shell): void {
       Created: ({ created_at }) => timeText(created_at),
     },
   });
+  addShow<Issuer>(issuer, shell, {
+    usage: 'show <name>',
+    summary: 'an issuer, and where its provider is to send browsers back to that sign in to the console',
+    examples: ['muster issuer show work'],
+    read: async ({ client }, name) => {
+      const found = (await client.get<readonly Issuer[]>(client.inOrg('issuers'))).find((one) => one.name === name);
+      if (found === undefined) throw new MusterError('not_found', { kind: 'issuer', name });
+      return found;
+    },
+    tell: ({ out }, one) => out.fields(fieldsOf(one)),
+  });
   addRemove(issuer, shell, {
     usage: 'rm <name>',
     summary: 'take no more tokens of an issuer',
@@ -131,6 +159,49 @@ export function addIssuer(program: Command, shell: Shell): void {
     path: ({ client }, name = '') => client.inOrg('issuers', name),
     done: (name) => ({ document: { name, deleted: true }, line: `tokens of ${name} are no longer taken` }),
   });
+}
+
+type Field = readonly [title: string, value: string];
+
+function fieldsOf({ name, source, directory, sign_in: signIn, ...issuer }: Issuer): readonly Field[] {
+  const rules = signIn ?? directory;
+  const tokens: readonly Field[] = [
+    ['Keys', issuer.kind === 'public_key' ? 'public key' : source],
+    ['Iss', issuer.issuer ?? 'any'],
+    ['Audience', issuer.audience ?? 'any'],
+    ['Tenant', issuer.tenant ?? 'that of the organization, if they say one'],
+  ];
+  return [
+    ['Issuer', name],
+    ...(directory === null
+      ? tokens
+      : ([
+          ['Directory', source],
+          ['Users below', directory.user_base],
+        ] as const)),
+    ...(issuer.user_claim === null ? [] : ([['User claim', issuer.user_claim]] as const)),
+    ...(signIn === null ? [] : fieldsOfSignIn(signIn)),
+    ...(rules === null ? [] : fieldsOfRules(rules)),
+    ['Created', timeText(issuer.created_at)],
+  ];
+}
+
+function fieldsOfSignIn({ client_id, redirect_uri, scope, groups_claim }: SignIn): readonly Field[] {
+  return [
+    ['Client', client_id],
+    ['Redirect URI', redirect_uri],
+    ['Scope', scope],
+    ['Groups claim', groups_claim ?? 'none'],
+  ];
+}
+
+function fieldsOfRules({ groups, create_users, ttl }: Rules): readonly Field[] {
+  const mapped = Object.entries(groups).map(([value, group]) => `${value}=${group}`);
+  return [
+    ['Groups', mapped.length === 0 ? 'none' : mapped.join('; ')],
+    ['Makes users', create_users ? 'yes' : 'no'],
+    ['Sign-in', formatDuration(ttl)],
+  ];
 }
 
 function withIssuerFlags(command: Command): void {
@@ -162,7 +233,10 @@ function withIssuerFlags(command: Command): void {
     .option('--audience <aud>', 'what their aud must have; muster unless given, and of a public key anything')
     .option('--user-claim <claim>', 'which claim, or attribute of a directory, names the user')
     .option('--tenant <tenant>', 'what their tenant claim must say, where organizations share a gateway')
-    .option('--client-id <id>', 'let people sign in there (`muster login`): a public client with the device flow')
+    .option(
+      '--client-id <id>',
+      'let people sign in there (`muster login`, and the console): a public client with the device flow and the authorization code flow',
+    )
     .option('--scope <scope>', 'what the provider is asked for then; openid profile email unless given')
     .option('--groups-claim <claim>', 'which claim has the groups of the user')
     .option(

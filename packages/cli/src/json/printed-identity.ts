@@ -77,6 +77,7 @@ export const IDENTITY: Readonly<Record<string, Printed>> = {
   'issuer create': document(answer('createIssuer')),
   'issuer set': document(answer('changeIssuer')),
   'issuer list': document(answer('listIssuers')),
+  'issuer show': document(answer('listIssuers', '[]')),
   'issuer test': document(answer('testIssuer')),
   'issuer rm': gone('name'),
 

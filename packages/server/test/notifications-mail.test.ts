@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { EventClient } from '../../platform/test/support/event-client.js';
+import { MailServer } from '../../platform/test/support/mail-server.js';
+import { startTestServer, type TestServer } from './support/test-server.js';
+
+/** Notifications as mail, from what happens to the mail server that gets them. */
+
+const ORG = '/organizations/default';
+const FAILED = "type = 'push.job_complete' AND status <> 'complete'";
+
+const mail = new MailServer();
+let server: TestServer;
+beforeAll(async () => {
+  const url = await mail.start();
+  server = await startTestServer({ flags: { 'outbound-smtp-url': url, 'outbound-mail-from': 'muster@example.org' } });
+});
+beforeEach(() => {
+  mail.mails.length = 0;
+});
+afterAll(async () => {
+  await server.stop();
+  await mail.stop();
+});
+
+const create = (name: string, on: string, to = 'anna@example.org') =>
+  server.api.post(`${ORG}/notifications`, { name, on, to });
+
+/** The value of a header that is there once. */
+function headerOf({ headers }: { readonly headers: readonly string[] }, name: string): string | undefined {
+  const values = headers.filter((one) => one.toLowerCase().startsWith(`${name.toLowerCase()}: `));
+  expect(values).toHaveLength(1);
+  return values[0]?.slice(name.length + 2);
+}
+
+test('a push job that fails is told by mail, once, with what happened', async () => {
+  expect((await create('failed-jobs', FAILED)).status).toBe(201);
+  const { body } = await server.api.post(`${ORG}/pushy/jobs`, { command: 'true', nodes: ['nobody'] });
+  const { id } = body as { id: string };
+  await expect.poll(() => mail.mails).toHaveLength(1);
+  const [got = { from: '', to: [], headers: [], text: '' }] = mail.mails;
+  expect([got.from, got.to]).toEqual(['muster@example.org', ['anna@example.org']]);
+  expect(headerOf(got, 'From')).toBe('muster@example.org');
+  expect(headerOf(got, 'To')).toBe('anna@example.org');
+  expect(headerOf(got, 'Subject')).toBe('[default] failed-jobs: push.job_complete');
+  expect(Date.parse(headerOf(got, 'Date') ?? '')).not.toBeNaN();
+  expect(headerOf(got, 'Message-ID')).toMatch(/^<\S+@example\.org>$/);
+
+  const [title, , ...rest] = got.text.split('\n');
+  expect(title).toBe('[default] failed-jobs: push.job_complete');
+  expect(JSON.parse(rest.join('\n'))).toMatchObject({
+    type: 'push.job_complete',
+    data: { organization: 'default', source_kind: 'server', attributes: { job: id, status: 'quorum_failed' } },
+  });
+  const deliveries = () => server.api.get(`${ORG}/notifications/failed-jobs/deliveries`);
+  await expect.poll(async () => (await deliveries()).body).toMatchObject([{ outcome: 'delivered', attempts: 1 }]);
+  expect(mail.mails).toHaveLength(1);
+});
+
+test('what somebody else says in an event gives a mail no headers, no readers and no end', async () => {
+  await create('hostile', "type = 'hostile.told'");
+  const { token } = (await server.api.post('/access_tokens', { user: 'admin' })).body as { token: string };
+  const { stomp } = (await server.api.get(`${ORG}/events`)).body as { stomp: string };
+  const client = await EventClient.login(stomp, 'default/admin', token);
+  const text = 'x\r\nBcc: eve@example.org\r\n\r\n.\r\nRCPT TO:<eve@example.org>\r\n.\r\n';
+  await client.publish('hostile.told', [['note', text]], `.\r\n${text}`);
+  await expect.poll(() => mail.mails).toHaveLength(1);
+  const [got = { from: '', to: [], headers: [], text: '' }] = mail.mails;
+  expect(got.to).toEqual(['anna@example.org']);
+  expect(headerOf(got, 'Subject')).toBe('[default] hostile: hostile.told');
+  expect(got.headers.filter((one) => one.includes('eve@'))).toEqual([]);
+  const told = JSON.parse(got.text.slice(got.text.indexOf('{'))) as object;
+  expect(told).toMatchObject({ data: { attributes: { note: text }, body: `.\r\n${text}` } });
+  await client.close();
+});
+
+test.each([
+  'anna@example.org\r\nBcc: eve@example.org',
+  'anna@example.org, eve@example.org',
+  '"Anna" <anna@example.org>',
+  'mailto:anna@example.org?bcc=eve@example.org,x@example.org',
+])('%j is no address', async (to) => {
+  expect((await create('nobody', FAILED, to)).status).toBe(400);
+});
+
+test('a name that is more than a line is refused, as it stands in the subject', async () => {
+  expect((await create('x\r\nBcc: eve@example.org', FAILED)).status).toBe(400);
+});

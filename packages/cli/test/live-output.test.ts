@@ -6,6 +6,7 @@ import { StatusLine } from '../src/progress.js';
 import { run } from '../src/run.js';
 import { Tally } from '../src/tally.js';
 import { type Answer, type ApiServer, apiServer, json } from './support/api-server.js';
+import { screenOf } from './support/screen.js';
 import { testWorld } from './support/world.js';
 
 const piece = (node: string, offset: number, text: string, stream: 'stdout' | 'stderr' = 'stdout'): WrittenPiece => ({
@@ -153,6 +154,53 @@ describe('push start', () => {
     expect((await started(['n0'], false, '--output', 'none')).world.out()).not.toContain('hello');
     await server?.close();
     expect(JSON.parse((await started(['n0'], false, '--json')).world.out())).toMatchObject({ id: 'J' });
+  });
+});
+
+describe('on a terminal, push start on more than ten nodes', () => {
+  test('shows in place how far it is, what became of nodes, and the last line of the newest that failed', async () => {
+    let feed: ServerResponse | undefined;
+    let status = 'running';
+    const wrote =
+      (text: string): Answer =>
+      (_, response) =>
+        void response.end(text);
+    server = await apiServer({
+      [`POST ${JOBS}`]: json({ id: 'J', uri: '' }, 201),
+      [`GET ${JOBS}/J`]: (request, response) =>
+        json({ id: 'J', command: 'x', capture_output: true, status, nodes: { running: eleven } })(request, response),
+      [`GET ${JOBS}/J/nodes`]: json([]),
+      [`GET ${JOBS}/J/output/n7/stderr`]: wrote('first\ndisk \u001b[31mfull\n'),
+      [`GET ${JOBS}/J/output/n3/stderr`]: wrote(''),
+      [`GET ${JOBS}/J/output/n3/stdout`]: wrote(`cannot ${'x'.repeat(200)}`),
+      'GET /organizations/o/pushy/job_status_feed/J': (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.flushHeaders();
+        feed = response;
+      },
+    });
+    const env = { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T', NO_COLOR: '1' };
+    const world = testWorld({ env, terminal: true });
+    const ended = run(['push', 'start', '--yes', '--node', ...eleven, '--', 'x'], world);
+    const seen = async () => (await screenOf(world.err())).join('\n');
+    const tell = (name: string, data: object) => void feed?.write(event(name, data));
+
+    await expect.poll(seen).toMatch(/running \S+ 0\/11 .* 11 running/);
+    tell('run_complete', { node: 'n1', status: 'success' });
+    tell('run_complete', { node: 'n7', status: 'failure' });
+    await expect
+      .poll(seen, { timeout: 5000 })
+      .toMatch(/running \S+ 2\/11 .* 9 running {2}1 succeeded {2}1 failed\nn7 failed: disk \\x1b\[31mfull$/);
+    tell('run_complete', { node: 'n3', status: 'failure' });
+    await expect.poll(seen, { timeout: 5000 }).toMatch(/ 3\/11 .* 2 failed\nn3 failed: cannot x+…$/);
+    // The one before is gone, and nothing of it is left of a longer line.
+    expect(await seen()).not.toContain('n7');
+    expect((await screenOf(world.err())).every((line) => line.length < 80)).toBe(true);
+
+    status = 'complete';
+    feed?.end(COMPLETE);
+    await ended;
+    expect(await seen()).not.toMatch(/3\/11|n3 failed: cannot/);
   });
 });
 

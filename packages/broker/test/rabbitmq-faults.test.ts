@@ -17,6 +17,10 @@ const NOTICED_MS = 10_000;
 /** What is bounded takes less, on a busy machine, too. */
 const BUSY_MS = 15_000;
 
+/** As if each had acknowledged what it never had: the broker closes a channel for that, and no connection. */
+const CLOSE_ALL_CHANNELS = "[rabbit_channel:do(P, {'basic.ack', 999999999, false}) || P <- rabbit_channel:list()].";
+const connections = async () => (await node.ctl('list_connections', 'pid')).split('\n').sort();
+
 let harness: Harness;
 let broker: Broker;
 let round = 0;
@@ -100,6 +104,35 @@ describe('a broker, rabbitmq', () => {
       await sentAtLast(`again ${time}`);
     }
     await until(() => sent.every((id) => handled.includes(id)));
+    await goesOn();
+  });
+
+  test('goes on after all channels were closed by force, again and again, and keeps its connections', async () => {
+    const heard: unknown[] = [];
+    broker.subscribe(
+      { name: `${names.topics}.job`, exchange: names.topics, keys: ['x'] },
+      (told) => void heard.push(told),
+    );
+    await until(() => heard.length === 1);
+    const before = await connections();
+    const sent: string[] = [];
+    for (let time = 0; time < 3; time++) {
+      const publishing = Promise.allSettled(
+        Array.from({ length: 50 }, async (_, index) => {
+          const id = `${time}.${index}`;
+          await send(id);
+          sent.push(id);
+        }),
+      );
+      await node.ctl('eval', CLOSE_ALL_CHANNELS);
+      for (const end of await publishing)
+        if (end.status === 'rejected') expect(end.reason.code).toBe('broker_unavailable');
+      await sentAtLast(`again ${time}`);
+      // Some commands may have been missed.
+      await until(() => heard.length === time + 2);
+    }
+    await until(() => sent.every((id) => handled.includes(id)));
+    expect(await connections()).toEqual(before);
     await goesOn();
   });
 

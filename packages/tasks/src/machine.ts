@@ -123,7 +123,7 @@ export function stepTask(task: TaskState, event: TaskEvent, rules: TaskRulesNow,
       return { task: { ...task, notBefore: null, reason: null }, effects: ['offer'] };
 
     case 'expired':
-      return isWaiting(task.status) ? ended(task, STATUS.cancelled, 'it had not begun in time', now) : stay(task);
+      return isWaiting(task.status) ? ended(task, STATUS.cancelled, lateness(task), now) : stay(task);
 
     case 'counted': {
       const { waitsFor } = event;
@@ -237,3 +237,7 @@ function retriesOf({ retry }: RunResult, { retries }: TaskRulesNow): number {
 
 /** How often a plugin that asks for it is run again. */
 const ASKED_RETRIES = 10;
+
+function lateness({ failures, orphanings }: TaskState): string {
+  return failures + orphanings === 0 ? 'it had not begun in time' : 'it was too late to run it again';
+}

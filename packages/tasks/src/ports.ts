@@ -128,6 +128,7 @@ export interface TaskController {
   // --- nodes, as the command interface shows them
 
   nodes(orgId: string): readonly TaskNodeView[];
+  /** False: there is no such node, or it is so already. */
   setMaxthreads(org: Organization, node: string, maxthreads: number | null, by: By): Promise<boolean>;
   /** Plugins that some node offers, or that the configuration names. */
   plugins(orgId: string): readonly string[];

@@ -99,6 +99,22 @@ describe('a task that expires', () => {
     expect(node.given.length).toBe(1);
   });
 
+  test('is not run again after its time, neither by itself nor by a person', async () => {
+    const node = fixture.nodes.enter('n1');
+    node.offer(1, ['p']);
+    const queue = await fixture.queue('q', { rules: { retry: { limit: 1, first: 120, longest: 120 } } });
+    const [id = ''] = await fixture.add(queue, [{ params: {}, options: { expiresAt } }]);
+    await expect.poll(() => node.given.length).toBe(1);
+    node.start(id);
+    node.finish(id, { status: STATUS.failed });
+    await fixture.stands(id, { status: STATUS.queued, failures: 1 });
+    fixture.clock.advance(MINUTE);
+    await fixture.stands(id, { ...EXPIRED, reason: 'it was too late to run it again' });
+    const refused = `it was to begin by ${new Date(expiresAt).toISOString()}; add it again`;
+    expect(await fixture.act('retry', id)).toEqual([{ id, refused }]);
+    expect(await fixture.row(id)).toMatchObject({ status: STATUS.cancelled });
+  });
+
   test('is cancelled by the next server when its time passed while there was none', async () => {
     const node = fixture.nodes.enter('n1');
     node.offer(1, ['p']);

@@ -33,6 +33,15 @@ describe('maxthreads of a node', () => {
     expect(node.given).toEqual([]);
   });
 
+  test('is changed when it is another, of a node that there is', async () => {
+    node.offer(5, ['p']);
+    expect([await set(2), await set(2), await set(null), await set(null), await set(2, 'n9')]).toEqual([
+      ...[true, false],
+      ...[true, false],
+      false,
+    ]);
+  });
+
   test('of 2 is never passed by what is claimed and what runs', async () => {
     node.offer(5, ['p']);
     await set(2);

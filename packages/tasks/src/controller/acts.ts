@@ -73,7 +73,7 @@ export class Acts {
     const stored = await this.#deps.book.turn((turn) => {
       for (const id of ids) {
         const task = this.#task(turn, rows.get(id), id, org.id);
-        refused.set(id, typeof task === 'string' ? task : turn.step(task, event));
+        refused.set(id, typeof task === 'string' ? task : (tooLate(task, action, turn.now) ?? turn.step(task, event)));
       }
       // Where all was refused there is nothing that was done.
       if ([...refused.values()].some((why) => why === null)) turn.writes.push(...(by.record ?? []));
@@ -233,6 +233,12 @@ export class Acts {
       after = last.id;
     }
   }
+}
+
+/** One that was to begin by a time that is past would be cancelled again. */
+function tooLate({ ready: { expiresAt } }: LiveTask, action: TaskAction, now: number): string | null {
+  if (action !== 'retry' || expiresAt === null || expiresAt > now) return null;
+  return `it was to begin by ${new Date(expiresAt).toISOString()}; add it again`;
 }
 
 function eventOf(action: Exclude<TaskAction, 'remove'>, by: By & { readonly code?: number }): TaskEvent {

@@ -178,7 +178,7 @@ export class TaskNodes implements Partial<NodeListener> {
   async setMaxthreads(org: Organization, name: string, maxthreads: number | null, by: By): Promise<boolean> {
     const slots = this.of(org.id).find((one) => one.node.name === name || this.#known.get(one)?.id === name);
     const known = slots && this.#known.get(slots);
-    if (slots === undefined || known === undefined) return false;
+    if (slots === undefined || known === undefined || slots.maxthreads === maxthreads) return false;
     const { book, store } = this.#deps;
     const { node } = slots;
     await store.commit([rowOf(node, known, maxthreads, node.heardAt ?? known.seenAt), ...(by.record ?? [])]);

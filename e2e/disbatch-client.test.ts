@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -238,6 +238,18 @@ describe.each(['4.0', '4.4'] as const)('dialect %s', (dialect) => {
       expect(last).toMatchObject([{ params: { n: 3 } }]);
     }
     await done('delete-queue', queue);
+  });
+
+  test('a node of a dump keeps its id and its limit, once it is there', async () => {
+    const id = '56fc05087aa3a33942e42a6a';
+    const dump = join(cluster.dir, 'dump');
+    mkdirSync(dump);
+    const node = { _id: { $oid: id }, node: 'mig01.example.com', maxthreads: 3 };
+    writeFileSync(join(dump, 'nodes.json'), JSON.stringify(node));
+    const tally = async () => (await cluster.muster('import', 'disbatch', dump)).stderr;
+    expect(await tally()).toContain('nodes: 1 imported');
+    expect(await json('/nodes')).toMatchObject([{ id, node: 'mig01.example.com', maxthreads: 3 }]);
+    expect(await tally()).not.toContain('nodes: 1 imported');
   });
 
   // It has gone from 4.4.

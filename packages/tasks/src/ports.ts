@@ -129,7 +129,7 @@ export interface TaskController {
 
   nodes(orgId: string): readonly TaskNodeView[];
   /** False: there is no such node, or it is so already. */
-  setMaxthreads(org: Organization, node: string, maxthreads: number | null, by: By): Promise<boolean>;
+  setNode(org: Organization, node: string, settings: TaskNodeSettings, by: By): Promise<boolean>;
   /** Plugins that some node offers, or that the configuration names. */
   plugins(orgId: string): readonly string[];
 }
@@ -144,6 +144,13 @@ export interface ProgressFollower {
   /** Resolves once something has been said since it was called last. */
   news(): Promise<void>;
   stop(): void;
+}
+
+export interface TaskNodeSettings {
+  /** Null: none. */
+  readonly maxthreads: number | null;
+  /** 24 hex digits; as before unless given. */
+  readonly id?: string;
 }
 
 export interface TaskNodeView {

@@ -18,7 +18,7 @@ describe('maxthreads of a node', () => {
 
   afterEach(() => fixture.close());
 
-  const set = (maxthreads: number | null, name = 'n1') => fixture.controller.setMaxthreads(ORG, name, maxthreads, BY);
+  const set = (maxthreads: number | null, name = 'n1') => fixture.controller.setNode(ORG, name, { maxthreads }, BY);
   const counts = () => fixture.controller.queue(ORG.id, queue)?.counts;
   const given = () => node.given.length;
 

@@ -356,7 +356,7 @@ export function createTaskController(deps: TaskControllerDeps): TaskControllerSe
     progress: (id) => book.get(id)?.progress ?? null,
     followProgress: (id) => progress.follow(id),
     nodes: (orgId) => taskNodes.views(orgId),
-    setMaxthreads: (org, node, maxthreads, by) => taskNodes.setMaxthreads(org, node, maxthreads, by),
+    setNode: (org, node, settings, by) => taskNodes.set(org, node, settings, by),
     plugins(orgId) {
       const offered = taskNodes.of(orgId).flatMap(({ offer: one }) => one?.plugins.map(({ name }) => name) ?? []);
       return [...new Set([...config.tasks.plugins, ...offered])].sort();

@@ -7,7 +7,7 @@ import { isTaskReport } from '@muster/wire';
 import type { Transaction } from 'kysely';
 import { NodeSlots, type Offer } from '../assign/node-slots.js';
 import type { Ids } from '../ids.js';
-import type { By, TaskNodeView } from '../ports.js';
+import type { By, TaskNodeSettings, TaskNodeView } from '../ports.js';
 import { saveTaskNode } from '../repository/writes.js';
 import type { Book } from './book.js';
 import type { Reports } from './reports.js';
@@ -174,14 +174,16 @@ export class TaskNodes implements Partial<NodeListener> {
       .sort((a, b) => (a.node < b.node ? -1 : 1));
   }
 
-  /** False: there is no such node that takes tasks. */
-  async setMaxthreads(org: Organization, name: string, maxthreads: number | null, by: By): Promise<boolean> {
+  async set(org: Organization, name: string, { maxthreads, id }: TaskNodeSettings, by: By): Promise<boolean> {
     const slots = this.of(org.id).find((one) => one.node.name === name || this.#known.get(one)?.id === name);
     const known = slots && this.#known.get(slots);
-    if (slots === undefined || known === undefined || slots.maxthreads === maxthreads) return false;
+    if (slots === undefined || known === undefined) return false;
+    const next = { ...known, id: id ?? known.id };
+    if (slots.maxthreads === maxthreads && next.id === known.id) return false;
     const { book, store } = this.#deps;
     const { node } = slots;
-    await store.commit([rowOf(node, known, maxthreads, node.heardAt ?? known.seenAt), ...(by.record ?? [])]);
+    await store.commit([rowOf(node, next, maxthreads, node.heardAt ?? known.seenAt), ...(by.record ?? [])]);
+    this.#known.set(slots, next);
     slots.maxthreads = maxthreads;
     book.scheduler.roomAt(slots);
     book.look();

@@ -14,6 +14,7 @@ import type {
   QueueCounts,
   QueueView,
   TaskController,
+  TaskNodeSettings,
   TaskNodeView,
 } from '../../src/ports.js';
 import { addTask, type TaskRow } from '../../src/repository/writes.js';
@@ -155,7 +156,7 @@ export class MemoryController implements TaskController {
     return this.shownNodes;
   }
 
-  async setMaxthreads(_org: Organization, name: string, maxthreads: number | null): Promise<boolean> {
+  async setNode(_org: Organization, name: string, { maxthreads }: TaskNodeSettings): Promise<boolean> {
     const at = this.shownNodes.findIndex(({ node }) => node === name);
     const node = this.shownNodes[at];
     if (node === undefined) return false;

@@ -1,5 +1,6 @@
 import type { Json } from '@muster/wire';
 import { isId } from '../../ids.js';
+import type { TaskNodeSettings } from '../../ports.js';
 import type { QueueRow, TaskRow } from '../../repository/writes.js';
 import { isActive, isEnded, STATUS } from '../../status.js';
 import type { QueueSort } from '../../types.js';
@@ -192,12 +193,12 @@ export function readPiece(document: Json): Piece {
   return { fileId: textIn(fields, 'files_id'), n: n as number, part, parts, data: Buffer.from(data, 'base64') };
 }
 
-export function readNode(document: Json): { readonly node: string; readonly maxthreads: number | null } {
+export function readNode(document: Json): { readonly node: string } & Required<TaskNodeSettings> {
   const fields = fieldsOf(document);
   const { maxthreads } = fields;
   const most = maxthreads === undefined || maxthreads === null ? null : countOf(maxthreads);
   if (most === undefined) throw new BadDocument('maxthreads must be a non-negative integer or null');
-  return { node: textIn(fields, 'node'), maxthreads: most };
+  return { node: textIn(fields, 'node'), id: idIn(fields, '_id'), maxthreads: most };
 }
 
 export function readBalance(document: Json): BalanceDocument {

@@ -39,7 +39,7 @@ export interface Imported {
 
 export interface ImporterDeps {
   readonly store: Pick<Store, 'transact'>;
-  readonly controller: Pick<TaskController, 'nodes' | 'queues' | 'setMaxthreads' | 'takeUp'>;
+  readonly controller: Pick<TaskController, 'nodes' | 'queues' | 'setNode' | 'takeUp'>;
 }
 
 /** What came of one batch so far; made anew when the transaction begins again. */
@@ -83,11 +83,11 @@ export async function importDocuments(
   await controller.takeUp(organization, { queues: tally.queues, tasks: tally.tasks.map(({ id }) => id) });
   for (const line of nodes) {
     await told(line, tally, async () => {
-      const { node, maxthreads } = readNode(line.document);
+      const { node, ...settings } = readNode(line.document);
       if (!controller.nodes(organization.id).some((one) => one.node === node)) {
         throw new BadDocument(`there is no node '${node}' here`);
       }
-      tally.count('nodes', await controller.setMaxthreads(organization, node, maxthreads, by));
+      tally.count('nodes', await controller.setNode(organization, node, settings, by));
     });
   }
   const { imported, present, errors } = tally;

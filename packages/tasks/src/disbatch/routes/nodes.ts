@@ -51,7 +51,7 @@ export function nodeRoutes(deps: DisbatchDeps): readonly DisbatchRoute[] {
         const node = findNode(deps, call, call.named.node ?? '');
         if (node === undefined) throw new Refusal({ ...updateResult(0, 0), error: updateResult(0, 0) });
         const by = byWhom(deps, call, { action: 'node.maxthreads', target: node.node, detail: { maxthreads } });
-        const changed = await controller.setMaxthreads(call.organization, node.node, maxthreads, by);
+        const changed = await controller.setNode(call.organization, node.node, { maxthreads }, by);
         return answer(updateResult(1, changed ? 1 : 0));
       },
     },

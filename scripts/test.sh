@@ -87,6 +87,10 @@ if ! /usr/bin/perl -MNet::Stomp -e 1 2>/dev/null; then
   printf 'skipped: e2e/fabric-peer-perl.test.ts (no libnet-stomp-perl)\n'
   without+=('e2e/fabric-peer-perl.test.ts')
 fi
+if ! command -v ansible-inventory >/dev/null; then
+  printf 'skipped: packages/cli/test/inventory-ansible.test.ts (no ansible-inventory; Debian: ansible-core)\n'
+  without+=('packages/cli/test/inventory-ansible.test.ts')
+fi
 # The console in a browser: Debian's, as others bring their own.
 if ! [ -x /usr/bin/chromium ]; then
   printf 'skipped: e2e/console.test.ts, e2e/console-live.test.ts, e2e/console-hostile.test.ts, e2e/console-directory.test.ts (no /usr/bin/chromium; Debian: chromium)\n'

@@ -83,3 +83,18 @@ test('Ansible gets node groups, states and labels as groups, facts and labels as
   expect(inventory._meta.hostvars.web1).toEqual(web1);
   expect(JSON.parse(await muster('inventory', '--host', 'web1'))).toEqual(web1);
 });
+
+test('what a node says of itself becomes neither a template that Ansible runs nor an option of ssh', async () => {
+  await server.close();
+  const hostile = node(
+    'evil1',
+    { ip: '-oProxyCommand=id', note: "{{ lookup('pipe', 'id') }}", list: ['{% x %}', 'y'] },
+    {},
+  );
+  server = await apiServer({ 'GET /organizations/o/nodes/evil1': json(hostile) });
+  expect(JSON.parse(await muster('inventory', '--host', 'evil1'))).toEqual({
+    muster_ip: '-oProxyCommand=id',
+    muster_note: { __ansible_unsafe: "{{ lookup('pipe', 'id') }}" },
+    muster_list: [{ __ansible_unsafe: '{% x %}' }, 'y'],
+  });
+});

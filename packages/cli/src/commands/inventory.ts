@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import { clientCommand, does, type Shell } from '../shell.js';
@@ -61,8 +62,20 @@ export function addInventory(program: Command, shell: Shell): void {
   });
 }
 
+/** Where a template of Jinja begins. */
+const TEMPLATE = /\{[{%#]/;
+
+/** What nodes say of themselves is no address but an address: others could be options of ssh. */
 function variables(node: NodeDetail): object {
   const { ip } = node.facts;
-  const own = Object.entries(attributesOf(node)).map(([name, value]) => [`muster_${name}`, value] as const);
-  return { ...(ip !== undefined && { ansible_host: ip }), ...Object.fromEntries(own) };
+  const own = Object.entries(attributesOf(node)).map(([name, value]) => [`muster_${name}`, asText(value)] as const);
+  return { ...(isIP(String(ip)) !== 0 && { ansible_host: ip }), ...Object.fromEntries(own) };
+}
+
+/** Ansible runs templates that it finds in variables, on the machine that it runs on; what a node says must not be one. */
+function asText(value: unknown): unknown {
+  if (typeof value === 'string') return TEMPLATE.test(value) ? { __ansible_unsafe: value } : value;
+  if (Array.isArray(value)) return value.map(asText);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, asText(inner)]));
 }

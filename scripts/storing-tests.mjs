@@ -28,6 +28,7 @@ const SAME = [
   'e2e/events',
   'e2e/events-rest',
   'e2e/fabric-*',
+  'e2e/faults-broker',
   'e2e/faults-crowd',
   'e2e/faults-disk',
   'e2e/faults-frozen',

@@ -49,11 +49,11 @@ fi
 "$jobs_on_rabbitmq" || without+=('packages/broker/test/rabbitmq-topology.test.ts')
 # Tests that break a RabbitMQ of their own.
 if ! command -v rabbitmq-server >/dev/null; then
-  printf 'skipped: packages/broker/test/rabbitmq-faults.test.ts, packages/broker/test/rabbitmq-holds.test.ts, e2e/jobs-held.test.ts (no rabbitmq-server)\n'
+  printf 'skipped: packages/broker/test/rabbitmq-faults.test.ts, packages/broker/test/rabbitmq-holds.test.ts, e2e/jobs-held.test.ts, e2e/faults-broker.test.ts (no rabbitmq-server)\n'
   for needed in faults holds; do
     without+=("packages/broker/test/rabbitmq-$needed.test.ts")
   done
-  without+=('e2e/jobs-held.test.ts')
+  without+=('e2e/jobs-held.test.ts' 'e2e/faults-broker.test.ts')
 fi
 # Execution systems: a login by ssh and a batch scheduler that the tests start themselves.
 hosts=()
@@ -93,8 +93,8 @@ if ! command -v ansible-inventory >/dev/null; then
 fi
 # The console in a browser: Debian's, as others bring their own.
 if ! [ -x /usr/bin/chromium ]; then
-  printf 'skipped: e2e/console.test.ts, e2e/console-live.test.ts, e2e/console-hostile.test.ts, e2e/console-directory.test.ts (no /usr/bin/chromium; Debian: chromium)\n'
-  without+=('e2e/console.test.ts' 'e2e/console-live.test.ts' 'e2e/console-hostile.test.ts' 'e2e/console-directory.test.ts')
+  printf 'skipped: e2e/console.test.ts, e2e/console-live.test.ts, e2e/console-hostile.test.ts, e2e/console-directory.test.ts, e2e/console-provider.test.ts (no /usr/bin/chromium; Debian: chromium)\n'
+  without+=('e2e/console.test.ts' 'e2e/console-live.test.ts' 'e2e/console-hostile.test.ts' 'e2e/console-directory.test.ts' 'e2e/console-provider.test.ts')
 fi
 # Examples of the guides, which take JSON apart with jq.
 if ! command -v jq >/dev/null; then

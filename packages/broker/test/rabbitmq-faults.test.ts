@@ -2,7 +2,7 @@ import type { Broker } from '@muster/broker';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Hands, type Harness, SOON, topologyOf, until } from './conformance/suite.js';
 import { rabbitmq } from './rabbitmq.js';
-import { type ScratchNode, scratchNode } from './scratch-node.js';
+import { CLOSE_ALL_CHANNELS, type ScratchNode, scratchNode } from './scratch-node.js';
 
 /** What a RabbitMQ of its own goes through; what nobody awaits and fails ends the run, as it would end a server. */
 let node: ScratchNode;
@@ -17,8 +17,6 @@ const NOTICED_MS = 10_000;
 /** What is bounded takes less, on a busy machine, too. */
 const BUSY_MS = 15_000;
 
-/** As if each had acknowledged what it never had: the broker closes a channel for that, and no connection. */
-const CLOSE_ALL_CHANNELS = "[rabbit_channel:do(P, {'basic.ack', 999999999, false}) || P <- rabbit_channel:list()].";
 const connections = async () => (await node.ctl('list_connections', 'pid')).split('\n').sort();
 
 let harness: Harness;

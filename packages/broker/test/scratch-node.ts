@@ -19,6 +19,12 @@ export interface ScratchNode {
   drop(): Promise<void>;
 }
 
+/**
+ * For `eval`. As if each channel had acknowledged what it never had: the broker closes a channel for that, and no connection.
+ */
+export const CLOSE_ALL_CHANNELS =
+  "[rabbit_channel:do(P, {'basic.ack', 999999999, false}) || P <- rabbit_channel:list()].";
+
 /** Debian's commands would become another user; these run as whoever runs the tests. */
 const SCRIPTS = '/usr/lib/rabbitmq/bin';
 const script = (name: string): string => (existsSync(join(SCRIPTS, name)) ? join(SCRIPTS, name) : name);

@@ -82,14 +82,13 @@ describe('a defect of the predecessor', () => {
       fixture.jobs.clock.advance(MINUTE);
       const job = await fixture.jobs.job(`b${n}-007`, 'PENDING');
       await fixture.block(job, at('hpc1'));
-      await expect.poll(async () => (await fixture.records())[0]?.next_attempt ?? 0).toBeGreaterThan(0);
+      // Also what a database that is slow has interrupted is tried again after a while.
       await expect
         .poll(async () => {
           fixture.jobs.clock.advance(MINUTE);
-          return fixture.rows();
+          return [await fixture.records(), await fixture.rows()];
         })
-        .toEqual([]);
-      await fixture.empty();
+        .toEqual([[], []]);
       expect(await rows.lost()).toEqual([]);
     }
     // Nobody takes them here, and time passes: some are taken for lost, and published twice.

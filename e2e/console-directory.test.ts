@@ -38,10 +38,9 @@ it('is told what is wrong, says at which directory, and is in', async () => {
   };
   await page.goto(`${cluster.url}/console/`);
   await page.getByLabel('Organization').fill('default');
+  await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByLabel('Name').fill('jdoe');
-  await sign(passwordOf('jdoe'));
-  await page.getByText('people sign in here at several directories').waitFor();
-  await page.getByLabel('Directory').fill('staff');
+  await page.getByLabel('Directory').selectOption('staff');
   await sign('wrong');
   await page.getByText('the name or the password is wrong').waitFor();
   expect(await page.getByLabel('Password', { exact: true }).inputValue()).toBe('');

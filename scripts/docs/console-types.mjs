@@ -35,6 +35,8 @@ const ANSWERS = {
   Groups: ['get', '/organizations/{org}/groups'],
   NodeGroups: ['get', '/organizations/{org}/node_groups'],
   Sessions: ['get', '/organizations/{org}/sessions'],
+  OfferedSignIns: ['get', '/organizations/{org}/login'],
+  SignInBegun: ['post', '/organizations/{org}/login/{name}'],
   AccessTokens: ['get', '/access_tokens'],
   EnrolTokens: ['get', '/organizations/{org}/tokens'],
   UserKeys: ['get', '/users/{name}/keys'],

@@ -6,10 +6,10 @@ import { lazy } from './parts/lazy.jsx';
 import { Failure, Note } from './parts/note.jsx';
 import { hrefOf, type Screen } from './route.js';
 import { resume, signIn, signOut } from './session/session.js';
-import { SignInScreen, takeSecret } from './session/sign-in.jsx';
+import { SignInScreen, takeArrival } from './session/sign-in.jsx';
 
 /** Before anything else is done, so that the secret is not in the URL any more. */
-const secret = takeSecret();
+const { link: secret, failed } = takeArrival();
 
 export function App() {
   useEffect(() => {
@@ -30,7 +30,8 @@ export function App() {
   if (state.state === 'out' || secret !== null) {
     const why = state.state === 'out' ? state.why : null;
     // Whoever has signed out has used the link.
-    return <SignInScreen key={why} link={why === null ? secret : null} why={why} />;
+    const arrived = why === null ? { link: secret, failed } : { link: null, failed: null };
+    return <SignInScreen key={why} {...arrived} why={why} />;
   }
   return <main class="sign-in" aria-busy="true" />;
 }

@@ -17,6 +17,7 @@ const BEGUN_BY: Readonly<Record<Session['by'], string>> = {
   link: 'a link',
   token: 'an access token',
   password: 'name and password',
+  provider: 'an OpenID provider',
 };
 
 /** Whoever is not told of sessions by events sees a list that is read again so often. */

@@ -857,7 +857,7 @@ export type Sessions = readonly ({
   readonly id: string;
   readonly user: string;
   /** How it was begun */
-  readonly by: "link" | "token" | "password";
+  readonly by: "link" | "token" | "password" | "provider";
   readonly address: string | null;
   /** ISO 8601 */
   readonly created_at: string;
@@ -868,6 +868,26 @@ export type Sessions = readonly ({
   /** It is the one that asks */
   readonly current: boolean;
 })[];
+
+/** GET /organizations/{org}/login */
+export type OfferedSignIns = readonly ({
+  readonly name: string;
+  readonly kind: "oidc";
+  /** URL of the OpenID provider */
+  readonly issuer: string;
+  readonly client_id: string;
+  readonly scope: string;
+} | {
+  readonly name: string;
+  /** By name and password */
+  readonly kind: "ldap";
+})[];
+
+/** POST /organizations/{org}/login/{name} */
+export type SignInBegun = {
+  /** Of the provider */
+  readonly url: string;
+};
 
 /** GET /access_tokens */
 export type AccessTokens = readonly ({

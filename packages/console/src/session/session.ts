@@ -1,8 +1,10 @@
 import { signal } from '@preact/signals';
 import { Api, onSignedOut, send } from '../api/client.js';
 import { ApiError, apiError } from '../api/errors.js';
+import type { OfferedSignIns, SignInBegun } from '../api/types.gen.js';
 import type { Session, SessionPreview } from '../api/types.js';
 import { Live } from '../live/connection.js';
+import { place } from '../navigation.js';
 import { Store } from '../store.js';
 import { oneAtATime } from './one-at-a-time.js';
 import { type May, may } from './permissions.js';
@@ -23,6 +25,8 @@ export type SignIn =
   | { readonly state: 'unknown'; readonly error: ApiError }
   | { readonly state: 'in'; readonly signedIn: SignedIn };
 
+/** Characters of the place to which a provider leads back, as the server takes it. */
+const MOST_RETURN = 1024;
 /** A ticket that is not there by then is asked for anew. */
 const TICKET_MS = 10_000;
 
@@ -55,6 +59,25 @@ export type Beginning =
 /** Signs in by a link, by an access token, or by name and password. @throws ApiError */
 export async function begin(by: Beginning): Promise<void> {
   enter((await send<Session>('POST', '/session', { body: by })).body);
+}
+
+/** Where people sign in to an organization. @throws ApiError */
+export async function offeredBy(organization: string): Promise<OfferedSignIns> {
+  return (await send<OfferedSignIns>('GET', loginOf(organization))).body;
+}
+
+/** Leaves for an OpenID provider, which leads back to where the tab is now. @throws ApiError */
+export async function leaveFor(organization: string, issuer: string): Promise<void> {
+  const here = location.pathname + location.search;
+  const fits = place.value.org === organization && here.length <= MOST_RETURN;
+  const path = `${loginOf(organization)}/${encodeURIComponent(issuer)}`;
+  const { url } = (await send<SignInBegun>('POST', path, { body: fits ? { return_to: here } : {} })).body;
+  if (!/^https?:$/.test(new URL(url).protocol)) throw new ApiError(0, 'internal', 'the provider has no page');
+  location.assign(url);
+}
+
+function loginOf(organization: string): string {
+  return `/organizations/${encodeURIComponent(organization)}/login`;
 }
 
 export async function signOut(): Promise<void> {

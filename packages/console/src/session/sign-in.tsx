@@ -1,22 +1,34 @@
 import { type Signal, useSignal } from '@preact/signals';
 import type { TargetedInputEvent } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { type ApiError, apiError } from '../api/errors.js';
+import type { OfferedSignIns } from '../api/types.gen.js';
 import type { SessionPreview } from '../api/types.js';
+import { place } from '../navigation.js';
 import { Command } from '../parts/command.jsx';
 import { Failure, Note } from '../parts/note.jsx';
+import { safeText } from '../parts/safe-text.js';
 import icon from '../style/icon.svg';
-import { secretOf } from './link.js';
-import { begin, previewLink, resume } from './session.js';
+import { whyFailed } from './failed.js';
+import { failureOf, secretOf } from './link.js';
+import { begin, leaveFor, offeredBy, previewLink, resume } from './session.js';
 
-/** Takes the secret of a link out of the URL, and out of the history. */
-export function takeSecret(): string | null {
-  const secret = secretOf(location.hash);
-  if (location.hash.startsWith('#sign-in')) history.replaceState(null, '', location.pathname + location.search);
-  return secret;
+/** How somebody has come to the page. */
+export interface Arrival {
+  /** The secret of a link that signs in. */
+  readonly link: string | null;
+  /** Why a provider led them back in vain: a code of the error table. */
+  readonly failed: string | null;
 }
 
-export function SignInScreen({ link, why }: { readonly link: string | null; readonly why: string | null }) {
+/** Takes it out of the URL, and out of the history. */
+export function takeArrival(): Arrival {
+  const { hash, pathname, search } = location;
+  if (hash.startsWith('#sign-in')) history.replaceState(null, '', pathname + search);
+  return { link: secretOf(hash), failed: failureOf(hash) };
+}
+
+export function SignInScreen({ link, failed, why }: Arrival & { readonly why: string | null }) {
   const usable = useSignal(link);
   useEffect(() => {
     document.title = 'Sign in · Muster';
@@ -28,6 +40,7 @@ export function SignInScreen({ link, why }: { readonly link: string | null; read
           <img src={icon} alt="" width={36} height={36} /> Muster
         </h1>
         {why !== null && <Note>{why}</Note>}
+        {failed !== null && <Note tone="bad">{whyFailed(failed)}</Note>}
         {usable.value !== null ? (
           <ByLink
             link={usable.value}
@@ -123,6 +136,25 @@ function ByLink({ link, onOther }: { readonly link: string; readonly onOther: ()
 }
 
 function WithoutLink() {
+  // Whoever was somewhere in an organization, or comes back from its provider, goes on there.
+  const known = place.value.org !== null;
+  return (
+    <div class="stack">
+      {known && <AtWork />}
+      <section class="card">
+        <div class="inside stack">
+          <h2>{known ? 'Or from the command line' : 'Sign in'}</h2>
+          <p>Where you use the command line, this opens the console for you, signed in with your key:</p>
+          <Command text="muster console" />
+        </div>
+      </section>
+      <ByToken />
+      {!known && <AtWork />}
+    </div>
+  );
+}
+
+function ByToken() {
   const token = useSignal('');
   const error = useSignal<ApiError | null>(null);
   const busy = useSignal(false);
@@ -140,79 +172,6 @@ function WithoutLink() {
     }
   };
   return (
-    <div class="stack">
-      <section class="card">
-        <div class="inside stack">
-          <h2>Sign in</h2>
-          <p>Where you use the command line, this opens the console for you, signed in with your key:</p>
-          <Command text="muster console" />
-        </div>
-      </section>
-      <form
-        class="card"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void sign();
-        }}
-      >
-        <div class="inside stack">
-          <div class="field">
-            <label for="token">Or with an access token</label>
-            <input
-              id="token"
-              class="input mono"
-              type="password"
-              autocomplete="off"
-              value={token.value}
-              onInput={(event) => {
-                token.value = event.currentTarget.value;
-              }}
-            />
-            <span class="hint">
-              From <code>muster access-token create</code>. The session ends with it.
-            </span>
-          </div>
-          {error.value !== null && <Failure error={error.value} />}
-          <div class="actions">
-            <button type="submit" class="button" disabled={busy.value}>
-              Sign in with the token
-            </button>
-          </div>
-        </div>
-      </form>
-      <ByPassword />
-    </div>
-  );
-}
-
-/** At a directory, which only the server asks: the password is sent to it, and kept nowhere. */
-function ByPassword() {
-  const organization = useSignal('');
-  const user = useSignal('');
-  const password = useSignal('');
-  const issuer = useSignal('');
-  /** Directories, so that it has to be said which. */
-  const several = useSignal(false);
-  const error = useSignal<ApiError | null>(null);
-  const busy = useSignal(false);
-  const sign = async (): Promise<void> => {
-    busy.value = true;
-    error.value = null;
-    const at = issuer.value.trim();
-    try {
-      await begin({
-        ...{ organization: organization.value.trim(), user: user.value.trim(), password: password.value },
-        ...(at !== '' && { issuer: at }),
-      });
-    } catch (thrown) {
-      error.value = apiError(thrown);
-      if (error.value.code === 'sign_in_unclear') several.value = true;
-    } finally {
-      password.value = '';
-      busy.value = false;
-    }
-  };
-  return (
     <form
       class="card"
       onSubmit={(event) => {
@@ -221,18 +180,192 @@ function ByPassword() {
       }}
     >
       <div class="inside stack">
-        <h2>Or as at work</h2>
-        <p class="quiet">With your name and password, where your organization has a directory (LDAP).</p>
-        <Field id="organization" label="Organization" value={organization} autocomplete="organization" />
-        {several.value && <Field id="issuer" label="Directory" value={issuer} />}
-        <Field id="user" label="Name" value={user} autocomplete="username" />
-        <Field id="password" label="Password" value={password} secret autocomplete="current-password" />
+        <div class="field">
+          <label for="token">Or with an access token</label>
+          <input
+            id="token"
+            class="input mono"
+            type="password"
+            autocomplete="off"
+            value={token.value}
+            onInput={(event) => {
+              token.value = event.currentTarget.value;
+            }}
+          />
+          <span class="hint">
+            From <code>muster access-token create</code>. The session ends with it.
+          </span>
+        </div>
         {error.value !== null && <Failure error={error.value} />}
         <div class="actions">
           <button type="submit" class="button" disabled={busy.value}>
-            Sign in with the password
+            Sign in with the token
           </button>
         </div>
+      </div>
+    </form>
+  );
+}
+
+/** At a provider or a directory of the organization: which there are is asked first. */
+function AtWork() {
+  const organization = useSignal(place.value.org ?? '');
+  const offered = useSignal<OfferedSignIns | null>(null);
+  const error = useSignal<ApiError | null>(null);
+  const busy = useSignal(false);
+  /** What was asked for is where somebody goes on; the button that asked is gone. */
+  const offers = useRef<HTMLDivElement>(null);
+  const asked = useRef(false);
+  /** As it is drawn: a button that is not to be pressed takes no focus. */
+  const waits = busy.value;
+  useEffect(() => {
+    if (!asked.current || waits || offered.value === null) return;
+    asked.current = false;
+    const first = offers.current?.querySelector<HTMLElement>('button, select, input');
+    (first ?? document.getElementById('organization'))?.focus();
+  }, [offered.value, waits]);
+  const attempt = async (work: () => Promise<void>): Promise<void> => {
+    busy.value = true;
+    error.value = null;
+    try {
+      await work();
+    } catch (thrown) {
+      error.value = apiError(thrown);
+    } finally {
+      busy.value = false;
+    }
+  };
+  const look = (): Promise<void> =>
+    attempt(async () => {
+      const named = organization.value.trim();
+      const found = await offeredBy(named);
+      if (organization.value.trim() === named) offered.value = found;
+    });
+  useEffect(() => {
+    if (organization.value !== '') void look();
+  }, []);
+  const named = organization.value.trim();
+  const providers = offered.value?.filter(({ kind }) => kind === 'oidc') ?? [];
+  const directories = offered.value?.filter(({ kind }) => kind === 'ldap') ?? [];
+  return (
+    <section class="card">
+      <div class="inside stack">
+        <h2>{place.value.org === null ? 'Or as at work' : 'Sign in as at work'}</h2>
+        {offered.value === null && (
+          <p class="quiet">Where your organization has an OpenID provider or a directory (LDAP).</p>
+        )}
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            asked.current = true;
+            void look();
+          }}
+        >
+          <Field
+            id="organization"
+            label="Organization"
+            value={organization}
+            autocomplete="organization"
+            onChange={() => {
+              offered.value = null;
+            }}
+          />
+          {offered.value === null && (
+            <div class="actions">
+              <button type="submit" class="button" disabled={busy.value}>
+                Continue
+              </button>
+            </div>
+          )}
+        </form>
+        <div class="stack" ref={offers}>
+          {providers.map(({ name }) => (
+            <div class="actions" key={name}>
+              <button
+                type="button"
+                class="button main-action"
+                disabled={busy.value}
+                onClick={() => void attempt(() => leaveFor(named, name))}
+              >
+                Sign in with {safeText(name)}
+              </button>
+            </div>
+          ))}
+          {error.value !== null && <Failure error={error.value} />}
+          {offered.value?.length === 0 && (
+            <Note>
+              Nobody signs in to {safeText(named)} in this way, or it is not called so. Its administrators set that up:{' '}
+              <code>muster issuer create</code>
+            </Note>
+          )}
+          {directories.length > 0 && (
+            <ByPassword organization={named} directories={directories.map(({ name }) => name)} />
+          )}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+/** At a directory, which only the server asks: the password is sent to it, and kept nowhere. */
+function ByPassword({
+  organization,
+  directories,
+}: {
+  readonly organization: string;
+  readonly directories: readonly string[];
+}) {
+  const user = useSignal('');
+  const password = useSignal('');
+  const issuer = useSignal(directories[0] ?? '');
+  const error = useSignal<ApiError | null>(null);
+  const busy = useSignal(false);
+  const sign = async (): Promise<void> => {
+    busy.value = true;
+    error.value = null;
+    try {
+      const who = { user: user.value.trim(), password: password.value };
+      await begin({ organization, issuer: issuer.value, ...who });
+    } catch (thrown) {
+      error.value = apiError(thrown);
+    } finally {
+      password.value = '';
+      busy.value = false;
+    }
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void sign();
+      }}
+    >
+      {directories.length > 1 && (
+        <div class="field">
+          <label for="issuer">Directory</label>
+          <select
+            id="issuer"
+            class="input"
+            value={issuer.value}
+            onChange={(event) => {
+              issuer.value = event.currentTarget.value;
+            }}
+          >
+            {directories.map((name) => (
+              <option key={name} value={name}>
+                {safeText(name)}
+              </option>
+            ))}
+          </select>
+        </div>
+      )}
+      <Field id="user" label="Name" value={user} autocomplete="username" />
+      <Field id="password" label="Password" value={password} secret autocomplete="current-password" />
+      {error.value !== null && <Failure error={error.value} />}
+      <div class="actions">
+        <button type="submit" class="button" disabled={busy.value}>
+          Sign in with the password
+        </button>
       </div>
     </form>
   );
@@ -245,11 +378,13 @@ interface FieldProps {
   /** What is typed is not shown. */
   readonly secret?: boolean;
   readonly autocomplete?: string;
+  readonly onChange?: () => void;
 }
 
-function Field({ id, label, value, secret = false, autocomplete = 'off' }: FieldProps) {
+function Field({ id, label, value, secret = false, autocomplete = 'off', onChange }: FieldProps) {
   const onInput = (event: TargetedInputEvent<HTMLInputElement>): void => {
     value.value = event.currentTarget.value;
+    onChange?.();
   };
   const input = { id, class: 'input', autocomplete, required: true, value: value.value, onInput };
   return (

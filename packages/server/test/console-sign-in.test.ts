@@ -316,5 +316,6 @@ describe('administrators', () => {
 
 it('logs nothing of codes, states and tokens', () => {
   expect(lines.join('\n')).toContain('a provider could not sign somebody in');
+  expect(lines.join('\n')).toContain('it answers with status 400 (invalid_grant)');
   expect(lines.join('\n')).not.toMatch(/code-\d|state_|nonce_|verifier_|eyJ/);
 });

@@ -19,6 +19,11 @@ import type { ClusterAccess, Statement, Write } from './types.js';
 const LOCKS = 0x4d757374;
 const EXCLUSIVE_LOCK = 1;
 const MIGRATION_LOCK = 2;
+/**
+ * No row can be locked that is not there: transactions of several servers that ask for the absence of rows follow each other. It is
+ * the first that any of them locks, so that nobody waits in a circle.
+ */
+const ABSENCE_LOCK = 3;
 /** Markers of servers that are long gone. */
 const MARKER_KEPT_MS = 30 * 86_400_000;
 
@@ -94,7 +99,9 @@ export class PostgresLane implements Lane {
 
   async write(id: number, batch: Batch): Promise<Outcome> {
     return this.#attempt(async ({ session }, committing) => {
-      const begun = await session.query(`begin; ${this.#mark(id)}`);
+      const asksAbsence = batch.some(({ statement }) => statement.kind === 'absent');
+      const lock = asksAbsence ? `select pg_advisory_xact_lock(${LOCKS}, ${ABSENCE_LOCK}); ` : '';
+      const begun = await session.query(`begin; ${lock}${this.#mark(id)}`);
       let first: number;
       try {
         this.#checkFence(marked(begun));

@@ -140,8 +140,9 @@ export function guard<T extends Table, const C extends ColumnsOf<T>>(
 }
 
 /**
- * Holds when there is no row with this key. Another server may still make one until the end of the transaction: insert
- * the row without a key, so that one of the two is refused (`isDuplicate`).
+ * Holds when there is no row with this key. Nobody who asks the same makes one until the end of the transaction, in another server
+ * either; of a part of `transact` alone a server may still: there insert the row without a key, so that one of the two is refused
+ * (`isDuplicate`).
  */
 export function absent<T extends Table, const C extends ColumnsOf<T>>(
   table: T,

@@ -1,5 +1,16 @@
 import { ManualClock } from '@muster/base';
-import { Leases, LIMITS, type Limits, MISSED, open, type Store, schemaIsNewer, upsert } from '@muster/store';
+import {
+  absent,
+  GuardFailed,
+  Leases,
+  LIMITS,
+  type Limits,
+  MISSED,
+  open,
+  type Store,
+  schemaIsNewer,
+  upsert,
+} from '@muster/store';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { MIGRATIONS } from '../../platform/test/support/migrations.js';
@@ -59,6 +70,20 @@ test('servers that share a database on purpose write side by side', async () => 
   const stores = await Promise.all([1, 2, 3].map(() => openAt(harness.url, { exclusive: false })));
   await Promise.all(stores.map((store, index) => store.commit([named(`${index}`, `${index}`), done(`${index}`)])));
   expect((await targets(stores[0] as Store)).sort()).toEqual(['0', '1', '2']);
+});
+
+test('of servers that say at the same moment that there is no such row yet one is right, and nothing of the others is stored', async () => {
+  const stores = await Promise.all([1, 2].map(() => openAt(harness.url, { exclusive: false })));
+  const missing = absent('organizations', { id: 'text' });
+  const ids = Array.from({ length: 50 }, (_, index) => String(index));
+  for (const id of ids) {
+    const ends = await Promise.allSettled(
+      stores.map((store) => store.commit([missing({ id }), named(id, id), done(id)])),
+    );
+    const refused = ends.filter((end) => end.status === 'rejected').map(({ reason }) => reason);
+    expect(refused).toEqual([expect.any(GuardFailed)]);
+  }
+  expect(await targets(stores[0] as Store)).toHaveLength(ids.length);
 });
 
 /** Who acts for the cluster, in the row that everything of theirs depends on. */

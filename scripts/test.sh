@@ -109,7 +109,7 @@ if ! perl -MJSON::PP -e 1 2>/dev/null || ! command -v python3 >/dev/null; then
   done
 fi
 # With PostgreSQL, if at all: what breaks one, and jobs on RabbitMQ, as they are used.
-for later in 'packages/store/test/postgres*' e2e/faults-postgres e2e/faults-jobs e2e/agent-systems-workers e2e/cluster e2e/cluster-upgrade e2e/faults-cluster packages/jobs/test/rabbitmq; do
+for later in 'packages/store/test/postgres*' e2e/faults-postgres e2e/faults-jobs e2e/agent-systems-workers e2e/jobs-event-topic e2e/cluster e2e/cluster-upgrade e2e/faults-cluster packages/jobs/test/rabbitmq; do
   without+=("$later.test.ts")
 done
 MUSTER_TEST_WITHOUT="${without[*]} ${hosts[*]}" vitest run
@@ -120,13 +120,13 @@ wait "$layers"
 if node scripts/postgres-answers.mjs "$postgres"; then
   stage 'tests on PostgreSQL: everything that stores'
   without=()
-  # Three tests have a PostgreSQL of their own, for which they need more than a server that answers; two a RabbitMQ, too.
+  # Four tests have a PostgreSQL of their own, for which they need more than a server that answers; three a RabbitMQ, too.
   if ! command -v initdb >/dev/null && ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
-    printf 'skipped: e2e/faults-postgres.test.ts, e2e/faults-jobs.test.ts, e2e/agent-systems-workers.test.ts (no initdb in PATH or /usr/lib/postgresql)\n'
-    without=('e2e/faults-postgres.test.ts' 'e2e/faults-jobs.test.ts' 'e2e/agent-systems-workers.test.ts')
+    printf 'skipped: e2e/faults-postgres.test.ts, e2e/faults-jobs.test.ts, e2e/agent-systems-workers.test.ts, e2e/jobs-event-topic.test.ts (no initdb in PATH or /usr/lib/postgresql)\n'
+    without=('e2e/faults-postgres.test.ts' 'e2e/faults-jobs.test.ts' 'e2e/agent-systems-workers.test.ts' 'e2e/jobs-event-topic.test.ts')
   elif ! command -v rabbitmq-server >/dev/null; then
-    printf 'skipped: e2e/faults-jobs.test.ts, e2e/agent-systems-workers.test.ts (no rabbitmq-server)\n'
-    without=('e2e/faults-jobs.test.ts' 'e2e/agent-systems-workers.test.ts')
+    printf 'skipped: e2e/faults-jobs.test.ts, e2e/agent-systems-workers.test.ts, e2e/jobs-event-topic.test.ts (no rabbitmq-server)\n'
+    without=('e2e/faults-jobs.test.ts' 'e2e/agent-systems-workers.test.ts' 'e2e/jobs-event-topic.test.ts')
   fi
   if ! command -v pg_dump >/dev/null || ! command -v psql >/dev/null; then
     printf 'skipped: e2e/restored-backup.test.ts (no pg_dump and psql; Debian: postgresql-client)\n'

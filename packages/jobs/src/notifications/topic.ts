@@ -14,7 +14,8 @@ const SUBJECT = 'job/';
 
 /**
  * Tells each change of a job on the events topic of its organization, for programs that read RabbitMQ (sheet §5.5). It is told once it
- * is stored, by the process that stored it; what the broker does not take is lost to the topic, and nowhere else (sheet §9.3).
+ * is stored, by the server, which hears what workers store; what the broker does not take is lost to the topic, and nowhere else
+ * (sheet §9.3).
  */
 export class EventTopic {
   readonly #deps: EventTopicDeps;

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +10,8 @@ import type { Launch, RemoteJob } from '../../src/systems/types.js';
 import { launchOf } from './support/scheduler-conformance.js';
 import { type Slurm, startSlurm } from './support/slurm.js';
 
-const SLEEP = '#!/bin/sh\nexec sleep 1000\n';
+/** Slurm may say that a job runs before its program does. */
+const SLEEP = '#!/bin/sh\n: >begun\nexec sleep 1000\n';
 /** Slurm looks at limits of time, and forgets, now and then. */
 const FORGOTTEN_MS = 120_000;
 
@@ -29,7 +31,8 @@ describe('a job that the controller of Slurm has forgotten is found in accountin
     await submit('cancelled', SLEEP);
     await submit('early', SLEEP, { queue: { name: 'normal', directives: ['#SBATCH --begin=now+1hour'] } });
     for (const name of ['late', 'cancelled']) {
-      await vi.waitFor(async () => expect((await look(name)).state).toBe('running'), { timeout: 50_000 });
+      const begun = join(jobOf(name).workDirectory, 'begun');
+      await vi.waitFor(() => expect(existsSync(begun)).toBe(true), { timeout: 50_000 });
     }
     await slurm.command('scontrol', 'update', `JobId=${idOf('late')}`, 'EndTime=now+1');
     await slurm.command('scancel', idOf('cancelled'), idOf('early'));

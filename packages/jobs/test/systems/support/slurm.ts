@@ -58,7 +58,8 @@ export async function startSlurm({ accounted = false } = {}): Promise<Slurm> {
     'PreemptType=preempt/partition_prio',
     'PreemptMode=CANCEL',
     'ReturnToService=2',
-    'KillWait=2',
+    // Long enough, on a busy machine, for what has ended to write down how.
+    'KillWait=10',
     // How long a job that ended is remembered.
     `MinJobAge=${accounted ? 2 : 20}`,
     'DefMemPerNode=50',

@@ -36,14 +36,15 @@ async function member(name, dir, databaseUrl) {
   const data = join(dir, name);
   mkdirSync(data, { mode: 0o700 });
   if (name !== 'a') copyFileSync(join(dir, 'a', 'job-secrets.key'), join(data, 'job-secrets.key'));
-  const [http, heartbeat, command] = [await freePort(), await freePort(), await freePort()];
+  const [http, stomp, heartbeat, command] = [await freePort(), await freePort(), await freePort(), await freePort()];
   const args = ['server', '--cluster', '--name', name, '--data-dir', data, '--database-url', databaseUrl];
   args.push('--log-level', 'warn');
-  args.push('--http', `127.0.0.1:${http}`, '--stomp', '127.0.0.1:0');
+  args.push('--http', `127.0.0.1:${http}`, '--stomp', `127.0.0.1:${stomp}`);
   args.push('--heartbeat', `tcp://127.0.0.1:${heartbeat}`, '--command', `tcp://127.0.0.1:${command}`);
   const server = {
     name,
     port: http,
+    stomp,
     child: undefined,
     async start() {
       server.child = spawn(process.execPath, [MUSTER, ...args], { stdio: ['ignore', 'ignore', 'inherit'] });

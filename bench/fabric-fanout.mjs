@@ -62,8 +62,9 @@ export async function fan(options) {
   }
 }
 
+/** @param ports Of one server, or of several: the publisher is at the first, subscribers are at all. */
 async function fanOnce({ name, port, credentials, size, seconds, pids, window, ...options }) {
-  const { fanout = FANOUT, selector = '', attributes = {} } = options;
+  const { fanout = FANOUT, selector = '', attributes = {}, ports = [port] } = options;
   const load = startLoad();
   try {
     await load.tell('prepare', {
@@ -71,8 +72,11 @@ async function fanOnce({ name, port, credentials, size, seconds, pids, window, .
       credentials,
       size,
       groups: [{ attributes: { type: 'bench.x', ...attributes }, fanout }],
-      publish: port,
-      clients: Array.from({ length: fanout }, () => ({ port, lanes: [{ selector, group: 0 }] })),
+      publish: ports[0],
+      clients: Array.from({ length: fanout }, (_, n) => ({
+        port: ports[n % ports.length],
+        lanes: [{ selector, group: 0 }],
+      })),
     });
     await load.tell('flood', { window });
     await sleep(1000);

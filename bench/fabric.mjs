@@ -27,13 +27,12 @@ export async function startFabric({ databaseUrl, profile }) {
       name: 'relay',
       public_key: publicKey.export({ type: 'spki', format: 'pem' }),
     });
-    const { token } = await posted(server, '/access_tokens', { ttl: TOKEN_SECONDS });
     const { token: relayToken } = await posted(server, `${path}/services/relay/access_tokens`, { ttl: TOKEN_SECONDS });
     await answered(server, 'PUT', `${path}/groups/event_relays`, { users: [], clients: ['relay'], groups: [] });
     return {
       server,
       port: stomp,
-      credentials: { login: `${ORG}/admin`, passcode: token },
+      credentials: await eventLogin(server),
       /** A relay below that port, which takes clients. */
       async relay(upstream, flags = []) {
         const relay = await startRelay({ upstream, token: relayToken, dir, profile, flags });
@@ -50,6 +49,12 @@ export async function startFabric({ databaseUrl, profile }) {
     await stop();
     throw error;
   }
+}
+
+/** With what the first admin of a server connects to its fabric. */
+export async function eventLogin(server) {
+  const { token } = await posted(server, '/access_tokens', { ttl: TOKEN_SECONDS });
+  return { login: `${ORG}/admin`, passcode: token };
 }
 
 async function startRelay({ upstream, token, dir, profile, flags }) {

@@ -6,6 +6,7 @@
  */
 import { parseArgs } from 'node:util';
 import * as agentMemory from './agent-memory.mjs';
+import * as clusterFabric from './cluster-fabric.mjs';
 import * as clusterFailover from './cluster-failover.mjs';
 import * as clusterPush from './cluster-push.mjs';
 import * as connect from './connect.mjs';
@@ -66,6 +67,7 @@ const figures = {
   'jobs-noop': jobsNoop,
   'jobs-concurrent': jobsConcurrent,
   'jobs-recovery': jobsRecovery,
+  'cluster-fabric': clusterFabric,
   'cluster-failover': clusterFailover,
   'cluster-push': clusterPush,
   console: browserConsole,

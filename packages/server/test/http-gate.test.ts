@@ -35,10 +35,12 @@ describe('the gate', () => {
       'GET /metrics',
       'GET /openapi.json',
       'GET /organizations/{org}/login',
+      'GET /organizations/{org}/login/{name}/callback',
       'GET /pushy/_status',
       'GET /stomp',
       'POST /organizations/{org}/enroll',
       'POST /organizations/{org}/login',
+      'POST /organizations/{org}/login/{name}',
       'POST /session',
       'POST /session/preview',
     ]);

@@ -85,48 +85,50 @@ async function goesOn(): Promise<void> {
   expect(await two.depths([names.queue])).toMatchObject([{ ready: 0 }]);
 }
 
+/** What is published while RabbitMQ is told this: each is confirmed or refused. @returns those that were confirmed */
+async function sentMeanwhile(time: number, ...words: readonly string[]): Promise<string[]> {
+  const sent: string[] = [];
+  const publishing = Promise.allSettled(
+    Array.from({ length: 50 }, async (_, index) => {
+      const id = `${time}.${index}`;
+      await send(id);
+      sent.push(id);
+    }),
+  );
+  await node.ctl(...words);
+  for (const end of await publishing) if (end.status === 'rejected') expect(end.reason.code).toBe('broker_unavailable');
+  await sentAtLast(`again ${time}`);
+  return sent;
+}
+
+/** What a subscription hears, once it does. */
+async function hearing(): Promise<readonly unknown[]> {
+  const heard: unknown[] = [];
+  broker.subscribe(
+    { name: `${names.topics}.job`, exchange: names.topics, keys: ['x'] },
+    (told) => void heard.push(told),
+  );
+  await until(() => heard.length === 1);
+  return heard;
+}
+
 describe('a broker, rabbitmq', () => {
   test('goes on after all connections were closed by force, again and again', async () => {
     const sent: string[] = [];
     for (let time = 0; time < 3; time++) {
-      const publishing = Promise.allSettled(
-        Array.from({ length: 50 }, async (_, index) => {
-          const id = `${time}.${index}`;
-          await send(id);
-          sent.push(id);
-        }),
-      );
-      await node.ctl('close_all_connections', 'by a test');
-      const ends = await publishing;
-      for (const end of ends) if (end.status === 'rejected') expect(end.reason.code).toBe('broker_unavailable');
-      await sentAtLast(`again ${time}`);
+      sent.push(...(await sentMeanwhile(time, 'close_all_connections', 'by a test')));
     }
     await until(() => sent.every((id) => handled.includes(id)));
     await goesOn();
   });
 
   test('goes on after all channels were closed by force, again and again, and keeps its connections', async () => {
-    const heard: unknown[] = [];
-    broker.subscribe(
-      { name: `${names.topics}.job`, exchange: names.topics, keys: ['x'] },
-      (told) => void heard.push(told),
-    );
-    await until(() => heard.length === 1);
+    const heard = await hearing();
     const before = await connections();
     const sent: string[] = [];
     for (let time = 0; time < 3; time++) {
       const told = heard.length;
-      const publishing = Promise.allSettled(
-        Array.from({ length: 50 }, async (_, index) => {
-          const id = `${time}.${index}`;
-          await send(id);
-          sent.push(id);
-        }),
-      );
-      await node.ctl('eval', CLOSE_ALL_CHANNELS);
-      for (const end of await publishing)
-        if (end.status === 'rejected') expect(end.reason.code).toBe('broker_unavailable');
-      await sentAtLast(`again ${time}`);
+      sent.push(...(await sentMeanwhile(time, 'eval', CLOSE_ALL_CHANNELS)));
       // Some commands may have been missed: that is told each time that it hears again.
       await until(() => heard.length > told);
     }
@@ -136,12 +138,7 @@ describe('a broker, rabbitmq', () => {
   });
 
   test('refuses at once while RabbitMQ is stopped, says since when and why, and goes on after it', async () => {
-    const heard: unknown[] = [];
-    broker.subscribe(
-      { name: `${names.topics}.job`, exchange: names.topics, keys: ['x'] },
-      (told) => void heard.push(told),
-    );
-    await until(() => heard.length === 1);
+    const heard = await hearing();
     const before = Date.now();
     await node.ctl('stop_app');
     await until(() => !broker.status().connected);

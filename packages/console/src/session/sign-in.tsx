@@ -1,10 +1,10 @@
 import { type Signal, useSignal } from '@preact/signals';
 import type { TargetedInputEvent } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { type ApiError, apiError } from '../api/errors.js';
 import type { OfferedSignIns } from '../api/types.gen.js';
 import type { SessionPreview } from '../api/types.js';
 import { place } from '../navigation.js';
+import { useAttempt } from '../parts/attempt.js';
 import { Command } from '../parts/command.jsx';
 import { Failure, Note } from '../parts/note.jsx';
 import { safeText } from '../parts/safe-text.js';
@@ -60,29 +60,12 @@ export function SignInScreen({ link, failed, why }: Arrival & { readonly why: st
 /** Who opens a link says so once more: a link that somebody else sent would sign in as them. */
 function ByLink({ link, onOther }: { readonly link: string; readonly onOther: () => void }) {
   const preview = useSignal<SessionPreview | null>(null);
-  const error = useSignal<ApiError | null>(null);
-  const busy = useSignal(false);
+  const { busy, error, attempt } = useAttempt();
   useEffect(() => {
-    previewLink(link).then(
-      (shown) => {
-        preview.value = shown;
-      },
-      (thrown) => {
-        error.value = apiError(thrown);
-      },
-    );
+    void attempt(async () => {
+      preview.value = await previewLink(link);
+    });
   }, [link]);
-  const sign = async (): Promise<void> => {
-    busy.value = true;
-    try {
-      await begin({ link });
-    } catch (thrown) {
-      error.value = apiError(thrown);
-      preview.value = null;
-    } finally {
-      busy.value = false;
-    }
-  };
   if (error.value !== null) {
     return (
       <div class="stack">
@@ -110,7 +93,7 @@ function ByLink({ link, onOther }: { readonly link: string; readonly onOther: ()
       class="card"
       onSubmit={(event) => {
         event.preventDefault();
-        void sign();
+        void attempt(() => begin({ link }));
       }}
     >
       <div class="inside stack">
@@ -156,20 +139,11 @@ function WithoutLink() {
 
 function ByToken() {
   const token = useSignal('');
-  const error = useSignal<ApiError | null>(null);
-  const busy = useSignal(false);
+  const { busy, error, attempt } = useAttempt();
   const sign = async (): Promise<void> => {
     if (token.value.trim() === '') return;
-    busy.value = true;
-    error.value = null;
-    try {
-      await begin({ token: token.value.trim() });
-    } catch (thrown) {
-      error.value = apiError(thrown);
-    } finally {
-      token.value = '';
-      busy.value = false;
-    }
+    await attempt(() => begin({ token: token.value.trim() }));
+    token.value = '';
   };
   return (
     <form
@@ -211,8 +185,7 @@ function ByToken() {
 function AtWork() {
   const organization = useSignal(place.value.org ?? '');
   const offered = useSignal<OfferedSignIns | null>(null);
-  const error = useSignal<ApiError | null>(null);
-  const busy = useSignal(false);
+  const { busy, error, attempt } = useAttempt();
   /** What was asked for is where somebody goes on; the button that asked is gone. */
   const offers = useRef<HTMLDivElement>(null);
   const asked = useRef(false);
@@ -224,17 +197,6 @@ function AtWork() {
     const first = offers.current?.querySelector<HTMLElement>('button, select, input');
     (first ?? document.getElementById('organization'))?.focus();
   }, [offered.value, waits]);
-  const attempt = async (work: () => Promise<void>): Promise<void> => {
-    busy.value = true;
-    error.value = null;
-    try {
-      await work();
-    } catch (thrown) {
-      error.value = apiError(thrown);
-    } finally {
-      busy.value = false;
-    }
-  };
   const look = (): Promise<void> =>
     attempt(async () => {
       const named = organization.value.trim();
@@ -318,20 +280,11 @@ function ByPassword({
   const user = useSignal('');
   const password = useSignal('');
   const issuer = useSignal(directories[0] ?? '');
-  const error = useSignal<ApiError | null>(null);
-  const busy = useSignal(false);
+  const { busy, error, attempt } = useAttempt();
   const sign = async (): Promise<void> => {
-    busy.value = true;
-    error.value = null;
-    try {
-      const who = { user: user.value.trim(), password: password.value };
-      await begin({ organization, issuer: issuer.value, ...who });
-    } catch (thrown) {
-      error.value = apiError(thrown);
-    } finally {
-      password.value = '';
-      busy.value = false;
-    }
+    const who = { user: user.value.trim(), password: password.value };
+    await attempt(() => begin({ organization, issuer: issuer.value, ...who }));
+    password.value = '';
   };
   return (
     <form

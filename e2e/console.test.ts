@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Cluster } from './support/cluster.js';
 import { signInLink, violationsOf, visit } from './support/console.js';
 
@@ -65,11 +65,8 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-/** What axe has against the page as it is. */
-/** What a screen has when it is there. */
-type Screens = readonly (readonly [path: string, there: string])[];
-
-const OF_FLEET: Screens = [
+/** Each with what it has when it is there. */
+const SCREENS: readonly (readonly [path: string, there: string])[] = [
   ['', '.tally strong'],
   ['/nodes', '.table-row'],
   ['/nodes?q=role:none', '.empty'],
@@ -81,9 +78,6 @@ const OF_FLEET: Screens = [
   ['/push/JOB?view=grid', 'canvas'],
   ['/push/JOB?view=results', '.result'],
   ['/push/JOB?view=output&node=web1', '.output .row'],
-];
-
-const OF_WORK: Screens = [
   ['/jobs', '.table-row'],
   ['/jobs?q=owner:nobody', '.empty'],
   ['/jobs/new', '.form'],
@@ -114,9 +108,6 @@ const OF_WORK: Screens = [
   ['/runbooks/greet-web', '.form'],
   ['/approvals', '.empty'],
   ['/approvals?status=denied&open=APPROVAL', '.side .facts'],
-];
-
-const OF_PEOPLE: Screens = [
   ['/audit', '.table-row'],
   ['/audit?actor=nobody', '.empty'],
   ['/access?open=user%3Aadmin&who=admin&node=web1', '.side .facts'],
@@ -434,16 +425,14 @@ describe('the console', () => {
     await page.getByText('2 of 3').waitFor();
   });
 
-  it.each([
-    ['of the fleet', OF_FLEET],
-    ['of work', OF_WORK],
-    ['of people and what happens', OF_PEOPLE],
-  ] as const)('has no screen %s that keeps somebody out: light, dark, wide and narrow', async (_, screens) => {
-    for (const [path, there] of screens) {
+  describe('keeps nobody out, light, dark, wide and narrow, of', () => {
+    afterEach(async () => {
+      await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none' });
+      await page.setViewportSize({ width: 1280, height: 900 });
+    });
+    it.each(SCREENS)('/console/default%s', async (path, there) => {
       const shown = `/console/default${path.replace('JOB', job).replace('LONG', long).replace('TASK', task).replace('APPROVAL', approval)}`;
       const shot = `${SHOTS}/${shown.slice('/console/default'.length).replace(/[^a-z0-9]+/gi, '-')}`;
-      await page.setViewportSize({ width: 1280, height: 900 });
-      await page.emulateMedia({ colorScheme: 'light' });
       await page.goto(cluster.url + shown);
       await page.locator(there).first().waitFor();
       const violations = await violationsOf(page);
@@ -460,12 +449,9 @@ describe('the console', () => {
       const narrowest = await page.evaluate('document.documentElement.scrollWidth');
       const beside = await page.evaluate(OUT_OF_REACH);
       if (SHOTS !== undefined) await page.screenshot({ path: `${shot}-forced.png` });
-      await page.emulateMedia({ forcedColors: 'none' });
       const seen = { shown, violations, width, narrowest, beside };
       expect(seen).toEqual({ shown, violations: [], width: 375, narrowest: 320, beside: [] });
-    }
-    await page.setViewportSize({ width: 1280, height: 900 });
-    await page.emulateMedia({ colorScheme: 'light' });
+    });
   });
 
   it('finds an old job by a part of its command', async () => {

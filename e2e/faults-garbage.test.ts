@@ -1,11 +1,13 @@
 import { setInterval as every } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Dealer } from 'zeromq';
+import type { ApiClient } from './support/api-client.js';
 import { Cluster } from './support/cluster.js';
 import { HeldCommand } from './support/held-command.js';
 import { hostileNode, hostilePeer, malformedMessages, metric } from './support/hostile.js';
 import { forgetPeak, peakMib, residentMib } from './support/memory.js';
 import { neverHarmed } from './support/unharmed.js';
+import { until } from './support/until.js';
 
 /** An admitted node that sends nothing but garbage. MUSTER_FAULT_SECONDS=60 for a long one. */
 const PER_SECOND = 1_000;
@@ -17,11 +19,13 @@ const NAMES = ['a', 'b', 'c'];
 
 let cluster: Cluster;
 let held: HeldCommand;
+let hostile: ApiClient;
 
 beforeAll(async () => {
   cluster = await Cluster.start();
   held = new HeldCommand(cluster.dir, 'held');
   const commands = { held: held.entry, quick: 'true' };
+  hostile = await hostileNode(cluster.api, 'hostile');
   await cluster.startAgents(Object.fromEntries(NAMES.map((name) => [name, { commands }])));
 });
 neverHarmed(() => cluster);
@@ -46,7 +50,7 @@ test(
   async () => {
     const id = await cluster.startJob({ command: 'held', nodes: ['a', 'b'] });
     await cluster.nodeCountIn(id, 'running', 2);
-    const socket = await hostilePeer(await hostileNode(cluster.api, 'hostile'), true);
+    const socket = await hostilePeer(hostile, true);
     const before = residentMib(cluster.server.pid);
     forgetPeak(cluster.server.pid);
     const lines = cluster.server.log.split('\n').length;
@@ -68,18 +72,21 @@ test(
     const job = await cluster.jobIs(id, 'complete');
     expect([...(job.nodes.succeeded ?? [])].sort()).toEqual(['a', 'b']);
     expect(held.runs).toEqual(['a', 'b']);
+    // A server that was busy may have some to read yet.
+    const drops = await until('the garbage to be counted', async () => {
+      const more = (await dropped()) - counted;
+      return more >= sent * 0.9 && more;
+    });
     socket.close();
 
     const growth = peakMib(cluster.server.pid) - before;
     const logged = cluster.server.log.split('\n').length - lines;
-    const drops = (await dropped()) - counted;
     console.log(
       JSON.stringify({ sent, dropped: drops, seconds: SECONDS, jobs, log_lines: logged, growth_mib: growth }),
     );
-    expect(drops).toBeGreaterThanOrEqual(sent * 0.9);
     expect(logged).toBeLessThan(MOST_LINES_PER_SECOND * (SECONDS + 2));
     expect(growth).toBeLessThan(MOST_GROWTH_MIB);
     expect(jobs).toBeGreaterThan(0);
   },
-  (SECONDS + 30) * 1000,
+  (SECONDS + 180) * 1000,
 );

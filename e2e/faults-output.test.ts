@@ -18,7 +18,7 @@ const PATIENCE_MS = 240_000;
 let cluster: Cluster;
 
 beforeAll(async () => {
-  cluster = await Cluster.start({ heartbeatInterval: 2 });
+  cluster = await Cluster.start({ heartbeatInterval: 5 });
   const commands = { '/write (\\d+)/': 'head -c $1 /dev/zero', quick: 'true' };
   await cluster.startAgents(Object.fromEntries(NAMES.map((name) => [name, { commands }])));
 });

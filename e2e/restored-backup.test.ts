@@ -20,7 +20,8 @@ let backup: string;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  cluster = await Cluster.start({ database });
+  // A node that is silent for less than six seconds is not lost yet.
+  cluster = await Cluster.start({ database, heartbeatInterval: 2 });
   backup = join(cluster.dir, 'backup');
   held = new HeldCommand(cluster.dir, 'held');
   const commands = { held: held.entry, quick: 'true' };

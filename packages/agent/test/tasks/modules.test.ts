@@ -185,7 +185,7 @@ describe('a worker process that ends', () => {
   it('a task that blocks it is ended with it when it is cancelled', async () => {
     const at = await start(ONE_IN_TWO, {}, 0.3);
     at.assign('a', 'p', { how: 'block' });
-    await expect.poll(hosts).toHaveLength(1);
+    await at.heard('a', 'started');
     at.cancel({ id: 'a', attempt: 1 });
     expect(await at.heard('a', 'cancelled')).toMatchObject({ forced: true });
   });

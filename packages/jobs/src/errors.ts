@@ -95,7 +95,7 @@ export const JOB_ERRORS = declareErrors({
   job_search_too_wide: {
     status: 400,
     exit: 2,
-    message: 'ALOE_INVALID_PARAMETER {field}: more than {limit} jobs would have to be looked at, one by one',
+    message: 'ALOE_INVALID_PARAMETER {field}: more than {limit} rows would have to be looked at, one by one',
     fix: 'Narrow the search by what is indexed, such as owner, status, appId, systemId or created.',
   },
   job_queue_unavailable: {

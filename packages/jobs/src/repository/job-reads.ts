@@ -1,11 +1,12 @@
 import type { Schema } from '@muster/store';
 import type { Kysely } from 'kysely';
-import { orderField, readCondition } from '../search/conditions.js';
-import type { Fields } from '../search/fields.js';
+import { type Look, orderField, readCondition } from '../search/conditions.js';
+import type { Fields, HistoryColumn } from '../search/fields.js';
+import { hasPattern, lookThrough } from '../search/looking.js';
 
 export interface HistorySearch {
   /** What may be searched and sorted by. */
-  readonly fields: Fields;
+  readonly fields: Fields<HistoryColumn>;
   readonly conditions: readonly (readonly [string, string])[];
   readonly limit: number;
   readonly offset: number;
@@ -13,19 +14,33 @@ export interface HistorySearch {
   readonly orderBy: string | null;
 }
 
-/** What happened to a job, oldest first unless it is said otherwise. @throws MusterError `job_invalid` */
+/** What happened to a job, oldest first unless it is said otherwise. @throws MusterError `job_invalid`, `job_search_too_wide` */
 export async function historyOf(read: Kysely<Schema>, uuid: string, search: HistorySearch, now: number) {
   const { fields, conditions, limit, offset, order, orderBy } = search;
   let query = read
     .selectFrom('job_history')
-    .select(['event', 'status', 'at', 'by', 'description'])
+    .select(['id', 'event', 'status', 'at', 'by', 'description', 'address'])
     .where('uuid', '=', uuid);
+  const looks: Look<HistoryColumn>[] = [];
+  let because = '';
   for (const [name, value] of conditions) {
     const sought = readCondition({ fields, now }, name, value);
-    if ('sql' in sought) query = query.where(sought.sql);
+    if ('sql' in sought) {
+      query = query.where(sought.sql);
+    } else {
+      looks.push(sought.look);
+      because = name;
+    }
   }
   const way = order ?? 'asc';
   if (orderBy !== null) query = query.orderBy(orderField(fields, orderBy).value, way);
   // As the entries were made: those of the same moment, too.
-  return query.orderBy('id', way).limit(limit).offset(offset).execute();
+  query = query.orderBy('id', way);
+  const page = (most: number, from: number) => query.limit(most).offset(from).execute();
+  if (looks.length === 0) return page(limit, offset);
+  return lookThrough(
+    { page, meant: (entry) => looks.every((look) => hasPattern(look, entry)), because },
+    limit,
+    offset,
+  );
 }

@@ -1,6 +1,5 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { validatorProblem } from '../apps/validators.js';
-import type { JobRow } from '../repository/job-row.js';
 import { echo, refused } from '../request/refusal.js';
 import { FOREIGN_STATUSES, STATUSES } from '../status.js';
 import { dayOf, readSpan, type Span, secondOf } from './dates.js';
@@ -9,13 +8,12 @@ import type { Field, Fields, FieldType } from './fields.js';
 export type Sql = RawBuilder<SqlBool>;
 
 /** Something that is looked for in each row, as the database cannot. */
-export interface Looked {
-  readonly field: string;
-  readonly column: keyof JobRow & string;
+export interface Look<Column extends string = string> {
+  readonly column: Column;
   readonly pattern: string;
 }
 
-export type Sought = { readonly sql: Sql } | { readonly look: Looked };
+export type Sought<Column extends string> = { readonly sql: Sql } | { readonly look: Look<Column> };
 
 const OPERATORS = [
   'eq',
@@ -55,8 +53,8 @@ const FOR_TYPE: Readonly<Record<FieldType, readonly Operator[]>> = {
 const MOST_CHARACTERS = 1024;
 const MOST_MEMBERS = 250;
 
-export interface Sense {
-  readonly fields: Fields;
+export interface Sense<Column extends string> {
+  readonly fields: Fields<Column>;
   readonly now: number;
 }
 
@@ -64,7 +62,11 @@ export interface Sense {
  * Understands one `FIELD[.OPERATOR]=VALUE`. An ending that is no operator belongs to the name.
  * @throws MusterError `job_invalid`
  */
-export function readCondition({ fields, now }: Sense, name: string, value: string): Sought {
+export function readCondition<Column extends string>(
+  { fields, now }: Sense<Column>,
+  name: string,
+  value: string,
+): Sought<Column> {
   const { field, operator } = split(fields, name);
   if (value.length > MOST_CHARACTERS || /[\0\p{Surrogate}]/u.test(value)) {
     throw refused('ALOE_INVALID_PARAMETER', name, `must have at most ${MOST_CHARACTERS} characters, and be text`);
@@ -96,13 +98,16 @@ export function readCondition({ fields, now }: Sense, name: string, value: strin
 }
 
 /** By which field to sort. @throws MusterError `job_invalid` */
-export function orderField(fields: Fields, name: string): Field {
+export function orderField(fields: Fields<string>, name: string): Field<string> {
   const field = fields.get(name.toLowerCase());
   if (field === undefined) throw refused('ALOE_INVALID_PARAMETER', 'orderBy', `there is no field '${echo(name)}'`);
   return field;
 }
 
-function split(fields: Fields, name: string): { readonly field: Field; readonly operator: Operator } {
+function split<Column extends string>(
+  fields: Fields<Column>,
+  name: string,
+): { readonly field: Field<Column>; readonly operator: Operator } {
   const lower = name.toLowerCase();
   const dot = lower.lastIndexOf('.');
   const operator = dot === -1 ? undefined : OPERATORS.find((one) => one === lower.slice(dot + 1));
@@ -120,14 +125,14 @@ const SIGNS: Readonly<Partial<Record<Operator, Sql>>> = {
   gte: sql`>=`,
 };
 
-function compared({ value: left }: Field, operator: Operator, right: number): Sql {
+function compared({ value: left }: Field<string>, operator: Operator, right: number): Sql {
   // Its type is told: PostgreSQL would take it for that of the other side.
   const given = sql`cast(${right} as double precision)`;
   if (operator === 'neq') return sql`(${left} is null or ${left} <> ${given})`;
   return sql`${left} ${SIGNS[operator]} ${given}`;
 }
 
-function ofText({ value: left }: Field, operator: Operator, name: string, value: string): Sql {
+function ofText({ value: left }: Field<string>, operator: Operator, name: string, value: string): Sql {
   switch (operator) {
     case 'neq':
       return sql`(${left} is null or ${left} <> ${value})`;
@@ -158,11 +163,11 @@ function members(name: string, value: string): readonly string[] {
   return list;
 }
 
-function readPattern({ column }: Field, name: string, value: string): Looked {
+function readPattern<Column extends string>({ column }: Field<Column>, name: string, value: string): Look<Column> {
   const problem = validatorProblem(value);
   if (problem !== null) throw refused('ALOE_INVALID_PARAMETER', name, problem);
   if (column === null) throw refused('ALOE_INVALID_PARAMETER', name, 'it has no operator rlike');
-  return { field: name, column, pattern: value };
+  return { column, pattern: value };
 }
 
 const KNOWN_STATUSES: ReadonlySet<string> = new Set([...STATUSES, ...FOREIGN_STATUSES]);
@@ -201,7 +206,7 @@ function readHours(name: string, value: string): number {
   return Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
 }
 
-function ofDate({ value: left }: Field, operator: Operator, name: string, value: string, now: number): Sql {
+function ofDate({ value: left }: Field<string>, operator: Operator, name: string, value: string, now: number): Sql {
   const illegal = () => refused('ALOE_INVALID_PARAMETER', name, `Illegal date format for ${name}`);
   const within = ({ first, last }: { readonly first: number; readonly last: number }): Sql =>
     sql`${left} between ${first} and ${last}`;

@@ -4,22 +4,22 @@ import type { JobRow } from '../repository/job-row.js';
 /** What a field holds; says which operators it has (sheet §8.5). */
 export type FieldType = 'text' | 'status' | 'event' | 'boolean' | 'integer' | 'number' | 'hours' | 'date';
 
-export interface Field {
+export interface Field<Column extends string> {
   readonly type: FieldType;
   /** What is compared and ordered by, in the database. */
   readonly value: RawBuilder<unknown>;
   /** Where it stands in a row as it is. */
-  readonly column: (keyof JobRow & string) | null;
+  readonly column: Column | null;
   /** Never null. */
   readonly always?: true;
 }
 
 /** By lower-case names. */
-export type Fields = ReadonlyMap<string, Field>;
+export type Fields<Column extends string> = ReadonlyMap<string, Field<Column>>;
 
-type Column = keyof JobRow & string;
+type JobColumn = keyof JobRow & string;
 
-const of = (type: FieldType, column: Column, always?: true): Field => ({
+const of = (type: FieldType, column: JobColumn, always?: true): Field<JobColumn> => ({
   type,
   value: sql.ref(`jobs.${column}`),
   column,
@@ -27,7 +27,7 @@ const of = (type: FieldType, column: Column, always?: true): Field => ({
 });
 
 /** Between two times, in seconds. */
-const seconds = (from: Column): Field => ({
+const seconds = (from: JobColumn): Field<JobColumn> => ({
   type: 'number',
   value: sql`abs(${sql.ref('jobs.ended')} - ${sql.ref(`jobs.${from}`)}) / 1000.0`,
   column: null,
@@ -38,7 +38,7 @@ const REMOTE_STARTED = of('date', 'remote_started');
 const REMOTE_SUBMITTED = of('date', 'remote_submitted');
 const ENDED = of('date', 'ended');
 const REMOTE_ID = of('text', 'remote_job_id');
-const HOURS: Field = of('hours', 'max_seconds', true);
+const HOURS = of('hours', 'max_seconds', true);
 const WORK_PATH = of('text', 'work_path');
 const RETRIES = of('integer', 'submit_retries', true);
 const UPDATED = of('date', 'last_updated', true);
@@ -47,7 +47,7 @@ const SYSTEM = of('text', 'system_id', true);
 const APP = of('text', 'app_id', true);
 
 /** What jobs are searched and sorted by. */
-export const JOB_FIELDS: Fields = new Map<string, Field>([
+export const JOB_FIELDS: Fields<JobColumn> = new Map<string, Field<JobColumn>>([
   ['appid', APP],
   ['archive', of('boolean', 'archive', true)],
   ['archivepath', of('text', 'archive_path')],
@@ -95,15 +95,18 @@ export const JOB_FIELDS: Fields = new Map<string, Field>([
   ['system', SYSTEM],
 ]);
 
-const history = (type: FieldType, column: string): Field => ({
+/** Of an entry of a history. */
+export type HistoryColumn = 'id' | 'event' | 'at' | 'description' | 'by' | 'address';
+
+const history = (type: FieldType, column: HistoryColumn): Field<HistoryColumn> => ({
   type,
   value: sql.ref(`job_history.${column}`),
-  column: null,
+  column,
   always: true,
 });
 
 /** What the history of a job is searched and sorted by. */
-export const HISTORY_FIELDS: Fields = new Map<string, Field>([
+export const HISTORY_FIELDS: Fields<HistoryColumn> = new Map<string, Field<HistoryColumn>>([
   ['id', history('text', 'id')],
   ['status', history('event', 'event')],
   ['created', history('date', 'at')],
@@ -113,4 +116,6 @@ export const HISTORY_FIELDS: Fields = new Map<string, Field>([
 ]);
 
 /** The same for those with whom it is shared: where others were is not theirs to know. */
-export const SHARED_HISTORY_FIELDS: Fields = new Map([...HISTORY_FIELDS].filter(([name]) => name !== 'ipaddress'));
+export const SHARED_HISTORY_FIELDS: Fields<HistoryColumn> = new Map(
+  [...HISTORY_FIELDS].filter(([name]) => name !== 'ipaddress'),
+);

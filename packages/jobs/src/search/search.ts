@@ -1,6 +1,5 @@
 import type { Schema } from '@muster/store';
 import { type ExpressionBuilder, type Kysely, type SqlBool, sql } from 'kysely';
-import { conforms } from '../apps/validators.js';
 import { SEEING, WORLD } from '../controller/access.js';
 import type { Asker } from '../controller/ports.js';
 import { MusterError } from '../errors.js';
@@ -8,6 +7,7 @@ import { type JobRow, jobOf } from '../repository/job-row.js';
 import type { Job } from '../types.js';
 import { orderField, readCondition, type Sql } from './conditions.js';
 import { type Field, JOB_FIELDS } from './fields.js';
+import { hasPattern, lookThrough } from './looking.js';
 import { readSelector } from './selector.js';
 
 export interface JobSearch {
@@ -23,9 +23,6 @@ export interface JobSearch {
 
 /** Conditions of one search. */
 const MOST_CONDITIONS = 30;
-/** Rows that one search looks at when the database cannot tell which are meant. */
-export const MOST_EXAMINED = 50_000;
-const ROWS_AT_ONCE = 1000;
 
 type Column = keyof JobRow & string;
 
@@ -59,21 +56,17 @@ export async function searchJobs(
     const rows = await found().selectAll('jobs').limit(limit).offset(offset).execute();
     return rows.map(jobOf);
   }
-  const uuids: string[] = [];
-  const wanted = offset + limit;
   const columns = [...new Set<Column>([...plan.columns, 'uuid'])].map((column) => `jobs.${column}` as const);
-  for (let examined = 0; uuids.length < wanted; examined += ROWS_AT_ONCE) {
-    if (examined >= MOST_EXAMINED) {
-      throw new MusterError('job_search_too_wide', { field: plan.because, limit: MOST_EXAMINED });
-    }
-    const rows = await found().select(columns).limit(ROWS_AT_ONCE).offset(examined).execute();
-    for (const row of rows) {
-      const partly = row as Partial<JobRow> & { readonly uuid: string };
-      if (plan.looks.every((look) => look(partly))) uuids.push(partly.uuid);
-    }
-    if (rows.length < ROWS_AT_ONCE) break;
-  }
-  return jobsById(read, uuids.slice(offset, wanted));
+  const looking = {
+    page: (most: number, from: number) => found().select(columns).limit(most).offset(from).execute(),
+    meant: (row: Partial<JobRow>) => plan.looks.every((look) => look(row)),
+    because: plan.because,
+  };
+  const rows = await lookThrough(looking, limit, offset);
+  return jobsById(
+    read,
+    rows.map(({ uuid }) => uuid),
+  );
 }
 
 async function jobsById(read: Kysely<Schema>, uuids: readonly string[]): Promise<readonly Job[]> {
@@ -103,9 +96,9 @@ function planOf({ conditions, where }: JobSearch, now: number): Plan {
       parts.push(sought.sql);
       continue;
     }
-    const { column, pattern } = sought.look;
-    columns.add(column);
-    looks.push((row) => row[column] != null && conforms(`(?s).*(?:${pattern}).*`, String(row[column])));
+    const { look } = sought;
+    columns.add(look.column);
+    looks.push((row) => hasPattern(look, row));
     because = name;
   }
   const selector = where === null ? null : readSelector(where);
@@ -150,7 +143,7 @@ function visible(read: Kysely<Schema>, orgId: string, { user, admin }: Asker, pl
 }
 
 /** What has no value comes last, whatever the database thinks of it; and what is equal always in the same order. */
-function sorted(query: ReturnType<typeof visible>, field: Field | null, order: 'asc' | 'desc' | null) {
+function sorted(query: ReturnType<typeof visible>, field: Field<string> | null, order: 'asc' | 'desc' | null) {
   if (field === null) {
     const way = order ?? 'desc';
     return query.orderBy('jobs.last_updated', way).orderBy('jobs.uuid', way);

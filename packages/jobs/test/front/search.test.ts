@@ -269,6 +269,9 @@ describe('how answers look (sheet §8.1)', () => {
     expect(await list('createdby=anna&limit=1')).toEqual(['ACCEPTED']);
     expect(await list('description.like=*granted*')).toEqual(['PERMISSION_GRANT']);
     expect(await list('id=0')).toEqual(['ACCEPTED']);
+    expect(await list('description.rlike=gr.nted')).toEqual(['PERMISSION_GRANT']);
+    expect(await list('id.rlike=^0$&createdby=anna')).toEqual(['ACCEPTED']);
+    expect(await list('createdby.rlike=.&offset=1')).toEqual(['PERMISSION_GRANT']);
     expect(await list('created.before=2 hours ago')).toEqual([]);
   });
 
@@ -285,7 +288,9 @@ describe('how answers look (sheet §8.1)', () => {
     expect(await list('ipAddress.like=127.*', 'admin')).toEqual(all);
     expect(await list('ipaddress.neq=127.0.0.1')).toEqual([]);
     expect(await list('orderBy=ipaddress')).toEqual(all);
-    for (const query of ['ipaddress=127.0.0.1', 'orderBy=ipaddress']) {
+    expect(await list('ipaddress.rlike=^127\\.')).toEqual(all);
+    expect(await list('ipaddress.rlike=^10\\.')).toEqual([]);
+    for (const query of ['ipaddress=127.0.0.1', 'ipaddress.rlike=1', 'orderBy=ipaddress']) {
       expect((await front.send({ path: `/${uuid}/history?${query}`, as: 'bob' })).status).toBe(400);
     }
   });

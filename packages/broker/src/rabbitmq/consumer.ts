@@ -32,7 +32,8 @@ const RENEWALS = 4;
  * Takes messages of one queue and keeps them in hand, for days if need be.
  *
  * **Slots.** Each slot is a consumer of its own at the broker with a prefetch of one, all on one channel: whoever holds a
- * message gets no other one, and each slot can be closed alone.
+ * message gets no other one, and each slot can be closed alone. The first slots of all consumers of a queue come before the second ones,
+ * as priorities of the broker: so messages go to the process that has least in hand.
  *
  * **Holds.** The broker closes a channel on which a message has been unacknowledged for longer than its `consumer_timeout` (30
  * minutes unless set; RabbitMQ 3.10 knows no other value for one queue), and delivers all of it again. So what is in hand
@@ -65,6 +66,8 @@ export class RabbitConsumer implements Consumer {
   /** Waiting for a message at the broker. */
   readonly #idle = new Set<Slot>();
   #opened = 0;
+  /** Of the slots that are open. */
+  readonly #ranks = new Set<number>();
   #adjusting = false;
   /** Settled without the broker knowing, or with a copy on its way. */
   readonly #done = new Set<string>();
@@ -99,7 +102,10 @@ export class RabbitConsumer implements Consumer {
       limits,
       what: `queue ${queue}`,
       begin: (channel) => this.#begin(channel),
-      ended: () => this.#idle.clear(),
+      ended: () => {
+        this.#idle.clear();
+        this.#ranks.clear();
+      },
       refused: (error) => this.#hurry(error),
     });
     this.#holding = held
@@ -155,13 +161,18 @@ export class RabbitConsumer implements Consumer {
 
   async #open(channel: Channel): Promise<void> {
     this.#opened += 1;
-    const slot: Slot = { consumerTag: `${this.#deps.holder}-${this.#opened}`, delivery: null };
+    let rank = 0;
+    while (this.#ranks.has(rank)) rank += 1;
+    const slot: Slot = { consumerTag: `${this.#deps.holder}-${this.#opened}`, rank, delivery: null };
     this.#idle.add(slot);
+    this.#ranks.add(rank);
+    const { consumerTag } = slot;
+    const options = { queue: this.queue, consumerTag, arguments: { 'x-priority': -rank } };
     try {
-      const { consumerTag } = slot;
-      await channel.basicConsume({ queue: this.queue, consumerTag }, (message) => this.#take(channel, slot, message));
+      await channel.basicConsume(options, (message) => this.#take(channel, slot, message));
     } catch (error) {
       this.#idle.delete(slot);
+      this.#ranks.delete(rank);
       throw error;
     }
   }
@@ -177,8 +188,7 @@ export class RabbitConsumer implements Consumer {
       for (let channel = this.#taking.current; channel !== null; channel = this.#taking.current) {
         if (this.#stopped) return;
         const room = this.#slots - this.#held.size;
-        const [slot] = this.#idle;
-        if (this.#idle.size > Math.max(room, 0) && slot !== undefined) await this.#close(channel, slot);
+        if (this.#idle.size > Math.max(room, 0)) await this.#close(channel, lastOf(this.#idle));
         else if (this.#idle.size < Math.min(room, this.#deps.limits.idleSlots)) await this.#open(channel);
         else return;
       }
@@ -192,6 +202,7 @@ export class RabbitConsumer implements Consumer {
 
   async #close(channel: Channel, slot: Slot): Promise<void> {
     this.#idle.delete(slot);
+    this.#ranks.delete(slot.rank);
     await channel.basicCancel(slot.consumerTag);
   }
 
@@ -248,7 +259,7 @@ export class RabbitConsumer implements Consumer {
     if (slot !== null) {
       slot.delivery = null;
       try {
-        if (this.#idle.size + this.#held.size >= this.#slots) await channel.basicCancel(slot.consumerTag);
+        if (this.#idle.size + this.#held.size >= this.#slots) await this.#close(channel, slot);
         else this.#idle.add(slot);
       } catch {
         return;
@@ -347,4 +358,8 @@ export class RabbitConsumer implements Consumer {
     if (failed > 0) log.warn({ failed, queue: this.queue }, 'messages in hand cannot be renewed now');
     this.#schedule();
   }
+}
+
+function lastOf(slots: ReadonlySet<Slot>): Slot {
+  return [...slots].reduce((last, slot) => (slot.rank > last.rank ? slot : last));
 }

@@ -13,6 +13,8 @@ export interface Attachment {
 /** A consumer at the broker that takes one message at a time. */
 export interface Slot {
   readonly consumerTag: string;
+  /** Counted from 0: the fewer of a consumer are in use, the smaller is that which takes the next message. */
+  readonly rank: number;
   delivery: RabbitDelivery | null;
 }
 

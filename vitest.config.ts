@@ -54,8 +54,8 @@ export default defineConfig({
     pool: 'forks',
     // What is built is loaded by Node.js itself: made into modules of vitest first, it would load and run slower.
     server: { deps: { external: [/[/]packages[/][^/]+[/]dist[/]/] } },
-    // Four more than the processors of the smallest machine: end-to-end tests wait for most of their time.
-    maxWorkers: 6,
+    // Two more than the processors of the smallest machine, which that keeps busy: with six it took as long, and tests that mind clocks minded.
+    maxWorkers: 4,
     reporters: ['default', './scripts/vitest-later-attempts.ts'],
     sequence: { sequencer: LongFirst },
     globalSetup: ['scripts/vitest-databases.ts'],

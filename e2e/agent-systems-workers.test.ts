@@ -3,25 +3,21 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ScratchNode, scratchNode } from '../packages/broker/test/scratch-node.js';
-import { Cluster } from './support/cluster.js';
-import { JobProcesses } from './support/job-processes.js';
-import { PrivatePostgres } from './support/private-postgres.js';
+import type { Cluster } from './support/cluster.js';
+import type { JobProcesses } from './support/job-processes.js';
+import { JobsApart } from './support/jobs-apart.js';
 import { neverHarmed } from './support/unharmed.js';
 import { until } from './support/until.js';
 
 /** A node as an execution system of workers in processes of their own: they come to it through the server, over RabbitMQ and HTTP. */
 
-let postgres: PrivatePostgres;
-let rabbitmq: ScratchNode;
+let apart: JobsApart;
 let cluster: Cluster;
 let processes: JobProcesses;
 
 beforeAll(async () => {
-  [postgres, rabbitmq] = await Promise.all([PrivatePostgres.start(), scratchNode()]);
-  const broker = ['--broker-url', rabbitmq.url];
-  cluster = await Cluster.start({ database: postgres, flags: [...broker, '--no-workers'] });
-  processes = new JobProcesses(cluster, ['--database-url', postgres.url, ...broker, '--data-dir', cluster.dataDir]);
+  apart = await JobsApart.start();
+  ({ cluster, processes } = apart);
   mkdirSync(join(at('allowed/lab'), 'in'), { recursive: true });
   writeFileSync(join(at('allowed/lab'), 'in/big'), BIG);
   writeFileSync(at('copy.json'), JSON.stringify(COPY));
@@ -30,14 +26,8 @@ beforeAll(async () => {
   const lab = ['--type', 'agent', '--node', 'web1', '--root', at('allowed/lab'), '--default'];
   await said('system', 'create', 'lab', ...lab);
 });
-neverHarmed(
-  () => cluster,
-  () => processes,
-);
-afterAll(async () => {
-  await cluster?.stop();
-  await Promise.all([postgres?.release(), rabbitmq?.drop()]);
-});
+neverHarmed(() => apart);
+afterAll(() => apart?.stop());
 
 const at = (name: string): string => join(cluster.dir, name);
 

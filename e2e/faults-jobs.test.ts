@@ -2,13 +2,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as moment } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ScratchNode, scratchNode } from '../packages/broker/test/scratch-node.js';
-import { Cluster } from './support/cluster.js';
+import type { ScratchNode } from '../packages/broker/test/scratch-node.js';
+import type { Cluster } from './support/cluster.js';
 import { JobHosts } from './support/job-hosts.js';
-import { JobProcesses } from './support/job-processes.js';
+import type { JobProcesses } from './support/job-processes.js';
+import { JobsApart } from './support/jobs-apart.js';
 import { APP, INPUT, LedgerJobs } from './support/ledger-jobs.js';
 import { LedgerLoad } from './support/ledger-load.js';
-import { PrivatePostgres } from './support/private-postgres.js';
+import type { PrivatePostgres } from './support/private-postgres.js';
 import { type Random, randomOfThisRun } from './support/random.js';
 import { neverHarmed } from './support/unharmed.js';
 import { until } from './support/until.js';
@@ -32,6 +33,7 @@ const ROUND_MS = 30_000;
 /** The lease of a worker that was killed ends within 6 s; then its jobs go on. */
 const JOB_MS = 1000;
 
+let apart: JobsApart;
 let postgres: PrivatePostgres;
 let rabbitmq: ScratchNode;
 let hosts: JobHosts;
@@ -40,22 +42,17 @@ let processes: JobProcesses;
 let jobs: LedgerJobs;
 
 beforeAll(async () => {
-  [postgres, rabbitmq, hosts] = await Promise.all([PrivatePostgres.start(), scratchNode(), JobHosts.start()]);
-  const broker = ['--broker-url', rabbitmq.url];
-  cluster = await Cluster.start({ database: postgres, flags: [...broker, '--no-workers'] });
-  processes = new JobProcesses(cluster, ['--database-url', postgres.url, ...broker, '--data-dir', cluster.dataDir]);
+  [apart, hosts] = await Promise.all([JobsApart.start(), JobHosts.start()]);
+  ({ postgres, rabbitmq, cluster, processes } = apart);
   jobs = await LedgerJobs.prepare(cluster, hosts);
   await processes.start('w1', ...worker('w1'));
   // RabbitMQ takes its time to write down which queues there are; a quorum queue that it has forgotten gets no leader again.
   await rabbitmq.ctl('eval', 'mnesia:sync_log().');
 });
-neverHarmed(
-  () => cluster,
-  () => processes,
-);
+neverHarmed(() => apart);
 afterAll(async () => {
-  await cluster?.stop();
-  await Promise.all([postgres?.release(), rabbitmq?.drop(), hosts?.remove()]);
+  await apart?.stop();
+  await hosts?.remove();
 });
 
 const worker = (name: string): string[] => ['worker', '--name', name, '--slots', '20'];

@@ -2,11 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Connection } from 'rabbitmq-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ScratchNode, scratchNode } from '../packages/broker/test/scratch-node.js';
-import { Cluster } from './support/cluster.js';
-import { JobProcesses } from './support/job-processes.js';
+import type { Cluster } from './support/cluster.js';
 import type { Job } from './support/jobs.js';
-import { PrivatePostgres } from './support/private-postgres.js';
+import { JobsApart } from './support/jobs-apart.js';
 import { neverHarmed } from './support/unharmed.js';
 import { until } from './support/until.js';
 
@@ -14,28 +12,19 @@ import { until } from './support/until.js';
  * What somebody else's program hears of jobs on RabbitMQ, by the names of the sheet (§5.1). The acceptance of a job is stored by a
  * server, all else by a worker in a process of its own.
  */
-let postgres: PrivatePostgres;
-let rabbitmq: ScratchNode;
+let apart: JobsApart;
 let cluster: Cluster;
-let processes: JobProcesses;
 let connection: Connection;
 beforeAll(async () => {
-  [postgres, rabbitmq] = await Promise.all([PrivatePostgres.start(), scratchNode()]);
-  const broker = ['--broker-url', rabbitmq.url];
-  cluster = await Cluster.start({ database: postgres, flags: [...broker, '--no-workers'] });
-  processes = new JobProcesses(cluster, ['--database-url', postgres.url, ...broker, '--data-dir', cluster.dataDir]);
-  await processes.start('w1', 'worker', '--name', 'w1');
-  connection = new Connection(rabbitmq.url);
+  apart = await JobsApart.start();
+  cluster = apart.cluster;
+  await apart.processes.start('w1', 'worker', '--name', 'w1');
+  connection = new Connection(apart.rabbitmq.url);
 });
-neverHarmed(
-  () => cluster,
-  () => processes,
-);
+neverHarmed(() => apart);
 afterAll(async () => {
   connection?.unsafeDestroy();
-  await processes?.stop();
-  await cluster?.stop();
-  await Promise.all([postgres?.release(), rabbitmq?.drop()]);
+  await apart?.stop();
 });
 
 const EXCHANGE = 'aloe.jobq.default.event.Exchange';

@@ -70,6 +70,14 @@ export class Election {
 
   /** Gives the lease back, so that nobody waits for its end. After everything that was done under it has stopped. */
   async resign(): Promise<void> {
+    // A renewal that is under way would make it lead again.
+    while (this.#round !== null) await this.#round;
+    this.#timer?.cancel();
+    this.#round = this.#giveBack().then(() => this.#afterRound(CLUSTER_LIMITS.lookMs));
+    await this.#round;
+  }
+
+  async #giveBack(): Promise<void> {
     const lease = this.#lease;
     this.#lease = null;
     if (this.#state.role === 'leader') this.#step({ type: 'resigned' });
@@ -94,11 +102,13 @@ export class Election {
     this.#timer = this.#deps.clock.after(delayMs, () => {
       this.#round = this.#look()
         .catch((error: unknown) => this.#failed(error))
-        .then((pauseMs) => {
-          this.#round = null;
-          this.#next(pauseMs);
-        });
+        .then((pauseMs) => this.#afterRound(pauseMs));
     });
+  }
+
+  #afterRound(pauseMs: number): void {
+    this.#round = null;
+    this.#next(pauseMs);
   }
 
   /** Milliseconds until the next look. */

@@ -70,7 +70,7 @@ export const JOB_ERRORS = declareErrors({
   job_output_not_found: {
     status: 404,
     exit: 4,
-    message: 'JOBS_OUTPUT_NOT_FOUND Job {job} has no output {path}.',
+    message: 'JOBS_OUTPUT_NOT_FOUND Job {job} has no output {path}{why}.',
     fix: 'List what there is: `muster job output {job}`.',
   },
   job_output_unavailable: {

@@ -31,7 +31,7 @@ import { systemRoutes } from './systems/routes.js';
 import type { Systems } from './systems/types.js';
 import { type WorkerRouteDeps, workerRoutes } from './worker/routes.js';
 
-export { AGAVE_ERRORS } from './routes/envelope.js';
+export { AGAVE_ABSENT, AGAVE_ERRORS } from './routes/envelope.js';
 export { appRoutes, queueRoutes, serveSessions, sessionRoutes, systemRoutes, workerConnectionRoutes };
 
 /** All of it, as the server shows it. */
@@ -81,7 +81,6 @@ export function jobRoutes(given: JobRoutesDeps): (app: App) => void {
     sharing: new Sharing({ ...given, repository: auth.repository }),
     setVisible: (job, visible, by) => setVisible(given, job, visible, by),
     systems: given.opened,
-    adminNeeded: (name) => auth.rights.forbidden(name, 'job:admin'),
     feeds: new JobFeeds(given),
     logger,
     streams,

@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Clock, dataDirError, systemClock } from '@muster/base';
 import { AgentSessions, createJobs, createTaskRunner, gaveUp, type Jobs, WorkerConnections } from '@muster/jobs';
-import { AGAVE_ERRORS, allJobRoutes, serveSessions, sessionRoutes, workerConnectionRoutes } from '@muster/jobs/http';
+import {
+  AGAVE_ABSENT,
+  AGAVE_ERRORS,
+  allJobRoutes,
+  serveSessions,
+  sessionRoutes,
+  workerConnectionRoutes,
+} from '@muster/jobs/http';
 import { FrontedTransport, LocalPeers, type Transport } from '@muster/nodes';
 import { nodesRoutes, sshNodeRoutes } from '@muster/nodes/http';
 import { nodeSockets } from '@muster/nodes/zmtp';
@@ -260,7 +267,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     minSigning: config.auth.min_signing,
     rates: { perPrincipal: config.limits.requests_per_principal, perAddress: config.limits.requests_per_address },
     trustedProxies: config.http.trusted_proxies,
-    errorShapes: [AGAVE_ERRORS],
+    errorShapes: [AGAVE_ERRORS, AGAVE_ABSENT],
     routes: [
       pushRoutes(base, push, { auth, streams, runbooks }),
       runbooksRoutes(runbooks, { auth }),

@@ -637,6 +637,8 @@ export type LongJob = {
 
 /** GET /organizations/{org}/jobs/v2/{id}/history */
 export type LongJobHistory = readonly ({
+  /** Unique in the history of its job */
+  readonly id: string;
   readonly status: string;
   readonly created: string | null;
   readonly createdBy: string;

@@ -10,6 +10,7 @@ import type { App } from '../apps/types.js';
 import { checkValues } from '../apps/values.js';
 import { MusterError } from '../errors.js';
 import { submissionOf } from '../messages.js';
+import { sourceOf } from '../phases/sources.js';
 import type { JobStore } from '../repository/job-store.js';
 import { defaultArchivePath } from '../request/macros.js';
 import { echo, refused } from '../request/refusal.js';
@@ -18,7 +19,7 @@ import { readSubmission, type Submission } from '../request/submission.js';
 import { routingAttributes } from '../routing/attributes.js';
 import { DESCRIPTIONS } from '../status.js';
 import type { System } from '../systems/types.js';
-import type { Job } from '../types.js';
+import type { InputValues, Job } from '../types.js';
 import { newUuid } from '../uuid.js';
 import type { KnownJob } from './access.js';
 import type { Apps, Asker, DefinedSystems, QueueChoice } from './ports.js';
@@ -115,6 +116,7 @@ export class Acceptance {
     const { inputs, parameters } = checkValues({ app, job: submission.name }, submission);
     checkLength('inputs', inputs);
     checkLength('parameters', parameters);
+    await this.#checkSources(organization, app, inputs);
     const resources = resourcesOf(submission, app, system);
     const archiveSystem = submission.archive ? await this.#archiveSystem(organization, submission) : null;
     const { name, archive, archiveOnAppError } = submission;
@@ -194,6 +196,22 @@ export class Acceptance {
     }
     const field = own === null ? 'executionSystem' : 'appId';
     throw refused('JOBS_SUBMIT_ERROR', field, `there is no system '${echo(name)}', on which it would run`);
+  }
+
+  /** Systems of inputs are there; whether files are, only who opens the system can tell. */
+  async #checkSources({ id }: Organization, { deployment }: App, inputs: InputValues): Promise<void> {
+    const { systems } = this.#deps;
+    for (const [input, values] of Object.entries(inputs)) {
+      for (const value of [values].flat()) {
+        const source = sourceOf(value);
+        if (source.kind !== 'system') continue;
+        const name = source.system ?? deployment?.system ?? null;
+        if ((name === null ? await systems.defaultOf(id) : await systems.find(id, name)) !== null) continue;
+        const reason =
+          name === null ? 'it names no system, and there is no default one' : `there is no system '${echo(name)}'`;
+        throw refused('JOBS_SUBMIT_ERROR', `inputs.${input}`, reason);
+      }
+    }
   }
 
   async #archiveSystem({ id }: Organization, { archiveSystem }: Submission): Promise<string> {

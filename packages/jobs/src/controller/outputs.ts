@@ -1,7 +1,14 @@
 import { posix } from 'node:path';
 import { MusterError } from '../errors.js';
 import { below } from '../phases/paths.js';
-import { type FileEntry, type Files, FileTrouble, type Systems, SystemTrouble } from '../systems/types.js';
+import {
+  type FileEntry,
+  type FileProblem,
+  type Files,
+  FileTrouble,
+  type Systems,
+  SystemTrouble,
+} from '../systems/types.js';
 import { Blocked, Failed, type Job } from '../types.js';
 
 /** Where the outputs of a job are. */
@@ -39,6 +46,7 @@ export function cleanPath(path: string): string {
 }
 
 const MOST_PATH = 4096;
+const MOST_PATH_SHOWN = 200;
 
 /**
  * Finds a file or directory among the outputs of a job.
@@ -46,11 +54,11 @@ const MOST_PATH = 4096;
  */
 export async function findOutput(systems: Pick<Systems, 'open'>, job: Job, asked: string): Promise<Outputs> {
   const path = cleanPath(asked);
-  const missing = () => new MusterError('job_output_not_found', { job: job.uuid, path: `/${path}`.slice(0, 200) });
+  const missing = () => noOutput(job, path);
   if (path.length > MOST_PATH || path.includes('\0')) throw missing();
   const name = isArchived(job) ? job.archiveSystem : job.systemId;
   if (name === null || (!isArchived(job) && job.workPath === null)) throw missing();
-  return told(job, name, async () => {
+  return told(job, name, path, async () => {
     const { system, connection } = await systems.open(job.orgId, name);
     const root = isArchived(job) ? below(system.root, job.archivePath ?? '') : (job.workPath ?? '');
     const { files } = connection;
@@ -73,26 +81,40 @@ export async function listOutput(
   page: { readonly limit: number; readonly offset: number },
 ): Promise<readonly Listed[]> {
   if (entry.type !== 'dir') return page.offset === 0 && page.limit > 0 ? [{ path, entry }] : [];
-  const entries = await told(job, place.system, () => place.files.list(absolute({ place, path }), page));
+  const entries = await told(job, place.system, path, () => place.files.list(absolute({ place, path }), page));
   return (entries ?? []).map((one) => ({ path: path === '' ? one.name : `${path}/${one.name}`, entry: one }));
 }
 
 /** Bytes of a file; `end` is not among them. @throws as `findOutput` */
 export function readOutput(job: Job, output: Outputs, range: { readonly start: number; readonly end: number }) {
-  return told(job, output.place.system, () => output.place.files.read(absolute(output), range));
+  return told(job, output.place.system, output.path, () => output.place.files.read(absolute(output), range));
 }
 
 function absolute({ place, path }: Pick<Outputs, 'place' | 'path'>): string {
   return path === '' ? place.root : posix.join(place.root, path);
 }
 
-async function told<T>(job: Job, system: string, work: () => Promise<T>): Promise<T> {
+/** Why something that is there is no output. */
+const WHY: Readonly<Record<FileProblem, string>> = {
+  NOT_FOUND: '',
+  NOT_PERMITTED: ': the account of its system may not read it',
+  NOT_A_DIRECTORY: ': something on the way to it is no folder',
+  NOT_A_FILE: ': it is no file',
+  NAME_TOO_LONG: ': its name is too long',
+  WRONG_SIZE: ': it has changed meanwhile',
+  INVALID_PATH: ': what it names leads out of the root of its system, and is not followed',
+};
+
+/** @param why How the sentence goes on. */
+export function noOutput({ uuid }: Job, path: string, why = ''): MusterError {
+  return new MusterError('job_output_not_found', { job: uuid, path: `/${path}`.slice(0, MOST_PATH_SHOWN), why });
+}
+
+async function told<T>(job: Job, system: string, path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof FileTrouble) {
-      throw new MusterError('job_output_not_found', { job: job.uuid, path: error.message }, { cause: error });
-    }
+    if (error instanceof FileTrouble) throw noOutput(job, path, WHY[error.problem]);
     if (!(error instanceof SystemTrouble || error instanceof Blocked || error instanceof Failed)) throw error;
     throw new MusterError('job_output_unavailable', { job: job.uuid, system, reason: error.message }, { cause: error });
   }

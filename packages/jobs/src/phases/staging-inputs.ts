@@ -85,12 +85,15 @@ async function stageOne(
 
 async function entryOf(
   { job, places, systems }: PhaseContext,
-  { source, value }: StagedInput,
+  input: StagedInput,
   otherwise: string | null,
 ): Promise<{ readonly from: OpenSystem; readonly entry: FileEntry; readonly at: string }> {
+  const { source, value } = input;
   if (source.kind === 'web') throw new Error('files of the web are of no system');
   const name = await systemOf(places, job, source, otherwise);
-  const from = await systems.open(job.orgId, name);
+  const from = await systems.open(job.orgId, name).catch((error: unknown) => {
+    throw explained(error, input);
+  });
   const at = below(from.system.root, source.path);
   const entry = await from.connection.files.stat(at);
   if (entry?.type === 'file' || entry?.type === 'dir') return { from, entry, at };
@@ -98,8 +101,9 @@ async function entryOf(
   throw new Failed(CONDITION, `the input '${value}' ${what}`);
 }
 
-/** What is wrong with a file of somebody is told with the value that led there. */
+/** What is wrong with a file of somebody, or its system, is told with the value that led there. */
 function explained(error: unknown, { id, value }: StagedInput): unknown {
-  if (!(error instanceof FileTrouble)) return error;
+  const ofSystem = error instanceof Failed && error.condition !== CONDITION;
+  if (!(error instanceof FileTrouble || ofSystem)) return error;
   return new Failed(CONDITION, `the input ${id}, '${value}', cannot be staged: ${error.message}`, { cause: error });
 }

@@ -56,7 +56,7 @@ function read(body: Readonly<Record<string, unknown>>, reader: Reader): Submissi
   }
   const archive = reader.boolean('archive', true);
   const memory = reader.value('memoryPerNode');
-  if (memory !== undefined) checkText('memoryPerNode', memory, { most: 32 });
+  if (typeof memory === 'string') checkText('memoryPerNode', memory, { most: 32 });
   const time = reader.value('maxRunTime');
   if (time !== undefined) checkText('maxRunTime', time, { most: 20 });
   const submission: Submission = {

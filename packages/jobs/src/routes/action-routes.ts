@@ -1,8 +1,10 @@
 import type { App } from '@muster/platform/http';
 import { Type } from 'typebox';
 import type { Resubmission } from '../controller/acceptance.js';
+import { MusterError } from '../errors.js';
 import { readFields } from '../request/body.js';
 import { echo, refused } from '../request/refusal.js';
+import { isTerminal } from '../status.js';
 import type { Job } from '../types.js';
 import { addJobRoute, type Call, type JobRouteDeps } from './deps.js';
 import type { Answer } from './envelope.js';
@@ -55,9 +57,13 @@ export function actionRoutes(app: App, deps: JobRouteDeps): void {
     };
   /** Makes a job go on that waits. Others go on by themselves: a worker that is lost is replaced. */
   const reset: Act = async (call) => {
+    const { asker } = call;
     const { job } = await call.job('own', 'reset');
-    if (!call.asker.admin) throw deps.adminNeeded(call.request.caller.name);
-    return shown(call, job.status === 'PAUSED' ? await commands.resume(job, call.asker) : job);
+    const { uuid, status } = job;
+    if (!asker.admin) throw new MusterError('job_forbidden', { user: asker.user, action: 'reset', job: uuid });
+    if (isTerminal(status)) throw new MusterError('job_ended', { job: uuid, status });
+    if (status === 'PAUSED') return shown(call, await commands.resume(job, asker));
+    return shown(call, job, `There is nothing to reset: job ${uuid} is ${status}, and goes on by itself.`);
   };
 
   const suffix = (names: readonly string[], summary: string, act: Act, status = 200): void => {

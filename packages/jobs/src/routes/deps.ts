@@ -27,7 +27,6 @@ export interface JobRouteDeps {
   readonly systems: Pick<Systems, 'open'>;
   setVisible(job: Job, visible: boolean, by: By): Promise<{ readonly job: Job; readonly changed: boolean }>;
   readonly auth: Pick<Auth, 'authorize'>;
-  adminNeeded(name: string): Error;
   readonly clock: Pick<Clock, 'now'>;
 }
 

@@ -34,9 +34,21 @@ export const AGAVE_ERRORS: ErrorShape = {
   paths: /^\/+(?:organizations\/+[^/?]+\/+)?(?:jobs|apps|systems)\/+v2(?:[/?]|$)/,
   // Who does not say who they are is not known.
   status: ({ code, status }) => (code === 'missing_auth_headers' ? 401 : status),
-  body: ({ code, message }): Envelope => {
+  body: ({ code, message, status, fix }): Envelope => {
     const known = OF_THE_GATE[code];
     const text = known === undefined ? message : `${known} ${message}`;
+    // Clients show the message alone, and it is not the request that is to be mended.
+    const whole = status === 401 ? `${text}. ${fix}` : text;
+    return { status: 'error', message: whole, version: API_VERSION };
+  },
+};
+
+/** Other services of Agave, which clients ask on their way (sheet §8). */
+export const AGAVE_ABSENT: ErrorShape = {
+  paths:
+    /^\/+(?:(?:files|meta|profiles|notifications|monitors|postits|transfers|transforms|tags|uuids|realtime|groups|clients)\/+v2|tenants|token|revoke)(?:[/?]|$)/,
+  body: ({ code, message }): Envelope => {
+    const text = code === 'route_not_found' ? `${message}: of Agave there are jobs, apps and systems here` : message;
     return { status: 'error', message: text, version: API_VERSION };
   },
 };

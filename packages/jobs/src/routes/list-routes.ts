@@ -1,6 +1,8 @@
 import type { App } from '@muster/platform/http';
 import { Type } from 'typebox';
-import { refused } from '../request/refusal.js';
+import { MusterError } from '../errors.js';
+import { echo, refused } from '../request/refusal.js';
+import { JOB_FIELDS } from '../search/fields.js';
 import { searchJobs } from '../search/search.js';
 import { addJobRoute, type Call, type JobRouteDeps } from './deps.js';
 import type { Answer } from './envelope.js';
@@ -45,6 +47,21 @@ export function listRoutes(app: App, deps: JobRouteDeps): void {
     description: `\`/search/FIELD/VALUE/…\`, up to ${MOST_PAIRS} pairs. ${DESCRIPTION}`,
     result: enveloped(Type.Array(JobSummary)),
     handle: (call) => list(call, pairsOf(call.request.raw.url ?? '')),
+  });
+
+  addJobRoute(app, deps, {
+    method: 'GET',
+    path: '/:attribute/:value',
+    operationId: 'searchJobsByAttribute',
+    summary: 'Search jobs by one field in the path',
+    description: `As agavepy does: \`/FIELD/VALUE\`. ${DESCRIPTION}`,
+    result: enveloped(Type.Array(JobSummary)),
+    async handle(call) {
+      const attribute = call.param('attribute');
+      const [field = ''] = attribute.toLowerCase().split('.', 1);
+      if (JOB_FIELDS.has(field)) return list(call, [[attribute, call.param('value')]]);
+      throw new MusterError('route_not_found', { path: `/jobs/v2/${echo(attribute)}/…` });
+    },
   });
 }
 

@@ -3,7 +3,7 @@ import type { App } from '@muster/platform/http';
 import { type ByteRange, rangeWithin, readRange } from '@muster/platform/output';
 import mime from 'mime';
 import { Type } from 'typebox';
-import { findOutput, type Listed, listOutput, type Outputs, readOutput } from '../controller/outputs.js';
+import { findOutput, type Listed, listOutput, noOutput, type Outputs, readOutput } from '../controller/outputs.js';
 import { MusterError } from '../errors.js';
 import type { FileEntry } from '../systems/types.js';
 import type { Job } from '../types.js';
@@ -124,7 +124,11 @@ function typeOf(name: string): string {
 async function sendFile({ request, reply, query }: Call, job: Job, output: Outputs): Promise<void> {
   const { entry, path } = output;
   if (entry.type !== 'file') {
-    throw new MusterError('job_output_not_found', { job: job.uuid, path: `/${path}, which is no file` });
+    throw noOutput(
+      job,
+      path,
+      entry.type === 'dir' ? ': it is a folder, and listed at outputs/listings' : ': it is no file',
+    );
   }
   const name = posix.basename(path);
   const force = query.conditions.some(([key, value]) => key === 'force' && value.toLowerCase() !== 'false');

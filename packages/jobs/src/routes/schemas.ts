@@ -79,7 +79,13 @@ export const JobAnswer = Type.Object({
 export const StatusAnswer = Type.Object({ id: text(), status: Status, _links: Type.Object({ self: Link }) });
 
 export const HistoryAnswer = Type.Array(
-  Type.Object({ status: text(), created: time(''), createdBy: text(), description: text() }),
+  Type.Object({
+    id: text('Unique in the history of its job'),
+    status: text(),
+    created: time(''),
+    createdBy: text(),
+    description: text(),
+  }),
 );
 
 const optional = Type.Optional;

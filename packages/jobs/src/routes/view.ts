@@ -102,6 +102,8 @@ export function selfOf({ uuid }: Pick<Job, 'uuid'>, { jobs }: Links): string {
 }
 
 export interface HistoryEntry {
+  /** Unique in the history of its job; later ones are greater. */
+  readonly id: string;
   readonly event: string;
   readonly status: string;
   readonly at: number;
@@ -110,6 +112,6 @@ export interface HistoryEntry {
 }
 
 /** An event that is no status is shown by its own name. */
-export function historyView({ event, at, by, description }: HistoryEntry) {
-  return { status: event, created: time(at), createdBy: by, description };
+export function historyView({ id, event, at, by, description }: HistoryEntry) {
+  return { id, status: event, created: time(at), createdBy: by, description };
 }

@@ -212,7 +212,9 @@ function ofDate({ value: left }: Field<string>, operator: Operator, name: string
     sql`${left} between ${first} and ${last}`;
   if (operator === 'between') {
     const both = readBetween(value, now);
-    if (both === null) throw illegal();
+    if (both === null) {
+      throw refused('ALOE_INVALID_PARAMETER', name, `Illegal date format for ${name}: two dates, START,END`);
+    }
     return within(both);
   }
   const span = readSpan(value, now);

@@ -52,8 +52,8 @@ export class OpenSystems implements Systems {
 
   async open(orgId: string, name: string): Promise<OpenSystem> {
     const system = await this.#deps.systems.find(orgId, name);
-    if (system === null) throw new Failed('JOB_REMOTE_ACCESS_ERROR', `there is no execution system '${name}'`);
-    if (!system.enabled) throw new SystemTrouble(name, 'SYSTEM_NOT_AVAILABLE', `execution system ${name} is disabled`);
+    if (system === null) throw new Failed('JOB_REMOTE_ACCESS_ERROR', `there is no system '${name}'`);
+    if (!system.enabled) throw new SystemTrouble(name, 'SYSTEM_NOT_AVAILABLE', `system ${name} is disabled`);
     const { connection, scheduler } = this.#opened(system);
     return { system, connection, scheduler };
   }

@@ -56,11 +56,11 @@ export function systemRoutes(http: Http, deps: SystemRoutesDeps): void {
     async handle({ organization, query, root }) {
       const narrowing = new Narrowing(query, ['type', 'default', 'public', 'publicOnly', 'privateOnly']);
       const { limit, offset } = query.list;
-      const type = narrowing.oneOf('type', ['EXECUTION', 'STORAGE']);
       const isDefault = narrowing.flag('default');
       const isPublic = narrowing.flag('public') ?? true;
-      // All are public, and told as systems that jobs run on.
-      const some = isPublic && type !== 'STORAGE' && narrowing.publicity.includes(true);
+      // All are public, run jobs and keep files: whoever asks for either kind means all.
+      narrowing.oneOf('type', ['EXECUTION', 'STORAGE']);
+      const some = isPublic && narrowing.publicity.includes(true);
       const all = some ? await systems.list(organization.id) : [];
       const found = all.filter((system) => isDefault === null || system.default === isDefault);
       return { result: found.slice(offset, offset + limit).map((system) => systemSummary(system, root)) };

@@ -165,18 +165,14 @@ describe('systems', () => {
         .map(({ id }: { id: string }) => id)
         .filter((id: string) => id.startsWith('narrow'));
     const both = ['narrow1', 'narrow2'];
-    for (const query of ['', 'type=execution', 'public=true', 'publicOnly=true', 'privateOnly=false']) {
+    for (const query of ['', 'type=execution', 'type=STORAGE', 'public=true', 'publicOnly=true', 'privateOnly=false']) {
       expect([query, await names(query)]).toEqual([query, both]);
     }
-    for (const query of [
-      'type=STORAGE',
-      'public=false',
-      'privateOnly=true',
-      'publicOnly=true&default=true&type=storage',
-    ]) {
+    for (const query of ['public=false', 'privateOnly=true', 'privateOnly=true&type=storage']) {
       expect([query, await names(query)]).toEqual([query, []]);
     }
     expect(await names('default=TRUE')).toEqual(['narrow2']);
+    expect(await names('type=storage&default=true')).toEqual(['narrow2']);
     expect(await names('default=false')).toEqual(['narrow1']);
     for (const query of ['type=CLOUD', 'default=maybe', 'public=2', 'owner=admin']) {
       const refused = await server.send({ path: `${SYSTEMS}?${query}` });
@@ -458,6 +454,7 @@ describe('logins', () => {
     const wrong = [401, 'error', 'ALOE_SECURITY_JWT_DECODE_ERROR'];
     expect(await said({})).toEqual(missing);
     expect(await said({}, APPS)).toEqual(missing);
+    expect((await list({}, APPS)).json.message).toContain('Send `Authorization: Bearer TOKEN`');
     expect(await said({ 'x-jwt-assertion-acme': '' })).toEqual(missing);
     const strange = await issue(newIssuer(), server.clock.now(), wso2('jdoe', 'acme', { iss: 'https://gateway' }));
     const token = await jwt(wso2('jdoe', 'acme', { iss: 'https://gateway' }));

@@ -208,9 +208,25 @@ describe('actions of Agave (sheet §8.8)', () => {
 
   it('resets for administrators only', async () => {
     const { uuid } = await jobThatIs('PAUSED');
-    expect((await post(`/${uuid}`, { action: 'reset' })).status).toBe(403);
+    expect(await post(`/${uuid}`, { action: 'reset' })).toMatchObject({
+      status: 403,
+      message: `JOBS_JOB_ACTION_NOT_AUTHORIZED User jdoe is not authorized to reset job ${uuid}.`,
+    });
     expect((await post(`/${uuid}`, { action: 'reset' }, 'admin')).status).toBe(200);
     expect((await front.jobs.find(uuid))?.wanted).toBe('resume');
+  });
+
+  it('resets nothing that goes on by itself, or has ended', async () => {
+    const { uuid: runs } = await jobThatIs('RUNNING');
+    expect(await post(`/${runs}`, { action: 'reset' }, 'admin')).toMatchObject({
+      status: 200,
+      message: `There is nothing to reset: job ${runs} is RUNNING, and goes on by itself.`,
+    });
+    const { uuid: ended } = await jobThatIs('FINISHED');
+    expect(await post(`/${ended}`, { action: 'reset' }, 'admin')).toMatchObject({
+      status: 409,
+      message: expect.stringContaining('JOBS_JOB_IN_TERMINAL_STATE'),
+    });
   });
 
   it.each([

@@ -204,4 +204,20 @@ describe('the Python client', () => {
     expect(answer.result === null || typeof answer.result === 'object').toBe(true);
     expect((await call(`?limit=250&offset=0`)).json.result.map((one: { id: string }) => one.id)).not.toContain(id);
   });
+
+  it('asks other services of Agave for what is not here, and reads why', async () => {
+    const paths = ['profiles/v2/me', 'files/v2/listings/', 'notifications/v2/', 'clients/v2', 'tenants', 'token'];
+    for (const path of paths) {
+      const response = await fetch(`${front.url}/${path}`, { headers: { authorization } });
+      expect([path, response.status, await response.json()]).toEqual([
+        path,
+        404,
+        {
+          status: 'error',
+          message: expect.stringContaining('of Agave there are jobs, apps and systems here'),
+          version: '2.4.0',
+        },
+      ]);
+    }
+  });
 });

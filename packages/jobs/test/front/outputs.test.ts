@@ -79,6 +79,12 @@ describe('listings of outputs (sheet §8.6)', () => {
   it('say 404 of what there is not', async () => {
     const { status, message } = await front.send({ path: `/${id}/outputs/listings/nope` });
     expect([status, message]).toEqual([404, `JOBS_OUTPUT_NOT_FOUND Job ${id} has no output /nope.`]);
+    const folder = await front.send({ path: `/${id}/outputs/media/sub%20dir` });
+    const why = ': it is a folder, and listed at outputs/listings';
+    expect([folder.status, folder.message]).toEqual([
+      404,
+      `JOBS_OUTPUT_NOT_FOUND Job ${id} has no output /sub dir${why}.`,
+    ]);
     const { id: fresh } = await front.submit();
     expect((await front.send({ path: `/${fresh}/outputs/listings` })).status).toBe(404);
   });
@@ -145,7 +151,10 @@ describe('bytes of outputs (sheet §8.6)', () => {
     const { status, text, message } = await front.send({ path: `/${other}/outputs/${path}` });
     rmSync(work, { recursive: true });
     expect(status).toBe(404);
-    expect(message).toContain('leads out of the root of system here; links are followed only inside it');
+    expect(message).toMatch(
+      /has no output \/[^:]*: what it names leads out of the root of its system, and is not followed\.$/,
+    );
+    expect(message).not.toContain(root);
     expect(text).not.toContain('not of the system');
   });
 

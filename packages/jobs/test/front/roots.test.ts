@@ -5,7 +5,7 @@ import { type FrontServer, startFront } from '../support/front-server.js';
 
 const ID = 'b5c4014b-31e7-47a0-954f-c9d404320904-007';
 const ROOTS = ['/organizations/default/jobs/v2', '/jobs/v2'];
-const VALUES: Readonly<Record<string, string>> = { id: ID, user: 'anna' };
+const VALUES: Readonly<Record<string, string>> = { id: ID, user: 'anna', attribute: 'status', value: 'FINISHED' };
 /** Of the tables of the sheet. */
 const KNOWN = [
   ...['GET /', 'POST /', 'GET /{id}', 'POST /{id}', 'DELETE /{id}', 'GET /{id}/status', 'GET /{id}/history'],
@@ -16,6 +16,7 @@ const KNOWN = [
     'GET /{id}/outputs/listings',
     'GET /{id}/notifications',
     'GET /search/{*}',
+    'GET /{attribute}/{value}',
     'GET /usage',
   ],
 ];

@@ -173,6 +173,10 @@ describe('operators (sheet §8.5)', () => {
   it.each([
     ['nope=1', 'ALOE_INVALID_PARAMETER nope: there is no such field'],
     ['name.nope=1', 'ALOE_INVALID_PARAMETER name.nope: there is no such field'],
+    [
+      'created.between=yesterday',
+      'ALOE_INVALID_PARAMETER created.between: Illegal date format for created.between: two dates, START,END',
+    ],
     ['created=whenever', 'ALOE_INVALID_PARAMETER created: Illegal date format for created'],
     ['nodecount=few', 'ALOE_INVALID_PARAMETER nodecount: Illegal integer value for nodecount'],
     ['memorypernode=much', 'ALOE_INVALID_PARAMETER memorypernode: Illegal decimal value for memorypernode'],
@@ -214,12 +218,21 @@ describe('the path as a search (sheet §8.3)', () => {
     ['/search/name/two', ['two']],
     ['/search/name.like/t*/owner/anna/', ['three']],
     ['/search/workpath/%2Fscratch%2Fjdoe%2Fone', ['one']],
+    // As agavepy asks.
+    ['/name/two', ['two']],
+    ['/workPath/%2Fscratch%2Fjdoe%2Fone', ['one']],
+    ['/Name.like/t*?owner=anna', ['three']],
   ])('%s', async (path, names) => {
     expect((await front.get(path, 'admin')).map((job: { name: string }) => job.name)).toEqual(names);
   });
 
-  it.each(['/search/name', `/search${'/name/x'.repeat(8)}`])('%s is refused', async (path) => {
-    expect((await front.send({ path })).status).toBe(400);
+  it.each([
+    ['/search/name', 400],
+    [`/search${'/name/x'.repeat(8)}`, 400],
+    ['/status/HAPPY', 400],
+    ['/happiness/great', 404],
+  ])('%s is refused', async (path, status) => {
+    expect((await front.send({ path })).status).toBe(status);
   });
 });
 

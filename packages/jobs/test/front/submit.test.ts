@@ -93,6 +93,7 @@ describe('a submission', () => {
     });
     expect(await front.get(`/${job.id}/history`)).toEqual([
       {
+        id: '0',
         status: 'ACCEPTED',
         created: job.accepted,
         createdBy: 'jdoe',

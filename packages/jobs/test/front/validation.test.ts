@@ -54,7 +54,9 @@ describe('fields of a submission (sheet §1.2)', () => {
     ['ALOE_JSON_VALIDATION_ERROR inputs', { inputs: [] }],
     ['ALOE_JSON_VALIDATION_ERROR parameters', { parameters: 'x' }],
     ['ALOE_JSON_VALIDATION_ERROR parameter', { parameters: { evalue: 1 }, parameter: { evalue: 2 } }],
-    ['ALOE_JSON_VALIDATION_ERROR memoryPerNode', { memoryPerNode: 5 }],
+    ['ALOE_JSON_VALIDATION_ERROR memoryPerNode', { memoryPerNode: -5 }],
+    ['ALOE_JSON_VALIDATION_ERROR memoryPerNode', { memoryPerNode: true }],
+    ['ALOE_JSON_VALIDATION_ERROR memoryPerNode', { memoryPerNode: `${'0'.repeat(32)}1GB` }],
     ['ALOE_JSON_VALIDATION_ERROR memoryPerNode', { memoryPerNode: '5 parsecs' }],
     ['ALOE_JSON_VALIDATION_ERROR nodeCount', { nodeCount: '2' }],
     ['ALOE_JSON_VALIDATION_ERROR nodeCount', { nodeCount: 0 }],
@@ -102,6 +104,8 @@ describe('fields of a submission (sheet §1.2)', () => {
     ['executionSystem of the app', { executionSystem: 'here' }],
     ['parameter, as some templates say', { parameter: { evalue: 1 } }],
     ['all that there is', { memoryPerNode: '200MB', nodeCount: 2, processorsOnEachNode: 4, maxRunTime: '01:00:00' }],
+    ['memory as a number of GB, as samples of agavepy say it', { memoryPerNode: 1 }],
+    ['an input on another system', { inputs: { query1: 'agave://store/in/a.txt' } }],
     ['macros', { archive: true, archivePath: `kept/\${JOB_NAME}-\${JOB_ID}` }],
   ])('takes %s', async (_, given) => {
     const { status, message } = await send({ ...SUBMISSION, ...given });
@@ -191,7 +195,19 @@ describe('apps and systems', () => {
     front.systems.delete('store');
     await refused({}, 'JOBS_SUBMIT_ERROR executionSystem');
     front.apps.set('wc-1.0', wc());
-    await refused({ archive: true, archivePath: '' }, 'JOBS_SUBMIT_ERROR archiveSystem');
+    const elsewhere = { inputs: { query1: 'https://example.org/a.txt' } };
+    await refused({ ...elsewhere, archive: true, archivePath: '' }, 'JOBS_SUBMIT_ERROR archiveSystem');
+  });
+
+  it('an input on a system that there is not is not waited for', async () => {
+    const there = { inputs: { query1: 'agave://gone/in/a.txt' } };
+    await refused(there, "JOBS_SUBMIT_ERROR inputs.query1: there is no system 'gone'");
+    front.systems.delete('store');
+    await refused({ inputs: { query1: 'in/a.txt' } }, "JOBS_SUBMIT_ERROR inputs.query1: there is no system 'store'");
+    front.apps.set('wc-1.0', wc({ deployment: null }));
+    const reason = 'it names no system, and there is no default one';
+    await refused({ inputs: { query1: 'in/a.txt' } }, `JOBS_SUBMIT_ERROR inputs.query1: ${reason}`);
+    expect((await send({ ...SUBMISSION, inputs: { query1: 'https://example.org/a.txt' } })).status).toBe(201);
   });
 
   it('a system that is disabled is waited for: the job is taken', async () => {

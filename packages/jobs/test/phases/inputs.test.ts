@@ -99,6 +99,17 @@ describe('inputs', () => {
     });
   });
 
+  test.each([
+    ['PROCESSING_INPUTS', processInputs],
+    ['STAGING_INPUTS', stageInputs],
+  ] as const)('whose system was removed is told with its value: %s', async (status, phase) => {
+    begin({ status, inputs: { q: 'agave://gone/x.txt' } });
+    await expect(phase(played.context)).rejects.toMatchObject({
+      condition: 'JOB_UNABLE_TO_STAGE_INPUTS',
+      message: "the input q, 'agave://gone/x.txt', cannot be staged: there is no system gone",
+    });
+  });
+
   test('sftp is read through the system that is this host', async () => {
     begin({ inputs: { q: 'sftp://known/x.txt' } });
     put(join(store, 'x.txt'), 'by ssh');

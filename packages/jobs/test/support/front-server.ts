@@ -16,7 +16,7 @@ import { openTestStore, type TestStore } from '../../../platform/test/support/te
 import { readApp } from '../../src/apps/definition.js';
 import type { App } from '../../src/apps/types.js';
 import { Acceptance } from '../../src/controller/acceptance.js';
-import { AGAVE_ERRORS, jobAdminRoutes, jobRoutes } from '../../src/http.js';
+import { AGAVE_ABSENT, AGAVE_ERRORS, jobAdminRoutes, jobRoutes } from '../../src/http.js';
 import { JobStore } from '../../src/repository/job-store.js';
 import { LocalFiles } from '../../src/systems/local/files.js';
 import type { OpenSystem, System, Systems } from '../../src/systems/types.js';
@@ -201,7 +201,7 @@ export async function startFront(options: FrontOptions = {}): Promise<FrontServe
     }),
     version: '0',
     bodyLimit: 1_000_000,
-    errorShapes: [AGAVE_ERRORS],
+    errorShapes: [AGAVE_ERRORS, AGAVE_ABSENT],
     routes: [
       jobRoutes({
         auth,

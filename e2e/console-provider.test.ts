@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type OpenIdProvider, openIdProvider } from '../packages/platform/test/support/openid-provider.js';
@@ -15,9 +17,13 @@ let harm: readonly string[];
 
 beforeAll(async () => {
   provider = await openIdProvider('localhost');
+  provider.clientSecret = 'of the console: 100 %';
   cluster = await Cluster.start({ flags: ['--outbound-private-targets'] });
+  const secret = join(cluster.dir, 'client.secret');
+  writeFileSync(secret, `${provider.clientSecret}\n`);
+  const client = ['--client-id', 'muster', '--client-secret-file', secret];
   const claims = ['--user-claim', 'preferred_username', '--create-users'];
-  await cluster.json('issuer', 'create', 'work', '--oidc', provider.url, '--client-id', 'muster', ...claims);
+  await cluster.json('issuer', 'create', 'work', '--oidc', provider.url, ...client, ...claims);
   const { sign_in } = await cluster.json<{ sign_in: { redirect_uri: string } }>('issuer', 'show', 'work');
   provider.redirectUris = [sign_in.redirect_uri];
   provider.person = 'asks';

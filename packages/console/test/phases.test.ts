@@ -5,6 +5,7 @@ import { hasEnded, STATUSES } from '../src/statuses/jobs.js';
 
 const START = Date.parse('2026-11-23T11:00:00.000Z');
 const entry = (status: string, seconds: number) => ({
+  id: String(seconds),
   status,
   created: new Date(START + seconds * 1000).toISOString(),
   createdBy: 'alice',

@@ -2,8 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Attempts } from '../src/auth/issuers/attempts.js';
 import { BrowserSignIns } from '../src/auth/issuers/browser-sign-ins.js';
 import { Providers } from '../src/auth/issuers/providers.js';
-import { ISSUER_LIMITS, type SignIn } from '../src/auth/issuers/types.js';
+import { type AskedIssuer, ISSUER_LIMITS, type SignIn } from '../src/auth/issuers/types.js';
 import { MusterError } from '../src/errors.js';
+import type { Sent } from '../src/outbound/fetch-json.js';
 import { SealingKey } from '../src/secrets/sealing-key.js';
 import { type Directory, openDirectory } from './support/directory.js';
 import { issue, newIssuer } from './support/jwt.js';
@@ -21,20 +22,20 @@ const SAID = {
 };
 
 const SIGN_IN: SignIn = {
-  ...{ clientId: 'muster', scope: 'openid', groupsClaim: null, groups: {} },
+  ...{ clientId: 'muster', confidential: false, scope: 'openid', groupsClaim: null, groups: {} },
   ...{ createUsers: false, ttlSeconds: 3600 },
 };
 
 let said: object | Error;
 /** What codes are good for. */
-let redeem: (form: URLSearchParams) => Promise<unknown>;
+let redeem: (sent: Sent) => Promise<unknown>;
 let asked: string[];
 let failures: string[];
 let directory: Directory;
 
-const fetched = async (url: URL, form?: URLSearchParams): Promise<unknown> => {
+const fetched = async (url: URL, sent?: Sent): Promise<unknown> => {
   asked.push(url.pathname);
-  if (form !== undefined) return redeem(form);
+  if (sent !== undefined) return redeem(sent);
   if (url.pathname === '/keys') return { keys: [provider.jwk] };
   if (said instanceof Error) throw said;
   return said;
@@ -62,7 +63,7 @@ afterEach(async () => directory.close());
 function elsewhere(key: Uint8Array): BrowserSignIns {
   const { auth, clock } = directory;
   return new BrowserSignIns({
-    ...{ changes: auth.changes, signIns: auth.signIns, attempts: new Attempts(clock) },
+    ...{ changes: auth.changes, signIns: auth.signIns, attempts: new Attempts(clock), secrets: auth.issuerSecrets },
     ...{ sealing: SealingKey.of(key), providers: new Providers(clock, fetched), failed: () => undefined },
   });
 }
@@ -114,6 +115,62 @@ describe('what a browser takes along', () => {
     if (present === undefined) throw new Error('there is no issuer');
     await auth.issuers.change(organization, present, { ...present, signIn }, ME);
     expect(await code(finish(begun))).toBe(refusal);
+  });
+});
+
+describe('a client with a secret', () => {
+  const SECRET = 'p%w:d é';
+  const CONFIDENTIAL = { ...SIGN_IN, confidential: true };
+
+  async function change(asked: Partial<AskedIssuer>) {
+    const { auth, organization } = directory;
+    const [present] = await auth.issuers.list(organization);
+    if (present === undefined) throw new Error('there is no issuer');
+    return auth.issuers.change(organization, present, { ...present, ...asked }, ME);
+  }
+
+  async function redeemed(): Promise<Sent | null> {
+    let heard: Sent | null = null;
+    const begun = await begin();
+    const answer = redeem;
+    redeem = (sent) => {
+      heard = sent;
+      return answer(sent);
+    };
+    expect(await code(finish(begun))).toBe('done');
+    return heard;
+  }
+
+  test.each([
+    ['where nothing is said', undefined, [null, null, ['muster', SECRET]]],
+    ['in a header', ['client_secret_post', 'client_secret_basic'], [null, null, ['muster', SECRET]]],
+    ['in the form', ['private_key_jwt', 'client_secret_post'], ['muster', SECRET, null]],
+  ])('proves itself by it as the provider wants: %s', async (_, methods, expected) => {
+    said = { ...SAID, token_endpoint_auth_methods_supported: methods };
+    await change({ signIn: CONFIDENTIAL, secret: SECRET });
+    const sent = await redeemed();
+    expect([sent?.form.get('client_id'), sent?.form.get('client_secret'), sent?.basic]).toEqual(expected);
+    expect(sent?.form.get('code_verifier')).toMatch(/^verifier_[\w-]{43}$/);
+  });
+
+  test('is told where the provider takes none', async () => {
+    said = { ...SAID, token_endpoint_auth_methods_supported: ['none', 'private_key_jwt'] };
+    await change({ signIn: CONFIDENTIAL, secret: SECRET });
+    expect(await code(finish(await begin()))).toBe('provider_unavailable');
+    expect(failures.join()).toContain('it takes no client secret');
+  });
+
+  test('keeps it sealed, and tells it nobody but whom it was given for', async () => {
+    const stored = async () => (await directory.store.read.selectFrom('issuers').select('sealed').execute())[0]?.sealed;
+    const refused = { code: 'invalid_field', details: { field: 'sign_in.client_secret' } };
+    await expect(change({ signIn: CONFIDENTIAL })).rejects.toMatchObject(refused);
+    await change({ signIn: CONFIDENTIAL, secret: SECRET });
+    expect(Buffer.from((await stored()) ?? []).includes(SECRET)).toBe(false);
+    await change({ signIn: { ...CONFIDENTIAL, scope: 'openid email' } });
+    expect((await redeemed())?.basic).toEqual(['muster', SECRET]);
+    await expect(change({ signIn: { ...CONFIDENTIAL, clientId: 'other' } })).rejects.toMatchObject(refused);
+    await change({ signIn: SIGN_IN });
+    expect([await stored(), (await redeemed())?.basic]).toEqual([null, null]);
   });
 });
 

@@ -44,7 +44,7 @@ const settings = (more: Partial<LdapSettings> = {}): LdapSettings => ({
 });
 const asked = (ldap: Partial<LdapSettings> = {}, more: Partial<AskedIssuer> = {}): AskedIssuer => ({
   ...{ name: 'staff', kind: 'ldap', source: slapd.url, issuer: null, audience: null, userClaim: null, tenant: null },
-  ...{ signIn: null, ldap: settings(ldap), bindPassword: slapd.bindPassword, ...more },
+  ...{ signIn: null, ldap: settings(ldap), secret: slapd.bindPassword, ...more },
 });
 const create = (ldap: Partial<LdapSettings> = {}, more: Partial<AskedIssuer> = {}) =>
   directory.auth.issuers.create(directory.organization, asked(ldap, more), ME);
@@ -229,8 +229,8 @@ describe('the password with which a directory is asked', () => {
 
   test('is told no other directory, authority or account than it was given for', async () => {
     await create();
-    const { bindPassword: _, ...kept } = asked();
-    const { bindPassword } = slapd;
+    const { secret: _, ...kept } = asked();
+    const { bindPassword: secret } = slapd;
     const change = async (ldap: Partial<LdapSettings>, more: Partial<AskedIssuer> = {}) => {
       const [present] = await directory.auth.issuers.list(directory.organization);
       if (present === undefined) throw new Error('there is one');
@@ -240,7 +240,7 @@ describe('the password with which a directory is asked', () => {
     expect(await change({}, { source: slapd.plainUrl })).toContain('directory.bind_password');
     expect(await change({ ca: null })).toContain('directory.bind_password');
     expect(await change({ bindDn: `uid=jdoe,${PEOPLE}` })).toContain('directory.bind_password');
-    expect(await change({}, { source: slapd.plainUrl, bindPassword })).toBe('accepted');
+    expect(await change({}, { source: slapd.plainUrl, secret })).toBe('accepted');
     expect(await change({ ttlSeconds: 60 }, { source: slapd.plainUrl })).toBe('accepted');
     expect((await signIn()).expiresAt).toBe(directory.clock.now() + 60_000);
   });
@@ -261,8 +261,8 @@ describe('the password with which a directory is asked', () => {
     if (former === undefined || present === undefined) throw new Error('there are two');
     const [before] = await rows('issuers');
     const again = await openAgain(present);
-    expect(await again.directories.rekey(former)).toBe(1);
-    expect(await again.directories.rekey(former)).toBe(0);
+    expect(await again.issuerSecrets.rekey(former)).toBe(1);
+    expect(await again.issuerSecrets.rekey(former)).toBe(0);
     const [after] = await rows('issuers');
     expect(present.sealed(after?.sealed ?? new Uint8Array())).toBe(true);
     expect(after?.sealed).not.toEqual(before?.sealed);
@@ -270,15 +270,14 @@ describe('the password with which a directory is asked', () => {
 });
 
 const openAgain = async (sealing: SealingKey) => {
-  const { Directories } = await import('../src/auth/issuers/ldap/directories.js');
-  const { store, clock } = directory;
-  return { directories: new Directories({ store, sealing, clock, privateTargets: true }) };
+  const { IssuerSecrets } = await import('../src/auth/issuers/secrets.js');
+  return { issuerSecrets: new IssuerSecrets(directory.store, sealing) };
 };
 
 describe('whoever configures a directory is told what is wrong', () => {
   test.each<[string, () => Partial<AskedIssuer>, string]>([
-    ['a wrong password', () => ({ bindPassword: 'wrong' }), 'it does not take the password of cn=muster'],
-    ['no password', () => ({ bindPassword: '' }), 'without a name and a password'],
+    ['a wrong password', () => ({ secret: 'wrong' }), 'it does not take the password of cn=muster'],
+    ['no password', () => ({ secret: '' }), 'without a name and a password'],
     ['another authority', () => ({ ldap: settings({ ca: OTHER_AUTHORITY }) }), 'self-signed certificate'],
     ['the authorities of the system', () => ({ ldap: settings({ ca: null }) }), 'self-signed certificate'],
     [

@@ -19,6 +19,7 @@ const stranger = newIssuer('k1');
 
 const SIGN_IN: SignIn = {
   clientId: CLIENT,
+  confidential: false,
   scope: 'openid',
   groupsClaim: 'groups',
   groups: { '/ops': 'operators', '/root': 'admins', '/old': 'pushy_job_writers' },

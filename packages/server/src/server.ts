@@ -106,13 +106,13 @@ async function rekey(
     store,
     secrets,
     systems,
-    directories,
+    issuers,
     logger,
   }: {
     readonly store: Store;
     readonly secrets: Secrets;
     readonly systems: Jobs['systems'];
-    readonly directories: Auth['directories'];
+    readonly issuers: Auth['issuerSecrets'];
     readonly logger: Logger;
   },
 ): Promise<void> {
@@ -121,7 +121,7 @@ async function rekey(
   const sealed = {
     secrets: await secrets.rekey(former),
     systems: await systems.rekey(former),
-    issuers: await directories.rekey(former),
+    issuers: await issuers.rekey(former),
     runs: await rekeyRuns({ store, secrets }, former),
   };
   logger.info(sealed, 'what the former key had sealed is sealed with the present one');
@@ -251,7 +251,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     disbatch,
   );
 
-  await rekey(config, { store, secrets, systems: jobs.systems, directories: auth.directories, logger });
+  await rekey(config, { store, secrets, systems: jobs.systems, issuers: auth.issuerSecrets, logger });
   await layers.load();
   // Workers record what happens to jobs in the same database.
   if (store.kind === 'postgres') base.recorder.follow();

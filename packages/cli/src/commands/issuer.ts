@@ -6,6 +6,7 @@ import { MusterError } from '../errors.js';
 import { readingOf, textOf } from '../files.js';
 import { type Call, clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
+import type { World } from '../world.js';
 import { addList, addRemove, addShow, tellDone } from './resource.js';
 
 interface Issuer {
@@ -30,6 +31,7 @@ interface Rules {
 
 interface SignIn {
   readonly client_id: string;
+  readonly confidential: boolean;
   /** Where the provider sends browsers back to. */
   readonly redirect_uri: string;
   readonly scope: string;
@@ -65,6 +67,7 @@ interface IssuerFlags {
   readonly userClaim?: string;
   readonly tenant?: string;
   readonly clientId?: string;
+  readonly clientSecretFile?: string;
   readonly scope?: string;
   readonly groupsClaim?: string;
   readonly mapGroup?: readonly string[];
@@ -78,7 +81,7 @@ interface SetFlags extends IssuerFlags {
 
 /** What can be unset, as flags name it. Those of signing in are within `sign_in`. */
 const UNSET = ['issuer', 'audience', 'user-claim', 'tenant', 'sign-in'] as const;
-const UNSET_SIGN_IN = ['scope', 'groups-claim', 'groups', 'login-ttl'] as const;
+const UNSET_SIGN_IN = ['client-secret', 'scope', 'groups-claim', 'groups', 'login-ttl'] as const;
 /** Of a directory. */
 const UNSET_DIRECTORY = ['ldap-ca', 'user-filter', 'group-base', 'group-filter'] as const;
 const UNSETTABLE: readonly string[] = [...UNSET, ...UNSET_SIGN_IN, ...UNSET_DIRECTORY];
@@ -186,9 +189,9 @@ function fieldsOf({ name, source, directory, sign_in: signIn, ...issuer }: Issue
   ];
 }
 
-function fieldsOfSignIn({ client_id, redirect_uri, scope, groups_claim }: SignIn): readonly Field[] {
+function fieldsOfSignIn({ client_id, confidential, redirect_uri, scope, groups_claim }: SignIn): readonly Field[] {
   return [
-    ['Client', client_id],
+    ['Client', confidential ? `${client_id}, with a secret` : client_id],
     ['Redirect URI', redirect_uri],
     ['Scope', scope],
     ['Groups claim', groups_claim ?? 'none'],
@@ -235,7 +238,11 @@ function withIssuerFlags(command: Command): void {
     .option('--tenant <tenant>', 'what their tenant claim must say, where organizations share a gateway')
     .option(
       '--client-id <id>',
-      'let people sign in there (`muster login`, and the console): a public client with the device flow and the authorization code flow',
+      'let people sign in there (`muster login`, and the console): a client with the device flow and the authorization code flow',
+    )
+    .option(
+      '--client-secret-file <file>',
+      'file with the secret of that client, where the provider gives it one: the console proves itself by it; -: standard input',
     )
     .option('--scope <scope>', 'what the provider is asked for then; openid profile email unless given')
     .option('--groups-claim <claim>', 'which claim has the groups of the user')
@@ -273,7 +280,7 @@ function addSet(issuer: Command, shell: Shell): void {
     const nulls = (names: readonly string[]) =>
       Object.fromEntries(names.filter((one) => unset.includes(one)).map((one) => [FIELDS[one] ?? one, null]));
     const directory = { ...(await directoryOf(call)), ...nulls(UNSET_DIRECTORY) };
-    const signIn = { ...signInOf(call.options), ...nulls(UNSET_SIGN_IN) };
+    const signIn = { ...(await signInOf(call)), ...nulls(UNSET_SIGN_IN) };
     const said = { ...signIn, ...directory };
     // What both have is of the one that it is.
     const kind = Object.keys(directory).length > 0 || (await isDirectory(call, name, signIn)) ? 'directory' : 'sign_in';
@@ -288,6 +295,7 @@ function addSet(issuer: Command, shell: Shell): void {
 const FIELDS: Readonly<Record<string, string>> = {
   'user-claim': 'user_claim',
   'sign-in': 'sign_in',
+  'client-secret': 'client_secret',
   'groups-claim': 'groups_claim',
   'login-ttl': 'ttl',
   'ldap-ca': 'ca',
@@ -310,7 +318,7 @@ function saidOf({ options, world }: Call<IssuerFlags>) {
 async function signInAsked(call: Call<IssuerFlags>) {
   if (Object.keys(await directoryOf(call)).length > 0)
     throw new MusterError('usage', { reason: 'what is said of a directory goes with --ldap URL' });
-  const { client_id: clientId, ...signIn } = signInOf(call.options);
+  const { client_id: clientId, ...signIn } = await signInOf(call);
   if (clientId === undefined && Object.keys(signIn).length > 0)
     throw new MusterError('usage', { reason: 'what is said of signing in goes with --client-id ID' });
   return clientId === undefined ? {} : { sign_in: { client_id: clientId, ...signIn } };
@@ -318,9 +326,12 @@ async function signInAsked(call: Call<IssuerFlags>) {
 
 /** @throws MusterError `usage` */
 async function directoryAsked(call: Call<IssuerFlags>) {
-  const { client_id: clientId, scope, groups_claim: groupsClaim, ...rules } = signInOf(call.options);
-  if (clientId !== undefined || scope !== undefined || groupsClaim !== undefined)
-    throw new MusterError('usage', { reason: 'a directory has no --client-id, --scope or --groups-claim' });
+  const said = await signInOf(call);
+  const { client_id: clientId, client_secret: secret, scope, groups_claim: groupsClaim, ...rules } = said;
+  if ([clientId, secret, scope, groupsClaim].some((one) => one !== undefined))
+    throw new MusterError('usage', {
+      reason: 'a directory has no --client-id, --client-secret-file, --scope or --groups-claim',
+    });
   const { bindDn, bindPasswordFile, userBase } = call.options;
   if (bindDn === undefined || bindPasswordFile === undefined || userBase === undefined)
     throw new MusterError('usage', {
@@ -332,12 +343,16 @@ async function directoryAsked(call: Call<IssuerFlags>) {
 /** What the flags say of a directory alone. @throws MusterError `usage` */
 async function directoryOf({ options, world }: Call<IssuerFlags>) {
   const { bindDn, bindPasswordFile, ldapCa, userBase, userFilter, groupBase, groupFilter } = options;
-  const password = bindPasswordFile === undefined ? undefined : await textOf(world, bindPasswordFile);
   return given({
-    ...{ bind_dn: bindDn, bind_password: password?.replace(/\r?\n$/, '') },
+    ...{ bind_dn: bindDn, bind_password: await secretOf(world, bindPasswordFile) },
     ca: ldapCa === undefined ? undefined : await textOf(world, ldapCa),
     ...{ user_base: userBase, user_filter: userFilter, group_base: groupBase, group_filter: groupFilter },
   });
+}
+
+/** Without the end of the line that editors add. */
+async function secretOf(world: World, file: string | undefined): Promise<string | undefined> {
+  return file === undefined ? undefined : (await textOf(world, file)).replace(/\r?\n$/, '');
 }
 
 /** Groups, who is made, how long: a directory and a provider have them alike. */
@@ -376,10 +391,11 @@ function addTest(issuer: Command, shell: Shell): void {
 }
 
 /** What they say of signing in there. @throws MusterError `usage` */
-function signInOf(flags: IssuerFlags) {
-  const { clientId, scope, groupsClaim, mapGroup, createUsers, loginTtl } = flags;
+async function signInOf({ options, world }: Call<IssuerFlags>) {
+  const { clientId, clientSecretFile, scope, groupsClaim, mapGroup, createUsers, loginTtl } = options;
   return given({
     client_id: clientId,
+    client_secret: await secretOf(world, clientSecretFile),
     scope,
     groups_claim: groupsClaim,
     groups: mapGroup === undefined ? undefined : Object.fromEntries(mapGroup.map(mapping)),

@@ -16,8 +16,9 @@ import { Attempts } from './issuers/attempts.js';
 import { BrowserSignIns } from './issuers/browser-sign-ins.js';
 import { IssuerDirectory } from './issuers/directory.js';
 import { IssuedTokens } from './issuers/issued.js';
-import { Directories, type Sealing } from './issuers/ldap/directories.js';
+import { Directories } from './issuers/ldap/directories.js';
 import { Providers } from './issuers/providers.js';
+import { IssuerSecrets, type Sealing } from './issuers/secrets.js';
 import { SignIns } from './issuers/sign-ins.js';
 import { ISSUER_LIMITS } from './issuers/types.js';
 import { NodeGroupDirectory, type NodeSelection } from './node-groups.js';
@@ -58,7 +59,7 @@ export interface AuthDeps {
   readonly standingFailed: (error: unknown) => void;
   /** How keys of issuers are fetched: from public addresses unless given. */
   readonly fetch?: FetchJson;
-  /** With which passwords of issuers are sealed. */
+  /** With which secrets of issuers are sealed. */
   readonly sealing: Sealing;
   /** Whether directories may be at private addresses; not unless given. */
   readonly privateDirectories?: boolean;
@@ -84,6 +85,7 @@ export interface Auth {
   readonly tokens: Tokens;
   readonly issuers: IssuerDirectory;
   readonly directories: Directories;
+  readonly issuerSecrets: IssuerSecrets;
   readonly signIns: SignIns;
   readonly browserSignIns: BrowserSignIns;
   readonly sessions: Sessions;
@@ -118,7 +120,8 @@ export function createAuth(deps: AuthDeps): Auth {
   const { fetch = fetchJson(ISSUER_LIMITS.fetch, false) } = deps;
   const issued = new IssuedTokens({ repository, clock, fetch });
   const { sealing, privateDirectories: privateTargets = false } = deps;
-  const directories = new Directories({ store, sealing, clock, privateTargets });
+  const issuerSecrets = new IssuerSecrets(store, sealing);
+  const directories = new Directories({ secrets: issuerSecrets, clock, privateTargets });
   const { sessionsFailed = () => undefined, directoryFailed = () => undefined } = deps;
   const attempts = new Attempts(clock);
   const signIns = new SignIns({ changes, repository, issued, directories, attempts, directoryFailed });
@@ -164,11 +167,12 @@ export function createAuth(deps: AuthDeps): Auth {
     groups: new GroupDirectory(changes, repository, rights),
     nodeGroups: new NodeGroupDirectory(changes, repository, selection),
     tokens: new Tokens(changes, repository),
-    issuers: new IssuerDirectory(changes, repository, issued.keys, directories),
+    issuers: new IssuerDirectory(changes, repository, issued.keys, directories, issuerSecrets),
     directories,
+    issuerSecrets,
     signIns,
     browserSignIns: new BrowserSignIns({
-      ...{ changes, signIns, attempts, sealing },
+      ...{ changes, signIns, attempts, sealing, secrets: issuerSecrets },
       providers: new Providers(clock, fetch),
       failed: deps.providerFailed ?? (() => undefined),
     }),

@@ -159,7 +159,7 @@ function changed(present: Issuer, { sign_in, directory, ...body }: Static<typeof
     audience: or<string | null>(body.audience, present.audience, usualAudience),
     userClaim: or<string | null>(body.user_claim, present.userClaim, null),
     tenant: or<string | null>(body.tenant, present.tenant, null),
-    signIn: sign_in === undefined ? present.signIn : sign_in && changedSignIn(present.signIn, sign_in),
+    ...(sign_in === undefined ? { signIn: present.signIn } : changedSignIn(present.signIn, sign_in)),
     ...changedDirectory(present, directory, body.user_claim),
   };
 }
@@ -168,7 +168,7 @@ function changedDirectory(
   { ldap, userClaim }: Issuer,
   asked: Static<typeof schemas.IssuerChange>['directory'],
   claim: string | null | undefined,
-): Pick<AskedIssuer, 'ldap' | 'bindPassword'> {
+): Pick<AskedIssuer, 'ldap' | 'secret'> {
   if (asked === undefined && claim === undefined) return { ldap };
   if (ldap === null) {
     if (asked === undefined) return { ldap };
@@ -185,17 +185,20 @@ function changedDirectory(
 
 function changedSignIn(
   present: SignIn | null,
-  asked: NonNullable<Static<typeof schemas.IssuerChange>['sign_in']>,
-): SignIn {
-  const before = present === null ? {} : signInView(present);
-  const { client_id: clientId, ...rest } = { ...before, ...asked };
+  asked: Exclude<Static<typeof schemas.IssuerChange>['sign_in'], undefined>,
+): Pick<AskedIssuer, 'signIn' | 'secret'> {
+  if (asked === null) return { signIn: null };
+  const { confidential: _, ...before } = present === null ? { confidential: false } : signInView(present);
+  const { client_id: clientId, client_secret: secret, ...rest } = { ...before, ...asked };
   if (clientId === undefined)
     throw new MusterError('invalid_field', {
       field: 'sign_in.client_id',
       reason: 'nobody signs in there yet: say by which client',
     });
   const given = Object.entries(rest).filter(([, value]) => value !== null && value !== undefined);
-  return signInOf({ client_id: clientId, ...Object.fromEntries(given) });
+  const body = { client_id: clientId, ...Object.fromEntries(given) };
+  if (secret !== undefined && secret !== null) return signInFrom({ ...body, client_secret: secret });
+  return { signIn: signInOf(body, secret === undefined && present?.confidential === true) };
 }
 
 /** undefined: none is said. @throws MusterError `invalid_field` */
@@ -217,9 +220,9 @@ function newIssuer(body: Static<typeof schemas.IssuerBody>): AskedIssuer {
   }
   const { name, issuer = null, user_claim: userClaim = null, tenant = null } = body;
   const audience = body.audience ?? usualAudienceOf(one.kind);
-  const signIn = body.sign_in === undefined ? null : signInOf(body.sign_in);
+  const signIn = body.sign_in === undefined ? { signIn: null } : signInFrom(body.sign_in);
   const directory = body.directory === undefined ? { ldap: null } : directoryFrom(body.directory, userClaim);
-  return { name, ...one, issuer, audience, userClaim, tenant, signIn, ...directory };
+  return { name, ...one, issuer, audience, userClaim, tenant, ...signIn, ...directory };
 }
 
 /** Of sets of keys, with which their owner signs tokens for many. */
@@ -230,14 +233,14 @@ function usualAudienceOf(kind: IssuerKind): string | null {
 function directoryFrom(
   body: Omit<Static<typeof schemas.DirectoryBody>, 'bind_password'> & { readonly bind_password?: string },
   attribute: string | null,
-): { readonly ldap: LdapSettings; readonly bindPassword?: string } {
+): { readonly ldap: LdapSettings; readonly secret?: string } {
   const ldap = {
     ...{ bindDn: body.bind_dn, ca: body.ca ?? null, userBase: body.user_base },
     userFilter: body.user_filter ?? usualUserFilter(attribute),
     ...{ groupBase: body.group_base ?? null, groupFilter: body.group_filter ?? GROUP_FILTER },
     ...rulesOf(body),
   };
-  return { ldap, ...(body.bind_password !== undefined && { bindPassword: body.bind_password }) };
+  return { ldap, ...(body.bind_password !== undefined && { secret: body.bind_password }) };
 }
 
 function usualUserFilter(attribute: string | null): string {
@@ -252,9 +255,15 @@ function rulesOf(body: Pick<Static<typeof schemas.SignInBody>, 'groups' | 'creat
   };
 }
 
-function signInOf(body: Static<typeof schemas.SignInBody>): SignIn {
+function signInFrom(body: Static<typeof schemas.SignInBody>): Pick<AskedIssuer, 'signIn' | 'secret'> {
+  const { client_secret: secret, ...rest } = body;
+  return { signIn: signInOf(rest, secret !== undefined), ...(secret !== undefined && { secret }) };
+}
+
+function signInOf(body: Omit<Static<typeof schemas.SignInBody>, 'client_secret'>, confidential: boolean): SignIn {
   return {
     clientId: body.client_id,
+    confidential,
     scope: body.scope ?? SCOPE,
     groupsClaim: body.groups_claim ?? null,
     ...rulesOf(body),
@@ -273,9 +282,9 @@ function view(of: Issuer, base: string) {
   };
 }
 
-function signInView({ clientId, scope, groupsClaim, groups, createUsers, ttlSeconds }: SignIn) {
+function signInView({ clientId, confidential, scope, groupsClaim, groups, createUsers, ttlSeconds }: SignIn) {
   return {
-    ...{ client_id: clientId, scope, groups_claim: groupsClaim, groups: { ...groups } },
+    ...{ client_id: clientId, confidential, scope, groups_claim: groupsClaim, groups: { ...groups } },
     ...{ create_users: createUsers, ttl: ttlSeconds },
   };
 }

@@ -311,8 +311,16 @@ export const SignInBody = Type.Object(
     client_id: Type.String({
       minLength: 1,
       maxLength: 255,
-      description: 'Of the command line and the console there: a public client',
+      description: 'Of the command line and the console there',
     }),
+    client_secret: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: ISSUER_LIMITS.clientSecret,
+        description:
+          'Of that client, with which the console redeems codes; it is stored sealed and shown nobody. None: it is a public client. The command line has none',
+      }),
+    ),
     scope: claim('What the provider is asked for; `openid profile email` unless given'),
     groups_claim: claim('Claim of the ID token with the groups of the user'),
     groups: groupsBy('value of that claim'),
@@ -396,6 +404,7 @@ export const IssuerChange = Type.Object(
       Type.Object(
         {
           client_id: Type.Optional(SIGN_IN.client_id),
+          client_secret: withNull(SIGN_IN.client_secret),
           scope: withNull(SIGN_IN.scope),
           groups_claim: withNull(SIGN_IN.groups_claim),
           groups: withNull(SIGN_IN.groups),
@@ -441,6 +450,7 @@ export const IssuerAnswer = Type.Object({
   sign_in: Type.Union([
     Type.Object({
       client_id: Type.String(),
+      confidential: Type.Boolean({ description: 'The console proves itself there by a secret' }),
       redirect_uri: Type.String({
         description:
           'Where the provider sends browsers back to that sign in to the console: to be allowed there. With the URL of this request; for others the same path',

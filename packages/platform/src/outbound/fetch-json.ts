@@ -9,44 +9,56 @@ export interface FetchLimits {
   readonly timeoutMs: number;
 }
 
+/** What is sent. */
+export interface Sent {
+  readonly form: URLSearchParams;
+  /** Name and secret of a client, as OAuth has them in a header (RFC 6749 §2.3.1); null: it has none there. */
+  readonly basic: readonly [name: string, secret: string] | null;
+}
+
 /**
- * @param form Sent with POST; without it it is a GET.
+ * @param sent With POST; without it it is a GET.
  * @throws Error that says why there is none.
  */
-export type FetchJson = (url: URL, form?: URLSearchParams) => Promise<unknown>;
+export type FetchJson = (url: URL, sent?: Sent) => Promise<unknown>;
 
 const OAUTH_ERROR = /^[\w-]{1,64}$/;
 
 /** @param privateTargets Also from private addresses, and without TLS. */
 export function fetchJson(limits: FetchLimits, privateTargets: boolean): FetchJson {
-  return async (url, form) => {
+  return async (url, sent) => {
     const plain = url.protocol === 'http:' && privateTargets;
     if (!plain && url.protocol !== 'https:') throw new Error('it must be an https URL');
     if (!privateTargets) checkHost(url);
     const signal = AbortSignal.timeout(limits.timeoutMs);
     const options = {
-      ...(form !== undefined && { method: 'POST' }),
+      ...(sent !== undefined && { method: 'POST' }),
       headers: {
         accept: 'application/json',
-        ...(form !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
+        ...(sent !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
+        ...(sent?.basic && { authorization: basicOf(sent.basic) }),
       },
       signal,
       agent: false,
       ...(!privateTargets && { lookup: publicLookup() }),
     } as const;
     const response = await new Promise<IncomingMessage>((done, failed) => {
-      (plain ? requestPlain : request)(url, options, done).on('error', failed).end(form?.toString());
+      (plain ? requestPlain : request)(url, options, done).on('error', failed).end(sent?.form.toString());
     });
     try {
       const { statusCode: status } = response;
-      if (status !== 200 && form === undefined) throw new Error(`it answers with status ${status}`);
+      if (status !== 200 && sent === undefined) throw new Error(`it answers with status ${status}`);
       const body = await readBody(response, limits.bytes);
       if (status !== 200) throw new Error(`it answers with status ${status}${errorIn(body)}`);
-      return form === undefined ? parseJson(body) : parseUnsaid(body);
+      return sent === undefined ? parseJson(body) : parseUnsaid(body);
     } finally {
       response.destroy();
     }
   };
+}
+
+function basicOf(pair: readonly string[]): string {
+  return `Basic ${Buffer.from(pair.map((part) => new URLSearchParams([['', part]]).toString().slice(1)).join(':')).toString('base64')}`;
 }
 
 /** Without telling anything of it: an error of parsing says what it met. */

@@ -3,7 +3,7 @@ import { type DestinationStream, type Logger, pino } from 'pino';
 /** Never logged, at whatever depth they come up. Signing headers could be replayed for 15 minutes. */
 const SECRETS = [
   ...['authorization', 'token', 'password', 'key', 'private_key', 'privateKey', 'secret', 'session_key'],
-  ...['bind_password', 'bindPassword'],
+  ...['bind_password', 'client_secret', 'clientSecret'],
 ];
 
 const SIGNATURE_HEADER = /^(authorization|cookie|x-ops-authorization-\d+|x-jwt-assertion-.*)$/i;

@@ -22,6 +22,8 @@ export interface OpenIdProvider {
   redirectUris: readonly string[] | null;
   /** What a person with a browser does there: `asks` shows them a page with both. */
   person: 'agrees' | 'refuses' | 'asks';
+  /** Of clients with a browser: they prove themselves by it, in a header; null: they are public ones. */
+  clientSecret: string | null;
   /** It says who it is when it sends a browser back, and that it does (RFC 9207). */
   saysIssuer: boolean;
   /** By its clock, in milliseconds. */
@@ -108,6 +110,13 @@ export async function openIdProvider(host = '127.0.0.1'): Promise<OpenIdProvider
       }
       case '/token': {
         if (form.get('grant_type') === 'authorization_code') {
+          if (provider.clientSecret !== null) {
+            const proof = Buffer.from(request.headers.authorization?.replace('Basic ', '') ?? '', 'base64').toString();
+            // Each as forms have them (RFC 6749 §2.3.1).
+            const [client, secret] = proof.split(':').map((part) => new URLSearchParams(`_=${part}`).get('_'));
+            if (secret !== provider.clientSecret) return answer(401, { error: 'invalid_client' });
+            form.set('client_id', client ?? '');
+          }
           const asked = redeemed(form);
           if (asked === null) return answer(400, { error: 'invalid_grant', error_description: 'no such code' });
           const id_token = await idToken({ aud: asked.get('client_id'), nonce: asked.get('nonce') ?? undefined });
@@ -133,6 +142,7 @@ export async function openIdProvider(host = '127.0.0.1'): Promise<OpenIdProvider
     patience: 600,
     redirectUris: null,
     person: 'agrees',
+    clientSecret: null,
     saysIssuer: false,
     now: () => Date.now(),
     asked: [],

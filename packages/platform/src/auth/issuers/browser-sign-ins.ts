@@ -4,8 +4,8 @@ import { type Changes, secretHash } from '../changes.js';
 import { AUTH_LIMITS } from '../limits.js';
 import type { Organization } from '../types.js';
 import type { Attempts } from './attempts.js';
-import type { Sealing } from './ldap/directories.js';
 import type { Providers } from './providers.js';
+import type { IssuerSecrets, Sealing } from './secrets.js';
 import type { ProviderIssuer, SignIns, SignInView } from './sign-ins.js';
 import { ISSUER_LIMITS } from './types.js';
 
@@ -15,6 +15,7 @@ export interface BrowserSignInDeps {
   readonly providers: Providers;
   readonly attempts: Attempts;
   readonly sealing: Sealing;
+  readonly secrets: Pick<IssuerSecrets, 'of'>;
   /** A provider could not be asked for somebody. */
   readonly failed: (issuer: string, error: unknown) => void;
 }
@@ -99,7 +100,7 @@ export class BrowserSignIns {
     sealed: string | null,
     address: string,
   ): Promise<SignInView & Pick<Away, 'returnTo'>> {
-    const { changes, signIns, attempts } = this.#deps;
+    const { changes, signIns, attempts, secrets } = this.#deps;
     const issuer = await signIns.provider(organization, name);
     const away = this.#opened(issuer, sealed);
     if (away === null || brought.state !== away.state || away.endsMs <= changes.now)
@@ -116,11 +117,12 @@ export class BrowserSignIns {
     if (this.#redeeming >= limit) throw new MusterError('too_busy', { what: 'people who sign in', limit });
     this.#redeeming++;
     try {
-      const { clientId } = issuer.signIn;
+      const { clientId, confidential } = issuer.signIn;
       const { redirectUri, verifier, nonce, state, returnTo, endsMs } = away;
-      const idToken = await this.#asked(issuer, (providers) =>
-        providers.redeem(places, { clientId, code, redirectUri, verifier }),
-      );
+      const idToken = await this.#asked(issuer, async (providers) => {
+        const secret = confidential ? await secrets.of(issuer) : null;
+        return providers.redeem(places, { clientId, secret, code, redirectUri, verifier });
+      });
       const expected = { nonce, state: { hash: secretHash(state), endsMs } };
       const signedIn = await signIns.begin(organization, name, idToken, address, expected);
       forNothing();

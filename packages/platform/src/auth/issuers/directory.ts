@@ -4,9 +4,10 @@ import type { AuthRepository } from '../repository.js';
 import type { Actor, AuditEntry, Organization } from '../types.js';
 import type { KeyRing } from './key-ring.js';
 import { pemKey } from './keys.js';
-import { checkLdap, isElsewhere } from './ldap/checked.js';
+import { checkLdap } from './ldap/checked.js';
 import type { Directories } from './ldap/directories.js';
 import { directoryOf } from './ldap/people.js';
+import { goesElsewhere, type IssuerSecrets } from './secrets.js';
 import { type AskedIssuer, ISSUER_LIMITS, type Issuer, type NewIssuer } from './types.js';
 
 /** What an issuer answers when it is tried. */
@@ -33,12 +34,20 @@ export class IssuerDirectory {
   readonly #repository: AuthRepository;
   readonly #keys: KeyRing;
   readonly #directories: Directories;
+  readonly #secrets: IssuerSecrets;
 
-  constructor(changes: Changes, repository: AuthRepository, keys: KeyRing, directories: Directories) {
+  constructor(
+    changes: Changes,
+    repository: AuthRepository,
+    keys: KeyRing,
+    directories: Directories,
+    secrets: IssuerSecrets,
+  ) {
     this.#changes = changes;
     this.#repository = repository;
     this.#keys = keys;
     this.#directories = directories;
+    this.#secrets = secrets;
   }
 
   list(organization: Organization): Promise<readonly Issuer[]> {
@@ -52,8 +61,8 @@ export class IssuerDirectory {
   async create(organization: Organization, asked: AskedIssuer, actor: Actor): Promise<Issuer> {
     const { now } = this.#changes;
     const id = this.#changes.newId();
-    const { bindPassword } = asked;
-    if (asked.kind === 'ldap' && bindPassword === undefined) throw passwordMissing('say the password of bind_dn');
+    const { secret } = asked;
+    if (secret === undefined && hasSecret(asked)) throw secretMissing(asked, 'say it');
     const issuer: Issuer = { ...(await this.#checked(asked, id)), id, organization, createdAt: now };
     const { name, kind, source, audience, userClaim, tenant } = issuer;
     const orgId = organization.id;
@@ -79,7 +88,7 @@ export class IssuerDirectory {
           .values({
             ...{ id, org_id: orgId, name, kind, source, recognized, issuer: issuer.issuer, audience, tenant },
             ...{ user_claim: userClaim, ...settingsOf(issuer), created_at: now },
-            sealed: this.#sealed(issuer, bindPassword),
+            sealed: secret === undefined ? null : this.#secrets.seal(issuer, secret),
           })
           .execute();
       },
@@ -93,7 +102,7 @@ export class IssuerDirectory {
    */
   async change(organization: Organization, present: Issuer, asked: AskedIssuer, actor: Actor): Promise<Issuer> {
     const { id } = present;
-    const { bindPassword } = asked;
+    const { secret } = asked;
     requireSameKind(present, asked);
     const issuer: Issuer = { ...present, ...(await this.#checked(asked, id)), name: present.name };
     const { name, kind, source, audience, userClaim, tenant } = issuer;
@@ -109,7 +118,8 @@ export class IssuerDirectory {
         .set({
           ...{ kind, source, recognized, issuer: issuer.issuer, audience, tenant },
           ...{ user_claim: userClaim, ...settingsOf(issuer) },
-          ...(bindPassword !== undefined && { sealed: this.#sealed(issuer, bindPassword) }),
+          ...(secret !== undefined && { sealed: this.#secrets.seal(issuer, secret) }),
+          ...(!hasSecret(issuer) && { sealed: null }),
         })
         .where('id', '=', id)
         .executeTakeFirst();
@@ -168,19 +178,14 @@ export class IssuerDirectory {
     return `no user '${user}' belongs to organization '${name}', and the issuer makes no users (--create-users)`;
   }
 
-  #sealed(issuer: Issuer, password: string | undefined): Uint8Array | null {
-    const directory = directoryOf(issuer);
-    return directory === null || password === undefined ? null : this.#directories.seal(issuer.id, directory, password);
-  }
-
   /** Its keys are looked for now: who configures it learns what is wrong, and not its users. */
-  async #checked({ bindPassword, ...asked }: AskedIssuer, id: string): Promise<NewIssuer> {
+  async #checked({ secret, ...asked }: AskedIssuer, id: string): Promise<NewIssuer> {
     checkSignIn(asked);
     checkLdap(asked);
     if (asked.ldap !== null) {
       const directory = { ...asked, ldap: asked.ldap };
       await this.#directories
-        .ask(id, directory, (people) => people.checkBases(), { password: bindPassword })
+        .ask(id, directory, (people) => people.checkBases(), { password: secret })
         .catch((error: unknown) => {
           throw new MusterError('invalid_field', { field: 'ldap', reason: reasonOf(error) }, { cause: error });
         });
@@ -203,17 +208,24 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** A directory does not become a provider, nor is its password told to another one. @throws MusterError `invalid_field` */
-function requireSameKind(present: Issuer, { kind, source, ldap, bindPassword }: AskedIssuer): void {
+/** A directory does not become a provider, nor is a secret told to another one. @throws MusterError `invalid_field` */
+function requireSameKind(present: Issuer, asked: AskedIssuer): void {
+  const { kind, secret } = asked;
   if ((kind === 'ldap') !== (present.kind === 'ldap'))
     throw new MusterError('invalid_field', { field: kind, reason: 'a directory and a provider are two issuers' });
-  if (ldap === null || present.ldap === null || bindPassword !== undefined) return;
-  if (isElsewhere({ ...ldap, url: source }, { ...present.ldap, url: present.source }))
-    throw passwordMissing('say it again: the one that is kept is told nobody but the directory it was given for');
+  if (!hasSecret(asked) || secret !== undefined) return;
+  if (!hasSecret(present)) throw secretMissing(asked, 'say it');
+  if (goesElsewhere({ ...asked, id: present.id }, present))
+    throw secretMissing(asked, 'say it again: the one that is kept is told nobody but whom it was given for');
 }
 
-function passwordMissing(reason: string): MusterError {
-  return new MusterError('invalid_field', { field: 'directory.bind_password', reason });
+function hasSecret({ signIn, ldap }: NewIssuer): boolean {
+  return ldap !== null || signIn?.confidential === true;
+}
+
+function secretMissing({ ldap }: NewIssuer, reason: string): MusterError {
+  const field = ldap === null ? 'sign_in.client_secret' : 'directory.bind_password';
+  return new MusterError('invalid_field', { field, reason });
 }
 
 function settingsOf({ signIn, ldap }: NewIssuer) {

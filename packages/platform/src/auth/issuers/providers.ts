@@ -4,7 +4,7 @@ import { type Discovered, discover } from './discovery.js';
 import { ISSUER_LIMITS } from './types.js';
 
 /** Where people sign in with their browsers, and where what they come back with is redeemed. */
-export interface SignInPlaces extends Pick<Discovered, 'saysIssuer'> {
+export interface SignInPlaces extends Pick<Discovered, 'saysIssuer' | 'secretIn'> {
   readonly authorization: URL;
   readonly token: URL;
 }
@@ -12,6 +12,8 @@ export interface SignInPlaces extends Pick<Discovered, 'saysIssuer'> {
 /** With what somebody has come back, and with what they had left. */
 export interface Redeemed {
   readonly clientId: string;
+  /** Of the client; null: it is a public one. */
+  readonly secret: string | null;
   readonly code: string;
   readonly redirectUri: string;
   readonly verifier: string;
@@ -53,21 +55,28 @@ export class Providers {
   }
 
   /** The ID token that a code is good for, once. @throws Error that says why there is none, without anything that is secret */
-  async redeem({ token }: SignInPlaces, { clientId, code, redirectUri, verifier }: Redeemed): Promise<string> {
-    const form = { grant_type: 'authorization_code', client_id: clientId, code, redirect_uri: redirectUri };
-    const answer = await this.#fetch(token, new URLSearchParams({ ...form, code_verifier: verifier }));
+  async redeem({ token, secretIn }: SignInPlaces, redeemed: Redeemed): Promise<string> {
+    const { clientId, secret, code, redirectUri, verifier } = redeemed;
+    if (secret !== null && secretIn === null)
+      throw new Error('it takes no client secret: make it a public client there');
+    const inHeader = secret !== null && secretIn === 'header';
+    const form = new URLSearchParams({
+      ...{ grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier },
+      ...(!inHeader && { client_id: clientId, ...(secret !== null && { client_secret: secret }) }),
+    });
+    const answer = await this.#fetch(token, { form, basic: inHeader ? [clientId, secret] : null });
     const { id_token: idToken } = (answer ?? {}) as { readonly id_token?: unknown };
     if (typeof idToken === 'string') return idToken;
     throw new Error('it gives no ID token: its scope must have openid in it');
   }
 }
 
-function placesOf(source: string, { saysIssuer, authorization, token }: Discovered): SignInPlaces {
+function placesOf(source: string, { saysIssuer, secretIn, authorization, token }: Discovered): SignInPlaces {
   if (authorization === null) throw new Error('it does not say where browsers sign in (authorization_endpoint)');
   if (token === null) throw new Error('it does not say where codes are redeemed (token_endpoint)');
   const { protocol } = new URL(source);
   for (const place of [authorization, token]) {
     if (place.protocol !== 'https:' && place.protocol !== protocol) throw new Error(`${place.origin} has no TLS`);
   }
-  return { saysIssuer, authorization, token };
+  return { saysIssuer, secretIn, authorization, token };
 }

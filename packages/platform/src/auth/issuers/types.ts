@@ -30,8 +30,10 @@ export interface Issuer {
 
 /** How people sign in at an OpenID provider. */
 export interface SignIn extends SignInRules {
-  /** Of the command line and the console, as the provider knows it; a public client, which has no secret. */
+  /** Of the command line and the console, as the provider knows it. */
   readonly clientId: string;
+  /** The console proves itself by a secret when it redeems a code; otherwise it is a public client, as the command line always is. */
+  readonly confidential: boolean;
   /** What the provider is asked for; `openid` is among it. */
   readonly scope: string;
   /** Claim with the groups of the user; null: groups are not looked at. */
@@ -42,8 +44,8 @@ export type NewIssuer = Omit<Issuer, 'id' | 'organization' | 'createdAt'>;
 
 /** As somebody asks for it. */
 export interface AskedIssuer extends NewIssuer {
-  /** With which a directory is asked. It is shown nobody. */
-  readonly bindPassword?: string;
+  /** With which a directory is asked, or a confidential client proves itself. It is shown nobody. */
+  readonly secret?: string;
 }
 
 export const ISSUER_LIMITS = {
@@ -60,6 +62,8 @@ export const ISSUER_LIMITS = {
   /** While they cannot be fetched the former ones are good for so long. */
   staleMs: 3_600_000,
   fetch: { bytes: 262_144, timeoutMs: 10_000 },
+  /** Characters of the secret of a client. */
+  clientSecret: 1024,
   /** Characters of roles. */
   roles: 4096,
   /** Values of a groups claim that mean a group here. */

@@ -3,7 +3,7 @@ import { MusterError } from '../../../errors.js';
 import type { AskedIssuer } from '../types.js';
 import { canonicalDn } from './dn.js';
 import { whyNoTemplate } from './filter.js';
-import type { LdapPlace, LdapSettings } from './types.js';
+import type { LdapSettings } from './types.js';
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
@@ -29,11 +29,6 @@ export function checkLdap({ kind, source, ldap, signIn, issuer, audience, tenant
   const groups = whyNoTemplate(ldap.groupFilter, ['dn', 'user']);
   if (groups !== null) throw invalid('directory.group_filter', groups);
   if (ldap.ca !== null && !areCertificates(ldap.ca)) throw invalid('directory.ca', 'must be certificates in PEM');
-}
-
-/** Would the password be told to another one than before? */
-export function isElsewhere(one: LdapPlace & { bindDn: string }, other: LdapPlace & { bindDn: string }): boolean {
-  return one.url !== other.url || one.ca !== other.ca || one.bindDn !== other.bindDn;
 }
 
 function whyNoUrl(text: string): string | null {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { chmod, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -144,11 +145,16 @@ describe('a module with a user of its own', () => {
 });
 
 const ONE_IN_TWO = `
+  import { writeFileSync } from 'node:fs';
   export async function run({ params }, { signal }) {
     if (params.how === 'exit') process.exit(3);
     if (params.how === 'kill') process.kill(process.pid, 'SIGKILL');
     if (params.how === 'throw') setTimeout(() => { throw new Error('nobody catches this'); }, 1);
-    if (params.how === 'block') for (;;);
+    if (params.how === 'block') {
+      // Nothing that is sent leaves a process that is blocked.
+      if (params.mark) writeFileSync(params.mark, '');
+      for (;;);
+    }
     if (params.how === 'deaf') await new Promise(() => undefined);
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
   }`;
@@ -184,8 +190,9 @@ describe('a worker process that ends', () => {
   });
   it('a task that blocks it is ended with it when it is cancelled', async () => {
     const at = await start(ONE_IN_TWO, {}, 0.3);
-    at.assign('a', 'p', { how: 'block' });
-    await at.heard('a', 'started');
+    const mark = join(place.dir, 'blocks');
+    at.assign('a', 'p', { how: 'block', mark });
+    await expect.poll(() => existsSync(mark)).toBe(true);
     at.cancel({ id: 'a', attempt: 1 });
     expect(await at.heard('a', 'cancelled')).toMatchObject({ forced: true });
   });

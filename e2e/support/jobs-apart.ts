@@ -20,8 +20,13 @@ export class JobsApart {
 
   static async start(): Promise<JobsApart> {
     const [postgres, rabbitmq] = await Promise.all([PrivatePostgres.start(), scratchNode()]);
-    const cluster = await Cluster.start({ database: postgres, flags: ['--broker-url', rabbitmq.url, '--no-workers'] });
-    return new JobsApart(postgres, rabbitmq, cluster);
+    try {
+      const flags = ['--broker-url', rabbitmq.url, '--no-workers'];
+      return new JobsApart(postgres, rabbitmq, await Cluster.start({ database: postgres, flags }));
+    } catch (error) {
+      await Promise.all([postgres.release(), rabbitmq.drop()]);
+      throw error;
+    }
   }
 
   harm(): readonly string[] {

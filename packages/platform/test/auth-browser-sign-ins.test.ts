@@ -82,6 +82,14 @@ async function begin() {
   return { state: searchParams.get('state') ?? '', sealed };
 }
 
+/** Of the issuer. */
+async function change(asked: Partial<AskedIssuer>) {
+  const { auth, organization } = directory;
+  const [present] = await auth.issuers.list(organization);
+  if (present === undefined) throw new Error('there is no issuer');
+  return auth.issuers.change(organization, present, { ...present, ...asked }, ME);
+}
+
 type Begun = Awaited<ReturnType<typeof begin>>;
 const finish = ({ state, sealed }: Begun, at = directory.auth.browserSignIns) =>
   at.finish(directory.organization, 'work', { state, code: 'C' }, sealed, ADDRESS);
@@ -110,10 +118,7 @@ describe('what a browser takes along', () => {
     ['nobody who signs in', null, 'sign_in_not_offered'],
   ])('is of no use when the issuer has %s meanwhile', async (_, signIn, refusal) => {
     const begun = await begin();
-    const { auth, organization } = directory;
-    const [present] = await auth.issuers.list(organization);
-    if (present === undefined) throw new Error('there is no issuer');
-    await auth.issuers.change(organization, present, { ...present, signIn }, ME);
+    await change({ signIn });
     expect(await code(finish(begun))).toBe(refusal);
   });
 });
@@ -121,13 +126,6 @@ describe('what a browser takes along', () => {
 describe('a client with a secret', () => {
   const SECRET = 'p%w:d é';
   const CONFIDENTIAL = { ...SIGN_IN, confidential: true };
-
-  async function change(asked: Partial<AskedIssuer>) {
-    const { auth, organization } = directory;
-    const [present] = await auth.issuers.list(organization);
-    if (present === undefined) throw new Error('there is no issuer');
-    return auth.issuers.change(organization, present, { ...present, ...asked }, ME);
-  }
 
   async function redeemed(): Promise<Sent | null> {
     let heard: Sent | null = null;

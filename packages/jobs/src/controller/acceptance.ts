@@ -182,13 +182,12 @@ export class Acceptance {
   }
 
   async #executionSystem({ id }: Organization, { executionSystem }: Submission, app: App): Promise<System> {
-    const { systems } = this.#deps;
     const own = app.executionSystem;
     if (own !== null && executionSystem !== null && executionSystem !== own) {
       throw refused('JOBS_SUBMIT_ERROR', 'executionSystem', `app ${app.id} runs on ${own}: leave it out`);
     }
     const name = own ?? executionSystem;
-    const system = name === null ? await systems.defaultOf(id) : await systems.find(id, name);
+    const system = await this.#system(id, name);
     if (system !== null) return system;
     if (name === null) {
       const reason = `app ${app.id} names no execution system, and there is no default one`;
@@ -198,15 +197,20 @@ export class Acceptance {
     throw refused('JOBS_SUBMIT_ERROR', field, `there is no system '${echo(name)}', on which it would run`);
   }
 
+  /** @param name null: the default one. @returns null: there is none */
+  async #system(orgId: string, name: string | null): Promise<System | null> {
+    const { systems } = this.#deps;
+    return name === null ? systems.defaultOf(orgId) : systems.find(orgId, name);
+  }
+
   /** Systems of inputs are there; whether files are, only who opens the system can tell. */
   async #checkSources({ id }: Organization, { deployment }: App, inputs: InputValues): Promise<void> {
-    const { systems } = this.#deps;
     for (const [input, values] of Object.entries(inputs)) {
       for (const value of [values].flat()) {
         const source = sourceOf(value);
         if (source.kind !== 'system') continue;
         const name = source.system ?? deployment?.system ?? null;
-        if ((name === null ? await systems.defaultOf(id) : await systems.find(id, name)) !== null) continue;
+        if ((await this.#system(id, name)) !== null) continue;
         const reason =
           name === null ? 'it names no system, and there is no default one' : `there is no system '${echo(name)}'`;
         throw refused('JOBS_SUBMIT_ERROR', `inputs.${input}`, reason);
@@ -215,8 +219,7 @@ export class Acceptance {
   }
 
   async #archiveSystem({ id }: Organization, { archiveSystem }: Submission): Promise<string> {
-    const { systems } = this.#deps;
-    const system = archiveSystem === null ? await systems.defaultOf(id) : await systems.find(id, archiveSystem);
+    const system = await this.#system(id, archiveSystem);
     if (system !== null) return system.name;
     const reason =
       archiveSystem === null

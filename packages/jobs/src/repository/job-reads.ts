@@ -1,6 +1,6 @@
 import type { Schema } from '@muster/store';
 import type { Kysely } from 'kysely';
-import { type Look, orderField, readCondition } from '../search/conditions.js';
+import { orderField, readConditions } from '../search/conditions.js';
 import type { Fields, HistoryColumn } from '../search/fields.js';
 import { hasPattern, lookThrough } from '../search/looking.js';
 
@@ -21,17 +21,8 @@ export async function historyOf(read: Kysely<Schema>, uuid: string, search: Hist
     .selectFrom('job_history')
     .select(['id', 'event', 'status', 'at', 'by', 'description', 'address'])
     .where('uuid', '=', uuid);
-  const looks: Look<HistoryColumn>[] = [];
-  let because = '';
-  for (const [name, value] of conditions) {
-    const sought = readCondition({ fields, now }, name, value);
-    if ('sql' in sought) {
-      query = query.where(sought.sql);
-    } else {
-      looks.push(sought.look);
-      because = name;
-    }
-  }
+  const { sql, looks, because } = readConditions({ fields, now }, conditions);
+  for (const part of sql) query = query.where(part);
   const way = order ?? 'asc';
   if (orderBy !== null) query = query.orderBy(orderField(fields, orderBy).value, way);
   // As the entries were made: those of the same moment, too.

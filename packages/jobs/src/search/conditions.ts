@@ -13,7 +13,7 @@ export interface Look<Column extends string = string> {
   readonly pattern: string;
 }
 
-export type Sought<Column extends string> = { readonly sql: Sql } | { readonly look: Look<Column> };
+type Sought<Column extends string> = { readonly sql: Sql } | { readonly look: Look<Column> };
 
 const OPERATORS = [
   'eq',
@@ -53,7 +53,7 @@ const FOR_TYPE: Readonly<Record<FieldType, readonly Operator[]>> = {
 const MOST_CHARACTERS = 1024;
 const MOST_MEMBERS = 250;
 
-export interface Sense<Column extends string> {
+interface Sense<Column extends string> {
   readonly fields: Fields<Column>;
   readonly now: number;
 }
@@ -62,7 +62,7 @@ export interface Sense<Column extends string> {
  * Understands one `FIELD[.OPERATOR]=VALUE`. An ending that is no operator belongs to the name.
  * @throws MusterError `job_invalid`
  */
-export function readCondition<Column extends string>(
+function readCondition<Column extends string>(
   { fields, now }: Sense<Column>,
   name: string,
   value: string,
@@ -95,6 +95,34 @@ export function readCondition<Column extends string>(
         ? { look: readPattern(field, name, value) }
         : { sql: ofText(field, operator, name, value) };
   }
+}
+
+/** Conditions, all of which must hold. */
+export interface Conditions<Column extends string> {
+  readonly sql: readonly Sql[];
+  readonly looks: readonly Look<Column>[];
+  /** The query parameter on account of which rows are looked at; empty: none is. */
+  readonly because: string;
+}
+
+/** @throws MusterError `job_invalid` */
+export function readConditions<Column extends string>(
+  sense: Sense<Column>,
+  conditions: readonly (readonly [name: string, value: string])[],
+): Conditions<Column> {
+  const parts: Sql[] = [];
+  const looks: Look<Column>[] = [];
+  let because = '';
+  for (const [name, value] of conditions) {
+    const sought = readCondition(sense, name, value);
+    if ('sql' in sought) {
+      parts.push(sought.sql);
+    } else {
+      looks.push(sought.look);
+      because = name;
+    }
+  }
+  return { sql: parts, looks, because };
 }
 
 /** By which field to sort. @throws MusterError `job_invalid` */

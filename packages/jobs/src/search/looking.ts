@@ -3,7 +3,7 @@ import { MusterError } from '../errors.js';
 import type { Look } from './conditions.js';
 
 /** Rows that one search looks at when the database cannot tell which are meant. */
-export const MOST_EXAMINED = 50_000;
+const MOST_EXAMINED = 50_000;
 const ROWS_AT_ONCE = 1000;
 
 interface Looking<Row> {

@@ -5,7 +5,7 @@ import type { Asker } from '../controller/ports.js';
 import { MusterError } from '../errors.js';
 import { type JobRow, jobOf } from '../repository/job-row.js';
 import type { Job } from '../types.js';
-import { orderField, readCondition, type Sql } from './conditions.js';
+import { orderField, readConditions, type Sql } from './conditions.js';
 import { type Field, JOB_FIELDS } from './fields.js';
 import { hasPattern, lookThrough } from './looking.js';
 import { readSelector } from './selector.js';
@@ -84,34 +84,19 @@ function planOf({ conditions, where }: JobSearch, now: number): Plan {
       reason: `has more than ${MOST_CONDITIONS} conditions`,
     });
   }
-  const parts: Sql[] = [];
-  const looks: Plan['looks'][number][] = [];
-  const columns = new Set<Column>();
-  let because = '';
-  let hidden = false;
-  for (const [name, value] of conditions) {
-    const sought = readCondition({ fields: JOB_FIELDS, now }, name, value);
-    hidden ||= /^visible(?:\.|$)/i.test(name);
-    if ('sql' in sought) {
-      parts.push(sought.sql);
-      continue;
-    }
-    const { look } = sought;
-    columns.add(look.column);
-    looks.push((row) => hasPattern(look, row));
-    because = name;
-  }
+  const read = readConditions({ fields: JOB_FIELDS, now }, conditions);
   const selector = where === null ? null : readSelector(where);
-  if (selector !== null) {
-    parts.push(...selector.narrowing);
-    hidden ||= selector.hidden;
-    for (const column of selector.look?.columns ?? []) columns.add(column);
-    if (selector.look !== null) {
-      looks.push(selector.look.matches);
-      because = 'where';
-    }
-  }
-  return { sql: parts, looks, columns, because, hidden };
+  const look = selector?.look ?? null;
+  return {
+    sql: [...read.sql, ...(selector?.narrowing ?? [])],
+    looks: [
+      ...read.looks.map((one) => (row: Partial<JobRow>) => hasPattern(one, row)),
+      ...(look === null ? [] : [look.matches]),
+    ],
+    columns: new Set([...read.looks.map(({ column }) => column), ...(look?.columns ?? [])]),
+    because: look === null ? read.because : 'where',
+    hidden: selector?.hidden === true || conditions.some(([name]) => /^visible(?:\.|$)/i.test(name)),
+  };
 }
 
 type Where = ExpressionBuilder<Schema, 'jobs'>;

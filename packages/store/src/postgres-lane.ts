@@ -13,7 +13,7 @@ import { arrayLiteral } from './postgres-arrays.js';
 import { GOODBYE_MS, isConflict, isLasting, poolOf, Session } from './postgres-session.js';
 import type { Schema } from './schema.js';
 import { postgresNumberedText, postgresText } from './statements.js';
-import type { ClusterAccess, Statement, Write } from './types.js';
+import type { ClusterAccess, Statement } from './types.js';
 
 /** Advisory locks of a database: 'Must', and which. */
 const LOCKS = 0x4d757374;
@@ -55,6 +55,17 @@ class FencedOff extends Error {
 function marked(results: unknown): number {
   const all = Array.isArray(results) ? results : [results];
   return (all.at(-1) as pg.QueryResult).rowCount ?? 0;
+}
+
+/** @param last What was answered to the last that was inserted, which gives the numbers of a batch that takes some. */
+function firstNumber(batch: Batch, last: pg.QueryResult | undefined): number {
+  return batch.at(-1)?.numbers === undefined ? 0 : last?.rows[0].first;
+}
+
+interface Guards {
+  readonly queries: readonly pg.QueryConfig[];
+  /** @throws GuardFailed */
+  check(answers: readonly pg.QueryResult[]): void;
 }
 
 interface Connected {
@@ -101,18 +112,20 @@ export class PostgresLane implements Lane {
     return this.#attempt(async ({ session }, committing) => {
       const asksAbsence = batch.some(({ statement }) => statement.kind === 'absent');
       const lock = asksAbsence ? `select pg_advisory_xact_lock(${LOCKS}, ${ABSENCE_LOCK}); ` : '';
-      const begun = await session.query(`begin; ${lock}${this.#mark(id)}`);
-      let first: number;
+      const guards = this.#guards(batch);
       try {
+        const [begun, ...checked] = await session.all([`begin; ${lock}${this.#mark(id)}`, ...guards.queries]);
         this.#checkFence(marked(begun));
-        first = await this.#store(session, batch);
+        guards.check(checked);
+        committing();
+        // What cannot be stored makes a rollback of it.
+        const inserts = this.#inserts(batch);
+        const answers = await session.all([...inserts, 'commit']);
+        return firstNumber(batch, answers[inserts.length - 1]);
       } catch (error) {
         if (!session.lost) await session.query('rollback');
         throw error;
       }
-      committing();
-      await session.query('commit');
-      return first;
     });
   }
 
@@ -240,30 +253,44 @@ export class PostgresLane implements Lane {
 
   /** Within a transaction. Answers the first of the numbers that it is given. @throws GuardFailed */
   async #store(session: Session, batch: Batch): Promise<number> {
-    const failed = await this.#failedGuards(session, batch);
-    if (failed.length > 0) throw new GuardFailed(failed);
-    let first = 0;
-    for (const written of batch) {
-      if (isGuard(written.statement)) continue;
-      if (written.numbers === undefined) await this.#insert(session, written);
-      else first = await this.#insertNumbered(session, written, written.numbers);
-    }
-    return first;
+    const guards = this.#guards(batch);
+    guards.check(await session.all(guards.queries));
+    const answers = await session.all(this.#inserts(batch));
+    return firstNumber(batch, answers.at(-1));
   }
 
-  /** Locks what they ask for, up to the end of the transaction. */
-  async #failedGuards(session: Session, batch: Batch): Promise<readonly Write[]> {
-    const failed: Write[] = [];
-    for (const { statement, rows } of batch) {
-      if (!isGuard(statement)) continue;
-      const values = Object.entries(statement.columns).map(([name, type]) => arrayLiteral(type, name, rows));
-      const found = await session.query({ ...this.#prepared(statement), values });
-      const fits = new Set(found.rows.map((row: { n: number }) => row.n));
-      for (const [index, row] of rows.entries()) {
-        if (fits.has(index + 1) !== (statement.kind === 'guard')) failed.push({ statement, row });
-      }
-    }
-    return failed;
+  /** They lock what they ask for, up to the end of the transaction. */
+  #guards(batch: Batch): Guards {
+    const guards = batch.filter(({ statement }) => isGuard(statement));
+    return {
+      queries: guards.map((written) => this.#query(written)),
+      check(answers) {
+        const failed = guards.flatMap(({ statement, rows }, index) => {
+          const fits = new Set(answers[index]?.rows.map((row: { n: number }) => row.n));
+          const holds = (at: number) => fits.has(at + 1) === (statement.kind === 'guard');
+          return rows.filter((_, at) => !holds(at)).map((row) => ({ statement, row }));
+        });
+        if (failed.length > 0) throw new GuardFailed(failed);
+      },
+    };
+  }
+
+  /** In their order. */
+  #inserts(batch: Batch): readonly pg.QueryConfig[] {
+    const { chunkRows } = this.#options.limits;
+    return batch
+      .filter(({ statement }) => !isGuard(statement))
+      .flatMap((written) => {
+        const { rows, numbers } = written;
+        if (numbers !== undefined) return [this.#query(written)];
+        const starts = Array.from({ length: Math.ceil(rows.length / chunkRows) }, (_, chunk) => chunk * chunkRows);
+        return starts.map((start) => this.#query({ ...written, rows: rows.slice(start, start + chunkRows) }));
+      });
+  }
+
+  #query({ statement, rows, numbers }: BatchStatement): pg.QueryConfig {
+    const values = Object.entries(statement.columns).map(([name, type]) => arrayLiteral(type, name, rows));
+    return { ...this.#prepared(statement), values: numbers === undefined ? values : [...values, numbers] };
   }
 
   #prepared(statement: Statement): { readonly name: string; readonly text: string } {
@@ -276,23 +303,6 @@ export class PostgresLane implements Lane {
       this.#texts.set(statement.name, prepared);
     }
     return prepared;
-  }
-
-  async #insert(session: Session, { statement, rows }: BatchStatement): Promise<void> {
-    const prepared = this.#prepared(statement);
-    const { chunkRows } = this.#options.limits;
-    const columns = Object.entries(statement.columns);
-    for (let start = 0; start < rows.length; start += chunkRows) {
-      const chunk = rows.slice(start, start + chunkRows);
-      await session.query({ ...prepared, values: columns.map(([name, type]) => arrayLiteral(type, name, chunk)) });
-    }
-  }
-
-  /** Answers the first number. */
-  async #insertNumbered(session: Session, { statement, rows }: BatchStatement, numbers: number): Promise<number> {
-    const values = Object.entries(statement.columns).map(([name, type]) => arrayLiteral(type, name, rows));
-    const given = await session.query({ ...this.#prepared(statement), values: [...values, numbers] });
-    return given.rows[0].first;
   }
 
   async #connection(): Promise<Connected> {

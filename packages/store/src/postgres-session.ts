@@ -75,6 +75,8 @@ export class Session {
       // The server gives up first; this is for a server that has gone away without a word.
       query_timeout: limits.statementMs + limits.connectMs,
       keepAlive: true,
+      // Statements that need not wait for each other do not: see `all`.
+      pipeline: true,
       fallback_application_name: 'muster',
     });
     const session = new Session(client, socket);
@@ -105,6 +107,21 @@ export class Session {
       if (!(error instanceof pg.DatabaseError) || endsSession(error)) this.#lost = true;
       throw error;
     }
+  }
+
+  /**
+   * One after the other, sent at once: they wait for PostgreSQL once. Each is run whatever became of the one before, but in a
+   * transaction none after the first that fails. @throws what the first of those that fail does, when all have been answered.
+   */
+  async all(queries: readonly (string | pg.QueryConfig)[]): Promise<readonly pg.QueryResult[]> {
+    this.#socket.cork();
+    const asked = queries.map((query) => this.query(query));
+    this.#socket.uncork();
+    const answers = await Promise.allSettled(asked);
+    return answers.map((answer) => {
+      if (answer.status === 'rejected') throw answer.reason;
+      return answer.value;
+    });
   }
 
   /** What other sessions tell by NOTIFY, and the end of the connection. */

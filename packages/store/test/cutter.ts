@@ -16,8 +16,12 @@ export interface Cutter {
   close(): Promise<void>;
 }
 
-/** A simple query: 'Q', length, text, NUL. */
-const asks = (data: Buffer, query: string): boolean => data[0] === 0x51 && data.includes(`${query}\0`);
+/** Whether a simple query, which is 'Q', length, text and NUL, is among what is sent at once. */
+function asks(data: Buffer, query: string): boolean {
+  const text = Buffer.from(`${query}\0`);
+  const head = Buffer.from([0x51, 0, 0, 0, text.length + 4]);
+  return data.includes(Buffer.concat([head, text]));
+}
 
 export async function cutter(target: string): Promise<Cutter> {
   const { hostname, port } = new URL(target);
@@ -44,7 +48,7 @@ export async function cutter(target: string): Promise<Cutter> {
       });
     }
     const cut = (): void => {
-      cuts++;
+      if (!near.destroyed) cuts++;
       near.destroy();
     };
     near.on('data', (data: Buffer) => {

@@ -130,6 +130,22 @@ test('what was begun before somebody else took over, and not ended, is not store
   expect(await targets(other)).toEqual([]);
 });
 
+test('a commit that cannot even begin, because another one holds what it needs, is refused, and the next one is stored', async () => {
+  const store = await openAt(harness.url, { busyMs: 20, idleMs: 600_000 });
+  const holder = await Session.connect(harness.url, LIMITS);
+  try {
+    await holder.query('begin; select * from commit_marker for update');
+    const held = store.commit([done('held')]);
+    await expect(passing(clock, store, held)).rejects.toMatchObject({ code: 'store_unavailable' });
+    await holder.query('rollback');
+    await passing(clock, store, store.persist([done('next')]));
+    await store.commit([done('and another')]);
+    expect(await targets(store)).toEqual(['next', 'and another']);
+  } finally {
+    await holder.end();
+  }
+});
+
 test('a transaction that stands still, as that of a frozen process, is ended, and what it has locked is free', async () => {
   const other = await openAt(harness.url, { exclusive: false, busyMs: 60_000 });
   await other.commit([done('before')]);

@@ -1,11 +1,11 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import type { JobNode } from '../api/types.js';
+import type { JobNode, JobNodeStatus } from '../api/types.js';
 import { number } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
 import { Status } from '../parts/status.jsx';
 import { JOB_NODE_LOOKS } from '../statuses/push.js';
-import { cellAt, layoutOf, neighbour, type Palette, paint } from './paint.js';
+import { cellAt, type Layout, layoutOf, neighbour, type Palette, paint } from './paint.js';
 
 interface Props {
   /** In the order of their names. */
@@ -15,9 +15,18 @@ interface Props {
 
 const TONES = ['ok', 'run', 'warn', 'bad', 'idle', 'line', 'card', 'text'] as const;
 
+/** What is on the canvas. */
+interface Painted {
+  /** Whatever else it was painted upon: with another one all of it is painted anew. */
+  readonly on: string;
+  readonly palette: Palette;
+  readonly statuses: readonly JobNodeStatus[];
+}
+
 /** All nodes of a job in one picture, a cell each; arrows move, Enter opens. */
 export function Grid({ nodes, onOpen }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
+  const painted = useRef<Painted | null>(null);
   const width = useSignal(0);
   const dark = useSignal(matchMedia('(prefers-color-scheme: dark)').matches);
   const here = useSignal(-1);
@@ -48,15 +57,13 @@ export function Grid({ nodes, onOpen }: Props) {
     const context = element?.getContext('2d');
     if (!element || !context || width.value === 0) return;
     const frame = requestAnimationFrame(() => {
-      const ratio = devicePixelRatio;
-      const height = layout.rows * layout.cell + 2;
-      element.width = Math.floor(width.value * ratio);
-      element.height = Math.floor(height * ratio);
-      element.style.height = `${height}px`;
-      context.scale(ratio, ratio);
-      context.translate(1, 1);
       const statuses = nodes.map(({ status }) => status);
-      paint(context, statuses, layout, paletteOf(element), here.value);
+      const on = [width.value, nodes.length, devicePixelRatio, dark.value, here.value].join(' ');
+      const { current: before } = painted;
+      const palette = before?.on === on ? before.palette : paletteOf(element);
+      if (before?.on !== on) clear(element, context, width.value, layout);
+      paint(context, statuses, before?.on === on ? before.statuses : null, layout, palette, here.value);
+      painted.current = { on, palette, statuses };
     });
     return () => cancelAnimationFrame(frame);
   }, [nodes, width.value, dark.value, here.value]);
@@ -117,6 +124,16 @@ export function Grid({ nodes, onOpen }: Props) {
       </p>
     </div>
   );
+}
+
+/** Sharp on the screen that it is on, with room for the ring around a cell at the edge. */
+function clear(element: HTMLCanvasElement, context: CanvasRenderingContext2D, width: number, layout: Layout): void {
+  const height = layout.rows * layout.cell + 2;
+  element.width = Math.floor(width * devicePixelRatio);
+  element.height = Math.floor(height * devicePixelRatio);
+  element.style.height = `${height}px`;
+  context.scale(devicePixelRatio, devicePixelRatio);
+  context.translate(1, 1);
 }
 
 /** The colours of the page, as they are where the grid is. */

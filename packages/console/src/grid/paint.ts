@@ -71,9 +71,14 @@ const MARKS: Readonly<Record<JobNodeStatus, readonly [tone: keyof Palette, fille
   new: ['line', false, ''],
 };
 
+/**
+ * All cells, or those alone that are not as they were.
+ * @param before What is there already, painted with the same layout, palette and place; null: nothing.
+ */
 export function paint(
   canvas: CanvasRenderingContext2D,
   statuses: readonly JobNodeStatus[],
+  before: readonly JobNodeStatus[] | null,
   { columns, cell, gap }: Layout,
   palette: Palette,
   here: number,
@@ -81,18 +86,23 @@ export function paint(
   const size = cell - gap;
   const radius = size >= 12 ? 3 : size >= 7 ? 2 : 0;
   for (const [index, status] of statuses.entries()) {
+    if (before?.[index] === status) continue;
     const [tone, filled, mark] = MARKS[status];
     const x = (index % columns) * cell;
     const y = Math.floor(index / columns) * cell;
+    if (before !== null) canvas.clearRect(x, y, size, size);
+    // A line lies within its cell, so that another one can be painted without it.
+    const line = filled ? 0 : size >= 12 ? 1.5 : 1;
+    const side = size - line;
     canvas.beginPath();
-    if (radius === 0) canvas.rect(x, y, size, size);
-    else canvas.roundRect(x, y, size, size, radius);
+    if (radius === 0) canvas.rect(x + line / 2, y + line / 2, side, side);
+    else canvas.roundRect(x + line / 2, y + line / 2, side, side, radius);
     if (filled) {
       canvas.fillStyle = palette[tone];
       canvas.fill();
     } else {
       canvas.strokeStyle = palette[tone];
-      canvas.lineWidth = size >= 12 ? 1.5 : 1;
+      canvas.lineWidth = line;
       canvas.stroke();
     }
     if (size >= 9) markIn(canvas, mark, x, y, size, filled ? palette.card : palette[tone]);

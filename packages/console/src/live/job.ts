@@ -14,19 +14,22 @@ import { attribute, dataOf, type LiveEvent, textIn } from './event.js';
 /** One push job with its nodes, and what events make of it. Pure: what comes twice changes nothing. */
 export interface LiveJob {
   readonly job: Job;
-  /** By name. */
-  readonly nodes: ReadonlyMap<string, JobNode>;
+  /** In the order of their names. A job keeps the nodes that it was started with. */
+  readonly nodes: readonly JobNode[];
+  /** Where among them a name is: an event finds its node without looking through all. */
+  readonly places: ReadonlyMap<string, number>;
   /** Something was told of the job itself that only the server can show in full: its batch, why it ended. */
   readonly stale: boolean;
 }
 
 export function liveJob(job: Job, nodes: readonly JobNode[]): LiveJob {
-  return { job, nodes: new Map(nodes.map((node) => [node.node_name, node])), stale: false };
+  return { job, nodes, places: new Map(nodes.map(({ node_name: name }, index) => [name, index])), stale: false };
 }
 
 export function applyToJob(state: LiveJob, events: readonly LiveEvent[]): LiveJob {
   let { job, stale } = state;
-  let nodes: Map<string, JobNode> | null = null;
+  const { places } = state;
+  let nodes: JobNode[] | null = null;
   for (const event of events) {
     if (attribute(event, 'job') !== job.id || !event.type.startsWith('push.')) continue;
     const name = attribute(event, 'node');
@@ -36,15 +39,16 @@ export function applyToJob(state: LiveJob, events: readonly LiveEvent[]): LiveJo
       job = after;
       continue;
     }
-    const before = (nodes ?? state.nodes).get(name);
+    const place = places.get(name) ?? -1;
+    const before = (nodes ?? state.nodes)[place];
     const status = nodeStatus(event);
     if (before === undefined || status === null || !follows(before.status, status)) continue;
-    nodes ??= new Map(state.nodes);
-    nodes.set(name, changed(before, status, event));
+    nodes ??= [...state.nodes];
+    nodes[place] = changed(before, status, event);
   }
   return job === state.job && nodes === null && stale === state.stale
     ? state
-    : { job, nodes: nodes ?? state.nodes, stale };
+    : { job, nodes: nodes ?? state.nodes, places, stale };
 }
 
 /** Final statuses never change; an earlier event that comes again takes nothing back. What a new node waits for may change. */
@@ -123,7 +127,7 @@ function toStatus(job: Job, status: JobStatus, event: LiveEvent): Job {
   return { ...job, status, updated_at: new Date(event.at).toUTCString() };
 }
 
-export function countNodes(nodes: Iterable<JobNode>): Counts {
+export function countNodes(nodes: readonly JobNode[]): Counts {
   const counts: Partial<Record<JobNodeStatus, number>> = {};
   for (const { status } of nodes) counts[status] = (counts[status] ?? 0) + 1;
   return counts;

@@ -114,8 +114,7 @@ async function readJob(api: Api, id: string, signal?: AbortSignal): Promise<Answ
 function Shown({ state, snapshot }: { readonly state: LiveJob; readonly snapshot: Snapshot<LiveJob> | null }) {
   const { api } = signedIn();
   const { org } = api;
-  const { job } = state;
-  const nodes = useMemo(() => [...state.nodes.values()], [state.nodes]);
+  const { job, nodes } = state;
   const counts = useMemo(() => countNodes(nodes), [nodes]);
   const { query } = place.value;
   const asked = query.get('view');
@@ -242,7 +241,7 @@ function Shown({ state, snapshot }: { readonly state: LiveJob; readonly snapshot
         {view === 'results' && (
           <Results id={job.id} version={String(progress(counts).done)} captured={job.capture_output === true} />
         )}
-        {view === 'output' && <Output job={job} nodes={state.nodes} />}
+        {view === 'output' && <Output state={state} />}
       </section>
       <Command text={`muster push ${over ? 'status' : 'watch'} ${shortId(job.id)}`} />
       {asking.value && (
@@ -427,11 +426,13 @@ function columnsOf(org: string): readonly Column<JobNode>[] {
 
 const STREAMS = ['stdout', 'stderr'] as const;
 
-function Output({ job, nodes }: { readonly job: Job; readonly nodes: ReadonlyMap<string, JobNode> }) {
+function Output({ state }: { readonly state: LiveJob }) {
+  const { job, nodes, places } = state;
   const { api } = signedIn();
   const { query } = place.value;
   const name = query.get('node') ?? tellingNode(nodes);
-  const node = name === undefined ? undefined : nodes.get(name);
+  const at = places.get(name ?? '') ?? -1;
+  const node = nodes[at];
   if (job.capture_output !== true) {
     return (
       <Inside>
@@ -463,7 +464,7 @@ function Output({ job, nodes }: { readonly job: Job; readonly nodes: ReadonlyMap
           value={name}
           onChange={(event) => setParameters({ node: event.currentTarget.value, line: null })}
         >
-          {near([...nodes.keys()], name).map((each) => (
+          {near(nodes, at).map(({ node_name: each }) => (
             <option key={each} value={each}>
               {safeText(each)}
             </option>
@@ -497,17 +498,16 @@ function Output({ job, nodes }: { readonly job: Job; readonly nodes: ReadonlyMap
 }
 
 /** Whose output is asked for first: of whichever failed, if any did. */
-function tellingNode(nodes: ReadonlyMap<string, JobNode>): string | undefined {
-  for (const [name, { status }] of nodes) if (status === 'failed' || status === 'crashed') return name;
-  return nodes.keys().next().value;
+function tellingNode(nodes: readonly JobNode[]): string | undefined {
+  return (nodes.find(({ status }) => status === 'failed' || status === 'crashed') ?? nodes[0])?.node_name;
 }
 
-/** Names around one: a list of 10,000 is no choice. */
-function near(names: readonly string[], name: string): readonly string[] {
+/** Those around one: a list of 10,000 is no choice. */
+function near(nodes: readonly JobNode[], at: number): readonly JobNode[] {
   const most = 400;
-  if (names.length <= most) return names;
-  const at = Math.max(0, names.indexOf(name) - most / 2);
-  return names.slice(at, at + most);
+  if (nodes.length <= most) return nodes;
+  const from = Math.max(0, at - most / 2);
+  return nodes.slice(from, from + most);
 }
 
 function Inside({ children }: { readonly children: ComponentChildren }) {

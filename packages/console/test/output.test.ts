@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cellAt, layoutOf, neighbour } from '../src/grid/paint.js';
+import type { JobNodeStatus } from '../src/api/types.js';
+import { cellAt, layoutOf, neighbour, paint } from '../src/grid/paint.js';
 import { plainText, spansOf } from '../src/output/ansi.js';
 import { Lines } from '../src/output/lines.js';
 import type { Told } from '../src/output/protocol.js';
@@ -122,6 +123,31 @@ describe('the grid', () => {
         },
       ),
     );
+  });
+
+  it('paints what has changed, a share in each frame, until all is as it should be', () => {
+    let cleared = 0;
+    let filled = 0;
+    const canvas = {
+      ...{ beginPath() {}, rect() {}, roundRect() {}, stroke() {}, fillRect() {}, moveTo() {}, lineTo() {}, arc() {} },
+      clearRect: () => (cleared += 1),
+      fill: () => (filled += 1),
+    } as unknown as CanvasRenderingContext2D;
+    const palette = { ok: '', run: '', warn: '', bad: '', idle: '', line: '', card: '' };
+    const layout = layoutOf(10_000, 1200);
+    const statuses: JobNodeStatus[] = Array.from({ length: 10_000 }, () => 'failed');
+    const painted: (JobNodeStatus | undefined)[] = [];
+    const frames = (): number => {
+      let count = 1;
+      while (!paint(canvas, statuses, painted, layout, palette)) count += 1;
+      return count;
+    };
+    expect(frames()).toBe(5);
+    expect([filled, cleared]).toEqual([10_000, 0]);
+    expect(painted).toEqual(statuses);
+    statuses[17] = 'succeeded';
+    expect(frames()).toBe(1);
+    expect([filled, cleared]).toEqual([10_001, 1]);
   });
 
   it('of 10,000 nodes is one picture', () => {

@@ -31,6 +31,11 @@ export function cellAt({ columns, cell }: Layout, count: number, x: number, y: n
   return x < 0 || y < 0 || column >= columns || index >= count ? -1 : index;
 }
 
+/** Where the square of a cell is, in pixels. */
+export function squareOf({ columns, cell, gap }: Layout, index: number): { x: number; y: number; size: number } {
+  return { x: (index % columns) * cell, y: Math.floor(index / columns) * cell, size: cell - gap };
+}
+
 /** Where a key leads from a cell; null: it is no such key. */
 export function neighbour({ columns, rows }: Layout, count: number, index: number, key: string): number | null {
   const steps: Readonly<Record<string, number>> = {
@@ -50,7 +55,7 @@ export function neighbour({ columns, rows }: Layout, count: number, index: numbe
 }
 
 /** Colours by tone, as the page has them now. */
-export type Palette = Readonly<Record<'ok' | 'run' | 'warn' | 'bad' | 'idle' | 'line' | 'card' | 'text', string>>;
+export type Palette = Readonly<Record<'ok' | 'run' | 'warn' | 'bad' | 'idle' | 'line' | 'card', string>>;
 
 export interface Cell {
   readonly status: JobNodeStatus;
@@ -71,26 +76,34 @@ const MARKS: Readonly<Record<JobNodeStatus, readonly [tone: keyof Palette, fille
   new: ['line', false, ''],
 };
 
+/** Cells that are painted in one frame: the page is to answer between them. */
+const MOST_AT_ONCE = 2000;
+
+/** What is painted: a status for each cell that is. */
+export type Painted = (JobNodeStatus | undefined)[];
+
 /**
- * All cells, or those alone that are not as they were.
- * @param before What is there already, painted with the same layout, palette and place; null: nothing.
+ * Cells that are not as they are painted, with the same layout and palette, up to as many as fit into a frame.
+ * @returns whether all are now as they should be; `painted` has what is.
  */
 export function paint(
   canvas: CanvasRenderingContext2D,
   statuses: readonly JobNodeStatus[],
-  before: readonly JobNodeStatus[] | null,
-  { columns, cell, gap }: Layout,
+  painted: Painted,
+  layout: Layout,
   palette: Palette,
-  here: number,
-): void {
-  const size = cell - gap;
+): boolean {
+  const { size } = squareOf(layout, 0);
   const radius = size >= 12 ? 3 : size >= 7 ? 2 : 0;
+  let done = 0;
   for (const [index, status] of statuses.entries()) {
-    if (before?.[index] === status) continue;
+    const before = painted[index];
+    if (before === status) continue;
+    if (done++ === MOST_AT_ONCE) return false;
+    painted[index] = status;
     const [tone, filled, mark] = MARKS[status];
-    const x = (index % columns) * cell;
-    const y = Math.floor(index / columns) * cell;
-    if (before !== null) canvas.clearRect(x, y, size, size);
+    const { x, y } = squareOf(layout, index);
+    if (before !== undefined) canvas.clearRect(x, y, size, size);
     // A line lies within its cell, so that another one can be painted without it.
     const line = filled ? 0 : size >= 12 ? 1.5 : 1;
     const side = size - line;
@@ -111,12 +124,8 @@ export function paint(
       canvas.fillStyle = palette.card;
       canvas.fillRect(x + size / 3, y + size / 3, size / 3, size / 3);
     }
-    if (index === here) {
-      canvas.strokeStyle = palette.text;
-      canvas.lineWidth = 2;
-      canvas.strokeRect(x - 1, y - 1, size + 2, size + 2);
-    }
   }
+  return true;
 }
 
 const LINES: Readonly<Record<string, readonly (readonly (readonly [number, number])[])[]>> = {

@@ -101,6 +101,8 @@ export class Session {
   }
 
   async query(query: string | pg.QueryConfig, values?: readonly unknown[]): Promise<pg.QueryResult> {
+    // The driver has other words for it, which say nothing to people.
+    if (this.#lost) throw new Error('the connection to the database was lost');
     try {
       return await this.#client.query(query, values === undefined ? undefined : [...values]);
     } catch (error) {

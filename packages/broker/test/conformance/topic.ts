@@ -42,6 +42,22 @@ export function topicSuite(suite: Suite): void {
       expect(job.texts()).toEqual(['(missed)']);
     });
 
+    test('that is heard no more leaves the others as they are', async () => {
+      const names = Array.from({ length: 8 }, (_, index) => `job${index}`);
+      const all = await Promise.all(names.map((name) => listen(suite.broker, name, name)));
+      const brief = names.map((name) => {
+        const topic = { name: `${suite.names.topics}.brief.${name}`, exchange: suite.names.topics, keys: [name] };
+        return suite.broker.subscribe(topic, () => undefined);
+      });
+      const [kept, ended] = [all.slice(0, 4), all.slice(4)];
+      await Promise.all([...brief, ...ended].map(({ stop }) => stop()));
+      await listen(suite.broker, 'after', 'after');
+      for (const name of names) await send(name, name);
+      await until(() => kept.every(({ texts }) => texts().length > 1));
+      expect(kept.map(({ texts }) => texts())).toEqual(names.slice(0, 4).map((name) => ['(missed)', name]));
+      expect(ended.map(({ texts }) => texts())).toEqual(ended.map(() => ['(missed)']));
+    });
+
     test('goes with its process', async () => {
       const two = await suite.another();
       await listen(two, 'job', 'x');

@@ -101,10 +101,12 @@ export class FrontedTransport implements Transport {
    */
   async placeOf(node: string, curveKey: Uint8Array, forMs: number): Promise<Place | null> {
     const link = this.#chosen(node);
-    if (link !== null && (await this.#admitted(link, curveKey, forMs))) {
+    this.#forget(node);
+    // Counted before it is admitted: whoever asks meanwhile is to go elsewhere.
+    (link?.nodes ?? this.#own).add(node);
+    if (link === null) return null;
+    if (await this.#admitted(link, curveKey, forMs)) {
       const { name, heartbeat, command, curvePublicKey } = link.hello;
-      this.#forget(node);
-      link.nodes.add(node);
       return { name, heartbeat, command, curvePublicKey };
     }
     this.#forget(node);

@@ -82,6 +82,13 @@ describe('nodes of a cluster', () => {
     for (const [n, name] of names.entries()) expect(await placed(name)).toBe(places[n]);
   });
 
+  test('that ask at the same moment are spread, too', async () => {
+    for (const name of ['b', 'c']) new Follower(name);
+    await turn();
+    const places = await Promise.all(Array.from({ length: 30 }, (_, n) => placed(`n${n}`)));
+    for (const server of ['leader', 'b', 'c']) expect(places.filter((place) => place === server)).toHaveLength(10);
+  });
+
   test('go to a server that joins until it has its share, when they ask again', async () => {
     for (let n = 0; n < 30; n++) await placed(`n${n}`);
     new Follower('b');

@@ -10,6 +10,7 @@ import { setSessionCookie, setSignInCookie, signInCookie } from '../http/session
 import { signInPlace } from './login.js';
 import * as schemas from './schemas.js';
 import { endFormer } from './sessions.js';
+import * as signInSchemas from './sign-in-schemas.js';
 
 const tags = ['login'];
 const LOGIN = '/organizations/:org/login/:name';
@@ -36,8 +37,8 @@ export function browserLoginRoutes(app: App, auth: Auth): void {
         description:
           'By the authorization code flow with PKCE. A cookie, which goes along, binds what comes back to this browser, for ten minutes and once.',
         params: schemas.OrgNameParams,
-        body: schemas.BeginSignInBody,
-        response: { 201: schemas.BeginSignInAnswer },
+        body: signInSchemas.BeginSignInBody,
+        response: { 201: signInSchemas.BeginSignInAnswer },
       },
     },
     async (request, reply) => {
@@ -63,7 +64,7 @@ export function browserLoginRoutes(app: App, auth: Auth): void {
         description:
           'Whoever is refused is led to the sign-in page, which is told the code of the error after `#sign-in-failed=`.',
         params: schemas.OrgNameParams,
-        querystring: schemas.BroughtBackQuery,
+        querystring: signInSchemas.BroughtBackQuery,
         response: { 303: Type.Null({ description: 'To the console' }) },
       },
     },

@@ -16,6 +16,7 @@ import { MusterError } from '../errors.js';
 import { baseUrl } from '../http/base-url.js';
 import type { App } from '../http/route.js';
 import { callbackPath } from './browser-login.js';
+import * as issuerSchemas from './issuer-schemas.js';
 import * as schemas from './schemas.js';
 import { time } from './views.js';
 
@@ -40,8 +41,8 @@ export function issuerRoutes(app: App, auth: Auth): void {
         summary:
           'Take tokens (JWT) of an issuer, for jobs, apps and systems; with `sign_in`, or at a directory, people sign in there, for everything',
         params: schemas.OrgParams,
-        body: schemas.IssuerBody,
-        response: { 201: schemas.IssuerAnswer },
+        body: issuerSchemas.IssuerBody,
+        response: { 201: issuerSchemas.IssuerAnswer },
       },
     },
     async (request, reply) => {
@@ -62,7 +63,7 @@ export function issuerRoutes(app: App, auth: Auth): void {
         operationId: 'listIssuers',
         summary: 'Whose tokens are taken',
         params: schemas.OrgParams,
-        response: { 200: Type.Array(schemas.IssuerAnswer) },
+        response: { 200: Type.Array(issuerSchemas.IssuerAnswer) },
       },
     },
     async (request) => {
@@ -82,8 +83,8 @@ export function issuerRoutes(app: App, auth: Auth): void {
         description:
           'Who has signed in stays so, unless the change makes it another provider, another client of it, or another claim that names the user: then they sign in anew.',
         params: schemas.OrgNameParams,
-        body: schemas.IssuerChange,
-        response: { 200: schemas.IssuerAnswer },
+        body: issuerSchemas.IssuerChange,
+        response: { 200: issuerSchemas.IssuerAnswer },
       },
     },
     async (request) => {
@@ -107,8 +108,8 @@ export function issuerRoutes(app: App, auth: Auth): void {
         operationId: 'testIssuer',
         summary: 'Ask an issuer now: for its keys, or a directory for somebody and their groups',
         params: schemas.OrgNameParams,
-        body: schemas.IssuerTestBody,
-        response: { 200: schemas.IssuerTestAnswer },
+        body: issuerSchemas.IssuerTestBody,
+        response: { 200: issuerSchemas.IssuerTestAnswer },
       },
     },
     async ({ organization, params: { name }, body }) => {
@@ -147,7 +148,10 @@ async function requireLikelyGroups(auth: Auth, orgId: string, { signIn, ldap }: 
 }
 
 /** What is not said stays; null is what a new one has that says nothing of it. */
-function changed(present: Issuer, { sign_in, directory, ...body }: Static<typeof schemas.IssuerChange>): AskedIssuer {
+function changed(
+  present: Issuer,
+  { sign_in, directory, ...body }: Static<typeof issuerSchemas.IssuerChange>,
+): AskedIssuer {
   const said = sourceSaid(body);
   const { kind, source } = said ?? present;
   const or = <Value>(asked: Value | null | undefined, before: Value, usual: Value): Value =>
@@ -166,7 +170,7 @@ function changed(present: Issuer, { sign_in, directory, ...body }: Static<typeof
 
 function changedDirectory(
   { ldap, userClaim }: Issuer,
-  asked: Static<typeof schemas.IssuerChange>['directory'],
+  asked: Static<typeof issuerSchemas.IssuerChange>['directory'],
   claim: string | null | undefined,
 ): Pick<AskedIssuer, 'ldap' | 'secret'> {
   if (asked === undefined && claim === undefined) return { ldap };
@@ -185,7 +189,7 @@ function changedDirectory(
 
 function changedSignIn(
   present: SignIn | null,
-  asked: Exclude<Static<typeof schemas.IssuerChange>['sign_in'], undefined>,
+  asked: Exclude<Static<typeof issuerSchemas.IssuerChange>['sign_in'], undefined>,
 ): Pick<AskedIssuer, 'signIn' | 'secret'> {
   if (asked === null) return { signIn: null };
   const { confidential: _, ...before } = present === null ? { confidential: false } : signInView(present);
@@ -203,7 +207,7 @@ function changedSignIn(
 
 /** undefined: none is said. @throws MusterError `invalid_field` */
 function sourceSaid(
-  body: Pick<Static<typeof schemas.IssuerChange>, IssuerKind>,
+  body: Pick<Static<typeof issuerSchemas.IssuerChange>, IssuerKind>,
 ): Pick<NewIssuer, 'kind' | 'source'> | undefined {
   const given = ISSUER_KINDS.flatMap((kind) => {
     const source = body[kind];
@@ -213,7 +217,7 @@ function sourceSaid(
   return given[0];
 }
 
-function newIssuer(body: Static<typeof schemas.IssuerBody>): AskedIssuer {
+function newIssuer(body: Static<typeof issuerSchemas.IssuerBody>): AskedIssuer {
   const one = sourceSaid(body);
   if (one === undefined) {
     throw new MusterError('invalid_field', { field: 'public_key', reason: ONE_SOURCE });
@@ -231,7 +235,7 @@ function usualAudienceOf(kind: IssuerKind): string | null {
 }
 
 function directoryFrom(
-  body: Omit<Static<typeof schemas.DirectoryBody>, 'bind_password'> & { readonly bind_password?: string },
+  body: Omit<Static<typeof issuerSchemas.DirectoryBody>, 'bind_password'> & { readonly bind_password?: string },
   attribute: string | null,
 ): { readonly ldap: LdapSettings; readonly secret?: string } {
   const ldap = {
@@ -247,7 +251,7 @@ function usualUserFilter(attribute: string | null): string {
   return `(${attribute ?? NAME_ATTRIBUTE}={user})`;
 }
 
-function rulesOf(body: Pick<Static<typeof schemas.SignInBody>, 'groups' | 'create_users' | 'ttl'>): SignInRules {
+function rulesOf(body: Pick<Static<typeof issuerSchemas.SignInBody>, 'groups' | 'create_users' | 'ttl'>): SignInRules {
   return {
     groups: body.groups ?? {},
     createUsers: body.create_users ?? false,
@@ -255,12 +259,12 @@ function rulesOf(body: Pick<Static<typeof schemas.SignInBody>, 'groups' | 'creat
   };
 }
 
-function signInFrom(body: Static<typeof schemas.SignInBody>): Pick<AskedIssuer, 'signIn' | 'secret'> {
+function signInFrom(body: Static<typeof issuerSchemas.SignInBody>): Pick<AskedIssuer, 'signIn' | 'secret'> {
   const { client_secret: secret, ...rest } = body;
   return { signIn: signInOf(rest, secret !== undefined), ...(secret !== undefined && { secret }) };
 }
 
-function signInOf(body: Omit<Static<typeof schemas.SignInBody>, 'client_secret'>, confidential: boolean): SignIn {
+function signInOf(body: Omit<Static<typeof issuerSchemas.SignInBody>, 'client_secret'>, confidential: boolean): SignIn {
   return {
     clientId: body.client_id,
     confidential,

@@ -9,6 +9,7 @@ import { MusterError } from '../errors.js';
 import { passageOf } from '../http/passage.js';
 import type { App } from '../http/route.js';
 import * as schemas from './schemas.js';
+import * as signInSchemas from './sign-in-schemas.js';
 import { time } from './views.js';
 
 const tags = ['login'];
@@ -26,7 +27,7 @@ export function loginRoutes(app: App, auth: Auth): void {
         summary: 'Where people sign in to the organization',
         description: 'Of an organization that there is not the same as of one where nobody signs in.',
         params: schemas.OrgParams,
-        response: { 200: Type.Array(schemas.OfferedSignIn) },
+        response: { 200: Type.Array(signInSchemas.OfferedSignIn) },
       },
     },
     async ({ params }) => {
@@ -51,8 +52,8 @@ export function loginRoutes(app: App, auth: Auth): void {
         description:
           'An ID token is for the client that the issuer is known by (`aud`, `azp`), at most ten minutes old, and good once. The answer is an access token. Who is wrong too often is answered 429 (`Retry-After`).',
         params: schemas.OrgParams,
-        body: schemas.LoginBody,
-        response: { 201: schemas.LoginAnswer },
+        body: signInSchemas.LoginBody,
+        response: { 201: signInSchemas.LoginAnswer },
       },
     },
     async (request, reply) => {
@@ -101,7 +102,7 @@ export function loginRoutes(app: App, auth: Auth): void {
         operationId: 'whoami',
         summary: 'Who is asking, and what that is in the organization',
         params: schemas.OrgParams,
-        response: { 200: schemas.WhoAnswer },
+        response: { 200: signInSchemas.WhoAnswer },
       },
     },
     async (request) => {

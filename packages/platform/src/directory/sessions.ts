@@ -14,6 +14,7 @@ import type { App } from '../http/route.js';
 import { sessionCookie, setSessionCookie } from '../http/session-cookie.js';
 import { signInPlace } from './login.js';
 import * as schemas from './schemas.js';
+import * as signInSchemas from './sign-in-schemas.js';
 import { time } from './views.js';
 
 const tags = ['sessions'];
@@ -31,7 +32,7 @@ export function signInLinkRoutes(app: App, auth: Auth): void {
         operationId: 'createSignInLink',
         summary: 'Make a link that signs the caller in to the console, once and within a minute',
         params: schemas.OrgParams,
-        response: { 201: schemas.SignInLinkAnswer },
+        response: { 201: signInSchemas.SignInLinkAnswer },
       },
     },
     async (request, reply) => {
@@ -50,8 +51,8 @@ export function signInLinkRoutes(app: App, auth: Auth): void {
         tags,
         operationId: 'previewSession',
         summary: 'Whom a link signs in, and where; it stays good',
-        body: schemas.SessionPreviewBody,
-        response: { 200: schemas.SessionPreviewAnswer },
+        body: signInSchemas.SessionPreviewBody,
+        response: { 200: signInSchemas.SessionPreviewAnswer },
       },
     },
     async ({ body }) => {
@@ -72,8 +73,8 @@ export function sessionRoutes(app: App, auth: Auth): void {
         operationId: 'beginSession',
         summary: 'Sign a browser in, by a link, an access token, or name and password at a directory',
         description: 'Its cookie, `__Host-muster` (without TLS `muster`), goes with what pages of this server send.',
-        body: schemas.SessionBody,
-        response: { 201: schemas.SessionAnswer },
+        body: signInSchemas.SessionBody,
+        response: { 201: signInSchemas.SessionAnswer },
       },
     },
     async (request, reply) => {
@@ -92,7 +93,7 @@ export function sessionRoutes(app: App, auth: Auth): void {
         tags,
         operationId: 'getSession',
         summary: 'Who is signed in with this browser, and what they may do',
-        response: { 200: schemas.SessionAnswer },
+        response: { 200: signInSchemas.SessionAnswer },
       },
     },
     async (request) => sessionView(auth, await own(auth, request)),
@@ -126,7 +127,7 @@ export function sessionRoutes(app: App, auth: Auth): void {
         tags,
         operationId: 'createSessionTicket',
         summary: 'With which the page logs in to the event fabric, once and within half a minute',
-        response: { 201: schemas.TicketAnswer },
+        response: { 201: signInSchemas.TicketAnswer },
       },
     },
     async (request, reply) => {
@@ -144,7 +145,7 @@ export function sessionRoutes(app: App, auth: Auth): void {
         operationId: 'listSessions',
         summary: 'Who is signed in to the console: oneself, for admins everybody',
         params: schemas.OrgParams,
-        response: { 200: Type.Array(schemas.ListedSessionAnswer) },
+        response: { 200: Type.Array(signInSchemas.ListedSessionAnswer) },
       },
     },
     async (request) => {
@@ -178,7 +179,7 @@ export function sessionRoutes(app: App, auth: Auth): void {
 
 async function begin(
   auth: Auth,
-  request: FastifyRequest & { readonly body: Static<typeof schemas.SessionBody> },
+  request: FastifyRequest & { readonly body: Static<typeof signInSchemas.SessionBody> },
 ): Promise<Begun> {
   const { ip: address, body } = request;
   const { link, token, organization, issuer, user, password } = body;

@@ -33,7 +33,11 @@ export class Topics {
 
   constructor(deps: TopicsDeps) {
     this.#deps = deps;
-    this.#channel = new StandingChannel({ ...deps, what: 'topics', begin: (channel) => this.#begin(channel) });
+    this.#channel = new StandingChannel({
+      ...deps,
+      what: 'topics',
+      begin: async (channel) => void this.#listenToAll(channel),
+    });
     this.#channel.open();
   }
 
@@ -66,10 +70,6 @@ export class Topics {
   close(): Promise<void> {
     this.#heard.clear();
     return this.#channel.close();
-  }
-
-  async #begin(channel: Channel): Promise<void> {
-    void this.#listenToAll(channel);
   }
 
   /** One after the other, however long that takes for thousands. */

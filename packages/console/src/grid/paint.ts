@@ -57,10 +57,6 @@ export function neighbour({ columns, rows }: Layout, count: number, index: numbe
 /** Colours by tone, as the page has them now. */
 export type Palette = Readonly<Record<'ok' | 'run' | 'warn' | 'bad' | 'idle' | 'line' | 'card', string>>;
 
-export interface Cell {
-  readonly status: JobNodeStatus;
-}
-
 /** Colour of a cell, whether it is filled, and the mark inside, so that no two statuses differ by colour alone. */
 const MARKS: Readonly<Record<JobNodeStatus, readonly [tone: keyof Palette, filled: boolean, mark: string]>> = {
   succeeded: ['ok', true, 'check'],

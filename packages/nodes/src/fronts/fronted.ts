@@ -101,16 +101,14 @@ export class FrontedTransport implements Transport {
    */
   async placeOf(node: string, curveKey: Uint8Array, forMs: number): Promise<Place | null> {
     const link = this.#chosen(node);
-    this.#forget(node);
-    // Counted before it is admitted: whoever asks meanwhile is to go elsewhere.
-    (link?.nodes ?? this.#own).add(node);
+    // Before it is admitted: whoever asks meanwhile is to go elsewhere.
+    this.#count(node, link?.nodes ?? this.#own);
     if (link === null) return null;
     if (await this.#admitted(link, curveKey, forMs)) {
       const { name, heartbeat, command, curvePublicKey } = link.hello;
       return { name, heartbeat, command, curvePublicKey };
     }
-    this.#forget(node);
-    this.#own.add(node);
+    this.#count(node, this.#own);
     return null;
   }
 
@@ -231,9 +229,11 @@ export class FrontedTransport implements Transport {
     return this.#own.size < least.nodes.size ? null : least;
   }
 
-  #forget(node: string): void {
+  /** Among these, and no others. */
+  #count(node: string, among: Set<string>): void {
     this.#own.delete(node);
     for (const { nodes } of this.#links.values()) nodes.delete(node);
+    among.add(node);
   }
 
   #linkOf({ identity }: Peer): Link | null {

@@ -194,9 +194,7 @@ describe('from a fresh server', () => {
     const id = (await said(`job submit -f ${at('job.json')}`)).trim();
     await comesTo(id, 'FINISHED');
     expect(await cluster.json('job', 'show', id)).toMatchObject({ tenantQueue: queue.name });
-    const stats = await cluster.json<{ name: string; ready: number; held: number; consumers: number }[]>(
-      ...words('job-queue stats'),
-    );
+    const stats = await cluster.json<{ name: string; ready: number; held: number }[]>(...words('job-queue stats'));
     expect(stats.find(({ name }) => name === queue.name)).toMatchObject({ ready: 0, held: 0, jobs: {} });
   });
 

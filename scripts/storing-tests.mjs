@@ -40,7 +40,6 @@ const SAME = [
   'e2e/faults-slow-client',
   'e2e/faults-sockets',
   'e2e/guarantees',
-  'e2e/jobs-cli',
   'e2e/jobs-held',
   'e2e/jobs-systems',
   'e2e/output',

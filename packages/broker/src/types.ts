@@ -128,8 +128,6 @@ export interface QueueDepth {
   readonly ready: number;
   /** Delivered and not settled; null: the broker does not say. */
   readonly held: number | null;
-  /** Slots, of all processes, that wait for messages of this queue or hold one; null: the broker does not say. */
-  readonly consumers: number | null;
 }
 
 export interface BrokerStatus {

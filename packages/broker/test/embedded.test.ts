@@ -23,17 +23,4 @@ describe('a broker, embedded, of the only process', () => {
     expect(await delivery.handOver('before')).toBe('refused');
     expect(await delivery.ack()).toBe('settled');
   });
-
-  test('tells how many slots take from a queue', async () => {
-    const broker = await harness.open('one');
-    const queue = 'only';
-    await broker.declare(topologyOf({ queue, exchange: 'x', topics: 't', alternate: 'alt', dead: 'dead' }));
-    const slots = async () => (await broker.depths([queue]))[0]?.consumers;
-    expect(await slots()).toBe(0);
-    const consumer = broker.consume(queue, { slots: 20 }, () => undefined);
-    broker.consume(queue, { slots: 3 }, () => undefined);
-    expect(await slots()).toBe(23);
-    consumer.setSlots(0);
-    expect(await slots()).toBe(3);
-  });
 });

@@ -13,7 +13,7 @@ describe('several processes that take from one queue of RabbitMQ', () => {
     const [one, two] = [new Hands(), new Hands()];
     suite.broker.consume(queue, { slots: 20 }, one.take);
     (await suite.another()).consume(queue, { slots: 10 }, two.take);
-    await until(async () => (await suite.broker.depths([queue]))[0]?.consumers === 30);
+    await until(async () => (await suite.harness.consumers?.(queue)) === 30);
     for (const text of ['1', '2', '3', '4', '5', '6', '7', '8']) await suite.send(text);
     await until(() => one.deliveries.length + two.deliveries.length === 8);
     expect([one.deliveries.length, two.deliveries.length]).toEqual([4, 4]);

@@ -15,6 +15,7 @@ export async function rabbitmq(url = RABBITMQ_URL, log: BrokerLog = silent): Pro
   const own = randomBytes(4).toString('hex');
   const queues = new Set<string>();
   const exchanges = new Set<string>();
+  let looking: Connection | undefined;
   return {
     async open(name, limits = {}) {
       const way = await cutter(url);
@@ -33,7 +34,17 @@ export async function rabbitmq(url = RABBITMQ_URL, log: BrokerLog = silent): Pro
     async kill(broker) {
       await ways.get(broker)?.close();
     },
+    async consumers(queue) {
+      looking ??= new Connection(url);
+      const channel = await looking.acquire();
+      try {
+        return (await channel.queueDeclare({ queue, passive: true })).consumerCount;
+      } finally {
+        await channel.close();
+      }
+    },
     async drop() {
+      await looking?.close();
       await Promise.all([...ways.keys()].map((broker) => broker.close()));
       await Promise.all([...ways.values()].map((way) => way.close().catch(() => undefined)));
       await cleaned(

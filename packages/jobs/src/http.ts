@@ -29,6 +29,7 @@ import { serveSessions, sessionRoutes } from './systems/agent/session-routes.js'
 import { workerConnectionRoutes } from './systems/agent/worker-routes.js';
 import { systemRoutes } from './systems/routes.js';
 import type { Systems } from './systems/types.js';
+import { LivingWorkers } from './worker/living-workers.js';
 import { type WorkerRouteDeps, workerRoutes } from './worker/routes.js';
 
 export { AGAVE_ABSENT, AGAVE_ERRORS } from './routes/envelope.js';
@@ -42,10 +43,11 @@ export function allJobRoutes(
 ): (app: App) => void {
   const { store, recorder, clock, random, logger, config } = base;
   const deps = { store, recorder, clock, random, logger, auth, streams, keepaliveMs: config.push.keepalive * 1000 };
-  const catalog = { ...jobs, auth, clock, read: store.read };
+  const livingWorkers = new LivingWorkers({ store, clock });
+  const catalog = { ...jobs, auth, clock, read: store.read, livingWorkers };
   return (app) => {
     jobRoutes({ ...jobs, ...deps })(app);
-    jobAdminRoutes({ ...jobs, ...deps, privateTargets: config.outbound.private_targets })(app);
+    jobAdminRoutes({ ...jobs, ...deps, livingWorkers, privateTargets: config.outbound.private_targets })(app);
     appRoutes(app, catalog);
     systemRoutes(app, catalog);
     queueRoutes(app, catalog);

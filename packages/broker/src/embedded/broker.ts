@@ -185,10 +185,7 @@ export class EmbeddedBroker implements Broker {
   depths(queues: readonly string[]): Promise<(QueueDepth | null)[]> {
     const depth = async (name: string): Promise<QueueDepth | null> => {
       if ((await queueRow(this.#store, name)) === undefined) return null;
-      const { ready, held } = await depthOf(this.#store, name);
-      if (!this.#alone) return { ready, held, consumers: null };
-      const slots = [...(this.#consumers.get(name) ?? [])].map((consumer) => consumer.slots);
-      return { ready, held, consumers: slots.reduce((sum, one) => sum + one, 0) };
+      return depthOf(this.#store, name);
     };
     return Promise.all(queues.map(depth)).catch(refused);
   }

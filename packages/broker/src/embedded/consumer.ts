@@ -65,10 +65,6 @@ export class EmbeddedConsumer implements Consumer {
     return this.#held.size;
   }
 
-  get slots(): number {
-    return this.#slots;
-  }
-
   setSlots(slots: number): void {
     if (!(slots >= 0 && slots <= this.#most)) throw new RangeError(`slots are 0 to ${this.#most}`);
     this.#slots = slots;

@@ -145,7 +145,7 @@ export class RabbitBroker implements Broker {
   async #depth(queue: string): Promise<QueueDepth | null> {
     try {
       const found = await this.#in.admin((channel) => channel.queueDeclare({ queue, passive: true }));
-      return { ready: found.messageCount, held: null, consumers: found.consumerCount };
+      return { ready: found.messageCount, held: null };
     } catch (error) {
       if (codeOf(error) === 'NOT_FOUND') return null;
       throw refused(error);

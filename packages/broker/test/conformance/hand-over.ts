@@ -35,7 +35,7 @@ export function handOverSuite(suite: Suite): void {
       expect(next.body.toString()).toBe('2');
       expect(one.deliveries).toHaveLength(1);
       // Once what was handed over is there, and not on its way, its slot is closed: it takes no other message beside it.
-      await until(async () => ((await suite.broker.depths([suite.names.queue]))[0]?.consumers ?? 1) === 1);
+      await until(async () => ((await suite.harness.consumers?.(suite.names.queue)) ?? 1) === 1);
       await first.ack();
       await next.ack();
       await Promise.all([suite.broker.close(), other.close()]);

@@ -8,6 +8,8 @@ export interface Harness {
   open(holder: string, limits?: Partial<Limits>): Promise<Broker>;
   /** From now on it is as if its process had been killed. */
   kill(broker: Broker): Promise<void>;
+  /** Slots of all processes that wait for messages of this queue or hold one, where the broker itself counts them. */
+  consumers?(queue: string): Promise<number>;
   /** Ends all that was opened. */
   drop(): Promise<void>;
 }

@@ -16,10 +16,11 @@ interface JobQueue {
 
 interface Stats {
   readonly name: string;
-  /** Null: the broker does not tell. */
+  /** Null: the broker has no such queue. */
   readonly ready: number | null;
-  readonly held: number | null;
-  readonly consumers: number | null;
+  readonly held: number;
+  /** Of the workers that take its jobs. */
+  readonly slots: number;
   readonly jobs: Readonly<Record<string, number>>;
 }
 
@@ -68,7 +69,7 @@ export function addJobQueue(program: Command, shell: Shell): void {
       Queue: ({ name }) => shortName(name),
       Waiting: ({ ready }) => ready,
       'In hand': ({ held }) => held,
-      Slots: ({ consumers }) => consumers,
+      Slots: ({ slots }) => slots,
       Jobs: ({ jobs }) =>
         Object.entries(jobs)
           .map(([status, jobsOfIt]) => `${jobsOfIt} ${status}`)

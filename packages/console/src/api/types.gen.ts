@@ -725,9 +725,12 @@ export type JobQueues = readonly ({
 /** GET /organizations/{org}/job-queues/stats */
 export type JobQueueStats = readonly ({
   readonly name: string;
+  /** Jobs that wait for a worker; null: the broker has no such queue */
   readonly ready: number | null;
-  readonly held: number | null;
-  readonly consumers: number | null;
+  /** Jobs that workers work on */
+  readonly held: number;
+  /** Of the workers that take its jobs: how many they work on at most */
+  readonly slots: number;
   /** That have not ended, by status */
   readonly jobs: Readonly<Record<string, number>>;
 })[];

@@ -10,7 +10,9 @@ import { MusterError } from '../errors.js';
 import { resourcesOf } from '../request/resources.js';
 import { readSubmission } from '../request/submission.js';
 import { audited, type CatalogAuth } from '../routes/catalog.js';
+import { ACTIVE_STATUSES } from '../status.js';
 import type { SystemStore } from '../systems/system-store.js';
+import type { LivingWorkers } from '../worker/living-workers.js';
 import { type RoutedJob, routingAttributes } from './attributes.js';
 import { checkFile, readQueue, readQueues, wholeName } from './definition.js';
 import { invalidQueue } from './errors.js';
@@ -22,6 +24,7 @@ export interface QueueRoutesDeps extends CatalogAuth {
   readonly apps: Pick<AppStore, 'find'>;
   readonly systems: Pick<SystemStore, 'defaultOf' | 'find'>;
   readonly broker: Pick<Broker, 'depths'>;
+  readonly livingWorkers: LivingWorkers;
   readonly read: Kysely<Schema>;
   readonly clock: Pick<Clock, 'now'>;
 }
@@ -57,7 +60,6 @@ const ExplainedAnswer = Type.Object({
     { description: 'In the order in which they are asked' },
   ),
 });
-const Count = Type.Union([Type.Integer(), Type.Null()]);
 
 /** Job queues: which there are, and which requests go to them. */
 export function queueRoutes(app: App, deps: QueueRoutesDeps): void {
@@ -194,9 +196,11 @@ export function queueRoutes(app: App, deps: QueueRoutesDeps): void {
         200: Type.Array(
           Type.Object({
             name: Type.String(),
-            ready: Count,
-            held: Count,
-            consumers: Count,
+            ready: Type.Union([Type.Integer(), Type.Null()], {
+              description: 'Jobs that wait for a worker; null: the broker has no such queue',
+            }),
+            held: Type.Integer({ description: 'Jobs that workers work on' }),
+            slots: Type.Integer({ description: 'Of the workers that take its jobs: how many they work on at most' }),
             jobs: Type.Record(Type.String(), Type.Integer(), { description: 'That have not ended, by status' }),
           }),
         ),
@@ -212,15 +216,17 @@ export function queueRoutes(app: App, deps: QueueRoutesDeps): void {
         .where('ended', 'is', null)
         .groupBy(['queue', 'status'])
         .execute();
+      const workers = await deps.livingWorkers.list(organization.id, { ended: false });
       return names.map((name, index) => {
-        const { ready = null, held = null, consumers = null } = depths[index] ?? {};
         const mine = counted.filter(({ queue }) => queue === name);
+        const jobs = Object.fromEntries(mine.map(({ status, count }) => [status, Number(count)]));
+        const takers = workers.filter(({ queue, state }) => queue === name && state === 'running');
         return {
           name,
-          ready,
-          held,
-          consumers,
-          jobs: Object.fromEntries(mine.map((one) => [one.status, Number(one.count)])),
+          ready: depths[index]?.ready ?? null,
+          held: sum(ACTIVE_STATUSES.map((status) => jobs[status] ?? 0)),
+          slots: sum(takers.map(({ slots }) => slots)),
+          jobs,
         };
       });
     },
@@ -259,4 +265,8 @@ function readFile(bytes: Uint8Array): unknown {
 function view({ uuid, name, priority, filter, created, lastUpdated }: JobQueue, tenantId: string) {
   const time = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
   return { uuid, name, tenantId, priority, filter, created: time(created), lastUpdated: time(lastUpdated) };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0);
 }

@@ -1,23 +1,17 @@
-import type { Clock } from '@muster/base';
 import { namesOf, workerKey } from '@muster/broker';
 import type { App } from '@muster/platform/http';
-import { type Held, LeaseWatch, type Schema } from '@muster/store';
-import type { Kysely } from 'kysely';
 import { Type } from 'typebox';
 import { MusterError } from '../errors.js';
 import { type AdminDeps, IdParams, OrgParams, recordAudit } from '../routes/admin-deps.js';
-import { ACTIVE_STATUSES } from '../status.js';
-import { LIMITS } from './limits.js';
+import type { LivingWorkers } from './living-workers.js';
 import type { WorkerCommand } from './messages.js';
-import { leaseName } from './tenure.js';
 
 export interface WorkerRouteDeps extends AdminDeps {
-  readonly clock: Clock;
+  readonly livingWorkers: LivingWorkers;
 }
 
 const WORKERS = '/organizations/:org/job-workers';
 const tags = ['jobs'];
-const MOST_SHOWN = 1000;
 
 const Worker = Type.Object({
   id: Type.String({ description: 'New at every start' }),
@@ -49,14 +43,7 @@ const ACTIONS: readonly (readonly [action: string, msgType: WorkerCommand, summa
 
 /** Who works on jobs, and telling them. */
 export function workerRoutes(app: App, deps: WorkerRouteDeps): void {
-  const { store, clock, broker } = deps;
-  const { read } = store;
-  const leases = new LeaseWatch({ store, clock });
-  const alive = async (workers: readonly string[]): Promise<ReadonlySet<string>> => {
-    const held = await leases.look(workers.map(leaseName), LIMITS.leaseMs);
-    return new Set(workers.filter((worker) => isAlive(held.get(leaseName(worker)), clock.now())));
-  };
-
+  const { livingWorkers, broker } = deps;
   app.route({
     method: 'GET',
     url: WORKERS,
@@ -69,10 +56,9 @@ export function workerRoutes(app: App, deps: WorkerRouteDeps): void {
       querystring: Type.Object({ all: Type.Optional(Type.Boolean()) }, { additionalProperties: false }),
       response: { 200: Type.Array(Worker) },
     },
-    handler: async ({ organization, query: { all = false } }) => {
-      const workers = await workersOf(read, organization.id, alive);
-      return workers.filter(({ state }) => all || (state !== 'stopped' && state !== 'lost'));
-    },
+    handler: async ({ organization, query: { all = false } }) => [
+      ...(await livingWorkers.list(organization.id, { ended: all })),
+    ],
   });
 
   for (const [action, msgType, summary] of ACTIONS) {
@@ -88,7 +74,7 @@ export function workerRoutes(app: App, deps: WorkerRouteDeps): void {
         response: { 202: Type.Object({ id: Type.String({ description: 'Of the worker that is told' }) }) },
       },
       handler: async ({ caller, organization, params: { id } }, reply) => {
-        const workers = await workersOf(read, organization.id, alive);
+        const workers = await livingWorkers.list(organization.id, { ended: true });
         const meant = workers.find((worker) => worker.id === id || (worker.name === id && worker.state !== 'lost'));
         if (meant === undefined) throw new MusterError('not_found', { kind: 'worker', name: id });
         await recordAudit(deps, { caller, organization }, `job-worker:${action}`, meant.name);
@@ -101,47 +87,4 @@ export function workerRoutes(app: App, deps: WorkerRouteDeps): void {
       },
     });
   }
-}
-
-/** By what was seen of its lease; until enough was seen, by the clocks. */
-function isAlive(lease: Held | undefined, now: number): boolean {
-  if (lease === undefined || lease.unchangedMs >= LIMITS.leaseMs) return false;
-  return lease.renewed || lease.expiresAt > now;
-}
-
-async function workersOf(
-  read: Kysely<Schema>,
-  orgId: string,
-  living: (workers: readonly string[]) => Promise<ReadonlySet<string>>,
-) {
-  const rows = await read
-    .selectFrom('job_workers')
-    .selectAll()
-    .where('org_id', '=', orgId)
-    .orderBy('started', 'desc')
-    .orderBy('name')
-    .limit(MOST_SHOWN)
-    .execute();
-  if (rows.length === 0) return [];
-  const ids = rows.map(({ uuid }) => uuid);
-  const alive = await living(ids);
-  const counts = await read
-    .selectFrom('jobs')
-    .select(['worker', (row) => row.fn.countAll<number>().as('count')])
-    .where('worker', 'in', ids)
-    .where('status', 'in', ACTIVE_STATUSES)
-    .groupBy('worker')
-    .execute();
-  const jobs = new Map(counts.map(({ worker, count }) => [worker, Number(count)]));
-  return rows.map(({ uuid, name, host, queue, slots, state, started, version }) => ({
-    id: uuid,
-    name,
-    host,
-    queue,
-    slots,
-    state: state === 'stopped' || alive.has(uuid) ? state : ('lost' as const),
-    jobs: jobs.get(uuid) ?? 0,
-    started: new Date(started).toISOString(),
-    version,
-  }));
 }

@@ -3,8 +3,10 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { issue, newIssuer, wso2 } from '../../../platform/test/support/jwt.js';
 import { ME } from '../../../platform/test/support/personas.js';
+import type { WorkerState } from '../../src/worker/worker-rows.js';
 import { WC } from '../support/apps.js';
 import { type CatalogServer, startCatalog } from '../support/catalog-server.js';
+import { addWorker } from '../support/worker-rows.js';
 
 let server: CatalogServer;
 beforeAll(async () => {
@@ -320,8 +322,20 @@ describe('job queues', () => {
       byDefault: false,
     });
     expect((await server.send({ path: `${QUEUES}/stats` })).json).toMatchObject([
-      { name: LONG.name, ready: 0, jobs: {} },
+      { name: LONG.name, ready: 0, held: 0, slots: 0, jobs: {} },
       {},
+    ]);
+    // In whatever process they are; who is suspended or lost takes nothing.
+    const { store, recorder } = server.catalog;
+    const worker = (name: string, state: WorkerState, slots: number, holds = true): Promise<void> =>
+      addWorker({ ...server, store, recorder }, { uuid: name, name, state, slots, queue: LONG.name }, holds);
+    await worker('w1', 'running', 4);
+    await worker('w2', 'running', 20);
+    await worker('w3', 'suspended', 7);
+    await worker('w4', 'running', 9, false);
+    expect((await server.send({ path: `${QUEUES}/stats` })).json).toMatchObject([
+      { name: LONG.name, slots: 24 },
+      { slots: 0 },
     ]);
     expect((await server.send({ method: 'DELETE', path: `${QUEUES}/Long` })).status).toBe(204);
     expect((await server.send({ path: QUEUES })).json).toHaveLength(1);

@@ -16,6 +16,7 @@ import type { AgentSessions } from '../../src/systems/agent/sessions.js';
 import type { WorkerConnections } from '../../src/systems/agent/worker-connections.js';
 import { workerConnectionRoutes } from '../../src/systems/agent/worker-routes.js';
 import { systemRoutes } from '../../src/systems/routes.js';
+import { LivingWorkers } from '../../src/worker/living-workers.js';
 import { openCatalog } from './catalog.js';
 
 export interface CatalogRequest {
@@ -64,7 +65,8 @@ export async function startCatalog(
   for (const name of ['web1', 'web2']) {
     await auth.principals.createClient(org, { type: 'node', name, publicKey: keys.publicKey }, ME);
   }
-  const deps = { auth, apps, systems, queues, broker, clock, read: store.read };
+  const livingWorkers = new LivingWorkers({ store, clock });
+  const deps = { auth, apps, systems, queues, broker, clock, read: store.read, livingWorkers };
   const app = await createApp({
     auth,
     clock,

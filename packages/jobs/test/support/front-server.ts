@@ -20,6 +20,7 @@ import { AGAVE_ABSENT, AGAVE_ERRORS, jobAdminRoutes, jobRoutes } from '../../src
 import { JobStore } from '../../src/repository/job-store.js';
 import { LocalFiles } from '../../src/systems/local/files.js';
 import type { OpenSystem, System, Systems } from '../../src/systems/types.js';
+import { LivingWorkers } from '../../src/worker/living-workers.js';
 import { WC } from './apps.js';
 
 /** The front of jobs over a real store, a real gate and the embedded broker. What it takes of apps and systems is said by the test. */
@@ -217,7 +218,15 @@ export async function startFront(options: FrontOptions = {}): Promise<FrontServe
         streams,
         keepaliveMs: 15_000,
       }),
-      jobAdminRoutes({ store, recorder, broker, auth, clock, privateTargets: false }),
+      jobAdminRoutes({
+        store,
+        recorder,
+        broker,
+        auth,
+        clock,
+        livingWorkers: new LivingWorkers({ store, clock }),
+        privateTargets: false,
+      }),
     ],
     checkAnswers: true,
   });

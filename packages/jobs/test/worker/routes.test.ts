@@ -1,11 +1,12 @@
 import type { Clock } from '@muster/base';
-import { namesOf, organizationTopology, siteTopology, workerTopicOf, workerTopology } from '@muster/broker';
+import { organizationTopology, siteTopology, workerTopicOf, workerTopology } from '@muster/broker';
 import { Leases } from '@muster/store';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { LIMITS } from '../../src/worker/limits.js';
 import { leaseName } from '../../src/worker/tenure.js';
-import { saveWorker, type WorkerState } from '../../src/worker/worker-rows.js';
+import type { WorkerState } from '../../src/worker/worker-rows.js';
 import { type FrontServer, startFront } from '../support/front-server.js';
+import { addWorker } from '../support/worker-rows.js';
 
 /** Who works on jobs, as administrators see and tell them; the workers themselves are rows here. */
 
@@ -30,13 +31,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-async function worker(uuid: string, name: string, state: WorkerState, holds: boolean): Promise<void> {
-  const { store, recorder, clock, org } = server;
-  const queue = `${namesOf('default').submitPrefix}DefaultQueue`;
-  const row = { uuid, org_id: org.id, name, host: 'h', queue, slots: 4, state, started: clock.now(), version: '1' };
-  await saveWorker(recorder, 'default', row);
-  if (holds) await new Leases({ store, clock, holder: uuid }).acquire(leaseName(uuid), 60_000);
-}
+const worker = (uuid: string, name: string, state: WorkerState, holds: boolean): Promise<void> =>
+  addWorker(server, { uuid, name, state }, holds);
 
 const list = async (query = '') => (await server.send({ at: `${AT}${query}`, as: 'admin' })).body;
 

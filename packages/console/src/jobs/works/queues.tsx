@@ -61,7 +61,7 @@ export function QueuesPart() {
                     </span>
                     <span class="number">{stats === undefined ? '–' : `${count(stats.ready)} wait`}</span>
                     <span class="quiet number">
-                      {stats === undefined ? '' : `${count(stats.held)} held, ${count(stats.consumers)} slots`}
+                      {stats === undefined ? '' : `${number(stats.held)} held, ${number(stats.slots)} slots`}
                     </span>
                   </div>
                   <div class="choices">

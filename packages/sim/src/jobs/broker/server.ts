@@ -155,11 +155,11 @@ export class BrokerServer {
     return [...(this.#queues.get(queue)?.ready ?? []), ...held];
   }
 
-  depth(name: string): { readonly ready: number; readonly held: number; readonly consumers: number } | null {
+  depth(name: string): { readonly ready: number; readonly held: number } | null {
     const queue = this.#queues.get(name);
     if (queue === undefined) return null;
     const { length: ready } = queue.ready;
-    return { ready, held: this.messages(name).length - ready, consumers: queue.takers.size };
+    return { ready, held: this.messages(name).length - ready };
   }
 
   #keep(name: string, { id, exchange, key, body, headers }: Published, death: Death | null): void {

@@ -14,6 +14,8 @@ import { until } from './support/until.js';
 const ABSENT = 300;
 /** A table has at most so many rows in the page. */
 const MOST_ROWS = 80;
+/** A browser has six connections of HTTP/1.1 to one server. */
+const FOLLOWERS = 8;
 const IDLE_MS = 60_000;
 const SETTLED_MS = 3000;
 
@@ -221,6 +223,33 @@ describe('the console', () => {
     await other.getByRole('button', { name: 'wrap' }).click();
     await other.locator('.output.wrapped .row').first().waitFor();
     await other.close();
+  });
+
+  it('follows output in more tabs than a browser has connections, and goes on where the server was killed', async () => {
+    const go = join(cluster.dir, 'go');
+    rmSync(go, { force: true });
+    const { id } = await cluster.json<{ id: string }>('push', 'start', '--node', 'web1', '--detach', '--', 'slow');
+    const tabs: Page[] = [];
+    for (let n = 0; n < FOLLOWERS; n += 1) {
+      const tab = await visitor.context.newPage();
+      await tab.goto(at(`/push/${id}?view=output&node=web1`));
+      await tab.locator('.output .row', { hasText: /^3000\s*line 3000$/ }).waitFor();
+      tabs.push(tab);
+    }
+    await page.goto(at('/nodes/web1'));
+    await page.locator('.facts').first().waitFor();
+
+    await cluster.killServer();
+    for (const tab of tabs) await tab.getByText('reconnecting').waitFor();
+    await cluster.restartServer();
+    writeFileSync(go, '');
+    for (const tab of tabs) {
+      await tab.getByText('6,000 lines').waitFor();
+      await tab.locator('.badge', { hasText: 'complete' }).waitFor();
+      await tab.locator('.output .row', { hasText: /^6000\s*line 6000$/ }).waitFor();
+      await tab.close();
+    }
+    expect(visitor.harm).toEqual([]);
   });
 
   it('hears of everything in many tabs, and asks for nothing while nothing happens', async () => {

@@ -204,7 +204,7 @@ describe('a session', () => {
   });
 
   it('who has none is told so', async () => {
-    expect(code(await browser.call('GET', '/session'))).toEqual([401, 'login_missing']);
+    expect(code(await browser.call('GET', '/session'))).toEqual([400, 'missing_auth_headers']);
     browser.cookies.set('muster', `session_${'x'.repeat(43)}`);
     expect(await ended()).toEqual(ENDED);
     expect(code(await browser.call('GET', `${ORG}/groups`))).toEqual(ENDED);
@@ -342,6 +342,41 @@ describe('with a cookie, what changes anything', () => {
       expect(code(answer)).toEqual([403, 'cross_site_request']);
     }
     expect((await browser.call('POST', '/session', { token }, { site: null })).status).toBe(201);
+  });
+});
+
+describe('with a cookie, output over a WebSocket', () => {
+  const OUTPUT = `${ORG}/pushy/jobs/${'a'.repeat(32)}/output/web1/stdout?follow=true`;
+
+  /** The status and code of the answer. */
+  async function asked(headers: Readonly<Record<string, string>>) {
+    const cookie = [...browser.cookies].map(([key, value]) => `${key}=${value}`).join('; ');
+    const socket = new WebSocket(server.url.replace('http', 'ws') + OUTPUT, { headers: { cookie, ...headers } });
+    let text = '';
+    socket.on('message', (data: Buffer) => {
+      text += data.toString('latin1');
+    });
+    await once(socket, 'close');
+    return [Number(text.split(' ')[1]), /x-muster-error: (\w+)/i.exec(text)?.[1]];
+  }
+
+  it('is asked for by pages of this server', async () => {
+    await signIn();
+    expect(await asked({ origin: server.url })).toEqual([404, 'not_found']);
+    expect(await asked({ 'sec-fetch-site': 'same-origin' })).toEqual([404, 'not_found']);
+  });
+
+  it.each([
+    ['another port of this host', { origin: 'http://127.0.0.1:1' }],
+    ['another site', { 'sec-fetch-site': 'cross-site', origin: 'https://example.com' }],
+    ['nobody knows where', {}],
+  ] as const)('is refused from %s', async (_, headers) => {
+    await signIn();
+    expect(await asked(headers)).toEqual([403, 'cross_site_request']);
+  });
+
+  it('is refused without a session', async () => {
+    expect(await asked({ origin: server.url })).toEqual([400, 'missing_auth_headers']);
   });
 });
 

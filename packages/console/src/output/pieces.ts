@@ -1,5 +1,6 @@
 import { open } from '../api/client.js';
-import { apiError } from '../api/errors.js';
+import { apiError, passes } from '../api/errors.js';
+import { overSocket, type SocketAnswer } from './socket.js';
 
 /** A stream of bytes as it comes, and what its answer says of it. */
 export interface Pieces {
@@ -9,11 +10,52 @@ export interface Pieces {
   readonly drop: () => void;
 }
 
-/** Output that the server sends on as it is written. @throws ApiError */
+/** Between attempts to go on, doubled up to the longest. */
+const AGAIN_FIRST_MS = 500;
+const AGAIN_LONGEST_MS = 10_000;
+
+/** Output that the server sends on as it is written; after an interruption, such as a restart of the server, from where it broke off. @throws ApiError */
 export async function streamed(path: string, goesOn: boolean): Promise<Pieces> {
-  const response = await open(goesOn ? `${path}${path.includes('?') ? '&' : '?'}follow=true` : path);
-  return { headers: response.headers, bytes: bodyOf(response), drop: () => dropped(response) };
+  if (!goesOn) {
+    const response = await open(path);
+    return { headers: response.headers, bytes: bodyOf(response), drop: () => dropped(response) };
+  }
+  let now = await followed(path, 0);
+  const { headers } = now;
+  async function* bytes(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    let at = 0;
+    let pauseMs = AGAIN_FIRST_MS;
+    for (let answer: SocketAnswer | null = now; ; answer = null) {
+      try {
+        // While a command runs what it wrote is stored in order, and without gaps but where too much was dropped.
+        now = answer ?? (await followed(path, at));
+        for await (const piece of now.bytes) {
+          at += piece.length;
+          pauseMs = AGAIN_FIRST_MS;
+          yield piece;
+        }
+        if (await hasEnded(path)) return;
+      } catch (thrown) {
+        if (!passes(apiError(thrown))) throw thrown;
+      }
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      pauseMs = Math.min(2 * pauseMs, AGAIN_LONGEST_MS);
+    }
+  }
+  return { headers, bytes: bytes(), drop: () => now.drop() };
 }
+
+/** A server that stops ends in good order what it sends: whether there will be more it says with what is there. */
+async function hasEnded(path: string): Promise<boolean> {
+  const { headers, body } = await open(withQuery(path, `from=${Number.MAX_SAFE_INTEGER}`));
+  await body?.cancel();
+  return headers.get('x-muster-complete') !== 'false' || headers.has('x-muster-missing');
+}
+
+const withQuery = (path: string, query: string): string => `${path}${path.includes('?') ? '&' : '?'}${query}`;
+
+const followed = (path: string, from: number): Promise<SocketAnswer> =>
+  overSocket(withQuery(path, `follow=true&from=${from}`));
 
 /** Between two looks at a file that grows. */
 const LOOK_MS = 1500;

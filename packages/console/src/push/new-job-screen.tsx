@@ -1,42 +1,32 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { type ApiError, apiError } from '../api/errors.js';
-import type { CommandCounts, JobPreview, JobStarted } from '../api/types.gen.js';
+import type { CommandCounts, JobStarted } from '../api/types.gen.js';
 import type { Job, JobNode } from '../api/types.js';
-import { throttled } from '../live/snapshot.js';
 import { go, place } from '../navigation.js';
 import { attributeWords } from '../nodes/rows.js';
 import { Command } from '../parts/command.jsx';
-import { Glyph } from '../parts/glyph.jsx';
-import { Failure, Note, Waiting } from '../parts/note.jsx';
-import { number, plural } from '../parts/numbers.js';
+import { Failure, Note } from '../parts/note.jsx';
+import { plural } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
-import { faultOf, SelectorField } from '../parts/selector-field.jsx';
+import { faultOf } from '../parts/selector-field.jsx';
 import { hrefOf } from '../route.js';
 import { mayI, signedIn } from '../session/session.js';
-import { Foresight } from './foresight.jsx';
+import { Preview, useForeseen } from './foreseen.jsx';
+import { OptionField } from './option-field.jsx';
 import { previewed } from './previewed.js';
-import { faults, jobBody, namesIn, quorumOf, startCommand, targetOf, type Where, type Wish } from './wish.js';
+import { WhereFields } from './where-fields.jsx';
+import { faults, jobBody, startCommand, targetOf, type Where, type Wish } from './wish.js';
 
 /** Above this many nodes the number is typed, as the command line asks (`confirm_above`). */
 const CONFIRM_ABOVE = 100;
-const MOMENT_MS = 300;
-/** The preview follows the fleet, but reads it again at most so often. */
-const AGAIN_MS = 2000;
 const COMMANDS = 200;
-
-type Foreseen =
-  | { readonly state: 'nothing' }
-  | { readonly state: 'looking' }
-  | { readonly state: 'failed'; readonly error: ApiError }
-  | { readonly state: 'seen'; readonly preview: JobPreview };
 
 /** Choose, foresee, run. */
 export function NewJobScreen() {
   const { api, store } = signedIn();
   const { query } = place.value;
   const wish = useSignal<Wish>(wishFrom(query));
-  const foreseen = useSignal<Foreseen>({ state: 'nothing' });
   const commands = useSignal<CommandCounts['commands']>([]);
   const typed = useSignal('');
   const starting = useSignal(false);
@@ -72,42 +62,9 @@ export function NewJobScreen() {
   const fleet = store.fleet.loaded.value;
   const words = fleet.state === 'ready' ? attributeWords(fleet.value) : [];
 
-  const look = useSignal<() => void>(() => {});
-  useEffect(() => {
-    if (asked === null) {
-      foreseen.value = { state: 'nothing' };
-      return;
-    }
-    let looking = new AbortController();
-    const run = async (): Promise<void> => {
-      looking.abort();
-      looking = new AbortController();
-      const { signal } = looking;
-      try {
-        foreseen.value = {
-          state: 'seen',
-          preview: await api.post<JobPreview>('/pushy/jobs/preview', JSON.parse(asked), signal),
-        };
-      } catch (thrown) {
-        if (!signal.aborted) foreseen.value = { state: 'failed', error: apiError(thrown) };
-      }
-    };
-    if (foreseen.value.state !== 'seen') foreseen.value = { state: 'looking' };
-    const timer = setTimeout(() => void run(), MOMENT_MS);
-    const again = throttled(AGAIN_MS, () => void run());
-    look.value = again.ask;
-    return () => {
-      clearTimeout(timer);
-      again.stop();
-      looking.abort();
-    };
-  }, [asked]);
-  useEffect(() => {
-    if (fleet.state === 'ready' && foreseen.peek().state === 'seen') look.peek()();
-  }, [fleet]);
-
+  const { foreseen, look } = useForeseen(asked, fleet);
   const wrong = faults(value);
-  const preview = foreseen.value.state === 'seen' ? foreseen.value.preview : null;
+  const preview = foreseen.state === 'seen' ? foreseen.preview : null;
   const most = preview?.count ?? 0;
   const needsCount = most > CONFIRM_ABOVE;
   const ready =
@@ -194,7 +151,7 @@ export function NewJobScreen() {
                 <Common commands={commands.value} onChoose={(command) => set({ command })} />
               )}
               <div class="options">
-                <Option
+                <OptionField
                   id="quorum"
                   label="Quorum"
                   hint="3, 0.8 or 80%; all unless given"
@@ -202,7 +159,7 @@ export function NewJobScreen() {
                   wrong={wrong.quorum}
                   onValue={(quorum) => set({ quorum })}
                 />
-                <Option
+                <OptionField
                   id="concurrency"
                   label="At once"
                   hint="10 or 25%"
@@ -210,7 +167,7 @@ export function NewJobScreen() {
                   wrong={wrong.concurrency}
                   onValue={(concurrency) => set({ concurrency })}
                 />
-                <Option
+                <OptionField
                   id="failures"
                   label="Most failures"
                   hint="then no more starts"
@@ -218,7 +175,7 @@ export function NewJobScreen() {
                   wrong={wrong.maxFailures}
                   onValue={(maxFailures) => set({ maxFailures })}
                 />
-                <Option
+                <OptionField
                   id="timeout"
                   label="Run timeout"
                   hint="90, 15m or 2h"
@@ -226,14 +183,14 @@ export function NewJobScreen() {
                   wrong={wrong.timeout}
                   onValue={(timeout) => set({ timeout })}
                 />
-                <Option
+                <OptionField
                   id="user"
                   label="As user"
                   hint="of the node"
                   value={value.user}
                   onValue={(user) => set({ user })}
                 />
-                <Option
+                <OptionField
                   id="dir"
                   label="In directory"
                   hint="of the node"
@@ -255,12 +212,12 @@ export function NewJobScreen() {
         </div>
         <div class="stack">
           {allowed.may ? (
-            <section class="card" aria-live="polite" aria-busy={foreseen.value.state === 'looking'}>
+            <section class="card" aria-live="polite" aria-busy={foreseen.state === 'looking'}>
               <header>
                 <h2>Preview</h2>
                 <span class="quiet">no node is asked</span>
               </header>
-              <Preview foreseen={foreseen.value} wish={value} onQuorum={(quorum) => set({ quorum })} />
+              <Preview foreseen={foreseen} wish={value} onQuorum={(quorum) => set({ quorum })} />
             </section>
           ) : (
             <Note>You cannot start push jobs: {allowed.why}.</Note>
@@ -288,9 +245,9 @@ export function NewJobScreen() {
           )}
           <div class="actions">
             <button type="submit" class="button main-action" disabled={!ready}>
-              {most > 0 ? `Run on ${plural(most, 'node')}` : 'Run'}
+              {preview?.approval === true ? 'Ask for approval' : most > 0 ? `Run on ${plural(most, 'node')}` : 'Run'}
             </button>
-            <button type="button" class="button" disabled={asked === null} onClick={() => look.value()}>
+            <button type="button" class="button" disabled={asked === null} onClick={look}>
               Preview again
             </button>
           </div>
@@ -353,118 +310,6 @@ function useFromJob(
   }, [from, result]);
 }
 
-const WAYS = [
-  ['search', 'Search'],
-  ['nodes', 'Names'],
-  ['group', 'Node group'],
-] as const;
-
-function WhereFields({
-  where,
-  words,
-  onWhere,
-}: {
-  readonly where: Where;
-  readonly words: readonly string[];
-  readonly onWhere: (where: Where) => void;
-}) {
-  const ways = where.by === 'job' ? [...WAYS, ['job', 'From a job'] as const] : WAYS;
-  const choose = (by: Where['by']): void => {
-    if (by === where.by) return;
-    if (by === 'search') onWhere({ by, query: '' });
-    else if (by === 'nodes') onWhere({ by, names: '' });
-    else if (by === 'group') onWhere({ by, group: '' });
-  };
-  return (
-    <>
-      <fieldset class="choices">
-        <legend class="unseen">How nodes are chosen</legend>
-        {ways.map(([by, word]) => (
-          <label key={by} class="chip">
-            <input type="radio" name="where" checked={where.by === by} onChange={() => choose(by)} />
-            {word}
-          </label>
-        ))}
-      </fieldset>
-      {where.by === 'search' && (
-        <SelectorField
-          id="where"
-          label="Nodes that match"
-          value={where.query}
-          placeholder="role:web AND env:prod"
-          sugar
-          words={words}
-          hint="Facts and labels. *:* is every node."
-          onValue={(query) => onWhere({ by: 'search', query })}
-        />
-      )}
-      {where.by === 'nodes' && (
-        <div class="field">
-          <label for="where-names">Names</label>
-          <textarea
-            id="where-names"
-            class="input mono"
-            rows={3}
-            value={where.names}
-            spellcheck={false}
-            onInput={(event) => onWhere({ by: 'nodes', names: event.currentTarget.value })}
-          />
-          <span class="hint">{plural(namesIn(where.names).length, 'name')}, apart by spaces, commas or lines</span>
-        </div>
-      )}
-      {where.by === 'group' && (
-        <Option
-          id="where-group"
-          label="Name of the node group"
-          hint="its nodes when the job starts"
-          value={where.group}
-          onValue={(group) => onWhere({ by: 'group', group })}
-        />
-      )}
-      {where.by === 'job' && (
-        <p class="break">
-          Nodes of the job <code>{where.id}</code> that are: {where.statuses.join(', ')}.
-        </p>
-      )}
-    </>
-  );
-}
-
-function Option({
-  id,
-  label,
-  hint,
-  value,
-  wrong,
-  onValue,
-}: {
-  readonly id: string;
-  readonly label: string;
-  readonly hint: string;
-  readonly value: string;
-  readonly wrong?: string | undefined;
-  readonly onValue: (text: string) => void;
-}) {
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <input
-        id={id}
-        class="input"
-        value={value}
-        autocomplete="off"
-        spellcheck={false}
-        aria-invalid={wrong !== undefined}
-        aria-describedby={`${id}-hint`}
-        onInput={(event) => onValue(event.currentTarget.value)}
-      />
-      <span class={wrong === undefined ? 'hint' : 'wrong'} id={`${id}-hint`}>
-        {wrong ?? hint}
-      </span>
-    </div>
-  );
-}
-
 const COMMON = 6;
 
 /** Commands that most nodes take, to begin with. */
@@ -484,63 +329,6 @@ function Common({
           <span class="quiet number">{plural(nodes, 'node')}</span>
         </button>
       ))}
-    </div>
-  );
-}
-
-interface PreviewProps {
-  readonly foreseen: Foreseen;
-  readonly wish: Wish;
-  readonly onQuorum: (quorum: string) => void;
-}
-
-/** Who would run it, who would not, and whether that is enough. */
-function Preview({ foreseen, wish, onQuorum }: PreviewProps) {
-  switch (foreseen.state) {
-    case 'nothing':
-      return <p class="inside quiet">Choose nodes, and see here who would run the command.</p>;
-    case 'looking':
-      return <Waiting what="the preview" />;
-    case 'failed':
-      return (
-        <div class="inside">
-          <Failure error={foreseen.error} />
-        </div>
-      );
-    case 'seen':
-      break;
-  }
-  const { count, nodes, refusals, uncertain } = foreseen.preview;
-  if (count === 0) return <p class="inside">No node matches.</p>;
-  const refused = new Set(refusals.map(({ node_name: name }) => name));
-  const maybe = new Set(uncertain);
-  const asked = nodes.filter((name) => !refused.has(name));
-  const sure = asked.filter((name) => !maybe.has(name));
-  const quorum = quorumOf(wish.quorum, count);
-  return (
-    <div class="inside stack">
-      <p>
-        <strong class="number">{plural(count, 'node')}</strong> {count === 1 ? 'matches' : 'match'}.
-      </p>
-      <Foresight asked={asked} refusals={refusals} uncertain={wish.command === '' ? [] : uncertain} />
-      {quorum !== null && (
-        <p class="line">
-          {asked.length >= quorum ? <Glyph name="check" tone="ok" /> : <Glyph name="cross" tone="bad" />}
-          <span>
-            Quorum: <strong class="number">{number(quorum)}</strong> of {number(count)} must be ready;{' '}
-            {number(sure.length)}
-            {sure.length === asked.length ? '' : ` to ${number(asked.length)}`} can.{' '}
-            {asked.length < quorum && 'As it stands the job would start nowhere.'}
-          </span>
-        </p>
-      )}
-      {quorum !== null && asked.length > 0 && asked.length < quorum && (
-        <p>
-          <button type="button" class="button small" onClick={() => onQuorum(String(asked.length))}>
-            Let {number(asked.length)} be enough
-          </button>
-        </p>
-      )}
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { Clock } from '@muster/base';
 import type { Schema } from '@muster/store';
 import type { Transaction } from 'kysely';
@@ -131,5 +131,5 @@ async function requireOrganization(trx: Trx, id: string): Promise<Organization> 
 
 /** Tokens are random enough that a plain hash hides them. */
 export function secretHash(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', text, 'hex');
 }

@@ -17,6 +17,7 @@ import { RequestLimits, type RequestRates } from './rates.js';
 import type { App } from './route.js';
 import { type ServerStatus, statusRoutes } from './status.js';
 import { checkingSerializer, plainSerializer, validatorCompiler } from './validation.js';
+import { answerWebSockets } from './web-socket-answers.js';
 
 export interface AppDeps {
   readonly auth: Auth;
@@ -82,6 +83,8 @@ export async function createApp(deps: AppDeps): Promise<App> {
     // Its own, so that its level can be changed.
     loggerInstance: logger.child({}),
     logController: new LogController({ disableRequestLogging: true }),
+    // One of its own for each request cost a fortieth of a server that takes jobs; what is told of a request names it.
+    childLoggerFactory: (own) => own,
     exposeHeadRoutes: false,
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     forceCloseConnections: 'idle',
@@ -103,6 +106,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   app.addHook('onRequest', async (request) => {
     if (request.is404) throw nowhere(request, pathOf(request));
   });
+  answerWebSockets(app, clock);
   observeDurations(app, metrics, (request) => request.routeOptions.url ?? pathOf(request)?.url ?? 'none');
   gate.guard(app);
   refuseQueries(app);
@@ -145,6 +149,7 @@ function observeDurations(app: App, metrics: Metrics, routeOf: (request: Fastify
     const route = routeOf(request);
     const status = `${Math.floor(reply.statusCode / 100)}xx`;
     durations.observe({ method, route, status }, reply.elapsedTime / 1000);
-    request.log.debug({ method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');
+    const took = { requestId: request.id, status: reply.statusCode, ms: Math.round(reply.elapsedTime) };
+    request.log.debug({ method, route, ...took }, 'request');
   });
 }

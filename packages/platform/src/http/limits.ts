@@ -17,6 +17,10 @@ export const HTTP_LIMITS = {
   /** Event streams and followed outputs open at once, in all and of one principal. */
   streams: 10_000,
   streamsPerPrincipal: 500,
+  /** Of a message to an answer that comes over a WebSocket, to which nothing need be said. */
+  webSocketRequestBytes: 1024,
+  /** An end that is not heard by then is not waited for. */
+  webSocketCloseMs: 2000,
   /** Of each turn of the event loop, for what all event streams show; the rest waits for the next turn. */
   streamsTurnMs: 10,
   /** A refusal of somebody who proved nothing comes no sooner after the request has, so that its time tells nothing. */

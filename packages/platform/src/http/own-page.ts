@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { MusterError } from '../errors.js';
 import { isOfType } from './body.js';
 import { HTTP_LIMITS } from './limits.js';
+import { asksForWebSocket } from './web-socket-answers.js';
 
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -11,7 +12,8 @@ const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
  * @throws MusterError `cross_site_request`, `unsupported_media_type`
  */
 export function requireOwnPage(request: FastifyRequest): void {
-  if (SAFE.has(request.method)) return;
+  // What comes over a WebSocket a page of any origin can read, if the browser opens it.
+  if (SAFE.has(request.method) && !asksForWebSocket(request)) return;
   requireOrigin(request, 'a browser that does not say which page has sent it');
   requireJson(request);
 }

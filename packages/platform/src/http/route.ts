@@ -74,6 +74,8 @@ declare module 'fastify' {
     refusedTo?: (request: FastifyRequest) => string;
     /** It shows what commands, tasks or jobs have written: who asks for it is audited, as `output.read`. */
     showsOutput?: boolean;
+    /** Its answer may go on for long: browsers may ask for it over a WebSocket. */
+    goesOn?: boolean;
     /** Its handler reads `request.rawBody` by itself: of any type, and also that of a GET. For clients of other systems. */
     anyBody?: boolean;
     /**

@@ -25,14 +25,33 @@ export function serveUpgrades(server: Server, protocol: string, take: TakeConnec
   });
 }
 
+const webSockets = new WeakMap<Server, { readonly at: Map<string, TakeConnection>; other: TakeConnection }>();
+
 /** WebSockets at one path. */
 export function serveWebSockets(server: Server, path: string, take: TakeConnection): void {
-  serveUpgrades(server, 'websocket', (request, socket, head) => {
-    const [asked = ''] = (request.url ?? '').split('?', 1);
-    if (asked === path) take(request, socket, head);
-    else refuse(socket, new MusterError('route_not_found', { path: asked.slice(0, HTTP_LIMITS.echoedCharacters) }));
-  });
+  webSocketsOf(server).at.set(path, take);
 }
+
+/** WebSockets at all other paths, which are refused otherwise. */
+export function serveOtherWebSockets(server: Server, take: TakeConnection): void {
+  webSocketsOf(server).other = take;
+}
+
+function webSocketsOf(server: Server) {
+  const known = webSockets.get(server);
+  if (known !== undefined) return known;
+  const made = { at: new Map<string, TakeConnection>(), other: nowhere };
+  webSockets.set(server, made);
+  serveUpgrades(server, 'websocket', (request, socket, head) => {
+    (made.at.get(pathOf(request)) ?? made.other)(request, socket, head);
+  });
+  return made;
+}
+
+const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] ?? '';
+
+const nowhere: TakeConnection = (request, socket) =>
+  refuse(socket, new MusterError('route_not_found', { path: pathOf(request).slice(0, HTTP_LIMITS.echoedCharacters) }));
 
 /** The parser has let go of the connection; it begins anew with the same request, but for the wish. */
 function withoutUpgrade(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {

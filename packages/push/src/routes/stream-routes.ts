@@ -99,7 +99,7 @@ function outputRoute(app: App, deps: StreamRouteDeps, stream: OutputStream): voi
   app.route({
     method: 'GET',
     url: `${PUSHY}/jobs/:id/output/:node/${stream}`,
-    config: { permission: 'push:job', accept: OCTETS, showsOutput: true },
+    config: { permission: 'push:job', accept: OCTETS, showsOutput: true, goesOn: true },
     schema: {
       tags: ['push jobs'],
       operationId: stream === 'stdout' ? 'getPushJobStdout' : 'getPushJobStderr',

@@ -15,7 +15,7 @@ function outputRoute(app: App, deps: TaskRouteDeps, stream: OutputStream): void 
   app.route({
     method: 'GET',
     url: `/organizations/:org/tasks/:id/output/${stream}`,
-    config: { permission: 'task:read', accept: OCTETS, showsOutput: true },
+    config: { permission: 'task:read', accept: OCTETS, showsOutput: true, goesOn: true },
     schema: {
       tags: ['tasks'],
       operationId: stream === 'stdout' ? 'getTaskStdout' : 'getTaskStderr',

@@ -1,0 +1,125 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { type ApiError, apiError } from '../api/errors.js';
+import type { JobPreview } from '../api/types.gen.js';
+import { type Loaded, throttled } from '../live/snapshot.js';
+import { Glyph } from '../parts/glyph.jsx';
+import { Failure, Waiting } from '../parts/note.jsx';
+import { number, plural } from '../parts/numbers.js';
+import { signedIn } from '../session/session.js';
+import { Foresight } from './foresight.jsx';
+import { quorumOf, type Wish } from './wish.js';
+
+const MOMENT_MS = 300;
+/** The preview follows the fleet, but reads it again at most so often. */
+const AGAIN_MS = 2000;
+
+export type Foreseen =
+  | { readonly state: 'nothing' }
+  | { readonly state: 'looking' }
+  | { readonly state: 'failed'; readonly error: ApiError }
+  | { readonly state: 'seen'; readonly preview: JobPreview };
+
+/**
+ * What the server foresees of a job, a moment after it was asked, and again when the fleet has changed.
+ * @param asked As JSON; null: nothing can be asked yet.
+ */
+export function useForeseen(
+  asked: string | null,
+  fleet: Loaded<unknown>,
+): { readonly foreseen: Foreseen; readonly look: () => void } {
+  const { api } = signedIn();
+  const foreseen = useSignal<Foreseen>({ state: 'nothing' });
+  const look = useSignal<() => void>(() => {});
+  useEffect(() => {
+    if (asked === null) {
+      foreseen.value = { state: 'nothing' };
+      return;
+    }
+    let looking = new AbortController();
+    const run = async (): Promise<void> => {
+      looking.abort();
+      looking = new AbortController();
+      const { signal } = looking;
+      try {
+        foreseen.value = {
+          state: 'seen',
+          preview: await api.post<JobPreview>('/pushy/jobs/preview', JSON.parse(asked), signal),
+        };
+      } catch (thrown) {
+        if (!signal.aborted) foreseen.value = { state: 'failed', error: apiError(thrown) };
+      }
+    };
+    if (foreseen.value.state !== 'seen') foreseen.value = { state: 'looking' };
+    const timer = setTimeout(() => void run(), MOMENT_MS);
+    const again = throttled(AGAIN_MS, () => void run());
+    look.value = again.ask;
+    return () => {
+      clearTimeout(timer);
+      again.stop();
+      looking.abort();
+    };
+  }, [asked]);
+  useEffect(() => {
+    if (fleet.state === 'ready' && foreseen.peek().state === 'seen') look.peek()();
+  }, [fleet]);
+  return { foreseen: foreseen.value, look: () => look.peek()() };
+}
+
+interface PreviewProps {
+  readonly foreseen: Foreseen;
+  readonly wish: Wish;
+  readonly onQuorum: (quorum: string) => void;
+}
+
+/** Who would run it, who would not, and whether that is enough. */
+export function Preview({ foreseen, wish, onQuorum }: PreviewProps) {
+  switch (foreseen.state) {
+    case 'nothing':
+      return <p class="inside quiet">Choose nodes, and see here who would run the command.</p>;
+    case 'looking':
+      return <Waiting what="the preview" />;
+    case 'failed':
+      return (
+        <div class="inside">
+          <Failure error={foreseen.error} />
+        </div>
+      );
+    case 'seen':
+      break;
+  }
+  const { count, nodes, refusals, uncertain, approval } = foreseen.preview;
+  if (count === 0) return <p class="inside">No node matches.</p>;
+  const refused = new Set(refusals.map(({ node_name: name }) => name));
+  const maybe = new Set(uncertain);
+  const asked = nodes.filter((name) => !refused.has(name));
+  const sure = asked.filter((name) => !maybe.has(name));
+  const quorum = quorumOf(wish.quorum, count);
+  return (
+    <div class="inside stack">
+      <p>
+        <strong class="number">{plural(count, 'node')}</strong> {count === 1 ? 'matches' : 'match'}.
+      </p>
+      {approval && <p>It waits for others to agree before anything runs.</p>}
+      <Foresight asked={asked} refusals={refusals} uncertain={wish.command === '' ? [] : uncertain} />
+      {quorum !== null && (
+        <p class="line">
+          {asked.length >= quorum ? <Glyph name="check" tone="ok" /> : <Glyph name="cross" tone="bad" />}
+          <span>
+            Quorum: <strong class="number">{number(quorum)}</strong> of {number(count)} must be ready;{' '}
+            {number(sure.length)}
+            {sure.length === asked.length ? '' : ` to ${number(asked.length)}`} can.{' '}
+            {asked.length < quorum && 'As it stands the job would start nowhere.'}
+          </span>
+        </p>
+      )}
+      {quorum !== null && asked.length > 0 && asked.length < quorum && (
+        <p>
+          <button type="button" class="button small" onClick={() => onQuorum(String(asked.length))}>
+            Let {number(asked.length)} be enough
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}

@@ -204,7 +204,7 @@ describe('a session', () => {
   });
 
   it('who has none is told so', async () => {
-    expect(code(await browser.call('GET', '/session'))).toEqual([400, 'missing_auth_headers']);
+    expect(code(await browser.call('GET', '/session'))).toEqual([401, 'login_missing']);
     browser.cookies.set('muster', `session_${'x'.repeat(43)}`);
     expect(await ended()).toEqual(ENDED);
     expect(code(await browser.call('GET', `${ORG}/groups`))).toEqual(ENDED);

@@ -6,6 +6,7 @@ import { type FastifyBaseLogger, type FastifyError, type FastifyRequest, fastify
 import type { Auth } from '../auth/auth.js';
 import { MusterError } from '../errors.js';
 import type { Metrics } from '../metrics/metrics.js';
+import { compressAnswers } from './compressed.js';
 import { type ErrorShape, sendError, toMusterError } from './errors.js';
 import { Gate, type MinSigning } from './gate.js';
 import { HTTP_LIMITS } from './limits.js';
@@ -107,6 +108,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
     if (request.is404) throw nowhere(request, pathOf(request));
   });
   answerWebSockets(app, clock);
+  compressAnswers(app);
   observeDurations(app, metrics, (request) => request.routeOptions.url ?? pathOf(request)?.url ?? 'none');
   gate.guard(app);
   refuseQueries(app);

@@ -2,6 +2,7 @@ export { createApp, createHttpServer } from './app.js';
 export { baseUrl } from './base-url.js';
 export { basicLogin } from './basic-login.js';
 export { parseJson, parseJsonLine, readBody } from './body.js';
+export { encodingsTaken } from './encodings.js';
 export type { ErrorShape } from './errors.js';
 export { headerText } from './header-text.js';
 export { HTTP_LIMITS } from './limits.js';

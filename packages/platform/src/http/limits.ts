@@ -17,6 +17,8 @@ export const HTTP_LIMITS = {
   /** Event streams and followed outputs open at once, in all and of one principal. */
   streams: 10_000,
   streamsPerPrincipal: 500,
+  /** Shorter answers are sent as they are. */
+  compressedBytes: 16 * 1024,
   /** Of a message to an answer that comes over a WebSocket, to which nothing need be said. */
   webSocketRequestBytes: 1024,
   /** An end that is not heard by then is not waited for. */

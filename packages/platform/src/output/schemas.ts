@@ -30,4 +30,5 @@ export const OUTPUT_DESCRIPTION =
   '`X-Muster-Complete` is `true` when the node has finished and nothing but what is over the limit is missing; ' +
   '`X-Muster-Dropped-Bytes` tells how many bytes over the limit were dropped from the middle, ' +
   '`X-Muster-Missing` why the output of a node that has finished is not complete. ' +
-  'A header `Range` gives a part of what was kept (206), without `from` and `follow`.';
+  'A header `Range` gives a part of what was kept (206), without `from` and `follow`. ' +
+  'Asked for over a WebSocket, the answer comes over it as HTTP would send it, head first; closed with 1000 it has not broken off.';

@@ -1,4 +1,4 @@
-import { type App, FILE_ROUTE } from '@muster/platform/http';
+import { type App, encodingsTaken, FILE_ROUTE } from '@muster/platform/http';
 import { MusterError } from '../errors.js';
 import { type ConsoleFile, type ConsoleFiles, type Encoding, INDEX } from './files.js';
 
@@ -72,7 +72,7 @@ function isScreen(path: string): boolean {
 }
 
 function answerOf({ type, bodies, hash, hashed }: ConsoleFile, asked: Asked): Answer {
-  const encoding = choose(String(asked['accept-encoding'] ?? ''), bodies);
+  const encoding = choose(asked['accept-encoding'], bodies);
   const etag = `"${hash}${encoding === 'identity' ? '' : `-${encoding}`}"`;
   const kept = hashed ? `public, max-age=${YEAR_SECONDS}, immutable` : 'no-cache';
   const headers = { ...HEADERS, etag, 'cache-control': kept };
@@ -86,15 +86,8 @@ function isKnown(known: string, etag: string): boolean {
   return tags.includes(etag) || tags.includes('*');
 }
 
-/** The smallest that the browser takes (RFC 9110 §12.5.3): each name with its weight, 0 for not at all. */
-function choose(accepted: string, bodies: ConsoleFile['bodies']): Encoding {
-  const weights = new Map<string, number>();
-  for (const part of accepted.toLowerCase().split(',')) {
-    const [name = '', ...parameters] = part.split(';').map((text) => text.trim());
-    const [, weight = '1'] = /^q=([\d.]+)$/.exec(parameters.at(-1) ?? '') ?? [];
-    weights.set(name, Number(weight));
-  }
-  const takes = (encoding: Encoding) => (weights.get(encoding) ?? weights.get('*') ?? 0) > 0;
-  const found = (['br', 'gzip'] as const).find((encoding) => bodies.has(encoding) && takes(encoding));
-  return found ?? 'identity';
+/** The smallest that the browser takes. */
+function choose(accepted: Asked['accept-encoding'], bodies: ConsoleFile['bodies']): Encoding {
+  const takes = encodingsTaken(accepted);
+  return (['br', 'gzip'] as const).find((encoding) => bodies.has(encoding) && takes(encoding)) ?? 'identity';
 }

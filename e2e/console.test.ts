@@ -186,7 +186,17 @@ describe('the console', () => {
     await page.getByText('Quorum: 3 of 3 must be ready; 2 can.').waitFor();
     await page.getByRole('button', { name: 'Let 2 be enough' }).click();
     await page.getByText('Quorum: 2 of 3 must be ready; 2 can.').waitFor();
-    await page.getByText("muster push start '*:*' --quorum 2 -- greet", { exact: true }).waitFor();
+    const command = page.getByText("muster push start '*:*' --quorum 2 -- greet", { exact: true });
+    await command.waitFor();
+    // It is in the address, for whoever loads it again, or is sent it.
+    await page.reload();
+    await command.waitFor();
+    const typed = page.getByLabel('Command', { exact: true });
+    await typed.fill('greet you');
+    await page.goto(`${cluster.url}/console/default/push/new?q=role:web&command=slow`);
+    await page.goBack();
+    await expect.poll(() => typed.inputValue()).toBe('greet you');
+    await page.getByText(/^Quorum: 2 of 3 must be ready/).waitFor();
   });
 
   it('shows a queue from its first task on, and tells of one what it wrote', async () => {

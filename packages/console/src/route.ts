@@ -55,7 +55,10 @@ export const PARAMETERS: Readonly<Record<ScreenName, readonly string[]>> = {
   node: [],
   jobs: ['status', 'command', 'by', 'node'],
   job: ['view', 'node', 'stream', 'status', 'group', 'line', 'find'],
-  'new-job': ['q', 'nodes', 'group', 'from', 'statuses', 'result', 'command'],
+  'new-job': [
+    ...['q', 'nodes', 'group', 'from', 'statuses', 'result', 'command', 'quorum', 'concurrency', 'failures'],
+    ...['timeout', 'user', 'dir', 'wait'],
+  ],
   'long-jobs': ['q', 'status', 'hidden'],
   'new-long-job': ['app'],
   'long-job': ['view', 'dir', 'file', 'line', 'find'],

@@ -41,6 +41,19 @@ describe('an entry of the audit', () => {
       { action: 'group.set', target: 'ops' },
       { name: 'access', part: 'groups' },
     ],
+    [
+      { action: 'queue.change', target: 'resize' },
+      { name: 'queue', queue: 'resize' },
+    ],
+    [{ action: 'queue.balance', target: 'default' }, { name: 'balance' }],
+    [
+      { action: 'task.retry', target: '280cff8c4e26f6e1' },
+      { name: 'task', id: '280cff8c4e26f6e1' },
+    ],
+    [
+      { action: 'job-worker:suspend', target: 'rack7' },
+      { name: 'job-works', part: 'workers' },
+    ],
     [{ action: 'secret.set', target: 'token' }, null],
   ])('leads to what it is about: %j', (changed, screen) => {
     expect(objectOf({ ...ENTRY, ...changed })).toEqual(screen);

@@ -1,5 +1,5 @@
 import { ChainReader } from '@muster/signing';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Sealed } from '../src/auth/audit-seals.js';
 import { AUTH_LIMITS } from '../src/auth/limits.js';
 import { readOwnEvent } from '../src/log/own-events.js';
@@ -70,6 +70,58 @@ describe('entries of the audit', () => {
     expect(targets).toEqual([expect.arrayContaining(['J1', 'J2']), ['J3']]);
     expect(sealed[1]?.entries[0]).toContain('"address":"192.0.2.7"');
     expect((await read()).head).toEqual({ number: 2, hash: sealed[1]?.seal.hash });
+  });
+
+  /** Has sealed what was there, and counts how often it looks from now on. */
+  async function looks() {
+    directory.auth.start();
+    directory.clock.advance(AUTH_LIMITS.sealAfterMs);
+    await expect.poll(async () => (await chain()).length).toBe(1);
+    const { mock } = vi.spyOn(directory.auth.auditSeals, 'seal');
+    return async (so: number) => {
+      await expect.poll(() => mock.calls.length).toBe(so);
+      await Promise.all(mock.results.map(({ value }) => value));
+    };
+  }
+
+  test('are sealed, too, when what they stand with takes its time until it is stored', async () => {
+    const looked = await looks();
+    const late = directory.auth.audit.write(entry('late'));
+    directory.clock.advance(AUTH_LIMITS.sealAfterMs);
+    await looked(1);
+    await directory.store.commit([late]);
+    directory.clock.advance(2 * AUTH_LIMITS.sealAfterMs);
+    await looked(2);
+    expect((await chain()).at(-1)?.entries[0]).toContain('"target":"late"');
+    directory.clock.advance(60 * AUTH_LIMITS.sealAfterMs);
+    await directory.auth.stop();
+    await looked(2);
+  });
+
+  test('that are never stored are not looked for without end', async () => {
+    const looked = await looks();
+    directory.auth.audit.write(entry('never'));
+    for (let look = 0; look < AUTH_LIMITS.sealLooks; look += 1) {
+      directory.clock.advance(AUTH_LIMITS.sealAfterMs * 2 ** look);
+      await looked(look + 1);
+    }
+    directory.clock.advance(AUTH_LIMITS.sealAfterMs * 2 ** AUTH_LIMITS.sealLooks);
+    await directory.auth.stop();
+    await looked(AUTH_LIMITS.sealLooks);
+  });
+
+  test('wait no longer for one that is not stored', async () => {
+    const looked = await looks();
+    directory.auth.audit.write(entry('never'));
+    directory.clock.advance(AUTH_LIMITS.sealAfterMs);
+    await looked(1);
+    directory.clock.advance(2 * AUTH_LIMITS.sealAfterMs);
+    await looked(2);
+    await write('J1');
+    directory.clock.advance(AUTH_LIMITS.sealAfterMs);
+    await looked(3);
+    expect((await chain()).at(-1)?.entries[0]).toContain('"target":"J1"');
+    await directory.auth.stop();
   });
 
   test('that a process left unsealed are sealed at the next start, however many', async () => {

@@ -35,6 +35,20 @@ export function objectOf({ action, target, outcome, detail }: Entry): Screen | n
       return { name: 'node', node: target };
     case 'runbook':
       return { name: 'runbook', runbook: target };
+    case 'queue':
+      return action === 'queue.balance' ? { name: 'balance' } : { name: 'queue', queue: target };
+    case 'task':
+      return { name: 'task', id: target };
+    case 'schedule':
+      return { name: 'schedules' };
+    case 'rule':
+      return { name: 'rules' };
+    case 'job_queue':
+      return { name: 'job-works', part: 'queues' };
+    case 'job-worker':
+      return { name: 'job-works', part: 'workers' };
+    case 'job-message':
+      return { name: 'job-works', part: 'messages' };
     case 'approval':
       return { name: 'approvals' };
     case 'group':

@@ -3,8 +3,10 @@ import { useMemo, useRef } from 'preact/hooks';
 import { countOwners, type FleetNode, OWNERS } from '../live/fleet.js';
 import { go, place, setParameters } from '../navigation.js';
 import { NewJob } from '../overview/screen.jsx';
+import { Action } from '../parts/action.jsx';
 import { ByKey } from '../parts/by-key.jsx';
 import { Command } from '../parts/command.jsx';
+import { LinkAction } from '../parts/link-action.jsx';
 import { Failure, Note, Waiting } from '../parts/note.jsx';
 import { number, plural } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
@@ -149,18 +151,22 @@ export function NodesScreen() {
             {chosen.length > 0 && (
               <div class="selected">
                 <strong class="number">{plural(chosen.length, 'node')} selected</strong>
-                {chosen.length <= MOST_NAMES && mayI('push:execute').may && (
-                  <a class="button" href={hrefOf(org, { name: 'new-job' }, { nodes: chosen.join(',') })}>
-                    Run a command on {chosen.length === 1 ? 'it' : 'them'} …
-                  </a>
+                {chosen.length <= MOST_NAMES && (
+                  <LinkAction
+                    label={`Run a command on ${chosen.length === 1 ? 'it' : 'them'} …`}
+                    may={mayI('push:execute')}
+                    href={hrefOf(org, { name: 'new-job' }, { nodes: chosen.join(',') })}
+                  />
                 )}
                 {chosen.length > MOST_NAMES && (
                   <span class="quiet">Use a filter for more than {MOST_NAMES} nodes.</span>
                 )}
-                {mayI('org:admin').may && chosen.length <= MOST_NAMES && (
-                  <button type="button" class="button" onClick={() => (saving.value = true)}>
-                    Save as a node group …
-                  </button>
+                {chosen.length <= MOST_NAMES && (
+                  <Action
+                    label="Save as a node group …"
+                    may={mayI('org:admin')}
+                    onClick={() => (saving.value = true)}
+                  />
                 )}
                 <button type="button" class="button plain" onClick={() => (selected.value = new Set())}>
                   Clear

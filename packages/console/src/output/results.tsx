@@ -4,6 +4,7 @@ import { type ApiError, apiError } from '../api/errors.js';
 import type { JobResults } from '../api/types.gen.js';
 import type { JobNodeStatus } from '../api/types.js';
 import { isJobNodeStatus } from '../api/types.js';
+import { LinkAction } from '../parts/link-action.jsx';
 import { Failure, Waiting } from '../parts/note.jsx';
 import { bytes, number, plural } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
@@ -109,11 +110,12 @@ function Group({
           <a class="button small" href={hrefOf(org, job, { view: 'table', group: group.group })}>
             List
           </a>
-          {mayI('push:execute').may && (
-            <a class="button small" href={hrefOf(org, { name: 'new-job' }, { from: id, result: group.group })}>
-              Rerun {count === 1 ? 'it' : `these ${number(count)}`} …
-            </a>
-          )}
+          <LinkAction
+            label={`Rerun ${count === 1 ? 'it' : `these ${number(count)}`} …`}
+            may={mayI('push:execute')}
+            small
+            href={hrefOf(org, { name: 'new-job' }, { from: id, result: group.group })}
+          />
         </span>
       </div>
       <p class="quiet break">

@@ -23,6 +23,7 @@ import { Action } from '../parts/action.jsx';
 import { Command } from '../parts/command.jsx';
 import { Dialog } from '../parts/dialog.jsx';
 import { clock } from '../parts/duration.js';
+import { LinkAction } from '../parts/link-action.jsx';
 import { Failure, Note, sentence, Waiting } from '../parts/note.jsx';
 import { bytes, number, plural } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
@@ -136,7 +137,7 @@ function Shown({ state, snapshot }: { readonly state: LiveJob; readonly snapshot
   const { batch } = job;
   const held = !over && batch?.hold !== undefined && batch.hold !== null;
   const again = (statuses: readonly string[]) =>
-    hrefOf(org, { name: 'new-job' }, { from: job.id, statuses: statuses.join(','), command: job.command });
+    hrefOf(org, { name: 'new-job' }, { from: job.id, statuses: statuses.join(',') });
   // As `push rerun --failed` and `--missing` take them.
   const bad = ['failed', 'crashed', 'timed_out', 'aborted'].filter((status) => count(counts, status) > 0);
   const missing = ['nacked', 'unavailable', 'was_ready'].filter((status) => count(counts, status) > 0);
@@ -173,20 +174,18 @@ function Shown({ state, snapshot }: { readonly state: LiveJob; readonly snapshot
             />
           )}
           {!over && <Action label="Abort …" tone="danger" may={allowed} onClick={() => (asking.value = true)} />}
-          {over && allowed.may && bad.length > 0 && (
-            <a class="button" href={again(bad)}>
-              Rerun {number(sum(counts, bad))} failed …
-            </a>
+          {over && bad.length > 0 && (
+            <LinkAction label={`Rerun ${number(sum(counts, bad))} failed …`} may={allowed} href={again(bad)} />
           )}
-          {over && allowed.may && missing.length > 0 && (
-            <a class="button" href={again(missing)}>
-              Rerun {number(sum(counts, missing))} missing …
-            </a>
+          {over && missing.length > 0 && (
+            <LinkAction label={`Rerun ${number(sum(counts, missing))} missing …`} may={allowed} href={again(missing)} />
           )}
-          {over && allowed.may && (
-            <a class="button" href={again(JOB_NODE_STATUSES.filter((status) => count(counts, status) > 0))}>
-              Rerun all …
-            </a>
+          {over && (
+            <LinkAction
+              label="Rerun all …"
+              may={allowed}
+              href={again(JOB_NODE_STATUSES.filter((status) => count(counts, status) > 0))}
+            />
           )}
         </div>
       </div>

@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { type ApiError, apiError } from '../api/errors.js';
 import type { CommandCounts, JobStarted } from '../api/types.gen.js';
 import type { Job, JobNode } from '../api/types.js';
-import { go, place } from '../navigation.js';
+import { go, place, setParameters } from '../navigation.js';
 import { attributeWords } from '../nodes/rows.js';
 import { Command } from '../parts/command.jsx';
 import { Failure, Note } from '../parts/note.jsx';
@@ -16,7 +16,8 @@ import { Preview, useForeseen } from './foreseen.jsx';
 import { OptionField } from './option-field.jsx';
 import { previewed } from './previewed.js';
 import { WhereFields } from './where-fields.jsx';
-import { faults, jobBody, startCommand, targetOf, type Where, type Wish } from './wish.js';
+import { faults, jobBody, startCommand, targetOf, type Wish } from './wish.js';
+import { addressOf, wishFrom } from './wish-address.js';
 
 /** Above this many nodes the number is typed, as the command line asks (`confirm_above`). */
 const CONFIRM_ABOVE = 100;
@@ -35,10 +36,19 @@ export function NewJobScreen() {
   const waits = useSignal<string | null>(null);
   const { value } = wish;
   const { where } = value;
+  /** What the address was made by this screen. */
+  const own = useRef(location.search);
   const set = (changed: Partial<Wish>): void => {
     wish.value = { ...wish.value, ...changed };
     typed.value = '';
+    setParameters(addressOf(wish.value));
+    own.current = location.search;
   };
+  useEffect(() => {
+    // Somebody went back, or followed a link to here.
+    if (own.current !== location.search) wish.value = wishFrom(query);
+    own.current = location.search;
+  }, [query]);
   useFromJob(query.get('from'), query.get('result'), set, (failed) => {
     error.value = failed;
   });
@@ -258,33 +268,6 @@ export function NewJobScreen() {
   );
 }
 
-function wishFrom(query: URLSearchParams): Wish {
-  return {
-    where: whereFrom(query),
-    command: query.get('command') ?? '',
-    quorum: '',
-    concurrency: '',
-    timeout: '',
-    user: '',
-    dir: '',
-    maxFailures: '',
-    wait: false,
-  };
-}
-
-function whereFrom(query: URLSearchParams): Where {
-  const names = query.get('nodes');
-  if (names !== null) return { by: 'nodes', names: names.replaceAll(',', ' ') };
-  const group = query.get('group');
-  if (group !== null) return { by: 'group', group };
-  const from = query.get('from');
-  const statuses = query.get('statuses');
-  if (from !== null && statuses !== null) {
-    return { by: 'job', id: from, statuses: statuses.split(',').filter((status) => status !== '') };
-  }
-  return { by: 'search', query: query.get('q') ?? '' };
-}
-
 /** The command of an earlier job, and the nodes of one of its groups of results. */
 function useFromJob(
   from: string | null,
@@ -295,7 +278,7 @@ function useFromJob(
   const { api } = signedIn();
   useEffect(() => {
     const failed = (thrown: unknown): void => onFailure(apiError(thrown));
-    if (from === null) return;
+    if (from === null || place.peek().query.has('command')) return;
     const path = `/pushy/jobs/${encodeURIComponent(from)}`;
     api
       .get<Job>(path, { detail: true })

@@ -44,7 +44,13 @@ const textOf = (row: Selectable<Schema['audit']>): string => JSON.stringify(audi
 export class AuditSeals {
   readonly #deps: AuditSealsDeps;
   #timer: Timer | null = null;
+  /** Of that timer. */
+  #waitMs = 0;
   #sealing: Promise<void> | null = null;
+  /** Entries that were said to be written and were not seen yet. */
+  #awaited = 0;
+  /** How often they were looked for, since one was said to be. */
+  #looks = 0;
   #started = false;
 
   constructor(deps: AuditSealsDeps) {
@@ -65,7 +71,7 @@ export class AuditSeals {
   /** What an earlier process left unsealed comes first. */
   start(): void {
     this.#started = true;
-    this.due();
+    this.#after(AUTH_LIMITS.sealAfterMs);
   }
 
   async stop(): Promise<void> {
@@ -74,27 +80,45 @@ export class AuditSeals {
     await this.#sealing;
   }
 
-  /** There is, or will soon be, something to seal. */
+  /** There is, or will be, one more entry to seal. What it stands with may take its time until it is stored, and may never be. */
   due(): void {
-    if (!this.#started || this.#timer !== null) return;
+    this.#awaited += 1;
+    this.#looks = 0;
+    this.#after(AUTH_LIMITS.sealAfterMs);
+  }
+
+  #after(ms: number): void {
+    if (!this.#started || (this.#timer !== null && this.#waitMs <= ms)) return;
     const { clock, failed } = this.#deps;
-    this.#timer = clock.after(AUTH_LIMITS.sealAfterMs, () => {
+    this.#timer?.cancel();
+    this.#waitMs = ms;
+    this.#timer = clock.after(ms, () => {
       this.#timer = null;
       this.#sealing = (this.#sealing ?? Promise.resolve())
-        .then(() => this.seal())
+        .then(async () => this.#sealed(await this.seal()))
         .catch((error: unknown) => {
           failed(error);
-          this.due();
+          this.#after(AUTH_LIMITS.sealAfterMs);
         });
     });
   }
 
-  /** Seals what there is. @throws MusterError `store_unavailable` */
-  async seal(): Promise<void> {
-    for (;;) {
+  /** Of those that are awaited some may have been sealed by another server, or are stored by none. */
+  #sealed(entries: number): void {
+    this.#awaited = Math.max(0, this.#awaited - entries);
+    if (this.#awaited === 0) return;
+    this.#looks += 1;
+    if (this.#looks < AUTH_LIMITS.sealLooks) this.#after(AUTH_LIMITS.sealAfterMs * 2 ** this.#looks);
+    else this.#awaited = 0;
+  }
+
+  /** Seals what there is. @returns how many entries @throws MusterError `store_unavailable` */
+  async seal(): Promise<number> {
+    for (let all = 0; ; ) {
       const sealed = await this.#some();
+      all += sealed;
       if (sealed > 0) this.#deps.store.hints.send(SEALED_HINT, '');
-      if (sealed < AUTH_LIMITS.sealedAtOnce) return;
+      if (sealed < AUTH_LIMITS.sealedAtOnce) return all;
     }
   }
 

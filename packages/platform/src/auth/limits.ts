@@ -58,6 +58,8 @@ export const AUTH_LIMITS = {
   peopleShown: 1000,
   /** Entries wait so long for others to be sealed with, and so many at most go in one transaction. */
   sealAfterMs: 1000,
+  /** What was to be written and is not there yet is looked for so often, each time after twice as long: for two minutes. */
+  sealLooks: 7,
   sealedAtOnce: 500,
   sealsPerPage: 200,
   /** One text in an audit entry. */

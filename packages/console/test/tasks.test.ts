@@ -206,7 +206,8 @@ describe('acting on many tasks', () => {
       { ...answer, matched: 0, sample: [], last: null },
       { ...answer, matched: 9, sample: ['d', 'e', 'f'], last: 'z' },
     ].reduce(counted, NOTHING_COUNTED);
-    expect(count).toEqual({ matched: 12, sample: ['a', 'b', 'c', 'd', 'e'], last: 'z' });
+    const refused = [{ reason: 'it is held', tasks: 3, first: 't1' }];
+    expect(count).toEqual({ matched: 12, sample: ['a', 'b', 'c', 'd', 'e'], last: 'z', refused });
     const done = [answer, answer].map((one) => ({ ...one, sample: [], last: null })).reduce(doneWith, NOTHING_DONE);
     expect(done).toEqual({ matched: 6, acted: 4, refused: [{ reason: 'it is held', tasks: 2, first: 't1' }] });
     expect(changedSince(count, done)).toBe(6);

@@ -8,34 +8,43 @@ export interface Count {
   readonly sample: readonly string[];
   /** Id of the last of them: what was added later is left. */
   readonly last: string | null;
+  /** Those that would be left as they are, by reason. */
+  readonly refused: Refused;
 }
+
+type Refused = TasksActedOn['refused'];
 
 export interface Done {
   readonly matched: number;
   readonly acted: number;
-  readonly refused: TasksActedOn['refused'];
+  readonly refused: Refused;
 }
 
-export const NOTHING_COUNTED: Count = { matched: 0, sample: [], last: null };
+export const NOTHING_COUNTED: Count = { matched: 0, sample: [], last: null, refused: [] };
 export const NOTHING_DONE: Done = { matched: 0, acted: 0, refused: [] };
 
 const SAMPLE = 5;
 
-export function counted(count: Count, { matched, sample, last }: TasksActedOn): Count {
+export function counted(count: Count, { matched, sample, last, refused }: TasksActedOn): Count {
   return {
     matched: count.matched + matched,
     sample: [...count.sample, ...sample].slice(0, SAMPLE),
     last: last ?? count.last,
+    refused: together(count.refused, refused),
   };
 }
 
 export function doneWith(done: Done, { matched, acted, refused }: TasksActedOn): Done {
-  const reasons = new Map(done.refused.map((one) => [one.reason, one]));
-  for (const one of refused) {
+  return { matched: done.matched + matched, acted: done.acted + acted, refused: together(done.refused, refused) };
+}
+
+function together(before: Refused, more: Refused): Refused {
+  const reasons = new Map(before.map((one) => [one.reason, one]));
+  for (const one of more) {
     const known = reasons.get(one.reason);
     reasons.set(one.reason, known === undefined ? one : { ...known, tasks: known.tasks + one.tasks });
   }
-  return { matched: done.matched + matched, acted: done.acted + acted, refused: [...reasons.values()] };
+  return [...reasons.values()];
 }
 
 /** Tasks that matched when they were counted, and did not any more when it was their turn. */

@@ -26,6 +26,8 @@ export interface Meant {
 
 /** Tasks of one request: so often is told how far it is, and it can be stopped. */
 const AT_ONCE = 500;
+/** By their ids. */
+const MOST_SHOWN = 5;
 
 type State =
   | { readonly state: 'counting'; readonly so: number }
@@ -46,8 +48,12 @@ export function BulkDialog({ meant, onClose }: { readonly meant: Meant; readonly
   useEffect(() => {
     const { ids, where } = meant;
     const count = async (): Promise<Count> => {
-      if (ids !== undefined) return { matched: ids.length, sample: ids.slice(0, 5), last: null };
       let all = NOTHING_COUNTED;
+      for (let from = 0; from < (ids?.length ?? 0) && !stop.current; from += AT_ONCE) {
+        all = counted(all, await ask({ ids: ids?.slice(from, from + AT_ONCE), dry_run: true }));
+        state.value = { state: 'counting', so: all.matched };
+      }
+      if (ids !== undefined) return { ...all, sample: ids.slice(0, MOST_SHOWN) };
       for (let after: string | null | undefined; after !== null && !stop.current; ) {
         const answer = await ask({ where, dry_run: true, ...(after !== undefined && { after }) });
         all = counted(all, answer);
@@ -101,7 +107,7 @@ export function BulkDialog({ meant, onClose }: { readonly meant: Meant; readonly
   const { value: now } = state;
   const title = `${about.word} ${meant.ids === undefined ? 'all that match' : plural(meant.ids.length, 'task')}`;
   if (now.state === 'asking' && now.count.matched > 0) {
-    const { matched, sample } = now.count;
+    const { matched, sample, refused } = now.count;
     return (
       <Confirm
         title={`${about.word} ${plural(matched, 'task')}?`}
@@ -127,6 +133,7 @@ export function BulkDialog({ meant, onClose }: { readonly meant: Meant; readonly
           ))}
           {sample.length < matched && <span class="quiet"> and {number(matched - sample.length)} more</span>}
         </p>
+        <Left refused={refused} would />
         <Command text={commandOf(meant)} />
       </Confirm>
     );
@@ -198,16 +205,22 @@ function Outcome({
         {stopped && `, ${number(Math.max(0, count.matched - done.matched))} not looked at`}.
       </p>
       {changed > 0 && <p>{number(changed)} had changed since they were counted, and were left.</p>}
-      {done.refused.length > 0 && (
-        <ul class="why-list">
-          {done.refused.map(({ reason, tasks }) => (
-            <li key={reason} class="break">
-              {plural(tasks, 'was', 'were')} left: {safeText(reason)}.
-            </li>
-          ))}
-        </ul>
-      )}
+      <Left refused={done.refused} />
     </div>
+  );
+}
+
+/** Which tasks are left as they are, and why. */
+function Left({ refused, would = false }: { readonly refused: Done['refused']; readonly would?: boolean }) {
+  if (refused.length === 0) return null;
+  return (
+    <ul class="why-list">
+      {refused.map(({ reason, tasks }) => (
+        <li key={reason} class="break">
+          {would ? `${number(tasks)} would be` : plural(tasks, 'was', 'were')} left: {safeText(reason)}.
+        </li>
+      ))}
+    </ul>
   );
 }
 

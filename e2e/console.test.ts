@@ -402,6 +402,26 @@ describe('the console', () => {
     await page.getByText('admin may run commands on web1: by push:write').waitFor();
   });
 
+  it('stays at the end of events while more come than one look shows, until somebody scrolls up', async () => {
+    await page.goto(`${cluster.url}/console/default/events?from=-1h`);
+    const follows = page.getByRole('button', { name: 'At the end' });
+    await follows.waitFor();
+    await page.locator('.table-row').nth(5).waitFor();
+    const place = () => page.locator('.table-scroll').evaluate(({ scrollTop }) => scrollTop);
+    await expect.poll(place).toBeGreaterThan(0);
+    // Rows are there before the table goes to its end again.
+    await page.evaluate(`(() => {
+      const table = document.querySelector('.table-scroll');
+      table.firstElementChild.style.height = '100000px';
+      table.scrollTop += 1;
+      return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+    })()`);
+    expect(await follows.count()).toBe(1);
+    await page.locator('.table-scroll').hover();
+    await page.mouse.wheel(0, -400);
+    await page.getByRole('button', { name: 'Go to the end' }).waitFor();
+  });
+
   it('goes anywhere by a part of its name', async () => {
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: 'A screen, node, job, queue or runbook' }).fill('greet-w');

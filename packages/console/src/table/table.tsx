@@ -146,10 +146,12 @@ export function Table<Row>(props: Props<Row>) {
         data-table
         onKeyDown={onKeyDown}
         onScroll={(event) => {
-          const element = event.currentTarget;
-          scroll.value = element.scrollTop;
-          keepScroll(label, element.scrollTop);
-          if (follow && element.scrollTop + element.clientHeight < element.scrollHeight - ROW) props.onScrolledUp?.();
+          const { scrollTop, clientHeight, scrollHeight } = event.currentTarget;
+          const before = scroll.value;
+          scroll.value = scrollTop;
+          keepScroll(label, scrollTop);
+          // Rows that have come since it went to the end are no wish to leave it.
+          if (follow && scrollTop < before && scrollTop + clientHeight < scrollHeight - ROW) props.onScrolledUp?.();
         }}
       >
         <div style={{ height: `${height}px`, position: 'relative' }} role="presentation">

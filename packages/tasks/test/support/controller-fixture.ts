@@ -82,7 +82,13 @@ export class Fixture {
 
   /** Once it is stored so. */
   async stands(id: string, as: Partial<TaskRow>): Promise<void> {
-    await expect.poll(() => this.row(id)).toMatchObject(as);
+    await expect
+      .poll(() => {
+        // A timer that was set after the clock was moved may be due already.
+        this.clock.advance(0);
+        return this.row(id);
+      })
+      .toMatchObject(as);
   }
 
   async close(): Promise<void> {

@@ -199,6 +199,25 @@ describe('the console', () => {
     await page.getByText(/^Quorum: 2 of 3 must be ready/).waitFor();
   });
 
+  it('starts nothing on nodes that were not foreseen', async () => {
+    await page.goto(`${cluster.url}/console/default/push/new?q=role:web&command=greet`);
+    await page.getByRole('button', { name: 'Run on 2 nodes' }).waitFor();
+    let answer = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/jobs/preview', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.getByLabel('Nodes that match').fill('*:*');
+    await page.getByRole('button', { name: 'Run', exact: true }).waitFor();
+    expect(await page.getByRole('button', { name: 'Run', exact: true }).isDisabled()).toBe(true);
+    answer();
+    await page.getByRole('button', { name: 'Run on 3 nodes' }).waitFor();
+    await page.unroute('**/jobs/preview');
+  });
+
   it('shows a queue from its first task on, and tells of one what it wrote', async () => {
     await page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name: 'Queues' }).click();
     await page.getByText('No queue yet').waitFor();

@@ -3,6 +3,7 @@ import { fastify, type InjectOptions } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { compressAnswers } from '../src/http/compressed.js';
 import { HTTP_LIMITS } from '../src/http/limits.js';
+import { passageOf } from '../src/http/passage.js';
 import type { App } from '../src/http/route.js';
 
 /** Long answers for those who are elsewhere. */
@@ -13,6 +14,10 @@ let app: App;
 beforeAll(async () => {
   app = fastify();
   compressAnswers(app);
+  app.addHook('onRequest', async (request) => {
+    const identity = { principalId: 'p', type: 'user', name: 'alice', serverAdmin: false, publicKey: null } as const;
+    if (request.headers['x-stranger'] === undefined) passageOf(request).caller = identity;
+  });
   app.get('/long', async () => LONG);
   app.get('/short', async () => ({ text: 'x' }));
   app.get('/bytes', async (_request, reply) => reply.type('application/octet-stream').send(LONG.text));
@@ -46,6 +51,7 @@ it.each([null, 'br', 'gzip;q=0', 'identity', '*;q=0'])('and not for who takes %s
 it.each([
   ['a short one', '/short', {}],
   ['what is no JSON', '/bytes', {}],
+  ['what a stranger asks for', '/long', { headers: { 'x-stranger': 'yes', 'accept-encoding': 'gzip' } }],
   ['what is asked for on the same host', '/long', { remoteAddress: '127.0.0.1' }],
 ])('nor is %s', async (_what, url, more) => {
   expect((await ask(url, 'gzip', more)).headers['content-encoding']).toBeUndefined();

@@ -124,19 +124,36 @@ describe('an answer over a WebSocket', () => {
     const socket = new WebSocket(`${url}/output`);
     await once(socket, 'message');
     socket.pause();
-    await expect.poll(() => clock.pending).toBe(1);
-    clock.advance(HTTP_LIMITS.webSocketCloseMs);
     await left;
     socket.terminate();
   });
 
-  it('has nothing said to it', async () => {
+  it.each([
+    ['anything', 1, 1008],
+    ['too much', HTTP_LIMITS.webSocketRequestBytes + 1, 1009],
+  ])('has nothing said to it: %s', async (_what, bytes, expected) => {
     answer = new Readable({ read: () => undefined });
-    const { code } = await asked('/output', (socket) =>
-      socket.send(Buffer.alloc(HTTP_LIMITS.webSocketRequestBytes + 1)),
-    );
-    expect(code).toBe(1009);
+    const { code } = await asked('/output', (socket) => socket.send(Buffer.alloc(bytes)));
+    expect(code).toBe(expected);
     await left;
+  });
+
+  it('does not hold a server that stops, though its reader reads nothing', async () => {
+    const piece = Buffer.alloc(64 * 1024);
+    answer = new Readable({
+      read() {
+        this.push(piece);
+      },
+    });
+    const socket = new WebSocket(`${url}/output`);
+    await once(socket, 'message');
+    socket.pause();
+    const closed = app.close();
+    await expect.poll(() => clock.pending).toBe(1);
+    clock.advance(HTTP_LIMITS.webSocketCloseMs);
+    await closed;
+    await left;
+    socket.terminate();
   });
 
   it.each(['/list', '/nowhere'])('is none at %s, which does not go on', async (path) => {

@@ -1,6 +1,6 @@
 import { open } from '../api/client.js';
-import { apiError, passes } from '../api/errors.js';
-import { overSocket, type SocketAnswer } from './socket.js';
+import { ApiError, apiError, passes } from '../api/errors.js';
+import { BrokenOff, overSocket, type SocketAnswer } from './socket.js';
 
 /** A stream of bytes as it comes, and what its answer says of it. */
 export interface Pieces {
@@ -13,6 +13,8 @@ export interface Pieces {
 /** Between attempts to go on, doubled up to the longest. */
 const AGAIN_FIRST_MS = 500;
 const AGAIN_LONGEST_MS = 10_000;
+/** Attempts without a byte after which it is said what keeps it: more than two minutes. */
+const MOST_TRIES = 17;
 
 /** Output that the server sends on as it is written; after an interruption, such as a restart of the server, from where it broke off. @throws ApiError */
 export async function streamed(path: string, goesOn: boolean): Promise<Pieces> {
@@ -20,42 +22,63 @@ export async function streamed(path: string, goesOn: boolean): Promise<Pieces> {
     const response = await open(path);
     return { headers: response.headers, bytes: bodyOf(response), drop: () => dropped(response) };
   }
-  let now = await followed(path, 0);
-  const { headers } = now;
+  const first = await followed(path, 0);
   async function* bytes(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     let at = 0;
-    let pauseMs = AGAIN_FIRST_MS;
-    for (let answer: SocketAnswer | null = now; ; answer = null) {
+    let tries = 0;
+    for (let answer: SocketAnswer | null = first; ; answer = null) {
       try {
-        // While a command runs what it wrote is stored in order, and without gaps but where too much was dropped.
-        now = answer ?? (await followed(path, at));
-        for await (const piece of now.bytes) {
+        for await (const piece of (answer ?? (await followed(path, at))).bytes) {
           at += piece.length;
-          pauseMs = AGAIN_FIRST_MS;
+          tries = 0;
           yield piece;
         }
-        if (await hasEnded(path)) return;
+        if ((await standing(path)).ended) return;
       } catch (thrown) {
-        if (!passes(apiError(thrown))) throw thrown;
+        tries += 1;
+        const again = thrown instanceof BrokenOff || (thrown instanceof ApiError && passes(thrown));
+        if (!again || tries > MOST_TRIES) throw thrown;
       }
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
-      pauseMs = Math.min(2 * pauseMs, AGAIN_LONGEST_MS);
+      await new Promise((resolve) => setTimeout(resolve, Math.min(AGAIN_FIRST_MS * 2 ** tries, AGAIN_LONGEST_MS)));
     }
   }
-  return { headers, bytes: bytes(), drop: () => now.drop() };
+  // It is read to its end.
+  return { headers: first.headers, bytes: bytes(), drop: () => {} };
 }
 
 /** A server that stops ends in good order what it sends: whether there will be more it says with what is there. */
-async function hasEnded(path: string): Promise<boolean> {
+async function standing(path: string): Promise<{ readonly ended: boolean; readonly dropped: boolean }> {
   const { headers, body } = await open(withQuery(path, `from=${Number.MAX_SAFE_INTEGER}`));
   await body?.cancel();
-  return headers.get('x-muster-complete') !== 'false' || headers.has('x-muster-missing');
+  const ended = headers.get('x-muster-complete') !== 'false' || headers.has('x-muster-missing');
+  return { ended, dropped: Number(headers.get('x-muster-dropped-bytes') ?? 0) > 0 };
 }
 
 const withQuery = (path: string, query: string): string => `${path}${path.includes('?') ? '&' : '?'}${query}`;
 
-const followed = (path: string, from: number): Promise<SocketAnswer> =>
-  overSocket(withQuery(path, `follow=true&from=${from}`));
+/** As an answer would say it: that place is none any more. */
+const GONE = 416;
+
+/** @param from Bytes that have come: a place in what the command wrote as long as none were left out before it. */
+async function followed(path: string, from: number): Promise<SocketAnswer> {
+  if (from > 0 && (await standing(path)).dropped) {
+    throw new ApiError(
+      GONE,
+      'output_position_lost',
+      'more was written than is kept',
+      'It is shown whole when it has ended.',
+    );
+  }
+  const asked = withQuery(path, `follow=true&from=${from}`);
+  try {
+    return await overSocket(asked);
+  } catch (thrown) {
+    if (!(thrown instanceof BrokenOff) || !thrown.before) throw thrown;
+  }
+  // Something between here and the server may let no WebSocket through to there; if nothing is let through, this says so.
+  const response = await open(asked);
+  return { headers: response.headers, bytes: bodyOf(response) };
+}
 
 /** Between two looks at a file that grows. */
 const LOOK_MS = 1500;
@@ -96,7 +119,9 @@ async function more(path: string, from: number): Promise<Response | null> {
 async function* bodyOf(response: Response): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const reader = response.body?.getReader();
   for (;;) {
-    const read = await reader?.read();
+    const read = await reader?.read().catch(() => {
+      throw new ApiError(0, 'unreachable', 'the connection broke off');
+    });
     if (read === undefined || read.done) return;
     yield read.value;
   }

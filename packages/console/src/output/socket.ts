@@ -3,9 +3,20 @@ import { refusal } from '../api/errors.js';
 /** An answer that came over a WebSocket: as HTTP/1.1 sends it, head first, in messages whose limits mean nothing. */
 export interface SocketAnswer {
   readonly headers: Headers;
-  /** Ends where the server has ended it. @throws Error when it breaks off */
+  /** Ends where the server has ended it. @throws BrokenOff */
   readonly bytes: AsyncIterable<Uint8Array<ArrayBuffer>>;
-  readonly drop: () => void;
+}
+
+/** The connection is gone before the end of the answer. */
+export class BrokenOff extends Error {
+  override readonly name = 'BrokenOff';
+  /** Nothing of the answer had come: there may be no way here for WebSockets. */
+  readonly before: boolean;
+
+  constructor(before: boolean, code: number) {
+    super(`the connection broke off (${code})`);
+    this.before = before;
+  }
 }
 
 /** Closed with it, an answer has not broken off. */
@@ -15,12 +26,20 @@ const END = '\r\n\r\n';
 
 /**
  * Asks for what goes on for long: unlike connections of HTTP/1.1, of which there are six to a server in all tabs together, WebSockets keep
- * nobody else from asking. @throws ApiError when it is refused; Error when it breaks off before it is known whether it is
+ * nobody else from asking. @throws ApiError when it is refused; BrokenOff
  */
 export async function overSocket(path: string): Promise<SocketAnswer> {
   const socket = new WebSocket(new URL(path, location.origin).href.replace(/^http/, 'ws'));
   socket.binaryType = 'arraybuffer';
-  const messages = messagesOf(socket);
+  try {
+    return await answerOf(messagesOf(socket));
+  } catch (thrown) {
+    socket.close();
+    throw thrown;
+  }
+}
+
+async function answerOf(messages: AsyncGenerator<Uint8Array<ArrayBuffer>>): Promise<SocketAnswer> {
   // One character for each byte: where the head ends among them is where it ends in the text.
   let head = '';
   for (;;) {
@@ -35,7 +54,7 @@ export async function overSocket(path: string): Promise<SocketAnswer> {
     const { status, headers } = readHead(head.slice(0, end));
     const body = next.value.length - (head.length - end - END.length);
     const bytes = following(next.value.subarray(body), messages);
-    if (status === 200) return { headers, bytes, drop: () => socket.close() };
+    if (status === 200) return { headers, bytes };
     const pieces: BlobPart[] = [];
     for await (const piece of bytes) pieces.push(piece);
     throw await refusal(new Response(new Blob(pieces), { status, headers }));
@@ -54,9 +73,11 @@ async function* following(
 async function* messagesOf(socket: WebSocket): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   let come: Uint8Array<ArrayBuffer>[] = [];
   let closed: number | null = null;
+  let before = true;
   let wake: () => void = () => {};
   socket.onmessage = ({ data }: MessageEvent<ArrayBuffer>) => {
     come.push(new Uint8Array(data));
+    before = false;
     wake();
   };
   socket.onclose = ({ code }) => {
@@ -70,7 +91,7 @@ async function* messagesOf(socket: WebSocket): AsyncGenerator<Uint8Array<ArrayBu
       yield* taken;
       if (come.length > 0) continue;
       if (closed === NORMAL) return;
-      if (closed !== null) throw new Error(`the connection broke off (${closed})`);
+      if (closed !== null) throw new BrokenOff(before, closed);
       await new Promise<void>((resolve) => {
         wake = resolve;
       });

@@ -21,15 +21,18 @@ export type Foreseen =
   | { readonly state: 'seen'; readonly preview: JobPreview };
 
 /**
- * What the server foresees of a job, a moment after it was asked, and again when the fleet has changed.
+ * What the server foresees of a job, a moment after it was asked, and again when the fleet has changed. Until then what was foreseen
+ * before is still seen, and is not `current`.
  * @param asked As JSON; null: nothing can be asked yet.
  */
 export function useForeseen(
   asked: string | null,
   fleet: Loaded<unknown>,
-): { readonly foreseen: Foreseen; readonly look: () => void } {
+): { readonly foreseen: Foreseen; readonly current: boolean; readonly look: () => void } {
   const { api } = signedIn();
   const foreseen = useSignal<Foreseen>({ state: 'nothing' });
+  /** What was asked for what is seen. */
+  const of = useSignal<string | null>(null);
   const look = useSignal<() => void>(() => {});
   useEffect(() => {
     if (asked === null) {
@@ -42,10 +45,9 @@ export function useForeseen(
       looking = new AbortController();
       const { signal } = looking;
       try {
-        foreseen.value = {
-          state: 'seen',
-          preview: await api.post<JobPreview>('/pushy/jobs/preview', JSON.parse(asked), signal),
-        };
+        const preview = await api.post<JobPreview>('/pushy/jobs/preview', JSON.parse(asked), signal);
+        foreseen.value = { state: 'seen', preview };
+        of.value = asked;
       } catch (thrown) {
         if (!signal.aborted) foreseen.value = { state: 'failed', error: apiError(thrown) };
       }
@@ -63,7 +65,7 @@ export function useForeseen(
   useEffect(() => {
     if (fleet.state === 'ready' && foreseen.peek().state === 'seen') look.peek()();
   }, [fleet]);
-  return { foreseen: foreseen.value, look: () => look.peek()() };
+  return { foreseen: foreseen.value, current: asked !== null && of.value === asked, look: () => look.peek()() };
 }
 
 interface PreviewProps {

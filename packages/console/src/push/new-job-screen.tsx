@@ -41,13 +41,18 @@ export function NewJobScreen() {
   const set = (changed: Partial<Wish>): void => {
     wish.value = { ...wish.value, ...changed };
     typed.value = '';
-    setParameters(addressOf(wish.value));
+    const address = addressOf(wish.value);
+    if (address !== null) setParameters(address);
     own.current = location.search;
   };
   useEffect(() => {
     // Somebody went back, or followed a link to here.
-    if (own.current !== location.search) wish.value = wishFrom(query);
+    if (own.current === location.search) return;
     own.current = location.search;
+    wish.value = wishFrom(query);
+    typed.value = '';
+    error.value = null;
+    waits.value = null;
   }, [query]);
   useFromJob(query.get('from'), query.get('result'), set, (failed) => {
     error.value = failed;
@@ -72,9 +77,10 @@ export function NewJobScreen() {
   const fleet = store.fleet.loaded.value;
   const words = fleet.state === 'ready' ? attributeWords(fleet.value) : [];
 
-  const { foreseen, look } = useForeseen(asked, fleet);
+  const { foreseen, current, look } = useForeseen(asked, fleet);
   const wrong = faults(value);
-  const preview = foreseen.state === 'seen' ? foreseen.preview : null;
+  // What is started is what was foreseen.
+  const preview = current && foreseen.state === 'seen' ? foreseen.preview : null;
   const most = preview?.count ?? 0;
   const needsCount = most > CONFIRM_ABOVE;
   const ready =
@@ -277,19 +283,26 @@ function useFromJob(
 ): void {
   const { api } = signedIn();
   useEffect(() => {
-    const failed = (thrown: unknown): void => onFailure(apiError(thrown));
     if (from === null || place.peek().query.has('command')) return;
+    const leaving = new AbortController();
+    const { signal } = leaving;
     const path = `/pushy/jobs/${encodeURIComponent(from)}`;
-    api
-      .get<Job>(path, { detail: true })
-      .then(({ body }) => set({ command: body.command, user: body.user ?? '', dir: body.dir ?? '' }), failed);
-    if (result === null) return;
-    api
-      .get<readonly JobNode[]>(`${path}/nodes`, { group: result, limit: 10_000 })
-      .then(
-        ({ body }) => set({ where: { by: 'nodes', names: body.map(({ node_name: name }) => name).join(' ') } }),
-        failed,
-      );
+    const nodes =
+      result === null ? null : api.get<readonly JobNode[]>(`${path}/nodes`, { group: result, limit: 10_000 }, signal);
+    Promise.all([api.get<Job>(path, { detail: true }, signal), nodes]).then(
+      ([{ body: job }, group]) => {
+        if (signal.aborted) return;
+        const names = group?.body.map(({ node_name: name }) => name).join(' ');
+        set({
+          ...{ command: job.command, user: job.user ?? '', dir: job.dir ?? '' },
+          ...(names !== undefined && { where: { by: 'nodes', names } }),
+        });
+      },
+      (thrown) => {
+        if (!signal.aborted) onFailure(apiError(thrown));
+      },
+    );
+    return () => leaving.abort();
   }, [from, result]);
 }
 

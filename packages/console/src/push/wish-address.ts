@@ -3,8 +3,8 @@ import { namesIn, type Where, type Wish } from './wish.js';
 
 /** A wish in the address of its screen, so that it can be sent to somebody, and found again. Pure. */
 
-/** Of parameters that every server and proxy takes; more names than fit are left out. */
-const MOST_NAMES = 4000;
+/** Characters that every server and proxy takes. */
+const MOST_ADDRESS = 4000;
 
 export function wishFrom(query: URLSearchParams): Wish {
   const of = (name: string): string => query.get(name) ?? '';
@@ -34,21 +34,21 @@ function whereFrom(query: URLSearchParams): Where {
   return { by: 'search', query: query.get('q') ?? '' };
 }
 
-/** All parameters of the screen; null: without it. */
-export function addressOf({ where, maxFailures: failures, wait, ...texts }: Wish): Parameters {
-  return { ...NOWHERE, ...addressOfWhere(where), ...texts, failures, wait: wait ? 'true' : null };
+/** All parameters of the screen, with null for those that go; null: it does not fit into an address. */
+export function addressOf({ where, maxFailures: failures, wait, ...texts }: Wish): Parameters | null {
+  const address = { ...NOWHERE, ...addressOfWhere(where), ...texts, failures, wait: wait ? 'true' : null };
+  const length = Object.values(address).reduce((sum, text) => sum + encodeURIComponent(text ?? '').length, 0);
+  return length > MOST_ADDRESS ? null : address;
 }
 
 const NOWHERE = { q: null, nodes: null, group: null, from: null, statuses: null, result: null };
 
-function addressOfWhere(where: Where): Parameters {
+function addressOfWhere(where: Where): Readonly<Record<string, string>> {
   switch (where.by) {
     case 'search':
       return { q: where.query };
-    case 'nodes': {
-      const nodes = namesIn(where.names).join(',');
-      return nodes.length > MOST_NAMES ? {} : { nodes };
-    }
+    case 'nodes':
+      return { nodes: namesIn(where.names).join(',') };
     case 'group':
       return { group: where.group };
     case 'job':

@@ -44,7 +44,8 @@ export class LivingWorkers {
       .selectFrom('job_workers')
       .selectAll()
       .where('org_id', '=', orgId)
-      .$if(!ended, (some) => some.where('state', '!=', 'stopped'))
+      // Of those that are lost most are marked, so that many of them do not stand before the living.
+      .$if(!ended, (some) => some.where('state', '!=', 'stopped').where('lost', '=', 0))
       .orderBy('started', 'desc')
       .orderBy('name')
       .limit(MOST_SHOWN)

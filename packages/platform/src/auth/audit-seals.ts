@@ -49,6 +49,8 @@ export class AuditSeals {
   #sealing: Promise<void> | null = null;
   /** Entries that were said to be written and were not seen yet. */
   #awaited = 0;
+  /** The next look finds what others have left, too. */
+  #earlier = false;
   /** How often they were looked for, since one was said to be. */
   #looks = 0;
   #started = false;
@@ -71,6 +73,8 @@ export class AuditSeals {
   /** What an earlier process left unsealed comes first. */
   start(): void {
     this.#started = true;
+    this.#earlier = true;
+    this.#awaited = 0;
     this.#after(AUTH_LIMITS.sealAfterMs);
   }
 
@@ -105,7 +109,8 @@ export class AuditSeals {
 
   /** Of those that are awaited some may have been sealed by another server, or are stored by none. */
   #sealed(entries: number): void {
-    this.#awaited = Math.max(0, this.#awaited - entries);
+    if (!this.#earlier) this.#awaited = Math.max(0, this.#awaited - entries);
+    this.#earlier = false;
     if (this.#awaited === 0) return;
     this.#looks += 1;
     if (this.#looks < AUTH_LIMITS.sealLooks) this.#after(AUTH_LIMITS.sealAfterMs * 2 ** this.#looks);

@@ -3,6 +3,7 @@ import { constants, gzip } from 'node:zlib';
 import { isLoopback } from '../config/address.js';
 import { encodingsTaken } from './encodings.js';
 import { HTTP_LIMITS } from './limits.js';
+import { passageOf } from './passage.js';
 import type { App } from './route.js';
 
 const gzipped = promisify(gzip);
@@ -17,6 +18,8 @@ const EFFORT = { level: constants.Z_BEST_SPEED };
 export function compressAnswers(app: App): void {
   app.addHook('onSend', async (request, reply, payload) => {
     if (typeof payload !== 'string' || payload.length < HTTP_LIMITS.compressedBytes) return payload;
+    // Strangers are given no work.
+    if (passageOf(request).caller === undefined) return payload;
     const type = String(reply.getHeader('content-type') ?? '');
     if (!type.startsWith('application/json') || reply.hasHeader('content-encoding')) return payload;
     reply.header('vary', [reply.getHeader('vary') ?? [], 'Accept-Encoding'].flat().join(', '));

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { MusterError } from '../errors.js';
 import { isOfType } from './body.js';
 import { HTTP_LIMITS } from './limits.js';
-import { asksForWebSocket } from './web-socket-answers.js';
+import { cameByWebSocket } from './web-socket-answers.js';
 
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -13,7 +13,7 @@ const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
  */
 export function requireOwnPage(request: FastifyRequest): void {
   // What comes over a WebSocket a page of any origin can read, if the browser opens it.
-  if (SAFE.has(request.method) && !asksForWebSocket(request)) return;
+  if (SAFE.has(request.method) && !cameByWebSocket(request)) return;
   requireOrigin(request, 'a browser that does not say which page has sent it');
   requireJson(request);
 }

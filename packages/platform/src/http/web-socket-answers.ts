@@ -1,7 +1,7 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '@muster/base';
 import type { FastifyRequest } from 'fastify';
-import { createWebSocketStream, WebSocketServer } from 'ws';
+import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws';
 import { MusterError } from '../errors.js';
 import { HTTP_LIMITS } from './limits.js';
 import type { App } from './route.js';
@@ -9,6 +9,21 @@ import { serveOtherWebSockets } from './upgrade.js';
 
 /** Closed with it, an answer was ended by the server; otherwise it broke off. */
 const WHOLE = 1000;
+/** Nothing is to be said to it. */
+const SPOKEN_TO = 1008;
+
+/** A constant of its own, as the types of `ws` do not know `closeTimeout` yet. */
+const OPTIONS = {
+  noServer: true,
+  clientTracking: false,
+  maxPayload: HTTP_LIMITS.webSocketRequestBytes,
+  perMessageDeflate: false,
+  // Nobody is waited for who does not say that it has heard the end.
+  closeTimeout: HTTP_LIMITS.webSocketCloseMs,
+};
+
+/** Requests that have become a WebSocket. */
+const upgraded = new WeakSet<IncomingMessage>();
 
 /**
  * Browsers have six connections of HTTP/1.1 to one server, in all their tabs together, and hundreds of WebSockets. So an answer that goes on
@@ -16,19 +31,23 @@ const WHOLE = 1000;
  * Who asks is judged as for any request, after the handshake, since scripts do not learn why one is refused.
  */
 export function answerWebSockets(app: App, clock: Clock): void {
-  // Nothing is said on it after the request.
-  const server = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    maxPayload: HTTP_LIMITS.webSocketRequestBytes,
-    perMessageDeflate: false,
-  });
+  const open = new Set<WebSocket>();
+  const server = new WebSocketServer(OPTIONS);
   app.addHook('onRequest', async (request) => {
-    if (!asksForWebSocket(request) || request.routeOptions.config.goesOn === true) return;
+    if (!cameByWebSocket(request) || request.routeOptions.config.goesOn === true) return;
     throw new MusterError('route_not_found', { path: pathOf(request.raw) });
+  });
+  // A server that closes waits for all connections, and does not know these: who reads nothing must not hold it.
+  app.addHook('preClose', async () => {
+    const gone = clock.after(HTTP_LIMITS.webSocketCloseMs, () => {
+      for (const webSocket of open) webSocket.terminate();
+    });
+    app.server.once('close', () => gone.cancel());
   });
   serveOtherWebSockets(app.server, (request, socket, head) => {
     server.handleUpgrade(request, socket, head, (webSocket) => {
+      upgraded.add(request);
+      open.add(webSocket);
       const answer = new ServerResponse(request);
       // The WebSocket tells where the answer ends.
       answer.useChunkedEncodingByDefault = false;
@@ -39,20 +58,19 @@ export function answerWebSockets(app: App, clock: Clock): void {
       // Its end tells all that is to be known of it.
       stream.on('error', () => undefined);
       stream.resume();
-      webSocket.on('close', () => stream.destroy());
-      answer.once('finish', () => {
-        webSocket.close(WHOLE);
-        // Nobody is waited for who does not say that it has heard the end.
-        const gone = clock.after(HTTP_LIMITS.webSocketCloseMs, () => webSocket.terminate());
-        webSocket.once('close', () => gone.cancel());
+      webSocket.on('message', () => webSocket.close(SPOKEN_TO));
+      webSocket.on('close', () => {
+        open.delete(webSocket);
+        stream.destroy();
       });
+      answer.once('finish', () => webSocket.close(WHOLE));
       app.server.emit('request', request, answer);
     });
   });
 }
 
-export function asksForWebSocket({ raw }: Pick<FastifyRequest, 'raw'>): boolean {
-  return raw.headers.upgrade?.toLowerCase() === 'websocket';
+export function cameByWebSocket({ raw }: Pick<FastifyRequest, 'raw'>): boolean {
+  return upgraded.has(raw);
 }
 
 function pathOf({ url = '' }: IncomingMessage): string {

@@ -8,6 +8,7 @@ import { Action } from '../parts/action.jsx';
 import { Command } from '../parts/command.jsx';
 import { Shown } from '../parts/loaded.jsx';
 import { Failure, Waiting } from '../parts/note.jsx';
+import { OptionField } from '../parts/option-field.jsx';
 import { ParameterField } from '../parts/parameter-field.jsx';
 import { safeText } from '../parts/safe-text.js';
 import { musterCommand } from '../parts/shell.js';
@@ -190,10 +191,10 @@ function Form({ app }: { readonly app: App }) {
               <h2>How it is run</h2>
             </header>
             <div class="inside stack">
-              <Text id="name" label="Name" value={more.value.name} onValue={(name) => set({ name })} />
+              <OptionField id="new-job-name" label="Name" value={more.value.name} onValue={(name) => set({ name })} />
               {app.executionSystem === null ? (
-                <Text
-                  id="system"
+                <OptionField
+                  id="new-job-system"
                   label="System"
                   hint="the default one unless given"
                   value={more.value.system}
@@ -202,8 +203,8 @@ function Form({ app }: { readonly app: App }) {
               ) : (
                 <p class="quiet">It runs on {safeText(app.executionSystem)}.</p>
               )}
-              <Text
-                id="max-run-time"
+              <OptionField
+                id="new-job-max-run-time"
                 label="At most"
                 hint="hours:minutes:seconds, such as 02:00:00; as the app says unless given"
                 value={more.value.maxRunTime}
@@ -234,34 +235,5 @@ function Form({ app }: { readonly app: App }) {
       </div>
       <Command text={musterCommand(...runWords(form))} />
     </>
-  );
-}
-
-function Text({
-  id,
-  label,
-  hint,
-  value,
-  onValue,
-}: {
-  readonly id: string;
-  readonly label: string;
-  readonly hint?: string;
-  readonly value: string;
-  readonly onValue: (value: string) => void;
-}) {
-  return (
-    <div class="field">
-      <label for={`new-job-${id}`}>{label}</label>
-      <input
-        id={`new-job-${id}`}
-        class="input"
-        value={value}
-        autocomplete="off"
-        spellcheck={false}
-        onInput={(event) => onValue(event.currentTarget.value)}
-      />
-      {hint !== undefined && <span class="hint">{hint}</span>}
-    </div>
   );
 }

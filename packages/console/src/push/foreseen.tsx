@@ -18,21 +18,20 @@ export type Foreseen =
   | { readonly state: 'nothing' }
   | { readonly state: 'looking' }
   | { readonly state: 'failed'; readonly error: ApiError }
-  | { readonly state: 'seen'; readonly preview: JobPreview };
+  /** `of`: what was asked. */
+  | { readonly state: 'seen'; readonly of: string; readonly preview: JobPreview };
 
 /**
  * What the server foresees of a job, a moment after it was asked, and again when the fleet has changed. Until then what was foreseen
- * before is still seen, and is not `current`.
+ * before is still seen.
  * @param asked As JSON; null: nothing can be asked yet.
  */
 export function useForeseen(
   asked: string | null,
   fleet: Loaded<unknown>,
-): { readonly foreseen: Foreseen; readonly current: boolean; readonly look: () => void } {
+): { readonly foreseen: Foreseen; readonly look: () => void } {
   const { api } = signedIn();
   const foreseen = useSignal<Foreseen>({ state: 'nothing' });
-  /** What was asked for what is seen. */
-  const of = useSignal<string | null>(null);
   const look = useSignal<() => void>(() => {});
   useEffect(() => {
     if (asked === null) {
@@ -46,8 +45,7 @@ export function useForeseen(
       const { signal } = looking;
       try {
         const preview = await api.post<JobPreview>('/pushy/jobs/preview', JSON.parse(asked), signal);
-        foreseen.value = { state: 'seen', preview };
-        of.value = asked;
+        foreseen.value = { state: 'seen', of: asked, preview };
       } catch (thrown) {
         if (!signal.aborted) foreseen.value = { state: 'failed', error: apiError(thrown) };
       }
@@ -65,7 +63,7 @@ export function useForeseen(
   useEffect(() => {
     if (fleet.state === 'ready' && foreseen.peek().state === 'seen') look.peek()();
   }, [fleet]);
-  return { foreseen: foreseen.value, current: asked !== null && of.value === asked, look: () => look.peek()() };
+  return { foreseen: foreseen.value, look: () => look.peek()() };
 }
 
 interface PreviewProps {

@@ -8,12 +8,12 @@ import { attributeWords } from '../nodes/rows.js';
 import { Command } from '../parts/command.jsx';
 import { Failure, Note } from '../parts/note.jsx';
 import { plural } from '../parts/numbers.js';
+import { OptionField } from '../parts/option-field.jsx';
 import { safeText } from '../parts/safe-text.js';
 import { faultOf } from '../parts/selector-field.jsx';
 import { hrefOf } from '../route.js';
 import { mayI, signedIn } from '../session/session.js';
 import { Preview, useForeseen } from './foreseen.jsx';
-import { OptionField } from './option-field.jsx';
 import { previewed } from './previewed.js';
 import { WhereFields } from './where-fields.jsx';
 import { faults, jobBody, startCommand, targetOf, type Wish } from './wish.js';
@@ -77,10 +77,10 @@ export function NewJobScreen() {
   const fleet = store.fleet.loaded.value;
   const words = fleet.state === 'ready' ? attributeWords(fleet.value) : [];
 
-  const { foreseen, current, look } = useForeseen(asked, fleet);
+  const { foreseen, look } = useForeseen(asked, fleet);
   const wrong = faults(value);
   // What is started is what was foreseen.
-  const preview = current && foreseen.state === 'seen' ? foreseen.preview : null;
+  const preview = foreseen.state === 'seen' && foreseen.of === asked ? foreseen.preview : null;
   const most = preview?.count ?? 0;
   const needsCount = most > CONFIRM_ABOVE;
   const ready =

@@ -1,6 +1,6 @@
 import { plural } from '../parts/numbers.js';
+import { OptionField } from '../parts/option-field.jsx';
 import { SelectorField } from '../parts/selector-field.jsx';
-import { OptionField } from './option-field.jsx';
 import { namesIn, type Where } from './wish.js';
 
 const WAYS = [

@@ -23,7 +23,8 @@ export interface Done {
 export const NOTHING_COUNTED: Count = { matched: 0, sample: [], last: null, refused: [] };
 export const NOTHING_DONE: Done = { matched: 0, acted: 0, refused: [] };
 
-const SAMPLE = 5;
+/** Ids that are shown. */
+export const SAMPLE = 5;
 
 export function counted(count: Count, { matched, sample, last, refused }: TasksActedOn): Count {
   return {

@@ -12,7 +12,16 @@ import { musterCommand } from '../parts/shell.js';
 import { hrefOf } from '../route.js';
 import { signedIn } from '../session/session.js';
 import { ACTIONS, type TaskAction } from './actions.js';
-import { type Count, changedSince, counted, type Done, doneWith, NOTHING_COUNTED, NOTHING_DONE } from './bulk-steps.js';
+import {
+  type Count,
+  changedSince,
+  counted,
+  type Done,
+  doneWith,
+  NOTHING_COUNTED,
+  NOTHING_DONE,
+  SAMPLE,
+} from './bulk-steps.js';
 import { shortTaskId } from './parts.jsx';
 
 /** What is to be done, and to which tasks. */
@@ -26,8 +35,6 @@ export interface Meant {
 
 /** Tasks of one request: so often is told how far it is, and it can be stopped. */
 const AT_ONCE = 500;
-/** By their ids. */
-const MOST_SHOWN = 5;
 
 type State =
   | { readonly state: 'counting'; readonly so: number }
@@ -53,7 +60,7 @@ export function BulkDialog({ meant, onClose }: { readonly meant: Meant; readonly
         all = counted(all, await ask({ ids: ids?.slice(from, from + AT_ONCE), dry_run: true }));
         state.value = { state: 'counting', so: all.matched };
       }
-      if (ids !== undefined) return { ...all, sample: ids.slice(0, MOST_SHOWN) };
+      if (ids !== undefined) return { ...all, sample: ids.slice(0, SAMPLE) };
       for (let after: string | null | undefined; after !== null && !stop.current; ) {
         const answer = await ask({ where, dry_run: true, ...(after !== undefined && { after }) });
         all = counted(all, answer);

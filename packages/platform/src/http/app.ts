@@ -12,6 +12,7 @@ import { Gate, type MinSigning } from './gate.js';
 import { HTTP_LIMITS } from './limits.js';
 import { type KnownPath, ROUTER_OPTIONS, watchMethods } from './methods.js';
 import { describeRoutes } from './openapi.js';
+import { routeNotFound } from './path.js';
 import { tellPosition } from './position.js';
 import { refuseQueries } from './query.js';
 import { RequestLimits, type RequestRates } from './rates.js';
@@ -127,8 +128,7 @@ function asSent(request: FastifyRequest, sender: { readonly address: string; rea
 
 function nowhere({ method, raw }: FastifyRequest, path: KnownPath | undefined): MusterError {
   if (path !== undefined) return new MusterError('method_not_allowed', { method, allow: path.allow });
-  const asked = (raw.url ?? '').split('?', 1)[0] ?? '';
-  return new MusterError('route_not_found', { path: asked.slice(0, HTTP_LIMITS.echoedCharacters) });
+  return routeNotFound(raw);
 }
 
 type ErrorParameters = [Parameters<typeof sendError>[1], Parameters<typeof sendError>[2]];

@@ -15,6 +15,7 @@ import { parseJsonBody, readBody } from './body.js';
 import { HTTP_LIMITS } from './limits.js';
 import { refuseChangesOfOtherPages, requireOwnPage } from './own-page.js';
 import { type Credentials, decorateRequests, isStreamed, passageOf } from './passage.js';
+import { pathOf } from './path.js';
 import type { RequestLimits } from './rates.js';
 import { type App, isOpen, type RoutePermission } from './route.js';
 import { sessionCookie } from './session-cookie.js';
@@ -48,10 +49,6 @@ function param(request: FastifyRequest, name: string): string | undefined {
 function queryOf(request: FastifyRequest): { readonly text: string; readonly parameters: readonly string[] } {
   const [, text = ''] = /\?(.*)$/s.exec(request.raw.url ?? '') ?? [];
   return { text, parameters: Object.keys(request.query ?? {}) };
-}
-
-function path(request: FastifyRequest): string {
-  return (request.raw.url ?? '').split('?', 1)[0] ?? '';
 }
 
 /** Public routes have no caller, and enrolment and signing in none that bears an access token. */
@@ -243,7 +240,7 @@ export class Gate {
         orgId: organization?.id ?? null,
         actor: actorOf(caller),
         action: 'output.read',
-        target: path(request),
+        target: pathOf(request.raw),
       });
     }
     const ground = { identity: caller, credential, organization, permission, subject };
@@ -352,7 +349,7 @@ export class Gate {
       orgId: organization?.id ?? null,
       actor,
       action: login ? 'login.refuse' : 'access.denied',
-      target: path(request),
+      target: pathOf(request.raw),
       detail: {
         code,
         method: request.method,

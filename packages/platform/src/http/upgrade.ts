@@ -1,8 +1,8 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
-import { MusterError } from '../errors.js';
-import { HTTP_LIMITS } from './limits.js';
+import type { MusterError } from '../errors.js';
+import { pathOf, routeNotFound } from './path.js';
 
 /** Takes a connection that asks to become one of another protocol. */
 export type TakeConnection = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -48,10 +48,7 @@ function webSocketsOf(server: Server) {
   return made;
 }
 
-const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] ?? '';
-
-const nowhere: TakeConnection = (request, socket) =>
-  refuse(socket, new MusterError('route_not_found', { path: pathOf(request).slice(0, HTTP_LIMITS.echoedCharacters) }));
+const nowhere: TakeConnection = (request, socket) => refuse(socket, routeNotFound(request));
 
 /** The parser has let go of the connection; it begins anew with the same request, but for the wish. */
 function withoutUpgrade(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {

@@ -2,8 +2,8 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '@muster/base';
 import type { FastifyRequest } from 'fastify';
 import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws';
-import { MusterError } from '../errors.js';
 import { HTTP_LIMITS } from './limits.js';
+import { routeNotFound } from './path.js';
 import type { App } from './route.js';
 import { serveOtherWebSockets } from './upgrade.js';
 
@@ -35,7 +35,7 @@ export function answerWebSockets(app: App, clock: Clock): void {
   const server = new WebSocketServer(OPTIONS);
   app.addHook('onRequest', async (request) => {
     if (!cameByWebSocket(request) || request.routeOptions.config.goesOn === true) return;
-    throw new MusterError('route_not_found', { path: pathOf(request.raw) });
+    throw routeNotFound(request.raw);
   });
   // A server that closes waits for all connections, and does not know these: who reads nothing must not hold it.
   app.addHook('preClose', async () => {
@@ -71,8 +71,4 @@ export function answerWebSockets(app: App, clock: Clock): void {
 
 export function cameByWebSocket({ raw }: Pick<FastifyRequest, 'raw'>): boolean {
   return upgraded.has(raw);
-}
-
-function pathOf({ url = '' }: IncomingMessage): string {
-  return (url.split('?', 1)[0] ?? '').slice(0, HTTP_LIMITS.echoedCharacters);
 }

@@ -9,11 +9,12 @@ export function OptionField({
 }: {
   readonly id: string;
   readonly label: string;
-  readonly hint: string;
+  readonly hint?: string;
   readonly value: string;
   readonly wrong?: string | undefined;
   readonly onValue: (text: string) => void;
 }) {
+  const told = wrong ?? hint;
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -24,12 +25,14 @@ export function OptionField({
         autocomplete="off"
         spellcheck={false}
         aria-invalid={wrong !== undefined}
-        aria-describedby={`${id}-hint`}
+        aria-describedby={told === undefined ? undefined : `${id}-hint`}
         onInput={(event) => onValue(event.currentTarget.value)}
       />
-      <span class={wrong === undefined ? 'hint' : 'wrong'} id={`${id}-hint`}>
-        {wrong ?? hint}
-      </span>
+      {told !== undefined && (
+        <span class={wrong === undefined ? 'hint' : 'wrong'} id={`${id}-hint`}>
+          {told}
+        </span>
+      )}
     </div>
   );
 }

@@ -13,6 +13,7 @@ import { Save } from '../parts/save.jsx';
 import { faultOf, SelectorField } from '../parts/selector-field.jsx';
 import { musterCommand } from '../parts/shell.js';
 import { Status } from '../parts/status.jsx';
+import { TextFilter } from '../parts/text-filter.jsx';
 import { Ago } from '../parts/time.jsx';
 import { hrefOf } from '../route.js';
 import { mayI, signedIn } from '../session/session.js';
@@ -59,8 +60,20 @@ export function AuditScreen() {
             onValue={(text) => setParameters({ q: text, entry: null })}
           />
         </div>
-        <TextFilter id="actor" label="Who" value={actor} placeholder="alice" />
-        <TextFilter id="action" label="Action" value={action} placeholder="push.start" />
+        <TextFilter
+          id="audit-actor"
+          label="Who"
+          value={actor}
+          placeholder="alice"
+          onValue={(text) => setParameters({ actor: text, entry: null })}
+        />
+        <TextFilter
+          id="audit-action"
+          label="Action"
+          value={action}
+          placeholder="push.start"
+          onValue={(text) => setParameters({ action: text, entry: null })}
+        />
         <div class="field">
           <label for="audit-since">From</label>
           <select
@@ -105,33 +118,6 @@ function durationOf(text: string): number | null {
   if (text === '') return Number.POSITIVE_INFINITY;
   const [, count, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
   return count === undefined ? null : Number(count) * (UNITS[unit] ?? 0);
-}
-
-function TextFilter({
-  id,
-  label,
-  value,
-  placeholder,
-}: {
-  readonly id: string;
-  readonly label: string;
-  readonly value: string;
-  readonly placeholder: string;
-}) {
-  return (
-    <div class="field">
-      <label for={`audit-${id}`}>{label}</label>
-      <input
-        id={`audit-${id}`}
-        class="input"
-        value={value}
-        placeholder={placeholder}
-        autocomplete="off"
-        spellcheck={false}
-        onChange={(event) => setParameters({ [id]: event.currentTarget.value.trim(), entry: null })}
-      />
-    </div>
-  );
 }
 
 interface Filter {

@@ -14,6 +14,7 @@ import { safeText } from '../parts/safe-text.js';
 import { Save } from '../parts/save.jsx';
 import { musterCommand } from '../parts/shell.js';
 import { Status } from '../parts/status.jsx';
+import { TextFilter } from '../parts/text-filter.jsx';
 import { Ago } from '../parts/time.jsx';
 import { hrefOf } from '../route.js';
 import { signedIn } from '../session/session.js';
@@ -47,9 +48,28 @@ export function JobsScreen() {
         </div>
       </div>
       <div class="filters">
-        <TextFilter id="command" label="Command" value={filter.command} placeholder="chef-client, or chef*" first />
-        <TextFilter id="by" label="Started by" value={filter.by} placeholder="alice" />
-        <TextFilter id="node" label="On node" value={filter.node} placeholder="web1" />
+        <TextFilter
+          id="jobs-command"
+          label="Command"
+          value={filter.command}
+          placeholder="chef-client, or chef*"
+          first
+          onValue={(command) => setParameters({ command })}
+        />
+        <TextFilter
+          id="jobs-by"
+          label="Started by"
+          value={filter.by}
+          placeholder="alice"
+          onValue={(by) => setParameters({ by })}
+        />
+        <TextFilter
+          id="jobs-node"
+          label="On node"
+          value={filter.node}
+          placeholder="web1"
+          onValue={(node) => setParameters({ node })}
+        />
       </div>
       <div class="choices">
         {JOB_STATUSES.map((status) => (
@@ -67,36 +87,6 @@ export function JobsScreen() {
       {!known && <Note>There is no such status as in {safeText(filter.status)}.</Note>}
       <Jobs key={JSON.stringify(filter)} {...filter} status={[...chosen].join(',')} />
     </>
-  );
-}
-
-function TextFilter({
-  id,
-  label,
-  value,
-  placeholder,
-  first = false,
-}: {
-  readonly id: string;
-  readonly label: string;
-  readonly value: string;
-  readonly placeholder: string;
-  readonly first?: boolean;
-}) {
-  return (
-    <div class="field">
-      <label for={`jobs-${id}`}>{label}</label>
-      <input
-        id={`jobs-${id}`}
-        class="input"
-        value={value}
-        placeholder={placeholder}
-        autocomplete="off"
-        spellcheck={false}
-        {...(first && { 'data-filter': true })}
-        onChange={(event) => setParameters({ [id]: event.currentTarget.value.trim() })}
-      />
-    </div>
   );
 }
 

@@ -4,10 +4,9 @@ import { BrokenOff, overSocket, type SocketAnswer } from './socket.js';
 
 /** A stream of bytes as it comes, and what its answer says of it. */
 export interface Pieces {
-  readonly headers: Headers;
+  /** What is missing is known when all has come. */
+  readonly headers: () => Headers;
   readonly bytes: AsyncIterable<Uint8Array<ArrayBuffer>>;
-  /** They are not wanted. */
-  readonly drop: () => void;
 }
 
 /** Between attempts to go on, doubled up to the longest. */
@@ -20,9 +19,10 @@ const MOST_TRIES = 17;
 export async function streamed(path: string, goesOn: boolean): Promise<Pieces> {
   if (!goesOn) {
     const response = await open(path);
-    return { headers: response.headers, bytes: bodyOf(response), drop: () => dropped(response) };
+    return { headers: () => response.headers, bytes: bodyOf(response) };
   }
   const first = await followed(path, 0);
+  let { headers } = first;
   async function* bytes(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     let at = 0;
     let tries = 0;
@@ -33,7 +33,9 @@ export async function streamed(path: string, goesOn: boolean): Promise<Pieces> {
           tries = 0;
           yield piece;
         }
-        if ((await standing(path)).ended) return;
+        const stands = await standing(path);
+        ({ headers } = stands);
+        if (stands.ended) return;
       } catch (thrown) {
         tries += 1;
         const again = thrown instanceof BrokenOff || (thrown instanceof ApiError && passes(thrown));
@@ -42,16 +44,21 @@ export async function streamed(path: string, goesOn: boolean): Promise<Pieces> {
       await new Promise((resolve) => setTimeout(resolve, Math.min(AGAIN_FIRST_MS * 2 ** tries, AGAIN_LONGEST_MS)));
     }
   }
-  // It is read to its end.
-  return { headers: first.headers, bytes: bytes(), drop: () => {} };
+  return { headers: () => headers, bytes: bytes() };
+}
+
+interface Standing {
+  readonly headers: Headers;
+  readonly ended: boolean;
+  readonly dropped: boolean;
 }
 
 /** A server that stops ends in good order what it sends: whether there will be more it says with what is there. */
-async function standing(path: string): Promise<{ readonly ended: boolean; readonly dropped: boolean }> {
+async function standing(path: string): Promise<Standing> {
   const { headers, body } = await open(withQuery(path, `from=${Number.MAX_SAFE_INTEGER}`));
   await body?.cancel();
   const ended = headers.get('x-muster-complete') !== 'false' || headers.has('x-muster-missing');
-  return { ended, dropped: Number(headers.get('x-muster-dropped-bytes') ?? 0) > 0 };
+  return { headers, ended, dropped: Number(headers.get('x-muster-dropped-bytes') ?? 0) > 0 };
 }
 
 const withQuery = (path: string, query: string): string => `${path}${path.includes('?') ? '&' : '?'}${query}`;
@@ -102,7 +109,7 @@ export async function grown(path: string, goesOn: boolean, ended: AbortSignal): 
       response = await more(path, at);
     }
   }
-  return { headers: first.headers, bytes: bytes(), drop: () => dropped(first) };
+  return { headers: () => first.headers, bytes: bytes() };
 }
 
 /** Null: nothing was added, or the server is away for a while. */
@@ -135,9 +142,4 @@ function pause(ms: number, ended: AbortSignal): Promise<void> {
       resolve();
     });
   });
-}
-
-function dropped({ body }: Response): void {
-  // Whoever sends it may have ended already.
-  body?.cancel().catch(() => {});
 }

@@ -61,7 +61,7 @@ export class Reader {
     const { tell, open } = this.#around;
     try {
       const { headers, bytes } = await open(opened, this.#ended.signal);
-      this.#head(headers);
+      this.#head(headers());
       for await (const piece of bytes) {
         this.#lines.add(piece);
         if (this.#lines.bytes > MOST_BYTES) {
@@ -71,12 +71,7 @@ export class Reader {
         this.#grown();
       }
       if (this.#state === 'reading') this.#state = 'done';
-      if (opened.goesOn && !opened.grows) {
-        // What is missing is known at the end.
-        const whole = await open({ ...opened, goesOn: false }, this.#ended.signal);
-        this.#head(whole.headers);
-        whole.drop();
-      }
+      this.#head(headers());
     } catch (thrown) {
       const { status, code, message, fix } = apiError(thrown);
       tell({ type: 'failed', status, code, message, fix });

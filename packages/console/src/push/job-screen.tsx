@@ -1,31 +1,19 @@
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
-import type { Answer, Api } from '../api/client.js';
 import { type ApiError, apiError } from '../api/errors.js';
-import type { JobWhy } from '../api/types.gen.js';
-import {
-  type Counts,
-  FINAL_JOB_STATUSES,
-  FINAL_NODE_STATUSES,
-  isJobNodeStatus,
-  JOB_NODE_STATUSES,
-  type Job,
-  type JobNode,
-} from '../api/types.js';
+import { type Counts, FINAL_JOB_STATUSES, isJobNodeStatus, JOB_NODE_STATUSES, type Job } from '../api/types.js';
 import { Grid } from '../grid/grid.jsx';
-import { applyToJob, countNodes, type LiveJob, liveJob, progress } from '../live/job.js';
+import { applyToJob, countNodes, type LiveJob, progress } from '../live/job.js';
 import { Snapshot, throttled } from '../live/snapshot.js';
 import { place, setParameters } from '../navigation.js';
 import { Results } from '../output/results.jsx';
-import { Viewer } from '../output/viewer.jsx';
 import { Action } from '../parts/action.jsx';
 import { Command } from '../parts/command.jsx';
 import { Dialog } from '../parts/dialog.jsx';
 import { clock } from '../parts/duration.js';
 import { LinkAction } from '../parts/link-action.jsx';
 import { Failure, Note, sentence, Waiting } from '../parts/note.jsx';
-import { bytes, number, plural } from '../parts/numbers.js';
+import { number, plural } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
 import { Status } from '../parts/status.jsx';
 import { Tabs } from '../parts/tabs.jsx';
@@ -33,17 +21,19 @@ import { Ago, now } from '../parts/time.jsx';
 import { hrefOf } from '../route.js';
 import { mayI, signedIn } from '../session/session.js';
 import { JOB_NODE_LOOKS } from '../statuses/push.js';
-import { type Column, Table } from '../table/table.jsx';
-import { endText, JobBar, JobStatus, shortId } from './parts.jsx';
+import { NodeOutput } from './node-output.jsx';
+import { NodeTable } from './node-table.jsx';
+import { JobBar, JobStatus, shortId } from './parts.jsx';
 import { previewed } from './previewed.js';
+import { jobPath, readJob } from './read.js';
 import { targetText } from './target.js';
+import { Waits } from './waits.jsx';
 
 const VIEWS = ['grid', 'table', 'results', 'output'] as const;
 type View = (typeof VIEWS)[number];
 
 /** Of so many a table says more than a picture. */
 const FEW_NODES = 15;
-const PAGE = 10_000;
 const AGAIN_MS = 1000;
 
 /** Watch a push job, understand it, repeat it. */
@@ -92,24 +82,6 @@ export function JobScreen({ id }: { readonly id: string }) {
       )}
     </>
   );
-}
-
-function jobPath(id: string): string {
-  return `/pushy/jobs/${encodeURIComponent(id)}`;
-}
-
-/** The job and all its nodes. */
-async function readJob(api: Api, id: string, signal?: AbortSignal): Promise<Answer<LiveJob>> {
-  const path = jobPath(id);
-  const job = await api.get<Job>(path, { detail: true }, signal);
-  const nodes: JobNode[] = [];
-  let page = await api.get<readonly JobNode[]>(`${path}/nodes`, { limit: PAGE }, signal);
-  nodes.push(...page.body);
-  while (page.next !== null) {
-    page = await api.page<readonly JobNode[]>(page.next, signal);
-    nodes.push(...page.body);
-  }
-  return { body: liveJob(job.body, nodes), position: job.position, next: null };
 }
 
 function Shown({ state, snapshot }: { readonly state: LiveJob; readonly snapshot: Snapshot<LiveJob> | null }) {
@@ -240,7 +212,7 @@ function Shown({ state, snapshot }: { readonly state: LiveJob; readonly snapshot
         {view === 'results' && (
           <Results id={job.id} version={String(progress(counts).done)} captured={job.capture_output === true} />
         )}
-        {view === 'output' && <Output state={state} />}
+        {view === 'output' && <NodeOutput state={state} />}
       </section>
       <Command text={`muster push ${over ? 'status' : 'watch'} ${shortId(job.id)}`} />
       {asking.value && (
@@ -270,245 +242,4 @@ function count(counts: Counts, status: string): number {
 
 function sum(counts: Counts, statuses: readonly string[]): number {
   return statuses.reduce((total, status) => total + count(counts, status), 0);
-}
-
-const WAITING_NODES = 5;
-
-/** What a job that goes on waits for. */
-function Waits({ id, version }: { readonly id: string; readonly version: string }) {
-  const { api } = signedIn();
-  const why = useSignal<JobWhy | null>(null);
-  useEffect(() => {
-    const reading = new AbortController();
-    const timer = setTimeout(
-      () => {
-        api.get<JobWhy>(`/pushy/jobs/${id}/why`, { limit: WAITING_NODES }, reading.signal).then(
-          ({ body }) => {
-            why.value = body;
-          },
-          () => {},
-        );
-      },
-      why.value === null ? 0 : 500,
-    );
-    return () => {
-      clearTimeout(timer);
-      reading.abort();
-    };
-  }, [id, version]);
-  if (why.value === null) return null;
-  return (
-    <div class="why-list">
-      <h2>Why it is not done</h2>
-      {why.value.why.map((text) => (
-        <p key={text} class="break">
-          {sentence(safeText(text))}
-        </p>
-      ))}
-      <ul class="why-list quiet">
-        {why.value.nodes.map(({ node_name: name, reason }) => (
-          <li key={name} class="break">
-            <a href={hrefOf(api.org, { name: 'node', node: name })}>{safeText(name)}</a> {safeText(reason)}
-          </li>
-        ))}
-      </ul>
-    </div>
-  );
-}
-
-function NodeTable({ job, nodes }: { readonly job: Job; readonly nodes: readonly JobNode[] }) {
-  const { api } = signedIn();
-  const { query } = place.value;
-  const status = query.get('status');
-  const group = query.get('group');
-  const names = useSignal<ReadonlySet<string> | null>(null);
-  const error = useSignal<ApiError | null>(null);
-  useEffect(() => {
-    names.value = null;
-    if (group === null) return;
-    api.get<readonly JobNode[]>(`/pushy/jobs/${job.id}/nodes`, { group, limit: PAGE }).then(
-      ({ body }) => {
-        names.value = new Set(body.map(({ node_name: name }) => name));
-      },
-      (thrown) => {
-        error.value = apiError(thrown);
-      },
-    );
-  }, [group, job.id]);
-  const known = status !== null && isJobNodeStatus(status);
-  const rows = nodes.filter(
-    (node) => (!known || node.status === status) && (group === null || names.value?.has(node.node_name) === true),
-  );
-  const columns = useMemo(() => columnsOf(api.org), [api.org]);
-  return (
-    <>
-      {(known || group !== null) && (
-        <p class="inside line">
-          <span class="grow">
-            {group !== null
-              ? 'Those of one group of results'
-              : `Those that are ${JOB_NODE_LOOKS[known ? status : 'new'].word}`}
-            : <strong class="number">{number(rows.length)}</strong>
-          </span>
-          <button type="button" class="button small" onClick={() => setParameters({ status: null, group: null })}>
-            Show all
-          </button>
-        </p>
-      )}
-      {status !== null && !known && (
-        <div class="inside">
-          <Note>There is no status {safeText(status)}; all are shown.</Note>
-        </div>
-      )}
-      {error.value !== null && (
-        <div class="inside">
-          <Failure error={error.value} />
-        </div>
-      )}
-      {rows.length === 0 ? (
-        <p class="inside quiet">None.</p>
-      ) : (
-        <Table
-          label="Nodes of the job"
-          columns={columns}
-          rows={rows}
-          keyOf={({ node_name: name }) => name}
-          onOpen={({ node_name: name }) =>
-            setParameters({ view: 'output', node: name, status: null, group: null }, { replace: false })
-          }
-        />
-      )}
-    </>
-  );
-}
-
-function columnsOf(org: string): readonly Column<JobNode>[] {
-  return [
-    {
-      id: 'node',
-      head: 'Node',
-      track: 'minmax(0, 1.4fr)',
-      cell: ({ node_name: name }) => (
-        <a class="mono" tabIndex={-1} href={hrefOf(org, { name: 'node', node: name })}>
-          {safeText(name)}
-        </a>
-      ),
-    },
-    { id: 'status', head: 'Status', track: '120px', cell: (node) => <Status look={JOB_NODE_LOOKS[node.status]} /> },
-    {
-      id: 'exit',
-      head: 'Exit',
-      track: '44px',
-      end: true,
-      cell: ({ exit_code: exit, signal }) => exit ?? signal ?? '–',
-    },
-    { id: 'reason', head: 'Reason', track: 'minmax(0, 2fr)', wide: true, cell: ({ reason }) => safeText(reason ?? '') },
-    {
-      id: 'output',
-      head: 'Output',
-      track: '90px',
-      end: true,
-      wide: true,
-      cell: ({ stdout_bytes: out, stderr_bytes: err }) =>
-        out === null && err === null ? '–' : bytes((out ?? 0) + (err ?? 0)),
-    },
-    {
-      id: 'since',
-      head: 'For',
-      track: '64px',
-      end: true,
-      wide: true,
-      cell: ({ updated_at: at }) => <Ago at={Date.parse(at)} />,
-    },
-  ];
-}
-
-const STREAMS = ['stdout', 'stderr'] as const;
-
-function Output({ state }: { readonly state: LiveJob }) {
-  const { job, nodes, places } = state;
-  const { api } = signedIn();
-  const { query } = place.value;
-  const name = query.get('node') ?? tellingNode(nodes);
-  const at = places.get(name ?? '') ?? -1;
-  const node = nodes[at];
-  if (job.capture_output !== true) {
-    return (
-      <Inside>
-        <p>This job does not keep what its command writes.</p>
-      </Inside>
-    );
-  }
-  if (node === undefined || name === undefined) {
-    return (
-      <Inside>
-        <Note>The job has no node {safeText(name ?? '')}.</Note>
-      </Inside>
-    );
-  }
-  const ended = FINAL_NODE_STATUSES.has(node.status);
-  const written = { stdout: node.stdout_bytes, stderr: node.stderr_bytes };
-  // What fails often says why on stderr alone.
-  const telling = ended && written.stdout === 0 && (written.stderr ?? 0) > 0 ? 'stderr' : 'stdout';
-  const stream = STREAMS.find((each) => each === query.get('stream')) ?? telling;
-  return (
-    <>
-      <div class="output-bar">
-        <label class="unseen" for="output-node">
-          Node
-        </label>
-        <select
-          id="output-node"
-          class="input"
-          value={name}
-          onChange={(event) => setParameters({ node: event.currentTarget.value, line: null })}
-        >
-          {near(nodes, at).map(({ node_name: each }) => (
-            <option key={each} value={each}>
-              {safeText(each)}
-            </option>
-          ))}
-        </select>
-        <Status look={JOB_NODE_LOOKS[node.status]} />
-        <span class="quiet break">{endText(node)}</span>
-        <fieldset class="choices">
-          <legend class="unseen">Stream</legend>
-          {STREAMS.map((each) => (
-            <label key={each} class="chip">
-              <input
-                type="radio"
-                name="stream"
-                checked={stream === each}
-                onChange={() => setParameters({ stream: each, line: null })}
-              />
-              {each} {written[each] !== null && <span class="quiet number">{bytes(written[each])}</span>}
-            </label>
-          ))}
-        </fieldset>
-      </div>
-      <Viewer
-        key={`${name} ${stream}`}
-        path={api.path(`/pushy/jobs/${job.id}/output/${encodeURIComponent(name)}/${stream}`)}
-        fileName={`${shortId(job.id)}-${name}.${stream}`}
-        goesOn={!ended && written[stream] !== 0}
-      />
-    </>
-  );
-}
-
-/** Whose output is asked for first: of whichever failed, if any did. */
-function tellingNode(nodes: readonly JobNode[]): string | undefined {
-  return (nodes.find(({ status }) => status === 'failed' || status === 'crashed') ?? nodes[0])?.node_name;
-}
-
-/** Those around one: a list of 10,000 is no choice. */
-function near(nodes: readonly JobNode[], at: number): readonly JobNode[] {
-  const most = 400;
-  if (nodes.length <= most) return nodes;
-  const from = Math.max(0, at - most / 2);
-  return nodes.slice(from, from + most);
-}
-
-function Inside({ children }: { readonly children: ComponentChildren }) {
-  return <div class="inside">{children}</div>;
 }

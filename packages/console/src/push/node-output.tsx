@@ -1,0 +1,103 @@
+import type { ComponentChildren } from 'preact';
+import { FINAL_NODE_STATUSES, type JobNode } from '../api/types.js';
+import type { LiveJob } from '../live/job.js';
+import { place, setParameters } from '../navigation.js';
+import { Viewer } from '../output/viewer.jsx';
+import { Note } from '../parts/note.jsx';
+import { bytes } from '../parts/numbers.js';
+import { safeText } from '../parts/safe-text.js';
+import { Status } from '../parts/status.jsx';
+import { signedIn } from '../session/session.js';
+import { JOB_NODE_LOOKS } from '../statuses/push.js';
+import { endText, shortId } from './parts.jsx';
+
+const STREAMS = ['stdout', 'stderr'] as const;
+
+/** What one node wrote. */
+export function NodeOutput({ state }: { readonly state: LiveJob }) {
+  const { job, nodes, places } = state;
+  const { api } = signedIn();
+  const { query } = place.value;
+  const name = query.get('node') ?? tellingNode(nodes);
+  const at = places.get(name ?? '') ?? -1;
+  const node = nodes[at];
+  if (job.capture_output !== true) {
+    return (
+      <Inside>
+        <p>This job does not keep what its command writes.</p>
+      </Inside>
+    );
+  }
+  if (node === undefined || name === undefined) {
+    return (
+      <Inside>
+        <Note>The job has no node {safeText(name ?? '')}.</Note>
+      </Inside>
+    );
+  }
+  const ended = FINAL_NODE_STATUSES.has(node.status);
+  const written = { stdout: node.stdout_bytes, stderr: node.stderr_bytes };
+  // What fails often says why on stderr alone.
+  const telling = ended && written.stdout === 0 && (written.stderr ?? 0) > 0 ? 'stderr' : 'stdout';
+  const stream = STREAMS.find((each) => each === query.get('stream')) ?? telling;
+  return (
+    <>
+      <div class="output-bar">
+        <label class="unseen" for="output-node">
+          Node
+        </label>
+        <select
+          id="output-node"
+          class="input"
+          value={name}
+          onChange={(event) => setParameters({ node: event.currentTarget.value, line: null })}
+        >
+          {near(nodes, at).map(({ node_name: each }) => (
+            <option key={each} value={each}>
+              {safeText(each)}
+            </option>
+          ))}
+        </select>
+        <Status look={JOB_NODE_LOOKS[node.status]} />
+        <span class="quiet break">{endText(node)}</span>
+        <fieldset class="choices">
+          <legend class="unseen">Stream</legend>
+          {STREAMS.map((each) => (
+            <label key={each} class="chip">
+              <input
+                type="radio"
+                name="stream"
+                checked={stream === each}
+                onChange={() => setParameters({ stream: each, line: null })}
+              />
+              {each} {written[each] !== null && <span class="quiet number">{bytes(written[each])}</span>}
+            </label>
+          ))}
+        </fieldset>
+      </div>
+      <Viewer
+        key={`${name} ${stream}`}
+        path={api.path(`/pushy/jobs/${job.id}/output/${encodeURIComponent(name)}/${stream}`)}
+        fileName={`${shortId(job.id)}-${name}.${stream}`}
+        goesOn={!ended && written[stream] !== 0}
+      />
+    </>
+  );
+}
+
+/** Whose output is asked for first: of whichever failed, if any did. */
+function tellingNode(nodes: readonly JobNode[]): string | undefined {
+  return (nodes.find(({ status }) => status === 'failed' || status === 'crashed') ?? nodes[0])?.node_name;
+}
+
+/** Those around one: a list of 10,000 is no choice. */
+function near(nodes: readonly JobNode[], at: number): readonly JobNode[] {
+  const most = 400;
+  if (nodes.length <= most) return nodes;
+  const from = Math.max(0, at - most / 2);
+  return nodes.slice(from, from + most);
+}
+
+function Inside({ children }: { readonly children: ComponentChildren }) {
+  return <div class="inside">{children}</div>;
+}

@@ -78,11 +78,13 @@ const SCREENS: readonly (readonly [path: string, there: string])[] = [
   ['/push/JOB?view=grid', 'canvas'],
   ['/push/JOB?view=results', '.result'],
   ['/push/JOB?view=output&node=web1', '.output .row'],
+  ['/push/JOB?view=events', '.table-row'],
   ['/jobs', '.table-row'],
   ['/jobs?q=owner:nobody', '.empty'],
   ['/jobs/new', '.form'],
   ['/jobs/LONG', '.phases'],
   ['/jobs/LONG?view=outputs', '.lines'],
+  ['/jobs/LONG?view=events', '.table-row'],
   ['/jobs/LONG?view=request', '.facts'],
   ['/jobs/LONG?view=sharing', '.lines'],
   ['/jobs/recovery', '.empty'],
@@ -168,6 +170,20 @@ describe('the console', () => {
     expect(await first.locator('.sgr-1').innerText()).toBe('red');
     await page.getByLabel('stderr').check({ force: true });
     await page.locator('.output .row', { hasText: 'careful' }).waitFor();
+  });
+
+  it('shows the events of a job on its page, and leads from one to others about the same', async () => {
+    await page.goto(`${cluster.url}/console/default/push/${job}`);
+    await page.getByRole('navigation', { name: 'Views of the job' }).getByRole('link', { name: 'Events' }).click();
+    await page.getByText(`muster event watch --from first 'job = '\\''${job}'\\'''`).waitFor();
+    await page.getByRole('row', { name: /push\.job_complete/ }).click();
+    const detail = page.getByLabel('The event');
+    expect(await detail.getByRole('link', { name: 'Open the job' }).count()).toBe(0);
+    await detail.getByRole('link', { name: 'Only this source' }).click();
+    await page.getByRole('heading', { name: 'Events' }).waitFor();
+    expect(new URL(page.url()).searchParams.get('q')).toMatch(/^source = '/);
+    await page.getByRole('row', { name: /push\.job_complete/ }).first().click();
+    await page.getByLabel('The event').getByRole('link', { name: 'Open the job' }).waitFor();
   });
 
   it('shows what happens elsewhere without being loaded again', async () => {

@@ -1,18 +1,15 @@
-import { attribute, type LiveEvent } from '../live/event.js';
-import { setParameters } from '../navigation.js';
+import type { LiveEvent } from '../live/event.js';
+import { place, setParameters } from '../navigation.js';
 import { Pane } from '../parts/pane.jsx';
 import { safeText } from '../parts/safe-text.js';
 import { hrefOf } from '../route.js';
 import { signedIn } from '../session/session.js';
+import { aboutWhat, narrowings } from './about.js';
 
-/** All that is known of one event, and what else is about the same. */
-export function Detail({ event }: { readonly event: LiveEvent }) {
+/** All that is known of one event, and what else is about the same. @param from Where those begin that it was among; '': now. */
+export function Detail({ event, from }: { readonly event: LiveEvent; readonly from: string }) {
   const { org } = signedIn().api;
-  const job = attribute(event, 'job');
-  const node = attribute(event, 'node');
-  const own = event.type.startsWith('push.');
-  const only = (name: string, value: string) =>
-    setParameters({ q: `${name} = '${value.replaceAll("'", "''")}'`, event: null }, { replace: false });
+  const since = from === '' ? String(Math.max(0, event.position - 1)) : from;
   return (
     <Pane
       label="The event"
@@ -42,29 +39,18 @@ export function Detail({ event }: { readonly event: LiveEvent }) {
           </section>
         )}
         <div class="actions">
-          {own && job !== null && (
-            <a class="button small" href={hrefOf(org, { name: 'job', id: job })}>
-              Open the job
+          {aboutWhat(event)
+            .filter(({ screen }) => hrefOf(org, screen) !== hrefOf(org, place.value.screen ?? { name: 'overview' }))
+            .map(({ word, screen }) => (
+              <a key={word} class="button small" href={hrefOf(org, screen)}>
+                Open the {word}
+              </a>
+            ))}
+          {narrowings(event).map(({ word, q }) => (
+            <a key={word} class="button small" href={hrefOf(org, { name: 'events' }, { q, from: since })}>
+              Only this {word}
             </a>
-          )}
-          {node !== null && (
-            <a class="button small" href={hrefOf(org, { name: 'node', node })}>
-              Open the node
-            </a>
-          )}
-          {job !== null && (
-            <button type="button" class="button small" onClick={() => only('job', job)}>
-              Only this job
-            </button>
-          )}
-          {node !== null && (
-            <button type="button" class="button small" onClick={() => only('node', node)}>
-              Only this node
-            </button>
-          )}
-          <button type="button" class="button small" onClick={() => only('type', event.type)}>
-            Only this type
-          </button>
+          ))}
         </div>
       </div>
     </Pane>

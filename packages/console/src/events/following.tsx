@@ -20,10 +20,12 @@ interface Props {
   readonly q: string;
   /** Where it begins; '': now. */
   readonly from: string;
+  /** Of what is said while there is none. */
+  readonly none: string;
 }
 
 /** Events as they come, the one that the URL names beside them. With another selector or beginning it is another one: it has a `key`. */
-export function Following({ q, from }: Props) {
+export function Following({ q, from, none }: Props) {
   const { live } = signedIn();
   const tail = useSignal<Tail>(EMPTY_TAIL);
   const shown = useSignal<Tail | null>(null);
@@ -108,11 +110,7 @@ export function Following({ q, from }: Props) {
               <h2>
                 <Glyph name="dots" tone="idle" /> Nothing yet
               </h2>
-              <p class="quiet">
-                {q === ''
-                  ? 'Whatever happens from now on appears here.'
-                  : 'No event matches so far. What matches appears here as it happens.'}
-              </p>
+              <p class="quiet">{none}</p>
             </div>
           ) : (
             <Table
@@ -129,7 +127,7 @@ export function Following({ q, from }: Props) {
             />
           )}
         </section>
-        {event !== undefined && <Detail event={event} />}
+        {event !== undefined && <Detail event={event} from={from} />}
       </Panes>
     </>
   );

@@ -63,7 +63,18 @@ export function EventsScreen() {
       {wrongFrom ? (
         <Note>“{safeText(from)}” is no place to begin: a position, a time with its zone, -1h, or first.</Note>
       ) : (
-        readable && <Following key={`${from} ${q}`} q={q} from={from} />
+        readable && (
+          <Following
+            key={`${from} ${q}`}
+            q={q}
+            from={from}
+            none={
+              q === ''
+                ? 'Whatever happens from now on appears here.'
+                : 'No event matches so far. What matches appears here as it happens.'
+            }
+          />
+        )
       )}
       <Command
         text={musterCommand('event', 'watch', ...(from === '' ? [] : ['--from', from]), ...(q === '' ? [] : [q]))}

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { LongJob } from '../api/types.gen.js';
+import { EventsOfJob, selectorOfJob } from '../events/of-job.jsx';
 import { useReading } from '../live/reading.js';
 import { go, place } from '../navigation.js';
 import { Action } from '../parts/action.jsx';
@@ -24,8 +25,14 @@ import { jobPath, type KnownJob, readJob } from './read.js';
 import { Recovery } from './recovery.jsx';
 import { Sharing } from './sharing.jsx';
 
-const VIEWS = ['history', 'outputs', 'request', 'sharing'] as const;
-const TITLES = { history: 'History', outputs: 'Outputs', request: 'What was asked for', sharing: 'Sharing' } as const;
+const VIEWS = ['history', 'outputs', 'events', 'request', 'sharing'] as const;
+const TITLES = {
+  history: 'History',
+  outputs: 'Outputs',
+  events: 'Events',
+  request: 'What was asked for',
+  sharing: 'Sharing',
+} as const;
 
 /** Whoever may not follow the events of jobs sees one that is read again so often. */
 const UNTOLD_MS = 2000;
@@ -37,7 +44,7 @@ export function LongJobScreen({ id }: { readonly id: string }) {
   const kept = useReading({
     key: id,
     read: (signal) => readJob(api, id, signal),
-    selector: told ? `job = '${id.replaceAll("'", "''")}' AND type LIKE 'job.%'` : null,
+    selector: told ? `${selectorOfJob(id)} AND type LIKE 'job.%'` : null,
     everyMs: told ? null : UNTOLD_MS,
   });
   return (
@@ -157,6 +164,7 @@ function Known({ known, again }: { readonly known: KnownJob; readonly again: () 
         )}
         {view === 'history' && <History known={known} />}
         {view === 'outputs' && <Outputs job={job} />}
+        {view === 'events' && <EventsOfJob key={job.id} id={job.id} />}
         {view === 'request' && <Request job={job} />}
         {view === 'sharing' && <Sharing known={known} own={own} again={again} />}
       </section>
@@ -179,6 +187,8 @@ function commandOf(view: (typeof VIEWS)[number], { id }: LongJob, file: string |
       return musterCommand('job', 'history', id);
     case 'outputs':
       return musterCommand('job', 'output', id, file);
+    case 'events':
+      return musterCommand('event', 'watch', '--from', 'first', selectorOfJob(id));
     case 'request':
       return musterCommand('job', 'show', id);
     case 'sharing':
@@ -314,7 +324,6 @@ function History({ known: { history } }: { readonly known: KnownJob }) {
 }
 
 function Request({ job }: { readonly job: LongJob }) {
-  const { org } = signedIn().api;
   const facts: readonly (readonly [string, string | null])[] = [
     ['app', job.appId],
     ['execution system', job.systemId],
@@ -347,11 +356,6 @@ function Request({ job }: { readonly job: LongJob }) {
               ],
         )}
       </dl>
-      <p class="actions">
-        <a class="button small" href={hrefOf(org, { name: 'events' }, { q: `job = '${job.id}'`, from: 'first' })}>
-          Its events
-        </a>
-      </p>
     </div>
   );
 }

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { type ApiError, apiError } from '../api/errors.js';
 import { type Counts, FINAL_JOB_STATUSES, isJobNodeStatus, JOB_NODE_STATUSES, type Job } from '../api/types.js';
+import { EventsOfJob, selectorOfJob } from '../events/of-job.jsx';
 import { Grid } from '../grid/grid.jsx';
 import { applyToJob, countNodes, type LiveJob, progress } from '../live/job.js';
 import { Snapshot, throttled } from '../live/snapshot.js';
@@ -15,6 +16,7 @@ import { LinkAction } from '../parts/link-action.jsx';
 import { Failure, Note, sentence, Waiting } from '../parts/note.jsx';
 import { number, plural } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
+import { musterCommand } from '../parts/shell.js';
 import { Status } from '../parts/status.jsx';
 import { Tabs } from '../parts/tabs.jsx';
 import { Ago, now } from '../parts/time.jsx';
@@ -29,7 +31,7 @@ import { jobPath, readJob } from './read.js';
 import { targetText } from './target.js';
 import { Waits } from './waits.jsx';
 
-const VIEWS = ['grid', 'table', 'results', 'output'] as const;
+const VIEWS = ['grid', 'table', 'results', 'output', 'events'] as const;
 type View = (typeof VIEWS)[number];
 
 /** Of so many a table says more than a picture. */
@@ -50,7 +52,7 @@ export function JobScreen({ id }: { readonly id: string }) {
     });
     const made = new Snapshot<LiveJob>({
       live,
-      selector: `job = '${id.replaceAll("'", "''")}'`,
+      selector: selectorOfJob(id),
       load: (signal) => api.at(() => readJob(api, id, signal)),
       apply: applyToJob,
       onChange: ({ stale }) => {
@@ -213,8 +215,15 @@ function Shown({ state, snapshot }: { readonly state: LiveJob; readonly snapshot
           <Results id={job.id} version={String(progress(counts).done)} captured={job.capture_output === true} />
         )}
         {view === 'output' && <NodeOutput state={state} />}
+        {view === 'events' && <EventsOfJob key={job.id} id={job.id} />}
       </section>
-      <Command text={`muster push ${over ? 'status' : 'watch'} ${shortId(job.id)}`} />
+      <Command
+        text={
+          view === 'events'
+            ? musterCommand('event', 'watch', '--from', 'first', selectorOfJob(job.id))
+            : musterCommand('push', over ? 'status' : 'watch', shortId(job.id))
+        }
+      />
       {asking.value && (
         <Dialog title="Abort this job?" onClose={() => (asking.value = false)}>
           <p class="break">
@@ -234,7 +243,13 @@ function Shown({ state, snapshot }: { readonly state: LiveJob; readonly snapshot
   );
 }
 
-const TITLES: Readonly<Record<View, string>> = { grid: 'Grid', table: 'Table', results: 'Results', output: 'Output' };
+const TITLES: Readonly<Record<View, string>> = {
+  grid: 'Grid',
+  table: 'Table',
+  results: 'Results',
+  output: 'Output',
+  events: 'Events',
+};
 
 function count(counts: Counts, status: string): number {
   return isJobNodeStatus(status) ? (counts[status] ?? 0) : 0;

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -182,8 +183,31 @@ describe('the console', () => {
     await detail.getByRole('link', { name: 'Only this source' }).click();
     await page.getByRole('heading', { name: 'Events' }).waitFor();
     expect(new URL(page.url()).searchParams.get('q')).toMatch(/^source = '/);
-    await page.getByRole('row', { name: /push\.job_complete/ }).first().click();
+    await page
+      .getByRole('row', { name: /push\.job_complete/ })
+      .first()
+      .click();
     await page.getByLabel('The event').getByRole('link', { name: 'Open the job' }).waitFor();
+  });
+
+  it('says how one more machine is added, and that it has come', async () => {
+    await page.goto(`${cluster.url}/console/default`);
+    await page.getByRole('button', { name: 'Add machine …' }).click();
+    await page.getByText(`| ssh web1 muster agent --server ${cluster.url} --org default --name web1`).waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const public_key = publicKey.export({ type: 'spki', format: 'pem' });
+    expect((await cluster.api.post('nodes', { name: 'late1', public_key })).status).toBe(201);
+    await page.getByText('1 machine has come').waitFor();
+    if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/add-machine.png` });
+    await page.setViewportSize({ width: 320, height: 640 });
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
+    if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/add-machine-narrow.png` });
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.getByRole('link', { name: 'late1', exact: true }).click();
+    await page.getByRole('heading', { name: 'late1' }).waitFor();
+    await cluster.json('node', 'rm', 'late1', '--yes');
+    await page.getByText('This node was removed.').waitFor();
   });
 
   it('shows what happens elsewhere without being loaded again', async () => {

@@ -20,6 +20,7 @@ import { hrefOf } from '../route.js';
 import { mayI, signedIn } from '../session/session.js';
 import { OWNER_LOOKS } from '../statuses/nodes.js';
 import { type Column, Table } from '../table/table.jsx';
+import { AddMachine } from './add-machine.jsx';
 import { NoNodes } from './empty.jsx';
 import { type OrderedNodes, orderedNodes } from './order.js';
 import { attributeWords, isOwner, osOf, SORTS } from './rows.js';
@@ -75,6 +76,7 @@ export function NodesScreen() {
           <h1>Nodes</h1>
         </div>
         <div class="actions">
+          {nodes.size > 0 && <AddMachine />}
           <NewJob />
         </div>
       </div>

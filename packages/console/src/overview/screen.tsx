@@ -6,6 +6,7 @@ import { countOwners, type Fleet, type FleetNode, OWNERS } from '../live/fleet.j
 import { progress } from '../live/job.js';
 import { useReading } from '../live/reading.js';
 import type { Loaded } from '../live/snapshot.js';
+import { AddMachine } from '../nodes/add-machine.jsx';
 import { NoNodes } from '../nodes/empty.jsx';
 import { Command } from '../parts/command.jsx';
 import { Glyph } from '../parts/glyph.jsx';
@@ -34,6 +35,7 @@ export function OverviewScreen() {
           <h1>Overview</h1>
         </div>
         <div class="actions">
+          {!none && <AddMachine />}
           <NewJob />
         </div>
       </div>

@@ -71,6 +71,8 @@ const SCREENS: readonly (readonly [path: string, there: string])[] = [
   ['', '.tally strong'],
   ['/nodes', '.table-row'],
   ['/nodes?q=role:none', '.empty'],
+  ['/nodes?group=role', '.grouping .mono'],
+  ['/nodes?compare=web1,web2,db1', '.compared td'],
   ['/nodes/web1', '.facts'],
   ['/push', '.table-row'],
   ['/push?command=none', '.empty'],
@@ -188,6 +190,31 @@ describe('the console', () => {
       .first()
       .click();
     await page.getByLabel('The event').getByRole('link', { name: 'Open the job' }).waitFor();
+  });
+
+  it('counts nodes by what they tell, narrows the filter to some, and tells in what they differ', async () => {
+    await page.goto(`${cluster.url}/console/default/nodes`);
+    await page.getByLabel('Group by').selectOption('role');
+    await page.getByRole('button', { name: 'web 2' }).waitFor();
+    await page.getByRole('button', { name: 'db 1' }).click();
+    expect(await page.getByLabel('Which nodes').inputValue()).toBe("role = 'db'");
+    await page.getByText('1 of 3').waitFor();
+    await page.goBack();
+    for (const name of ['db1', 'web1']) {
+      await page
+        .getByRole('row', { name: new RegExp(name) })
+        .locator('[role=checkbox], input')
+        .first()
+        .click();
+    }
+    await page.getByRole('button', { name: 'Compare' }).click();
+    const differences = page.getByLabel('Comparison').getByRole('row', { name: 'role db web' });
+    await differences.waitFor();
+    await page.reload();
+    await differences.waitFor();
+    await page.goto(`${cluster.url}/console/default/nodes?group=colour&compare=web1,none`);
+    await page.getByText('No node tells a colour').waitFor();
+    await page.getByText('There is no node none.').waitFor();
   });
 
   it('says how one more machine is added, and that it has come', async () => {

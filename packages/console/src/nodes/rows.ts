@@ -1,5 +1,5 @@
 import { compile, parseSelector, SelectorError } from '@muster/selector';
-import { type attributesOf, type Fleet, type FleetNode, OWNERS, type Owner } from '../live/fleet.js';
+import { type attributesOf, type FleetNode, OWNERS, type Owner } from '../live/fleet.js';
 
 export const SORTS = ['name', 'owner', 'since', 'os'] as const;
 
@@ -48,16 +48,9 @@ export function isOwner(text: string | null): text is Owner {
   return text !== null && (OWNERS as readonly string[]).includes(text);
 }
 
-/** Names that a filter may be made of, those of most nodes first. */
-export function attributeWords(fleet: Fleet): readonly string[] {
-  const counts = new Map<string, number>();
-  let seen = 0;
-  for (const { facts, labels } of fleet.values()) {
-    for (const name of [...Object.keys(labels), ...Object.keys(facts)]) counts.set(name, (counts.get(name) ?? 0) + 1);
-    seen += 1;
-    // Nodes are much alike.
-    if (seen === 500) break;
-  }
-  const own = ['name', 'status', 'availability', 'dialect', 'command'];
-  return [...own, ...[...counts].sort((a, b) => b[1] - a[1]).map(([name]) => name)].slice(0, 200);
+const MOST_WORDS = 200;
+
+/** Names that a filter may be made of. @param told What nodes tell. */
+export function attributeWords(told: readonly string[]): readonly string[] {
+  return ['name', 'status', 'availability', 'dialect', 'command', ...told].slice(0, MOST_WORDS);
 }

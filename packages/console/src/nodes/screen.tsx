@@ -1,6 +1,6 @@
 import { useComputed, useSignal } from '@preact/signals';
 import { useMemo, useRef } from 'preact/hooks';
-import { countOwners, type FleetNode, OWNERS } from '../live/fleet.js';
+import type { FleetNode } from '../live/fleet.js';
 import { go, place, setParameters } from '../navigation.js';
 import { NewJob } from '../overview/screen.jsx';
 import { Action } from '../parts/action.jsx';
@@ -21,7 +21,10 @@ import { mayI, signedIn } from '../session/session.js';
 import { OWNER_LOOKS } from '../statuses/nodes.js';
 import { type Column, Table } from '../table/table.jsx';
 import { AddMachine } from './add-machine.jsx';
+import { Comparison, MOST_COMPARED } from './comparison.jsx';
 import { NoNodes } from './empty.jsx';
+import { Grouping } from './grouping.jsx';
+import { namesTold } from './groups.js';
 import { type OrderedNodes, orderedNodes } from './order.js';
 import { attributeWords, isOwner, osOf, SORTS } from './rows.js';
 
@@ -39,12 +42,15 @@ export function NodesScreen() {
   const q = query.get('q') ?? '';
   const owner = query.get('owner');
   const sort = query.get('sort') ?? 'name';
+  const group = query.get('group') ?? '';
+  const compare = query.get('compare');
   const columns = useMemo(() => columnsOf(org), [org]);
   const ordered = useRef<OrderedNodes | null>(null);
   const fleet = useComputed(() => (loaded.value.state === 'ready' ? loaded.value.value : null));
   // What nodes tell of themselves changes seldom: it is looked through again when nodes come and go.
   const size = useComputed(() => fleet.value?.size ?? 0);
-  const words = useComputed(() => (size.value === 0 ? [] : attributeWords(fleet.peek() ?? new Map())));
+  const names = useComputed(() => (size.value === 0 ? [] : namesTold(fleet.peek() ?? new Map())));
+  const words = useComputed(() => attributeWords(names.value));
   if (loaded.value.state === 'failed') {
     return (
       <>
@@ -66,7 +72,6 @@ export function NodesScreen() {
   }
   ordered.current = orderedNodes(ordered.current, nodes, q, sort);
   const { rows: matching } = ordered.current;
-  const counts = countOwners(matching ?? []);
   const rows = isOwner(owner) ? (matching ?? []).filter((node) => node.owner === owner) : (matching ?? []);
   const chosen = selected.value.size === 0 ? [] : rows.flatMap(({ name }) => (selected.value.has(name) ? [name] : []));
   return (
@@ -95,31 +100,18 @@ export function NodesScreen() {
             words={words.value}
             onValue={(text) => setParameters({ q: text })}
           />
-          <div class="choices">
-            <button
-              type="button"
-              class="chip"
-              aria-pressed={!isOwner(owner)}
-              onClick={() => setParameters({ owner: null })}
-            >
-              all {number((matching ?? []).length)}
-            </button>
-            {OWNERS.map((each) => (
-              <button
-                key={each}
-                type="button"
-                class="chip"
-                aria-pressed={owner === each}
-                onClick={() => setParameters({ owner: owner === each ? null : each })}
-              >
-                <Status look={OWNER_LOOKS[each]} /> {number(counts[each])}
-              </button>
-            ))}
-          </div>
+          <Grouping
+            nodes={group === '' ? (matching ?? []) : rows}
+            names={names.value}
+            q={q}
+            group={group}
+            owner={owner}
+          />
           {owner !== null && !isOwner(owner) && <Note>There is no state {safeText(owner)}; all are shown.</Note>}
           {!(SORTS as readonly string[]).includes(sort.replace('-', '')) && (
             <Note>There is no column {safeText(sort)} to sort by.</Note>
           )}
+          {compare !== null && <Comparison fleet={nodes} names={compare} />}
           <section class="card">
             {matching === null ? (
               <div class="inside">
@@ -158,6 +150,17 @@ export function NodesScreen() {
                     label={`Run a command on ${chosen.length === 1 ? 'it' : 'them'} …`}
                     may={mayI('push:execute')}
                     href={hrefOf(org, { name: 'new-job' }, { nodes: chosen.join(',') })}
+                  />
+                )}
+                {chosen.length > 1 && (
+                  <Action
+                    label="Compare"
+                    may={
+                      chosen.length <= MOST_COMPARED
+                        ? { may: true }
+                        : { may: false, why: `no more than ${MOST_COMPARED} are compared at once` }
+                    }
+                    onClick={() => setParameters({ compare: chosen.join(',') }, { replace: false })}
                   />
                 )}
                 {chosen.length > MOST_NAMES && (

@@ -4,6 +4,7 @@ import { type ApiError, apiError } from '../api/errors.js';
 import type { CommandCounts, JobStarted } from '../api/types.gen.js';
 import type { Job, JobNode } from '../api/types.js';
 import { go, place, setParameters } from '../navigation.js';
+import { namesTold } from '../nodes/groups.js';
 import { attributeWords } from '../nodes/rows.js';
 import { Command } from '../parts/command.jsx';
 import { Failure, Note } from '../parts/note.jsx';
@@ -75,7 +76,7 @@ export function NewJobScreen() {
       ? null
       : JSON.stringify({ ...target, ...(value.command !== '' && { command: value.command }) });
   const fleet = store.fleet.loaded.value;
-  const words = fleet.state === 'ready' ? attributeWords(fleet.value) : [];
+  const words = fleet.state === 'ready' ? attributeWords(namesTold(fleet.value)) : [];
 
   const { foreseen, look } = useForeseen(asked, fleet);
   const wrong = faults(value);

@@ -233,6 +233,10 @@ describe('the console', () => {
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByRole('link', { name: 'late1', exact: true }).click();
     await page.getByRole('heading', { name: 'late1' }).waitFor();
+    const keys = page.locator('.card', { has: page.getByRole('heading', { name: 'Keys' }) }).locator('.lines code');
+    await expect.poll(() => keys.count()).toBe(1);
+    await cluster.json('node', 'add-key', 'late1', '--key-out', join(cluster.dir, 'late1.pem'));
+    await expect.poll(() => keys.count()).toBe(2);
     await cluster.json('node', 'rm', 'late1', '--yes');
     await page.getByText('This node was removed.').waitFor();
   });

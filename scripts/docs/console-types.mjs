@@ -40,6 +40,7 @@ const ANSWERS = {
   AccessTokens: ['get', '/access_tokens'],
   EnrolTokens: ['get', '/organizations/{org}/tokens'],
   UserKeys: ['get', '/users/{name}/keys'],
+  NodeKeys: ['get', '/organizations/{org}/nodes/{node}/keys'],
   Cluster: ['get', '/cluster'],
   WhoAmI: ['get', '/organizations/{org}/whoami'],
   Runbooks: ['get', '/organizations/{org}/runbooks'],

@@ -4,6 +4,7 @@ import type { AccessTokens, UserKeys, WhoAmI } from '../api/types.gen.js';
 import { useReading } from '../live/reading.js';
 import { Card } from '../parts/card.jsx';
 import { Command } from '../parts/command.jsx';
+import { KeyLines } from '../parts/key-lines.jsx';
 import { Shown } from '../parts/loaded.jsx';
 import { safeText } from '../parts/safe-text.js';
 import { musterCommand } from '../parts/shell.js';
@@ -69,17 +70,7 @@ export function MeScreen() {
             {({ who, keys, tokens }) => (
               <>
                 <Card title="Keys">
-                  <ul class="lines">
-                    {keys.map(({ fingerprint, created_at: created, expires_at: end }) => (
-                      <li key={fingerprint}>
-                        <code class="break">{fingerprint}</code>
-                        <span class="quiet">
-                          <Ago at={Date.parse(created)} word=" ago" />
-                          {end === null ? '; it does not expire' : `; until ${new Date(end).toLocaleString()}`}
-                        </span>
-                      </li>
-                    ))}
-                  </ul>
+                  <KeyLines keys={keys} />
                   <div class="inside stack">
                     <p class="quiet">A key is added and taken away by a request that is signed with one.</p>
                     <Command text={musterCommand('user', 'add-key', session.user, '--public-key', 'new.pub')} />

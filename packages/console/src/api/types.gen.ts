@@ -926,6 +926,16 @@ export type UserKeys = readonly ({
   readonly public_key: string;
 })[];
 
+/** GET /organizations/{org}/nodes/{node}/keys */
+export type NodeKeys = readonly ({
+  readonly fingerprint: string;
+  /** ISO 8601 */
+  readonly created_at: string;
+  /** Requests signed with it later are refused; null: never */
+  readonly expires_at: string | null;
+  readonly public_key: string;
+})[];
+
 /** GET /cluster */
 export type Cluster = {
   /** Name; null: this server is alone */

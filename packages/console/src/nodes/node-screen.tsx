@@ -1,12 +1,11 @@
 import { useSignal } from '@preact/signals';
-import type { NodeDetail, NodeHistory, NodeWhy, WhoMayRun } from '../api/types.gen.js';
+import type { NodeDetail, NodeHistory, NodeWhy } from '../api/types.gen.js';
 import type { Job } from '../api/types.js';
 import { useReading } from '../live/reading.js';
 import { Action } from '../parts/action.jsx';
 import { ByKey } from '../parts/by-key.jsx';
 import { Card } from '../parts/card.jsx';
 import { Command } from '../parts/command.jsx';
-import { Shown } from '../parts/loaded.jsx';
 import { Failure, Note, Waiting } from '../parts/note.jsx';
 import { plural } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
@@ -17,6 +16,7 @@ import { JobStatus } from '../push/parts.jsx';
 import { hrefOf } from '../route.js';
 import { mayI, signedIn } from '../session/session.js';
 import { OWNER_LOOKS } from '../statuses/nodes.js';
+import { KeysOf, Who } from './access.jsx';
 
 interface Known {
   readonly detail: NodeDetail;
@@ -29,7 +29,6 @@ interface Known {
 const JOBS = 10;
 const HISTORY = 1000;
 const SHOWN_CHANGES = 20;
-const SHOWN_PEOPLE = 10;
 
 /** Everything about one node, and why it is as it is. */
 export function NodeScreen({ name }: { readonly name: string }) {
@@ -147,7 +146,8 @@ export function NodeScreen({ name }: { readonly name: string }) {
             </dl>
           </Card>
           <Commands commands={detail.commands} />
-          {mayI('org:admin').may && <Who node={name} />}
+          <Who node={name} />
+          <KeysOf node={name} />
         </div>
         <div class="stack column">
           <Values title="Facts" values={detail.facts} none="It has not told any." />
@@ -194,41 +194,6 @@ export function NodeScreen({ name }: { readonly name: string }) {
         </ByKey>
       )}
     </>
-  );
-}
-
-/** By grants and rights; what its owner allows there is another question. */
-function Who({ node }: { readonly node: string }) {
-  const { api } = signedIn();
-  const kept = useReading({
-    key: node,
-    read: (signal) => api.get<WhoMayRun>(`/nodes/${encodeURIComponent(node)}/who`, {}, signal),
-    selector: "type LIKE 'auth.%'",
-  });
-  return (
-    <Card title="Who may run commands here">
-      <Shown of={kept} what="who may">
-        {({ principals, restricted_by: groups }) => {
-          const those = principals.filter(({ may }) => may);
-          return (
-            <ul class="lines">
-              <li class="quiet break">
-                {groups.length === 0
-                  ? 'It is in no node group with grants: whoever may start push jobs.'
-                  : `Only by a grant: it is in the node group ${safeText(groups.join(', '))}.`}
-              </li>
-              {those.slice(0, SHOWN_PEOPLE).map(({ kind, name, why }) => (
-                <li key={`${kind} ${name}`} class="break">
-                  {safeText(name)} <span class="quiet">{safeText(why)}</span>
-                </li>
-              ))}
-              {those.length > SHOWN_PEOPLE && <li class="quiet">and {plural(those.length - SHOWN_PEOPLE, 'other')}</li>}
-              {those.length === 0 && <li class="quiet">Nobody.</li>}
-            </ul>
-          );
-        }}
-      </Shown>
-    </Card>
   );
 }
 

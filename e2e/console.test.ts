@@ -192,6 +192,40 @@ describe('the console', () => {
     await page.getByLabel('The event').getByRole('link', { name: 'Open the job' }).waitFor();
   });
 
+  it('publishes an event, says what the server has against one, and begins wherever it is told', async () => {
+    await page.goto(`${cluster.url}/console/default/events`);
+    await page.getByRole('button', { name: 'Publish …' }).click();
+    await page.getByLabel('Type').fill('node.up');
+    await page.getByRole('button', { name: 'Publish it' }).click();
+    await page.getByRole('alert').waitFor();
+    await page.getByLabel('Type').fill('temp.high');
+    await page.getByLabel('Attributes').fill('host=db1\ncelsius=81');
+    await page.getByLabel('Body').fill('<b>fan is off</b>');
+    await page
+      .getByText("muster event publish temp.high --attr host=db1 --attr celsius=81 --body '<b>fan is off</b>'")
+      .waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/publish.png` });
+    await page.getByRole('button', { name: 'Publish it' }).click();
+    await page.getByRole('row', { name: /temp\.high/ }).click();
+    const detail = page.getByLabel('The event');
+    await detail.getByText('<b>fan is off</b>').waitFor();
+    const position = await detail.locator('dd').first().innerText();
+
+    await page.getByLabel('From').selectOption('a position or time …');
+    await page.getByLabel('Position or time').fill('noon');
+    await page.keyboard.press('Enter');
+    await page.getByText('“noon” is no place to begin').waitFor();
+    await page.getByLabel('Position or time').fill(String(Number(position) - 1));
+    await page.keyboard.press('Enter');
+    await page.getByRole('row', { name: /temp\.high/ }).waitFor();
+    await page.reload();
+    await page.getByRole('row', { name: /temp\.high/ }).waitFor();
+    expect(await page.getByLabel('Position or time').inputValue()).toBe(String(Number(position) - 1));
+    await page.getByRole('img', { name: /^At most/ }).waitFor();
+    if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/events-from.png` });
+  });
+
   it('counts nodes by what they tell, narrows the filter to some, and tells in what they differ', async () => {
     await page.goto(`${cluster.url}/console/default/nodes`);
     await page.getByLabel('Group by').selectOption('role');

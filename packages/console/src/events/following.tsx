@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import type { ApiError } from '../api/errors.js';
 import type { LiveEvent } from '../live/event.js';
 import { applyToTail, EMPTY_TAIL, TAIL_LIMIT, type Tail } from '../live/tail.js';
@@ -14,6 +14,7 @@ import { shortId } from '../push/parts.jsx';
 import { signedIn } from '../session/session.js';
 import { type Column, Table } from '../table/table.jsx';
 import { Detail } from './detail.jsx';
+import { Rate } from './rate.jsx';
 
 interface Props {
   /** A selector. */
@@ -33,7 +34,6 @@ export function Following({ q, from, none }: Props) {
   const narrowed = useSignal(false);
   const gaps = useSignal(0);
   const atEnd = useSignal(true);
-  const started = useRef(performance.now());
   useEffect(() => {
     let stop = (): void => {};
     const follow = (start: string | number | undefined): void => {
@@ -65,7 +65,6 @@ export function Following({ q, from, none }: Props) {
   const event = open === null ? undefined : seen.events.find(({ position }) => String(position) === open);
   const paused = shown.value !== null;
   const waiting = paused ? tail.value.events.length + tail.value.dropped - seen.events.length - seen.dropped : 0;
-  const seconds = Math.max(1, (performance.now() - started.current) / 1000);
   const total = tail.value.events.length + tail.value.dropped;
   return (
     <>
@@ -75,9 +74,9 @@ export function Following({ q, from, none }: Props) {
       <div class="line wraps">
         <span class="quiet number grow" role="status">
           {plural(total, 'event')}
-          {from === '' && total > 0 && `, ${(total / seconds).toFixed(1)} a second`}
           {seen.dropped > 0 && `; the newest ${number(TAIL_LIMIT)} are kept`}
         </span>
+        <Rate events={seen.events} />
         <button
           type="button"
           class="button small"

@@ -1,4 +1,4 @@
-import { type Client, connect } from '@muster/fabric/client';
+import { type Client, connect, type PublishOptions } from '@muster/fabric/client';
 import { signal } from '@preact/signals';
 import { type ApiError, apiError } from '../api/errors.js';
 import { type LiveEvent, liveEvent } from './event.js';
@@ -107,6 +107,11 @@ export class Live {
       () => {},
     );
     return stop;
+  }
+
+  /** @throws MusterError what the server has against it, or that it is not reached */
+  async publish(event: PublishOptions): Promise<void> {
+    await this.#client.publish(event);
   }
 
   close(): void {

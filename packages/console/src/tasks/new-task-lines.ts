@@ -1,3 +1,4 @@
+import { filledLines } from '../parts/filled-lines.js';
 import { musterCommand } from '../parts/shell.js';
 
 export type NewTaskParams =
@@ -8,7 +9,7 @@ export type NewTaskParams =
 /** `name=value` a line, as `muster task add --param` takes them: a value that is JSON is that, everything else is text. */
 export function paramsOfLines(text: string): NewTaskParams {
   const params: Record<string, unknown> = {};
-  for (const [at, line] of linesOf(text)) {
+  for (const [at, line] of filledLines(text)) {
     const end = line.indexOf('=');
     const name = line.slice(0, Math.max(0, end)).trim();
     if (name === '') return { wrong: `Line ${at} must be name=value.` };
@@ -19,12 +20,7 @@ export function paramsOfLines(text: string): NewTaskParams {
 }
 
 export function addCommand(queue: string, text: string): string {
-  return musterCommand('task', 'add', queue, ...linesOf(text).flatMap(([, line]) => ['--param', line]));
-}
-
-/** Those with something in them, by their numbers. */
-function linesOf(text: string): readonly (readonly [at: number, line: string])[] {
-  return text.split('\n').flatMap((line, at) => (line.trim() === '' ? [] : [[at + 1, line.trim()] as const]));
+  return musterCommand('task', 'add', queue, ...filledLines(text).flatMap(([, line]) => ['--param', line]));
 }
 
 function typedValue(text: string): unknown {

@@ -6,6 +6,7 @@ import { Action } from '../parts/action.jsx';
 import { ByKey } from '../parts/by-key.jsx';
 import { Card } from '../parts/card.jsx';
 import { Command } from '../parts/command.jsx';
+import { LinkAction } from '../parts/link-action.jsx';
 import { Failure, Note, Waiting } from '../parts/note.jsx';
 import { plural } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
@@ -78,7 +79,6 @@ export function NodeScreen({ name }: { readonly name: string }) {
   const owner = node?.owner ?? detail.owner;
   const since = node?.since ?? Date.parse(detail.owner_since);
   const job = node === undefined ? (detail.job_id ?? null) : node.job;
-  const allowed = mayI('push:execute');
   return (
     <>
       <div class="head">
@@ -96,11 +96,11 @@ export function NodeScreen({ name }: { readonly name: string }) {
           </div>
         </div>
         <div class="actions">
-          {allowed.may && (
-            <a class="button" href={hrefOf(org, { name: 'new-job' }, { nodes: name })}>
-              Run a command …
-            </a>
-          )}
+          <LinkAction
+            label="Run a command …"
+            may={mayI('push:execute')}
+            href={hrefOf(org, { name: 'new-job' }, { nodes: name })}
+          />
           <a
             class="button"
             href={hrefOf(org, { name: 'events' }, { q: `node = '${name.replaceAll("'", "''")}'`, from: '-1h' })}

@@ -103,7 +103,7 @@ const SCREENS: readonly (readonly [path: string, there: string])[] = [
   ['/tasks?q=params.file%20LIKE%20%27odd%25%27', '.table-row'],
   ['/tasks?q=status:held', '.empty'],
   ['/tasks/TASK', '.output .row'],
-  ['/balance', '.empty'],
+  ['/balance', '.two'],
   ['/schedules', '.table-row'],
   ['/schedules?schedule=nightly', '.side .facts'],
   ['/rules', '.table-row'],
@@ -381,9 +381,38 @@ describe('the console', () => {
     await page.getByText('muster queue set resize --threads 7').waitFor();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('0 of 7').waitFor();
+    await page.getByLabel('Limit', { exact: true }).fill('six');
+    await page.getByText('a whole number').waitFor();
+    await page.getByLabel('Limit', { exact: true }).fill('6');
+    await page.getByText('muster queue set resize --threads 6').waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByText('0 of 6').waitFor();
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.locator('.badge', { hasText: 'open' }).waitFor();
     await page.locator('.chip', { hasText: 'succeeded' }).getByText('4').waitFor();
+  });
+
+  it('says how threads are shared out, and lets it be changed', async () => {
+    await page.goto(`${cluster.url}/console/default/balance`);
+    await page.getByText('No plan yet').waitFor();
+    await page.getByRole('button', { name: 'Make a plan …' }).click();
+    expect(await page.getByLabel('Queues, those first that come first').inputValue()).toBe('resize');
+    await page.getByLabel('Tasks at most').fill('someday 07:00 5');
+    await page.getByText('Line 1 must be such as').waitFor();
+    expect(await page.getByRole('button', { name: 'Save' }).getAttribute('aria-disabled')).toBe('true');
+    await page.getByLabel('Tasks at most').fill('every day 07:00 5\nSunday 07:00 40');
+    await page.getByText('muster queue balance --set plan.json').waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/plan.png` });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Sunday 07:00').waitFor();
+    expect(await cluster.json('queue', 'balance')).toMatchObject({
+      max_tasks: { '* 07:00': 5, '0 07:00': 40 },
+      queues: [['resize']],
+    });
+    await page.getByRole('button', { name: 'Change …' }).click();
+    expect(await page.getByLabel('Tasks at most').inputValue()).toBe('every day 07:00 5\nSunday 07:00 40');
+    await page.keyboard.press('Escape');
   });
 
   it('shows schedules and rules, what they have started, and runs and pauses a schedule', async () => {

@@ -46,6 +46,8 @@ async function messageOf(response: Response): Promise<string> {
       if ('error' in body) return [body.error].flat().map(String).join(' ');
       // As clients of Agave get it.
       if ('message' in body && typeof body.message === 'string') return body.message;
+      // As clients of Disbatch get it.
+      if ('status' in body && typeof body.status === 'string') return body.status;
     }
   } catch {
     // Not ours: a proxy's page, which is of no use here.

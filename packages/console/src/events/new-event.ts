@@ -1,5 +1,5 @@
-import { parseTime } from '@muster/fabric/client';
 import { filledLines } from '../parts/filled-lines.js';
+import { timeOf } from '../parts/later-time.js';
 import { musterCommand } from '../parts/shell.js';
 
 /** An event as it is written down before it is published. */
@@ -23,8 +23,6 @@ export interface NewEvent {
 
 type Wrong = Partial<Record<keyof Draft, string>>;
 
-const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
 /** What is published, or what of it cannot be read. @param now Milliseconds since the epoch. */
 export function readDraft(draft: Draft, now: number): { readonly event: NewEvent; readonly wrong: Wrong } {
   const attributes = filledLines(draft.attributes).map(([at, line]) => {
@@ -33,7 +31,7 @@ export function readDraft(draft: Draft, now: number): { readonly event: NewEvent
   });
   const unnamed = attributes.find(({ name }) => name === '');
   const type = draft.type.trim();
-  const at = timeOf(draft.at.trim(), now);
+  const at = timeOf(draft.at, now);
   const wrong: Wrong = {
     ...(unnamed !== undefined && { attributes: `Line ${unnamed.at} must be name=value.` }),
     ...(at === null && { at: 'It must be +10m, or a time with its zone.' }),
@@ -45,13 +43,6 @@ export function readDraft(draft: Draft, now: number): { readonly event: NewEvent
     ...(typeof at === 'number' && { at }),
   };
   return { event, wrong };
-}
-
-/** Undefined: now. Null: it cannot be read. */
-function timeOf(text: string, now: number): number | null | undefined {
-  if (text === '') return undefined;
-  const [, count, unit = ''] = /^\+(\d{1,9})([smhd])$/.exec(text) ?? [];
-  return count === undefined ? parseTime(text) : now + Number(count) * (UNITS[unit] ?? 0);
 }
 
 export function publishCommand({ type, attributes, body, at }: Draft): string {

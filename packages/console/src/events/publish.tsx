@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { Command } from '../parts/command.jsx';
 import { Confirm } from '../parts/confirm.jsx';
+import { LinesField } from '../parts/lines-field.jsx';
 import { OptionField } from '../parts/option-field.jsx';
 import { signedIn } from '../session/session.js';
 import { type Draft, EMPTY_DRAFT, publishCommand, readDraft } from './new-event.js';
@@ -29,34 +30,17 @@ export function Publish({ onClose }: { readonly onClose: () => void }) {
         value={draft.value.type}
         onValue={(type) => set({ type })}
       />
-      <div class="field">
-        <label for="event-attributes">Attributes</label>
-        <textarea
-          id="event-attributes"
-          class="input mono"
-          rows={3}
-          spellcheck={false}
-          value={draft.value.attributes}
-          placeholder={'host=db1\ncelsius=81'}
-          aria-invalid={wrong.attributes !== undefined}
-          aria-describedby="event-attributes-hint"
-          onInput={({ currentTarget }) => set({ attributes: currentTarget.value })}
-        />
-        <span class={wrong.attributes === undefined ? 'hint' : 'wrong'} id="event-attributes-hint">
-          {wrong.attributes ?? 'name=value, one a line; selectors find them'}
-        </span>
-      </div>
-      <div class="field">
-        <label for="event-body">Body</label>
-        <textarea
-          id="event-body"
-          class="input mono"
-          rows={3}
-          spellcheck={false}
-          value={draft.value.body}
-          onInput={({ currentTarget }) => set({ body: currentTarget.value })}
-        />
-      </div>
+      <LinesField
+        id="event-attributes"
+        label="Attributes"
+        hint="name=value, one a line; selectors find them"
+        rows={3}
+        value={draft.value.attributes}
+        placeholder={'host=db1\ncelsius=81'}
+        wrong={wrong.attributes}
+        onValue={(attributes) => set({ attributes })}
+      />
+      <LinesField id="event-body" label="Body" rows={3} value={draft.value.body} onValue={(body) => set({ body })} />
       <OptionField
         id="event-at"
         label="When"

@@ -1,5 +1,7 @@
+import { useSignal } from '@preact/signals';
 import type { Balance } from '../api/types.gen.js';
 import { useReading } from '../live/reading.js';
+import { Action } from '../parts/action.jsx';
 import { Card } from '../parts/card.jsx';
 import { Command } from '../parts/command.jsx';
 import { Shown } from '../parts/loaded.jsx';
@@ -9,19 +11,10 @@ import { safeText } from '../parts/safe-text.js';
 import { Status } from '../parts/status.jsx';
 import { Ago } from '../parts/time.jsx';
 import { hrefOf } from '../route.js';
-import { signedIn } from '../session/session.js';
+import { mayI, signedIn } from '../session/session.js';
 import type { Look } from '../statuses/look.js';
-
-const DAYS: Readonly<Record<string, string>> = {
-  '*': 'every day',
-  0: 'Sunday',
-  1: 'Monday',
-  2: 'Tuesday',
-  3: 'Wednesday',
-  4: 'Thursday',
-  5: 'Friday',
-  6: 'Saturday',
-};
+import { ChangePlan } from './plan.jsx';
+import { whenOf } from './plan-lines.js';
 
 const LOOKS: Readonly<Record<NonNullable<Balance['status']>, Look>> = {
   OK: { glyph: 'check', word: 'OK', tone: 'ok' },
@@ -29,17 +22,17 @@ const LOOKS: Readonly<Record<NonNullable<Balance['status']>, Look>> = {
   CRITICAL: { glyph: 'cross', word: 'critical', tone: 'bad' },
 };
 
-const PLAN = '{"max_tasks": {"* 07:00": 5, "* 19:00": 40}, "queues": [["bulk"], ["urgent"]]}';
-
 /** How threads are shared out over queues by the time of day. */
 export function BalanceScreen() {
   const { api } = signedIn();
+  const changing = useSignal(false);
   const kept = useReading<Balance>({
     key: 'balance',
     // Each round that shares out changes threads of queues.
     selector: "type LIKE 'queue.%'",
     read: (signal) => api.get<Balance>('/disbatch/balance', {}, signal),
   });
+  const ready = kept.loaded.state === 'ready' ? kept.loaded.value : null;
   return (
     <>
       <div class="head">
@@ -49,11 +42,23 @@ export function BalanceScreen() {
           </p>
           <h1>Balance</h1>
         </div>
+        {ready !== null && (
+          <div class="actions">
+            <Action
+              label={ready.queues === undefined ? 'Make a plan …' : 'Change …'}
+              may={mayI('task:write')}
+              onClick={() => (changing.value = true)}
+            />
+          </div>
+        )}
       </div>
       <Shown of={kept} what="the balance">
         {(balance) => <Plan balance={balance} />}
       </Shown>
       <Command text="muster queue balance" />
+      {changing.value && ready !== null && (
+        <ChangePlan balance={ready} onSaved={kept.again} onClose={() => (changing.value = false)} />
+      )}
     </>
   );
 }
@@ -74,8 +79,6 @@ function Plan({ balance }: { readonly balance: Balance }) {
               A plan says how many tasks run at most from which time of the day on, and which queues come first: the
               later groups get what they can use, the first one what is left.
             </p>
-            <Command text={`echo '${PLAN}' > plan.json`} />
-            <Command text="muster queue balance --set plan.json" />
           </div>
         </section>
       ) : (
@@ -145,10 +148,4 @@ function Standing({ balance: { status, message, timestamp, disabled } }: { reado
       </div>
     </section>
   );
-}
-
-/** `* 07:00`: every day from 07:00 on. */
-function whenOf(time: string): string {
-  const [day = '', clock = ''] = time.split(' ');
-  return `${DAYS[day] ?? day}, ${clock}`;
 }

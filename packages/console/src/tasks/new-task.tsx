@@ -3,6 +3,7 @@ import type { Queue } from '../live/queues.js';
 import { go } from '../navigation.js';
 import { Command } from '../parts/command.jsx';
 import { Confirm } from '../parts/confirm.jsx';
+import { LinesField } from '../parts/lines-field.jsx';
 import { safeText } from '../parts/safe-text.js';
 import { hrefOf } from '../route.js';
 import { signedIn } from '../session/session.js';
@@ -26,25 +27,18 @@ export function NewTask({ queue, onClose }: { readonly queue: Queue; readonly on
       }}
       onClose={onClose}
     >
-      <div class="field">
-        <label for="new-task-params">Parameters</label>
-        <textarea
-          id="new-task-params"
-          class="input mono"
-          rows={5}
-          spellcheck={false}
-          value={given.value}
-          placeholder={'file=a.png\nwidth=200'}
-          aria-invalid={wrong !== null}
-          aria-describedby="new-task-hint"
-          onInput={(event) => {
-            given.value = event.currentTarget.value;
-          }}
-        />
-        <span class={wrong === null ? 'hint' : 'wrong'} id="new-task-hint">
-          {wrong ?? 'One a line. A value that is JSON is that (200, true, "200"), everything else is text.'}
-        </span>
-      </div>
+      <LinesField
+        id="new-task-params"
+        label="Parameters"
+        hint={'One a line. A value that is JSON is that (200, true, "200"), everything else is text.'}
+        rows={5}
+        value={given.value}
+        placeholder={'file=a.png\nwidth=200'}
+        wrong={wrong}
+        onValue={(text) => {
+          given.value = text;
+        }}
+      />
       <Command text={addCommand(queue.name, given.value)} />
     </Confirm>
   );

@@ -18,6 +18,7 @@ import { Ago, duration } from '../parts/time.jsx';
 import { hrefOf } from '../route.js';
 import { mayI, signedIn } from '../session/session.js';
 import { QUEUE_LOOKS } from '../statuses/tasks.js';
+import { Limit } from './limit.jsx';
 import { NewTask } from './new-task.jsx';
 import { NodesAtWork } from './nodes-at-work.jsx';
 import { QueueBar, rateText, threadsText } from './parts.jsx';
@@ -143,6 +144,7 @@ function One({ queue, again }: { readonly queue: Queue; readonly again: () => vo
             )}{' '}
             · <strong>{rateText(queue.ended_last_minute)}</strong> <span class="quiet">ended</span>
           </p>
+          <Limit queue={queue} onSaved={again} />
           {queue.why.length > 0 && (
             <div class="why-list">
               <h2>Why nothing is started</h2>

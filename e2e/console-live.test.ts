@@ -193,6 +193,31 @@ describe('the console', () => {
     expect(shown.at(-1)).toBe('absent-000');
   });
 
+  it('shows what one of hundreds of nodes wrote, chosen by a part of its name', async () => {
+    const { id } = await cluster.json<{ id: string }>(
+      'push',
+      'start',
+      'name:absent*',
+      '--detach',
+      '--yes',
+      '--',
+      'greet',
+    );
+    await page.goto(at(`/push/${id}?view=output`));
+    const node = page.getByLabel('Node', { exact: true });
+    await page.getByText(`of ${ABSENT}`, { exact: true }).waitFor();
+    await node.fill('nt-27');
+    await page.getByText('absent-270 with Enter').waitFor();
+    await node.press('Enter');
+    await expect.poll(() => new URL(page.url()).searchParams.get('node')).toBe('absent-270');
+    await node.fill('absent-123');
+    await expect.poll(() => new URL(page.url()).searchParams.get('node')).toBe('absent-123');
+    await node.fill('present');
+    await page.getByText('the job has no node of such a name').waitFor();
+    const shots = process.env.MUSTER_TEST_SHOTS;
+    if (shots !== undefined) await page.screenshot({ path: `${shots}/node-choice.png` });
+  });
+
   it('keeps its place in output that grows, finds lines in it, and has a link to each', async () => {
     rmSync(join(cluster.dir, 'go'), { force: true });
     const { id } = await cluster.json<{ id: string }>('push', 'start', '--node', 'web1', '--detach', '--', 'slow');

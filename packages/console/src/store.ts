@@ -1,13 +1,12 @@
 import { computed, type ReadonlySignal } from '@preact/signals';
 import type { Api } from './api/client.js';
 import type { Job } from './api/types.js';
+import { readNodes } from './live/all-nodes.js';
 import type { Live } from './live/connection.js';
-import { applyToFleet, type Fleet, fleetOf, type ListedNode } from './live/fleet.js';
+import { applyToFleet, type Fleet, fleetOf } from './live/fleet.js';
 import { applyToJobs } from './live/jobs.js';
 import { type Loaded, Snapshot, throttled } from './live/snapshot.js';
 
-/** Largest page of nodes. */
-const MOST_NODES = 20_000;
 /** Jobs that the overview knows. */
 const RECENT_JOBS = 50;
 /** Counts of jobs that run are read at most so often, and only while something happens. */
@@ -31,10 +30,8 @@ export class Store {
       live: this.#live,
       selector: "type LIKE 'node.%'",
       load: async (signal) => {
-        const listed = await this.#api.at(() =>
-          this.#api.get<{ readonly nodes: readonly ListedNode[] }>('/nodes', { limit: MOST_NODES }, signal),
-        );
-        return { value: fleetOf(listed.value.nodes), position: listed.position };
+        const { value, position } = await this.#api.at(() => readNodes(this.#api, signal));
+        return { value: fleetOf(value), position };
       },
       apply: applyToFleet,
     });

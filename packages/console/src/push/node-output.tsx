@@ -9,6 +9,7 @@ import { safeText } from '../parts/safe-text.js';
 import { Status } from '../parts/status.jsx';
 import { signedIn } from '../session/session.js';
 import { JOB_NODE_LOOKS } from '../statuses/push.js';
+import { NodeChoice } from './node-choice.jsx';
 import { endText, shortId } from './parts.jsx';
 
 const STREAMS = ['stdout', 'stderr'] as const;
@@ -43,21 +44,7 @@ export function NodeOutput({ state }: { readonly state: LiveJob }) {
   return (
     <>
       <div class="output-bar">
-        <label class="unseen" for="output-node">
-          Node
-        </label>
-        <select
-          id="output-node"
-          class="input"
-          value={name}
-          onChange={(event) => setParameters({ node: event.currentTarget.value, line: null })}
-        >
-          {near(nodes, at).map(({ node_name: each }) => (
-            <option key={each} value={each}>
-              {safeText(each)}
-            </option>
-          ))}
-        </select>
+        <NodeChoice nodes={nodes} places={places} name={name} />
         <Status look={JOB_NODE_LOOKS[node.status]} />
         <span class="quiet break">{endText(node)}</span>
         <fieldset class="choices">
@@ -88,14 +75,6 @@ export function NodeOutput({ state }: { readonly state: LiveJob }) {
 /** Whose output is asked for first: of whichever failed, if any did. */
 function tellingNode(nodes: readonly JobNode[]): string | undefined {
   return (nodes.find(({ status }) => status === 'failed' || status === 'crashed') ?? nodes[0])?.node_name;
-}
-
-/** Those around one: a list of 10,000 is no choice. */
-function near(nodes: readonly JobNode[], at: number): readonly JobNode[] {
-  const most = 400;
-  if (nodes.length <= most) return nodes;
-  const from = Math.max(0, at - most / 2);
-  return nodes.slice(from, from + most);
 }
 
 function Inside({ children }: { readonly children: ComponentChildren }) {

@@ -304,6 +304,15 @@ describe('the console', () => {
     await page.getByText(/^Quorum: 2 of 3 must be ready/).waitFor();
   });
 
+  it('says what of a page could not be read', async () => {
+    await page.route('**/pushy/commands**', (route) => route.abort());
+    await page.goto(`${cluster.url}/console/default/push/new`);
+    await page.getByText('What nodes take could not be read: the server does not answer').waitFor();
+    await page.unroute('**/pushy/commands**');
+    await page.goto(`${cluster.url}/console/default/push/new?from=00000000000000000000000000000000`);
+    await page.getByRole('alert').waitFor();
+  });
+
   it('starts nothing on nodes that were not foreseen', async () => {
     await page.goto(`${cluster.url}/console/default/push/new?q=role:web&command=greet`);
     await page.getByRole('button', { name: 'Run on 2 nodes' }).waitFor();

@@ -30,6 +30,8 @@ export function NewJobScreen() {
   const { query } = place.value;
   const wish = useSignal<Wish>(wishFrom(query));
   const commands = useSignal<CommandCounts['commands']>([]);
+  /** Why it is not known which commands nodes take. */
+  const unknown = useSignal<ApiError | null>(null);
   const typed = useSignal('');
   const starting = useSignal(false);
   const error = useSignal<ApiError | null>(null);
@@ -64,7 +66,9 @@ export function NewJobScreen() {
       ({ body }) => {
         commands.value = body.commands.filter(({ pattern }) => pattern === null);
       },
-      () => {},
+      (thrown) => {
+        unknown.value = apiError(thrown);
+      },
     );
   }, []);
 
@@ -158,11 +162,7 @@ export function NewJobScreen() {
                     <option key={name} value={name} />
                   ))}
                 </datalist>
-                <span class="hint">
-                  {commands.value.length > 0
-                    ? `${plural(commands.value.length, 'command')} that nodes say they take ${commands.value.length === 1 ? 'is' : 'are'} offered as you type.`
-                    : 'Each node decides whether it takes it.'}
-                </span>
+                <span class="hint">{hintOf(commands.value.length, unknown.value)}</span>
               </div>
               {value.command === '' && commands.value.length > 0 && (
                 <Common commands={commands.value} onChoose={(command) => set({ command })} />
@@ -273,6 +273,13 @@ export function NewJobScreen() {
       <Command text={startCommand(value)} />
     </>
   );
+}
+
+/** What is said of the commands that nodes say they take. */
+function hintOf(known: number, unknown: ApiError | null): string {
+  if (unknown !== null) return `What nodes take could not be read: ${safeText(unknown.message)}. Each node decides.`;
+  if (known === 0) return 'Each node decides whether it takes it.';
+  return `${plural(known, 'command')} that nodes say they take ${known === 1 ? 'is' : 'are'} offered as you type.`;
 }
 
 /** The command of an earlier job, and the nodes of one of its groups of results. */

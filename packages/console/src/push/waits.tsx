@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { type ApiError, apiError } from '../api/errors.js';
 import type { JobWhy } from '../api/types.gen.js';
 import { sentence } from '../parts/note.jsx';
 import { safeText } from '../parts/safe-text.js';
@@ -12,6 +13,7 @@ const WAITING_NODES = 5;
 export function Waits({ id, version }: { readonly id: string; readonly version: string }) {
   const { api } = signedIn();
   const why = useSignal<JobWhy | null>(null);
+  const error = useSignal<ApiError | null>(null);
   useEffect(() => {
     const reading = new AbortController();
     const timer = setTimeout(
@@ -19,8 +21,11 @@ export function Waits({ id, version }: { readonly id: string; readonly version: 
         api.get<JobWhy>(`/pushy/jobs/${id}/why`, { limit: WAITING_NODES }, reading.signal).then(
           ({ body }) => {
             why.value = body;
+            error.value = null;
           },
-          () => {},
+          (thrown) => {
+            if (!reading.signal.aborted) error.value = apiError(thrown);
+          },
         );
       },
       why.value === null ? 0 : 500,
@@ -30,6 +35,9 @@ export function Waits({ id, version }: { readonly id: string; readonly version: 
       reading.abort();
     };
   }, [id, version]);
+  if (error.value !== null) {
+    return <p class="quiet break">Why it is not done could not be read: {safeText(error.value.message)}.</p>;
+  }
   if (why.value === null) return null;
   return (
     <div class="why-list">

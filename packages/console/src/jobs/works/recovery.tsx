@@ -1,9 +1,11 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { type ApiError, apiError } from '../../api/errors.js';
 import type { JobRecovery } from '../../api/types.gen.js';
 import { useReading } from '../../live/reading.js';
 import { setParameters } from '../../navigation.js';
 import { Listed } from '../../parts/listed.jsx';
+import { Failure } from '../../parts/note.jsx';
 import { number } from '../../parts/numbers.js';
 import { Pane } from '../../parts/pane.jsx';
 import { safeText } from '../../parts/safe-text.js';
@@ -97,6 +99,7 @@ const SHOWN_JOBS = 20;
 function BlockedJobs({ id, version }: { readonly id: string; readonly version: number }) {
   const { api } = signedIn();
   const blocked = useSignal<readonly BlockedJob[]>([]);
+  const error = useSignal<ApiError | null>(null);
   useEffect(() => {
     const reading = new AbortController();
     api
@@ -104,12 +107,17 @@ function BlockedJobs({ id, version }: { readonly id: string; readonly version: n
       .then(
         ({ body }) => {
           blocked.value = body.blocked;
+          error.value = null;
         },
-        // It has been released meanwhile.
-        () => {},
+        (thrown) => {
+          const failed = apiError(thrown);
+          // It has been released meanwhile.
+          if (!reading.signal.aborted && failed.status !== 404) error.value = failed;
+        },
       );
     return () => reading.abort();
   }, [id, version]);
+  if (error.value !== null) return <Failure error={error.value} />;
   return (
     <ul class="lines">
       {blocked.value.slice(0, SHOWN_JOBS).map(({ job, message }) => (

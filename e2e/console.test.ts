@@ -304,6 +304,14 @@ describe('the console', () => {
     await page.getByText(/^Quorum: 2 of 3 must be ready/).waitFor();
   });
 
+  it('selects a command where the browser lets no page copy it', async () => {
+    await page.goto(`${cluster.url}/console/default/nodes`);
+    await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
+    await page.getByRole('button', { name: 'Copy the command' }).last().click();
+    await page.getByText('Selected').waitFor();
+    expect(await page.evaluate('String(getSelection())')).toBe('muster node list');
+  });
+
   it('says what of a page could not be read', async () => {
     await page.route('**/pushy/commands**', (route) => route.abort());
     await page.goto(`${cluster.url}/console/default/push/new`);

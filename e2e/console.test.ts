@@ -361,6 +361,11 @@ describe('the console', () => {
     await page.getByRole('row', { name: /slow\.png/ }).click();
     await page.locator('.output .row', { hasText: 'scaling picture slow.png' }).waitFor();
     await page.getByText('web1 runs it.').waitFor();
+    const beside = await page.context().newPage();
+    await beside.goto(`${cluster.url}/console/default`);
+    await beside.getByRole('listitem').filter({ hasText: 'resize' }).getByText('1 left').waitFor();
+    if (SHOTS !== undefined) await beside.screenshot({ path: `${SHOTS}/running-queue.png` });
+    await beside.close();
     writeFileSync(join(cluster.dir, 'half'), '');
     await page.getByText('half of it').waitFor();
     await page.getByText('50 %').waitFor();
@@ -407,6 +412,18 @@ describe('the console', () => {
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.locator('.badge', { hasText: 'open' }).waitFor();
     await page.locator('.chip', { hasText: 'succeeded' }).getByText('4').waitFor();
+  });
+
+  it('lets a queue that is paused go on from where it says so', async () => {
+    await cluster.json('queue', 'pause', 'resize');
+    await cluster.json('task', 'add', 'resize', '--param', 'file=held.png');
+    await page.goto(`${cluster.url}/console/default`);
+    const paused = page.getByRole('listitem').filter({ hasText: 'resize is paused' });
+    await paused.getByText('1 task waits').waitFor();
+    if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/paused-queue.png` });
+    await paused.getByRole('button', { name: 'Resume' }).click();
+    await expect.poll(() => paused.count()).toBe(0);
+    expect(await cluster.json('queue', 'show', 'resize')).toMatchObject({ state: 'open' });
   });
 
   it('says how threads are shared out, and lets it be changed', async () => {
@@ -501,6 +518,8 @@ describe('the console', () => {
       .toBeGreaterThan(before);
 
     const beside = await page.context().newPage();
+    await beside.goto(`${cluster.url}/console/default`);
+    await beside.getByRole('listitem').filter({ hasText: 'endless' }).getByText('running').waitFor();
     await beside.goto(`${cluster.url}/console/default/jobs/recovery`);
     await beside.getByRole('heading', { name: 'No job is blocked' }).waitFor();
     await cluster.json('system', 'disable', 'here');

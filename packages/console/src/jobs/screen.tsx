@@ -12,11 +12,12 @@ import { musterCommand } from '../parts/shell.js';
 import { Status } from '../parts/status.jsx';
 import { Ago } from '../parts/time.jsx';
 import { hrefOf } from '../route.js';
-import { mayI, signedIn } from '../session/session.js';
+import { signedIn } from '../session/session.js';
 import { hasEnded, isStatus, longJobLook, STATUSES } from '../statuses/jobs.js';
 import { type Column, Table } from '../table/table.jsx';
 import { JobTabs } from './parts.jsx';
 import { type JobFilter, type ListedJob, PAGE, readJobs } from './read.js';
+import { ofLongJobs } from './told.js';
 
 /** What searches for jobs know (docs/guide/jobs.md). */
 const WORDS = [
@@ -26,8 +27,6 @@ const WORDS = [
 
 /** Most pages of a list that are kept live. */
 const MOST_PAGES = 4;
-/** Whoever may not follow the events of jobs sees a list that is read again so often. */
-const UNTOLD_MS = 5000;
 
 /** Long jobs, the newest first. */
 export function LongJobsScreen() {
@@ -112,12 +111,10 @@ function Jobs({ q, statuses, hidden }: JobFilter) {
   const { api } = signedIn();
   const { org } = api;
   const pages = useSignal(1);
-  const told = mayI('job:admin').may;
   const kept = useReading({
     key: `${pages.value}`,
     read: (signal) => readJobs(api, { q, statuses, hidden }, pages.value, signal),
-    selector: told ? "type LIKE 'job.%'" : null,
-    everyMs: told ? null : UNTOLD_MS,
+    ...ofLongJobs(),
   });
   const filtered = q !== '' || statuses.length > 0 || hidden;
   return (

@@ -6,7 +6,6 @@ import { progress } from '../live/job.js';
 import { applyToJobs } from '../live/jobs.js';
 import { Snapshot, throttled } from '../live/snapshot.js';
 import { go, place, setParameters } from '../navigation.js';
-import { NewJob } from '../overview/screen.jsx';
 import { Command } from '../parts/command.jsx';
 import { Failure, Note, Waiting } from '../parts/note.jsx';
 import { number, plural } from '../parts/numbers.js';
@@ -20,6 +19,7 @@ import { hrefOf } from '../route.js';
 import { signedIn } from '../session/session.js';
 import { JOB_LOOKS } from '../statuses/push.js';
 import { type Column, Table } from '../table/table.jsx';
+import { NewJob } from './new-job-link.jsx';
 import { JobBar, JobStatus, shortId } from './parts.jsx';
 
 const PAGE = 200;

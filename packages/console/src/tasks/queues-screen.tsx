@@ -1,5 +1,4 @@
-import { applyToQueues, endedLastMinute, type Queue } from '../live/queues.js';
-import { useReading } from '../live/reading.js';
+import { endedLastMinute, type Queue } from '../live/queues.js';
 import { go, place, setParameters } from '../navigation.js';
 import { Command } from '../parts/command.jsx';
 import { Shown } from '../parts/loaded.jsx';
@@ -13,30 +12,12 @@ import { signedIn } from '../session/session.js';
 import { QUEUE_LOOKS } from '../statuses/tasks.js';
 import { type Column, Table } from '../table/table.jsx';
 import { QueueBar, rateText, threadsText } from './parts.jsx';
-
-export const QUEUE_EVENTS = "type LIKE 'queue.%' OR type LIKE 'task.%' OR type IN ('node.up', 'node.down')";
-
-interface ReadQueues {
-  readonly queues: readonly Queue[];
-  /** When it was read: what ended within a minute is told of then. */
-  readonly at: number;
-}
+import { useQueues } from './read-queues.js';
 
 /** What waits, what runs, and what stands still. */
 export function QueuesScreen() {
   const { api } = signedIn();
-  const kept = useReading<ReadQueues>({
-    key: 'queues',
-    selector: QUEUE_EVENTS,
-    read: async (signal) => {
-      const answer = await api.get<readonly Queue[]>('/queues', {}, signal);
-      return { ...answer, body: { queues: answer.body, at: Date.now() } };
-    },
-    apply: (before, events) => {
-      const { state, stale } = applyToQueues(before.queues, events);
-      return { state: state === before.queues ? before : { ...before, queues: state }, stale };
-    },
-  });
+  const kept = useQueues();
   const given = place.value.query.get('q') ?? '';
   return (
     <>

@@ -119,6 +119,7 @@ const SCREENS: readonly (readonly [path: string, there: string])[] = [
   ['/access/groups', '.lines'],
   ['/access/node-groups', '.empty'],
   ['/access/tokens', '.empty'],
+  ['/access/tokens?all=true', '.lines'],
   ['/access/sessions', '.lines'],
   ['/me', '.facts'],
   ['/events', '.empty'],

@@ -72,7 +72,7 @@ export const PARAMETERS: Readonly<Record<ScreenName, readonly string[]>> = {
   rules: ['rule'],
   events: ['q', 'from', 'event'],
   audit: ['q', 'actor', 'action', 'since', 'entry'],
-  access: ['open', 'who', 'node'],
+  access: ['open', 'who', 'node', 'all'],
   me: [],
   runbooks: ['q'],
   runbook: ['version', 'run'],

@@ -71,7 +71,7 @@ const SCREENS: readonly (readonly [path: string, there: string])[] = [
   ['', '.tally strong'],
   ['/nodes', '.table-row'],
   ['/nodes?q=role:none', '.empty'],
-  ['/nodes?group=role', '.grouping .mono'],
+  ['/nodes?group=role&selected=web1,web2', '.selected'],
   ['/nodes?compare=web1,web2,db1', '.compared td'],
   ['/nodes/web1', '.facts'],
   ['/push', '.table-row'],
@@ -242,6 +242,12 @@ describe('the console', () => {
         .first()
         .click();
     }
+    await expect.poll(() => new URL(page.url()).searchParams.get('selected')).toBe('db1,web1');
+    await page.reload();
+    await page.getByText('2 nodes selected').waitFor();
+    await page.getByRole('button', { name: 'Remove …' }).click();
+    await page.getByText('for node in db1 web1; do muster node rm "$node" --yes; done').waitFor();
+    await page.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('button', { name: 'Compare' }).click();
     const differences = page.getByLabel('Comparison').getByRole('row', { name: 'role db web' });
     await differences.waitFor();

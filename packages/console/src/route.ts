@@ -51,7 +51,7 @@ const BASE = '/console/';
 /** Parameters of each screen; another one is said, not passed over. */
 export const PARAMETERS: Readonly<Record<ScreenName, readonly string[]>> = {
   overview: [],
-  nodes: ['q', 'owner', 'sort', 'group', 'compare'],
+  nodes: ['q', 'owner', 'sort', 'group', 'selected', 'compare'],
   node: [],
   jobs: ['status', 'command', 'by', 'node'],
   job: ['view', 'node', 'stream', 'status', 'group', 'line', 'find', 'event'],

@@ -1,11 +1,8 @@
-import { useComputed, useSignal } from '@preact/signals';
+import { useComputed } from '@preact/signals';
 import { useMemo, useRef } from 'preact/hooks';
 import type { FleetNode } from '../live/fleet.js';
 import { go, place, setParameters } from '../navigation.js';
-import { Action } from '../parts/action.jsx';
-import { ByKey } from '../parts/by-key.jsx';
 import { Command } from '../parts/command.jsx';
-import { LinkAction } from '../parts/link-action.jsx';
 import { Failure, Note, Waiting } from '../parts/note.jsx';
 import { number, plural } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
@@ -17,33 +14,32 @@ import { Ago } from '../parts/time.jsx';
 import { NewJob } from '../push/new-job-link.jsx';
 import { shortId } from '../push/parts.jsx';
 import { hrefOf } from '../route.js';
-import { mayI, signedIn } from '../session/session.js';
+import { signedIn } from '../session/session.js';
 import { OWNER_LOOKS } from '../statuses/nodes.js';
 import { type Column, Table } from '../table/table.jsx';
 import { AddMachine } from './add-machine.jsx';
-import { Comparison, MOST_COMPARED } from './comparison.jsx';
+import { Comparison } from './comparison.jsx';
 import { NoNodes } from './empty.jsx';
 import { Grouping } from './grouping.jsx';
 import { namesTold } from './groups.js';
 import { type OrderedNodes, orderedNodes } from './order.js';
 import { attributeWords, isOwner, osOf, SORTS } from './rows.js';
-
-/** Names of nodes that fit into a URL that every browser and proxy takes. */
-const MOST_NAMES = 150;
+import { Selected, select } from './selected.jsx';
+import { selectionOf, toggled } from './selection.js';
 
 /** Find nodes, and do something with them. */
 export function NodesScreen() {
   const { store, api } = signedIn();
   const { org } = api;
   const loaded = store.fleet.loaded;
-  const selected = useSignal<ReadonlySet<string>>(new Set());
-  const saving = useSignal(false);
   const { query } = place.value;
   const q = query.get('q') ?? '';
   const owner = query.get('owner');
   const sort = query.get('sort') ?? 'name';
   const group = query.get('group') ?? '';
   const compare = query.get('compare');
+  const given = query.get('selected') ?? '';
+  const selected = useMemo(() => selectionOf(given), [given]);
   const columns = useMemo(() => columnsOf(org), [org]);
   const ordered = useRef<OrderedNodes | null>(null);
   const fleet = useComputed(() => (loaded.value.state === 'ready' ? loaded.value.value : null));
@@ -73,7 +69,7 @@ export function NodesScreen() {
   ordered.current = orderedNodes(ordered.current, nodes, q, sort);
   const { rows: matching } = ordered.current;
   const rows = isOwner(owner) ? (matching ?? []).filter((node) => node.owner === owner) : (matching ?? []);
-  const chosen = selected.value.size === 0 ? [] : rows.flatMap(({ name }) => (selected.value.has(name) ? [name] : []));
+  const chosen = selected.size === 0 ? [] : rows.flatMap(({ name }) => (selected.has(name) ? [name] : []));
   return (
     <>
       <div class="head">
@@ -134,50 +130,11 @@ export function NodesScreen() {
                 onOpen={({ name }) => go(hrefOf(org, { name: 'node', node: name }))}
                 sort={sort}
                 onSort={(column) => setParameters({ sort: sort === column ? `-${column}` : column })}
-                selected={selected.value}
-                onSelect={({ name }) => {
-                  const next = new Set(selected.value);
-                  if (!next.delete(name)) next.add(name);
-                  selected.value = next;
-                }}
+                selected={selected}
+                onSelect={({ name }) => select(toggled(selected, name))}
               />
             )}
-            {chosen.length > 0 && (
-              <div class="selected">
-                <strong class="number">{plural(chosen.length, 'node')} selected</strong>
-                {chosen.length <= MOST_NAMES && (
-                  <LinkAction
-                    label={`Run a command on ${chosen.length === 1 ? 'it' : 'them'} …`}
-                    may={mayI('push:execute')}
-                    href={hrefOf(org, { name: 'new-job' }, { nodes: chosen.join(',') })}
-                  />
-                )}
-                {chosen.length > 1 && (
-                  <Action
-                    label="Compare"
-                    may={
-                      chosen.length <= MOST_COMPARED
-                        ? { may: true }
-                        : { may: false, why: `no more than ${MOST_COMPARED} are compared at once` }
-                    }
-                    onClick={() => setParameters({ compare: chosen.join(',') }, { replace: false })}
-                  />
-                )}
-                {chosen.length > MOST_NAMES && (
-                  <span class="quiet">Use a filter for more than {MOST_NAMES} nodes.</span>
-                )}
-                {chosen.length <= MOST_NAMES && (
-                  <Action
-                    label="Save as a node group …"
-                    may={mayI('org:admin')}
-                    onClick={() => (saving.value = true)}
-                  />
-                )}
-                <button type="button" class="button plain" onClick={() => (selected.value = new Set())}>
-                  Clear
-                </button>
-              </div>
-            )}
+            {chosen.length > 0 && <Selected names={chosen} />}
           </section>
           <div class="line">
             <span class="quiet number grow">
@@ -189,38 +146,9 @@ export function NodesScreen() {
             )}
           </div>
           <Command text={q === '' ? 'muster node list' : musterCommand('node', 'list', q)} />
-          {saving.value && <SaveGroup names={chosen} onClose={() => (saving.value = false)} />}
         </>
       )}
     </>
-  );
-}
-
-/** Grants to a node group say who may run commands on its nodes. */
-function SaveGroup({ names, onClose }: { readonly names: readonly string[]; readonly onClose: () => void }) {
-  const name = useSignal('');
-  const group = name.value.trim();
-  return (
-    <ByKey
-      title={`Save ${plural(names.length, 'node')} as a node group`}
-      command={musterCommand('node-group', 'create', group === '' ? 'NAME' : group, '--node', ...names)}
-      onClose={onClose}
-    >
-      <div class="field">
-        <label for="group-name">Name of the node group</label>
-        <input
-          id="group-name"
-          class="input"
-          value={name.value}
-          placeholder="canaries"
-          autocomplete="off"
-          spellcheck={false}
-          onInput={(event) => {
-            name.value = event.currentTarget.value;
-          }}
-        />
-      </div>
-    </ByKey>
   );
 }
 

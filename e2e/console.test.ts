@@ -195,6 +195,10 @@ describe('the console', () => {
 
   it('publishes an event, says what the server has against one, and begins wherever it is told', async () => {
     await page.goto(`${cluster.url}/console/default/events`);
+    await page.getByLabel('Which events').fill("type = 'push.job_c");
+    const offered = page.locator('#events-filter-words option');
+    await expect.poll(() => offered.first().getAttribute('value')).toBe("type = 'push.job_complete");
+    await page.getByLabel('Which events').fill('');
     await page.getByRole('button', { name: 'Publish …' }).click();
     await page.getByLabel('Type').fill('node.up');
     await page.getByRole('button', { name: 'Publish it' }).click();

@@ -7,7 +7,7 @@ import { commandReference, jsonReference, operationsOfCommands } from '@muster/c
 import { configurationPage } from './docs/configuration.mjs';
 import { consoleTypes } from './docs/console-types.mjs';
 import { errorsPage } from './docs/errors.mjs';
-import { eventsPage } from './docs/events.mjs';
+import { eventsPage, eventTypes } from './docs/events.mjs';
 import { answersFile, answersOf, openApi } from './docs/openapi.mjs';
 import { permissionsPage } from './docs/permissions.mjs';
 import { restPage } from './docs/rest.mjs';
@@ -24,6 +24,7 @@ const pages = {
   'docs/reference/permissions.md': permissionsPage(),
   'docs/reference/rest.md': restPage(description),
   'packages/console/src/api/types.gen.ts': consoleTypes(description),
+  'packages/console/src/events/types.gen.ts': eventTypes(),
   'packages/cli/route-answers.json': answersFile(answers),
 };
 

@@ -86,6 +86,14 @@ ${table(
 `;
 }
 
+/** `packages/console/src/events/types.gen.ts`: Muster's own types, which are offered while a selector is typed. */
+export function eventTypes() {
+  const told = LAYERS.flatMap(({ events }) => events).flatMap(({ schemas }) => Object.keys(schemas));
+  const done = Object.keys(AUTH_ACTIONS).map((action) => `auth.${action}`);
+  const lines = [...new Set([...told, ...done])].sort().map((type) => `  '${type}',\n`);
+  return `// Made from what each layer declares by \`npm run docs\`.\n\nexport const EVENT_TYPES: readonly string[] = [\n${lines.join('')}];\n`;
+}
+
 function group([prefix, title, text]) {
   const families = LAYERS.flatMap(({ events }) => events).filter((one) => one.prefix === `${prefix}.`);
   const types = families.flatMap(({ schemas }) => Object.entries(schemas));

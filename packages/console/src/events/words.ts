@@ -1,5 +1,7 @@
-/** What is offered while a selector for events is typed: attributes that events have, and operators. */
-export const WORDS = [
+import { EVENT_TYPES } from './types.gen.js';
+
+/** What is offered while a selector for events is typed: attributes that events have, operators, and types. */
+export const WORDS: readonly string[] = [
   'type',
   'source',
   'org',
@@ -21,4 +23,5 @@ export const WORDS = [
   'BETWEEN',
   'IS NULL',
   'IN',
-] as const;
+  ...EVENT_TYPES,
+];

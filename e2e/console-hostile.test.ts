@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Cluster } from './support/cluster.js';
@@ -60,7 +61,9 @@ const at = (path: string): string => `${cluster.url}/console/default${path}`;
 
 beforeAll(async () => {
   cluster = await Cluster.start();
-  await cluster.startAgents({ web1: { commands: { greet: { shell: 'echo hello' } }, labels: { role: HOSTILE } } });
+  await cluster.startAgents({
+    web1: { commands: { greet: { shell: 'echo hello' } }, labels: { role: HOSTILE, long: UNBROKEN.slice(0, 1024) } },
+  });
   for (const name of ['resize', ...Array.from({ length: QUEUES }, (_, n) => `queue${n}`)]) {
     expect(await cluster.api.post('queues', { name, plugin: 'none' })).toMatchObject({ status: 201 });
   }
@@ -96,6 +99,20 @@ describe('the console', () => {
   it('shows labels, parameters and attributes as text, whatever is in them and however long they are', async () => {
     await page.goto(at('/nodes/web1'));
     await page.getByText(SHOWN).first().waitFor();
+    await expectHarmless();
+
+    const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const public_key = publicKey.export({ type: 'spki', format: 'pem' });
+    expect((await cluster.api.post('nodes', { name: 'web2', public_key })).status).toBe(201);
+    await page.goto(at('/nodes?group=role&compare=web1,web2'));
+    await page.locator('.compared td', { hasText: SHOWN }).waitFor();
+    await page.locator('.compared td', { hasText: UNBROKEN.slice(0, 1024) }).waitFor();
+    await expectHarmless();
+    await page.locator('.grouping .chip', { hasText: SHOWN }).click();
+    await page.getByText('1 of 2').waitFor();
+    await expectHarmless();
+    await page.goto(at('/nodes?group=long'));
+    await page.locator('.grouping .chip', { hasText: UNBROKEN.slice(0, 40) }).waitFor();
     await expectHarmless();
 
     const params = { [HOSTILE]: HOSTILE, file: UNBROKEN };

@@ -94,7 +94,7 @@ function Values({ nodes, q, name, owner }: Pick<Props, 'nodes' | 'q' | 'owner'> 
           {value === null ? (
             <span class="quiet">none</span>
           ) : (
-            <span class="mono break">{value === '' ? "''" : safeText(String(value))}</span>
+            <span class="mono cut">{value === '' ? "''" : safeText(String(value))}</span>
           )}
           <span class="number">{number(count)}</span>
         </button>

@@ -136,7 +136,7 @@ export function NodesScreen() {
             )}
             {chosen.length > 0 && <Selected names={chosen} />}
           </section>
-          <div class="line">
+          <div class="line wraps">
             <span class="quiet number grow">
               {number(rows.length)} of {number(nodes.size)}
             </span>

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
+import { safeText } from './safe-text.js';
 
 type Copied = 'no' | 'yes' | 'selected';
 
@@ -15,7 +16,7 @@ export function Command({ text, label = 'Copy the command' }: { readonly text: s
       await navigator.clipboard.writeText(text);
       copied.value = 'yes';
     } catch {
-      // As on a page that did not come over TLS: it is copied by hand.
+      // As on a page that did not come over TLS: it is copied by hand, as it is shown.
       if (code.current !== null) getSelection()?.selectAllChildren(code.current);
       copied.value = 'selected';
     }
@@ -25,7 +26,7 @@ export function Command({ text, label = 'Copy the command' }: { readonly text: s
   };
   return (
     <div class="command">
-      <code ref={code}>{text}</code>
+      <code ref={code}>{safeText(text)}</code>
       <button type="button" class="button plain small" onClick={() => void copy()} aria-label={label}>
         {WORDS[copied.value]}
       </button>

@@ -3,6 +3,7 @@ import type { Answer, Query } from '../src/api/client.js';
 import type { JobNode } from '../src/api/types.js';
 import { readNodes } from '../src/live/all-nodes.js';
 import { namesWith } from '../src/push/names-with.js';
+import { readJobNodes } from '../src/push/read.js';
 
 it('all nodes are read, page by page, with the position of the first', async () => {
   const names = Array.from({ length: 40_000 }, (_, n) => `n${String(n).padStart(5, '0')}`);
@@ -17,6 +18,24 @@ it('all nodes are read, page by page, with the position of the first', async () 
   expect(body.map(({ node_name: name }) => name)).toEqual(names);
   expect(position).toBe(10);
   expect(asked).toEqual([undefined, 'n19999', 'n39999']);
+});
+
+it('all nodes of a job are read, page by page', async () => {
+  const pages = [['a', 'b'], ['c'], []].map((names) => names.map((name) => ({ node_name: name })));
+  const answer = <T>(at: number): Answer<T> => {
+    return { body: pages[at] as T, position: 1, next: at + 1 < pages.length ? String(at + 1) : null };
+  };
+  const asked: unknown[] = [];
+  const api = {
+    get: async <T>(path: string, query?: Query): Promise<Answer<T>> => {
+      asked.push([path, query]);
+      return answer<T>(0);
+    },
+    page: async <T>(path: string): Promise<Answer<T>> => answer<T>(Number(path)),
+  };
+  const found = await readJobNodes(api, '3f', { group: 'g' });
+  expect(found.map(({ node_name: name }) => name)).toEqual(['a', 'b', 'c']);
+  expect(asked).toEqual([['/pushy/jobs/3f/nodes', { group: 'g', limit: 10_000 }]]);
 });
 
 it('names are found by a part, those first that begin with it', () => {

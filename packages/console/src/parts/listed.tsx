@@ -3,6 +3,7 @@ import type { Kept } from '../live/reading.js';
 import { place, setParameters } from '../navigation.js';
 import { type Column, Table } from '../table/table.jsx';
 import { Shown } from './loaded.jsx';
+import { number } from './numbers.js';
 import { Panes } from './pane.jsx';
 import { safeText } from './safe-text.js';
 
@@ -20,6 +21,8 @@ interface Props<Row> {
   readonly empty: (rows: readonly Row[]) => ComponentChildren;
   /** The row that is open, beside the list; `parameter` of the URL names it. */
   readonly pane?: { readonly parameter: string; readonly of: (row: Row) => ComponentChildren };
+  /** The server was asked for so many, and may have more. */
+  readonly most?: number;
   /** Where nothing is shown beside the list. */
   readonly onOpen?: (row: Row) => void;
 }
@@ -34,6 +37,7 @@ export function Listed<Row>({
   filter,
   empty,
   pane,
+  most = Number.POSITIVE_INFINITY,
   onOpen,
 }: Props<Row>) {
   const open = pane === undefined ? null : place.value.query.get(pane.parameter);
@@ -72,6 +76,11 @@ export function Listed<Row>({
               </section>
               {row !== undefined && pane?.of(row)}
             </Panes>
+            {all.length >= most && (
+              <p class="quiet">
+                No more than {number(most)} {several} are shown: there may be others.
+              </p>
+            )}
           </>
         );
       }}

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { type ApiError, apiError } from '../api/errors.js';
 import type { CommandCounts, JobStarted } from '../api/types.gen.js';
-import type { Job, JobNode } from '../api/types.js';
+import type { Job } from '../api/types.js';
 import { go, place, setParameters } from '../navigation.js';
 import { namesTold } from '../nodes/groups.js';
 import { attributeWords } from '../nodes/rows.js';
@@ -16,6 +16,7 @@ import { hrefOf } from '../route.js';
 import { mayI, signedIn } from '../session/session.js';
 import { Preview, useForeseen } from './foreseen.jsx';
 import { previewed } from './previewed.js';
+import { jobPath, readJobNodes } from './read.js';
 import { WhereFields } from './where-fields.jsx';
 import { faults, jobBody, startCommand, targetOf, type Wish } from './wish.js';
 import { addressOf, wishFrom } from './wish-address.js';
@@ -294,13 +295,11 @@ function useFromJob(
     if (from === null || place.peek().query.has('command')) return;
     const leaving = new AbortController();
     const { signal } = leaving;
-    const path = `/pushy/jobs/${encodeURIComponent(from)}`;
-    const nodes =
-      result === null ? null : api.get<readonly JobNode[]>(`${path}/nodes`, { group: result, limit: 10_000 }, signal);
-    Promise.all([api.get<Job>(path, { detail: true }, signal), nodes]).then(
+    const nodes = result === null ? null : readJobNodes(api, from, { group: result }, signal);
+    Promise.all([api.get<Job>(jobPath(from), { detail: true }, signal), nodes]).then(
       ([{ body: job }, group]) => {
         if (signal.aborted) return;
-        const names = group?.body.map(({ node_name: name }) => name).join(' ');
+        const names = group?.map(({ node_name: name }) => name).join(' ');
         set({
           ...{ command: job.command, user: job.user ?? '', dir: job.dir ?? '' },
           ...(names !== undefined && { where: { by: 'nodes', names } }),

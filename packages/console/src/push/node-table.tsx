@@ -12,7 +12,7 @@ import { hrefOf } from '../route.js';
 import { signedIn } from '../session/session.js';
 import { JOB_NODE_LOOKS } from '../statuses/push.js';
 import { type Column, Table } from '../table/table.jsx';
-import { PAGE } from './read.js';
+import { readJobNodes } from './read.js';
 
 /** The nodes of a push job, one in a row. */
 export function NodeTable({ job, nodes }: { readonly job: Job; readonly nodes: readonly JobNode[] }) {
@@ -25,9 +25,9 @@ export function NodeTable({ job, nodes }: { readonly job: Job; readonly nodes: r
   useEffect(() => {
     names.value = null;
     if (group === null) return;
-    api.get<readonly JobNode[]>(`/pushy/jobs/${job.id}/nodes`, { group, limit: PAGE }).then(
-      ({ body }) => {
-        names.value = new Set(body.map(({ node_name: name }) => name));
+    readJobNodes(api, job.id, { group }).then(
+      (found) => {
+        names.value = new Set(found.map(({ node_name: name }) => name));
       },
       (thrown) => {
         error.value = apiError(thrown);

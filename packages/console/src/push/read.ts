@@ -1,9 +1,9 @@
-import type { Answer, Api } from '../api/client.js';
+import type { Answer, Api, Query } from '../api/client.js';
 import type { Job, JobNode } from '../api/types.js';
 import { type LiveJob, liveJob } from '../live/job.js';
 
 /** Largest page of the nodes of a job. */
-export const PAGE = 10_000;
+const PAGE = 10_000;
 
 export function jobPath(id: string): string {
   return `/pushy/jobs/${encodeURIComponent(id)}`;
@@ -13,12 +13,22 @@ export function jobPath(id: string): string {
 export async function readJob(api: Api, id: string, signal?: AbortSignal): Promise<Answer<LiveJob>> {
   const path = jobPath(id);
   const job = await api.get<Job>(path, { detail: true }, signal);
-  const nodes: JobNode[] = [];
-  let page = await api.get<readonly JobNode[]>(`${path}/nodes`, { limit: PAGE }, signal);
-  nodes.push(...page.body);
+  const nodes = await readJobNodes(api, id, {}, signal);
+  return { body: liveJob(job.body, nodes), position: job.position, next: null };
+}
+
+/** All nodes of a job that a query finds, however many pages they are. */
+export async function readJobNodes(
+  api: Pick<Api, 'get' | 'page'>,
+  id: string,
+  query: Query,
+  signal?: AbortSignal,
+): Promise<readonly JobNode[]> {
+  let page = await api.get<readonly JobNode[]>(`${jobPath(id)}/nodes`, { ...query, limit: PAGE }, signal);
+  const nodes = [...page.body];
   while (page.next !== null) {
     page = await api.page<readonly JobNode[]>(page.next, signal);
-    nodes.push(...page.body);
+    for (const node of page.body) nodes.push(node);
   }
-  return { body: liveJob(job.body, nodes), position: job.position, next: null };
+  return nodes;
 }

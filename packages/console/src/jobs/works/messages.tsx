@@ -32,6 +32,7 @@ export function MessagesPart() {
     <Listed
       of={kept}
       what={['messages', 'message']}
+      most={MOST}
       label="Messages that nobody took"
       columns={MESSAGE_COLUMNS}
       keyOf={({ id }) => id}

@@ -34,6 +34,7 @@ export function BlockedPart() {
     <Listed
       of={kept}
       what={['records', 'record of recovery']}
+      most={MOST}
       label="What blocked jobs wait for"
       columns={RECOVERY_COLUMNS}
       keyOf={({ id }) => id}

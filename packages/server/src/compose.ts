@@ -8,7 +8,15 @@ import { fetchJson } from '@muster/platform/outbound';
 import { openSecretProviders, type SealingKey, type SecretProviders, Secrets } from '@muster/platform/secrets';
 import { createPush, createRunbooks, type Push, type RunbookLayer } from '@muster/push';
 import type { ServerKeys } from '@muster/signing';
-import { createSchedules, createTasks, type Schedules, type Tasks, taskSecrets } from '@muster/tasks';
+import {
+  type Bulk,
+  createBulk,
+  createSchedules,
+  createTasks,
+  type Schedules,
+  type Tasks,
+  taskSecrets,
+} from '@muster/tasks';
 
 import { LAYERS } from './layers.js';
 
@@ -39,6 +47,7 @@ export interface Composition {
   readonly push: Push;
   readonly runbooks: RunbookLayer;
   readonly tasks: Tasks;
+  readonly bulk: Bulk;
   readonly schedules: Schedules;
   /** The lower ones first. */
   readonly layers: readonly Layer[];
@@ -100,8 +109,10 @@ export function compose({ serverKeys, sealingKey, transport, places, ...around }
   const runbooks = createRunbooks(base, { auth, push });
   const tasks = createTasks(base, { nodes: nodes.registry, secrets: taskSecrets(secrets, auth) });
   auth.listeners.add(tasks);
+  const bulk = createBulk(base, { auth, tasks });
+  auth.listeners.add(bulk);
   const schedules = createSchedules(base, { auth, push, tasks, runbooks });
   auth.listeners.add(schedules);
-  const layers = [events, auth, nodes, push, runbooks, tasks, schedules];
-  return { base, events, auth, secrets, secretProviders, nodes, push, runbooks, tasks, schedules, layers };
+  const layers = [events, auth, nodes, push, runbooks, tasks, bulk, schedules];
+  return { base, events, auth, secrets, secretProviders, nodes, push, runbooks, tasks, bulk, schedules, layers };
 }

@@ -53,3 +53,12 @@ export class HttpLayer implements Layer {
     if (failures.length > 0) throw new AggregateError(failures, 'HTTP did not stop cleanly');
   }
 }
+
+/** Stopped one after the other. */
+export function inTurn(...layers: readonly Layer[]): Layer {
+  return {
+    async stop() {
+      for (const layer of layers) await layer.stop?.();
+    },
+  };
+}

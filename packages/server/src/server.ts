@@ -43,7 +43,7 @@ import { consoleRoutes } from './console/routes.js';
 import { adminKeys, writeCliSettings } from './data-dir.js';
 import type { MusterError } from './errors.js';
 import { failing } from './failing.js';
-import { HttpLayer } from './http-layer.js';
+import { HttpLayer, inTurn } from './http-layer.js';
 import { advertisedUrl, fingerprintOf, ownUrl } from './own-url.js';
 import { createSshNodes } from './ssh-nodes/hosts.js';
 import { openStore } from './store.js';
@@ -177,7 +177,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     transport: peers,
     places,
   });
-  const { base, events, auth, secrets, secretProviders, nodes, push, runbooks, tasks, schedules } = composed;
+  const { base, events, auth, secrets, secretProviders, nodes, push, runbooks, tasks, bulk, schedules } = composed;
   const ssh = createSshNodes(base, { nodes, auth, secrets, peers });
   const rotation = new ServerKeyRotation({
     key: serverKey,
@@ -229,7 +229,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     listen: config.http.listen,
     tls: tls !== undefined,
     streams,
-    alongside: [sessions, fabric, jobs, schedules, push, tasks, { stop: async () => places?.detach() }],
+    alongside: [sessions, fabric, jobs, schedules, push, inTurn(bulk, tasks), { stop: async () => places?.detach() }],
     ...(leading && { needed: leading.httpNeeded }),
   });
   const disbatch = createDisbatch(base, { auth, controller: tasks.controller, logger });
@@ -271,7 +271,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     routes: [
       pushRoutes(base, push, { auth, streams, runbooks }),
       runbooksRoutes(runbooks, { auth }),
-      taskRoutes(base, tasks, { auth, streams, secrets }),
+      taskRoutes(base, tasks, { auth, streams, secrets, bulk }),
       schedulesRoutes(base, schedules, { auth, tasks }),
       rulesRoutes(base, rules, { auth, tasks, calendars: schedules.calendars, log: events.log }),
       allJobRoutes(base, jobs, { auth, streams }),

@@ -32,6 +32,12 @@ export const TASK_ERRORS = declareErrors({
     message: 'the organization has {limit} queues already',
     fix: 'Delete queues that are not used any more. One queue serves any number of tasks.',
   },
+  too_many_bulk_runs: {
+    status: 409,
+    exit: 1,
+    message: 'the server acts on many tasks {limit} times already',
+    fix: 'Wait for one of them, or stop it: `muster task bulk list` shows them.',
+  },
   schedule_exists: {
     status: 409,
     exit: 1,

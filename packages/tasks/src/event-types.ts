@@ -85,6 +85,24 @@ export const TASK_EVENTS = new OwnEvents({
       attributes: Type.Object({ queue, task, attempt }),
       data: Type.Object({ reason }),
     },
+    'task.bulk': {
+      summary: 'The server acts on many tasks: it began, came further, or is at its end.',
+      attributes: Type.Object({
+        bulk: text('Id of the action'),
+        queue: Type.Optional(text('Id of the queue, if it is about tasks of one alone')),
+        action: text('`retry`, `cancel`, `hold`, `release` or `remove`'),
+        state: text('`running`, `done`, `stopped` or `failed`'),
+        by: text('Who wanted it'),
+      }),
+      data: Type.Object({
+        counted: Type.Union([Type.Integer(), Type.Null()], {
+          description: 'How many it was about when they were counted',
+        }),
+        matched: integer('Tasks that were looked at until now'),
+        acted: integer('Those that were changed'),
+        reason,
+      }),
+    },
     'task.removed': {
       summary: 'Tasks were deleted.',
       attributes: Type.Object({ queue, task: text('Id of the first of them'), count: integer('How many') }),

@@ -3,6 +3,8 @@ import type { App, EventStreams } from '@muster/platform/http';
 import type { Base } from '@muster/platform/layers';
 import type { OutputFollowers } from '@muster/platform/output';
 import type { Secrets } from '@muster/platform/secrets';
+import type { Bulk } from './bulk/layer.js';
+import { bulkRoutes } from './bulk/routes.js';
 import { calendarRoutes } from './calendars/routes.js';
 import type { TaskController } from './ports.js';
 import { actionRoutes } from './routes/action-routes.js';
@@ -27,13 +29,14 @@ export interface TaskRoutesDeps {
   readonly auth: Pick<Auth, 'audit' | 'authorize' | 'organizations' | 'repository' | 'rights' | 'standing'>;
   readonly streams: EventStreams;
   readonly secrets: Pick<Secrets, 'boxed' | 'usable'>;
+  readonly bulk: Pick<Bulk, 'runner'>;
 }
 
 /** What the layer shows over HTTP; apart, so that a process without HTTP does not load it. */
 export function taskRoutes(
   base: Base,
   tasks: ShownTasks,
-  { auth, streams, secrets }: TaskRoutesDeps,
+  { auth, streams, secrets, bulk }: TaskRoutesDeps,
 ): (app: App) => void {
   const { store, config, logger } = base;
   const { controller, stopping } = tasks;
@@ -56,6 +59,7 @@ export function taskRoutes(
     addRoutes(app, deps);
     ownTaskRoutes(app, deps);
     actionRoutes(app, deps);
+    bulkRoutes(app, { ...deps, bulk: bulk.runner });
     outputRoutes(app, deps);
     feedRoutes(app, deps);
     secretRoutes(app, { read: store.read, controller, secrets, auth });

@@ -1,10 +1,12 @@
 // What the package adds to the types of those below it: tables and permissions.
+import './bulk/tables.js';
 import './calendars/tables.js';
 import './repository/tables.js';
 import './rights.js';
 import './schedules/rights.js';
 import './schedules/tables.js';
 
+export { type Bulk, createBulk } from './bulk/layer.js';
 export { type Blackout, blackoutText } from './calendars/blackout.js';
 export { Calendars } from './calendars/calendars.js';
 export { CALENDAR_LIMITS } from './calendars/limits.js';

@@ -26,6 +26,8 @@ export const TASK_LIMITS = {
   /** Characters of a name of a queue, a plugin, a key. */
   name: 255,
   idempotencyKey: 255,
+  /** Actions on many tasks that go on at one time, of one organization. */
+  bulkRuns: 8,
   /** Schedules of one organization. */
   schedules: 1_000,
   /** Bytes of what a schedule runs, as JSON. */

@@ -70,6 +70,14 @@ export interface By {
   readonly record?: readonly Write[];
 }
 
+/** Who acts on tasks, and how. */
+export interface ActedBy extends By {
+  /** Status code that holds them. */
+  readonly code?: number;
+  /** What is stored with each part of them that was acted on; not asked where all of a part was refused. */
+  readonly along?: (acted: readonly Acted[]) => readonly Write[];
+}
+
 export interface TaskController {
   // --- queues: from memory
 
@@ -106,12 +114,7 @@ export interface TaskController {
     along?: (added: readonly Added[]) => StoredAlong,
   ): Promise<readonly Added[]>;
   /** Each by itself; a task of another organization is refused as one that does not exist. */
-  act(
-    org: Organization,
-    ids: readonly string[],
-    action: TaskAction,
-    by: By & { readonly code?: number },
-  ): Promise<readonly Acted[]>;
+  act(org: Organization, ids: readonly string[], action: TaskAction, how: ActedBy): Promise<readonly Acted[]>;
   /** Why it is where it is, in sentences. */
   why(row: TaskRow): Promise<readonly string[]>;
   /** What a task that runs last said of its progress. */

@@ -63,6 +63,7 @@ export class TaskRetention {
       await trx.deleteFrom('task_keys').where('until', '<', now).execute();
       const before = now - TASK_LIMITS.historyMs;
       await trx.deleteFrom('schedule_runs').where('at', '<', before).execute();
+      await trx.deleteFrom('task_bulk_runs').where('ended_at', '<', before).execute();
     });
   }
 

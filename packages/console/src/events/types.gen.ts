@@ -134,6 +134,7 @@ export const EVENT_TYPES: readonly string[] = [
   'schedule.ran',
   'schedule.removed',
   'task.added',
+  'task.bulk',
   'task.cancelling',
   'task.claimed',
   'task.ended',

@@ -4,7 +4,7 @@ import type { Store } from '@muster/store';
 import { tasksRemoved } from '../events.js';
 import { TASK_LIMITS } from '../limits.js';
 import type { TaskEvent } from '../machine.js';
-import type { Acted, By, TaskAction } from '../ports.js';
+import type { Acted, ActedBy, TaskAction } from '../ports.js';
 import type { LiveQueue } from '../queues/live-queue.js';
 import type { QueueRegistry } from '../queues/registry.js';
 import { deleteTasks } from '../repository/deleting.js';
@@ -44,12 +44,7 @@ export class Acts {
   }
 
   /** See `TaskController.act`. */
-  async act(
-    org: Organization,
-    ids: readonly string[],
-    action: TaskAction,
-    by: By & { readonly code?: number },
-  ): Promise<readonly Acted[]> {
+  async act(org: Organization, ids: readonly string[], action: TaskAction, by: ActedBy): Promise<readonly Acted[]> {
     const acted: Acted[] = [];
     for (let from = 0; from < ids.length; from += TASK_LIMITS.actedAtOnce) {
       const some = [...new Set(ids.slice(from, from + TASK_LIMITS.actedAtOnce))];
@@ -65,26 +60,28 @@ export class Acts {
     org: Organization,
     ids: readonly string[],
     action: Exclude<TaskAction, 'remove'>,
-    by: By & { readonly code?: number },
+    by: ActedBy,
   ): Promise<Acted[]> {
     const rows = await this.#rows(org.id, ids);
     const refused = new Map<string, string | null>();
     const event = eventOf(action, by);
+    const answers = (): Acted[] => ids.map((id) => ({ id, refused: refused.get(id) ?? null }));
     const stored = await this.#deps.book.turn((turn) => {
       for (const id of ids) {
         const task = this.#task(turn, rows.get(id), id, org.id);
         refused.set(id, typeof task === 'string' ? task : (tooLate(task, action, turn.now) ?? turn.step(task, event)));
       }
       // Where all was refused there is nothing that was done.
-      if ([...refused.values()].some((why) => why === null)) turn.writes.push(...(by.record ?? []));
+      if (![...refused.values()].some((why) => why === null)) return;
+      turn.writes.push(...(by.record ?? []), ...(by.along?.(answers()) ?? []));
     });
     // What it waits for was not looked at while it waited for nothing.
     if (action === 'retry' || action === 'release') await this.recount(ids);
-    return ids.map((id) => ({ id, refused: stored ? (refused.get(id) ?? null) : 'the server is being stopped' }));
+    return stored ? answers() : ids.map((id) => ({ id, refused: 'the server is being stopped' }));
   }
 
   /** Those that are gone with the answer, unless a node has them. */
-  async #remove(org: Organization, ids: readonly string[], by: By): Promise<Acted[]> {
+  async #remove(org: Organization, ids: readonly string[], by: ActedBy): Promise<Acted[]> {
     const { recorder, book, queues } = this.#deps;
     const rows = await this.#rows(org.id, ids);
     const refused = new Map<string, string | null>();
@@ -116,7 +113,7 @@ export class Acts {
           ),
         ]);
       }
-      write(by.record ?? []);
+      write([...(by.record ?? []), ...(by.along?.(answers) ?? [])]);
     });
     await stored.catch((error: unknown) => {
       book.undoDeleting([...free]);
@@ -241,7 +238,7 @@ function tooLate({ ready: { expiresAt } }: LiveTask, action: TaskAction, now: nu
   return `it was to begin by ${new Date(expiresAt).toISOString()}; add it again`;
 }
 
-function eventOf(action: Exclude<TaskAction, 'remove'>, by: By & { readonly code?: number }): TaskEvent {
+function eventOf(action: Exclude<TaskAction, 'remove'>, by: ActedBy): TaskEvent {
   const { name } = by.identity;
   switch (action) {
     case 'cancel':

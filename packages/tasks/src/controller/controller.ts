@@ -12,6 +12,7 @@ import { Ids } from '../ids.js';
 import { isReady } from '../machine.js';
 import type {
   Acted,
+  ActedBy,
   Added,
   By,
   NewQueue,
@@ -340,13 +341,8 @@ export function createTaskController(deps: TaskControllerDeps): TaskControllerSe
     async add(org: Organization, queueId: string, tasks: readonly NewTask[], by: By, along): Promise<readonly Added[]> {
       return adding.add(org, queueNamed(org, queueId), tasks, by, along);
     },
-    act(
-      org: Organization,
-      acted: readonly string[],
-      action: TaskAction,
-      by: By & { readonly code?: number },
-    ): Promise<readonly Acted[]> {
-      return acts.act(org, acted, action, by);
+    act(org: Organization, acted: readonly string[], action: TaskAction, how: ActedBy): Promise<readonly Acted[]> {
+      return acts.act(org, acted, action, how);
     },
     async why(row: TaskRow): Promise<readonly string[]> {
       const others = row.status === STATUS.blocked ? await unsucceededBefore(store.read, row.id, MOST_NAMED) : [];

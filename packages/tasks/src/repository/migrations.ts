@@ -1,5 +1,6 @@
 import { columns, type Migrations } from '@muster/store';
 import { sql } from 'kysely';
+import '../bulk/tables.js';
 import '../calendars/tables.js';
 import '../schedules/tables.js';
 import './tables.js';
@@ -111,6 +112,21 @@ export const taskMigrations: Migrations = {
       name: 'schedules to which others agreed',
       async up(db, { text }) {
         await sql`alter table schedules add column approval ${text}`.execute(db);
+      },
+    },
+    {
+      name: 'actions on many tasks that the server carries out',
+      async up(db, { text, integer, table }) {
+        await sql`create table task_bulk_runs (
+        id ${text} primary key,
+        ${columns(text, ['org_id', 'queue_id?', 'action', 'selector?', 'ids?', 'until?'])},
+        ${columns(integer, ['code?', 'counted?'])},
+        ${columns(text, ['owner_id', 'owner_type', 'owner_name', 'state', 'reason?', 'place?', 'refused'])},
+        ${columns(integer, ['matched', 'acted', 'created_at', 'ended_at?'])}
+      ) ${table}`.execute(db);
+        await sql`create index task_bulk_runs_newest on task_bulk_runs (org_id, id)`.execute(db);
+        await sql`create index task_bulk_runs_running on task_bulk_runs (id) where state = 'running'`.execute(db);
+        await sql`create index task_bulk_runs_age on task_bulk_runs (ended_at)`.execute(db);
       },
     },
   ],

@@ -22,6 +22,7 @@ export async function clearTasks(trx: Trx, orgId: string, most: number): Promise
   await trx.deleteFrom('calendars').where('org_id', '=', orgId).execute();
   const where = ['org_id', [orgId]] as const;
   if (!(await deleteSome(trx, { table: 'schedule_runs', key: ['schedule_id', 'id'], where, most }))) return false;
+  await trx.deleteFrom('task_bulk_runs').where('org_id', '=', orgId).execute();
   await trx.deleteFrom('schedules').where('org_id', '=', orgId).execute();
   const queues = await trx.selectFrom('task_queues').select('id').where('org_id', '=', orgId).limit(most).execute();
   const ids = queues.map(({ id }) => id);

@@ -7,7 +7,6 @@ import { MusterError } from '../errors.js';
 import type { By, QueueView, TaskController } from '../ports.js';
 import { findTask } from '../repository/reads.js';
 import type { TaskRow } from '../repository/writes.js';
-import type { SearchedQueue } from '../search/attributes.js';
 import type { TaskFeeds } from './feeds.js';
 
 export interface TaskRouteDeps {
@@ -63,13 +62,4 @@ export async function existingTask({ read }: Pick<TaskRouteDeps, 'read'>, orgId:
   const row = await findTask(read, orgId, id);
   if (row === undefined) throw new MusterError('not_found', { kind: 'task', name: id.slice(0, 80) });
   return row;
-}
-
-/** Queues of one organization by their ids; each is looked at once. */
-export function queuesById(controller: TaskController, orgId: string): (id: string) => SearchedQueue | undefined {
-  const known = new Map<string, SearchedQueue | undefined>();
-  return (id) => {
-    if (!known.has(id)) known.set(id, controller.queue(orgId, id));
-    return known.get(id);
-  };
 }

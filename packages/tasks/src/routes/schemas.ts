@@ -5,7 +5,7 @@ import { STATUS_NAMES } from '../status.js';
 
 /** Shapes of requests and answers, for validation and for /openapi.json. */
 
-const STRICT = { additionalProperties: false } as const;
+export const STRICT = { additionalProperties: false } as const;
 const YEAR = 31_536_000;
 const COUNT = 1_000_000;
 
@@ -14,9 +14,10 @@ export const OrgParams = Type.Object({ org: segment() });
 export const QueueParams = Type.Object({ org: segment(), queue: segment() });
 export const TaskParams = Type.Object({ org: segment(), id: segment() });
 
-const nullable = <T extends ReturnType<typeof Type.String | typeof Type.Integer | typeof Type.Number>>(schema: T) =>
-  Type.Union([schema, Type.Null()]);
-const words = <const W extends readonly string[]>(list: W, description: string) =>
+export const nullable = <T extends ReturnType<typeof Type.String | typeof Type.Integer | typeof Type.Number>>(
+  schema: T,
+) => Type.Union([schema, Type.Null()]);
+export const words = <const W extends readonly string[]>(list: W, description: string) =>
   Type.Unsafe<W[number]>(
     Type.Union(
       list.map((word) => Type.Literal(word)),
@@ -107,8 +108,8 @@ export type QueueBodyFields = Static<typeof QueueBody>;
 export const QueueChangesBody = Type.Partial(Type.Object({ ...NAMES, ...STATE, ...GIVEN }, STRICT), STRICT);
 export type QueueChangesFields = Static<typeof QueueChangesBody>;
 
-const Count = Type.Integer({ minimum: 0 });
-const Time = Type.String({ description: 'ISO 8601' });
+export const Count = Type.Integer({ minimum: 0 });
+export const Time = Type.String({ description: 'ISO 8601' });
 const Why = Type.Array(Type.String(), { description: 'In sentences' });
 const counts = Type.Object(Object.fromEntries(STATUS_NAMES.map((name) => [name, Count])), {
   description: 'Its tasks by status',
@@ -272,10 +273,10 @@ export const HoldBody = Type.Object(
   STRICT,
 );
 
-const ACTIONS = ['retry', 'cancel', 'hold', 'release', 'remove'] as const;
+const ACTION = words(['retry', 'cancel', 'hold', 'release', 'remove'], '');
 export const ActionsBody = Type.Object(
   {
-    action: words(ACTIONS, ''),
+    action: ACTION,
     where: Type.Optional(Type.String({ description: 'Selector of tasks; either this or `ids`' })),
     ids: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 10_000 })),
     dry_run: Type.Optional(
@@ -293,13 +294,14 @@ export const ActionsBody = Type.Object(
   STRICT,
 );
 export type ActionsBodyFields = Static<typeof ActionsBody>;
+export const Refused = Type.Array(
+  Type.Object({ reason: Type.String(), tasks: Count, first: Type.String({ description: 'Id of one of them' }) }),
+  { description: 'Tasks that stayed as they were, by reason' },
+);
 export const ActionsAnswer = Type.Object({
   matched: Type.Integer({ minimum: 0, description: 'Tasks that it is about' }),
   acted: Count,
-  refused: Type.Array(
-    Type.Object({ reason: Type.String(), tasks: Count, first: Type.String({ description: 'Id of one of them' }) }),
-    { description: 'Tasks that stayed as they were, by reason' },
-  ),
+  refused: Refused,
   sample: Type.Array(Type.String(), { description: 'Ids of the first tasks that it is about, if there is a selector' }),
   last: Type.Union([Type.String(), Type.Null()], {
     description: 'Id of the last task that it is about, if there is a selector',

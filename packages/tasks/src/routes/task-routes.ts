@@ -8,8 +8,9 @@ import { attemptsOf, dependenciesOf } from '../repository/reads.js';
 import type { TaskRow } from '../repository/writes.js';
 import { invalid } from '../request/fields.js';
 import { readTaskQuery } from '../search/query.js';
+import { queuesById } from '../search/queues.js';
 import { searchTasks } from '../search/search.js';
-import { by, existingQueue, existingTask, queuesById, type TaskRouteDeps } from './deps.js';
+import { by, existingQueue, existingTask, type TaskRouteDeps } from './deps.js';
 import * as schemas from './schemas.js';
 import { attemptView, taskDetail, taskView } from './view.js';
 

@@ -15,6 +15,7 @@ import { DECLARED } from '../../../platform/test/support/layers.js';
 import { noProviders } from '../../../platform/test/support/no-providers.js';
 import { ME } from '../../../platform/test/support/personas.js';
 import { openRecorder } from '../../../platform/test/support/recorder.js';
+import { createBulk } from '../../src/bulk/layer.js';
 import { createDisbatch } from '../../src/disbatch/index.js';
 import { schedulesRoutes, taskRoutes } from '../../src/http.js';
 import { createTasks, type Tasks } from '../../src/layer.js';
@@ -41,6 +42,7 @@ export interface TaskServer {
   readonly test: TaskStore;
   readonly auth: Auth;
   readonly org: Organization;
+  readonly base: Base;
   readonly tasks: Tasks;
   readonly schedules: Schedules;
   readonly push: Push;
@@ -122,11 +124,12 @@ export async function startTaskServer(
   };
   const secrets = new Secrets({ store, auth, key: SealingKey.of(new Uint8Array(32)), providers: noProviders() });
   const tasks = createTasks(base, { nodes, secrets: taskSecrets(secrets, auth) });
+  const bulk = createBulk(base, { auth, tasks });
   const push = createPush(base, { nodes, secrets });
   const runbooks = createRunbooks(base, { auth, push });
   const schedules = createSchedules(base, { auth, push, tasks, runbooks });
-  for (const layer of [push, tasks, schedules]) await layer.load();
-  for (const layer of [push, tasks, schedules]) layer.start();
+  for (const layer of [push, tasks, bulk, schedules]) await layer.load();
+  for (const layer of [push, tasks, bulk, schedules]) layer.start();
   const disbatch = createDisbatch(base, { auth, controller: tasks.controller, logger });
   const streams = new EventStreams({ clock, metrics });
   const app = await createApp({
@@ -148,7 +151,7 @@ export async function startTaskServer(
     routes: [
       pushRoutes(base, push, { auth, streams, runbooks }),
       runbooksRoutes(runbooks, { auth }),
-      taskRoutes(base, tasks, { auth, streams, secrets }),
+      taskRoutes(base, tasks, { auth, streams, secrets, bulk }),
       schedulesRoutes(base, schedules, { auth, tasks }),
       disbatch.routes,
     ],
@@ -177,6 +180,7 @@ export async function startTaskServer(
     test,
     auth,
     org,
+    base,
     tasks,
     schedules,
     push,
@@ -195,7 +199,7 @@ export async function startTaskServer(
       return (await auth.tokens.createAccessToken({ bearer, ttlSeconds: 3600 }, ME)).token;
     },
     close: async () => {
-      for (const layer of [schedules, tasks, push]) await layer.stop();
+      for (const layer of [schedules, bulk, tasks, push]) await layer.stop();
       streams.shutdown();
       await app.close();
       await test.close();

@@ -13,6 +13,7 @@ const ANSWERS = {
   Task: ['get', '/organizations/{org}/tasks/{id}'],
   TaskAttempts: ['get', '/organizations/{org}/tasks/{id}/attempts'],
   TasksActedOn: ['post', '/organizations/{org}/tasks/actions'],
+  BulkRun: ['get', '/organizations/{org}/tasks/bulk/{bulk}'],
   Schedules: ['get', '/organizations/{org}/schedules'],
   Schedule: ['get', '/organizations/{org}/schedules/{schedule}'],
   ScheduleRuns: ['get', '/organizations/{org}/schedules/{schedule}/runs'],

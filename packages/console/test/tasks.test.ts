@@ -1,10 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { BulkRun } from '../src/api/types.gen.js';
+import { applyToBulk } from '../src/live/bulk.js';
 import type { LiveEvent } from '../src/live/event.js';
 import { applyToQueues, endedLastMinute, type Queue } from '../src/live/queues.js';
 import { applyToTasks, type ListedTask } from '../src/live/tasks.js';
 import { selectorOf, whereFor } from '../src/tasks/actions.js';
-import { changedSince, counted, doneWith, NOTHING_COUNTED, NOTHING_DONE } from '../src/tasks/bulk-steps.js';
+import { changedSince, counted, NOTHING_COUNTED } from '../src/tasks/bulk-steps.js';
 import { changesOf, commandFor, givenOf } from '../src/tasks/settings-fields.js';
 
 function event(
@@ -208,9 +210,39 @@ describe('acting on many tasks', () => {
     ].reduce(counted, NOTHING_COUNTED);
     const refused = [{ reason: 'it is held', tasks: 3, first: 't1' }];
     expect(count).toEqual({ matched: 12, sample: ['a', 'b', 'c', 'd', 'e'], last: 'z', refused });
-    const done = [answer, answer].map((one) => ({ ...one, sample: [], last: null })).reduce(doneWith, NOTHING_DONE);
-    expect(done).toEqual({ matched: 6, acted: 4, refused: [{ reason: 'it is held', tasks: 2, first: 't1' }] });
-    expect(changedSince(count, done)).toBe(6);
+    expect(changedSince(count.matched, 6)).toBe(6);
+    expect(changedSince(null, 6)).toBe(0);
+  });
+});
+
+describe('what the server does to many tasks', () => {
+  const RUN: BulkRun = {
+    ...{ id: 'b1', action: 'retry', queue_id: null, where: '', state: 'running', reason: null, by: 'alice' },
+    ...{ counted: 100, matched: 0, acted: 0, refused: [], created_at: '2026-11-22T10:00:00.000Z', ended_at: null },
+  };
+  const told = (state: string, matched: number, bulk = 'b1') =>
+    event(1, 'task.bulk', { bulk, state }, { matched, acted: matched - 1 });
+
+  it('never goes back, whatever comes twice or late', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 100 }), { minLength: 1 }), (places) => {
+        const { state, stale } = applyToBulk(
+          [RUN],
+          places.map((matched) => told('running', matched)),
+        );
+        const furthest = Math.max(...places);
+        expect(state).toEqual([{ ...RUN, matched: furthest, acted: furthest - 1 }]);
+        expect(stale).toBe(false);
+        expect(applyToBulk(state, [told('running', furthest)]).state).toBe(state);
+      }),
+    );
+  });
+
+  it('is read again when one begins or is over, as only the server knows all of it', () => {
+    expect(applyToBulk([RUN], [told('done', 100)]).stale).toBe(true);
+    expect(applyToBulk([RUN], [told('running', 1, 'b2')])).toEqual({ state: [RUN], stale: true });
+    const over: BulkRun = { ...RUN, state: 'done', matched: 90 };
+    expect(applyToBulk([over], [told('running', 95)]).state).toEqual([over]);
   });
 });
 

@@ -112,6 +112,9 @@ describe('an access token, even an admin’s', () => {
         'POST /organizations/{org}/queues/{queue}/resume',
         'POST /organizations/{org}/queues/{queue}/tasks',
         'POST /organizations/{org}/queues/{queue}/tasks/actions',
+        // On tasks that there are, for as long as its user may.
+        'POST /organizations/{org}/queues/{queue}/tasks/bulk',
+        'POST /organizations/{org}/queues/{queue}/tasks/bulk/{bulk}/stop',
         'POST /organizations/{org}/rules/dry-run',
         // Nobody can do more afterwards.
         'POST /organizations/{org}/rules/{rule}/off',
@@ -122,6 +125,9 @@ describe('an access token, even an admin’s', () => {
         'POST /organizations/{org}/sign-in-links',
         'POST /organizations/{org}/ssh-nodes/{node}/test',
         'POST /organizations/{org}/tasks/actions',
+        // On tasks that there are, for as long as its user may.
+        'POST /organizations/{org}/tasks/bulk',
+        'POST /organizations/{org}/tasks/bulk/{bulk}/stop',
         'POST /organizations/{org}/tasks/{id}/cancel',
         'POST /organizations/{org}/tasks/{id}/hold',
         'POST /organizations/{org}/tasks/{id}/release',

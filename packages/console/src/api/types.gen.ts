@@ -364,6 +364,32 @@ export type TasksActedOn = {
   readonly next: string | null;
 };
 
+/** GET /organizations/{org}/tasks/bulk/{bulk} */
+export type BulkRun = {
+  readonly id: string;
+  readonly action: "retry" | "cancel" | "hold" | "release" | "remove";
+  readonly queue_id: string | null;
+  readonly where: string | null;
+  readonly state: "running" | "done" | "stopped" | "failed";
+  readonly reason: string | null;
+  /** Who wanted it */
+  readonly by: string;
+  readonly counted: number | null;
+  /** Tasks that were looked at until now */
+  readonly matched: number;
+  readonly acted: number;
+  /** Tasks that stayed as they were, by reason */
+  readonly refused: readonly ({
+    readonly reason: string;
+    readonly tasks: number;
+    /** Id of one of them */
+    readonly first: string;
+  })[];
+  /** ISO 8601 */
+  readonly created_at: string;
+  readonly ended_at: string | null;
+};
+
 /** GET /organizations/{org}/schedules */
 export type Schedules = readonly ({
   readonly id: string;

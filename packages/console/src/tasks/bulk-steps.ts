@@ -14,14 +14,7 @@ export interface Count {
 
 type Refused = TasksActedOn['refused'];
 
-export interface Done {
-  readonly matched: number;
-  readonly acted: number;
-  readonly refused: Refused;
-}
-
 export const NOTHING_COUNTED: Count = { matched: 0, sample: [], last: null, refused: [] };
-export const NOTHING_DONE: Done = { matched: 0, acted: 0, refused: [] };
 
 /** Ids that are shown. */
 export const SAMPLE = 5;
@@ -35,10 +28,6 @@ export function counted(count: Count, { matched, sample, last, refused }: TasksA
   };
 }
 
-export function doneWith(done: Done, { matched, acted, refused }: TasksActedOn): Done {
-  return { matched: done.matched + matched, acted: done.acted + acted, refused: together(done.refused, refused) };
-}
-
 function together(before: Refused, more: Refused): Refused {
   const reasons = new Map(before.map((one) => [one.reason, one]));
   for (const one of more) {
@@ -49,6 +38,6 @@ function together(before: Refused, more: Refused): Refused {
 }
 
 /** Tasks that matched when they were counted, and did not any more when it was their turn. */
-export function changedSince(count: Count, done: Done): number {
-  return Math.max(0, count.matched - done.matched);
+export function changedSince(counted: number | null, matched: number): number {
+  return Math.max(0, (counted ?? 0) - matched);
 }

@@ -22,6 +22,7 @@ import { TASK_LOOKS } from '../statuses/tasks.js';
 import { type Column, Table } from '../table/table.jsx';
 import { ACTIONS, selectorOf, TASK_ACTIONS, type TaskAction, whereFor } from './actions.js';
 import { BulkDialog, type Meant } from './bulk.jsx';
+import { BulkRunning } from './bulk-progress.jsx';
 import { paramsText, shortTaskId, TaskStatus } from './parts.jsx';
 
 const PAGE = 200;
@@ -78,6 +79,7 @@ export function TaskList({ queue }: Props) {
           ),
         )}
       </div>
+      <BulkRunning queue={queue?.name ?? null} />
       {unknown.length > 0 && <Note>There is no status {safeText(unknown.join(', '))}.</Note>}
       {faulty ? (
         <Note>The filter cannot be read. See what is wrong with it above.</Note>

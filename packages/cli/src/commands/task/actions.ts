@@ -5,7 +5,8 @@ import { MusterError } from '../../errors.js';
 import { printable } from '../../printable.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { agreed } from '../resource.js';
-import type { ActionsAnswer } from './api.js';
+import type { ActionsAnswer, BulkAnswer } from './api.js';
+import { tasksPath, tasksText } from './many.js';
 
 interface ActionOptions {
   readonly where?: string;
@@ -13,6 +14,7 @@ interface ActionOptions {
   readonly code?: number;
   readonly yes?: boolean;
   readonly dryRun?: boolean;
+  readonly detach?: boolean;
 }
 
 interface Action {
@@ -70,6 +72,7 @@ function addAction(task: Command, shell: Shell, action: Action): void {
     .option('--where <selector>', 'those that it finds, in the place of ids; says how many, and asks')
     .option('--queue <queue>', 'only of this queue; its own writers may touch no others')
     .option('--dry-run', 'say how many it would be, and do nothing')
+    .option('--detach', 'with --where: have the server do it, and do not wait (`muster task bulk`)')
     .option('-y, --yes', 'do not ask');
   if (action.action === 'hold')
     command.option('--code <n>', 'status code below -6 that holds them (default: -7)', Number);
@@ -77,6 +80,9 @@ function addAction(task: Command, shell: Shell, action: Action): void {
     const { options, args } = call;
     if (args.length > 0 === (options.where !== undefined)) {
       throw new MusterError('usage', { reason: 'give ids of tasks, or --where SELECTOR' });
+    }
+    if (options.detach === true && (args.length > 0 || options.dryRun === true)) {
+      throw new MusterError('usage', { reason: '--detach goes with --where, and not with --dry-run' });
     }
     return args.length > 0 ? onIds(call, action, [...new Set(args)]) : onFound(call, action, options.where ?? '');
   });
@@ -93,13 +99,28 @@ async function onIds(call: Call<ActionOptions>, action: Action, ids: readonly st
 }
 
 async function onFound(call: Call<ActionOptions>, action: Action, where: string): Promise<number> {
-  const { dryRun, yes } = call.options;
-  if (dryRun !== true && yes === true) return tell(call, action, await throughAll(call, action, { where }));
+  const { dryRun, yes, detach } = call.options;
+  const through = (about: { readonly until?: string | null; readonly counted?: number }) => {
+    if (detach === true) return begin(call, action, { where, ...about });
+    return throughAll(call, action, { where, until: about.until }).then((done) => tell(call, action, done));
+  };
+  if (dryRun !== true && yes === true) return through({});
   const found = await throughAll(call, action, { where, dry_run: true });
   if (dryRun === true || found.matched === 0) return tell(call, action, found);
   await agreed(call, `${action.verb} ${tasksText(found.willing)}?`);
   // What was asked about, and nothing that came since.
-  return tell(call, action, await throughAll(call, action, { where, until: found.last }));
+  return through({ until: found.last, counted: found.matched });
+}
+
+/** The server does it, whether anybody waits or not. */
+async function begin(call: Call<ActionOptions>, { action }: Action, about: object): Promise<number> {
+  const { queue, code } = call.options;
+  const body = { action, ...about, ...(code !== undefined && { code }) };
+  const run = await call.client.post<BulkAnswer>(tasksPath(call, queue, 'bulk'), body);
+  call.out.document(run);
+  const of = queue === undefined ? '' : ` --queue ${queue}`;
+  call.out.line(`${run.id}: the server does it. How far it is: \`muster task bulk show ${run.id}${of}\``);
+  return EXIT.ok;
 }
 
 /** One request after the other, as the server takes so many at a time. */
@@ -121,10 +142,11 @@ async function throughAll(call: Call<ActionOptions>, action: Action, about: obje
 
 function ask(call: Call<ActionOptions>, { action }: Action, about: object): Promise<ActionsAnswer> {
   const { queue, code } = call.options;
-  const { client } = call;
-  const path =
-    queue === undefined ? client.inOrg('tasks', 'actions') : client.inOrg('queues', queue, 'tasks', 'actions');
-  return client.post<ActionsAnswer>(path, { action, ...about, ...(code !== undefined && { code }) });
+  return call.client.post<ActionsAnswer>(tasksPath(call, queue, 'actions'), {
+    action,
+    ...about,
+    ...(code !== undefined && { code }),
+  });
 }
 
 /** What several requests did together. */
@@ -165,8 +187,4 @@ function tell(call: Call<ActionOptions>, { verb, done: past }: Action, done: Don
     call.out.line(`  not ${which}: ${printable(reason)}`);
   }
   return refused.length > 0 && dryRun !== true ? EXIT.failed : EXIT.ok;
-}
-
-function tasksText(count: number): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? 'task' : 'tasks'}`;
 }

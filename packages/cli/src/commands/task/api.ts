@@ -80,3 +80,19 @@ export function hasEnded({ status }: Pick<Task, 'status'>): boolean {
 export function isOnNode({ status }: Pick<Task, 'status'>): boolean {
   return status === 'claimed' || status === 'running';
 }
+
+/** What the server does to many tasks. */
+export interface BulkAnswer {
+  readonly id: string;
+  readonly action: string;
+  readonly where: string | null;
+  readonly state: 'running' | 'done' | 'stopped' | 'failed';
+  readonly reason: string | null;
+  readonly by: string;
+  readonly counted: number | null;
+  readonly matched: number;
+  readonly acted: number;
+  readonly refused: ActionsAnswer['refused'];
+  readonly created_at: string;
+  readonly ended_at: string | null;
+}

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { type Shell, subcommand } from '../../shell.js';
 import { addActions } from './actions.js';
 import { addAdd } from './add.js';
+import { addBulk } from './bulk.js';
 import { addList } from './list.js';
 import { addShow, addWhy } from './show.js';
 import { addWait } from './wait.js';
@@ -18,4 +19,5 @@ export function addTask(program: Command, shell: Shell): void {
   addWhy(task, shell);
   addWait(task, shell);
   addActions(task, shell);
+  addBulk(task, shell);
 }

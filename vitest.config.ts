@@ -24,6 +24,8 @@ const WITHOUT = (process.env.MUSTER_TEST_WITHOUT ?? '').split(' ').filter((patte
  */
 const TURNS = [
   'jobs/test/systems/',
+  'jobs/test/rabbitmq',
+  'store/test/postgres',
   'broker/test/rabbitmq',
   'e2e/docs.test.ts',
   'e2e/faults-',
@@ -54,8 +56,8 @@ export default defineConfig({
     pool: 'forks',
     // What is built is loaded by Node.js itself: made into modules of vitest first, it would load and run slower.
     server: { deps: { external: [/[/]packages[/][^/]+[/]dist[/]/] } },
-    // Two more than the processors of the smallest machine, which that keeps busy: with six it took as long, and tests that mind clocks minded.
-    maxWorkers: 4,
+    // Three more than the processors of the smallest machine, which that keeps busy, as most tests wait for others much of their time.
+    maxWorkers: 5,
     reporters: ['default', './scripts/vitest-later-attempts.ts'],
     sequence: { sequencer: LongFirst },
     globalSetup: ['scripts/vitest-databases.ts'],
@@ -81,7 +83,7 @@ export default defineConfig({
           exclude: [...SERVICES, SIMULATORS],
         },
       },
-      { extends: true, test: { name: 'sim', include: [SIMULATORS], retry: 0 } },
+      { extends: true, test: { name: 'sim', include: [SIMULATORS], retry: 0, testTimeout: 600_000 } },
     ],
   },
 });

@@ -7,7 +7,14 @@ postgres="${MUSTER_TEST_DATABASE_URL:-postgres://postgres@127.0.0.1:5432/postgre
 unset MUSTER_TEST_DATABASE_URL
 PATH="$PWD/node_modules/.bin:$PATH"
 current=''
-trap '[ $? -eq 0 ] || printf "\nfailed: %s\n" "$current" >&2' EXIT
+simulated="$(mktemp)"
+simulators=''
+ended() {
+  [ "$1" -eq 0 ] || printf '\nfailed: %s\n' "$current" >&2
+  [ -z "$simulators" ] || kill -- "-$simulators" 2>/dev/null || true
+  rm -f "$simulated"
+}
+trap 'ended $?' EXIT
 
 stage() {
   current="$1"
@@ -27,6 +34,12 @@ node scripts/advisories/main.mjs
 # Beside the tests, which wait for much of their time.
 npm run --silent layers &
 layers=$!
+
+# So do these: no clock but their own matters to them, so that they take what the others leave of the processors.
+set -m
+nice -n 10 vitest run --project sim --maxWorkers=2 >"$simulated" 2>&1 &
+simulators=$!
+set +m
 
 stage 'tests on SQLite: unit, property, conformance, end to end'
 without=()
@@ -112,7 +125,7 @@ fi
 for later in 'packages/store/test/postgres*' e2e/faults-postgres e2e/faults-jobs e2e/agent-systems-workers e2e/jobs-event-topic e2e/cluster e2e/cluster-upgrade e2e/faults-cluster packages/jobs/test/rabbitmq; do
   without+=("$later.test.ts")
 done
-MUSTER_TEST_WITHOUT="${without[*]} ${hosts[*]}" vitest run
+MUSTER_TEST_WITHOUT="${without[*]} ${hosts[*]}" vitest run --project '!sim'
 
 current='layers'
 wait "$layers"
@@ -140,3 +153,12 @@ else
   # Said last but one on purpose: nobody should take half of the tests for all of them.
   printf '\nskipped: tests on PostgreSQL (no server answers at %s; set MUSTER_TEST_DATABASE_URL)\n' "${postgres##*@}"
 fi
+
+stage 'simulators, which ran beside these'
+if ! wait "$simulators"; then
+  simulators=''
+  cat "$simulated"
+  exit 1
+fi
+simulators=''
+cat "$simulated"

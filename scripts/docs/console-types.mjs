@@ -37,6 +37,7 @@ const ANSWERS = {
   NodeGroups: ['get', '/organizations/{org}/node_groups'],
   Sessions: ['get', '/organizations/{org}/sessions'],
   OfferedSignIns: ['get', '/organizations/{org}/login'],
+  Session: ['get', '/session'],
   SignInBegun: ['post', '/organizations/{org}/login/{name}'],
   AccessTokens: ['get', '/access_tokens'],
   EnrolTokens: ['get', '/organizations/{org}/tokens'],

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { hrefOf, parsePlace, type Screen } from '../src/route.js';
 import { secretOf } from '../src/session/link.js';
-import { may } from '../src/session/permissions.js';
+import { may, reasonOf } from '../src/session/permissions.js';
 
 const text = fc.string({ minLength: 1, maxLength: 20 }).filter((each) => each !== 'new');
 const screens: fc.Arbitrary<Screen> = fc.oneof(
@@ -87,7 +87,27 @@ it('a link for signing in has its secret in the fragment alone', () => {
   for (const hash of ['', '#sign-in=', '#sign-in=a b c d e f', '#other=abcdefghij']) expect(secretOf(hash)).toBeNull();
 });
 
-it('what is not allowed says which permission is missing', () => {
-  expect(may(['push:read'], 'push:read')).toEqual({ may: true });
-  expect(may(['push:read'], 'push:execute')).toEqual({ may: false, why: 'you need the permission push:execute' });
+it('what is not allowed says which permission is missing, and who has it', () => {
+  const told = {
+    permissions: [{ permission: 'push:read', by: [{ kind: 'group' as const, name: 'push_job_readers' }] }],
+    missing: [{ permission: 'push:execute', holders: 'who holds a grant' }],
+  };
+  expect(may(told, 'push:read')).toEqual({ may: true });
+  const why = 'you need the permission push:execute. Who has it: who holds a grant';
+  expect(may(told, 'push:execute')).toEqual({ may: false, why });
+  expect(may(told, 'other')).toEqual({ may: false, why: 'you need the permission other' });
+});
+
+it.each([
+  [[{ kind: 'member' as const, name: null }], 'as every member'],
+  [
+    [
+      { kind: 'group' as const, name: 'ops' },
+      { kind: 'node_group' as const, name: 'db' },
+    ],
+    'by the group ops, by a grant on the node group db',
+  ],
+  [[], 'by several groups together'],
+])('what gives a permission is said in words: %j', (by, words) => {
+  expect(reasonOf(by)).toBe(words);
 });

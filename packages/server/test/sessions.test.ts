@@ -159,11 +159,15 @@ describe('a session', () => {
     expect(cookie).toMatch(/^muster=session_[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/);
     const told = await browser.call('GET', '/session');
     expect([told.status, told.body]).toEqual([200, began.body]);
-    const { permissions, ...about } = told.body as { permissions: string[] };
+    const { permissions, missing, ...about } = told.body as {
+      permissions: { permission: string; by: object[] }[];
+      missing: { permission: string; holders: string }[];
+    };
     const expires_at = new Date(clock.now() + 12 * 60 * MINUTE).toISOString();
     expect(about).toEqual({ organization: 'default', user: name, expires_at });
-    expect(permissions).toContain('member');
-    expect(permissions).not.toContain('org:admin');
+    expect(permissions).toContainEqual({ permission: 'member', by: [{ kind: 'member', name: null }] });
+    const holders = 'members of admins; server administrators'.replace('admins', "'admins'");
+    expect(missing).toContainEqual({ permission: 'org:admin', holders });
     const who = await browser.call('GET', `${ORG}/whoami`);
     expect(who.body).toMatchObject({ name, by: 'session', expires_at });
     expect((await browser.call('GET', '/users')).status).toBe(200);

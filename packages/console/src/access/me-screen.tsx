@@ -1,3 +1,4 @@
+import { Fragment } from 'preact';
 import type { Answer } from '../api/client.js';
 import { send } from '../api/client.js';
 import type { AccessTokens, UserKeys, WhoAmI } from '../api/types.gen.js';
@@ -9,6 +10,7 @@ import { Shown } from '../parts/loaded.jsx';
 import { safeText } from '../parts/safe-text.js';
 import { musterCommand } from '../parts/shell.js';
 import { Ago } from '../parts/time.jsx';
+import { reasonOf } from '../session/permissions.js';
 import { mayI, signedIn } from '../session/session.js';
 import { setSingleKeys, singleKeys } from '../table/keys.js';
 import { SessionList } from './sessions.jsx';
@@ -100,9 +102,27 @@ export function MeScreen() {
                   <dl class="facts inside">
                     <dt>groups</dt>
                     <dd>{who.groups.length === 0 ? 'in none' : safeText(who.groups.join(', '))}</dd>
-                    <dt>permissions</dt>
-                    <dd>{session.permissions.join(', ')}</dd>
                   </dl>
+                  <h3 class="inside">Permissions</h3>
+                  <dl class="facts inside">
+                    {session.permissions.map(({ permission, by }) => (
+                      <Fragment key={permission}>
+                        <dt>{permission}</dt>
+                        <dd>{safeText(reasonOf(by))}</dd>
+                      </Fragment>
+                    ))}
+                  </dl>
+                  <details class="inside">
+                    <summary>What you may not do, and who may</summary>
+                    <dl class="facts">
+                      {session.missing.map(({ permission, holders }) => (
+                        <Fragment key={permission}>
+                          <dt>{permission}</dt>
+                          <dd>{holders}</dd>
+                        </Fragment>
+                      ))}
+                    </dl>
+                  </details>
                 </Card>
               </>
             )}

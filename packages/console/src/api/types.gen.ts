@@ -914,6 +914,31 @@ export type OfferedSignIns = readonly ({
   readonly kind: "ldap";
 })[];
 
+/** GET /session */
+export type Session = {
+  readonly organization: string;
+  readonly user: string;
+  /** ISO 8601 */
+  readonly expires_at: string;
+  /** What the user may do in the organization whatever a route names, and what gives it; a node, a queue or a job may allow more. Routes that need a signed request take none of a browser */
+  readonly permissions: readonly ({
+    readonly permission: string;
+    /** Each is enough; none: only all together */
+    readonly by: readonly ({
+      /** member: whoever belongs to the organization has it; node_group: by a grant that names them */
+      readonly kind: "member" | "server_admin" | "group" | "node_group";
+      /** Of the group */
+      readonly name: string | null;
+    })[];
+  })[];
+  /** All other permissions */
+  readonly missing: readonly ({
+    readonly permission: string;
+    /** Who has it, for people */
+    readonly holders: string;
+  })[];
+};
+
 /** POST /organizations/{org}/login/{name} */
 export type SignInBegun = {
   /** Of the provider */

@@ -77,13 +77,6 @@ export interface JobNode {
   readonly stderr_bytes: number | null;
 }
 
-export interface Session {
-  readonly organization: string;
-  readonly user: string;
-  readonly expires_at: string;
-  readonly permissions: readonly string[];
-}
-
 /** What a link would do, before it is done. */
 export interface SessionPreview {
   readonly organization: string;

@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals';
 import { Api, onSignedOut, send } from '../api/client.js';
 import { ApiError, apiError } from '../api/errors.js';
-import type { OfferedSignIns, SignInBegun } from '../api/types.gen.js';
-import type { Session, SessionPreview } from '../api/types.js';
+import type { OfferedSignIns, Session, SignInBegun } from '../api/types.gen.js';
+import type { SessionPreview } from '../api/types.js';
 import { Live } from '../live/connection.js';
 import { place } from '../navigation.js';
 import { Store } from '../store.js';
@@ -134,5 +134,5 @@ export function signedIn(): SignedIn {
 }
 
 export function mayI(permission: string): May {
-  return may(signedIn().session.permissions, permission);
+  return may(signedIn().session, permission);
 }

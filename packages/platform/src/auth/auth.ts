@@ -9,6 +9,7 @@ import { Authentication } from './authentication.js';
 import { Changes, type RandomBytes, type Trx } from './changes.js';
 import { Enrolment } from './enrolment.js';
 import { GroupDirectory } from './groups.js';
+import { type Holding, holdingsOf } from './holdings.js';
 import { IdentityListeners } from './identity-listeners.js';
 import { IDENTITY_ROWS } from './identity-rows.js';
 import { Invitations } from './invitations.js';
@@ -106,8 +107,8 @@ export interface Auth {
     permission: Permission,
     subject?: string,
   ): Promise<boolean>;
-  /** What somebody may do in the organization whatever a route names there. */
-  permissions(identity: Identity, organization: Organization): Promise<readonly Permission[]>;
+  /** What somebody may do in the organization whatever a route names there, and what gives it to them. */
+  holdings(identity: Identity, organization: Organization): Promise<readonly Holding[]>;
 }
 
 export function createAuth(deps: AuthDeps): Auth {
@@ -183,12 +184,12 @@ export function createAuth(deps: AuthDeps): Auth {
     listeners: new IdentityListeners(),
     standing,
     authorize,
-    async permissions(identity, organization) {
+    async holdings(identity, organization) {
       const groups = await repository.groups(organization.id);
       const nodeGroups = await repository.nodeGroups(organization.id);
       const candidates = await repository.candidates(organization.id, identity.name);
       const member = candidates.some((one) => one.principalId === identity.principalId && one.member);
-      return rights.held(identity, { groups, nodeGroups, subject: undefined }, member);
+      return holdingsOf(rights, identity, { groups, nodeGroups }, member);
     },
     start() {
       live.start();

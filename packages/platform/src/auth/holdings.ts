@@ -24,14 +24,17 @@ interface Table {
   readonly nodeGroups: readonly NodeGroup[];
 }
 
-/** What a member of the organization may do there whatever a route names, and what gives it to them. */
-export function holdingsOf(rights: Rights, identity: Identity, table: Table): readonly Holding[] {
+/**
+ * What somebody may do in the organization whatever a route names there, and what gives it to them. Who is no `member` has what
+ * administration is.
+ */
+export function holdingsOf(rights: Rights, identity: Identity, table: Table, member = true): readonly Holding[] {
   const held = (who: Identity, { groups, nodeGroups }: Table) =>
-    new Set(rights.held(who, { groups, nodeGroups, subject: undefined }, true));
+    new Set(rights.held(who, { groups, nodeGroups, subject: undefined }, member));
   const plain: Identity = { ...identity, serverAdmin: false };
   const alone = without(plain, table, null);
   const causes: readonly (readonly [Reason, ReadonlySet<Permission>])[] = [
-    [{ kind: 'member' }, held(plain, alone)],
+    ...(member ? ([[{ kind: 'member' }, held(plain, alone)]] as const) : []),
     ...(identity.serverAdmin ? ([[{ kind: 'server_admin' }, held(identity, alone)]] as const) : []),
     ...groupsOf(identity, table.groups).map((name) => {
       return [{ kind: 'group', name }, held(plain, without(plain, table, { kind: 'group', name }))] as const;

@@ -135,14 +135,28 @@ export class Rights {
     return found.map(([permission]) => permission as Permission).sort();
   }
 
+  /** What somebody lacks in an organization who has what is held there: each with those who have it. */
+  lacking(held: ReadonlySet<string>): readonly { readonly permission: string; readonly holders: string }[] {
+    const lacked = [...this.#rights].filter(([permission]) => !held.has(permission));
+    return lacked.map(([permission, { holders }]) => ({ permission, holders: plain(holders) })).sort(byPermission);
+  }
+
   /** A denial that says what grants the right. */
   forbidden(name: string, permission: Permission): MusterError {
-    const holders = this.of(permission).holders.replaceAll('`', "'");
-    return new MusterError('forbidden', { name, permission, holders });
+    return new MusterError('forbidden', { name, permission, holders: plain(this.of(permission).holders) });
   }
 
   /** The role that was probably meant by the name of a group that is none. */
   likelyRole(group: string): string | null {
     return likelyRole(group, this.#roles);
   }
+}
+
+/** Without the marks of the page that is made from it. */
+function plain(text: string): string {
+  return text.replaceAll('`', "'");
+}
+
+function byPermission(one: { readonly permission: string }, other: { readonly permission: string }): number {
+  return one.permission < other.permission ? -1 : 1;
 }

@@ -4,14 +4,7 @@ import { grantedTo, groupsOf, holdingsOf } from '../auth/holdings.js';
 import { AUTH_LIMITS } from '../auth/limits.js';
 import type { App } from '../http/route.js';
 import * as schemas from './schemas.js';
-
-const Reason = Type.Object({
-  kind: Type.Union(
-    [Type.Literal('member'), Type.Literal('server_admin'), Type.Literal('group'), Type.Literal('node_group')],
-    { description: 'member: whoever belongs to the organization has it; node_group: by a grant that names them' },
-  ),
-  name: Type.Union([Type.String(), Type.Null()], { description: 'Of the group' }),
-});
+import { holdingView } from './views.js';
 
 const Person = Type.Object({
   kind: Type.Union([Type.Literal('user'), Type.Literal('service')]),
@@ -19,13 +12,9 @@ const Person = Type.Object({
   server_admin: Type.Boolean(),
   groups: Type.Array(Type.String(), { description: 'That name them' }),
   node_groups: Type.Array(Type.String(), { description: 'With a grant that they have, also through groups' }),
-  permissions: Type.Array(
-    Type.Object({
-      permission: Type.String(),
-      by: Type.Array(Reason, { description: 'Each is enough; none: only all together' }),
-    }),
-    { description: 'What they may do whatever a route names; a node, a queue or a job may allow more' },
-  ),
+  permissions: Type.Array(schemas.HoldingAnswer, {
+    description: 'What they may do whatever a route names; a node, a queue or a job may allow more',
+  }),
 });
 
 const AccessQuery = Type.Object(
@@ -62,10 +51,7 @@ export function accessRoutes(app: App, auth: Auth): void {
         server_admin: identity.serverAdmin,
         groups: [...groupsOf(identity, groups)],
         node_groups: [...grantedTo(identity, table)],
-        permissions: holdingsOf(auth.rights, identity, table).map(({ permission, by }) => ({
-          permission,
-          by: by.map((reason) => ({ kind: reason.kind, name: 'name' in reason ? reason.name : null })),
-        })),
+        permissions: holdingsOf(auth.rights, identity, table).map(holdingView),
       }));
     },
   );

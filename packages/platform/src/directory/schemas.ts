@@ -192,6 +192,20 @@ export const TokenBody = Type.Object(
   },
   STRICT,
 );
+export const HoldingAnswer = Type.Object({
+  permission: Type.String(),
+  by: Type.Array(
+    Type.Object({
+      kind: Type.Union(
+        [Type.Literal('member'), Type.Literal('server_admin'), Type.Literal('group'), Type.Literal('node_group')],
+        { description: 'member: whoever belongs to the organization has it; node_group: by a grant that names them' },
+      ),
+      name: Type.Union([Type.String(), Type.Null()], { description: 'Of the group' }),
+    }),
+    { description: 'Each is enough; none: only all together' },
+  ),
+});
+
 const TokenFields = { id: Type.String(), expires_at: Time, created_by: Type.String(), created_at: Time };
 export const TokenAnswer = Type.Object({ ...TokenFields, uses_left: Type.Integer() });
 export const IssuedTokenAnswer = Type.Object({ ...TokenFields, uses_left: Type.Integer(), token: Type.String() });

@@ -15,7 +15,7 @@ import { sessionCookie, setSessionCookie } from '../http/session-cookie.js';
 import { signInPlace } from './login.js';
 import * as schemas from './schemas.js';
 import * as signInSchemas from './sign-in-schemas.js';
-import { time } from './views.js';
+import { holdingView, time } from './views.js';
 
 const tags = ['sessions'];
 const SESSIONS = '/organizations/:org/sessions';
@@ -232,8 +232,10 @@ async function sessionView(auth: Auth, { organization, name, principalId, signed
   const user = candidates.find((one) => one.principalId === principalId);
   const serverAdmin = !signedIn && user?.serverAdmin === true;
   const identity: Identity = { principalId, type: 'user', name, serverAdmin, publicKey: null };
-  const permissions = [...(await auth.permissions(identity, organization))];
-  return { organization: organization.name, user: name, expires_at: time(expiresAt), permissions };
+  const holdings = await auth.holdings(identity, organization);
+  const held = new Set<string>(holdings.map(({ permission }) => permission));
+  const may = { permissions: holdings.map(holdingView), missing: [...auth.rights.lacking(held)] };
+  return { organization: organization.name, user: name, expires_at: time(expiresAt), ...may };
 }
 
 function listedView({ id, user, by, address, createdAt, lastSeen, expiresAt }: SessionView, current: Session | null) {

@@ -1,3 +1,4 @@
+import type { Holding } from '../auth/holdings.js';
 import type { ListedKey } from '../auth/key-list.js';
 import type { OrganizationView } from '../auth/organizations.js';
 import type { KeyView, PrincipalView } from '../auth/principals.js';
@@ -50,4 +51,9 @@ export function userTokenView(token: AccessTokenView) {
 
 export function serviceTokenView(token: AccessTokenView) {
   return { ...accessTokenTimes(token), service: token.bearer };
+}
+
+export function holdingView({ permission, by }: Holding) {
+  const reasons = by.map((reason) => ({ kind: reason.kind, name: 'name' in reason ? reason.name : null }));
+  return { permission, by: reasons };
 }

@@ -44,6 +44,7 @@ const ANSWERS = {
   UserKeys: ['get', '/users/{name}/keys'],
   NodeKeys: ['get', '/organizations/{org}/nodes/{node}/keys'],
   Cluster: ['get', '/cluster'],
+  Counts: ['get', '/organizations/{org}/counts'],
   WhoAmI: ['get', '/organizations/{org}/whoami'],
   Runbooks: ['get', '/organizations/{org}/runbooks'],
   Runbook: ['get', '/organizations/{org}/runbooks/{runbook}'],

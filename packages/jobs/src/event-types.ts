@@ -1,6 +1,6 @@
-import { OwnEvents } from '@muster/platform/log';
+import { type EventSchema, OwnEvents } from '@muster/platform/log';
 import { Type } from 'typebox';
-import { DESCRIPTIONS, STATUSES, type Status } from './status.js';
+import { DESCRIPTIONS, isTerminal, STATUSES, type Status } from './status.js';
 
 const text = (description: string) => Type.String({ description });
 
@@ -26,9 +26,10 @@ const statusSchemas = Object.fromEntries(
       summary: `A job became ${status}: ${DESCRIPTIONS[status].replace(/^JOBS_ACCEPTED /, '').replace(/\.$/, '')}.`,
       attributes,
       data,
+      ...(isTerminal(status) && { counted: 'together' as const }),
     },
   ]),
-) as Record<StatusType, { summary: string; attributes: typeof attributes; data: typeof data }>;
+) as Record<StatusType, EventSchema & { attributes: typeof attributes; data: typeof data }>;
 
 /** What is told of jobs: every change of status (sheet §9.2). */
 export const JOB_EVENTS = new OwnEvents({ prefix: 'job.', followers: ADMINS, schemas: statusSchemas });

@@ -38,11 +38,13 @@ export const NODE_EVENTS = new OwnEvents({
       summary: 'A node is heard again.',
       attributes: Type.Object({ ...aboutNode, ...via, owner: optional('Who owns it now: mostly `rehab`') }),
       data: Type.Object({ reason: text('Why it is where it is') }),
+      counted: 'together',
     },
     'node.down': {
       summary: 'A node was not heard for too long, or said that it stops.',
       attributes: Type.Object({ ...aboutNode, ...via, job: optional('The job that has lost it') }),
       data: Type.Object({ reason: text('Why it is down') }),
+      counted: 'together',
     },
     'node.facts': {
       summary: 'A node reported other facts or labels than before.',

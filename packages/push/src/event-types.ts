@@ -82,6 +82,7 @@ export const PUSH_EVENTS = new OwnEvents({
       summary: 'A push job ended.',
       attributes: Type.Object({ ...aboutJob, status: text('How it ended') }),
       data: Type.Object({ status: text('As the attribute') }),
+      counted: 'by status',
     },
     'push.job': {
       summary: 'A push job changed in a way that none of the events above tells.',

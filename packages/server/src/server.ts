@@ -17,6 +17,7 @@ import { type Auth, bootstrap, DirectorySync, FIRST, type RandomBytes, systemRan
 import { clusterRoutes, sharedKeyFiles } from '@muster/platform/cluster';
 import type { ServerConfig } from '@muster/platform/config';
 import { certificateEnds, expiredCertificates, readTls } from '@muster/platform/config';
+import { countRoutes, EventCounts } from '@muster/platform/counts';
 import { authRoutes } from '@muster/platform/directory';
 import { createEventFabric } from '@muster/platform/events';
 import type { App } from '@muster/platform/http';
@@ -189,6 +190,8 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
   });
   const fabric = createEventFabric({ ...base, logger, auth, events, families: DECLARED.families, version: VERSION });
   auth.listeners.add(fabric);
+  const { families } = DECLARED;
+  const counts = new EventCounts({ ...base, log: logger, families });
   const streams = new EventStreams({ clock, metrics });
   const startedAt = clock.now();
   const broker = await openBroker(base);
@@ -238,6 +241,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     rotation,
     ...composed.layers,
     ...(leading === undefined ? [] : [watchServers(leading, base, auth.changes)]),
+    counts,
     ssh,
     { stop: async () => secretProviders.close() },
     { stop: async () => runner.stop() },
@@ -281,6 +285,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
       (app) => workerConnectionRoutes(app, connections),
       (app) => notifications.routes(app),
       (app) => fabric.routes(app),
+      (app) => countRoutes(app, { counts, auth, families, now: () => clock.now() }),
       (app) => disbatch.routes(app),
       (app) => authRoutes(app, auth),
       (app) => serverKeyRoutes(app, { key: serverKey, rotation, agents: (since) => nodes.configuredSince(since) }),

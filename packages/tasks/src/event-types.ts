@@ -71,6 +71,7 @@ export const TASK_EVENTS = new OwnEvents({
       summary: 'A task ended.',
       attributes: Type.Object({ queue, task, status, code: integer('Its status code'), attempt }),
       data: Type.Object({ node: nullable('Where it ran'), reason }),
+      counted: 'by status',
     },
     'task.waiting': {
       summary: 'A task waits again, or for something else: it is retried, was given back, held, released, or is due.',

@@ -1015,6 +1015,30 @@ export type Cluster = {
   })[];
 };
 
+/** GET /organizations/{org}/counts */
+export type Counts = {
+  /** When each begins, ISO 8601, oldest first; the last is not over */
+  readonly hours: readonly (string)[];
+  /** Of types that are counted by status, those that there were */
+  readonly counts: readonly ({
+    /** Of the events */
+    readonly type: string;
+    /** How what they tell of ended; null: events of the type are counted together */
+    readonly status: string | null;
+    readonly total: number;
+    /** As many as `hours` */
+    readonly per_hour: readonly (number)[];
+  })[];
+  /** What is counted and the caller may not read */
+  readonly left_out: readonly ({
+    readonly type: string;
+    /** That is missing for it */
+    readonly permission: string;
+    /** Who has it, for people */
+    readonly holders: string;
+  })[];
+};
+
 /** GET /organizations/{org}/whoami */
 export type WhoAmI = {
   readonly name: string;

@@ -141,9 +141,14 @@ export class Rights {
     return lacked.map(([permission, { holders }]) => ({ permission, holders: plain(holders) })).sort(byPermission);
   }
 
+  /** Who has it, for people. */
+  holdersOf(permission: Permission): string {
+    return plain(this.of(permission).holders);
+  }
+
   /** A denial that says what grants the right. */
   forbidden(name: string, permission: Permission): MusterError {
-    return new MusterError('forbidden', { name, permission, holders: plain(this.of(permission).holders) });
+    return new MusterError('forbidden', { name, permission, holders: this.holdersOf(permission) });
   }
 
   /** The role that was probably meant by the name of a group that is none. */

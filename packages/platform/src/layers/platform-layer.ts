@@ -1,5 +1,6 @@
 import { AUDIT_EVENTS, AUTH_EVENTS } from '../auth/event-types.js';
 import { PLATFORM_RIGHTS } from '../auth/rights.js';
+import { COUNT_ROWS } from '../counts/rows.js';
 import { EVENT_EVENTS } from '../events/event-types.js';
 import { OUTBOUND_ROWS } from '../outbound/rows.js';
 import { platformMigrations } from '../schema/migrations.js';
@@ -11,5 +12,5 @@ export const platformLayer: LayerDeclaration = {
   migrations: platformMigrations,
   rights: PLATFORM_RIGHTS,
   events: [EVENT_EVENTS, AUDIT_EVENTS, AUTH_EVENTS],
-  organizationRows: [OUTBOUND_ROWS, SECRET_ROWS],
+  organizationRows: [OUTBOUND_ROWS, SECRET_ROWS, COUNT_ROWS],
 };

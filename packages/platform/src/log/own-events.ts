@@ -14,6 +14,8 @@ export interface EventSchema {
   readonly attributes: TObject;
   /** The body: JSON. */
   readonly data: TObject | TRecord;
+  /** How many there were is kept hour by hour: of all together, or of each value of the attribute `status`. */
+  readonly counted?: 'together' | 'by status';
 }
 
 /** By type. */
@@ -88,6 +90,14 @@ export interface OwnEvent {
 export function typeOfOwn({ bytes, linesStart }: EventContent): string {
   const start = linesStart + TYPE.length;
   return textOf(bytes, start, bytes.indexOf(LF, start), true);
+}
+
+/** An attribute of it, without reading the rest; null: it has none of that name. */
+export function attributeOfOwn({ bytes, linesStart, linesEnd }: EventContent, name: string): string | null {
+  const line = textOf(bytes, linesStart, linesEnd - 1)
+    .split('\n')
+    .find((one) => one.startsWith(`${name}:`));
+  return line === undefined ? null : unescapeHeader(line.slice(name.length + 1), '1.2');
 }
 
 export function readOwnEvent({ bytes, linesStart, linesEnd, bodyStart, bodyEnd }: EventContent): OwnEvent {

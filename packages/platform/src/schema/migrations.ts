@@ -25,6 +25,16 @@ export const platformMigrations: Migrations = {
         await records(db, dialect);
       },
     },
+    {
+      name: 'counts of events',
+      async up(db, { text, integer, keyed }) {
+        await sql`create table event_counts (
+          ${columns(text, ['org_id', 'type', 'status'])}, ${columns(integer, ['hour', 'count'])},
+          primary key (org_id, hour, type, status)
+        ) ${keyed}`.execute(db);
+        await sql`create index event_counts_hour on event_counts (hour)`.execute(db);
+      },
+    },
   ],
 };
 

@@ -167,8 +167,17 @@ declare module '@muster/store' {
     /** What the rows that are left of `event_log` do not tell. */
     event_marks: {
       /** `pruned`: nothing after it was. Else up to it events were looked at, for what is to be done about them. */
-      name: 'pruned' | 'notifications' | 'rules';
+      name: 'pruned' | 'notifications' | 'rules' | 'counts';
       position: number;
+    };
+    /** How many events of a type there were within an hour, in numbers since the epoch. */
+    event_counts: {
+      org_id: string;
+      hour: number;
+      type: string;
+      /** '': of any. */
+      status: string;
+      count: number;
     };
     /** Future events. */
     scheduled_events: {

@@ -8,6 +8,7 @@ import { Ago } from '../parts/time.jsx';
 import { hrefOf } from '../route.js';
 import { signedIn } from '../session/session.js';
 import { OWNER_LOOKS } from '../statuses/nodes.js';
+import { DownByHour } from './hours.jsx';
 
 interface Props {
   readonly loaded: Loaded<Fleet>;
@@ -67,6 +68,7 @@ export function FleetPanel({ loaded, again }: Props) {
             </a>
           ))}
         </div>
+        <DownByHour />
       </div>
     </section>
   );

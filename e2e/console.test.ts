@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Cluster } from './support/cluster.js';
-import { signInLink, violationsOf, visit } from './support/console.js';
+import { dialogsThatKeepOut, signInLink, violationsOf, visit } from './support/console.js';
 
 /** The web console, in a browser, on a server with nodes. */
 
@@ -655,7 +655,7 @@ describe('the console', () => {
     await page.getByText('2 of 3').waitFor();
   });
 
-  describe('keeps nobody out, light, dark, wide and narrow, of', () => {
+  describe('keeps nobody out, light, dark, wide and narrow, with its dialogs, of', () => {
     afterEach(async () => {
       await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none' });
       await page.setViewportSize({ width: 1280, height: 900 });
@@ -681,6 +681,8 @@ describe('the console', () => {
       if (SHOTS !== undefined) await page.screenshot({ path: `${shot}-forced.png` });
       const seen = { shown, violations, width, narrowest, beside };
       expect(seen).toEqual({ shown, violations: [], width: 375, narrowest: 320, beside: [] });
+      await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none' });
+      expect(await dialogsThatKeepOut(page)).toEqual([]);
     });
   });
 

@@ -56,6 +56,27 @@ export function violationsOf(page: Page, options = '{}'): Promise<string[]> {
   })()`);
 }
 
+/** Opens each dialog that the page offers, and closes it: what keeps somebody out of one, or makes it wider than the page. */
+export async function dialogsThatKeepOut(page: Page): Promise<string[]> {
+  const found: string[] = [];
+  const dialog = page.locator('dialog[open]');
+  // Buttons that ask something first say so.
+  const labels = await page.getByRole('button', { name: / …$/, disabled: false }).allInnerTexts();
+  for (const label of new Set(labels)) {
+    const button = page.getByRole('button', { name: label, exact: true, disabled: false });
+    // What was found once more may have gone since.
+    if ((await button.count()) === 0) continue;
+    await button.first().click();
+    await dialog.waitFor();
+    const wide = await dialog.evaluate((shown) => shown.scrollWidth > shown.clientWidth);
+    found.push(...(wide ? [`${label}: wider than the page`] : []));
+    found.push(...(await violationsOf(page)).map((violation) => `${label}: ${violation}`));
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+  }
+  return found;
+}
+
 /** A link that signs in once. */
 export async function signInLink(cluster: Cluster): Promise<string> {
   const { url } = await cluster.json<{ url: string }>('console', '--print');

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -341,6 +341,70 @@ describe('the console', () => {
     await of('')?.getByRole('link', { name: 'greet again' }).first().waitFor();
     await expect.poll(() => of('/push')?.locator('.table-row').count()).toBe(before + 2);
     await Promise.all(tabs.map(({ tab }) => tab.getByText('live', { exact: true }).waitFor()));
+    expect(patient.harm).toEqual([]);
+  });
+
+  it('tells somebody who is no administrator of their own jobs, and asks for nothing while nothing happens', async () => {
+    const root = join(cluster.dir, 'jobs');
+    mkdirSync(root);
+    await cluster.json('system', 'create', 'here', '--type', 'local', '--root', root, '--default');
+    const app = join(cluster.dir, 'wait.json');
+    const command = ['sh', '-c', `while [ ! -e ${cluster.dir}/ended ]; do sleep 0.1; done`];
+    writeFileSync(app, JSON.stringify({ name: 'wait', version: '1.0', command, parameters: [] }));
+    await cluster.json('app', 'create', '--file', app);
+    await cluster.json('user', 'create', 'dora', '--key-out', join(cluster.dir, 'dora.pem'));
+    const { token } = await cluster.json<{ token: string }>('access-token', 'create', '--user', 'dora', '--ttl', '1h');
+    const patient = await visit(cluster, visitor.browser, true);
+    onTestFinished(() => patient.context.close());
+    await patient.context.addInitScript(COUNTS_REQUESTS);
+    await patient.page.goto(at(''));
+    await patient.page.getByLabel('Or with an access token').fill(token);
+    await patient.page.getByRole('button', { name: 'Sign in with the token' }).click();
+    await patient.page.getByText('live', { exact: true }).waitFor();
+    const list = await patient.context.newPage();
+    await list.goto(at('/jobs'));
+    await list.getByRole('heading', { name: 'No job yet' }).waitFor();
+
+    const submitted = await fetch(`${cluster.url}/organizations/default/jobs/v2?naked=true`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'mine', appId: 'wait-1.0', archive: false }),
+    });
+    const { id } = (await submitted.json()) as { id: string };
+    const row = list.locator('.table-row', { hasText: 'mine' });
+    await row.getByText('running').waitFor();
+    const job = await patient.context.newPage();
+    await job.goto(at(`/jobs/${id}`));
+    await job.locator('.badge', { hasText: 'running' }).waitFor();
+    const tabs = [patient.page, list, job];
+    for (const tab of tabs) await tab.getByText('live', { exact: true }).waitFor();
+    await patient.context.clock.runFor(SETTLED_MS);
+    await expect.poll(() => Promise.all(tabs.map((tab) => tab.evaluate('unanswered')))).toEqual(tabs.map(() => 0));
+    await Promise.all(tabs.map((tab) => tab.evaluate('asked.length = 0')));
+    await patient.context.clock.runFor(IDLE_MS);
+    const asked = await Promise.all(
+      tabs.map((tab) => tab.evaluate("asked.filter((path) => path !== '/session/ticket')")),
+    );
+    expect(asked).toEqual(tabs.map(() => []));
+    await Promise.all(tabs.map((tab) => tab.getByText('live', { exact: true }).waitFor()));
+    writeFileSync(join(cluster.dir, 'ended'), '');
+    await job.locator('.badge', { hasText: 'finished' }).waitFor();
+    await row.getByText('finished').waitFor();
+
+    rmSync(join(cluster.dir, 'ended'));
+    const theirs = await cluster.json<{ id: string }>('job', 'run', 'wait-1.0', '--name', 'theirs');
+    await cluster.json('job', 'share', theirs.id, '--user', 'dora');
+    await list.reload();
+    const shared = list.locator('.table-row', { hasText: 'theirs' });
+    await shared.getByText('running').waitFor();
+    writeFileSync(join(cluster.dir, 'ended'), '');
+    await until(
+      'it has ended',
+      async () => (await cluster.json<{ status: string }>('job', 'show', theirs.id)).status === 'FINISHED',
+    );
+    // No event says so.
+    await patient.context.clock.runFor(2 * SETTLED_MS);
+    await shared.getByText('finished').waitFor();
     expect(patient.harm).toEqual([]);
   });
 

@@ -236,7 +236,7 @@ describe('who may not follow everything', () => {
     watching.push(process);
     return process;
   };
-  const NOTE = 'events of types that you may not follow are not shown';
+  const NOTE = 'events that you may not follow are not shown';
 
   test.each([
     ['at the server', () => []],

@@ -13,7 +13,7 @@ const GROUPS = [
   [
     'job',
     'Jobs',
-    'Every change of status, for administrators of jobs. Each job has [a feed of its own](../guide/jobs.md), too.',
+    'Every change of status, for its owner and for administrators of jobs. Each job has [a feed of its own](../guide/jobs.md), too.',
   ],
   [
     'job_recovery',

@@ -1,5 +1,6 @@
 import { type EventSchema, OwnEvents } from '@muster/platform/log';
 import { Type } from 'typebox';
+import { ownerName } from './controller/asker.js';
 import { DESCRIPTIONS, isTerminal, STATUSES, type Status } from './status.js';
 
 const text = (description: string) => Type.String({ description });
@@ -31,8 +32,13 @@ const statusSchemas = Object.fromEntries(
   ]),
 ) as Record<StatusType, EventSchema & { attributes: typeof attributes; data: typeof data }>;
 
-/** What is told of jobs: every change of status (sheet §9.2). */
-export const JOB_EVENTS = new OwnEvents({ prefix: 'job.', followers: ADMINS, schemas: statusSchemas });
+/** What is told of jobs: every change of status (sheet §9.2). Whoever owns a job reads all of it, whether it is hidden or not. */
+export const JOB_EVENTS = new OwnEvents({
+  prefix: 'job.',
+  followers: ADMINS,
+  owners: { permission: 'job:use', attribute: 'owner', nameOf: ownerName },
+  schemas: statusSchemas,
+});
 
 const worker = Type.Object({
   worker: text('Id of the worker, new at every start'),

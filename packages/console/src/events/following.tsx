@@ -69,7 +69,7 @@ export function Following({ q, from, none }: Props) {
   return (
     <>
       {error.value !== null && <Failure error={error.value} />}
-      {narrowed.value && <Note>Some events that match are not shown: you may not follow their types.</Note>}
+      {narrowed.value && <Note>Some events that match are not shown: you may not follow them.</Note>}
       {gaps.value > 0 && <Note>Some events may be missing: the server did not keep up, or you did not.</Note>}
       <div class="line wraps">
         <span class="quiet number grow" role="status">

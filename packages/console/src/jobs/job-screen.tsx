@@ -24,6 +24,7 @@ import { type Phase, phasesOf } from './phases.js';
 import { jobPath, type KnownJob, readJob } from './read.js';
 import { Recovery } from './recovery.jsx';
 import { Sharing } from './sharing.jsx';
+import { OF_JOBS, UNTOLD_MS, untold } from './told.js';
 
 const VIEWS = ['history', 'outputs', 'events', 'request', 'sharing'] as const;
 const TITLES = {
@@ -34,18 +35,15 @@ const TITLES = {
   sharing: 'Sharing',
 } as const;
 
-/** Whoever may not follow the events of jobs sees one that is read again so often. */
-const UNTOLD_MS = 2000;
-
 /** One long job: where it is, what stands in its way, what it wrote. */
 export function LongJobScreen({ id }: { readonly id: string }) {
   const { api } = signedIn();
-  const told = mayI('job:admin').may;
   const kept = useReading({
     key: id,
     read: (signal) => readJob(api, id, signal),
-    selector: told ? `${selectorOfJob(id)} AND type LIKE 'job.%'` : null,
-    everyMs: told ? null : UNTOLD_MS,
+    selector: `${selectorOfJob(id)} AND ${OF_JOBS}`,
+    everyMs: UNTOLD_MS,
+    untold: ({ job }) => untold(job),
   });
   return (
     <>

@@ -114,7 +114,7 @@ function Jobs({ q, statuses, hidden }: JobFilter) {
   const kept = useReading({
     key: `${pages.value}`,
     read: (signal) => readJobs(api, { q, statuses, hidden }, pages.value, signal),
-    ...ofLongJobs(),
+    ...ofLongJobs,
   });
   const filtered = q !== '' || statuses.length > 0 || hidden;
   return (

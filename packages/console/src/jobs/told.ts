@@ -1,11 +1,20 @@
-import { mayI } from '../session/session.js';
+import { mayI, signedIn } from '../session/session.js';
+import { hasEnded } from '../statuses/jobs.js';
+import type { ListedJob } from './read.js';
 
-/** Whoever may not follow the events of jobs sees lists that are read again so often. */
-const UNTOLD_MS = 5000;
+/** What tells of jobs: of one's own, and for administrators of all. */
+export const OF_JOBS = "type LIKE 'job.%'";
+
+/** No event tells of jobs that others share: what shows one is read again so often, until it has ended. */
+export const UNTOLD_MS = 5000;
+
+export function untold({ owner, status }: Pick<ListedJob, 'owner' | 'status'>): boolean {
+  return owner !== signedIn().session.user && !mayI('job:admin').may && !hasEnded(status);
+}
 
 /** When lists of long jobs are read again. */
-export function ofLongJobs(): { readonly selector: string | null; readonly everyMs: number | null } {
-  return mayI('job:admin').may
-    ? { selector: "type LIKE 'job.%'", everyMs: null }
-    : { selector: null, everyMs: UNTOLD_MS };
-}
+export const ofLongJobs = {
+  selector: OF_JOBS,
+  everyMs: UNTOLD_MS,
+  untold: ({ jobs }: { readonly jobs: readonly ListedJob[] }): boolean => jobs.some(untold),
+} as const;

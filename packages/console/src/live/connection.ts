@@ -21,7 +21,7 @@ export interface Following {
   /** Those that came within a moment, together. */
   readonly onEvents: (events: readonly LiveEvent[]) => void;
   readonly onEnd: (end: End) => void;
-  /** Some that match are not delivered, as the session may not follow their types. */
+  /** Some that match are not delivered, as the session may not follow them. */
   readonly onNarrowed?: () => void;
 }
 

@@ -18,6 +18,8 @@ interface Reading<State> {
   readonly selector: string | null;
   /** Read again so often while somebody looks: for those who may not follow these events. */
   readonly everyMs?: number | null;
+  /** Not always, but while no event tells of something in it. */
+  readonly untold?: (state: State) => boolean;
   /** Read once more a moment after the last event, as what others keep follows what is stored. */
   readonly afterwards?: boolean;
   /** What events make of it at once, and whether there is more in it that only the server knows; otherwise it is read again after each. */
@@ -37,6 +39,7 @@ export function useReading<State>({
   selector,
   apply,
   everyMs = null,
+  untold,
   afterwards = false,
 }: Reading<State>): Kept<State> {
   const { api, live } = signedIn();
@@ -77,7 +80,12 @@ export function useReading<State>({
     // What is shown stays until the other is there.
     if (before?.state === 'ready') made.loaded.value = before;
     kept.value = made;
-    const timer = everyMs === null ? null : setInterval(() => document.hidden || again.ask(), everyMs);
+    const look = (): void => {
+      const { value: loaded } = made.loaded;
+      const needed = untold === undefined || (loaded.state === 'ready' && untold(loaded.value));
+      if (needed && !document.hidden) again.ask();
+    };
+    const timer = everyMs === null ? null : setInterval(look, everyMs);
     return () => {
       if (timer !== null) clearInterval(timer);
       clearTimeout(settling);

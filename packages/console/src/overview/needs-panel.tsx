@@ -38,7 +38,7 @@ export function NeedsPanel({ fleet, push, queues }: Props) {
   const { loaded: blocked } = useReading({
     key: '',
     read: (signal) => readJobs(api, { q: '', statuses: ['BLOCKED'], hidden: false }, 1, signal),
-    ...ofLongJobs(),
+    ...ofLongJobs,
   });
   const minute = useComputed(() => Math.floor(now.value / 10_000));
   const at = minute.value * 10_000;

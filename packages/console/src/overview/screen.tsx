@@ -51,7 +51,7 @@ function Panels() {
   const { loaded: long } = useReading({
     key: '',
     read: (signal) => readJobs(api, { q: '', statuses: NOT_ENDED, hidden: false }, 1, signal),
-    ...ofLongJobs(),
+    ...ofLongJobs,
   });
   const { loaded: queues } = useQueues();
   return (

@@ -6,6 +6,17 @@ export interface TypeRules {
   readonly granted: readonly string[];
   readonly restricted: readonly string[];
   readonly open: readonly string[];
+  /** What is allowed besides, event by event. Absent: nothing. */
+  readonly owned?: readonly OwnedTypes[];
+}
+
+/** Of types that are not allowed as such: the events that say in an attribute whose they are. */
+export interface OwnedTypes {
+  readonly pattern: string;
+  readonly attribute: string;
+  readonly value: string;
+  /** None of these types. */
+  readonly restricted: readonly string[];
 }
 
 export const PRINCIPAL_KINDS = ['user', 'node', 'service'] as const;
@@ -45,9 +56,30 @@ export function allows(rules: TypeRules, type: string): boolean {
   return some(rules.granted) || (some(rules.open) && !some(rules.restricted));
 }
 
+/** Whether one event is allowed: its type, or what it says of whose it is. */
+export function allowsEvent(rules: TypeRules, type: string, attribute: (name: string) => string | undefined): boolean {
+  if (allows(rules, type)) return true;
+  return (rules.owned ?? []).some((owned) => attribute(owned.attribute) === owned.value && allowsSome(owned, type));
+}
+
+/** Whether events of this type may be allowed: all, or those that are somebody's own. */
+export function mayAllowType(rules: TypeRules, type: string): boolean {
+  return allows(rules, type) || (rules.owned ?? []).some((owned) => allowsSome(owned, type));
+}
+
+function allowsSome({ pattern, restricted }: OwnedTypes, type: string): boolean {
+  return fits(pattern, type) && !restricted.some((each) => fits(each, type));
+}
+
+/** Whether the two fit a type in common. */
+export function overlap(one: string, other: string): boolean {
+  return one.endsWith('*') ? reach([other], one.slice(0, -1)) : fits(other, one);
+}
+
 /** False: none of the types that begin so is allowed. */
-export function mayAllow({ granted, restricted, open }: TypeRules, prefix: string): boolean {
-  return reach(granted, prefix) || (reach(open, prefix) && !cover(restricted, prefix));
+export function mayAllow({ granted, restricted, open, owned = [] }: TypeRules, prefix: string): boolean {
+  if (reach(granted, prefix) || (reach(open, prefix) && !cover(restricted, prefix))) return true;
+  return owned.some((each) => reach([each.pattern], prefix) && !cover(each.restricted, prefix));
 }
 
 /** True: all types that begin so are allowed. */

@@ -1,10 +1,15 @@
-import { allows, allowsAll, EVERY_TYPE, mayAllow, type TypeRules } from '@muster/fabric';
+import { allows, allowsAll, allowsEvent, EVERY_TYPE, mayAllow, mayAllowType, type TypeRules } from '@muster/fabric';
 import { compileText, parseSelector } from '@muster/selector';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseAt, parseFrom } from '../../src/protocol/replay-start.js';
 import { PublishRights } from '../../src/session/publishing/publish-rights.js';
-import { allowedTypes, deniedTypes, isNarrowed } from '../../src/session/subscribing/subscribe-rights.js';
+import {
+  allowedEvents,
+  allowedTypes,
+  deniedTypes,
+  isNarrowed,
+} from '../../src/session/subscribing/subscribe-rights.js';
 
 const type = fc.stringMatching(/^[a-c._]{1,3}$/);
 const patterns = fc.array(
@@ -24,6 +29,28 @@ describe('what somebody may follow', () => {
         const narrowed = allowedTypes(given);
         const passes = narrowed !== null && compileText(narrowed)(new Map([['type', asked]]));
         expect(passes).toBe(allows(given, asked));
+      }),
+    );
+  });
+
+  const owner = fc.constantFrom('ann', "o'neil", '12');
+  const pattern = fc.oneof(
+    type,
+    type.map((prefix) => `${prefix}*`),
+  );
+  const owned = fc.array(fc.record({ pattern, attribute: fc.constant('owner'), value: owner, restricted: patterns }), {
+    maxLength: 2,
+  });
+
+  test('narrowing lets exactly the allowed types and what is one’s own of others through', () => {
+    fc.assert(
+      fc.property(rules, owned, type, fc.option(owner), (given, owned, asked, of) => {
+        const rights = { ...given, owned };
+        const event = new Map([['type', asked], ...(of === null ? [] : [['owner', of] as const])]);
+        const narrowed = allowedEvents(rights);
+        const passes = narrowed !== null && compileText(narrowed)(event);
+        expect(passes).toBe(allowsEvent(rights, asked, (name) => event.get(name)));
+        if (passes) expect([mayAllowType(rights, asked), mayAllow(rights, asked.slice(0, 1))]).toEqual([true, true]);
       }),
     );
   });

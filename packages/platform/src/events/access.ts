@@ -1,4 +1,4 @@
-import { EVERY_TYPE, type EventAccess, OWN_TYPES, type TypeRules } from '@muster/fabric';
+import { EVERY_TYPE, type EventAccess, OWN_TYPES, type OwnedTypes, overlap, type TypeRules } from '@muster/fabric';
 import { type EventAction, type EventGrant, type Groups, holdsRole, includes } from '../auth/permissions.js';
 import type { Rights } from '../auth/rights.js';
 import type { Identity, Organization, Permission } from '../auth/types.js';
@@ -52,8 +52,10 @@ function subscribing(identity: Identity, rights: EventRights, followers: Followe
   const { held, missing } = grantsOf('subscribe', identity, rights);
   const readsOthers = holdsRole(EVENT_READERS, identity, rights.groups, true);
   const own = (permitted: boolean) => followers.own(identity, rights.groups, permitted);
-  if (!readsOthers) return { granted: held, restricted: missing, open: own(true) };
-  return { granted: held, restricted: [...own(false), ...missing], open: ['*'] };
+  const owned = followers.owned(identity, rights.groups, missing);
+  const more = owned.length > 0 && { owned };
+  if (!readsOthers) return { granted: held, restricted: missing, open: own(true), ...more };
+  return { granted: held, restricted: [...own(false), ...missing], open: ['*'], ...more };
 }
 
 /**
@@ -68,9 +70,10 @@ export class Followers {
     this.#rights = rights;
     this.#families = families;
     const known = new Map<string, string | null>();
-    for (const { prefix, followers } of families) {
+    for (const { prefix, followers, owners } of families) {
       if (!OWN_TYPES.some((types) => types === `${prefix}*`)) throw new Error(`others may publish ${prefix}*, too`);
       if (followers !== null && !rights.has(followers)) throw new Error(`no layer declares who may follow ${prefix}*`);
+      if (owners !== null && !rights.has(owners.permission)) throw new Error(`no layer declares who owns ${prefix}*`);
       if (known.has(prefix) && known.get(prefix) !== followers)
         throw new Error(`who may follow ${prefix}* is declared twice`);
       known.set(prefix, followers);
@@ -79,13 +82,26 @@ export class Followers {
 
   /** The types that somebody may follow, or may not, besides those that whoever follows others may. */
   own(identity: Identity, groups: Groups, permitted: boolean): readonly string[] {
-    const about = { groups, nodeGroups: [], subject: undefined };
     const types = new Set<string>();
     for (const { prefix, followers } of this.#families) {
-      if (followers === null) continue;
-      if (this.#rights.allows(identity, followers as Permission, about) === permitted) types.add(`${prefix}*`);
+      if (followers !== null && this.#has(identity, groups, followers) === permitted) types.add(`${prefix}*`);
     }
     return [...types];
+  }
+
+  /** Of the types that somebody may not follow: the events of what is theirs. @param missing restricted to others */
+  owned(identity: Identity, groups: Groups, missing: readonly string[]): readonly OwnedTypes[] {
+    return this.#families.flatMap(({ prefix, followers, owners }) => {
+      if (owners === null || followers === null || this.#has(identity, groups, followers)) return [];
+      if (!this.#has(identity, groups, owners.permission)) return [];
+      const pattern = `${prefix}*`;
+      const restricted = missing.filter((each) => overlap(each, pattern));
+      return [{ pattern, attribute: owners.attribute, value: owners.nameOf(identity), restricted }];
+    });
+  }
+
+  #has(identity: Identity, groups: Groups, permission: string): boolean {
+    return this.#rights.allows(identity, permission as Permission, { groups, nodeGroups: [], subject: undefined });
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '@muster/base';
-import { allows, Delivery, type EventAccess } from '@muster/fabric';
+import { allowsEvent, Delivery, type EventAccess } from '@muster/fabric';
 import { compileText, parseSelector, type TextAttributes } from '@muster/selector';
 import { fence, type Lease, type Leases, type Store, upsert, type Write } from '@muster/store';
 import { principalNow } from '../auth/principal-now.js';
@@ -209,7 +209,10 @@ class Watch<C extends Chooser> implements Turn {
         this.#delivery.show(event);
         if (!matches(this.#delivery)) continue;
         const type = this.#delivery.get('type') ?? '';
-        if (await this.#mayFollow(chooser, type)) chosen.push({ chooser, type, event });
+        const access = await this.#accessOf(chooser);
+        if (access === null) continue;
+        if (allowsEvent(access.subscribe, type, (name) => this.#delivery.get(name)))
+          chosen.push({ chooser, type, event });
       }
     }
     const acted = chosen.length > 0 ? await act(chosen, [this.#fence, this.#mark(through)]) : 'done';
@@ -228,8 +231,8 @@ class Watch<C extends Chooser> implements Turn {
     return saveMark({ name: this.#deps.name, position });
   }
 
-  /** As its owner may now. */
-  async #mayFollow({ id, org, owner }: C, type: string): Promise<boolean> {
+  /** As its owner may now; null: nothing. */
+  async #accessOf({ id, org, owner }: C): Promise<EventAccess | null> {
     const { repository, followers } = this.#deps;
     let access = this.#access.get(id);
     if (access === undefined) {
@@ -238,7 +241,7 @@ class Watch<C extends Chooser> implements Turn {
       access = identity === null ? null : eventAccess(identity, org, rights, followers);
       this.#access.set(id, access);
     }
-    return access !== null && allows(access.subscribe, type);
+    return access;
   }
 
   #saveSoon(): void {

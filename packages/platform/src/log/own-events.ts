@@ -1,4 +1,4 @@
-import { escapeHeader, type Origin, originOf, textOf, unescapeHeader } from '@muster/fabric';
+import { escapeHeader, type Origin, originOf, type PrincipalKind, textOf, unescapeHeader } from '@muster/fabric';
 import type { Static, TObject, TRecord } from 'typebox';
 import { type EventContent, frameEvent } from './event-chunk.js';
 import type { Recordable } from './log-rows.js';
@@ -27,24 +27,43 @@ export interface EventFamily {
   readonly prefix: string;
   /** Who may follow them: whoever may read the same over REST; null: whoever may follow what others publish. */
   readonly followers: string | null;
+  /** Who besides may follow those of them that are their own; null: nobody. */
+  readonly owners: EventOwners | null;
   readonly schemas: EventSchemas;
+}
+
+/** Whose an event is says one of its attributes. Only for what its owner, with the permission, may read over REST. */
+export interface EventOwners {
+  readonly permission: string;
+  readonly attribute: string;
+  /** What the attribute is of what is theirs. */
+  readonly nameOf: (identity: { readonly type: PrincipalKind; readonly name: string }) => string;
 }
 
 /** The same for every event of an organization, as long as it is the same object. */
 const origins = new WeakMap<Organization, Origin>();
 
+interface Declared<S> {
+  readonly prefix: string;
+  readonly followers: string | null;
+  readonly owners?: EventOwners | null;
+  readonly schemas: S;
+}
+
 /** The events that a layer tells. There is no other way to tell one: a type that is not declared has no followers. */
 export class OwnEvents<S extends EventSchemas> implements EventFamily {
   readonly prefix: string;
   readonly followers: string | null;
+  readonly owners: EventOwners | null;
   readonly schemas: S;
 
-  constructor({ prefix, followers, schemas }: { prefix: string; followers: string | null; schemas: S }) {
+  constructor({ prefix, followers, owners = null, schemas }: Declared<S>) {
     for (const type of Object.keys(schemas)) {
       if (!type.startsWith(prefix)) throw new Error(`events of type ${type} are not of the family ${prefix}`);
     }
     this.prefix = prefix;
     this.followers = followers;
+    this.owners = owners;
     this.schemas = schemas;
   }
 

@@ -61,7 +61,7 @@ async function watch(call: Call<WatchFlags>): Promise<number> {
     });
     await events.ready;
     call.out.note(`watching ${urlOf(client.status)}; Ctrl-C ends`);
-    if (events.narrowed) call.out.note('events of types that you may not follow are not shown');
+    if (events.narrowed) call.out.note('events that you may not follow are not shown');
     connection.begin();
     await show(call, events, most);
   } finally {

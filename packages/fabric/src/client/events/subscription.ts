@@ -19,7 +19,7 @@ export interface Subscription extends AsyncIterableIterator<EventMessage, undefi
   readonly id: string;
   /** The server has taken it, for the first time. Rejects with what it has against it, as the iteration does. */
   readonly ready: Promise<void>;
-  /** Events may match that are not delivered, as the login may not follow their types. Known when it is ready. */
+  /** Events may match that are not delivered, as the login may not follow them. Known when it is ready. */
   readonly narrowed: boolean;
   /** Events that were not delivered for the want of a valid signature. */
   readonly refused: number;

@@ -1,5 +1,5 @@
 import { MusterError } from '../../errors.js';
-import { type EventAccess, isPrincipalKind, type TypeRules } from '../../event/access.js';
+import { type EventAccess, isPrincipalKind, type OwnedTypes, type TypeRules } from '../../event/access.js';
 import type { Login, Revoked } from '../../protocol/login.js';
 import { upstreamError } from '../upstream/errors.js';
 
@@ -52,7 +52,13 @@ function isAccess(value: unknown): value is EventAccess {
 }
 
 function isRules(value: unknown): value is TypeRules {
-  return isObject(value) && [value.granted, value.restricted, value.open].every(isTexts);
+  if (!isObject(value) || ![value.granted, value.restricted, value.open].every(isTexts)) return false;
+  return value.owned === undefined || (Array.isArray(value.owned) && value.owned.every(isOwned));
+}
+
+function isOwned(value: unknown): value is OwnedTypes {
+  if (!isObject(value) || !isTexts(value.restricted)) return false;
+  return isTexts([value.pattern, value.attribute, value.value]);
 }
 
 function isTexts(value: unknown): boolean {

@@ -10,11 +10,18 @@ import {
   startsWith,
   type Value,
 } from '@muster/selector';
-import { allows, allowsAll, mayAllow, type TypeRules } from '../../event/access.js';
+import { allows, allowsAll, mayAllow, mayAllowType, type OwnedTypes, type TypeRules } from '../../event/access.js';
 
 /** The selector of all events that somebody with these rights may follow; null: none. */
-export function allowedTypes(rules: TypeRules): Expression | null {
-  const { granted, restricted, open } = rules;
+export function allowedEvents(rules: TypeRules): Expression | null {
+  const { owned = [] } = rules;
+  const byType = allowedTypes(rules);
+  if (owned.length === 0) return byType;
+  return or(...(byType === null ? [] : [byType]), ...owned.map(ownedEvents));
+}
+
+/** The same of those that are allowed whosever they are. */
+export function allowedTypes({ granted, restricted, open }: TypeRules): Expression | null {
   if (granted.length === 0 && open.length === 0) return null;
   const byDefault = restricted.length === 0 ? fitting(open) : and(fitting(open), not(fitting(restricted)));
   if (granted.length === 0) return byDefault;
@@ -30,12 +37,12 @@ export function deniedTypes(selector: Condition, rules: TypeRules): readonly str
     case 'comparison':
     case 'in': {
       const types = namedTypes(selector);
-      return types === null || types.some((type) => allows(rules, type)) ? null : types;
+      return types === null || types.some((type) => mayAllowType(rules, type)) ? null : types;
     }
     case 'like': {
       if (selector.negated || !isType(selector.value)) return null;
       const { text, whole } = likePrefix(selector.pattern, selector.escape);
-      if (whole) return allows(rules, text) ? null : [text];
+      if (whole) return mayAllowType(rules, text) ? null : [text];
       return mayAllow(rules, text) ? null : [`${text}*`];
     }
     case 'and':
@@ -95,6 +102,11 @@ function fitting(patterns: readonly string[]): Expression {
   return or(
     ...patterns.map((pattern) => (pattern.endsWith('*') ? prefixed(pattern.slice(0, -1)) : equal('type', pattern))),
   );
+}
+
+function ownedEvents({ pattern, attribute, value, restricted }: OwnedTypes): Expression {
+  const own = and(fitting([pattern]), equal(attribute, value));
+  return restricted.length === 0 ? own : and(own, not(fitting(restricted)));
 }
 
 /** A condition for the types that begin so; every event has a type, so that the empty prefix needs none. */

@@ -20,7 +20,7 @@ import {
   slowPolicyOf,
   wrongValue,
 } from './subscribe-headers.js';
-import { allowedTypes, deniedTypes, isNarrowed } from './subscribe-rights.js';
+import { allowedEvents, allowedTypes, deniedTypes, isNarrowed } from './subscribe-rights.js';
 import { Subscription, type SubscriptionPorts } from './subscription.js';
 
 export interface SubscriptionsPorts extends SubscriptionPorts {
@@ -37,7 +37,10 @@ export interface SubscriptionsPorts extends SubscriptionPorts {
  */
 export class Subscriptions {
   readonly #ports: SubscriptionsPorts;
+  /** What this login may follow; null: nothing. */
   readonly #allowed: Expression | null;
+  /** Without those events that are allowed one by one: many logins have the same, and it costs less for each event. */
+  readonly #allowedTypes: Expression | null;
   /** B-3: each client has its own. */
   readonly #subscriptions = new Map<string, Subscription>();
   readonly #byNumber = new Map<number, Subscription>();
@@ -45,7 +48,8 @@ export class Subscriptions {
 
   constructor(ports: SubscriptionsPorts) {
     this.#ports = ports;
-    this.#allowed = allowedTypes(ports.access.subscribe);
+    this.#allowed = allowedEvents(ports.access.subscribe);
+    this.#allowedTypes = allowedTypes(ports.access.subscribe);
   }
 
   get size(): number {
@@ -175,7 +179,7 @@ export class Subscriptions {
   }
 
   /**
-   * The selector that was asked for, restricted to the types that this login may follow. `narrowed`: that makes a
+   * The selector that was asked for, restricted to what this login may follow. `narrowed`: that makes a
    * difference.
    */
   #selector(frame: Frame): { readonly selector: Expression; readonly narrowed: boolean } {
@@ -184,7 +188,10 @@ export class Subscriptions {
       const asked = selectorOf(frame);
       const denied = deniedTypes(asked, access.subscribe);
       if (this.#allowed !== null && denied === null) {
-        return { selector: and(this.#allowed, asked), narrowed: isNarrowed(asked, access.subscribe) };
+        const { subscribe } = access;
+        const own = { granted: (subscribe.owned ?? []).map(({ pattern }) => pattern), restricted: [], open: [] };
+        const allowed = deniedTypes(asked, own) === null ? this.#allowed : (this.#allowedTypes ?? this.#allowed);
+        return { selector: and(allowed, asked), narrowed: isNarrowed(asked, subscribe) };
       }
       const types = denied ?? ['*'];
       const type = types.map((name) => `'${name}'`).join(', ');

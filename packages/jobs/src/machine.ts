@@ -3,9 +3,6 @@ import { type ActiveStatus, isActive, isTerminal, PHASES, type Status, TRANSITIO
 /** Why a job ended, or what it waits for (sheet §2.7 and §7.1). */
 export type Condition = string;
 
-/** The best guess at what the program did (sheet §1.1). */
-export type RemoteOutcome = 'FINISHED' | 'FAILED' | 'FAILED_SKIP_ARCHIVE';
-
 /** What of a job changes with its status. */
 export interface JobState {
   readonly status: Status;

@@ -20,6 +20,10 @@ export const STATUSES = [
 
 export type Status = (typeof STATUSES)[number];
 
+/** The best guess at what the program did (sheet §1.1). */
+export const REMOTE_OUTCOMES = ['FINISHED', 'FAILED', 'FAILED_SKIP_ARCHIVE'] as const;
+export type RemoteOutcome = (typeof REMOTE_OUTCOMES)[number];
+
 /** Those in which a worker has work to do. */
 export type ActiveStatus = Exclude<Status, 'ACCEPTED' | 'BLOCKED' | 'PAUSED' | TerminalStatus>;
 export type TerminalStatus = 'FINISHED' | 'STOPPED' | 'FAILED';

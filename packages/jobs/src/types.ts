@@ -1,5 +1,6 @@
 import type { RetryPolicy } from '@muster/platform/outbound';
-import type { Condition, JobState, RemoteOutcome } from './machine.js';
+import type { Condition, JobState } from './machine.js';
+import type { RemoteOutcome } from './status.js';
 
 /** Values by the ids of an app's inputs: a path or URI, or several. */
 export type InputValues = Readonly<Record<string, string | readonly string[]>>;

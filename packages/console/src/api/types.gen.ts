@@ -613,29 +613,40 @@ export type LongJob = {
   readonly systemId: string;
   /** `NAME-VERSION` */
   readonly appId: string;
+  /** When a worker took it first; ISO 8601 */
   readonly created: string | null;
-  /** One of ACCEPTED, PENDING, PROCESSING_INPUTS, STAGING_INPUTS, STAGED, STAGING_JOB, SUBMITTING, QUEUED, RUNNING, CLEANING_UP, ARCHIVING, BLOCKED, PAUSED, FINISHED, STOPPED, FAILED */
-  readonly status: string;
+  /** How it stands, as docs/guide/jobs.md tells */
+  readonly status: "ACCEPTED" | "PENDING" | "PROCESSING_INPUTS" | "STAGING_INPUTS" | "STAGED" | "STAGING_JOB" | "SUBMITTING" | "QUEUED" | "RUNNING" | "CLEANING_UP" | "ARCHIVING" | "BLOCKED" | "PAUSED" | "FINISHED" | "STOPPED" | "FAILED";
+  /** When its program began; ISO 8601 */
   readonly remoteStarted: string | null;
+  /** When it ended; ISO 8601 */
   readonly ended: string | null;
   /** Organization */
   readonly tenantId: string;
   /** Submission queue, whole */
   readonly tenantQueue: string;
   readonly lastStatusMessage: string;
-  readonly accepted: string | null;
-  readonly lastUpdated: string | null;
+  /** When it was accepted; ISO 8601 */
+  readonly accepted: string;
+  /** When it was changed last; ISO 8601 */
+  readonly lastUpdated: string;
+  /** Of its owner, as the token said */
   readonly roles: string | null;
   readonly appUuid: string;
+  /** Where it works */
   readonly workPath: string | null;
+  /** Whether what it writes is kept */
   readonly archive: boolean;
+  /** Also when its program fails */
   readonly archiveOnAppError: boolean;
+  /** With macros until it starts */
   readonly archivePath: string | null;
   readonly archiveSystem: string | null;
   readonly nodeCount: number;
   readonly processorsPerNode: number;
   /** GB */
   readonly memoryPerNode: number;
+  /** How long its program may run */
   readonly maxHours: number;
   /** By the ids of the app */
   readonly inputs: Readonly<Record<string, unknown>>;
@@ -643,31 +654,77 @@ export type LongJob = {
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly remoteJobId: string | null;
   readonly schedulerJobId: string | null;
+  /** Batch queue */
   readonly remoteQueue: string | null;
+  /** When the system took it; ISO 8601 */
   readonly remoteSubmitted: string | null;
+  /** When its program ended; ISO 8601 */
   readonly remoteEnded: string | null;
-  readonly remoteOutcome: string | null;
+  /** How its program ended */
+  readonly remoteOutcome: "FINISHED" | "FAILED" | "FAILED_SKIP_ARCHIVE" | null;
+  /** Of its program */
   readonly exitCode: number | null;
+  /** Why it ended, or what it waits for */
   readonly condition: string | null;
+  /** Times that it was submitted again */
   readonly submitRetries: number;
+  /** Times that its system was asked */
   readonly remoteStatusChecks: number;
+  /** Those of them that were not answered */
   readonly failedStatusChecks: number;
+  /** When its system was asked last; ISO 8601 */
   readonly lastStatusCheck: string | null;
+  /** Times that it was blocked */
   readonly blockedCount: number;
+  /** false: it is hidden from lists */
   readonly visible: boolean;
-  readonly _links: Readonly<Record<string, {
-    /** Absolute */
-    readonly href: string;
-  }>>;
+  readonly _links: {
+    readonly self: {
+      /** Absolute */
+      readonly href: string;
+    };
+    readonly app: {
+      /** Absolute */
+      readonly href: string;
+    };
+    readonly executionSystem: {
+      /** Absolute */
+      readonly href: string;
+    };
+    readonly archiveSystem?: {
+      /** Absolute */
+      readonly href: string;
+    };
+    readonly archiveData: {
+      /** Absolute */
+      readonly href: string;
+    };
+    readonly permissions: {
+      /** Absolute */
+      readonly href: string;
+    };
+    readonly history: {
+      /** Absolute */
+      readonly href: string;
+    };
+    readonly notifications: {
+      /** Absolute */
+      readonly href: string;
+    };
+  };
 };
 
 /** GET /organizations/{org}/jobs/v2/{id}/history */
 export type LongJobHistory = readonly ({
   /** Unique in the history of its job */
   readonly id: string;
+  /** A status, or what else happened to it, such as PERMISSION_GRANT */
   readonly status: string;
-  readonly created: string | null;
+  /** When it happened; ISO 8601 */
+  readonly created: string;
+  /** Who did it */
   readonly createdBy: string;
+  /** The same for people */
   readonly description: string;
 })[];
 

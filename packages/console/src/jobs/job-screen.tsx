@@ -81,7 +81,7 @@ function Known({ known, again }: { readonly known: KnownJob; readonly again: () 
     else again();
   };
   const open: May = ended ? { may: false, why: `it has ended: it is ${word(job.status)}` } : own;
-  const begun = Date.parse(job.accepted ?? '');
+  const begun = Date.parse(job.accepted);
   return (
     <>
       <div class="head">
@@ -308,7 +308,7 @@ function History({ known: { history } }: { readonly known: KnownJob }) {
         <li key={`${created} ${status} ${index}`}>
           <div class="line">
             <span class="quiet number">
-              <Ago at={Date.parse(created ?? '')} word=" ago" />
+              <Ago at={Date.parse(created)} word=" ago" />
             </span>
             <span class="grow break">
               <strong>{word(status)}</strong> <span class="quiet">{safeText(description)}</span>

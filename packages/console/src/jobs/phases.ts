@@ -18,7 +18,7 @@ export interface Phase {
 export function phasesOf(history: LongJobHistory): readonly Phase[] {
   const been: Phase[] = [];
   for (const { status, created, description } of history) {
-    const from = Date.parse(created ?? '');
+    const from = Date.parse(created);
     const last = been.at(-1);
     if (!isStatus(status) || Number.isNaN(from) || last?.status === status) continue;
     if (last !== undefined) been[been.length - 1] = { ...last, ms: Math.max(0, from - (last.from ?? from)) };

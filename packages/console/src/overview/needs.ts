@@ -53,8 +53,8 @@ export function blockedJobs(org: string, jobs: readonly ListedJob[]): Need[] {
     key: `job ${job.id}`,
     href: hrefOf(org, { name: 'long-job', id: job.id }),
     what: `${job.name} is blocked`,
-    why: job.condition ?? job.lastStatusMessage ?? '',
-    at: Date.parse(job.accepted ?? ''),
+    why: job.condition ?? job.lastStatusMessage,
+    at: Date.parse(job.accepted),
     tone: 'warn',
   }));
 }

@@ -71,7 +71,7 @@ function LongJobLine({ job }: { readonly job: ListedJob }) {
       </div>
       <div class="line quiet">
         <span class="grow cut">
-          {safeText(job.owner)} · <Ago at={Date.parse(job.accepted ?? '')} word=" ago" />
+          {safeText(job.owner)} · <Ago at={Date.parse(job.accepted)} word=" ago" />
         </span>
         <span class="cut">{safeText(job.appId)}</span>
       </div>

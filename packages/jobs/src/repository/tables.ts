@@ -1,6 +1,5 @@
 import type { Generated } from 'kysely';
-import type { RemoteOutcome } from '../machine.js';
-import type { Status } from '../status.js';
+import type { RemoteOutcome, Status } from '../status.js';
 import type { Wanted } from '../types.js';
 
 /** The tables of jobs. */

@@ -1,16 +1,24 @@
 import { OUTBOUND_LIMITS, RETRY_STRATEGIES } from '@muster/platform/outbound';
-import { type TObject, Type } from 'typebox';
-import { STATUSES } from '../status.js';
+import { type TObject, type TSchema, Type } from 'typebox';
+import { type Status as JobStatus, REMOTE_OUTCOMES, type RemoteOutcome, STATUSES } from '../status.js';
+import type { InputValues, ParameterValues } from '../types.js';
 
 /** Shapes of requests and answers, for /openapi.json. Requests are read by `request/`, where each refusal has its code. */
 
 const text = (description = '') => Type.String({ description });
-const nullable = (schema: ReturnType<typeof Type.String | typeof Type.Integer | typeof Type.Number>) =>
-  Type.Union([schema, Type.Null()]);
-const time = (description: string) => nullable(Type.String({ description: `${description}; ISO 8601` }));
+/** What it is stands where clients look for it: at the whole. */
+const nullable = <S extends TSchema>(schema: S, description = '') =>
+  Type.Union([schema, Type.Null()], description === '' ? {} : { description });
+const time = (description: string) => Type.String({ description: `${description}; ISO 8601`, format: 'date-time' });
+const maybeTime = (description: string) => nullable(Type.String({ format: 'date-time' }), `${description}; ISO 8601`);
 const Link = Type.Object({ href: text('Absolute') });
 const Values = Type.Object({}, { additionalProperties: true, description: 'By the ids of the app' });
-export const Status = Type.String({ description: `One of ${STATUSES.join(', ')}` });
+/** Of jobs that were taken over from Agave they are whatever they were there. */
+const Inputs = Type.Unsafe<InputValues>(Values);
+const Parameters = Type.Unsafe<ParameterValues>(Values);
+export const Status = Type.Unsafe<JobStatus>(
+  Type.String({ enum: [...STATUSES], description: 'How it stands, as docs/guide/jobs.md tells' }),
+);
 
 /** What every answer is in (sheet §8.1); with `naked=true` the result alone. */
 export function enveloped(result: TObject | ReturnType<typeof Type.Array> | ReturnType<typeof Type.Null>) {
@@ -28,10 +36,10 @@ const SUMMARY = {
   owner: text(),
   systemId: text('Execution system'),
   appId: text('`NAME-VERSION`'),
-  created: time('When a worker took it first'),
+  created: maybeTime('When a worker took it first'),
   status: Status,
-  remoteStarted: time('When its program began'),
-  ended: time('When it ended'),
+  remoteStarted: maybeTime('When its program began'),
+  ended: maybeTime('When it ended'),
 };
 
 export const JobSummary = Type.Object({
@@ -39,41 +47,52 @@ export const JobSummary = Type.Object({
   _links: Type.Object({ self: Link, archiveData: Link }),
 });
 
+const RemoteEnd = Type.Unsafe<RemoteOutcome>(Type.String({ enum: [...REMOTE_OUTCOMES] }));
+
 export const JobAnswer = Type.Object({
   ...SUMMARY,
   tenantId: text('Organization'),
   tenantQueue: text('Submission queue, whole'),
   lastStatusMessage: text(),
   accepted: time('When it was accepted'),
-  lastUpdated: time(''),
-  roles: nullable(text('Of its owner, as the token said')),
+  lastUpdated: time('When it was changed last'),
+  roles: nullable(Type.String(), 'Of its owner, as the token said'),
   appUuid: text(),
-  workPath: nullable(text('Where it works')),
-  archive: Type.Boolean(),
-  archiveOnAppError: Type.Boolean(),
-  archivePath: nullable(text('With macros until it starts')),
-  archiveSystem: nullable(text()),
+  workPath: nullable(Type.String(), 'Where it works'),
+  archive: Type.Boolean({ description: 'Whether what it writes is kept' }),
+  archiveOnAppError: Type.Boolean({ description: 'Also when its program fails' }),
+  archivePath: nullable(Type.String(), 'With macros until it starts'),
+  archiveSystem: nullable(Type.String()),
   nodeCount: Type.Integer(),
   processorsPerNode: Type.Integer(),
   memoryPerNode: Type.Number({ description: 'GB' }),
-  maxHours: Type.Number(),
-  inputs: Values,
-  parameters: Values,
-  remoteJobId: nullable(text()),
-  schedulerJobId: nullable(text()),
-  remoteQueue: nullable(text('Batch queue')),
-  remoteSubmitted: time('When the system took it'),
-  remoteEnded: time('When its program ended'),
-  remoteOutcome: nullable(text('FINISHED, FAILED or FAILED_SKIP_ARCHIVE')),
-  exitCode: nullable(Type.Integer()),
-  condition: nullable(text('Why it ended, or what it waits for')),
-  submitRetries: Type.Integer(),
-  remoteStatusChecks: Type.Integer(),
-  failedStatusChecks: Type.Integer(),
-  lastStatusCheck: time(''),
-  blockedCount: Type.Integer(),
-  visible: Type.Boolean(),
-  _links: Type.Record(Type.String(), Link),
+  maxHours: Type.Number({ description: 'How long its program may run' }),
+  inputs: Inputs,
+  parameters: Parameters,
+  remoteJobId: nullable(Type.String()),
+  schedulerJobId: nullable(Type.String()),
+  remoteQueue: nullable(Type.String(), 'Batch queue'),
+  remoteSubmitted: maybeTime('When the system took it'),
+  remoteEnded: maybeTime('When its program ended'),
+  remoteOutcome: nullable(RemoteEnd, 'How its program ended'),
+  exitCode: nullable(Type.Integer(), 'Of its program'),
+  condition: nullable(Type.String(), 'Why it ended, or what it waits for'),
+  submitRetries: Type.Integer({ description: 'Times that it was submitted again' }),
+  remoteStatusChecks: Type.Integer({ description: 'Times that its system was asked' }),
+  failedStatusChecks: Type.Integer({ description: 'Those of them that were not answered' }),
+  lastStatusCheck: maybeTime('When its system was asked last'),
+  blockedCount: Type.Integer({ description: 'Times that it was blocked' }),
+  visible: Type.Boolean({ description: 'false: it is hidden from lists' }),
+  _links: Type.Object({
+    self: Link,
+    app: Link,
+    executionSystem: Link,
+    archiveSystem: Type.Optional(Link),
+    archiveData: Link,
+    permissions: Link,
+    history: Link,
+    notifications: Link,
+  }),
 });
 
 export const StatusAnswer = Type.Object({ id: text(), status: Status, _links: Type.Object({ self: Link }) });
@@ -81,10 +100,10 @@ export const StatusAnswer = Type.Object({ id: text(), status: Status, _links: Ty
 export const HistoryAnswer = Type.Array(
   Type.Object({
     id: text('Unique in the history of its job'),
-    status: text(),
-    created: time(''),
-    createdBy: text(),
-    description: text(),
+    status: text('A status, or what else happened to it, such as PERMISSION_GRANT'),
+    created: time('When it happened'),
+    createdBy: text('Who did it'),
+    description: text('The same for people'),
   }),
 );
 

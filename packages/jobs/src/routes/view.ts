@@ -1,4 +1,6 @@
+import type { Static } from 'typebox';
 import type { Job } from '../types.js';
+import type { HistoryAnswer, JobAnswer, JobSummary, StatusAnswer } from './schemas.js';
 
 /** Jobs as clients see them (sheet §1.1, §1.4). */
 
@@ -10,11 +12,12 @@ export interface Links {
   readonly root: string;
 }
 
-const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+const iso = (ms: number): string => new Date(ms).toISOString();
+const time = (ms: number | null): string | null => (ms === null ? null : iso(ms));
 const link = (href: string) => ({ href });
 const segment = encodeURIComponent;
 
-export function jobView(job: Job, links: Links) {
+export function jobView(job: Job, links: Links): Static<typeof JobAnswer> {
   return {
     id: job.uuid,
     name: job.name,
@@ -22,10 +25,10 @@ export function jobView(job: Job, links: Links) {
     tenantQueue: job.queue,
     status: job.status,
     lastStatusMessage: job.lastMessage,
-    accepted: time(job.accepted),
+    accepted: iso(job.accepted),
     created: time(job.created),
     ended: time(job.ended),
-    lastUpdated: time(job.lastUpdated),
+    lastUpdated: iso(job.lastUpdated),
     owner: job.owner,
     roles: job.roles,
     systemId: job.systemId,
@@ -77,7 +80,7 @@ function jobLinks(job: Job, links: Links) {
 }
 
 /** An entry of a list (sheet §8.5). */
-export function jobSummary(job: Job, links: Links) {
+export function jobSummary(job: Job, links: Links): Static<typeof JobSummary> {
   const self = selfOf(job, links);
   return {
     id: job.uuid,
@@ -93,7 +96,7 @@ export function jobSummary(job: Job, links: Links) {
   };
 }
 
-export function statusView(job: Job, links: Links) {
+export function statusView(job: Job, links: Links): Static<typeof StatusAnswer> {
   return { id: job.uuid, status: job.status, _links: { self: link(selfOf(job, links)) } };
 }
 
@@ -112,6 +115,6 @@ export interface HistoryEntry {
 }
 
 /** An event that is no status is shown by its own name. */
-export function historyView({ id, event, at, by, description }: HistoryEntry) {
-  return { id, status: event, created: time(at), createdBy: by, description };
+export function historyView({ id, event, at, by, description }: HistoryEntry): Static<typeof HistoryAnswer>[number] {
+  return { id, status: event, created: iso(at), createdBy: by, description };
 }

@@ -1,4 +1,6 @@
+import { Value } from 'typebox/value';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { HistoryAnswer, JobAnswer, JobSummary, StatusAnswer } from '../../src/routes/schemas.js';
 import { type FrontServer, SUBMISSION, startFront } from '../support/front-server.js';
 
 let front: FrontServer;
@@ -18,6 +20,21 @@ describe('a submission', () => {
     const policies = (await stored.orderBy('id').execute()).map(({ policy }) => JSON.parse(policy));
     const usual = { retryStrategy: 'IMMEDIATE', retryLimit: 5, retryRate: 5, retryDelay: 0, saveOnFailure: true };
     expect(policies).toEqual([{ ...usual, retryStrategy: 'DELAYED', retryLimit: 3, saveOnFailure: false }, usual]);
+  });
+
+  it('is described as it is answered, with nothing left out', async () => {
+    const { id } = await front.submit({ archive: true, archivePath: '', parameters: { evalue: 2 } });
+    for (const [path, schema] of [
+      [`/${id}`, JobAnswer],
+      [`/${id}/status`, StatusAnswer],
+      [`/${id}/history`, HistoryAnswer],
+    ] as const) {
+      expect([path, [...Value.Errors(schema, await front.get(path))]]).toEqual([path, []]);
+    }
+    const [entry] = await front.get('');
+    expect([...Value.Errors(JobSummary, entry)]).toEqual([]);
+    expect(Object.keys(await front.get(`/${id}`)).sort()).toEqual(Object.keys(JobAnswer.properties).sort());
+    expect(Object.keys(entry).sort()).toEqual(Object.keys(JobSummary.properties).sort());
   });
 
   it('is answered with the whole job, ACCEPTED (sheet §1.4)', async () => {

@@ -12,7 +12,9 @@ export const NodeParams = Type.Object({ ...ORG, node: Type.String({ minLength: 1
 
 export const NODE_PAGE = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: NODE_LIMITS.maxPage })),
-  after: Type.Optional(Type.String({ maxLength: 255, description: 'Only nodes whose names come after this one' })),
+  after: Type.Optional(
+    Type.String({ maxLength: 255, description: 'Name of a node: only those that come after it in the list' }),
+  ),
 };
 
 interface NodesByName<Node> {
@@ -26,12 +28,17 @@ export function nodeNamed<Node extends NodeView>(nodes: NodesByName<Node>, org: 
   return node;
 }
 
-/** Nodes come sorted by name. */
+/** Nodes come sorted by name. @param reversed The last ones first; `after` is then the name before which they are. */
 export function nodePage<Node extends NodeView>(
   all: readonly Node[],
   after: string | undefined,
   limit: number | undefined,
+  reversed = false,
 ): readonly Node[] {
+  if (reversed) {
+    const before = after === undefined ? all : all.filter((node) => node.name < after);
+    return before.slice(limit === undefined ? 0 : Math.max(0, before.length - limit)).reverse();
+  }
   const rest = after === undefined ? all : all.filter((node) => node.name > after);
   return limit === undefined ? rest : rest.slice(0, limit);
 }

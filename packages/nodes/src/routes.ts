@@ -1,4 +1,4 @@
-import type { App } from '@muster/platform/http';
+import { type App, fieldsParameter, listedFields, sortParameter } from '@muster/platform/http';
 import { formatIso } from '@muster/wire';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
@@ -69,12 +69,13 @@ function configurationRoutes(app: App, nodes: Inventory): void {
 
 function inventoryRoutes(app: App, nodes: Inventory): void {
   const NodeDetail = nodeDetailSchema(nodes.aspects.fields);
+  const fields = listedFields(NodeDetail, 'nodes');
   const detail = (node: KnownNode) => nodeDetail(node, nodes.aspects);
 
   app.get(
     '/organizations/:org/nodes',
     {
-      config: { permission: 'node:read' },
+      config: { permission: 'node:read', fields },
       schema: {
         tags: ['nodes'],
         operationId: 'listNodes',
@@ -84,6 +85,8 @@ function inventoryRoutes(app: App, nodes: Inventory): void {
           {
             ...NODE_PAGE,
             q: Type.Optional(Type.String({ maxLength: NODE_LIMITS.query, description: 'Selector or `role:web`' })),
+            ...fieldsParameter(fields),
+            ...sortParameter(['node_name'], 'node_name'),
           },
           strict,
         ),
@@ -91,10 +94,10 @@ function inventoryRoutes(app: App, nodes: Inventory): void {
       },
     },
     async (request) => {
-      const { q, after, limit } = request.query;
+      const { q, after, limit = NODE_LIMITS.page, sort } = request.query;
       const { id } = request.organization;
       const matching = q === undefined ? nodes.list(id) : nodes.search(id, q);
-      return { total: matching.length, nodes: nodePage(matching, after, limit ?? NODE_LIMITS.page).map(detail) };
+      return { total: matching.length, nodes: nodePage(matching, after, limit, sort === '-node_name').map(detail) };
     },
   );
 

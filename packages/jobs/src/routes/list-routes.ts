@@ -1,4 +1,4 @@
-import type { App } from '@muster/platform/http';
+import { type App, listedFields, onlyFields, readFields } from '@muster/platform/http';
 import { Type } from 'typebox';
 import { MusterError } from '../errors.js';
 import { echo, refused } from '../request/refusal.js';
@@ -6,7 +6,8 @@ import { JOB_FIELDS } from '../search/fields.js';
 import { searchJobs } from '../search/search.js';
 import { addJobRoute, type Call, type JobRouteDeps } from './deps.js';
 import type { Answer } from './envelope.js';
-import { enveloped, JobSummary } from './schemas.js';
+import type { ListQuery } from './query.js';
+import { enveloped, JobAnswer, JobSummary } from './schemas.js';
 import { jobSummary, jobView } from './view.js';
 
 /** Pairs of field and value in a path (sheet §8.3). */
@@ -15,7 +16,8 @@ const MOST_PAIRS = 7;
 const DESCRIPTION =
   'Those that one owns, that are shared with one, or all for `job:admin`; hidden ones only with `visible=false`. `FIELD=VALUE` and ' +
   '`FIELD.OPERATOR=VALUE` as Agave has them (docs/guide/jobs.md), `where` with a selector, `limit` (100, at most 250), `offset`, ' +
-  '`order`, `orderBy`. With `filter` these fields, also of those that lists do not show.';
+  '`order`, `orderBy`. With `filter` these fields, also of those that lists do not show; `fields` is the same of whole members, and refuses what there is not. ' +
+  '`sort=lastUpdated`, or `-lastUpdated`, is the order that costs the least.';
 
 /** Lists of jobs. */
 export function listRoutes(app: App, deps: JobRouteDeps): void {
@@ -23,8 +25,13 @@ export function listRoutes(app: App, deps: JobRouteDeps): void {
     { organization, asker, query, links }: Call,
     more: readonly (readonly [string, string])[],
   ): Promise<Answer> => {
-    const search = { ...query.list, conditions: [...more, ...query.conditions], where: query.where };
+    const { fields, sort, conditions } = ownParameters(query.conditions);
+    if (fields !== null && query.filter !== null)
+      throw refused('ALOE_INVALID_PARAMETER', 'fields', 'give either fields or filter');
+    const order = sort === null ? query.list : { ...query.list, ...orderOf(sort, query.list) };
+    const search = { ...order, conditions: [...more, ...conditions], where: query.where };
     const jobs = await searchJobs(deps.read, organization.id, asker, search, deps.clock.now());
+    if (fields !== null) return { result: jobs.map((job) => onlyFields(jobView(job, links), fields)) };
     const view = query.filter === null ? jobSummary : jobView;
     return { result: jobs.map((job) => view(job, links)) };
   };
@@ -63,6 +70,37 @@ export function listRoutes(app: App, deps: JobRouteDeps): void {
       throw new MusterError('route_not_found', { path: `/jobs/v2/${echo(attribute)}/…` });
     },
   });
+}
+
+const FIELDS = listedFields(JobAnswer);
+const SORTS: Readonly<Record<string, Pick<ListQuery, 'order'>>> = {
+  lastUpdated: { order: 'asc' },
+  '-lastUpdated': { order: 'desc' },
+};
+
+/** What the lists of all layers take, beside the conditions that are searched for. @throws MusterError `job_invalid`, `invalid_field` */
+function ownParameters(given: readonly (readonly [string, string])[]) {
+  const one = (wanted: string): string | null => {
+    const [first, second] = given.filter(([name]) => name === wanted);
+    if (second !== undefined) throw refused('ALOE_INVALID_PARAMETER', wanted, 'it is given twice');
+    return first?.[1] ?? null;
+  };
+  const fields = one('fields');
+  return {
+    fields: fields === null ? null : readFields(fields, FIELDS),
+    sort: one('sort'),
+    conditions: given.filter(([name]) => name !== 'fields' && name !== 'sort'),
+  };
+}
+
+/** Of whatever else a list is sorted by (`orderBy`), all that is found is looked at. @throws MusterError `job_invalid` */
+function orderOf(sort: string, { order, orderBy }: ListQuery): Pick<ListQuery, 'order' | 'orderBy'> {
+  if (order !== null || orderBy !== null) {
+    throw refused('ALOE_INVALID_PARAMETER', 'sort', 'give either sort or order and orderBy');
+  }
+  const known = Object.hasOwn(SORTS, sort) ? SORTS[sort] : undefined;
+  if (known !== undefined) return { ...known, orderBy: null };
+  throw refused('ALOE_INVALID_PARAMETER', 'sort', `must be one of ${Object.keys(SORTS).join(', ')}, or orderBy`);
 }
 
 /** Values may have slashes in them, as `%2F`. */

@@ -8,6 +8,7 @@ import { MusterError } from '../errors.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { compressAnswers } from './compressed.js';
 import { type ErrorShape, sendError, toMusterError } from './errors.js';
+import { limitFields } from './fields.js';
 import { Gate, type MinSigning } from './gate.js';
 import { HTTP_LIMITS } from './limits.js';
 import { type KnownPath, ROUTER_OPTIONS, watchMethods } from './methods.js';
@@ -113,6 +114,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   observeDurations(app, metrics, (request) => request.routeOptions.url ?? pathOf(request)?.url ?? 'none');
   gate.guard(app);
   refuseQueries(app);
+  limitFields(app);
   if (deps.position !== undefined) tellPosition(app, deps.position);
   await describeRoutes(app, deps.version);
   statusRoutes(app, deps.status, metrics);

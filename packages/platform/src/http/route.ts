@@ -30,6 +30,13 @@ export function isOpen(permission: RoutePermission | undefined): permission is O
   return permission === 'public' || permission === 'enrol' || permission === 'login';
 }
 
+/** Members of the entries of a list that may be asked for alone, by the query parameter `fields`. */
+export interface ListedFields {
+  readonly names: readonly string[];
+  /** The member of the answer that is the list; null: the answer is. */
+  readonly within: string | null;
+}
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Every route names it, or the server does not start. */
@@ -62,6 +69,8 @@ declare module 'fastify' {
      * a signed query, or a token.
      */
     unsignedQuery?: readonly string[];
+    /** Of the list that it answers: entries may be asked for in part. */
+    fields?: ListedFields;
     /**
      * For clients of another system that know HTTP basic alone: a user's name and an access token of theirs are taken besides, and
      * asked for in this realm.

@@ -73,12 +73,15 @@ export interface JobFilter {
   readonly createdBefore?: number;
 }
 
-/** Newest first; in the order of the index, also among jobs of one millisecond. */
+/** `-created_at`, the newest first, unless given. */
+export type JobOrder = 'created_at' | '-created_at';
+
+/** In the order of the index, or against it, also among jobs of one millisecond. */
 export function listJobs(
   read: Read,
   orgId: string,
   filter: JobFilter,
-  page: { readonly limit: number; readonly after?: JobCursor },
+  page: { readonly limit: number; readonly after?: JobCursor; readonly sort?: JobOrder | undefined },
 ): Promise<JobRow[]> {
   let query = read.selectFrom('push_jobs').selectAll().where('org_id', '=', orgId);
   const { statuses, command, requester, node, createdAfter, createdBefore } = filter;
@@ -105,16 +108,20 @@ export function listJobs(
   }
   if (createdAfter !== undefined) query = query.where('created_at', '>', createdAfter);
   if (createdBefore !== undefined) query = query.where('created_at', '<', createdBefore);
-  const { after } = page;
+  const { after, sort = '-created_at' } = page;
+  const oldestFirst = sort === 'created_at';
   if (after !== undefined) {
     query = query.where((eb) =>
       eb.or([
-        eb('created_at', '<', after.createdAt),
-        eb.and([eb('created_at', '=', after.createdAt), eb('id', '>', after.id)]),
+        eb('created_at', oldestFirst ? '>' : '<', after.createdAt),
+        eb.and([eb('created_at', '=', after.createdAt), eb('id', oldestFirst ? '<' : '>', after.id)]),
       ]),
     );
   }
-  return query.orderBy('created_at', 'desc').orderBy('id').limit(page.limit).execute();
+  const ordered = oldestFirst
+    ? query.orderBy('created_at').orderBy('id', 'desc')
+    : query.orderBy('created_at', 'desc').orderBy('id');
+  return ordered.limit(page.limit).execute();
 }
 
 /** A page of the list, cut short when its jobs are large. `more`: there are further jobs after its last. */
@@ -122,14 +129,18 @@ export async function pageOfJobs(
   read: Read,
   orgId: string,
   filter: JobFilter,
-  page: { readonly limit: number; readonly after: JobCursor | undefined },
+  page: { readonly limit: number; readonly after: JobCursor | undefined; readonly sort?: JobOrder | undefined },
 ): Promise<{ readonly rows: readonly JobRow[]; readonly more: boolean }> {
   const rows: JobRow[] = [];
   let characters = 0;
   let after = page.after;
   for (;;) {
     const limit = Math.min(JOBS_AT_ONCE, page.limit + 1 - rows.length);
-    const found = await listJobs(read, orgId, filter, after === undefined ? { limit } : { limit, after });
+    const found = await listJobs(read, orgId, filter, {
+      limit,
+      sort: page.sort,
+      ...(after !== undefined && { after }),
+    });
     for (const row of found) {
       if (rows.length === page.limit || characters > MAX_PAGE_TEXT) return { rows, more: true };
       rows.push(row);

@@ -1,6 +1,6 @@
 import { actorOf, type Identity, type Organization } from '@muster/platform/auth';
 import type { App } from '@muster/platform/http';
-import { parseJson } from '@muster/platform/http';
+import { parseJson, readFields } from '@muster/platform/http';
 import type { FastifyRequest } from 'fastify';
 import type { Approvals } from '../approvals/approvals.js';
 import { policyNeeds } from '../approvals/policies.js';
@@ -109,23 +109,26 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
   app.route({
     method: 'GET',
     url: JOBS,
-    config: { permission: 'push:read' },
+    config: { permission: 'push:read', fields: schemas.JOB_FIELDS },
     schema: {
       tags,
       operationId: 'listPushJobs',
       summary: 'Jobs, newest first',
-      description: 'A `Link: <…>; rel="next"` header leads to older jobs.',
+      description:
+        'A `Link: <…>; rel="next"` header leads to further jobs. What only details have is shown also when `fields` asks for it.',
       params: schemas.OrgParams,
       querystring: schemas.ListQuery,
       response: { 200: schemas.JobListAnswer },
     },
     handler: async (request, reply) => {
       const { query, organization } = request;
-      const page = { limit: query.limit ?? DEFAULT_PAGE, after: readCursor(query.cursor) };
+      const page = { limit: query.limit ?? DEFAULT_PAGE, after: readCursor(query.cursor), sort: query.sort };
       const { rows, more } = await pageOfJobs(read, organization.id, readJobFilter(query), page);
       const last = rows.at(-1);
       if (more && last !== undefined) reply.header('link', nextLink(request.url, 'cursor', cursorOf(last)));
-      if (query.detail !== 'true') return rows.map((row) => listedJob(row, null));
+      const asked = query.fields === undefined ? [] : readFields(query.fields, schemas.JOB_FIELDS);
+      const detail = query.detail === 'true' || asked.some((name) => schemas.FIELDS_IN_DETAIL.includes(name));
+      if (!detail) return rows.map((row) => listedJob(row, null));
       const ids = rows.map(({ id }) => id);
       const counts = await nodeCounts(read, ids);
       return rows.map((row) => listedJob(row, counts.get(row.id) ?? {}));

@@ -1,3 +1,4 @@
+import { fieldsParameter, listedFields, sortParameter } from '@muster/platform/http';
 import { Type } from 'typebox';
 import { WAITS_FOR } from '../controller/why.js';
 import { MAX_PAGE } from '../limits.js';
@@ -151,38 +152,6 @@ const limit = Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE, descri
 const flag = (description: string) => Type.Optional(Type.String({ description: `true: ${description}` }));
 const time = Type.Optional(Type.String({ description: 'ISO 8601 or RFC 1123' }));
 
-export const ListQuery = Type.Object(
-  {
-    status: words('Job statuses'),
-    command: Type.Optional(Type.String({ description: 'Exact, or a beginning followed by *' })),
-    requester: Type.Optional(Type.String()),
-    node: Type.Optional(Type.String()),
-    created_after: time,
-    created_before: time,
-    limit,
-    cursor: Type.Optional(Type.String({ description: 'From the Link header of the page before' })),
-    detail: flag('show every field: also who started a job (created_by) and its nodes by status (counts)'),
-  },
-  strict,
-);
-
-export const JobQuery = Type.Object(
-  { include_file: flag('show the file itself'), detail: flag('show every field') },
-  strict,
-);
-
-export const JobNodesQuery = Type.Object(
-  {
-    status: words('Job-node statuses'),
-    group: Type.Optional(
-      Type.String({ description: 'Only those of this group of results; 4 digits or more of its name' }),
-    ),
-    limit,
-    after: Type.Optional(Type.String({ description: 'Name of a node' })),
-  },
-  strict,
-);
-
 const STATUSES = ['new', 'voting', 'running', ...FINAL_PUSH_JOB_STATUSES].join(', ');
 const NODE_STATUSES = ['new', 'ready', 'running', ...FINAL_PUSH_JOB_NODE_STATUSES].join(', ');
 const whole = (description: string) => Type.Integer({ description });
@@ -262,6 +231,45 @@ const Job = Type.Object(
   },
   { additionalProperties: true, description: 'A job (sheet §7.7)' },
 );
+/** Of a list of jobs: those of single jobs alone are not in it. */
+export const JOB_FIELDS = listedFields(Job, null, ['nodes', 'file']);
+/** Those that are shown in detail alone, which stand last. */
+export const FIELDS_IN_DETAIL: readonly string[] = JOB_FIELDS.names.slice(JOB_FIELDS.names.indexOf('quorum'));
+
+export const ListQuery = Type.Object(
+  {
+    status: words('Job statuses'),
+    command: Type.Optional(Type.String({ description: 'Exact, or a beginning followed by *' })),
+    requester: Type.Optional(Type.String()),
+    node: Type.Optional(Type.String()),
+    created_after: time,
+    created_before: time,
+    limit,
+    cursor: Type.Optional(Type.String({ description: 'From the Link header of the page before' })),
+    ...fieldsParameter(JOB_FIELDS),
+    ...sortParameter(['created_at'], '-created_at'),
+    detail: flag('show every field: also who started a job (created_by) and its nodes by status (counts)'),
+  },
+  strict,
+);
+
+export const JobQuery = Type.Object(
+  { include_file: flag('show the file itself'), detail: flag('show every field') },
+  strict,
+);
+
+export const JobNodesQuery = Type.Object(
+  {
+    status: words('Job-node statuses'),
+    group: Type.Optional(
+      Type.String({ description: 'Only those of this group of results; 4 digits or more of its name' }),
+    ),
+    limit,
+    after: Type.Optional(Type.String({ description: 'Name of a node' })),
+  },
+  strict,
+);
+
 export const JobAnswer = Type.Unsafe<Readonly<Record<string, unknown>>>(Job);
 export const JobListAnswer = Type.Array(JobAnswer);
 export const LookupAnswer = Type.Array(

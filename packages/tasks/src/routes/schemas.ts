@@ -1,3 +1,4 @@
+import { fieldsParameter, listedFields, sortParameter } from '@muster/platform/http';
 import { OutputQuery as PlainOutputQuery } from '@muster/platform/output';
 import { type Static, Type } from 'typebox';
 import { TASK_LIMITS } from '../limits.js';
@@ -184,18 +185,6 @@ export const AddAnswers = {
   201: AddedAnswer,
 };
 
-export const ListQuery = Type.Object(
-  {
-    q: Type.Optional(Type.String({ description: 'Selector: `queue:resize AND status:failed AND params.width > 100`' })),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'Most tasks in one answer' })),
-    after: Type.Optional(Type.String({ description: '`next` of the answer before' })),
-    order: Type.Optional(words(['asc', 'desc'], '`desc`, the newest first, unless given')),
-  },
-  STRICT,
-);
-
-export type ListQueryFields = Static<typeof ListQuery>;
-
 export const TaskAnswer = Type.Object({
   id: Type.String({ description: '24 hex digits; later ones are greater' }),
   queue: Type.Union([Type.String(), Type.Null()], { description: 'Name; null: the queue is gone' }),
@@ -226,6 +215,23 @@ export const TaskAnswer = Type.Object({
     description: 'Whether all its output was kept; null until it ended',
   }),
 });
+/** Of a list of tasks. */
+export const TASK_FIELDS = listedFields(TaskAnswer, 'tasks');
+
+export const ListQuery = Type.Object(
+  {
+    q: Type.Optional(Type.String({ description: 'Selector: `queue:resize AND status:failed AND params.width > 100`' })),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'Most tasks in one answer' })),
+    after: Type.Optional(Type.String({ description: '`next` of the answer before' })),
+    order: Type.Optional(words(['asc', 'desc'], '`desc`, the newest first, unless given')),
+    ...fieldsParameter(TASK_FIELDS),
+    ...sortParameter(['ctime'], '-ctime'),
+  },
+  STRICT,
+);
+
+export type ListQueryFields = Static<typeof ListQuery>;
+
 export const TaskDetailAnswer = Type.Object({
   ...TaskAnswer.properties,
   options: Type.Object({}, { additionalProperties: true, description: 'What was said of it when it was added' }),

@@ -34,7 +34,7 @@ export function taskRoutes(app: App, deps: TaskRouteDeps): void {
   app.route({
     method: 'GET',
     url: TASKS,
-    config: { permission: 'task:read' },
+    config: { permission: 'task:read', fields: schemas.TASK_FIELDS },
     schema: {
       tags,
       operationId: 'listTasks',
@@ -49,7 +49,7 @@ export function taskRoutes(app: App, deps: TaskRouteDeps): void {
   app.route({
     method: 'GET',
     url: '/organizations/:org/queues/:queue/tasks',
-    config: { permission: 'queue:read' },
+    config: { permission: 'queue:read', fields: schemas.TASK_FIELDS },
     schema: {
       tags,
       operationId: 'listQueueTasks',
@@ -168,7 +168,8 @@ export function taskRoutes(app: App, deps: TaskRouteDeps): void {
   }
 
   async function list(orgId: string, query: schemas.ListQueryFields, queueId?: string) {
-    const { q = '', limit = DEFAULT_PAGE, order = 'desc' } = query;
+    const { q = '', limit = DEFAULT_PAGE } = query;
+    const order = orderOf(query);
     const found = await searchTasks(
       { read, queueOf: queuesById(controller, orgId) },
       orgId,
@@ -201,6 +202,13 @@ export function taskRoutes(app: App, deps: TaskRouteDeps): void {
     const reason = acted?.refused ?? null;
     if (reason !== null) throw new MusterError('task_refused', { id: task.id, done: DONE[action], reason });
   }
+}
+
+/** Ids are in the order of creation. @throws MusterError `invalid_field` when it is said in two ways. */
+function orderOf({ order, sort }: schemas.ListQueryFields): 'asc' | 'desc' {
+  if (sort === undefined) return order ?? 'desc';
+  if (order !== undefined) throw invalid('sort', 'give either sort or order');
+  return sort === 'ctime' ? 'asc' : 'desc';
 }
 
 /** A place in the order of ids that an answer before has told. @throws MusterError `invalid_field`. */

@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { musterCommand } from '../src/parts/shell.js';
-import { faults, jobBody, quorumOf, secondsOf, shareOf, startCommand, targetOf, type Wish } from '../src/push/wish.js';
+import {
+  faults,
+  jobBody,
+  previewBody,
+  secondsOf,
+  shareOf,
+  startCommand,
+  targetOf,
+  type Wish,
+} from '../src/push/wish.js';
 
 const WISH: Wish = {
   where: { by: 'search', query: 'role:web AND env:prod' },
@@ -40,13 +49,12 @@ describe('a wish for a push job', () => {
     expect(targetOf(where)).toEqual(target);
   });
 
-  it('resolves its quorum as the server does: up', () => {
-    expect(quorumOf('', 41)).toBe(41);
-    expect(quorumOf('80%', 41)).toBe(33);
-    expect(quorumOf('7%', 100)).toBe(7);
-    expect(quorumOf('0.5', 3)).toBe(2);
-    expect(quorumOf('3', 41)).toBe(3);
-    expect(quorumOf('many', 41)).toBeNull();
+  it('asks the server what would become of it, as far as that can be read', () => {
+    const target = { search: '*:*' };
+    expect(previewBody({ ...WISH, command: '', quorum: '' }, target)).toEqual(target);
+    const asked = { ...target, command: 'greet', quorum: '80%', when_busy: 'wait' };
+    expect(previewBody({ ...WISH, command: 'greet', quorum: '80%', wait: true }, target)).toEqual(asked);
+    expect(previewBody({ ...WISH, command: 'greet', quorum: 'many' }, target)).toEqual({ ...target, command: 'greet' });
   });
 
   it('says what cannot be read', () => {

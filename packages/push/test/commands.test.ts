@@ -112,9 +112,13 @@ describe('over HTTP', () => {
   let server: PushServer;
   afterEach(() => server.close());
 
-  const post = async (body: object) => {
-    const response = await server.send({ method: 'POST', path: 'jobs/preview', body });
-    return { status: response.status, answer: (await response.json()) as Record<string, unknown> };
+  const post = async (body: object, query = '') => {
+    const response = await server.send({ method: 'POST', path: `jobs/preview${query}`, body });
+    return {
+      status: response.status,
+      link: response.headers.get('link'),
+      answer: (await response.json()) as Record<string, unknown>,
+    };
   };
 
   test('a preview tells who would refuse and why, and asks nobody', async () => {
@@ -144,6 +148,40 @@ describe('over HTTP', () => {
       uncertain: ['silent'],
     });
     expect(server.nodes.sent.slice(asked).filter(({ node }) => node !== 'busy')).toEqual([]);
+  });
+
+  test('a preview says whether the quorum would be reached: by counts, shares, and with those that are waited for', async () => {
+    server = await startPushServer();
+    for (const name of ['idle', 'other', 'silent', 'busy', 'off']) {
+      server.nodes.enter(server.org.id, name, name === 'off' ? 'down' : 'run');
+    }
+    for (const name of ['idle', 'other', 'silent', 'busy']) {
+      server.nodes.play(name, { type: 'aborted', jobId: null, from: 'ready', settled: true });
+    }
+    for (const [name, command] of Object.entries({ idle: 'deploy', other: 'uptime', busy: 'deploy' })) {
+      server.nodes.play(name, { type: 'commands', commands: allowing(command) });
+    }
+    await server.start({ command: 'deploy', nodes: ['busy'] });
+    const nodes = ['idle', 'other', 'silent', 'busy', 'off', 'nobody'];
+    const judged = async (more: object) => (await post({ nodes, command: 'deploy', ...more })).answer.quorum;
+    const counts = { asked: 2, uncertain: 1, no_right: 0, unknown: 1, down: 1, rehab: 0, busy: 1, not_allowed: 1 };
+    expect((await post({ nodes, command: 'deploy' })).answer).toMatchObject({ count: 6, counts });
+    expect(await judged({})).toEqual({ needed: 6, least: 1, most: 2, verdict: 'unreachable' });
+    expect(await judged({ quorum: 1 })).toEqual({ needed: 1, least: 1, most: 2, verdict: 'reachable' });
+    expect(await judged({ quorum: '20%' })).toEqual({ needed: 2, least: 1, most: 2, verdict: 'perhaps' });
+    expect(await judged({ quorum: 0.5 })).toMatchObject({ needed: 3, verdict: 'unreachable' });
+    expect(await judged({ quorum: 0.5, when_busy: 'wait' })).toMatchObject({ needed: 3, most: 3, verdict: 'perhaps' });
+    expect(await judged({ quorum: 7 })).toMatchObject({ needed: 7, verdict: 'unreachable' });
+    expect(await judged({ quorum: 0 })).toMatchObject({ needed: 0, verdict: 'reachable' });
+    expect(await judged({ quorum: 'default' })).toMatchObject({ needed: 6 });
+
+    const first = await post({ nodes, command: 'deploy' }, '?limit=2');
+    expect(first.answer).toMatchObject({ count: 6, nodes: ['busy', 'idle'], uncertain: [], counts });
+    expect(first.answer.refusals).toMatchObject([{ node_name: 'busy' }]);
+    expect(first.link).toContain('limit=2&after=idle');
+    const rest = await post({ nodes, command: 'deploy' }, '?limit=4&after=idle');
+    expect(rest.answer).toMatchObject({ nodes: ['nobody', 'off', 'other', 'silent'], uncertain: ['silent'], counts });
+    expect([rest.link, (rest.answer.refusals as unknown[]).length]).toEqual([null, 3]);
   });
 
   test('a preview is refused by the policy of the server as the job would be', async () => {

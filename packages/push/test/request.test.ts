@@ -280,10 +280,26 @@ describe('our own keys', () => {
   it('a preview takes a choice of nodes, and what they would be asked', () => {
     const preview = (body: unknown) => readPreviewRequest(body, JSON.stringify(body), 100);
     const target = { kind: 'search', query: 'a' };
-    expect(preview({ search: 'a' })).toEqual({ target, command: null, script: false, uploads: false, fetch: false });
+    expect(preview({ search: 'a' })).toEqual({
+      target,
+      command: null,
+      quorum: null,
+      whenBusy: 'skip',
+      script: false,
+      uploads: false,
+      fetch: false,
+    });
     expect(preview({ search: 'a', command: 'x', uploads: true })).toMatchObject({ command: 'x', uploads: true });
-    expect(() => preview({ search: 'a', quorum: 1 })).toThrow(BAD_KEY);
-    expect(() => preview({ quorum: 1, search: 'a' })).toThrow(expect.objectContaining({ details: { key: 'quorum' } }));
+    expect(preview({ search: 'a', quorum: '80%', when_busy: 'wait' })).toMatchObject({
+      quorum: { percent: 80 },
+      whenBusy: 'wait',
+    });
+    expect(preview({ search: 'a', quorum: 'default' })).toMatchObject({ quorum: 'default' });
+    expect(() => preview({ search: 'a', quorum: true })).toThrow(expect.objectContaining({ code: 'invalid_quorum' }));
+    expect(() => preview({ search: 'a', quorum: 1.5 })).toThrow('quorum');
+    expect(() => preview({ search: 'a', when_busy: 'never' })).toThrow('when_busy');
+    expect(() => preview({ search: 'a', user: 'x' })).toThrow(BAD_KEY);
+    expect(() => preview({ user: 'x', search: 'a' })).toThrow(expect.objectContaining({ details: { key: 'user' } }));
     expect(() => preview({ search: 'a', command: 'x\0' })).toThrow('command');
     expect(() => preview({ search: 'a', script: 'deploy.sh' })).toThrow('script');
     expect(() => preview({ nodes: [] })).toThrow(NO_NODES);

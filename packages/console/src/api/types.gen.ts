@@ -102,6 +102,7 @@ export type CommandCounts = {
 /** POST /organizations/{org}/pushy/jobs/preview */
 export type JobPreview = {
   readonly count: number;
+  /** By name; those of the page, as in all that follows */
   readonly nodes: readonly (string)[];
   /** Nodes the caller may not run commands on */
   readonly restricted: readonly (string)[];
@@ -116,6 +117,31 @@ export type JobPreview = {
   })[];
   /** Of the others, those that do not tell what they allow, or whose answer hangs on what only they know */
   readonly uncertain: readonly (string)[];
+  /** Of all nodes, not of those of the page alone */
+  readonly counts: {
+    /** Nodes that would be asked */
+    readonly asked: number;
+    /** Of them, those that may refuse */
+    readonly uncertain: number;
+    /** Nodes that would refuse, or not be asked, by why */
+    readonly no_right: number;
+    readonly unknown: number;
+    readonly down: number;
+    readonly rehab: number;
+    readonly busy: number;
+    readonly not_allowed: number;
+  };
+  /** Whether enough would be ready, as things stand */
+  readonly quorum: {
+    /** Nodes that must be ready */
+    readonly needed: number;
+    /** Nodes that say that they can */
+    readonly least: number;
+    /** With those that may refuse, and those in use that are waited for (when_busy) */
+    readonly most: number;
+    /** perhaps: only with nodes that may refuse, or that are waited for */
+    readonly verdict: "reachable" | "perhaps" | "unreachable";
+  };
 };
 
 /** POST /organizations/{org}/pushy/jobs */

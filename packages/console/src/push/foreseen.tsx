@@ -8,7 +8,7 @@ import { Failure, Waiting } from '../parts/note.jsx';
 import { number, plural } from '../parts/numbers.js';
 import { signedIn } from '../session/session.js';
 import { Foresight } from './foresight.jsx';
-import { quorumOf, type Wish } from './wish.js';
+import { shareOf, type Wish } from './wish.js';
 
 const MOMENT_MS = 300;
 /** The preview follows the fleet, but reads it again at most so often. */
@@ -88,35 +88,33 @@ export function Preview({ foreseen, wish, onQuorum }: PreviewProps) {
     case 'seen':
       break;
   }
-  const { count, nodes, refusals, uncertain, approval } = foreseen.preview;
+  const { count, nodes, refusals, uncertain, approval, quorum } = foreseen.preview;
+  const { needed, least, most } = quorum;
+  const reachable = quorum.verdict !== 'unreachable';
   if (count === 0) return <p class="inside">No node matches.</p>;
   const refused = new Set(refusals.map(({ node_name: name }) => name));
-  const maybe = new Set(uncertain);
   const asked = nodes.filter((name) => !refused.has(name));
-  const sure = asked.filter((name) => !maybe.has(name));
-  const quorum = quorumOf(wish.quorum, count);
   return (
     <div class="inside stack">
       <p>
         <strong class="number">{plural(count, 'node')}</strong> {count === 1 ? 'matches' : 'match'}.
       </p>
       {approval && <p>It waits for others to agree before anything runs.</p>}
-      <Foresight asked={asked} refusals={refusals} uncertain={wish.command === '' ? [] : uncertain} />
-      {quorum !== null && (
+      <Foresight asked={asked} refusals={refusals} uncertain={uncertain} />
+      {shareOf(wish.quorum) !== null && (
         <p class="line">
-          {asked.length >= quorum ? <Glyph name="check" tone="ok" /> : <Glyph name="cross" tone="bad" />}
+          {reachable ? <Glyph name="check" tone="ok" /> : <Glyph name="cross" tone="bad" />}
           <span>
-            Quorum: <strong class="number">{number(quorum)}</strong> of {number(count)} must be ready;{' '}
-            {number(sure.length)}
-            {sure.length === asked.length ? '' : ` to ${number(asked.length)}`} can.{' '}
-            {asked.length < quorum && 'As it stands the job would start nowhere.'}
+            Quorum: <strong class="number">{number(needed)}</strong> of {number(count)} must be ready; {number(least)}
+            {least === most ? '' : ` to ${number(most)}`} can.{' '}
+            {!reachable && 'As it stands the job would start nowhere.'}
           </span>
         </p>
       )}
-      {quorum !== null && asked.length > 0 && asked.length < quorum && (
+      {shareOf(wish.quorum) !== null && !reachable && most > 0 && (
         <p>
-          <button type="button" class="button small" onClick={() => onQuorum(String(asked.length))}>
-            Let {number(asked.length)} be enough
+          <button type="button" class="button small" onClick={() => onQuorum(String(most))}>
+            Let {number(most)} be enough
           </button>
         </p>
       )}

@@ -18,7 +18,7 @@ import { Preview, useForeseen } from './foreseen.jsx';
 import { previewed } from './previewed.js';
 import { jobPath, readJobNodes } from './read.js';
 import { WhereFields } from './where-fields.jsx';
-import { faults, jobBody, startCommand, targetOf, type Wish } from './wish.js';
+import { faults, jobBody, previewBody, startCommand, targetOf, type Wish } from './wish.js';
 import { addressOf, wishFrom } from './wish-address.js';
 
 /** Above this many nodes the number is typed, as the command line asks (`confirm_above`). */
@@ -76,10 +76,7 @@ export function NewJobScreen() {
   const target = targetOf(where);
   const allowed = mayI('push:execute');
   const readable = where.by !== 'search' || faultOf(where.query, true) === null;
-  const asked =
-    target === null || !readable || !allowed.may
-      ? null
-      : JSON.stringify({ ...target, ...(value.command !== '' && { command: value.command }) });
+  const asked = target === null || !readable || !allowed.may ? null : JSON.stringify(previewBody(value, target));
   const fleet = store.fleet.loaded.value;
   const words = fleet.state === 'ready' ? attributeWords(namesTold(fleet.value)) : [];
 

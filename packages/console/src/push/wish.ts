@@ -52,15 +52,6 @@ export function shareOf(text: string): number | string | null | undefined {
   return value > 0 && value < 1 ? value : Number.isInteger(value) ? value : null;
 }
 
-/** As the server resolves it: what must be reached rounds up. */
-export function quorumOf(text: string, count: number): number | null {
-  const share = shareOf(text);
-  if (share === undefined) return count;
-  if (share === null) return null;
-  if (typeof share === 'string') return Math.max(0, Math.ceil((Number.parseFloat(share) * count) / 100 - 1e-9));
-  return share < 1 && share > 0 ? Math.ceil(share * count - 1e-9) : share;
-}
-
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 /** Seconds; null: it cannot be read; undefined: nothing. */
@@ -79,6 +70,17 @@ export function faults(wish: Wish): Readonly<Partial<Record<keyof Wish, string>>
     ...(shareOf(wish.concurrency) === null && { concurrency: `Write ${share}.` }),
     ...(shareOf(wish.maxFailures) === null && { maxFailures: `Write ${share}.` }),
     ...(secondsOf(wish.timeout) === null && { timeout: 'Write 90, 15m or 2h.' }),
+  };
+}
+
+/** The body of the request that asks what would become of it. */
+export function previewBody(wish: Wish, target: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const quorum = shareOf(wish.quorum);
+  return {
+    ...target,
+    ...(wish.command !== '' && { command: wish.command }),
+    ...(quorum !== undefined && quorum !== null && { quorum }),
+    ...(wish.wait && { when_busy: 'wait' }),
   };
 }
 

@@ -22,12 +22,11 @@ export function resolveSpec(
   defaults: JobDefaults,
 ): PushJobSpec {
   const { concurrency, maxFailures } = request;
-  const quorum = request.quorum === 'default' ? (defaults.quorum ?? null) : request.quorum;
   return {
     command: request.command,
     options: request.options,
     capture: request.capture,
-    quorum: quorum === null ? nodeCount : resolveShare(quorum, nodeCount),
+    quorum: resolveQuorum(request.quorum, nodeCount, defaults.quorum ?? null),
     runTimeout: request.runTimeout ?? defaults.runTimeout,
     votingTimeout: request.votingTimeout ?? defaults.votingTimeout,
     ackTimeout: request.ackTimeout,
@@ -40,6 +39,12 @@ export function resolveSpec(
     ...(request.onFailures !== 'end' && { onFailures: request.onFailures }),
     ...(request.whenBusy === 'wait' && { waitTimeout: request.waitTimeout ?? defaults.waitTimeout }),
   };
+}
+
+/** Nodes that must be ready. @param usual The organization's; null: all nodes */
+export function resolveQuorum(quorum: JobRequest['quorum'], nodeCount: number, usual: Share | null): number {
+  const share = quorum === 'default' ? usual : quorum;
+  return share === null ? nodeCount : resolveShare(share, nodeCount);
 }
 
 /** Shares of all nodes, rounded up: of 5 nodes 10% is one. */

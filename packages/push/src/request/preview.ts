@@ -8,15 +8,19 @@ import { isAvailable, reasonOf } from '../ownership/owned-node.js';
 import type { Ownership } from '../ownership/ownership.js';
 import { findDuplicateKey } from './duplicate-keys.js';
 import { checkText, has, invalid, invalidKey, isObject } from './fields.js';
+import { type JobRequest, readQuorum } from './request.js';
+import { readWhenBusy } from './request-extensions.js';
 import { checkNodesGiven, checkTargetTypes, readTarget, TARGET_KEYS, type Target } from './request-target.js';
 import type { ChosenNodes } from './targets.js';
 
 const FLAGS = ['script', 'uploads', 'fetch'] as const;
-const KEYS: ReadonlySet<string> = new Set([...TARGET_KEYS, 'command', ...FLAGS]);
+const KEYS: ReadonlySet<string> = new Set([...TARGET_KEYS, 'command', 'quorum', 'when_busy', ...FLAGS]);
 
 /** Which nodes a job would have, and, when it says what it does, what they would say to it. */
 export interface PreviewRequest extends Wish {
   readonly target: Target;
+  readonly quorum: JobRequest['quorum'];
+  readonly whenBusy: JobRequest['whenBusy'];
 }
 
 export function readPreviewRequest(body: unknown, text: string, maxNodes: number): PreviewRequest {
@@ -30,21 +34,29 @@ export function readPreviewRequest(body: unknown, text: string, maxNodes: number
   const { command = null } = body;
   if (command !== null && typeof command !== 'string') throw new MusterError('invalid_command');
   if (command !== null) checkText('command', command, MAX_COMMAND_BYTES);
+  const quorum = has(body, 'quorum') ? readQuorum(body.quorum) : null;
+  if (quorum === undefined) throw new MusterError('invalid_quorum');
+  if (typeof quorum === 'string' && quorum !== 'default') throw invalid('quorum', quorum);
+  const whenBusy = readWhenBusy(body);
   for (const key of FLAGS) {
     if (has(body, key) && typeof body[key] !== 'boolean') throw invalid(key, 'must be true or false');
   }
   return {
     target: readTarget(body, maxNodes),
     command,
+    quorum,
+    whenBusy,
     script: body.script === true,
     uploads: body.uploads === true,
     fetch: body.fetch === true,
   };
 }
 
+export const REFUSALS = ['no_right', 'unknown', 'down', 'rehab', 'busy', 'not_allowed'] as const;
+
 export interface Refusal {
   readonly node_name: string;
-  readonly why: 'no_right' | 'unknown' | 'down' | 'rehab' | 'busy' | 'not_allowed';
+  readonly why: (typeof REFUSALS)[number];
   readonly reason: string;
 }
 
@@ -96,4 +108,47 @@ export function forecast(
   }
   refusals.sort((one, other) => (one.node_name < other.node_name ? -1 : 1));
   return { refusals, uncertain: uncertain.sort() };
+}
+
+/** Of how many nodes what is foreseen: how many would be asked, and how many would refuse, by why. */
+export type Tally = Readonly<Record<'asked' | 'uncertain' | Refusal['why'], number>>;
+
+export function tallied(count: number, { refusals, uncertain }: Preview): Tally {
+  const by = (why: Refusal['why']) => refusals.filter((each) => each.why === why).length;
+  return {
+    asked: count - refusals.length,
+    uncertain: uncertain.length,
+    no_right: by('no_right'),
+    unknown: by('unknown'),
+    down: by('down'),
+    rehab: by('rehab'),
+    busy: by('busy'),
+    not_allowed: by('not_allowed'),
+  };
+}
+
+export interface QuorumVerdict {
+  /** Nodes that must be ready. */
+  readonly needed: number;
+  /** Those that say that they can. */
+  readonly least: number;
+  /** With those that only know it when they are asked, and those that are waited for. */
+  readonly most: number;
+  readonly verdict: 'reachable' | 'perhaps' | 'unreachable';
+}
+
+/** Whether enough nodes would be ready, by what is foreseen of them. @param waits Whether busy nodes are waited for */
+export function judgeQuorum(needed: number, { asked, uncertain, busy, rehab }: Tally, waits: boolean): QuorumVerdict {
+  const least = asked - uncertain;
+  const most = asked + (waits ? busy + rehab : 0);
+  return { needed, least, most, verdict: least >= needed ? 'reachable' : most >= needed ? 'perhaps' : 'unreachable' };
+}
+
+/** What of a preview is about these nodes. */
+export function previewOf(names: readonly string[], { refusals, uncertain }: Preview): Preview {
+  const shown = new Set(names);
+  return {
+    refusals: refusals.filter(({ node_name: name }) => shown.has(name)),
+    uncertain: uncertain.filter((name) => shown.has(name)),
+  };
 }

@@ -77,9 +77,14 @@ function readOnFailures(body: Body): Extensions['onFailures'] {
   return given;
 }
 
-function readWaiting(body: Body): Pick<Extensions, 'whenBusy' | 'waitTimeout'> {
+export function readWhenBusy(body: Body): Extensions['whenBusy'] {
   const given = has(body, 'when_busy') ? body.when_busy : 'skip';
-  if (given !== 'skip' && given !== 'wait') throw invalid('when_busy', 'must be "skip" or "wait"');
+  if (given === 'skip' || given === 'wait') return given;
+  throw invalid('when_busy', 'must be "skip" or "wait"');
+}
+
+function readWaiting(body: Body): Pick<Extensions, 'whenBusy' | 'waitTimeout'> {
+  const given = readWhenBusy(body);
   const waitTimeout = readSeconds(body, 'wait_timeout');
   if (waitTimeout !== null && given === 'skip') throw invalid('wait_timeout', 'goes with "when_busy": "wait"');
   return { whenBusy: given, waitTimeout };

@@ -126,7 +126,7 @@ export function checkNodes(nodes: number, { maxNodes }: PushSettings): void {
 }
 
 /** Null: all nodes. */
-function defaultQuorum({ quorum }: PushSettings): Share | null {
+export function defaultQuorum({ quorum }: PushSettings): Share | null {
   const share = quorum === null ? null : parseShare(quorum);
   return typeof share === 'object' ? share : null;
 }

@@ -22,12 +22,13 @@ import { pushSettings } from '../repository/settings.js';
 import type { JobRow } from '../repository/writes.js';
 import { checkText, invalid } from '../request/fields.js';
 import { idsBeginning, isJobId } from '../request/job-id.js';
-import { forecast, type PreviewDeps, readPreviewRequest } from '../request/preview.js';
+import { resolveQuorum } from '../request/job-spec.js';
+import { forecast, judgeQuorum, type PreviewDeps, previewOf, readPreviewRequest, tallied } from '../request/preview.js';
 import { readJobRequest } from '../request/request.js';
 import { FILE_KEYS, isUpgrade } from '../request/request-files.js';
 import { readNodeStatuses } from '../request/request-target.js';
 import { nodesOfGroup } from '../request/result-group.js';
-import { checkNodes, checkPolicy, type SubmissionDeps, submitJob } from '../request/submission.js';
+import { checkNodes, checkPolicy, defaultQuorum, type SubmissionDeps, submitJob } from '../request/submission.js';
 import { chooseNodes } from '../request/targets.js';
 import type { PushAccess } from './access.js';
 import { cursorOf, nextLink, readCursor, readJobFilter, wordsOf } from './queries.js';
@@ -83,13 +84,15 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
       operationId: 'previewPushJob',
       summary: 'Which nodes a job would have, and which of them would refuse it, without starting it',
       description:
-        'By what nodes have told and what the server knows of them: none is asked, and each decides by itself when it is.',
+        'By what nodes have told and what the server knows of them: none is asked, and each decides by itself when it is. ' +
+        'With `limit` a page of them by name; a `Link: <…>; rel="next"` header leads to further ones.',
       params: schemas.OrgParams,
+      querystring: schemas.PreviewQuery,
       body: schemas.PreviewBody,
       response: { 200: schemas.PreviewAnswer },
     },
-    handler: async (request) => {
-      const { caller, organization } = request;
+    handler: async (request, reply) => {
+      const { caller, organization, query } = request;
       const wanted = previews.of(request);
       checkPolicy(
         deps.config,
@@ -98,11 +101,27 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
       );
       const chosen = await chooseNodes(deps, caller, organization, wanted.target);
       const nodes = [...chosen.allowed, ...chosen.denied].sort();
-      checkNodes(nodes.length, await pushSettings(read, organization.id));
-      const restricted = [...chosen.denied].sort();
+      const settings = await pushSettings(read, organization.id);
+      checkNodes(nodes.length, settings);
       const { needs } = await policyNeeds(deps, organization, nodes);
-      const approval = needs.length > 0;
-      return { count: nodes.length, nodes, restricted, approval, ...forecast(deps, organization, chosen, wanted) };
+      const whole = forecast(deps, organization, chosen, wanted);
+      const counts = tallied(nodes.length, whole);
+      const needed = resolveQuorum(wanted.quorum, nodes.length, defaultQuorum(settings));
+      const { after, limit = nodes.length } = query;
+      const left = after === undefined ? nodes : nodes.filter((name) => name > after);
+      const shown = left.slice(0, limit);
+      const denied = new Set(chosen.denied);
+      const last = shown.at(-1);
+      if (left.length > limit && last !== undefined) reply.header('link', nextLink(request.url, 'after', last));
+      return {
+        count: nodes.length,
+        nodes: shown,
+        restricted: shown.filter((name) => denied.has(name)),
+        approval: needs.length > 0,
+        ...previewOf(shown, whole),
+        counts,
+        quorum: judgeQuorum(needed, counts, wanted.whenBusy === 'wait'),
+      };
     },
   });
 

@@ -2,6 +2,7 @@ import { fieldsParameter, listedFields, sortParameter } from '@muster/platform/h
 import { Type } from 'typebox';
 import { WAITS_FOR } from '../controller/why.js';
 import { MAX_PAGE } from '../limits.js';
+import { REFUSALS } from '../request/preview.js';
 import { FINAL_PUSH_JOB_NODE_STATUSES, FINAL_PUSH_JOB_STATUSES } from '../types.js';
 
 /** Shapes of requests and answers, for validation and for /openapi.json. */
@@ -32,6 +33,10 @@ export const PreviewBody = Type.Object(
     script: Type.Optional(Type.Boolean({ description: 'Which would refuse a script?' })),
     uploads: Type.Optional(Type.Boolean({ description: 'Which would refuse files?' })),
     fetch: Type.Optional(Type.Boolean({ description: 'Which would give none?' })),
+    quorum: Type.Optional(share('As of the job: would it be reached? All when absent, "default": the organization’s')),
+    when_busy: Type.Optional(
+      Type.Union([Type.Literal('skip'), Type.Literal('wait')], { description: 'As of the job; skip when absent' }),
+    ),
   },
   { description: 'Exactly one of nodes, search, node_group, from_job' },
 );
@@ -149,6 +154,11 @@ export const OutputParams = Type.Object({
 const words = (description: string) =>
   Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())], { description }));
 const limit = Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE, description: 'Most entries in one answer' }));
+/** Of a preview: all when there is no limit. */
+export const PreviewQuery = Type.Object(
+  { limit, after: Type.Optional(Type.String({ description: 'Name of a node' })) },
+  strict,
+);
 const flag = (description: string) => Type.Optional(Type.String({ description: `true: ${description}` }));
 const time = Type.Optional(Type.String({ description: 'ISO 8601 or RFC 1123' }));
 
@@ -327,20 +337,13 @@ export const WhyAnswer = Type.Object({
 export const StartedAnswer = Type.Object({ id: Type.String(), uri: Type.String() });
 export const PreviewAnswer = Type.Object({
   count: Type.Integer(),
-  nodes: Type.Array(Type.String()),
+  nodes: Type.Array(Type.String(), { description: 'By name; those of the page, as in all that follows' }),
   restricted: Type.Array(Type.String(), { description: 'Nodes the caller may not run commands on' }),
   approval: Type.Boolean({ description: 'It would wait for others to agree, as a policy of approval wants it' }),
   refusals: Type.Array(
     Type.Object({
       node_name: Type.String(),
-      why: Type.Union([
-        Type.Literal('no_right'),
-        Type.Literal('unknown'),
-        Type.Literal('down'),
-        Type.Literal('rehab'),
-        Type.Literal('busy'),
-        Type.Literal('not_allowed'),
-      ]),
+      why: Type.Unsafe<(typeof REFUSALS)[number]>(Type.Union(REFUSALS.map((why) => Type.Literal(why)))),
       reason: Type.String({ description: 'The same for people' }),
     }),
     { description: 'Nodes that would not run it now, by name' },
@@ -348,6 +351,30 @@ export const PreviewAnswer = Type.Object({
   uncertain: Type.Array(Type.String(), {
     description: 'Of the others, those that do not tell what they allow, or whose answer hangs on what only they know',
   }),
+  counts: Type.Object(
+    {
+      asked: whole('Nodes that would be asked'),
+      uncertain: whole('Of them, those that may refuse'),
+      no_right: whole('Nodes that would refuse, or not be asked, by why'),
+      unknown: whole(''),
+      down: whole(''),
+      rehab: whole(''),
+      busy: whole(''),
+      not_allowed: whole(''),
+    },
+    { description: 'Of all nodes, not of those of the page alone' },
+  ),
+  quorum: Type.Object(
+    {
+      needed: whole('Nodes that must be ready'),
+      least: whole('Nodes that say that they can'),
+      most: whole('With those that may refuse, and those in use that are waited for (when_busy)'),
+      verdict: Type.Union([Type.Literal('reachable'), Type.Literal('perhaps'), Type.Literal('unreachable')], {
+        description: 'perhaps: only with nodes that may refuse, or that are waited for',
+      }),
+    },
+    { description: 'Whether enough would be ready, as things stand' },
+  ),
 });
 
 export const EventStreamAnswer = { content: { 'text/event-stream': { schema: Type.String() } } };

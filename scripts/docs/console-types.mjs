@@ -45,6 +45,7 @@ const ANSWERS = {
   NodeKeys: ['get', '/organizations/{org}/nodes/{node}/keys'],
   Cluster: ['get', '/cluster'],
   Counts: ['get', '/organizations/{org}/counts'],
+  FoundThings: ['get', '/organizations/{org}/search'],
   WhoAmI: ['get', '/organizations/{org}/whoami'],
   Runbooks: ['get', '/organizations/{org}/runbooks'],
   Runbook: ['get', '/organizations/{org}/runbooks/{runbook}'],

@@ -32,6 +32,7 @@ import type { Systems } from './systems/types.js';
 import { LivingWorkers } from './worker/living-workers.js';
 import { type WorkerRouteDeps, workerRoutes } from './worker/routes.js';
 
+export { jobFinder } from './finding.js';
 export { AGAVE_ABSENT, AGAVE_ERRORS } from './routes/envelope.js';
 export { appRoutes, queueRoutes, serveSessions, sessionRoutes, systemRoutes, workerConnectionRoutes };
 

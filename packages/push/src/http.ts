@@ -18,6 +18,8 @@ import type { RunbookLayer } from './runbooks/layer.js';
 import { runbookRoutes } from './runbooks/routes.js';
 import { secretRoutes } from './secrets/routes.js';
 
+export { pushFinders } from './finding.js';
+
 export interface PushRoutesDeps {
   readonly auth: Pick<Auth, 'audit' | 'authorize' | 'nodeGroups' | 'organizations' | 'repository' | 'rights'>;
   readonly streams: EventStreams;

@@ -6,6 +6,8 @@ import type { Calendars, Tasks } from '@muster/tasks';
 import type { RuleLayer } from './layer.js';
 import { ruleRoutes } from './routes.js';
 
+export { ruleFinder } from './finding.js';
+
 export interface RulesRoutesDeps {
   readonly auth: Auth;
   readonly tasks: Pick<Tasks, 'controller'>;

@@ -6,12 +6,13 @@ import {
   AGAVE_ABSENT,
   AGAVE_ERRORS,
   allJobRoutes,
+  jobFinder,
   serveSessions,
   sessionRoutes,
   workerConnectionRoutes,
 } from '@muster/jobs/http';
 import { FrontedTransport, LocalPeers, type Transport } from '@muster/nodes';
-import { nodesRoutes, sshNodeRoutes } from '@muster/nodes/http';
+import { nodeFinder, nodesRoutes, sshNodeRoutes } from '@muster/nodes/http';
 import { nodeSockets } from '@muster/nodes/zmtp';
 import { type Auth, bootstrap, DirectorySync, FIRST, type RandomBytes, systemRandom } from '@muster/platform/auth';
 import { clusterRoutes, sharedKeyFiles } from '@muster/platform/cluster';
@@ -20,6 +21,7 @@ import { certificateEnds, expiredCertificates, readTls } from '@muster/platform/
 import { countRoutes, EventCounts } from '@muster/platform/counts';
 import { authRoutes } from '@muster/platform/directory';
 import { createEventFabric } from '@muster/platform/events';
+import { findRoutes, peopleFinders } from '@muster/platform/finding';
 import type { App } from '@muster/platform/http';
 import { createApp, EventStreams } from '@muster/platform/http';
 import { Layers } from '@muster/platform/layers';
@@ -29,12 +31,12 @@ import { openSealingKey, SealingKey, type Secrets, secretRoutes } from '@muster/
 import { keyFilesIn, RotatingServerKey, ServerKeyRotation, serverKeyRoutes } from '@muster/platform/server-key';
 import { createLogger } from '@muster/platform/upkeep';
 import { rekeyRuns } from '@muster/push';
-import { pushRoutes, runbooksRoutes } from '@muster/push/http';
+import { pushFinders, pushRoutes, runbooksRoutes } from '@muster/push/http';
 import { createRules } from '@muster/rules';
-import { rulesRoutes } from '@muster/rules/http';
+import { ruleFinder, rulesRoutes } from '@muster/rules/http';
 import { Leases, lockDirectory, type Store } from '@muster/store';
 import { createDisbatch } from '@muster/tasks/disbatch';
-import { schedulesRoutes, taskRoutes } from '@muster/tasks/http';
+import { schedulesRoutes, taskFinders, taskRoutes } from '@muster/tasks/http';
 import type { Logger } from 'pino';
 import { openBroker } from './broker.js';
 import { countLead, type Leading, servePassedOn, watchServers } from './cluster/leading.js';
@@ -260,6 +262,14 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
   // Workers record what happens to jobs in the same database.
   if (store.kind === 'postgres') base.recorder.follow();
   const first = await bootstrap(auth, store, async () => (await adminKeys(config.data_dir)).publicKey);
+  const finders = [
+    nodeFinder(nodes.inventory),
+    ...pushFinders({ read: store.read, runbooks: runbooks.runbooks, auth }),
+    ...taskFinders({ read: store.read, tasks: tasks.controller, schedules, auth }),
+    jobFinder({ read: store.read, auth, now: () => clock.now() }),
+    ruleFinder(rules),
+    ...peopleFinders(auth),
+  ];
   http.app = await createApp({
     auth,
     clock,
@@ -288,6 +298,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
       (app) => countRoutes(app, { counts, auth, families, now: () => clock.now() }),
       (app) => disbatch.routes(app),
       (app) => authRoutes(app, auth),
+      (app) => findRoutes(app, { auth, finders }),
       (app) => serverKeyRoutes(app, { key: serverKey, rotation, agents: (since) => nodes.configuredSince(since) }),
       (app) => secretRoutes(app, { secrets, providers: secretProviders }),
       (app) =>

@@ -18,6 +18,8 @@ import type { Schedules } from './schedules/layer.js';
 import { scheduleRoutes } from './schedules/routes.js';
 import { secretRoutes } from './secrets/routes.js';
 
+export { taskFinders } from './finding.js';
+
 /** What the routes need of the layer. */
 export interface ShownTasks {
   readonly controller: TaskController & { readonly outputFollowers: Pick<OutputFollowers, 'follow'> };

@@ -1122,6 +1122,27 @@ export type Counts = {
   })[];
 };
 
+/** GET /organizations/{org}/search */
+export type FoundThings = {
+  /** Of each kind at most 5 */
+  readonly found: readonly ({
+    readonly kind: "node" | "push_job" | "runbook" | "queue" | "task" | "schedule" | "job" | "rule" | "user" | "service" | "group";
+    /** By which the API knows it: of what has names, the name */
+    readonly id: string;
+    readonly name: string;
+    /** How it stands, or what it is for */
+    readonly more: string | null;
+  })[];
+  /** Kinds that the caller may not look at */
+  readonly left_out: readonly ({
+    readonly kind: "node" | "push_job" | "runbook" | "queue" | "task" | "schedule" | "job" | "rule" | "user" | "service" | "group";
+    /** That is missing for it */
+    readonly permission: string;
+    /** Who has it, for people */
+    readonly holders: string;
+  })[];
+};
+
 /** GET /organizations/{org}/whoami */
 export type WhoAmI = {
   readonly name: string;

@@ -56,6 +56,12 @@ export function jobsBeginning(
   );
 }
 
+/** Of the newest of this organization, in the order of the index. Neither database reads for it the specifications, which may be large. */
+export function newestCommands(read: Read, orgId: string, limit: number): Promise<Pick<JobRow, 'id' | 'command'>[]> {
+  const jobs = read.selectFrom('push_jobs').select(['id', 'command']).where('org_id', '=', orgId);
+  return jobs.orderBy('created_at', 'desc').orderBy('id').limit(limit).execute();
+}
+
 /** The position after a row of the list: its creation time and id. */
 export interface JobCursor {
   readonly createdAt: number;

@@ -112,6 +112,28 @@ export async function tasksById(read: Read, orgId: string, ids: readonly string[
   return ids.length === 0 ? [] : tasksOf(read, orgId, ids).select(LISTED).execute();
 }
 
+/** Tasks of this organization whose id begins so, by id. */
+export function tasksBeginning(
+  read: Read,
+  orgId: string,
+  beginning: string,
+  limit: number,
+): Promise<Pick<TaskRow, 'id' | 'queue_id' | 'status'>[]> {
+  return (
+    read
+      .selectFrom('tasks')
+      .select(['id', 'queue_id', 'status'])
+      .where('org_id', '=', orgId)
+      .where('id', '>=', beginning)
+      // What follows the digits.
+      .where('id', '<', `${beginning}g`)
+      .where('queue_id', 'not in', goingQueues(read))
+      .orderBy('id')
+      .limit(limit)
+      .execute()
+  );
+}
+
 /** Runs of a task that are over while it went on, by number. */
 export function attemptsOf(read: Read, taskId: string, page: { after: number; limit: number }): Promise<AttemptRow[]> {
   return read

@@ -1,0 +1,27 @@
+import type { Auth } from '../auth/auth.js';
+import { AUTH_LIMITS } from '../auth/limits.js';
+import { type Finder, named } from './finder.js';
+
+/** Users, services and groups, for those who administer them. */
+export function peopleFinders(auth: Pick<Auth, 'organizations' | 'repository'>): readonly Finder[] {
+  const people = (kind: 'user' | 'service'): Finder => ({
+    kind,
+    permission: 'org:admin',
+    async find({ organization, text, most }) {
+      const all = await auth.organizations.people(organization.id, AUTH_LIMITS.peopleShown);
+      const ofKind = all.filter(({ type }) => type === kind);
+      const found = named(ofKind, text, { name: ({ name }) => name }).slice(0, most);
+      return found.map(({ name }) => ({ id: name, name, more: null }));
+    },
+  });
+  const groups: Finder = {
+    kind: 'group',
+    permission: 'org:admin',
+    async find({ organization, text, most }) {
+      const all = [...(await auth.repository.groups(organization.id)).keys()];
+      const found = named(all, text, { name: (name) => name }).slice(0, most);
+      return found.map((name) => ({ id: name, name, more: null }));
+    },
+  };
+  return [people('user'), people('service'), groups];
+}

@@ -28,3 +28,9 @@ export function found(goals: readonly Goal[], text: string): readonly Goal[] {
   ranked.sort((a, b) => a.rank - b.rank || a.index - b.index);
   return ranked.slice(0, MOST_FOUND).map(({ goal }) => goal);
 }
+
+/** What the page has found, and what the server has besides: nothing twice. */
+export function joined(own: readonly Goal[], told: readonly Goal[]): readonly Goal[] {
+  const known = new Set(own.map(({ href }) => href));
+  return [...own, ...told.filter(({ href }) => !known.has(href))].slice(0, MOST_FOUND);
+}

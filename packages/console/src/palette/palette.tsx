@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
-import type { Runbooks } from '../api/types.gen.js';
+import type { FoundThings, Runbooks } from '../api/types.gen.js';
 import { TABS } from '../frame-navigation.jsx';
 import { type ListedJobs, readJobs } from '../jobs/read.js';
 import { go } from '../navigation.js';
@@ -10,7 +10,8 @@ import { hrefOf, type Screen } from '../route.js';
 import { signedIn } from '../session/session.js';
 import { word } from '../statuses/jobs.js';
 import { OWNER_LOOKS } from '../statuses/nodes.js';
-import { found, type Goal } from './find.js';
+import { found, type Goal, joined } from './find.js';
+import { goalOf } from './found-goal.js';
 
 const PLACES: readonly (readonly [word: string, screen: Screen])[] = [
   ['New push job', { name: 'new-job' }],
@@ -23,6 +24,20 @@ const PLACES: readonly (readonly [word: string, screen: Screen])[] = [
   ['Enrolment tokens', { name: 'access', part: 'tokens' }],
   ['Sessions', { name: 'access', part: 'sessions' }],
 ];
+
+/** Until the server is asked for what is typed. */
+const PAUSE_MS = 150;
+/** Characters that it is asked for. */
+const LEAST_SOUGHT = 2;
+const MOST_SOUGHT = 100;
+const NONE: readonly Goal[] = [];
+
+/** What the server has said of what was sought. */
+interface Told {
+  readonly of: string;
+  readonly goals: readonly Goal[];
+  readonly failed: boolean;
+}
 
 /** Goes anywhere by a part of its name. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
@@ -50,6 +65,31 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
     );
     return () => reading.abort();
   }, []);
+  const sought = text.value.trim();
+  const told = useSignal<Told>({ of: '', goals: NONE, failed: false });
+  const asks = sought.length >= LEAST_SOUGHT && sought.length <= MOST_SOUGHT;
+  useEffect(() => {
+    if (!asks) return;
+    const asking = new AbortController();
+    const tell = (goals: readonly Goal[], failed: boolean): void => {
+      // Something else is sought by now.
+      if (!asking.signal.aborted) told.value = { of: sought, goals, failed };
+    };
+    const later = setTimeout(() => {
+      api.get<FoundThings>('/search', { q: sought }, asking.signal).then(
+        ({ body }) =>
+          tell(
+            body.found.map((one) => goalOf(org, one)),
+            false,
+          ),
+        () => tell(NONE, true),
+      );
+    }, PAUSE_MS);
+    return () => {
+      clearTimeout(later);
+      asking.abort();
+    };
+  }, [sought]);
   const fleet = store.fleet.loaded.value;
   const recent = store.recent.loaded.value;
   const goals = useMemo((): readonly Goal[] => {
@@ -87,7 +127,9 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
       })),
     ];
   }, [fleet, recent, runbooks.value, queues.value, jobs.value, org]);
-  const shown = useMemo(() => found(goals, text.value), [goals, text.value]);
+  const answered = told.value.of === sought;
+  const more = answered ? told.value.goals : NONE;
+  const shown = useMemo(() => joined(found(goals, text.value), more), [goals, more, text.value]);
   const at = Math.min(here.value, shown.length - 1);
   const open = (goal: Goal | undefined): void => {
     if (goal === undefined) return;
@@ -121,7 +163,11 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
       />
       {shown.length === 0 ? (
         <p class="quiet" role="status">
-          Nothing is called so.
+          {!asks || (answered && !told.value.failed)
+            ? 'Nothing is called so.'
+            : answered
+              ? 'Nothing that this page knows is called so, and the server could not be asked.'
+              : 'Looking …'}
         </p>
       ) : (
         <div class="goals" id="palette-goals" role="listbox" aria-label="What was found">

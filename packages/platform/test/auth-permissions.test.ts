@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { holdingsOf } from '../src/auth/holdings.js';
 import {
   deniedNodes,
   type Group,
@@ -249,4 +250,11 @@ it('a right is declared once', () => {
 
 it('what no layer declares is nobody’s', () => {
   expect(() => RIGHTS.of('cake:eat' as Permission)).toThrow('no layer declares the right cake:eat');
+});
+
+it('who is no member of an organization has what administration is, by being a server administrator', () => {
+  const root = identity('root', 'user', true);
+  const held = holdingsOf(RIGHTS, root, { groups: groups({}), nodeGroups: [] }, false);
+  expect(held.map(({ permission }) => permission)).toEqual(['member', 'org:admin', 'server:admin', 'user:self']);
+  expect(new Set(held.flatMap(({ by }) => by.map(({ kind }) => kind)))).toEqual(new Set(['server_admin']));
 });

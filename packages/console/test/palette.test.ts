@@ -41,5 +41,5 @@ it('what the server has found leads to where it is', () => {
     href: '/console/default/schedules?schedule=a+b',
   });
   expect(leads('user', 'alice').href).toBe('/console/default/access?open=user%3Aalice');
-  expect(leads('group', 'ops').href).toBe('/console/default/access/groups');
+  expect(leads('group', 'ops').href).toBe('/console/default/access/groups?open=group%3Aops');
 });

@@ -194,6 +194,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
   auth.listeners.add(fabric);
   const { families } = DECLARED;
   const counts = new EventCounts({ ...base, log: logger, families });
+  auth.listeners.add(counts);
   const streams = new EventStreams({ clock, metrics });
   const startedAt = clock.now();
   const broker = await openBroker(base);

@@ -13,6 +13,9 @@ import { statusName } from './status.js';
 /** What ids of tasks begin with: all digits of the second at least, so that not too many begin alike. */
 const BEGINNING = /^[0-9a-f]{8,24}$/;
 
+/** Tasks that begin alike, among which those are that somebody may look at. */
+const READ = 50;
+
 export interface TaskFindersDeps {
   readonly read: Kysely<Schema>;
   readonly tasks: Pick<TaskController, 'queue' | 'queues'>;
@@ -37,7 +40,7 @@ export function taskFinders({ read, tasks, schedules, auth }: TaskFindersDeps): 
     async find({ caller, organization, text, most }) {
       const beginning = text.toLowerCase();
       if (!BEGINNING.test(beginning)) return [];
-      const all = await tasksBeginning(read, organization.id, beginning, most);
+      const all = await tasksBeginning(read, organization.id, beginning, READ);
       const seen = await firstSeen(all, most, ({ id }) => auth.authorize(caller, organization, 'task:read', id));
       return seen.map(({ id, queue_id: queue, status }) => {
         return { id, name: tasks.queue(organization.id, queue)?.name ?? id, more: statusName(status) };

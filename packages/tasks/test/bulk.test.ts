@@ -220,6 +220,26 @@ describe('whatever happens meanwhile', () => {
     expect(new Set(given).size).toBe(given.length);
   });
 
+  it('stops with the server, though what was being done is not stored yet, and keeps nobody waiting who wants it to stop', async () => {
+    const wish = await asked('hung');
+    await addOne('hung', {});
+    const alone = runner(() => new Promise(() => {}));
+    await alone.load();
+    const { run } = await alone.add(wish, await identity('admin'), by);
+    const stopping = alone.stop();
+    await vi.waitFor(() => {
+      api.server.test.clock.advance(1000);
+      return Promise.race([stopping, new Promise((_, reject) => setImmediate(() => reject(new Error('not yet'))))]);
+    });
+    expect(await show(run.id)).toMatchObject({ state: 'running', matched: 0 });
+    // As after a restart it is not begun before it is started.
+    const next = runner((real, ...given) => real(...given));
+    await next.load();
+    expect(await next.end(run.id, by())).toBe(false);
+    next.start();
+    await vi.waitFor(async () => expect(await show(run.id)).toMatchObject({ state: 'done', acted: 1 }));
+  });
+
   it('there are not too many at one time', async () => {
     const wish = await asked('many');
     await addOne('many', {});

@@ -20,8 +20,9 @@ const ACTION = document(
   either(
     object({ matched: integer(), acted: integer(), refused: answer('actOnTasks', 'refused') }),
     object({ matched: integer(), refused: answer('actOnTasks', 'refused'), dry_run: constant(true) }),
+    answer('startBulk'),
   ),
-  'With --dry-run only how many there are, and which would stay as they are.',
+  'With --dry-run only how many there are, and which would stay as they are; with --detach what the server does.',
 );
 const STREAM = object({
   stream: own({ enum: ['stdout', 'stderr'] }),
@@ -62,6 +63,9 @@ export const TASKS: Readonly<Record<string, Printed>> = {
   'task hold': ACTION,
   'task release': ACTION,
   'task rm': ACTION,
+  'task bulk list': document(answer('listBulk')),
+  'task bulk show': document(answer('showBulk')),
+  'task bulk stop': document(answer('stopBulk')),
 
   'collection list': document(answer('listCollections')),
   'collection import': document(object({ name: text(), added: integer(), documents: integer('That it has now') })),

@@ -36,18 +36,21 @@ export function Following({ q, from, none }: Props) {
   const atEnd = useSignal(true);
   useEffect(() => {
     let stop = (): void => {};
-    const follow = (start: string | number | undefined): void => {
+    const follow = (start: string | number): void => {
+      // Of what is older than all that is kept there is nothing to begin after.
+      let heard = false;
       stop = live.follow({
         selector: q,
         from: start,
         onEvents: (events) => {
+          heard = true;
           tail.value = applyToTail(tail.value, events);
         },
         onEnd: (end) => {
           if (end.kind === 'refused') error.value = end.error;
           else {
             gaps.value += 1;
-            follow(tail.value.events.at(-1)?.position ?? start);
+            follow(heard ? (tail.value.events.at(-1)?.position ?? 'first') : 'first');
           }
         },
         onNarrowed: () => {

@@ -5,11 +5,11 @@ export function selectorOfJob(id: string): string {
   return `job = '${id.replaceAll("'", "''")}'`;
 }
 
-/** What happened to a job, as long as events are kept, and what happens. */
-export function EventsOfJob({ id }: { readonly id: string }) {
+/** What happened to a job, as long as events are kept, and what happens. @param since When it was begun; null: nobody knows. */
+export function EventsOfJob({ id, since }: { readonly id: string; readonly since: string | null }) {
   return (
     <div class="inside stack">
-      <Following q={selectorOfJob(id)} from="first" none="No event of it is kept." />
+      <Following q={selectorOfJob(id)} from={since ?? 'first'} none="No event of it is kept." />
     </div>
   );
 }

@@ -162,7 +162,7 @@ function Known({ known, again }: { readonly known: KnownJob; readonly again: () 
         )}
         {view === 'history' && <History known={known} />}
         {view === 'outputs' && <Outputs job={job} />}
-        {view === 'events' && <EventsOfJob key={job.id} id={job.id} />}
+        {view === 'events' && <EventsOfJob key={job.id} id={job.id} since={job.accepted} />}
         {view === 'request' && <Request job={job} />}
         {view === 'sharing' && <Sharing known={known} own={own} again={again} />}
       </section>

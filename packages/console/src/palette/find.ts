@@ -29,8 +29,13 @@ export function found(goals: readonly Goal[], text: string): readonly Goal[] {
   return ranked.slice(0, MOST_FOUND).map(({ goal }) => goal);
 }
 
+/** Of these, what the server has found besides gets so many at least. */
+const MOST_TOLD = 5;
+
 /** What the page has found, and what the server has besides: nothing twice. */
 export function joined(own: readonly Goal[], told: readonly Goal[]): readonly Goal[] {
   const known = new Set(own.map(({ href }) => href));
-  return [...own, ...told.filter(({ href }) => !known.has(href))].slice(0, MOST_FOUND);
+  const more = told.filter(({ href }) => !known.has(href));
+  const mine = own.slice(0, MOST_FOUND - Math.min(more.length, MOST_TOLD));
+  return [...mine, ...more].slice(0, MOST_FOUND);
 }

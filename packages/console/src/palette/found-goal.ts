@@ -42,6 +42,6 @@ function placeOf(kind: Found['kind'], id: string): At {
     case 'service':
       return { kind: 'Service', screen: { name: 'access', part: 'people' }, query: { open: `service:${id}` } };
     case 'group':
-      return { kind: 'Group', screen: { name: 'access', part: 'groups' } };
+      return { kind: 'Group', screen: { name: 'access', part: 'groups' }, query: { open: `group:${id}` } };
   }
 }

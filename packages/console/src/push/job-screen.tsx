@@ -215,7 +215,7 @@ function Shown({ state, snapshot }: { readonly state: LiveJob; readonly snapshot
           <Results id={job.id} version={String(progress(counts).done)} captured={job.capture_output === true} />
         )}
         {view === 'output' && <NodeOutput state={state} />}
-        {view === 'events' && <EventsOfJob key={job.id} id={job.id} />}
+        {view === 'events' && <EventsOfJob key={job.id} id={job.id} since={new Date(job.created_at).toISOString()} />}
       </section>
       <Command
         text={

@@ -44,7 +44,7 @@ export function BulkProgress({ begun, queue, byIds }: Props) {
       {(run) =>
         run.state === 'running' ? (
           <>
-            <Running run={run} path={path} />
+            <Running run={run} path={path} queue={queue} />
             <p class="quiet">The server does it, also when this page is closed. What was done stays done.</p>
           </>
         ) : (
@@ -71,14 +71,20 @@ export function BulkRunning({ queue }: { readonly queue: string | null }) {
   return (
     <section class="card stack" aria-label="What the server does to many tasks">
       {running.map((run) => (
-        <Running key={run.id} run={run} path={`${path}/${run.id}`} by />
+        <Running key={run.id} run={run} path={`${path}/${run.id}`} queue={queue} by />
       ))}
       <Command text={musterCommand('task', 'bulk', 'list', ...(queue === null ? [] : ['--queue', queue]))} />
     </section>
   );
 }
 
-function Running({ run, path, by = false }: { readonly run: BulkRun; readonly path: string; readonly by?: boolean }) {
+interface RunningProps extends Pick<Props, 'queue'> {
+  readonly run: BulkRun;
+  readonly path: string;
+  readonly by?: boolean;
+}
+
+function Running({ run, path, queue, by = false }: RunningProps) {
   const { api } = signedIn();
   const { busy, error, attempt } = useAttempt();
   const { id, action, matched, counted } = run;
@@ -96,7 +102,14 @@ function Running({ run, path, by = false }: { readonly run: BulkRun; readonly pa
       </label>
       <div class="line">
         <progress id={`bulk-${id}`} class="progress grow" value={matched} max={Math.max(counted ?? 0, matched, 1)} />
-        <Action small label="Stop" tone="danger" may={mayI('task:write')} busy={busy.value} onClick={stop} />
+        <Action
+          small
+          label="Stop"
+          tone="danger"
+          may={mayI(queue === null ? 'task:write' : 'queue:write')}
+          busy={busy.value}
+          onClick={stop}
+        />
       </div>
       {error.value !== null && <Failure error={error.value} />}
     </div>

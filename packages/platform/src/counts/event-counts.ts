@@ -106,13 +106,19 @@ export class EventCounts {
     });
     this.#oldest = hourOf(clock.now()) - COUNT_LIMITS.hours + 1;
     const rows = await store.read.selectFrom('event_counts').selectAll().where('hour', '>=', this.#oldest).execute();
-    for (const { org_id: orgId, hour, type, status, count } of rows) this.#add(orgId, hour, type, status, count);
-    this.#changed.clear();
+    for (const { org_id: orgId, hour, type, status, count } of rows) this.#add(orgId, hour, type, status, count, false);
     const mark = store.read.selectFrom('event_marks').select('position').where('name', '=', MARK);
     const young = (await positionBefore(store.read, startOfHour(this.#oldest))) ?? upTo;
-    const after = Math.max((await mark.executeTakeFirst())?.position ?? 0, young);
+    // One that never counted begins now: to read a day of events would keep all from starting.
+    const after = Math.max((await mark.executeTakeFirst())?.position ?? upTo, young);
     await this.#catchUp(after, upTo);
     this.#through = Math.max(this.#through, upTo);
+  }
+
+  /** The organization was deleted, and what was stored with it. */
+  organizationRemoved(orgId: string): void {
+    for (const row of this.#counts.get(orgId)?.values() ?? []) this.#changed.delete(row);
+    this.#counts.delete(orgId);
   }
 
   start(): void {
@@ -148,16 +154,16 @@ export class EventCounts {
     this.#add(orgId, hourOf(atMs), type, status, 1);
   }
 
-  #add(orgId: string, hour: number, type: string, status: string, count: number): void {
+  #add(orgId: string, hour: number, type: string, status: string, count: number, isNew = true): void {
     if (hour < this.#oldest) return;
     const rows = this.#counts.get(orgId) ?? new Map<string, Row>();
     this.#counts.set(orgId, rows);
     const key = `${hour} ${type} ${status}`;
     const before = rows.get(key);
     const row = { orgId, hour, type, status, count: count + (before?.count ?? 0) };
-    if (before !== undefined) this.#changed.delete(before);
+    const unsaved = before !== undefined && this.#changed.delete(before);
     rows.set(key, row);
-    this.#changed.add(row);
+    if (isNew || unsaved) this.#changed.add(row);
   }
 
   async #save(): Promise<void> {

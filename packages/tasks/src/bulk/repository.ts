@@ -5,7 +5,9 @@ import './tables.js';
 import type { Counts, Refusals } from './tally.js';
 import type { BulkRun, BulkState } from './types.js';
 
-export type Row = Selectable<Schema['task_bulk_runs']>;
+type WholeRow = Selectable<Schema['task_bulk_runs']>;
+/** Without the tasks that were named: they may be many. */
+export type Row = Omit<WholeRow, 'ids'>;
 
 const STANDING = {
   state: 'text',
@@ -17,7 +19,13 @@ const STANDING = {
   ended_at: 'integer',
 } as const;
 
-const addRun: (row: Row) => Write = insert('task_bulk_runs', {
+const SHOWN = [
+  ...(['id', 'org_id', 'queue_id', 'action', 'code', 'selector', 'until', 'counted'] as const),
+  ...(['owner_id', 'owner_type', 'owner_name', 'created_at'] as const),
+  ...(Object.keys(STANDING) as (keyof typeof STANDING)[]),
+];
+
+const addRun: (row: WholeRow) => Write = insert('task_bulk_runs', {
   id: 'text',
   org_id: 'text',
   queue_id: 'text',
@@ -68,7 +76,8 @@ function standingRow(id: string, { status, reason, place, counts, endedAt }: Bul
   return { id, state: status, reason, place, matched, acted, refused: JSON.stringify(refused), ended_at: endedAt };
 }
 
-export function bulkRunOf(row: Row, org: Organization): BulkRun {
+/** Of what is only shown the tasks that were named are not known. */
+export function bulkRunOf(row: Row & { readonly ids?: string | null }, org: Organization): BulkRun {
   return {
     id: row.id,
     org,
@@ -77,7 +86,7 @@ export function bulkRunOf(row: Row, org: Organization): BulkRun {
     code: row.code,
     about: {
       selector: row.selector,
-      ids: row.ids === null ? null : (JSON.parse(row.ids) as string[]),
+      ids: row.ids === undefined || row.ids === null ? null : (JSON.parse(row.ids) as string[]),
       until: row.until,
     },
     counted: row.counted,
@@ -92,14 +101,14 @@ export function bulkStateOf(row: Row): BulkState {
 }
 
 /** Those that are to go on. */
-export function runningBulkRuns(read: Kysely<Schema>): Promise<Row[]> {
+export function runningBulkRuns(read: Kysely<Schema>): Promise<WholeRow[]> {
   return read.selectFrom('task_bulk_runs').selectAll().where('state', '=', 'running').orderBy('id').execute();
 }
 
 export function findBulkRun(read: Kysely<Schema>, orgId: string, id: string): Promise<Row | undefined> {
   return read
     .selectFrom('task_bulk_runs')
-    .selectAll()
+    .select(SHOWN)
     .where('id', '=', id)
     .where('org_id', '=', orgId)
     .executeTakeFirst();
@@ -111,7 +120,7 @@ export function newestBulkRuns(
   orgId: string,
   { queueId, limit }: { readonly queueId: string | undefined; readonly limit: number },
 ): Promise<Row[]> {
-  let query = read.selectFrom('task_bulk_runs').selectAll().where('org_id', '=', orgId);
+  let query = read.selectFrom('task_bulk_runs').select(SHOWN).where('org_id', '=', orgId);
   if (queueId !== undefined) query = query.where('queue_id', '=', queueId);
   return query.orderBy('id', 'desc').limit(limit).execute();
 }

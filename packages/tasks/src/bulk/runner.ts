@@ -3,6 +3,7 @@ import { type Auth, type Identity, organizationsById, principalNow, type RandomB
 import type { Recorder } from '@muster/platform/log';
 import type { LayerLog } from '@muster/platform/upkeep';
 import { GuardFailed, type Store, type Write } from '@muster/store';
+import { STOPPING } from '../controller/acts.js';
 import { MusterError } from '../errors.js';
 import { Ids } from '../ids.js';
 import { TASK_LIMITS } from '../limits.js';
@@ -35,6 +36,8 @@ interface Live {
   state: BulkState;
   /** Who wants it to stop, and those who wait until it is so; null: nobody. */
   stop: { readonly by: By; waiting: Waiting[] } | null;
+  /** It is being carried out, and heeds who wants it to stop. */
+  going: boolean;
   over: Promise<void>;
 }
 
@@ -56,6 +59,8 @@ interface Page {
 const RETRY_MS = 1000;
 /** Between two events that tell how far one is. */
 const TELL_MS = 500;
+/** How long pages that are being acted on are waited for at a stop. */
+const STOP_MS = 5000;
 
 /**
  * Carries out actions on many tasks, page by page. Where each is is stored in the same transaction as what it did, so that after
@@ -96,8 +101,11 @@ export class BulkRunner {
   /** Waits for the pages that are being acted on; the rest is for the next start. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    for (const goOn of this.#pauses) goOn();
-    await Promise.all([...this.#live.values()].map(({ over }) => over));
+    this.#waitNoMore();
+    const over = Promise.all([...this.#live.values()].map((live) => live.over));
+    // What waits for a database that is away is done when it is back, or again: its place is stored with it.
+    await Promise.race([over, this.#waited(STOP_MS)]);
+    this.#waitNoMore();
   }
 
   /** The organization was deleted, and what was stored with it. */
@@ -138,28 +146,29 @@ export class BulkRunner {
   /** Resolves when it is stored that no further task is acted on; false: it does not run any more. @throws MusterError `store_unavailable` */
   async end(id: string, by: By): Promise<boolean> {
     const live = this.#live.get(id);
-    if (live === undefined) return false;
+    if (live === undefined || !live.going) return false;
     live.stop ??= { by, waiting: [] };
     const { waiting } = live.stop;
-    for (const goOn of this.#pauses) goOn();
+    this.#waitNoMore();
     await new Promise<void>((resolve, reject) => waiting.push({ resolve, reject }));
     return true;
   }
 
   #add(run: BulkRun, state: BulkState): Live {
-    const live: Live = { run, state, stop: null, over: Promise.resolve() };
+    const live: Live = { run, state, stop: null, going: false, over: Promise.resolve() };
     this.#live.set(run.id, live);
     return live;
   }
 
   #begin(live: Live): void {
+    live.going = true;
     live.over = this.#carryOut(live).finally(() => {
       if (live.state.status !== 'running') this.#live.delete(live.run.id);
     });
   }
 
   async #carryOut(live: Live): Promise<void> {
-    const { recorder, clock, logger } = this.#deps;
+    const { clock, logger } = this.#deps;
     const { run } = live;
     let toldAt = clock.monotonic();
     let sure = true;
@@ -170,7 +179,7 @@ export class BulkRunner {
         await this.#step(live);
         if (live.state.status === 'running' && clock.monotonic() - toldAt >= TELL_MS) {
           toldAt = clock.monotonic();
-          await recorder.commit([saveBulkState(run.id, live.state)], [bulkTold(run, live.state)]);
+          await this.#store(run, live.state);
         }
       } catch (error) {
         // The organization is gone, and this with it.
@@ -181,6 +190,7 @@ export class BulkRunner {
         await this.#pause();
       }
     }
+    live.going = false;
     for (const { resolve } of live.stop?.waiting.splice(0) ?? []) resolve();
   }
 
@@ -229,7 +239,9 @@ export class BulkRunner {
         along: (acted: readonly Acted[]) => [saveBulkState(run.id, after(acted))],
       };
       const code = run.code === null ? {} : { code: run.code };
-      live.state = after(await this.#deps.controller.act(run.org, page.ids, run.action, { ...how, ...code }));
+      const acted = await this.#deps.controller.act(run.org, page.ids, run.action, { ...how, ...code });
+      if (acted.every(({ refused }) => refused === STOPPING)) throw new Error('tasks are not acted on any more');
+      live.state = after(acted);
     } else {
       live.state = after([]);
     }
@@ -272,8 +284,15 @@ export class BulkRunner {
   async #over(live: Live, status: BulkStatus, reason: string | null, record: readonly Write[] = []): Promise<void> {
     const { run } = live;
     const state = { ...live.state, status, reason, endedAt: this.#deps.clock.now() };
-    await this.#deps.recorder.commit([saveBulkState(run.id, state), ...record], [bulkTold(run, state)]);
+    await this.#store(run, state, record);
     live.state = state;
+  }
+
+  /** @throws GuardFailed The organization is gone. */
+  async #store(run: BulkRun, state: BulkState, record: readonly Write[] = []): Promise<void> {
+    const { recorder, auth } = this.#deps;
+    const present = auth.organizations.present(run.org);
+    await recorder.commit([saveBulkState(run.id, state), present, ...record], [bulkTold(run, state)]);
   }
 
   /** Whether the last page was stored is not known to whoever heard of an error. */
@@ -283,9 +302,18 @@ export class BulkRunner {
     return bulkStateOf(row);
   }
 
-  async #pause(): Promise<void> {
+  #pause(): Promise<void> {
+    return this.#stopped ? Promise.resolve() : this.#waited(RETRY_MS);
+  }
+
+  #waitNoMore(): void {
+    for (const goOn of this.#pauses) goOn();
+  }
+
+  /** Or until somebody wants one of them to stop. */
+  async #waited(ms: number): Promise<void> {
     await new Promise<void>((resolve) => {
-      const timer: Timer = this.#deps.clock.after(RETRY_MS, () => goOn());
+      const timer: Timer = this.#deps.clock.after(ms, () => goOn());
       const goOn = (): void => {
         timer.cancel();
         this.#pauses.delete(goOn);

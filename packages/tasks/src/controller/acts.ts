@@ -34,6 +34,9 @@ export interface ActsDeps {
 /** Until tasks whose time has come, and that could not be changed, are looked at again. */
 const PATIENCE_MS = 1000;
 
+/** Why nothing is done to tasks any more. */
+export const STOPPING = 'the server is being stopped';
+
 /** What people and time do to tasks that no node has, and to those that one has. */
 export class Acts {
   readonly #deps: ActsDeps;
@@ -77,7 +80,7 @@ export class Acts {
     });
     // What it waits for was not looked at while it waited for nothing.
     if (action === 'retry' || action === 'release') await this.recount(ids);
-    return stored ? answers() : ids.map((id) => ({ id, refused: 'the server is being stopped' }));
+    return stored ? answers() : ids.map((id) => ({ id, refused: STOPPING }));
   }
 
   /** Those that are gone with the answer, unless a node has them. */

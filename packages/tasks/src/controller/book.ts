@@ -44,9 +44,8 @@ export class Book {
   readonly #unstored = new Map<LiveTask, number>();
   /** Tasks that are being stored for the first time: who reads them already must not take them before they are counted. */
   readonly #arriving = new Set<string>();
-  /** Reads under way, and the tasks that left while there was one: what it read of them may be old. */
-  #reads = 0;
-  readonly #leftMeanwhile = new Set<string>();
+  /** Of each read under way the tasks that left meanwhile: what it reads of them may be old. */
+  readonly #reads = new Set<Set<string>>();
   /** Tasks that are being deleted, or were: nothing is done to them any more. Ids never come again; the oldest are forgotten. */
   readonly #deleted = new Set<string>();
   readonly #pending = new Set<Promise<unknown>>();
@@ -165,7 +164,7 @@ export class Book {
     }
     for (const task of left) {
       this.#tasks.delete(task.id);
-      if (this.#reads > 0) this.#leftMeanwhile.add(task.id);
+      for (const seen of this.#reads) seen.add(task.id);
     }
     if (this.#stopped) return;
     const storedMs = this.#deps.clock.monotonic() - turn.at;
@@ -244,14 +243,13 @@ export class Book {
    * @throws MusterError `store_unavailable`.
    */
   async read<T>(work: () => Promise<T>): Promise<{ readonly value: T; readonly outdated: (id: string) => boolean }> {
-    this.#reads += 1;
+    const left = new Set<string>();
+    this.#reads.add(left);
     try {
       const value = await work();
-      const left = new Set(this.#leftMeanwhile);
       return { value, outdated: (id) => left.has(id) || this.#arriving.has(id) || this.#deleted.has(id) };
     } finally {
-      this.#reads -= 1;
-      if (this.#reads === 0) this.#leftMeanwhile.clear();
+      this.#reads.delete(left);
     }
   }
 

@@ -26,7 +26,7 @@ export function DownByHour() {
     <p class="line quiet">
       <Sparkline values={down.per_hour} text={hoursInWords('Nodes that went down', hours, down.per_hour)} />
       <span>
-        in {plural(hours.length, 'hour')} down {number(down.total)} ×, up again {number(up.total)} ×
+        in {plural(hours.length, 'hour')} down {number(down.total)} ×, came up {number(up.total)} ×
       </span>
     </p>
   );

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Navigation, NavigationButton, TABS, TITLES } from './frame-navigation.jsx';
 import { go } from './navigation.js';
-import { Dialog } from './parts/dialog.jsx';
+import { CloseDialog, Dialog } from './parts/dialog.jsx';
 import { Glyph } from './parts/glyph.jsx';
 import { lazy } from './parts/lazy.jsx';
 import { hrefOf, type Screen } from './route.js';
@@ -236,11 +236,7 @@ function Help({ onClose }: { readonly onClose: () => void }) {
         />
         Single keys (turn them off if you dictate)
       </label>
-      <form method="dialog" class="actions">
-        <button type="submit" class="button">
-          Close
-        </button>
-      </form>
+      <CloseDialog />
     </Dialog>
   );
 }

@@ -1,6 +1,7 @@
 import type { EnrolTokens } from '../api/types.gen.js';
 import { useReading } from '../live/reading.js';
-import { place, setParameters } from '../navigation.js';
+import { place } from '../navigation.js';
+import { Also } from '../parts/also.jsx';
 import { Command } from '../parts/command.jsx';
 import { Shown } from '../parts/loaded.jsx';
 import { plural } from '../parts/numbers.js';
@@ -23,16 +24,7 @@ export function Tokens() {
         const shown = tokens.filter((token) => all || good(token));
         return (
           <>
-            <div class="choices">
-              <button
-                type="button"
-                class="chip"
-                aria-pressed={all}
-                onClick={() => setParameters({ all: all ? null : 'true' })}
-              >
-                also those that are used up
-              </button>
-            </div>
+            <Also those="that are used up" all={all} />
             <section class="card">
               {shown.length === 0 ? (
                 <div class="empty">

@@ -1016,6 +1016,7 @@ export type Session = {
   })[];
   /** All other permissions */
   readonly missing: readonly ({
+    /** That is missing */
     readonly permission: string;
     /** Who has it, for people */
     readonly holders: string;
@@ -1115,7 +1116,7 @@ export type Counts = {
   /** What is counted and the caller may not read */
   readonly left_out: readonly ({
     readonly type: string;
-    /** That is missing for it */
+    /** That is missing */
     readonly permission: string;
     /** Who has it, for people */
     readonly holders: string;
@@ -1136,7 +1137,7 @@ export type FoundThings = {
   /** Kinds that the caller may not look at */
   readonly left_out: readonly ({
     readonly kind: "node" | "push_job" | "runbook" | "queue" | "task" | "schedule" | "job" | "rule" | "user" | "service" | "group";
-    /** That is missing for it */
+    /** That is missing */
     readonly permission: string;
     /** Who has it, for people */
     readonly holders: string;

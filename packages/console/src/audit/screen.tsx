@@ -4,6 +4,7 @@ import type { AuditEntries } from '../api/types.gen.js';
 import { useReading } from '../live/reading.js';
 import { place, setParameters } from '../navigation.js';
 import { Command } from '../parts/command.jsx';
+import { equals } from '../parts/equals.js';
 import { Shown } from '../parts/loaded.jsx';
 import { Note } from '../parts/note.jsx';
 import { number, plural } from '../parts/numbers.js';
@@ -321,8 +322,4 @@ function Detail({ entry }: { readonly entry: Entry }) {
       </div>
     </Pane>
   );
-}
-
-function equals(name: string, value: string): string {
-  return `${name} = '${value.replaceAll("'", "''")}'`;
 }

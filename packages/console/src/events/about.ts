@@ -1,4 +1,5 @@
 import { attribute, type LiveEvent } from '../live/event.js';
+import { equals } from '../parts/equals.js';
 import type { Screen } from '../route.js';
 
 /** What an event is about, as far as there is a screen of it. Pure. */
@@ -28,8 +29,4 @@ export function narrowings(event: LiveEvent): readonly { readonly word: string; 
     { word: 'source', q: equals('source', event.source) },
     { word: 'type', q: equals('type', event.type) },
   ];
-}
-
-function equals(name: string, value: string): string {
-  return `${name} = '${value.replaceAll("'", "''")}'`;
 }

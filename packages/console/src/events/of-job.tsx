@@ -1,8 +1,9 @@
+import { equals } from '../parts/equals.js';
 import { Following } from './following.jsx';
 
 /** Events that tell of one job. */
 export function selectorOfJob(id: string): string {
-  return `job = '${id.replaceAll("'", "''")}'`;
+  return equals('job', id);
 }
 
 /** What happened to a job, as long as events are kept, and what happens. @param since When it was begun; null: nobody knows. */

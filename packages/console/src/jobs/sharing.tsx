@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { type ApiError, apiError } from '../api/errors.js';
 import { Action } from '../parts/action.jsx';
 import { Failure } from '../parts/note.jsx';
+import { OptionField } from '../parts/option-field.jsx';
 import { safeText } from '../parts/safe-text.js';
 import type { May } from '../session/permissions.js';
 import { signedIn } from '../session/session.js';
@@ -69,20 +70,13 @@ export function Sharing({
           if (user.value.trim() !== '' && may.may) void share(user.value.trim(), permission.value);
         }}
       >
-        <div class="field">
-          <label for="share-with">Share with</label>
-          <input
-            id="share-with"
-            class="input"
-            value={user.value}
-            placeholder="alice, or world"
-            autocomplete="off"
-            spellcheck={false}
-            onInput={(event) => {
-              user.value = event.currentTarget.value;
-            }}
-          />
-        </div>
+        <OptionField
+          id="share-with"
+          label="Share with"
+          value={user.value}
+          placeholder="alice, or world"
+          onValue={(text) => (user.value = text)}
+        />
         <div class="field">
           <label for="share-what">who may</label>
           <select

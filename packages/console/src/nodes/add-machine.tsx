@@ -3,7 +3,7 @@ import { useRef } from 'preact/hooks';
 import type { Fleet } from '../live/fleet.js';
 import { Action } from '../parts/action.jsx';
 import { Command } from '../parts/command.jsx';
-import { Dialog } from '../parts/dialog.jsx';
+import { CloseDialog, Dialog } from '../parts/dialog.jsx';
 import { Glyph } from '../parts/glyph.jsx';
 import { plural } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
@@ -41,11 +41,7 @@ export function AddMachine() {
         <Dialog title="Add a machine" onClose={() => (open.value = false)}>
           <Enrolling />
           <Arrived />
-          <form method="dialog" class="actions">
-            <button type="submit" class="button">
-              Close
-            </button>
-          </form>
+          <CloseDialog />
         </Dialog>
       )}
     </>

@@ -1,4 +1,6 @@
+import { print } from '@muster/selector';
 import type { Fleet, FleetNode } from '../live/fleet.js';
+import { equals } from '../parts/equals.js';
 
 /** Nodes that have the same value of one label or fact. */
 export interface Group {
@@ -50,18 +52,8 @@ export function groupsOf(nodes: Iterable<FleetNode>, name: string): readonly Gro
 
 /** A selector for those of them that are in one group. */
 export function narrowed(query: string, name: string, value: Group['value']): string {
-  const term = value === null ? `${nameIn(name)} IS NULL` : `${nameIn(name)} = ${literal(value)}`;
+  const term =
+    value === null ? print({ kind: 'null', value: { kind: 'attribute', name }, negated: false }) : equals(name, value);
   if (query.trim() === '') return term;
   return /\bOR\b/i.test(query) ? `(${query}) AND ${term}` : `${query} AND ${term}`;
-}
-
-function literal(value: string | number | boolean): string {
-  return typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value).toUpperCase();
-}
-
-const KEYWORDS = /^(?:and|or|not|between|in|like|escape|is|null|true|false)$/i;
-
-function nameIn(name: string): string {
-  const plain = /^[A-Za-z_$][A-Za-z0-9_$.]*$/.test(name) && !KEYWORDS.test(name);
-  return plain ? name : `"${name.replaceAll('"', '""')}"`;
 }

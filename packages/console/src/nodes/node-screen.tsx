@@ -6,6 +6,7 @@ import { Action } from '../parts/action.jsx';
 import { ByKey } from '../parts/by-key.jsx';
 import { Card } from '../parts/card.jsx';
 import { Command } from '../parts/command.jsx';
+import { equals } from '../parts/equals.js';
 import { LinkAction } from '../parts/link-action.jsx';
 import { Failure, Note, Waiting } from '../parts/note.jsx';
 import { plural } from '../parts/numbers.js';
@@ -39,7 +40,7 @@ export function NodeScreen({ name }: { readonly name: string }) {
   const node = store.fleet.loaded.value.state === 'ready' ? store.fleet.loaded.value.value.get(name) : undefined;
   const { loaded, again } = useReading<Known>({
     key: name,
-    selector: `node = '${name.replaceAll("'", "''")}' AND (type LIKE 'node.%' OR type LIKE 'push.%')`,
+    selector: `${equals('node', name)} AND (type LIKE 'node.%' OR type LIKE 'push.%')`,
     read: async (signal) => {
       const path = `/nodes/${encodeURIComponent(name)}`;
       // Its answer tells the position: what is read after it is not older.
@@ -101,10 +102,7 @@ export function NodeScreen({ name }: { readonly name: string }) {
             may={mayI('push:execute')}
             href={hrefOf(org, { name: 'new-job' }, { nodes: name })}
           />
-          <a
-            class="button"
-            href={hrefOf(org, { name: 'events' }, { q: `node = '${name.replaceAll("'", "''")}'`, from: '-1h' })}
-          >
+          <a class="button" href={hrefOf(org, { name: 'events' }, { q: equals('node', name), from: '-1h' })}>
             Its events
           </a>
           <Action

@@ -4,6 +4,7 @@ import { Action } from '../parts/action.jsx';
 import { ByKey } from '../parts/by-key.jsx';
 import { LinkAction } from '../parts/link-action.jsx';
 import { number, plural } from '../parts/numbers.js';
+import { OptionField } from '../parts/option-field.jsx';
 import { musterCommand, quoted } from '../parts/shell.js';
 import { hrefOf } from '../route.js';
 import type { May } from '../session/permissions.js';
@@ -77,20 +78,13 @@ function SaveGroup({ names, onClose }: { readonly names: readonly string[]; read
       command={musterCommand('node-group', 'create', group === '' ? 'NAME' : group, '--node', ...names)}
       onClose={onClose}
     >
-      <div class="field">
-        <label for="group-name">Name of the node group</label>
-        <input
-          id="group-name"
-          class="input"
-          value={name.value}
-          placeholder="canaries"
-          autocomplete="off"
-          spellcheck={false}
-          onInput={(event) => {
-            name.value = event.currentTarget.value;
-          }}
-        />
-      </div>
+      <OptionField
+        id="group-name"
+        label="Name of the node group"
+        value={name.value}
+        placeholder="canaries"
+        onValue={(text) => (name.value = text)}
+      />
     </ByKey>
   );
 }

@@ -1,9 +1,8 @@
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
-import { type ApiError, apiError } from '../api/errors.js';
 import type { JobResults } from '../api/types.gen.js';
 import type { JobNodeStatus } from '../api/types.js';
 import { isJobNodeStatus } from '../api/types.js';
+import { useReadAgain } from '../live/read-again.js';
 import { LinkAction } from '../parts/link-action.jsx';
 import { Failure, Waiting } from '../parts/note.jsx';
 import { bytes, number, plural } from '../parts/numbers.js';
@@ -15,6 +14,7 @@ import { mayI, signedIn } from '../session/session.js';
 import { JOB_NODE_LOOKS } from '../statuses/push.js';
 import { plainText } from './ansi.js';
 import { diffOf } from './diff.js';
+import { STREAMS } from './stream-choice.jsx';
 
 type Result = JobResults['results'][number];
 type Beginning = Result['stdout'];
@@ -30,38 +30,19 @@ export function Results({
   readonly captured: boolean;
 }) {
   const { api } = signedIn();
-  const results = useSignal<JobResults | null>(null);
-  const error = useSignal<ApiError | null>(null);
-  useEffect(() => {
-    const reading = new AbortController();
-    const timer = setTimeout(
-      () => {
-        api.get<JobResults>(`/pushy/jobs/${id}/results`, { limit: 50 }, reading.signal).then(
-          ({ body }) => {
-            results.value = body;
-            error.value = null;
-          },
-          (thrown) => {
-            if (!reading.signal.aborted) error.value = apiError(thrown);
-          },
-        );
-      },
-      results.value === null ? 0 : 1000,
-    );
-    return () => {
-      clearTimeout(timer);
-      reading.abort();
-    };
-  }, [id, version]);
-  if (error.value !== null) {
+  const { value: results, error } = useReadAgain<JobResults>({
+    ...{ id, version, afterMs: 1000 },
+    read: (signal) => api.get<JobResults>(`/pushy/jobs/${id}/results`, { limit: 50 }, signal),
+  });
+  if (error !== null) {
     return (
       <div class="inside">
-        <Failure error={error.value} />
+        <Failure error={error} />
       </div>
     );
   }
-  if (results.value === null) return <Waiting what="results" />;
-  const { results: groups, groups: all, nodes } = results.value;
+  if (results === null) return <Waiting what="results" />;
+  const { results: groups, groups: all, nodes } = results;
   if (groups.length === 0) return <p class="inside quiet">No node has ended its command yet.</p>;
   return (
     <>
@@ -167,7 +148,6 @@ function Difference({ from, to }: { readonly from: Result; readonly to: Result }
   );
 }
 
-const STREAMS = ['stdout', 'stderr'] as const;
 const SIGNS = { same: ' ', gone: '−', new: '+' } as const;
 
 /** Null: not known, or no text. */

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { Command } from './command.jsx';
-import { Dialog } from './dialog.jsx';
+import { CloseDialog, Dialog } from './dialog.jsx';
 
 /** What takes a request that is signed with a key: the command that does it, for whoever has one. */
 export function ByKey({
@@ -22,11 +22,7 @@ export function ByKey({
         it as soon as it is done.
       </p>
       <Command text={command} />
-      <form method="dialog" class="actions">
-        <button type="submit" class="button">
-          Close
-        </button>
-      </form>
+      <CloseDialog />
     </Dialog>
   );
 }

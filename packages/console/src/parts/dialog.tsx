@@ -1,6 +1,17 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 
+/** Of a dialog in which nothing is done. */
+export function CloseDialog() {
+  return (
+    <form method="dialog" class="actions">
+      <button type="submit" class="button">
+        Close
+      </button>
+    </form>
+  );
+}
+
 /** A question that must be answered; `Esc` says no. */
 export function Dialog({
   title,

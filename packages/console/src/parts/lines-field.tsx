@@ -1,3 +1,5 @@
+import { Field } from './field.jsx';
+
 interface Props {
   readonly id: string;
   readonly label: string;
@@ -5,32 +7,26 @@ interface Props {
   readonly rows?: number;
   readonly value: string;
   readonly placeholder?: string;
-  readonly wrong?: string | undefined | null;
+  readonly wrong?: string | undefined;
   readonly onValue: (text: string) => void;
 }
 
 /** A text of several lines, with what stands in each, or what is wrong with one. */
 export function LinesField({ id, label, hint, rows = 4, value, placeholder, wrong, onValue }: Props) {
-  const told = wrong ?? hint;
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <textarea
-        id={id}
-        class="input mono"
-        rows={rows}
-        spellcheck={false}
-        value={value}
-        placeholder={placeholder}
-        aria-invalid={typeof wrong === 'string'}
-        aria-describedby={told === undefined ? undefined : `${id}-hint`}
-        onInput={(event) => onValue(event.currentTarget.value)}
-      />
-      {told !== undefined && (
-        <span class={typeof wrong === 'string' ? 'wrong' : 'hint'} id={`${id}-hint`}>
-          {told}
-        </span>
+    <Field id={id} label={label} hint={hint} wrong={wrong}>
+      {(described) => (
+        <textarea
+          {...described}
+          id={id}
+          class="input mono"
+          rows={rows}
+          spellcheck={false}
+          value={value}
+          placeholder={placeholder}
+          onInput={(event) => onValue(event.currentTarget.value)}
+        />
       )}
-    </div>
+    </Field>
   );
 }

@@ -1,38 +1,31 @@
-/** A short text that may be left out, with what may stand there, or what is wrong with what does. */
-export function OptionField({
-  id,
-  label,
-  hint,
-  value,
-  wrong,
-  onValue,
-}: {
+import { Field } from './field.jsx';
+
+interface Props {
   readonly id: string;
   readonly label: string;
   readonly hint?: string;
   readonly value: string;
+  readonly placeholder?: string;
   readonly wrong?: string | undefined;
   readonly onValue: (text: string) => void;
-}) {
-  const told = wrong ?? hint;
+}
+
+/** A short text that may be left out, with what may stand there, or what is wrong with what does. */
+export function OptionField({ id, label, hint, value, placeholder, wrong, onValue }: Props) {
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <input
-        id={id}
-        class="input"
-        value={value}
-        autocomplete="off"
-        spellcheck={false}
-        aria-invalid={wrong !== undefined}
-        aria-describedby={told === undefined ? undefined : `${id}-hint`}
-        onInput={(event) => onValue(event.currentTarget.value)}
-      />
-      {told !== undefined && (
-        <span class={wrong === undefined ? 'hint' : 'wrong'} id={`${id}-hint`}>
-          {told}
-        </span>
+    <Field id={id} label={label} hint={hint} wrong={wrong}>
+      {(described) => (
+        <input
+          {...described}
+          id={id}
+          class="input"
+          value={value}
+          placeholder={placeholder}
+          autocomplete="off"
+          spellcheck={false}
+          onInput={(event) => onValue(event.currentTarget.value)}
+        />
       )}
-    </div>
+    </Field>
   );
 }

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { FINAL_NODE_STATUSES, type JobNode } from '../api/types.js';
 import type { LiveJob } from '../live/job.js';
 import { place, setParameters } from '../navigation.js';
+import { STREAMS, StreamChoice } from '../output/stream-choice.jsx';
 import { Viewer } from '../output/viewer.jsx';
 import { Note } from '../parts/note.jsx';
 import { bytes } from '../parts/numbers.js';
@@ -11,8 +12,6 @@ import { signedIn } from '../session/session.js';
 import { JOB_NODE_LOOKS } from '../statuses/push.js';
 import { NodeChoice } from './node-choice.jsx';
 import { endText, shortId } from './parts.jsx';
-
-const STREAMS = ['stdout', 'stderr'] as const;
 
 /** What one node wrote. */
 export function NodeOutput({ state }: { readonly state: LiveJob }) {
@@ -47,20 +46,11 @@ export function NodeOutput({ state }: { readonly state: LiveJob }) {
         <NodeChoice nodes={nodes} places={places} name={name} />
         <Status look={JOB_NODE_LOOKS[node.status]} />
         <span class="quiet break">{endText(node)}</span>
-        <fieldset class="choices">
-          <legend class="unseen">Stream</legend>
-          {STREAMS.map((each) => (
-            <label key={each} class="chip">
-              <input
-                type="radio"
-                name="stream"
-                checked={stream === each}
-                onChange={() => setParameters({ stream: each, line: null })}
-              />
-              {each} {written[each] !== null && <span class="quiet number">{bytes(written[each])}</span>}
-            </label>
-          ))}
-        </fieldset>
+        <StreamChoice
+          stream={stream}
+          onStream={(each) => setParameters({ stream: each, line: null })}
+          more={(each) => written[each] !== null && <span class="quiet number">{bytes(written[each])}</span>}
+        />
       </div>
       <Viewer
         key={`${name} ${stream}`}

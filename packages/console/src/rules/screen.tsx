@@ -6,6 +6,7 @@ import { Action } from '../parts/action.jsx';
 import { Command } from '../parts/command.jsx';
 import { Confirm } from '../parts/confirm.jsx';
 import { duration } from '../parts/duration.js';
+import { equals } from '../parts/equals.js';
 import { Listed } from '../parts/listed.jsx';
 import { Shown } from '../parts/loaded.jsx';
 import { number } from '../parts/numbers.js';
@@ -120,7 +121,7 @@ function Open({ rule, again }: { readonly rule: Rule; readonly again: () => void
   const path = `/rules/${encodeURIComponent(name)}`;
   const runs = useReading<RuleRuns>({
     key: name,
-    selector: `type LIKE 'rule.%' AND name = '${name.replaceAll("'", "''")}'`,
+    selector: `type LIKE 'rule.%' AND ${equals('name', name)}`,
     read: (signal) => api.get<RuleRuns>(`${path}/runs`, { limit: RUNS }, signal),
   });
   const close = () => setParameters({ rule: null }, { replace: false });

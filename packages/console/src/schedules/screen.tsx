@@ -7,6 +7,7 @@ import { go, setParameters } from '../navigation.js';
 import { Action } from '../parts/action.jsx';
 import { Command } from '../parts/command.jsx';
 import { Confirm } from '../parts/confirm.jsx';
+import { equals } from '../parts/equals.js';
 import { Listed } from '../parts/listed.jsx';
 import { Shown } from '../parts/loaded.jsx';
 import { Failure, Note } from '../parts/note.jsx';
@@ -145,7 +146,7 @@ function Open({ name, again }: { readonly name: string; readonly again: () => vo
   const path = `/schedules/${encodeURIComponent(name)}`;
   const kept = useReading<Read>({
     key: name,
-    selector: `type LIKE 'schedule.%' AND name = '${name.replaceAll("'", "''")}'`,
+    selector: `type LIKE 'schedule.%' AND ${equals('name', name)}`,
     read: async (signal) => {
       const schedule = await api.get<Schedule>(path, {}, signal);
       const runs = await api.get<ScheduleRuns>(`${path}/runs`, { limit: RUNS }, signal);

@@ -14,13 +14,13 @@ export function NewTask({ queue, onClose }: { readonly queue: Queue; readonly on
   const { api } = signedIn();
   const given = useSignal('');
   const read = paramsOfLines(given.value);
-  const wrong = 'wrong' in read ? read.wrong : null;
+  const wrong = 'wrong' in read ? read.wrong : undefined;
   return (
     <Confirm
       title={`Add a task to ${safeText(queue.name)}`}
       action="Add the task"
       tone="main-action"
-      off={wrong !== null}
+      off={wrong !== undefined}
       onConfirm={async () => {
         const { id } = await api.post<{ readonly id: string }>(`/queues/${encodeURIComponent(queue.id)}/tasks`, read);
         go(hrefOf(api.org, { name: 'task', id }));

@@ -5,11 +5,13 @@ import type { Task, TaskAttempts } from '../api/types.gen.js';
 import { useReading } from '../live/reading.js';
 import { applyToTasks, ENDED_STATUSES } from '../live/tasks.js';
 import { go, place, setParameters } from '../navigation.js';
+import { STREAMS, StreamChoice } from '../output/stream-choice.jsx';
 import { Viewer } from '../output/viewer.jsx';
 import { Action } from '../parts/action.jsx';
 import { Card } from '../parts/card.jsx';
 import { Command } from '../parts/command.jsx';
 import { Confirm } from '../parts/confirm.jsx';
+import { equals } from '../parts/equals.js';
 import { Shown } from '../parts/loaded.jsx';
 import { Failure, Note } from '../parts/note.jsx';
 import { number } from '../parts/numbers.js';
@@ -36,7 +38,7 @@ export function TaskScreen({ id }: { readonly id: string }) {
   const path = `/tasks/${encodeURIComponent(id)}`;
   const kept = useReading<ReadTask>({
     key: id,
-    selector: `task = '${id.replaceAll("'", "''")}' AND type LIKE 'task.%'`,
+    selector: `${equals('task', id)} AND type LIKE 'task.%'`,
     read: async (signal) => {
       const task = await api.get<Task>(path, {}, signal);
       const attempts = await api.get<TaskAttempts>(`${path}/attempts`, { limit: 1000 }, signal);
@@ -287,8 +289,6 @@ function endOf({ exit_code: code, signal }: TaskAttempts[number]): string {
   return code === null ? '' : `exit ${code}`;
 }
 
-const STREAMS = ['stdout', 'stderr'] as const;
-
 function Output({ task, attempts }: ReadTask & { readonly task: Task }) {
   const { api } = signedIn();
   const { query } = place.value;
@@ -305,20 +305,10 @@ function Output({ task, attempts }: ReadTask & { readonly task: Task }) {
     <section class="card">
       <header>
         <h2>Output{task.attempt > 1 && ` of run ${number(attempt)}`}</h2>
-        <fieldset class="choices">
-          <legend class="unseen">Stream</legend>
-          {STREAMS.map((each) => (
-            <label key={each} class="chip">
-              <input
-                type="radio"
-                name="stream"
-                checked={stream === each}
-                onChange={() => setParameters({ stream: each === 'stdout' ? null : each, line: null })}
-              />
-              {each}
-            </label>
-          ))}
-        </fieldset>
+        <StreamChoice
+          stream={stream}
+          onStream={(each) => setParameters({ stream: each === 'stdout' ? null : each, line: null })}
+        />
       </header>
       <Viewer key={path} path={path} fileName={`${task.id}-${attempt}.${stream}`} goesOn={goesOn} />
     </section>

@@ -71,6 +71,12 @@ interface OrganizationParts {
   readonly remnants: Pick<OrganizationRemnants, 'hurry'>;
 }
 
+/** Which of them: all unless it says. */
+interface Sought {
+  readonly name?: string | undefined;
+  readonly type?: 'user' | 'service';
+}
+
 /** Tenants and their members. */
 export class Organizations {
   readonly #changes: Changes;
@@ -189,7 +195,7 @@ export class Organizations {
   }
 
   /** Users who belong to it and its services, by name; at most so many. */
-  async people(orgId: string, most: number, name?: string): Promise<readonly Identity[]> {
+  async people(orgId: string, most: number, { name, type }: Sought = {}): Promise<readonly Identity[]> {
     let rows = this.#repository.read
       .selectFrom('principals as p')
       .leftJoin('org_members as m', (join) => join.onRef('m.principal_id', '=', 'p.id').on('m.org_id', '=', orgId))
@@ -201,6 +207,7 @@ export class Organizations {
         ]),
       );
     if (name !== undefined) rows = rows.where('p.name', '=', name);
+    if (type !== undefined) rows = rows.where('p.type', '=', type);
     const found = await rows.orderBy('p.name').orderBy('p.type').limit(most).execute();
     return found.map(({ id, name: called, type, server_admin: admin }) => ({
       principalId: id,

@@ -98,6 +98,12 @@ export const PLATFORM_RIGHTS: DeclaredRights = {
   },
 };
 
+/** What somebody does not have, and who does, for people. */
+export interface Lack {
+  readonly permission: string;
+  readonly holders: string;
+}
+
 /** All rights of a process, of whatever layers it has. A permission that none of them declares is nobody's. */
 export class Rights {
   readonly #rights = new Map<string, Right>();
@@ -135,33 +141,24 @@ export class Rights {
     return found.map(([permission]) => permission as Permission).sort();
   }
 
-  /** What somebody lacks in an organization who has what is held there: each with those who have it. */
-  lacking(held: ReadonlySet<string>): readonly { readonly permission: string; readonly holders: string }[] {
-    const lacked = [...this.#rights].filter(([permission]) => !held.has(permission));
-    return lacked.map(([permission, { holders }]) => ({ permission, holders: plain(holders) })).sort(byPermission);
+  /** What somebody lacks in an organization who has what is held there, by name. */
+  lacking(held: ReadonlySet<string>): readonly Lack[] {
+    const lacked = [...this.#rights.keys()].filter((permission) => !held.has(permission)).sort();
+    return lacked.map((permission) => this.lack(permission as Permission));
   }
 
-  /** Who has it, for people. */
-  holdersOf(permission: Permission): string {
-    return plain(this.of(permission).holders);
+  /** Without the marks of the page that is made from it. */
+  lack(permission: Permission): Lack {
+    return { permission, holders: this.of(permission).holders.replaceAll('`', "'") };
   }
 
   /** A denial that says what grants the right. */
   forbidden(name: string, permission: Permission): MusterError {
-    return new MusterError('forbidden', { name, permission, holders: this.holdersOf(permission) });
+    return new MusterError('forbidden', { name, ...this.lack(permission) });
   }
 
   /** The role that was probably meant by the name of a group that is none. */
   likelyRole(group: string): string | null {
     return likelyRole(group, this.#roles);
   }
-}
-
-/** Without the marks of the page that is made from it. */
-function plain(text: string): string {
-  return text.replaceAll('`', "'");
-}
-
-function byPermission(one: { readonly permission: string }, other: { readonly permission: string }): number {
-  return one.permission < other.permission ? -1 : 1;
 }

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Auth } from '../auth/auth.js';
 import type { Permission } from '../auth/types.js';
-import { OrgParams } from '../directory/schemas.js';
+import { LackAnswer, OrgParams } from '../directory/schemas.js';
 import type { App } from '../http/route.js';
 import type { EventFamily } from '../log/own-events.js';
 import { COUNT_LIMITS, type EventCounts, type HourCount, hourOf, startOfHour } from './event-counts.js';
@@ -34,8 +34,7 @@ const Counts = Type.Object({
   left_out: Type.Array(
     Type.Object({
       type: Type.String(),
-      permission: Type.String({ description: 'That is missing for it' }),
-      holders: Type.String({ description: 'Who has it, for people' }),
+      ...LackAnswer.properties,
     }),
     { description: 'What is counted and the caller may not read' },
   ),
@@ -70,7 +69,7 @@ export function countRoutes(app: App, { counts, auth, families, now }: CountRout
       const leftOut = [];
       for (const { type, how, permission } of counted) {
         if (!(await auth.authorize(caller, organization, permission))) {
-          leftOut.push({ type, permission, holders: auth.rights.holdersOf(permission) });
+          leftOut.push({ type, ...auth.rights.lack(permission) });
           continue;
         }
         const ofType = found.filter((one) => one.type === type);

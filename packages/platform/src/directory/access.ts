@@ -40,7 +40,7 @@ export function accessRoutes(app: App, auth: Auth): void {
     },
     async ({ organization: { id }, query: { name } }) => {
       const [people, groups, nodeGroups] = await Promise.all([
-        auth.organizations.people(id, AUTH_LIMITS.peopleShown, name),
+        auth.organizations.people(id, AUTH_LIMITS.peopleShown, { name }),
         auth.repository.groups(id),
         auth.repository.nodeGroups(id),
       ]);

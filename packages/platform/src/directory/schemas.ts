@@ -192,6 +192,10 @@ export const TokenBody = Type.Object(
   },
   STRICT,
 );
+export const LackAnswer = Type.Object({
+  permission: Type.String({ description: 'That is missing' }),
+  holders: Type.String({ description: 'Who has it, for people' }),
+});
 export const HoldingAnswer = Type.Object({
   permission: Type.String(),
   by: Type.Array(

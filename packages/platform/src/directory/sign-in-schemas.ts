@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { LDAP_LIMITS } from '../auth/issuers/ldap/types.js';
 import { ISSUER_LIMITS } from '../auth/issuers/types.js';
-import { HoldingAnswer, IssuerName, OrganizationName, OrNull, STRICT, Time } from './schemas.js';
+import { HoldingAnswer, IssuerName, LackAnswer, OrganizationName, OrNull, STRICT, Time } from './schemas.js';
 
 /** Request and answer shapes of whoever signs in, and of sessions. */
 export const OfferedSignIn = Type.Union([
@@ -107,10 +107,7 @@ export const SessionAnswer = Type.Object({
     description:
       'What the user may do in the organization whatever a route names, and what gives it; a node, a queue or a job may allow more. Routes that need a signed request take none of a browser',
   }),
-  missing: Type.Array(
-    Type.Object({ permission: Type.String(), holders: Type.String({ description: 'Who has it, for people' }) }),
-    { description: 'All other permissions' },
-  ),
+  missing: Type.Array(LackAnswer, { description: 'All other permissions' }),
 });
 export const TicketAnswer = Type.Object({
   ticket: Type.String({ description: 'The passcode of one login to the event fabric, as ORG/USER' }),

@@ -4,13 +4,12 @@ import { type Finder, named } from './finder.js';
 
 /** Users, services and groups, for those who administer them. */
 export function peopleFinders(auth: Pick<Auth, 'organizations' | 'repository'>): readonly Finder[] {
-  const people = (kind: 'user' | 'service'): Finder => ({
-    kind,
+  const people = (type: 'user' | 'service'): Finder => ({
+    kind: type,
     permission: 'org:admin',
     async find({ organization, text, most }) {
-      const all = await auth.organizations.people(organization.id, AUTH_LIMITS.peopleShown);
-      const ofKind = all.filter(({ type }) => type === kind);
-      const found = named(ofKind, text, { name: ({ name }) => name }).slice(0, most);
+      const all = await auth.organizations.people(organization.id, AUTH_LIMITS.peopleShown, { type });
+      const found = named(all, text, { name: ({ name }) => name }).slice(0, most);
       return found.map(({ name }) => ({ id: name, name, more: null }));
     },
   });

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Auth } from '../auth/auth.js';
 import { AUTH_LIMITS } from '../auth/limits.js';
-import { OrgParams } from '../directory/schemas.js';
+import { LackAnswer, OrgParams } from '../directory/schemas.js';
 import type { App } from '../http/route.js';
 import { type Finder, FoundKind } from './finder.js';
 
@@ -36,8 +36,7 @@ const Answer = Type.Object({
   left_out: Type.Array(
     Type.Object({
       kind: FoundKind,
-      permission: Type.String({ description: 'That is missing for it' }),
-      holders: Type.String({ description: 'Who has it, for people' }),
+      ...LackAnswer.properties,
     }),
     { description: 'Kinds that the caller may not look at' },
   ),
@@ -70,7 +69,7 @@ export function findRoutes(
       for (const finder of finders) {
         const { kind, permission } = finder;
         if (permission !== null && !(await auth.authorize(caller, organization, permission))) {
-          leftOut.push({ kind, permission, holders: auth.rights.holdersOf(permission) });
+          leftOut.push({ kind, ...auth.rights.lack(permission) });
           continue;
         }
         const all = await finder.find({ caller, organization, text, most: FIND_LIMITS.most });

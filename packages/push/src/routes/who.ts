@@ -48,7 +48,7 @@ export function whoRoutes(app: App, { nodes, auth }: WhoRoutesDeps): void {
       const [restricting, groups, people] = await Promise.all([
         auth.nodeGroups.restricting(organization, node),
         auth.repository.groups(organization.id),
-        auth.organizations.people(organization.id, AUTH_LIMITS.peopleShown, name),
+        auth.organizations.people(organization.id, AUTH_LIMITS.peopleShown, { name }),
       ]);
       const principals = [];
       for (const identity of people) {

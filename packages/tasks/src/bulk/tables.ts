@@ -1,3 +1,6 @@
+import type { TaskAction } from '../ports.js';
+import type { BulkStatus } from './types.js';
+
 declare module '@muster/store' {
   interface Schema {
     /** Actions on many tasks that the server carries out. */
@@ -7,7 +10,7 @@ declare module '@muster/store' {
       org_id: string;
       /** Only tasks of this queue; null: of any. */
       queue_id: string | null;
-      action: 'cancel' | 'hold' | 'release' | 'remove' | 'retry';
+      action: TaskAction;
       /** Status code that holds them; null: the usual one. */
       code: number | null;
       /** Selector of tasks; null: those of `ids`. */
@@ -21,7 +24,7 @@ declare module '@muster/store' {
       owner_id: string;
       owner_type: 'user' | 'node' | 'service';
       owner_name: string;
-      state: 'running' | 'done' | 'stopped' | 'failed';
+      state: BulkStatus;
       /** Why it was stopped, or failed. */
       reason: string | null;
       /** Where it is: the last task that was looked at, or how many of `ids` were. */
@@ -35,5 +38,3 @@ declare module '@muster/store' {
     };
   }
 }
-
-export {};

@@ -1,6 +1,5 @@
+import { time, timeOrNull } from '../routes/view.js';
 import type { BulkRun, BulkState } from './types.js';
-
-const time = (ms: number): string => new Date(ms).toISOString();
 
 /** As its routes show it. */
 export function bulkView({ id, action, queueId, about, counted, owner, createdAt }: BulkRun, state: BulkState) {
@@ -18,7 +17,7 @@ export function bulkView({ id, action, queueId, about, counted, owner, createdAt
     acted: counts.acted,
     refused: [...counts.refused],
     created_at: time(createdAt),
-    ended_at: endedAt === null ? null : time(endedAt),
+    ended_at: timeOrNull(endedAt),
   };
 }
 

@@ -5,11 +5,11 @@ import { priorityOf, type SearchedQueue } from '../search/attributes.js';
 import { statusName } from '../status.js';
 import type { TaskOptions } from '../types.js';
 
-function time(ms: number): string {
+export function time(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-const timeOrNull = (ms: number | null): string | null => (ms === null ? null : time(ms));
+export const timeOrNull = (ms: number | null): string | null => (ms === null ? null : time(ms));
 
 /**
  * A queue as its routes show it.

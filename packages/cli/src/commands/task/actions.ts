@@ -2,11 +2,10 @@ import { EXIT } from '@muster/base';
 import type { Command } from 'commander';
 import { CountLine } from '../../count-line.js';
 import { MusterError } from '../../errors.js';
-import { printable } from '../../printable.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { agreed } from '../resource.js';
 import type { ActionsAnswer, BulkAnswer } from './api.js';
-import { tasksPath, tasksText } from './many.js';
+import { tasksPath, tasksText, tellRefused } from './many.js';
 
 interface ActionOptions {
   readonly where?: string;
@@ -113,10 +112,9 @@ async function onFound(call: Call<ActionOptions>, action: Action, where: string)
 }
 
 /** The server does it, whether anybody waits or not. */
-async function begin(call: Call<ActionOptions>, { action }: Action, about: object): Promise<number> {
-  const { queue, code } = call.options;
-  const body = { action, ...about, ...(code !== undefined && { code }) };
-  const run = await call.client.post<BulkAnswer>(tasksPath(call, queue, 'bulk'), body);
+async function begin(call: Call<ActionOptions>, action: Action, about: object): Promise<number> {
+  const { queue } = call.options;
+  const run = await post<BulkAnswer>(call, action, 'bulk', about);
   call.out.document(run);
   const of = queue === undefined ? '' : ` --queue ${queue}`;
   call.out.line(`${run.id}: the server does it. How far it is: \`muster task bulk show ${run.id}${of}\``);
@@ -140,13 +138,14 @@ async function throughAll(call: Call<ActionOptions>, action: Action, about: obje
   }
 }
 
-function ask(call: Call<ActionOptions>, { action }: Action, about: object): Promise<ActionsAnswer> {
+function ask(call: Call<ActionOptions>, action: Action, about: object): Promise<ActionsAnswer> {
+  return post(call, action, 'actions', about);
+}
+
+function post<Answer>(call: Call<ActionOptions>, { action }: Action, what: string, about: object): Promise<Answer> {
   const { queue, code } = call.options;
-  return call.client.post<ActionsAnswer>(tasksPath(call, queue, 'actions'), {
-    action,
-    ...about,
-    ...(code !== undefined && { code }),
-  });
+  const body = { action, ...about, ...(code !== undefined && { code }) };
+  return call.client.post<Answer>(tasksPath(call, queue, what), body);
 }
 
 /** What several requests did together. */
@@ -182,9 +181,6 @@ function tell(call: Call<ActionOptions>, { verb, done: past }: Action, done: Don
   if (dryRun === true) call.out.line(`${verb.toLowerCase()}: it would be ${tasksText(done.willing)}`);
   else if (matched === 0) call.out.line('no task is like that');
   else call.out.line(`${past} ${tasksText(acted)}`);
-  for (const { reason, tasks, first } of refused) {
-    const which = tasks === 1 ? printable(first) : `${tasksText(tasks)}, such as ${printable(first)}`;
-    call.out.line(`  not ${which}: ${printable(reason)}`);
-  }
+  tellRefused(call, refused);
   return refused.length > 0 && dryRun !== true ? EXIT.failed : EXIT.ok;
 }

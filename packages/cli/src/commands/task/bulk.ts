@@ -4,7 +4,7 @@ import { type Call, clientCommand, does, type Shell, subcommand } from '../../sh
 import { timeText } from '../../summary.js';
 import { addList, tellItem } from '../resource.js';
 import type { BulkAnswer } from './api.js';
-import { tasksPath, tasksText } from './many.js';
+import { tasksPath, tasksText, tellRefused } from './many.js';
 
 interface BulkOptions {
   readonly queue?: string;
@@ -63,9 +63,9 @@ export function addBulk(task: Command, shell: Shell): void {
   });
 }
 
-function tell({ out }: Call<object>, run: BulkAnswer): void {
+function tell(call: Call<object>, run: BulkAnswer): void {
   const { id, action, where, state, reason, by, counted, matched, acted, refused, created_at, ended_at } = run;
-  out.fields([
+  call.out.fields([
     ['Id', id],
     ['Action', action],
     ['Where', where === null ? 'named tasks' : printable(where)],
@@ -76,9 +76,5 @@ function tell({ out }: Call<object>, run: BulkAnswer): void {
     ['Begun', timeText(created_at)],
     ...(ended_at === null ? [] : [['Ended', timeText(ended_at)] as [string, string]]),
   ]);
-  for (const { reason: why, tasks, first } of refused) {
-    out.line(
-      `  not ${tasks === 1 ? printable(first) : `${tasksText(tasks)}, such as ${printable(first)}`}: ${printable(why)}`,
-    );
-  }
+  tellRefused(call, refused);
 }

@@ -2,6 +2,7 @@ import type { Answer } from '../../api/client.js';
 import type { JobQueueStats, JobQueues } from '../../api/types.gen.js';
 import { useReading } from '../../live/reading.js';
 import { Command } from '../../parts/command.jsx';
+import { equals } from '../../parts/equals.js';
 import { Shown } from '../../parts/loaded.jsx';
 import { number } from '../../parts/numbers.js';
 import { safeText } from '../../parts/safe-text.js';
@@ -69,11 +70,7 @@ export function QueuesPart() {
                       <a
                         key={status}
                         class="chip"
-                        href={hrefOf(
-                          api.org,
-                          { name: 'long-jobs' },
-                          { q: `tenantQueue = '${name.replaceAll("'", "''")}'`, status },
-                        )}
+                        href={hrefOf(api.org, { name: 'long-jobs' }, { q: equals('tenantQueue', name), status })}
                       >
                         {word(status)} <span class="number">{number(jobs)}</span>
                       </a>

@@ -1,8 +1,9 @@
 import { useSignal } from '@preact/signals';
 import type { JobWorkers } from '../../api/types.gen.js';
 import { useReading } from '../../live/reading.js';
-import { place, setParameters } from '../../navigation.js';
+import { place } from '../../navigation.js';
 import { Action } from '../../parts/action.jsx';
+import { Also } from '../../parts/also.jsx';
 import { Command } from '../../parts/command.jsx';
 import { Confirm } from '../../parts/confirm.jsx';
 import { Shown } from '../../parts/loaded.jsx';
@@ -70,16 +71,7 @@ export function WorkersPart() {
           : [];
   return (
     <>
-      <div class="choices">
-        <button
-          type="button"
-          class="chip"
-          aria-pressed={all}
-          onClick={() => setParameters({ all: all ? null : 'true' })}
-        >
-          also those that have ended
-        </button>
-      </div>
+      <Also those="that have ended" all={all} />
       <Shown of={kept} what="workers">
         {(workers) =>
           workers.length === 0 ? (

@@ -73,7 +73,7 @@ export function Following({ q, from, none }: Props) {
     <>
       {error.value !== null && <Failure error={error.value} />}
       {narrowed.value && <Note>Some events that match are not shown: you may not follow them.</Note>}
-      {gaps.value > 0 && <Note>Some events may be missing: the server did not keep up, or you did not.</Note>}
+      {gaps.value > 0 && <Note>Some events may be missing: the server keeps them no longer.</Note>}
       <div class="line wraps">
         <span class="quiet number grow" role="status">
           {plural(total, 'event')}

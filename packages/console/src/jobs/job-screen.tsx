@@ -66,10 +66,9 @@ function Known({ known, again }: { readonly known: KnownJob; readonly again: () 
   const { api, session } = signedIn();
   const { org } = api;
   const { job, history, why } = known;
+  const admin = mayI('job:admin');
   const own: May =
-    session.user === job.owner || mayI('job:admin').may
-      ? { may: true }
-      : { may: false, why: `it is ${job.owner}’s, and you do not have the permission job:admin` };
+    session.user === job.owner || admin.may ? { may: true } : { may: false, why: `it is ${job.owner}’s: ${admin.why}` };
   const asking = useSignal<Act | null>(null);
   const { query } = place.value;
   const asked = query.get('view') ?? 'history';

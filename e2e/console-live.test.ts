@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { SIGNED_QUERY } from './support/api-client.js';
 import { Cluster } from './support/cluster.js';
-import { signIn, signInLink, type Visit, visit } from './support/console.js';
+import { signIn, signInLink, signInWith, type Visit, visit } from './support/console.js';
 import { until } from './support/until.js';
 
 /** What is promised of the console while things change: other tabs, lost connections, other counts, much output. */
@@ -357,10 +357,7 @@ describe('the console', () => {
     const patient = await visit(cluster, visitor.browser, true);
     onTestFinished(() => patient.context.close());
     await patient.context.addInitScript(COUNTS_REQUESTS);
-    await patient.page.goto(at(''));
-    await patient.page.getByLabel('Or with an access token').fill(token);
-    await patient.page.getByRole('button', { name: 'Sign in with the token' }).click();
-    await patient.page.getByText('live', { exact: true }).waitFor();
+    await signInWith(cluster, patient.page, token);
     const list = await patient.context.newPage();
     await list.goto(at('/jobs'));
     await list.getByRole('heading', { name: 'No job yet' }).waitFor();

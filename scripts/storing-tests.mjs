@@ -18,6 +18,7 @@ const SAME = [
   'e2e/cli-push',
   'e2e/cli-tasks',
   'e2e/console',
+  'e2e/console-acts',
   'e2e/console-directory',
   'e2e/console-hostile',
   'e2e/console-live',

@@ -88,3 +88,10 @@ export async function signIn(cluster: Cluster, page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign in as admin' }).click();
   await page.getByText('live', { exact: true }).waitFor();
 }
+
+export async function signInWith(cluster: Cluster, page: Page, token: string): Promise<void> {
+  await page.goto(`${cluster.url}/console/default`);
+  await page.getByLabel('Or with an access token').fill(token);
+  await page.getByRole('button', { name: 'Sign in with the token' }).click();
+  await page.getByText('live', { exact: true }).waitFor();
+}

@@ -273,11 +273,13 @@ describe('the console', () => {
     await writers('wanda');
     await dialog.getByRole('button', { name: 'Add the task' }).click();
     await add.waitForURL(/\/tasks\/[0-9a-f]{24}$/);
+    await theirs.bringToFront();
     await theirs.getByRole('button', { name: 'Abort …' }).click();
     await theirs.getByRole('button', { name: 'Abort the job' }).click();
     await theirs.locator('.badge', { hasText: 'aborted' }).waitFor();
     expect(await theirs.getByRole('alert').count()).toBe(0);
     await cluster.available('web1');
+    await start.bringToFront();
     await start.getByRole('button', { name: 'Run on 1 node' }).click();
     await start.waitForURL(/\/push\/[0-9a-f]{32}$/);
     await cluster.api.put(`pushy/jobs/${start.url().slice(-32)}/abort`);
@@ -410,6 +412,7 @@ describe('the console', () => {
     const shown = await phases.locator('.phases li .status').allInnerTexts();
     expect(shown.map((text) => text.trim())).toEqual(way);
 
+    await page.bringToFront();
     await page.getByRole('row', { name: /push\.job_complete/ }).waitFor();
     await cluster.json('event', 'publish', 'all.told', '--attr', `job=${id}`);
     await page.getByRole('row', { name: /all\.told/ }).waitFor();

@@ -31,7 +31,8 @@ export function isWrapperFile(name: string): boolean {
  * - `mkdir` says who was first: whoever comes second ends at once, and has done nothing.
  * - Signals end the program, not the wrapper, which must say how the program ended.
  * - `group`: it leads a group of its own. What the program left running is ended, as a batch scheduler does.
- * - A full disk may be no more than full for a while: the exit code is written again and again for a minute.
+ * - A full disk may be no more than full for a while: the exit code is written again and again for a minute. Where its directory is gone,
+ *   nobody will read it: it looks twice more, as a file server may stumble.
  */
 export const WRAPPER = `#!/bin/sh
 # Runs .muster-program of this directory, once, and keeps its exit code in .muster-exit.
@@ -73,7 +74,7 @@ if test "$mode" = group; then
 fi
 tries=0
 until printf '%s\\n' "$code" >.muster-exit.new && mv -f .muster-exit.new .muster-exit; do
-  tries=$((tries + 1))
+  test -d .muster-started && tries=$((tries + 1)) || tries=$((tries + 20))
   test "$tries" -ge 60 && break
   sleep 1
 done 2>/dev/null

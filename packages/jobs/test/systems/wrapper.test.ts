@@ -86,6 +86,19 @@ describe.each(['dash', 'bash'])('the wrapper in %s', (shell) => {
     expect(await exitOf(directory)).toBe('143\n');
   });
 
+  it('does not stay behind where its directory is gone', async () => {
+    const waits = join(scratch, `waits-${shell}`);
+    const programs = join(scratch, `programs-${shell}`);
+    await mkdir(programs);
+    await writeFile(join(programs, 'sleep'), `#!/bin/sh\necho "$1" >>${waits}\n`, { mode: 0o700 });
+    const directory = await workDirectory('#!/bin/sh\nrm -rf "$PWD"\nexit 3\n');
+    const { signal } = await outcome(start(shell, directory, 'group', { PATH: `${programs}:${process.env.PATH}` }));
+    // Its own, to its group.
+    expect(signal).toBe('SIGKILL');
+    // Where its directory is there, but nothing can be written, it is sixty.
+    expect(await readFile(waits, 'utf8')).toBe('1\n1\n');
+  });
+
   it('a program that cannot be run is 126 or 127', async () => {
     const missing = await workDirectory('#!/no/such/interpreter\n');
     await outcome(start(shell, missing));

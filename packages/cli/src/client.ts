@@ -1,9 +1,10 @@
 import './known-errors.js';
+import type { Readable } from 'node:stream';
 import { certificateError, DeclaredError, type ErrorCode, isErrorCode } from '@muster/base';
 import { signRequest } from '@muster/signing';
 import { answerText } from './body.js';
 import { MusterError } from './errors.js';
-import { httpRequest } from './http.js';
+import { type Answer, httpRequest } from './http.js';
 import { GET_RETRIES, REQUEST_TIMEOUT_MS, RETRY_AFTER_MOST_MS, RETRY_PAUSE_MS } from './limits.js';
 import type { Credentials, Settings } from './settings.js';
 
@@ -108,8 +109,8 @@ export class Client {
   }
 
   async json(method: Method, path: string, options: RequestOptions = {}): Promise<unknown> {
-    const response = await this.send(method, path, { accept: 'application/json', ...options });
-    const text = await bodyText(response, this.settings.url);
+    const { body } = await this.send(method, path, { accept: 'application/json', ...options });
+    const text = await textOf(body, this.settings.url);
     if (text === '') return null;
     try {
       return JSON.parse(text);
@@ -119,24 +120,25 @@ export class Client {
   }
 
   /** Sends and checks the status; the body is the caller's to read. Throws RefusedError or server_unreachable. */
-  async send(method: Method, path: string, options: RequestOptions = {}): Promise<Response> {
+  async send(method: Method, path: string, options: RequestOptions = {}): Promise<Answer> {
     let waited = false;
     for (let attempt = 0; ; attempt++) {
       const aborted = options.signal?.aborted === true;
       const last = method !== 'GET' || attempt >= GET_RETRIES || aborted;
       try {
-        const response = await this.#attempt(method, path, options);
-        if (response.ok) return response;
-        const again = retryAfterMs(response);
-        if (response.status === 429 && !waited && !aborted && again !== null && again <= RETRY_AFTER_MOST_MS) {
+        const answer = await this.#attempt(method, path, options);
+        const { status } = answer;
+        if (status >= 200 && status < 300) return answer;
+        const again = retryAfterMs(answer);
+        if (status === 429 && !waited && !aborted && again !== null && again <= RETRY_AFTER_MOST_MS) {
           waited = true;
-          await response.body?.cancel();
+          answer.body.destroy();
           this.#around.waiting(again);
           await this.#around.pause(again);
           continue;
         }
-        if (response.status !== 503 || last) throw await refusal(response, path);
-        await response.body?.cancel();
+        if (status !== 503 || last) throw await refusal(answer, path);
+        answer.body.destroy();
       } catch (error) {
         if (last || !mayPass(error)) throw error;
       }
@@ -144,7 +146,7 @@ export class Client {
     }
   }
 
-  async #attempt(method: Method, path: string, options: RequestOptions): Promise<Response> {
+  async #attempt(method: Method, path: string, options: RequestOptions): Promise<Answer> {
     const { url, ca, credentials } = this.settings;
     const { type = 'application/json', content } = options.text ?? {};
     const body = content ?? (options.body === undefined ? '' : JSON.stringify(options.body));
@@ -179,8 +181,8 @@ export class Client {
 }
 
 /** Null: the answer does not say it in seconds. */
-function retryAfterMs(response: Response): number | null {
-  const text = response.headers.get('retry-after') ?? '';
+function retryAfterMs({ header }: Answer): number | null {
+  const text = header('retry-after') ?? '';
   return /^\d{1,9}$/.test(text) ? Number(text) * 1000 : null;
 }
 
@@ -219,9 +221,9 @@ function proof(credentials: Credentials, method: string, path: string, body: str
   }
 }
 
-async function bodyText(response: Response, url: string): Promise<string> {
+async function textOf(body: Readable, url: string): Promise<string> {
   try {
-    return await answerText(response);
+    return await answerText(body);
   } catch (error) {
     throw new MusterError('server_unreachable', { url, reason: networkReason(error) }, { cause: error });
   }
@@ -240,13 +242,13 @@ const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
   503: 'too_busy',
 };
 
-async function refusal(response: Response, path: string): Promise<RefusedError> {
-  const header = response.headers.get('x-muster-error');
+async function refusal({ status, header: told, body }: Answer, path: string): Promise<RefusedError> {
+  const header = told('x-muster-error');
   const known = isErrorCode(header) ? header : undefined;
-  const code = known ?? BY_STATUS[response.status] ?? (response.status < 500 ? 'usage' : 'internal');
-  const answer = jsonOf(await answerText(response).catch(() => ''));
-  const text = errorText(answer) ?? `the server answered ${response.status} for ${path}`;
-  const fix = response.headers.get('x-muster-fix') ?? (known === undefined ? 'Is MUSTER_URL a Muster server?' : '');
+  const code = known ?? BY_STATUS[status] ?? (status < 500 ? 'usage' : 'internal');
+  const answer = jsonOf(await answerText(body).catch(() => ''));
+  const text = errorText(answer) ?? `the server answered ${status} for ${path}`;
+  const fix = told('x-muster-fix') ?? (known === undefined ? 'Is MUSTER_URL a Muster server?' : '');
   return new RefusedError(code, { told: header, text, fix, answer });
 }
 

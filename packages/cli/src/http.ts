@@ -1,6 +1,6 @@
 import { request as plain } from 'node:http';
 import { request as secure } from 'node:https';
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 
 export interface HttpRequest {
   readonly method: string;
@@ -13,28 +13,30 @@ export interface HttpRequest {
   readonly signal: AbortSignal;
 }
 
-/** Statuses whose answers have no body. */
-const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+export interface Answer {
+  readonly status: number;
+  /** By its name in small letters. */
+  header(name: string): string | null;
+  /** To be read to its end, or destroyed. */
+  readonly body: Readable;
+}
 
 /**
- * One request, as `fetch` does it; the `fetch` of Node.js takes no authority to trust. Redirects are refused: a signature
- * covers one server and path.
+ * One request. Not by `fetch`, which takes no authority to trust, and which Node.js takes longer to load than most commands take to be
+ * answered. Redirects are refused: a signature covers one server and path.
  */
-export function httpRequest(url: URL, { method, headers, body, ca, signal }: HttpRequest): Promise<Response> {
+export function httpRequest(url: URL, { method, headers, body, ca, signal }: HttpRequest): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const options = { method, headers, signal, ...(ca !== undefined && { ca }) };
     const asked = (url.protocol === 'https:' ? secure : plain)(url, options, (answer) => {
-      const { statusCode: status = 0, headers } = answer;
-      if (status >= 300 && status < 400 && headers.location !== undefined) {
+      const { statusCode: status = 0, headers: told } = answer;
+      if (status >= 300 && status < 400 && told.location !== undefined) {
         answer.destroy();
-        reject(new Error(`it redirects to ${headers.location}`));
+        reject(new Error(`it redirects to ${told.location}`));
         return;
       }
-      const told = new Headers();
-      for (const [name, value] of Object.entries(headers)) told.set(name, String(value));
-      if (WITHOUT_BODY.has(status)) answer.resume();
-      const stream = WITHOUT_BODY.has(status) ? null : (Readable.toWeb(answer) as ReadableStream<Uint8Array>);
-      resolve(new Response(stream, { status, headers: told }));
+      const header = (name: string) => told[name]?.toString() ?? null;
+      resolve({ status, header, body: answer });
     });
     asked.on('error', reject);
     asked.end(body);

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { bodyPieces } from './body.js';
 import type { Query } from './client.js';
 import { MusterError } from './errors.js';
+import type { Answer } from './http.js';
 import { Reopening } from './reopening.js';
 import type { Call } from './shell.js';
 
@@ -43,9 +44,9 @@ export function storedStream(call: Call<object>): ReadStream {
   return (place, { onData, signal: leave }) =>
     unlessNone(async () => {
       const signal = signalOfOne(leave);
-      const response = await ask(call, place, { signal });
-      for await (const data of bodyPieces(response, signal)) await onData(data);
-      return infoOf(response);
+      const answer = await ask(call, place, { signal });
+      for await (const data of bodyPieces(answer.body, signal)) await onData(data);
+      return infoOf(answer);
     });
 }
 
@@ -83,9 +84,9 @@ async function follow(
   for (;;) {
     try {
       if (from > 0) await checkPosition(call, place, signal);
-      const response = await ask(call, place, { signal, from, follow: true });
+      const { body } = await ask(call, place, { signal, from, follow: true });
       reopening.opened();
-      for await (const data of bodyPieces(response, signal)) {
+      for await (const data of bodyPieces(body, signal)) {
         reopening.received();
         from += data.length;
         await onData(data);
@@ -113,12 +114,12 @@ async function checkPosition(call: Call<object>, place: OutputPlace, signal: Abo
 
 /** What was followed has its headers from before its end: they are asked for again, without the bytes. */
 async function infoAtEnd(call: Call<object>, place: OutputPlace, signal: AbortSignal): Promise<OutputInfo> {
-  const response = await ask(call, place, { signal, from: Number.MAX_SAFE_INTEGER });
-  await response.body?.cancel();
-  return infoOf(response);
+  const answer = await ask(call, place, { signal, from: Number.MAX_SAFE_INTEGER });
+  answer.body.destroy();
+  return infoOf(answer);
 }
 
-function ask({ client }: Call<object>, { path, query }: OutputPlace, { signal, ...asked }: Asked): Promise<Response> {
+function ask({ client }: Call<object>, { path, query }: OutputPlace, { signal, ...asked }: Asked): Promise<Answer> {
   return client.send('GET', path, {
     accept: 'application/octet-stream',
     endless: true,
@@ -136,10 +137,10 @@ async function unlessNone(read: () => Promise<OutputInfo>): Promise<OutputInfo |
   }
 }
 
-function infoOf({ headers }: Response): OutputInfo {
+function infoOf({ header }: Answer): OutputInfo {
   return {
-    dropped: Number(headers.get('x-muster-dropped-bytes') ?? 0),
-    complete: headers.get('x-muster-complete') !== 'false',
-    missing: headers.get('x-muster-missing'),
+    dropped: Number(header('x-muster-dropped-bytes') ?? 0),
+    complete: header('x-muster-complete') !== 'false',
+    missing: header('x-muster-missing'),
   };
 }

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { createParser } from 'eventsource-parser';
 import { bodyPieces } from './body.js';
 import type { Client } from './client.js';
@@ -89,16 +90,16 @@ async function* readFeed(
   opened: () => void,
 ): AsyncGenerator<FeedEvent> {
   const headers = lastId === null ? {} : { 'last-event-id': lastId };
-  const response = await client.send('GET', path, { accept: 'text/event-stream', headers, signal, endless: true });
+  const { body } = await client.send('GET', path, { accept: 'text/event-stream', headers, signal, endless: true });
   opened();
-  for await (const event of eventsOf(textOf(response, signal))) {
+  for await (const event of eventsOf(textOf(body, signal))) {
     // What broke off in the middle of an event is not one.
     if (signal.aborted) return;
     yield event;
   }
 }
 
-async function* textOf(response: Response, signal: AbortSignal): AsyncGenerator<string> {
+async function* textOf(body: Readable, signal: AbortSignal): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  for await (const piece of bodyPieces(response, signal)) yield decoder.decode(piece, { stream: true });
+  for await (const piece of bodyPieces(body, signal)) yield decoder.decode(piece, { stream: true });
 }

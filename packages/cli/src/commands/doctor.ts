@@ -1,6 +1,7 @@
 import { EXIT } from '@muster/base';
 import type { Command } from 'commander';
 import type { NodeState } from '../api.js';
+import { answerText } from '../body.js';
 import { formatDuration } from '../duration.js';
 import { MusterError } from '../errors.js';
 import { type Call, clientCommand, does, type Shell } from '../shell.js';
@@ -54,9 +55,9 @@ async function* examine(call: Call<object>): AsyncGenerator<Check> {
   let key: ServerKeyStatus | undefined;
   let cluster: ClusterRole | undefined;
   const server = await attempt('server', async () => {
-    const response = await call.client.send('GET', '/_status');
-    serverTime = Date.parse(response.headers.get('date') ?? '');
-    const answer = (await response.json()) as {
+    const { header, body } = await call.client.send('GET', '/_status');
+    serverTime = Date.parse(header('date') ?? '');
+    const answer = JSON.parse(await answerText(body)) as {
       status?: string;
       store?: StoreStatus;
       certificates?: readonly CertificateStatus[];

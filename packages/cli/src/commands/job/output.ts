@@ -107,10 +107,10 @@ async function fetchFrom(call: Call<object>, id: string, path: string, from: num
   const headers = from === 0 ? {} : { range: `bytes=${from}-` };
   const parts = path.split('/').filter((part) => part !== '');
   const address = jobPath(call.client, id, 'outputs', 'media') + pathOf(...parts);
-  const response = await call.client.send('GET', address, { headers, endless: true });
+  const { body } = await call.client.send('GET', address, { headers, endless: true });
   const write = call.out.foreign('bytes');
   let at = from;
-  for await (const piece of bodyPieces(response, new AbortController().signal)) {
+  for await (const piece of bodyPieces(body, new AbortController().signal)) {
     await write(piece);
     at += piece.length;
   }

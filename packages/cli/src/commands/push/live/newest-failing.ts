@@ -1,4 +1,5 @@
 import type { PushJobNodeStatus } from '../../../api.js';
+import { answerText } from '../../../body.js';
 import { MusterError } from '../../../errors.js';
 import type { StreamName } from '../../../output.js';
 import { printable } from '../../../printable.js';
@@ -57,8 +58,8 @@ export class NewestFailing {
     const path = call.client.inOrg('pushy', 'jobs', jobId, 'output', node, stream);
     try {
       const headers = { range: `bytes=-${TAIL_BYTES}` };
-      const response = await call.client.send('GET', path, { accept: 'application/octet-stream', headers, signal });
-      return await response.text();
+      const { body } = await call.client.send('GET', path, { accept: 'application/octet-stream', headers, signal });
+      return await answerText(body);
     } catch (error) {
       if (error instanceof MusterError || signal.aborted) return '';
       throw error;

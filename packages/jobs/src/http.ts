@@ -60,7 +60,7 @@ export interface JobRoutesDeps {
   readonly clock: Clock;
   readonly random: RandomBytes;
   readonly logger: LayerLog;
-  readonly auth: Pick<Auth, 'authorize' | 'repository' | 'rights'>;
+  readonly auth: Pick<Auth, 'audit' | 'authorize' | 'repository' | 'rights'>;
   readonly broker: Broker;
   readonly jobs: JobStore;
   readonly acceptance: Acceptance;
@@ -77,6 +77,7 @@ export function jobRoutes(given: JobRoutesDeps): (app: App) => void {
   const { store, auth, clock, logger, streams, keepaliveMs, acceptance } = given;
   const deps: FeedRoutesDeps = {
     read: store.read,
+    store,
     clock,
     auth,
     acceptance,

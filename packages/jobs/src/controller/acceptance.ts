@@ -46,6 +46,9 @@ export interface Resubmission {
   readonly preserveNotifications: boolean;
 }
 
+type Taken = (job: Job) => void;
+const ignored: Taken = () => {};
+
 const unknown = absent('jobs', { uuid: 'text' });
 const refuse = insert('job_refusals', { uuid: 'text', at: 'integer' }, ['uuid']);
 
@@ -64,32 +67,51 @@ export class Acceptance {
 
   /**
    * @param key Repeating a request with the same one makes no second job.
+   * @param taken Called when it is taken, just before its row is stored: what that persists is committed with it.
    * @throws MusterError `job_invalid`, `job_app_forbidden`, `job_key_reused`, `job_queue_unavailable`
    */
-  async submit(organization: Organization, asker: Asker, body: unknown, key: string | null): Promise<Job> {
+  async submit(
+    organization: Organization,
+    asker: Asker,
+    body: unknown,
+    key: string | null,
+    taken: Taken = ignored,
+  ): Promise<Job> {
     const { random } = this.#deps;
     if (key === null)
-      return this.#accept(await this.#make(organization, asker, body, newUuid(random, '007')), null, asker);
-    const job = await this.submitOnce(organization, asker, body, key);
+      return this.#accept(await this.#make(organization, asker, body, newUuid(random, '007')), null, asker, taken);
+    const job = await this.submitOnce(organization, asker, body, key, taken);
     if (isDeepStrictEqual(JSON.parse(job.request), JSON.parse(JSON.stringify(body)))) return job;
     throw new MusterError('job_key_reused', { job: job.uuid });
   }
 
   /** As `submit`; the first request with the key counts, whatever another asks for. */
-  async submitOnce(organization: Organization, asker: Asker, body: unknown, key: string): Promise<Job> {
+  async submitOnce(
+    organization: Organization,
+    asker: Asker,
+    body: unknown,
+    key: string,
+    taken: Taken = ignored,
+  ): Promise<Job> {
     const uuid = uuidOfKey(`${organization.id}\n${asker.user}\n${key}`);
     const known = await this.#deps.jobs.find(uuid);
     if (known !== null) return known;
     const job = await this.#make(organization, asker, body, uuid);
     await this.#forgive(uuid);
-    return this.#accept(job, key, asker);
+    return this.#accept(job, key, asker, taken);
   }
 
   /**
    * Takes the request of a job again, as another job of the same owner.
    * @throws MusterError as `submit`; `job_request_not_found`, `job_not_resubmittable`
    */
-  async resubmit(organization: Organization, asker: Asker, { job, row }: KnownJob, how: Resubmission): Promise<Job> {
+  async resubmit(
+    organization: Organization,
+    asker: Asker,
+    { job, row }: KnownJob,
+    how: Resubmission,
+    taken: Taken = ignored,
+  ): Promise<Job> {
     const { uuid, owner, roles, status } = job;
     if (row.foreign_job === 1) throw new MusterError('job_request_not_found', { job: uuid });
     if (status === 'ACCEPTED' || status === 'PENDING') {
@@ -103,6 +125,7 @@ export class Acceptance {
       await this.#make(organization, { ...asker, user: owner, roles }, body, again, how),
       null,
       asker,
+      taken,
     );
   }
 
@@ -228,7 +251,7 @@ export class Acceptance {
     throw refused('JOBS_SUBMIT_ERROR', 'archiveSystem', reason);
   }
 
-  async #accept(job: Job, key: string | null, { address }: Asker): Promise<Job> {
+  async #accept(job: Job, key: string | null, { address }: Asker, taken: Taken): Promise<Job> {
     const { broker, jobs, logger, used } = this.#deps;
     const { connected, why } = broker.status();
     // Nothing is on its way yet: nothing need be refused later.
@@ -240,8 +263,10 @@ export class Acceptance {
     } catch (error) {
       if (await this.#refuse(job, error)) throw unavailable(error);
       // Its message was stored, and a worker has it: it is taken.
+      taken(job);
       return job;
     }
+    taken(job);
     try {
       await jobs.add(job, key, address);
     } catch (error) {

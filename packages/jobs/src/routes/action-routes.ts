@@ -25,25 +25,34 @@ export function actionRoutes(app: App, deps: JobRouteDeps): void {
   const stop: Act = async (call) => {
     const { job } = await call.job('own', 'cancel');
     const stopped = await commands.stop(job, call.asker);
+    await call.did('cancel', job);
     return shown(
       call,
       stopped,
       `JOBS_JOB_CANCEL_ACCEPTED Request to cancel job ${job.uuid} was accepted: it becomes STOPPED, and what runs of it is ended.`,
     );
   };
+  const goOn = async (call: Call, job: Job): Promise<Answer> => {
+    const resumed = await commands.resume(job, call.asker);
+    await call.did('resume', job);
+    return shown(call, resumed);
+  };
   const pause: Act = async (call) => {
     const { job } = await call.job('own', 'pause');
-    return shown(call, await commands.pause(job, call.asker));
+    const paused = await commands.pause(job, call.asker);
+    await call.did('pause', job);
+    return shown(call, paused);
   };
   const resume: Act = async (call) => {
     const { job } = await call.job('own', 'resume');
-    return shown(call, await commands.resume(job, call.asker));
+    return goOn(call, job);
   };
   const visibility =
     (visible: boolean): Act =>
     async (call) => {
       const { job } = await call.job('own', visible ? 'unhide' : 'hide');
       const { job: now, changed } = await setVisible(job, visible, call.asker);
+      if (changed) await call.did(visible ? 'unhide' : 'hide', job);
       const state = visible ? 'unhidden' : 'hidden';
       const said = changed ? 'JOBS_JOB_CHANGED_VISBILITY Job' : 'JOBS_JOB_VISBILITY Already so: job';
       return shown(call, now, `${said} ${job.uuid} is ${state}.`);
@@ -52,7 +61,9 @@ export function actionRoutes(app: App, deps: JobRouteDeps): void {
     (status: number): Act =>
     async (call, fields) => {
       const known = await call.job('own', 'resubmit');
-      const job = await acceptance.resubmit(call.organization, call.asker, known, readResubmission(fields));
+      const { organization, asker } = call;
+      const taken = (job: Job) => deps.auth.audit.record(call.entry('resubmit', job, { of: known.job.uuid }));
+      const job = await acceptance.resubmit(organization, asker, known, readResubmission(fields), taken);
       return { status, ...shown(call, job) };
     };
   /** Makes a job go on that waits. Others go on by themselves: a worker that is lost is replaced. */
@@ -62,7 +73,7 @@ export function actionRoutes(app: App, deps: JobRouteDeps): void {
     const { uuid, status } = job;
     if (!asker.admin) throw new MusterError('job_forbidden', { user: asker.user, action: 'reset', job: uuid });
     if (isTerminal(status)) throw new MusterError('job_ended', { job: uuid, status });
-    if (status === 'PAUSED') return shown(call, await commands.resume(job, asker));
+    if (status === 'PAUSED') return goOn(call, job);
     return shown(call, job, `There is nothing to reset: job ${uuid} is ${status}, and goes on by itself.`);
   };
 

@@ -1,7 +1,7 @@
 import type { Clock } from '@muster/base';
-import type { Auth, Organization } from '@muster/platform/auth';
+import { type AuditEntry, type Auth, actorOf, type Organization } from '@muster/platform/auth';
 import { type App, baseUrl } from '@muster/platform/http';
-import type { Schema } from '@muster/store';
+import type { Schema, Store } from '@muster/store';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Kysely } from 'kysely';
 import type { TSchema } from 'typebox';
@@ -21,12 +21,13 @@ import type { Links } from './view.js';
 
 export interface JobRouteDeps {
   readonly read: Kysely<Schema>;
+  readonly store: Pick<Store, 'commit'>;
   readonly acceptance: Acceptance;
   readonly commands: JobCommands;
   readonly sharing: Sharing;
   readonly systems: Pick<Systems, 'open'>;
   setVisible(job: Job, visible: boolean, by: By): Promise<{ readonly job: Job; readonly changed: boolean }>;
-  readonly auth: Pick<Auth, 'authorize'>;
+  readonly auth: Pick<Auth, 'audit' | 'authorize'>;
   readonly clock: Pick<Clock, 'now'>;
 }
 
@@ -42,6 +43,10 @@ export interface Call {
   param(name: string): string;
   /** The job that the path names. @throws MusterError `job_not_found`, `job_forbidden` */
   job(need: Need, action: string): Promise<KnownJob>;
+  /** What the audit is to say of an act, as `job.ACTION`. */
+  entry(action: string, job: Pick<Job, 'uuid'>, detail?: AuditEntry['detail']): AuditEntry;
+  /** Stores that it was done. */
+  did(...act: Parameters<Call['entry']>): Promise<void>;
 }
 
 export interface JobRoute {
@@ -132,6 +137,14 @@ async function callOf(deps: JobRouteDeps, request: FastifyRequest, reply: Fastif
   const params = request.params as Readonly<Record<string, string>>;
   const inPath = params.org === undefined ? '' : `/organizations/${encodeURIComponent(organization.name)}`;
   const root = `${baseUrl(request)}${inPath}`;
+  const entry: Call['entry'] = (action, { uuid }, detail = {}) => ({
+    orgId: organization.id,
+    actor: actorOf(caller),
+    action: `job.${action}`,
+    target: uuid,
+    outcome: 'done',
+    detail,
+  });
   return {
     organization,
     asker,
@@ -141,5 +154,7 @@ async function callOf(deps: JobRouteDeps, request: FastifyRequest, reply: Fastif
     reply,
     param: (name) => params[name] ?? '',
     job: (need, action) => jobFor(deps.read, organization, asker, params.id ?? '', need, action),
+    entry,
+    did: async (...act) => deps.store.commit([deps.auth.audit.write(entry(...act))]),
   };
 }

@@ -6,6 +6,7 @@ import { historyOf } from '../repository/job-reads.js';
 import { readSubmissionBody } from '../request/body.js';
 import { refused } from '../request/refusal.js';
 import { HISTORY_FIELDS, SHARED_HISTORY_FIELDS } from '../search/fields.js';
+import type { Job } from '../types.js';
 import { addJobRoute, type JobRouteDeps } from './deps.js';
 import { enveloped, HistoryAnswer, JobAnswer, StatusAnswer, SubmissionBody } from './schemas.js';
 import { historyView, jobView, statusView } from './view.js';
@@ -25,12 +26,13 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
     body: SubmissionBody,
     result: enveloped(JobAnswer),
     status: 201,
-    async handle({ organization, asker, query, request, links }) {
+    async handle({ organization, asker, query, request, links, entry }) {
       query.refuseConditions();
       const { headers, rawBody } = request;
       const key = readKey(headers['idempotency-key']);
       const body = await readSubmissionBody({ contentType: headers['content-type'], bytes: rawBody });
-      const job = await deps.acceptance.submit(organization, asker, body, key);
+      const taken = (job: Job) => deps.auth.audit.record(entry('submit', job, { app: job.appId }));
+      const job = await deps.acceptance.submit(organization, asker, body, key, taken);
       return { status: 201, result: jobView(job, links) };
     },
   });

@@ -63,6 +63,10 @@ export function permissionRoutes(app: App, deps: JobRouteDeps): void {
     },
   });
 
+  const unshare = async (call: Call, job: Job, user: string | null) => {
+    await sharing.revoke(job, user, call.asker);
+    await call.did('unshare', job, { user });
+  };
   const grant = async (call: Call, named: string | null) => {
     const known = (await call.job('share', 'share')).job;
     const { headers, rawBody } = call.request;
@@ -72,11 +76,12 @@ export function permissionRoutes(app: App, deps: JobRouteDeps): void {
     const permission = readPermission(fields.permission);
     if (permission === null || username === known.owner) {
       // What its owner may is not changed.
-      if (permission === null) await sharing.revoke(known, username, call.asker);
+      if (permission === null) await unshare(call, known, username);
       const left: Granted = username === known.owner ? ownerOf(known) : { username, permission: 'NONE' };
       return { result: permissionView(known, left, call.links) };
     }
     await sharing.grant(call.organization, known, username, permission, call.asker);
+    await call.did('share', known, { user: username, permission });
     return { status: 201, result: permissionView(known, { username, permission }, call.links) };
   };
   addJobRoute(app, deps, {
@@ -103,7 +108,7 @@ export function permissionRoutes(app: App, deps: JobRouteDeps): void {
 
   const revoke = async (call: Call, named: string | null) => {
     const known = (await call.job('share', 'share')).job;
-    await sharing.revoke(known, named, call.asker);
+    await unshare(call, known, named);
     return { result: null };
   };
   addJobRoute(app, deps, {

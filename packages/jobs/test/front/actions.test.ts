@@ -373,6 +373,40 @@ describe('who may', () => {
   });
 });
 
+describe('the audit', () => {
+  it('says who submitted a job, and what was done with it by whom, but nothing of what was refused or changed nothing', async () => {
+    const { uuid } = await jobThatIs('RUNNING');
+    await post(`/${uuid}/cancel`, {}, 'anna');
+    await post(`/${uuid}/pems`, { username: 'anna', permission: 'READ' });
+    await front.send({ method: 'DELETE', path: `/${uuid}/pems/anna` });
+    await post(`/${uuid}/pause`, {});
+    await post(`/${uuid}/cancel`, {}, 'admin');
+    await post(`/${uuid}/hide`, {});
+    const ended = await jobThatIs('FINISHED');
+    const again = await post(`/${ended.uuid}/resubmit`, {});
+    await post(`/${ended.uuid}/cancel`, {});
+    await post('', { action: 'hide' }, 'jdoe');
+    await post(`/${ended.uuid}`, { action: 'hide' });
+    await front.send({ method: 'DELETE', path: `/${ended.uuid}` });
+    await post(`/${ended.uuid}/unhide`, {});
+    const entries = await front.auth.audit.page({ orgId: front.org.id, limit: 20 });
+    const told = entries.filter(
+      ({ target, outcome }) => [uuid, ended.uuid, again.result.id].includes(target) && outcome === 'done',
+    );
+    expect(told.reverse().map(({ action, target, actor, detail }) => [action, target, actor.name, detail])).toEqual([
+      ['job.submit', uuid, 'jdoe', { app: 'wc-1.0' }],
+      ['job.share', uuid, 'jdoe', { user: 'anna', permission: 'READ' }],
+      ['job.unshare', uuid, 'jdoe', { user: 'anna' }],
+      ['job.pause', uuid, 'jdoe', {}],
+      ['job.cancel', uuid, 'admin', {}],
+      ['job.submit', ended.uuid, 'jdoe', { app: 'wc-1.0' }],
+      ['job.resubmit', again.result.id, 'jdoe', { of: ended.uuid }],
+      ['job.hide', ended.uuid, 'jdoe', {}],
+      ['job.unhide', ended.uuid, 'jdoe', {}],
+    ]);
+  });
+});
+
 describe('repeating a request with a key', () => {
   const key = { 'idempotency-key': 'k-1' };
 

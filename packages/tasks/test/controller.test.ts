@@ -157,6 +157,33 @@ describe('queues and tasks', () => {
     for (const { started_at, ended_at } of past) expect(ended_at).toBe((started_at ?? 0) + 200);
   });
 
+  test('what somebody runs again keeps the run with which it had ended, however that was, and its output', async () => {
+    const queue = await fixture.queue('q');
+    const [id = ''] = await fixture.add(queue, 1);
+    // Cancelled before it has begun: of that there is nothing to keep.
+    await fixture.act('cancel', id);
+    await fixture.act('retry', id);
+    const node = fixture.nodes.enter('n1');
+    node.offer(1, ['p']);
+    await expect.poll(() => node.given.length).toBe(1);
+    node.finish(id, { status: 2, reason: 'exit status 3', exitCode: 3, durationMs: 200, stdout: 'no' });
+    await fixture.stands(id, { status: STATUS.failed, attempt: 1 });
+    const first = await fixture.row(id);
+    await fixture.act('retry', id);
+    await expect.poll(() => node.given.length).toBe(2);
+    node.finish(id, SUCCEEDED);
+    await fixture.stands(id, { status: STATUS.succeeded, attempt: 2 });
+    const second = await fixture.row(id);
+    await fixture.act('retry', id);
+    await expect.poll(() => node.given.length).toBe(3);
+    const past = await fixture.store.read.selectFrom('task_attempts').selectAll().orderBy('attempt').execute();
+    expect(past).toMatchObject([
+      { attempt: 1, stdout: 'no', exit_code: 3 },
+      { attempt: 2, node: 'n1', exit_code: 0 },
+    ]);
+    for (const [n, { task_id: _, ...run }] of past.entries()) expect([first, second][n]).toMatchObject(run);
+  });
+
   test('what an old attempt reports changes nothing, and the node may forget it', async () => {
     const node = fixture.nodes.enter('n1');
     node.offer(1, ['p']);

@@ -97,13 +97,14 @@ export class Turn {
     if (isReady(before) && !isActive(after.status)) queue.withdraw(task.id, task.lane);
     const left = isActive(before.status) && !isActive(after.status);
     if (left) {
-      if (!isEnded(after.status)) this.#keepAttempt(task, event, before, after, ending);
+      if (!isEnded(after.status)) this.#keepRun(task, event, before, after, ending);
       queue.end(task);
       if (task.slots !== null) this.freed.add(task.slots);
       task.takeBack();
       if (after.status > 0) queue.countEnded(this.at);
     }
-    // What a run left behind stays with the task until it runs again; that of one that is run again is in its history.
+    // What a run left behind stays with the task until it is to run again; then it is in its history.
+    if (isEnded(before.status) && !isEnded(after.status)) this.#keepLastRun(task, before);
     if (left) task.ending = isEnded(after.status) ? ending : NO_ENDING;
     else if (!isEnded(after.status)) task.ending = NO_ENDING;
     this.writes.push(stepWrite(task, before, only));
@@ -112,27 +113,35 @@ export class Turn {
   }
 
   /** A run that is over while its task goes on. One that never began left nothing. */
-  #keepAttempt(task: LiveTask, event: TaskEvent, before: TaskState, after: TaskState, ending: Ending): void {
-    const { complete, ...rest } = ending;
-    if (
-      before.startedAt === null &&
-      rest.exit_code === null &&
-      rest.signal === null &&
-      after.failures === before.failures
-    )
-      return;
+  #keepRun(task: LiveTask, event: TaskEvent, before: TaskState, after: TaskState, ending: Ending): void {
+    if (before.startedAt === null && leftNothing(ending) && after.failures === before.failures) return;
     const result = event.type === 'finished' ? event.result : null;
     // Short runs end before their start was told.
     const began = result === null ? null : this.now - result.durationMs;
+    this.#keep(task, ending, {
+      ...before,
+      status: result?.status ?? STATUS.orphaned,
+      reason: after.reason,
+      startedAt: before.startedAt ?? began,
+    });
+  }
+
+  /** That with which a task had ended that somebody wants to run again. */
+  #keepLastRun(task: LiveTask, before: TaskState): void {
+    if (before.startedAt !== null || !leftNothing(task.ending)) this.#keep(task, task.ending, before);
+  }
+
+  #keep({ id }: LiveTask, { complete, ...rest }: Ending, run: TaskState): void {
+    const { attempt, node, status, reason, startedAt, endedAt } = run;
     this.writes.push(
       saveAttempt({
-        task_id: task.id,
-        attempt: before.attempt,
-        node: before.node ?? '',
-        status: result?.status ?? STATUS.orphaned,
-        reason: after.reason,
-        started_at: before.startedAt ?? began,
-        ended_at: this.now,
+        task_id: id,
+        attempt,
+        node: node ?? '',
+        status,
+        reason,
+        started_at: startedAt,
+        ended_at: endedAt ?? this.now,
         ...rest,
       }),
     );
@@ -145,6 +154,10 @@ export class Turn {
       if (isReady(task.state) && (expiresAt === null || expiresAt > this.now)) yield task;
     }
   }
+}
+
+function leftNothing({ exit_code, signal }: Ending): boolean {
+  return exit_code === null && signal === null;
 }
 
 function rulesOf({ queue, ready }: LiveTask): TaskRulesNow {

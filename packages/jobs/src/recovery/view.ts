@@ -136,17 +136,19 @@ export interface Why {
 export async function whyJob(read: Read, job: Job): Promise<Why> {
   const { uuid, status, wanted } = job;
   const message = statusText(status, job.lastMessage);
+  const ended = `It is ${status} (${job.condition ?? 'no condition'}): ${message}`;
   const asked = wanted === null ? [] : [`Somebody asked for it to ${wanted}; whoever has it does that next.`];
   const row = await read.selectFrom('job_blocked').selectAll().where('uuid', '=', uuid).executeTakeFirst();
   const goesOn = (...why: readonly string[]): Why => ({ why, recovery: null });
   if (row?.state === 'releasing') return goesOn(`It goes on: ${status}. A worker gets it next.`, ...asked);
   const record = row === undefined ? null : await findRecord(read, row.org_id, row.recovery_id);
   if (record !== null) {
-    const said = isTerminal(status) ? [`It is ${status}: ${message}`] : [];
     const recovery = view(record, await countOf(read, record.id));
-    return { why: [...said, ...waits(recovery, row?.message ?? ''), ...asked], recovery };
+    const says = row?.message ?? '';
+    if (isTerminal(status)) return { why: [ended, ...isEnding(recovery, says)], recovery };
+    return { why: [...waits(recovery, says), ...asked], recovery };
   }
-  if (isTerminal(status)) return goesOn(`It is ${status} (${job.condition ?? 'no condition'}): ${message}`);
+  if (isTerminal(status)) return goesOn(ended);
   if (status === 'PAUSED')
     return goesOn(`It is paused, and goes on at ${job.resumeAt ?? 'its beginning'} when it is resumed.`, ...asked);
   if (status === 'ACCEPTED') return goesOn(`It waits in the queue ${job.queue} for a worker.`, ...asked);
@@ -156,28 +158,33 @@ export async function whyJob(read: Read, job: Job): Promise<Why> {
 }
 
 function waits(recovery: RecoveryView, message: string): readonly string[] {
-  const {
-    condition,
-    tester,
-    last_answer: answer,
-    attempts,
-    next_test: next,
-    gives_up: end,
-    policy,
-    policy_parameters,
-    jobs,
-  } = recovery;
+  const { condition, tester, attempts, jobs } = recovery;
   const says = ruleOf(condition)?.says ?? condition;
-  const tries = policy_parameters.maxTries;
   return [
     `It is blocked because ${says} (${condition}): ${message}`,
     `${tester} says when it may go on; so far ${attempts === 0 ? 'it was not asked' : `it was not passed ${attempts} times`}.`,
+    ...tests(recovery),
+    jobs === 1 ? 'No other job waits beside it.' : `${jobs - 1} other jobs wait beside it.`,
+  ];
+}
+
+/** Of a job that has ended, whatever is left of it on its system. */
+function isEnding(recovery: RecoveryView, message: string): readonly string[] {
+  const { attempts } = recovery;
+  const so = attempts === 0 ? 'It is being ended there.' : `To end it there was tried ${attempts} times.`;
+  return [`${message} ${so}`, ...tests(recovery)];
+}
+
+/** What was answered last, when it is asked next, and when no more. */
+function tests(recovery: RecoveryView): readonly string[] {
+  const { last_answer: answer, next_test: next, gives_up: end, policy, policy_parameters } = recovery;
+  const tries = policy_parameters.maxTries;
+  return [
     ...(answer === null ? [] : [`It said last: ${answer}.`]),
     next === null ? 'Its recovery reader has not seen it yet.' : `The next test is at ${next}.`,
     end === null && tries === undefined
       ? `${policy} does not give up for the time alone.`
       : `It is given up ${[end === null ? '' : `at ${end}`, tries === undefined ? '' : `after ${tries} tests`].filter(Boolean).join(', or ')}.`,
-    jobs === 1 ? 'No other job waits beside it.' : `${jobs - 1} other jobs wait beside it.`,
   ];
 }
 

@@ -1,7 +1,7 @@
 import { namesOf, organizationTopology, siteTopology } from '@muster/broker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { obstacle } from '../../src/recovery/conditions/index.js';
-import { blockedRows } from '../../src/recovery/enter.js';
+import { blockedRows, killRows } from '../../src/recovery/enter.js';
 import { type FrontServer, startFront } from '../support/front-server.js';
 import { newJob } from '../support/jobs.js';
 
@@ -185,5 +185,26 @@ describe('messages that nobody took, over REST', () => {
     await server.send({ method: 'DELETE', at: `${MESSAGES}/m2`, as: 'admin' });
     expect(await get(MESSAGES)).toEqual([]);
     expect(heard).toHaveLength(1);
+  });
+});
+
+describe('why', () => {
+  it('says of a job that has ended, and not that it is blocked, that what runs of it is being ended', async () => {
+    const job = newJob('k-007', { orgId: server.org.id, tenant: 'default', owner: 'jdoe' });
+    await server.jobs.add(job, null);
+    const remote = {
+      status: 'RUNNING',
+      systemId: 'hpc1',
+      remoteJobId: '4711',
+      workPath: '/scratch/k',
+      remoteEnded: null,
+    } as const;
+    const stopped = await server.jobs.change(job, { to: 'STOPPED' });
+    await server.store.commit(killRows({ ...stopped, ...remote }, server.clock.now()));
+    const text = await why('k-007');
+    expect(text).toContain('It is STOPPED (CANCELLED_BY_USER)');
+    expect(text).toContain('Its program 4711 may still run on hpc1. It is being ended there.');
+    expect(text).toContain('Its recovery reader has not seen it yet.');
+    expect(text).not.toContain('blocked');
   });
 });

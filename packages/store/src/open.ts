@@ -3,7 +3,6 @@ import { systemClock } from '@muster/base';
 import { GroupCommit } from './group-commit.js';
 import { LIMITS } from './limits.js';
 import type { Migrations } from './migrations/types.js';
-import { openPostgres } from './postgres.js';
 import { openSqlite } from './sqlite.js';
 import type { Store, StoreLocation, StoreOptions } from './types.js';
 
@@ -13,7 +12,7 @@ export interface OpenOptions extends StoreOptions {
 }
 
 /**
- * Opens the database, brings its schema up to date and starts the write lane.
+ * Opens the database, brings its schema up to date and starts the write lane. The driver of PostgreSQL is loaded where it is used.
  *
  * @throws MusterError `schema_too_new`, `database_in_use`, `database_unusable`, `database_lost`
  */
@@ -21,10 +20,11 @@ export async function open(location: StoreLocation, options: OpenOptions): Promi
   const limits = { ...LIMITS, ...options.limits };
   const { clock, log = console, observe = () => {}, refused = () => {} } = options;
   const { random = randomBytes, exclusive = true, cluster, established = false, migrations } = options;
+  const own = { limits, clock, log, migrations, exclusive };
   const { lane, read, watch, hints } =
     location.kind === 'sqlite'
-      ? await openSqlite(location.path, { limits, clock, log, migrations, exclusive, established, lost: refused })
-      : await openPostgres(location.url, { limits, clock, log, migrations, random, exclusive, cluster });
+      ? await openSqlite(location.path, { ...own, established, lost: refused })
+      : await (await import('./postgres.js')).openPostgres(location.url, { ...own, random, cluster });
   const stored = (): void => watching.stored();
   const commits = new GroupCommit(lane, { clock, databaseClock: systemClock, limits, log, observe, refused, stored });
   const watching = watch(commits);

@@ -10,7 +10,7 @@ import { PostgresReaders } from './postgres-readers.js';
 import { PostgresWatch } from './postgres-watch.js';
 import type { Schema } from './schema.js';
 import type { ClusterAccess, StoreLog } from './types.js';
-import { unusablePostgres } from './unusable.js';
+import { unusablePostgres } from './unusable-postgres.js';
 
 export interface PostgresOptions {
   readonly limits: Limits;

@@ -1,4 +1,3 @@
-import { createTransport } from 'nodemailer';
 import type { LayerLog } from '../upkeep/logging.js';
 
 export interface Mail {
@@ -33,7 +32,21 @@ export function openMailer({ url, from, log }: MailerOptions): Mailer {
       close: () => undefined,
     };
   }
-  const transport = createTransport({
+  let opened: ReturnType<typeof openTransport> | null = null;
+  return {
+    async send({ to, subject, text }) {
+      opened ??= openTransport(url);
+      const transport = await opened;
+      await transport.sendMail({ from, to: { name: '', address: to }, subject, text });
+      return true;
+    },
+    close: () => void opened?.then((transport) => transport.close()),
+  };
+}
+
+async function openTransport(url: string) {
+  const { createTransport } = await import('nodemailer');
+  return createTransport({
     url,
     pool: true,
     maxConnections: 2,
@@ -44,13 +57,6 @@ export function openMailer({ url, from, log }: MailerOptions): Mailer {
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-  return {
-    async send({ to, subject, text }) {
-      await transport.sendMail({ from, to: { name: '', address: to }, subject, text });
-      return true;
-    },
-    close: () => transport.close(),
-  };
 }
 
 const ADDRESS = /^[^\s@<>,;:"()[\]\\]{1,64}@[^\s@<>,;:"()[\]\\]{1,255}$/;

@@ -1,5 +1,5 @@
 import type { Clock } from '@muster/base';
-import { Client, type ConnectConfig } from 'ssh2';
+import type { Client, ConnectConfig } from 'ssh2';
 import { connectionTrouble, SshTrouble } from './errors.js';
 import type { SshHost, SshSecret } from './host.js';
 import { fingerprint, isPinned, KEY_KINDS } from './host-key.js';
@@ -70,7 +70,9 @@ export async function shownKey(to: SshHost, clock: Clock, connectMs: number = SS
   return shown ?? '';
 }
 
-function attempt({ host, port, user }: SshHost, clock: Clock, config: ConnectConfig): Promise<Client> {
+async function attempt({ host, port, user }: SshHost, clock: Clock, config: ConnectConfig): Promise<Client> {
+  // Where nobody logs in anywhere, it would be a tenth of what a server loads.
+  const { Client } = await import('ssh2');
   return new Promise((resolve, reject) => {
     const client = new Client();
     const { readyTimeout = SSH_LIMITS.connectMs } = config;

@@ -267,7 +267,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     nodeFinder(nodes.inventory),
     ...pushFinders({ read: store.read, runbooks: runbooks.runbooks, auth }),
     ...taskFinders({ read: store.read, tasks: tasks.controller, schedules, auth }),
-    jobFinder({ read: store.read, auth, now: () => clock.now() }),
+    jobFinder({ read: store.read, auth }),
     ruleFinder(rules),
     ...peopleFinders(auth),
   ];

@@ -13,6 +13,7 @@ import * as connect from './connect.mjs';
 import * as browserConsole from './console.mjs';
 import * as consoleJob from './console-job.mjs';
 import * as consoleOutput from './console-output.mjs';
+import * as consoleTasks from './console-tasks.mjs';
 import * as fabricChurn from './fabric-churn.mjs';
 import * as fabricClients from './fabric-clients.mjs';
 import * as fabricFanout from './fabric-fanout.mjs';
@@ -73,6 +74,7 @@ const figures = {
   console: browserConsole,
   'console-job': consoleJob,
   'console-output': consoleOutput,
+  'console-tasks': consoleTasks,
 };
 
 const { values, positionals } = parseArgs({

@@ -9,8 +9,12 @@ const connection = (url) => {
 
 export async function prepare() {}
 
+export function queueAt(url, name) {
+  return new Queue(name, { connection: connection(url), defaultJobOptions: { removeOnComplete: true } });
+}
+
 export async function producer(url) {
-  const queue = new Queue(QUEUE, { connection: connection(url), defaultJobOptions: { removeOnComplete: true } });
+  const queue = queueAt(url, QUEUE);
   return {
     add: (tasks) => queue.addBulk(tasks.map((data) => ({ name: 'noop', data }))),
     async isEmpty() {

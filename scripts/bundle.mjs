@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 import { BUNDLE, beside, PACKAGES } from './bundling.mjs';
@@ -28,10 +28,12 @@ const bundle = await rolldown({
 });
 await bundle.write({
   dir: BUNDLE,
-  format: 'esm',
+  // Node.js loads modules of its other kind a fifth slower.
+  format: 'cjs',
   entryFileNames: '[name].js',
   chunkFileNames: 'chunk-[name]-[hash].js',
   // Node.js reads and keeps what has other characters at twice the cost.
   minify: { compress: false, mangle: false, codegen: { asciiOnly: true, removeWhitespace: false } },
 });
 await bundle.close();
+writeFileSync(join(BUNDLE, 'package.json'), '{ "type": "commonjs" }\n');

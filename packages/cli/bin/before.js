@@ -1,4 +1,4 @@
-import { setFlagsFromString } from 'node:v8';
+const { setFlagsFromString } = require('node:v8');
 
 /** What must be settled before anything is loaded. */
 

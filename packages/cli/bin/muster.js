@@ -1,10 +1,11 @@
 #!/usr/bin/env node
-import { existsSync } from 'node:fs';
-import './before.js';
+const { existsSync } = require('node:fs');
+const { join } = require('node:path');
+require('./before.js');
 
-const main = new URL('../dist/bundle/main.js', import.meta.url);
+const main = join(__dirname, '../dist/bundle/main.js');
 if (!existsSync(main)) {
   console.error('muster: not built yet; run `npm run build` first');
   process.exit(2);
 }
-await import(main.href);
+require(main);

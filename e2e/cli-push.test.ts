@@ -99,7 +99,7 @@ describe('push', () => {
     const result = await cluster.muster('push', 'start', '*:*', '--dry-run', '--', 'hello');
     expect(result.code).toBe(0);
     expect(result.stdout).toContain('2 nodes would run it, 1 would not:');
-    expect(result.stdout).toMatch(/^ {2}db1 {3}no: not allowed, its owner does not allow this command$/m);
+    expect(result.stdout).toMatch(/^ {2}db1 {3}no: not allowed, this command is not among those allowed there$/m);
     expect(result.stdout).toMatch(/^ {2}web1 {2}yes$/m);
     expect(await cluster.json<Job[]>('push', 'list')).toHaveLength(before.length);
   });

@@ -24,9 +24,6 @@ export const ENV_VARIABLES = 500;
 /** Most labels a node may carry; keeps `facts` below the smallest message limit. */
 export const LABELS = 100;
 
-/** A sleep or dummy_job longer than this is refused. */
-export const BUILTIN_SECONDS = 7 * 24 * 3600;
-
 /** Jobs the machine remembers having run, so that none is run twice. */
 export const REMEMBERED_JOBS = 256;
 /** How long an acked job waits for its start when the server does not say. */

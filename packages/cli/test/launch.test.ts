@@ -37,14 +37,15 @@ test.each([
   [[], '3 nodes would run it:', '  web2  yes\n'],
 ])('a dry run tells who would refuse, and why: %j', async (refusals, counts, line) => {
   const nodes = ['web1', 'web2', 'web3'];
+  const doubts = [{ node_name: 'web1', reason: 'what is allowed there is not told' }];
   server = await apiServer({
-    [`POST ${JOBS}/preview`]: json({ count: 3, nodes, restricted: [], refusals, uncertain: ['web1'] }),
+    [`POST ${JOBS}/preview`]: json({ count: 3, nodes, restricted: [], refusals, uncertain: ['web1'], doubts }),
   });
   const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
   expect(await run(['push', 'start', 'role:web', '--dry-run', '--', 'x'], world)).toBe(0);
   expect(world.out().split('\n')[0]).toBe(counts);
   expect(world.out()).toContain(line);
-  expect(world.out()).toContain('  web1  perhaps: it does not tell beforehand\n');
+  expect(world.out()).toContain('  web1  perhaps: what is allowed there is not told\n');
   expect(JSON.parse(server.received[0]?.body ?? '')).toEqual({ search: 'role:web', command: 'x' });
 });
 

@@ -76,7 +76,8 @@ describe('what nodes tell of what they allow', () => {
 describe('whether a node would take a command', () => {
   const UPGRADE = { command: 'muster-agent-upgrade 1.2.3', uploads: true };
   const asks = (wish: Partial<Wish>): Wish => ({ command: null, script: false, uploads: false, fetch: false, ...wish });
-  const says = (commands: NodeCommands, wish: Partial<Wish>) => new Forecasts(asks(wish)).of(commands).says;
+  const foreseen = (commands: NodeCommands | null, wish: Partial<Wish>, via: 'agent' | 'ssh' = 'agent') =>
+    new Forecasts(asks(wish)).of(commands, via);
 
   test.each<[string, NodeCommands, Partial<Wish>, 'yes' | 'no' | 'perhaps']>([
     ['listed', allowing('a'), { command: 'a' }, 'yes'],
@@ -87,7 +88,8 @@ describe('whether a node would take a command', () => {
     ['a pattern that this server does not know', allowing(['d', '(?=a)a']), { command: 'a' }, 'perhaps'],
     ['a pattern that would take long elsewhere', allowing(['d', '(a+)+b']), { command: 'a'.repeat(1000) }, 'no'],
     ['when not all entries were told', { ...allowing('a'), omitted: 1 }, { command: 'b' }, 'perhaps'],
-    ['built in', NOTHING, { command: 'sleep 5' }, 'perhaps'],
+    ['built in', NOTHING, { command: 'sleep 5' }, 'yes'],
+    ['built in, with arguments that it does not take', NOTHING, { command: 'sleep well' }, 'no'],
     ['a script', NOTHING, { script: true }, 'no'],
     ['any script', { ...NOTHING, scripts: 'any' }, { script: true }, 'yes'],
     ['a script that must be signed', { ...NOTHING, scripts: 'signed' }, { script: true }, 'perhaps'],
@@ -97,13 +99,27 @@ describe('whether a node would take a command', () => {
     ['an upgrade where only commands may be anything', { ...NOTHING, any: true, uploads: true }, UPGRADE, 'no'],
     ['a file to fetch', NOTHING, { fetch: true }, 'no'],
   ])('%s', (_, commands, wish, expected) => {
-    expect(says(commands, wish)).toBe(expected);
+    expect(foreseen(commands, wish).says).toBe(expected);
+  });
+
+  test('what is built in belongs to agents: over ssh it is taken only where it is listed', () => {
+    const wish = { command: 'sleep 5' };
+    const said = (commands: NodeCommands) => foreseen(commands, wish, 'ssh').says;
+    expect([said(NOTHING), said({ ...NOTHING, any: true }), said(allowing('sleep 5'))]).toEqual(['no', 'no', 'yes']);
+  });
+
+  test.each<[string, NodeCommands | null, Partial<Wish>, string]>([
+    ['nothing is told', null, { command: 'a' }, 'what is allowed there is not told'],
+    ['not all is told', { ...NOTHING, omitted: 1 }, { command: 'a' }, 'more is allowed there than is told'],
+    ['not listed', allowing('a'), { command: 'b' }, 'this command is not among those allowed there'],
+  ])('why: %s', (_, commands, wish, why) => {
+    expect(foreseen(commands, wish)).toMatchObject({ why });
   });
 
   test('lists of hostile nodes are looked at for a bounded time', () => {
     const patterns = Array.from({ length: 256 }, (_, i): [string, string] => [`p${i}`, `(?:a{900}){1,2}${i}b`]);
     const forecasts = new Forecasts(asks({ command: 'a'.repeat(1024) }));
-    const found = Array.from({ length: 20 }, (_, i) => forecasts.of(allowing(...patterns, `own${i}`)).says);
+    const found = Array.from({ length: 20 }, (_, i) => forecasts.of(allowing(...patterns, `own${i}`), 'agent').says);
     expect(new Set(found)).toEqual(new Set(['perhaps']));
   });
 });
@@ -143,9 +159,10 @@ describe('over HTTP', () => {
         { node_name: 'busy', why: 'busy', reason: `busy with job ${job}` },
         { node_name: 'nobody', why: 'unknown' },
         { node_name: 'off', why: 'down' },
-        { node_name: 'other', why: 'not_allowed', reason: 'its owner does not allow this command' },
+        { node_name: 'other', why: 'not_allowed', reason: 'this command is not among those allowed there' },
       ],
       uncertain: ['silent'],
+      doubts: [{ node_name: 'silent', reason: 'what is allowed there is not told' }],
     });
     expect(server.nodes.sent.slice(asked).filter(({ node }) => node !== 'busy')).toEqual([]);
   });

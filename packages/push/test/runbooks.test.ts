@@ -137,6 +137,7 @@ describe('a runbook', () => {
       restricted: [],
       refusals: [],
       uncertain: ['web1', 'web2'],
+      doubts: ['web1', 'web2'].map((name) => ({ node_name: name, reason: 'what is allowed there is not told' })),
     });
     expect(server.nodes.sent.length).toBe(before);
   });

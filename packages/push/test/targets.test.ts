@@ -118,6 +118,7 @@ describe('targets', () => {
         restricted: ['db1'],
         refusals: [{ node_name: 'db1', why: 'no_right', reason: 'you may not run commands there' }],
         uncertain: [],
+        doubts: [],
       },
     ]);
     await server.auth.nodeGroups.remove(server.org, 'reserved', ME);

@@ -1,3 +1,4 @@
+export * from './builtins.js';
 export { checkSizes } from './dialects/checks.js';
 export * from './dialects/index.js';
 export type * from './dialects/types.js';

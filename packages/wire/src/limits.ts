@@ -43,6 +43,8 @@ export const LIMITS = {
   facts: 256,
   /** One textual fact or label. */
   factBytes: 4096,
+  /** A sleep or dummy_job longer than this is refused. */
+  builtinSeconds: 7 * 24 * 3600,
   /** Allowed commands of one node that are told, and each of their names and patterns. */
   commands: 256,
   commandNameBytes: 1024,

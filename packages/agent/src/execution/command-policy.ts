@@ -1,7 +1,7 @@
+import { type Builtin, parseBuiltin } from '@muster/wire';
 import type { AgentConfig, CommandEntry } from '../config.js';
 import { MusterError } from '../errors.js';
 import { COMMAND_BYTES, COMMAND_WORDS, PATTERN_LENGTH } from '../limits.js';
-import { type Builtin, parseBuiltin } from './builtins.js';
 import type { VariableRules } from './job-variables.js';
 import { argumentWord, fillWords, highestCapture, splitWords, type Word, WordsError } from './words.js';
 

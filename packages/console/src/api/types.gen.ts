@@ -117,6 +117,11 @@ export type JobPreview = {
   })[];
   /** Of the others, those that do not tell what they allow, or whose answer hangs on what only they know */
   readonly uncertain: readonly (string)[];
+  /** Why it is not known, of each of these */
+  readonly doubts: readonly ({
+    readonly node_name: string;
+    readonly reason: string;
+  })[];
   /** Of all nodes, not of those of the page alone */
   readonly counts: {
     /** Nodes that would be asked */
@@ -1217,6 +1222,11 @@ export type RunbookPreview = {
   })[];
   /** Of the others, those that do not tell what they allow, or whose answer hangs on what only they know */
   readonly uncertain: readonly (string)[];
+  /** Why it is not known, of each of these */
+  readonly doubts: readonly ({
+    readonly node_name: string;
+    readonly reason: string;
+  })[];
 };
 
 /** GET /organizations/{org}/approvals */

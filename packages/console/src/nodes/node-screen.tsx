@@ -143,7 +143,7 @@ export function NodeScreen({ name }: { readonly name: string }) {
               </dd>
             </dl>
           </Card>
-          <Commands commands={detail.commands} />
+          <Commands node={detail} />
           <Who node={name} />
           <KeysOf node={name} />
         </div>
@@ -223,7 +223,7 @@ function Values({
   );
 }
 
-function Commands({ commands }: { readonly commands: NodeDetail['commands'] }) {
+function Commands({ node: { commands, via } }: { readonly node: NodeDetail }) {
   return (
     <Card title="Commands it takes">
       {commands === undefined ? (
@@ -237,8 +237,13 @@ function Commands({ commands }: { readonly commands: NodeDetail['commands'] }) {
               {pattern !== null && <span class="quiet">matching {safeText(pattern)}</span>}
             </li>
           ))}
-          {!commands.any && commands.list.length === 0 && <li class="quiet">None.</li>}
+          {!commands.any && commands.list.length === 0 && <li class="quiet">None of its owner.</li>}
           {commands.omitted > 0 && <li class="quiet">and {commands.omitted} that it does not tell</li>}
+          {via === 'agent' && (
+            <li>
+              <span class="quiet">built in:</span> <code>sleep</code> <code>dummy_job</code> <code>facts</code>
+            </li>
+          )}
           <li class="quiet">
             Scripts: {commands.scripts}. Files: {commands.uploads ? 'takes some' : 'takes none'},{' '}
             {commands.fetches ? 'gives some' : 'gives none'}.

@@ -1,4 +1,5 @@
-import { type NodeCommands, versionAskedFor } from '@muster/wire';
+import type { NodeView } from '@muster/nodes';
+import { type NodeCommands, parseBuiltin, versionAskedFor } from '@muster/wire';
 import { RE2JS, RE2JSException } from 're2js';
 import { COMMANDS } from '../limits.js';
 
@@ -11,20 +12,20 @@ export interface Wish {
   readonly fetch: boolean;
 }
 
-/** `perhaps`: only the node can say. */
-export type Forecast = { readonly says: 'yes' | 'perhaps' } | { readonly says: 'no'; readonly why: string };
+type Via = NodeView['via'];
+
+/** `perhaps`: only the node can say. `why` is true of one node and of many. */
+export type Forecast = { readonly says: 'yes' } | { readonly says: 'perhaps' | 'no'; readonly why: string };
 
 const YES: Forecast = { says: 'yes' };
-const PERHAPS: Forecast = { says: 'perhaps' };
+const perhaps = (why: string): Forecast => ({ says: 'perhaps', why });
 const no = (why: string): Forecast => ({ says: 'no', why });
-
-/** Commands that every node knows; of which arguments, it says itself. */
-const BUILT_IN = /^\s*(?:sleep|dummy_job|facts|ohai)\b/;
+const SILENT = perhaps('what is allowed there is not told');
 
 /** Whether nodes would take what is asked of them, by what they told; nodes with the same list are looked at once. */
 export class Forecasts {
   readonly #wish: Wish;
-  readonly #made = new Map<NodeCommands, Forecast>();
+  readonly #made: Readonly<Record<Via, Map<NodeCommands, Forecast>>> = { agent: new Map(), ssh: new Map() };
   /** Patterns come from nodes, and must not hold the server up. */
   #work = COMMANDS.work;
 
@@ -32,38 +33,47 @@ export class Forecasts {
     this.#wish = wish;
   }
 
-  of(commands: NodeCommands): Forecast {
-    let made = this.#made.get(commands);
+  /** @param commands Null: it does not tell. @param via Only agents have commands built in. */
+  of(commands: NodeCommands | null, via: Via): Forecast {
+    if (commands === null) return SILENT;
+    let made = this.#made[via].get(commands);
     if (made === undefined) {
-      made = this.#forecast(commands);
-      this.#made.set(commands, made);
+      made = this.#forecast(commands, via);
+      this.#made[via].set(commands, made);
     }
     return made;
   }
 
-  #forecast(commands: NodeCommands): Forecast {
+  #forecast(commands: NodeCommands, via: Via): Forecast {
     const { command, script, uploads, fetch } = this.#wish;
-    if (script && commands.scripts === 'none') return no('its owner allows no scripts (allow_scripts)');
+    if (script && commands.scripts === 'none') return no('no scripts are allowed there (allow_scripts)');
     // The files of an upgrade have a place of their own.
     const upgrade = command !== null && versionAskedFor(command) !== null;
-    if (uploads && !commands.uploads && !upgrade) return no('its owner allows no uploads (allow_upload)');
-    if (fetch && !commands.fetches) return no('its owner allows no files to be fetched (allow_fetch)');
-    const allowed = command === null ? YES : this.#allows(upgrade ? { ...commands, any: false } : commands, command);
+    if (uploads && !commands.uploads && !upgrade) return no('no uploads are allowed there (allow_upload)');
+    if (fetch && !commands.fetches) return no('no files may be fetched there (allow_fetch)');
+    const allowed =
+      command === null ? YES : this.#allows(upgrade ? { ...commands, any: false } : commands, command, via);
     if (allowed.says !== 'yes') return allowed;
-    const decidedThere = uploads || fetch || (script && commands.scripts === 'signed');
-    return decidedThere ? PERHAPS : YES;
+    if (script && commands.scripts === 'signed')
+      return perhaps('only scripts that certain people signed are allowed there');
+    if (uploads || fetch) return perhaps('which files are allowed is decided there');
+    return YES;
   }
 
-  #allows({ list, any, omitted }: NodeCommands, command: string): Forecast {
-    if (any || list.some(({ name, pattern }) => pattern === null && name === command)) return YES;
-    let unknown = omitted > 0 || BUILT_IN.test(command);
+  /** As an agent decides: what is listed goes before what is built in, and that before anything else. */
+  #allows({ list, any, omitted }: NodeCommands, command: string, via: Via): Forecast {
+    if (list.some(({ name, pattern }) => pattern === null && name === command)) return YES;
+    let unknown = omitted > 0 ? perhaps('more is allowed there than is told') : null;
     for (const { pattern } of list) {
       if (pattern === null) continue;
       const matches = this.#matches(pattern, command);
       if (matches === true) return YES;
-      unknown ||= matches === null;
+      if (matches === null) unknown ??= perhaps('whether a pattern allows it is decided there');
     }
-    return unknown ? PERHAPS : no('its owner does not allow this command');
+    if (parseBuiltin(command) !== null) {
+      return via === 'agent' ? YES : (unknown ?? no('agents run this command themselves, and there is none'));
+    }
+    return any ? YES : (unknown ?? no('this command is not among those allowed there'));
   }
 
   /** Null: it cannot be said, or would take too long. */

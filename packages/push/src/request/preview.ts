@@ -60,10 +60,17 @@ export interface Refusal {
   readonly reason: string;
 }
 
+export interface Doubt {
+  readonly node_name: string;
+  readonly reason: string;
+}
+
 export interface Preview {
   readonly refusals: Refusal[];
   /** Of the others, those whose answer is not known before they are asked. */
   readonly uncertain: string[];
+  /** Why it is not known, of each of these. */
+  readonly doubts: Doubt[];
 }
 
 export interface PreviewDeps {
@@ -81,7 +88,7 @@ export function forecast(
 ): Preview {
   const nothing = wish.command === null && FLAGS.every((key) => !wish[key]);
   const forecasts = new Forecasts(wish);
-  const uncertain: string[] = [];
+  const doubts: Doubt[] = [];
   const refusals: Refusal[] = denied.map((name) => ({
     node_name: name,
     why: 'no_right',
@@ -101,13 +108,17 @@ export function forecast(
       continue;
     }
     if (nothing) continue;
-    const told = commands.of(node);
-    const says = told === null ? null : forecasts.of(told);
-    if (says === null || says.says === 'perhaps') uncertain.push(name);
-    else if (says.says === 'no') refusals.push({ node_name: name, why: 'not_allowed', reason: says.why });
+    const foreseen = forecasts.of(commands.of(node), node.via);
+    if (foreseen.says === 'perhaps') doubts.push({ node_name: name, reason: foreseen.why });
+    else if (foreseen.says === 'no') refusals.push({ node_name: name, why: 'not_allowed', reason: foreseen.why });
   }
-  refusals.sort((one, other) => (one.node_name < other.node_name ? -1 : 1));
-  return { refusals, uncertain: uncertain.sort() };
+  refusals.sort(byName);
+  doubts.sort(byName);
+  return { refusals, uncertain: doubts.map(({ node_name: name }) => name), doubts };
+}
+
+function byName({ node_name: one }: Doubt, { node_name: other }: Doubt): number {
+  return one < other ? -1 : 1;
 }
 
 /** Of how many nodes what is foreseen: how many would be asked, and how many would refuse, by why. */
@@ -145,10 +156,11 @@ export function judgeQuorum(needed: number, { asked, uncertain, busy, rehab }: T
 }
 
 /** What of a preview is about these nodes. */
-export function previewOf(names: readonly string[], { refusals, uncertain }: Preview): Preview {
+export function previewOf(names: readonly string[], { refusals, uncertain, doubts }: Preview): Preview {
   const shown = new Set(names);
   return {
     refusals: refusals.filter(({ node_name: name }) => shown.has(name)),
     uncertain: uncertain.filter((name) => shown.has(name)),
+    doubts: doubts.filter(({ node_name: name }) => shown.has(name)),
   };
 }

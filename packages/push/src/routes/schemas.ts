@@ -351,6 +351,9 @@ export const PreviewAnswer = Type.Object({
   uncertain: Type.Array(Type.String(), {
     description: 'Of the others, those that do not tell what they allow, or whose answer hangs on what only they know',
   }),
+  doubts: Type.Array(Type.Object({ node_name: Type.String(), reason: Type.String() }), {
+    description: 'Why it is not known, of each of these',
+  }),
   counts: Type.Object(
     {
       asked: whole('Nodes that would be asked'),

@@ -168,6 +168,7 @@ export const PlanAnswer = Type.Object({
   restricted: Type.Array(Type.String(), { description: 'Nodes the author may not run commands on' }),
   refusals: PreviewAnswer.properties.refusals,
   uncertain: PreviewAnswer.properties.uncertain,
+  doubts: PreviewAnswer.properties.doubts,
 });
 export { AskedAnswer };
 export const Nothing = { 204: Type.Null({ description: 'Done' }) };

@@ -68,10 +68,10 @@ function tell(call: Call<object>, found: NodeDetail): void {
   ]);
   attributes(call, 'Facts', found.facts);
   attributes(call, 'Labels', found.labels);
-  commands(call, found.commands);
+  commands(call, found);
 }
 
-function commands({ out }: Call<object>, told: NodeDetail['commands']): void {
+function commands({ out }: Call<object>, { commands: told, via }: NodeDetail): void {
   if (told === undefined) return;
   out.line();
   out.line('Commands');
@@ -85,8 +85,10 @@ function commands({ out }: Call<object>, told: NodeDetail['commands']): void {
     ...(told.uploads ? ['files put in certain places'] : []),
     ...(told.fetches ? ['certain files fetched'] : []),
   ];
-  if (told.list.length === 0 && besides.length === 0) out.line('  none but those built in');
   if (besides.length > 0) out.line(`  ${told.list.length > 0 ? 'also ' : ''}${besides.join(', ')}`);
+  const none = told.list.length === 0 && besides.length === 0;
+  if (via === 'agent') out.line(`  ${none ? 'none but' : 'and'} those built in: sleep, dummy_job, facts`);
+  else if (none) out.line('  none');
 }
 
 function attributes(call: Call<object>, title: string, values: Attributes): void {

@@ -29,6 +29,8 @@ export interface Forecast {
   readonly refusals: readonly { readonly node_name: string; readonly why: string; readonly reason: string }[];
   /** Of the others, those that say only when they are asked. */
   readonly uncertain: readonly string[];
+  /** Why each of these does; an older server does not say it. */
+  readonly doubts?: readonly { readonly node_name: string; readonly reason: string }[];
 }
 
 interface Preview extends Forecast {
@@ -131,6 +133,7 @@ function showPreview(call: Call<object>, shown: Preview): number {
 export function tellForecast(call: Call<object>, shown: Forecast): void {
   const refusals = new Map(shown.refusals.map((refusal) => [refusal.node_name, refusal]));
   const uncertain = new Set(shown.uncertain);
+  const doubts = new Map(shown.doubts?.map(({ node_name: name, reason }) => [name, reason]));
   const willing = shown.nodes.length - refusals.size;
   const others = refusals.size === 0 ? '' : `, ${refusals.size} would not`;
   call.out.line(`${willing} ${willing === 1 ? 'node' : 'nodes'} would run it${others}:`);
@@ -141,7 +144,7 @@ export function tellForecast(call: Call<object>, shown: Forecast): void {
       refusal !== undefined
         ? `no: ${REASONS[refusal.why] ?? refusal.why}, ${refusal.reason}`
         : uncertain.has(name)
-          ? 'perhaps: it does not tell beforehand'
+          ? `perhaps: ${doubts.get(name) ?? 'it does not tell beforehand'}`
           : 'yes';
     call.out.line(`  ${name.padEnd(width)}  ${printable(said)}`);
   }

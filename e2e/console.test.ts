@@ -300,6 +300,10 @@ describe('the console', () => {
     await page.goto(`${cluster.url}/console/default/push/new?q=*:*`);
     await page.getByRole('button', { name: /^greet/ }).click();
     await page.getByText('Quorum: 3 of 3 must be ready; 2 can.').waitFor();
+    await page.getByText(/^db1: /).waitFor();
+    await page.getByRole('button', { name: 'Run anyway …' }).click();
+    await page.getByRole('dialog').getByText('As it stands the job would start nowhere.').waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('button', { name: 'Let 2 be enough' }).click();
     await page.getByText('Quorum: 2 of 3 must be ready; 2 can.').waitFor();
     const command = page.getByText("muster push start '*:*' --quorum 2 -- greet", { exact: true });
@@ -313,6 +317,25 @@ describe('the console', () => {
     await page.goBack();
     await expect.poll(() => typed.inputValue()).toBe('greet you');
     await page.getByText(/^Quorum: 2 of 3 must be ready/).waitFor();
+  });
+
+  it('says what nodes will refuse, and foresees nothing of a search that cannot be read', async () => {
+    await page.goto(`${cluster.url}/console/default/push/new?q=role:web&command=sleep%201`);
+    await page.getByText('2 will be asked').waitFor();
+    expect(await page.getByText('may refuse').count()).toBe(0);
+    await page.getByLabel('Command', { exact: true }).fill('sleep well');
+    await page.getByText('2 will refuse: this command is not among those allowed there').waitFor();
+    await page.getByText('must be ready; none can').waitFor();
+    if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/preview-refused.png`, fullPage: true });
+    const search = page.getByLabel('Nodes that match');
+    await search.fill('role:');
+    await page.getByText('What is searched for cannot be read yet.').waitFor();
+    await page.getByText("muster push start SELECTOR -- 'sleep well'", { exact: true }).waitFor();
+    const offered = page.locator('#where-words option');
+    await expect.poll(() => offered.first().getAttribute('value')).toBe('role:web');
+    await search.fill('role:none');
+    await page.getByText('No node matches.').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
   });
 
   it('selects a command where the browser lets no page copy it', async () => {
@@ -347,7 +370,7 @@ describe('the console', () => {
     await page.getByRole('button', { name: 'Run', exact: true }).waitFor();
     expect(await page.getByRole('button', { name: 'Run', exact: true }).isDisabled()).toBe(true);
     answer();
-    await page.getByRole('button', { name: 'Run on 3 nodes' }).waitFor();
+    await page.getByText('3 nodes match.').waitFor();
     await page.unroute('**/jobs/preview');
   });
 

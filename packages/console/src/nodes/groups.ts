@@ -50,6 +50,15 @@ export function groupsOf(nodes: Iterable<FleetNode>, name: string): readonly Gro
     .sort((a, b) => b.count - a.count || (String(a.value) < String(b.value) ? -1 : 1));
 }
 
+const MOST_VALUES = 50;
+
+/** Values that nodes have of one label or fact, those of most nodes first. */
+export function valuesTold(fleet: Fleet, name: string): readonly string[] {
+  return groupsOf([...fleet.values()].slice(0, LOOKED_AT), name)
+    .flatMap(({ value }) => (value === null ? [] : [String(value)]))
+    .slice(0, MOST_VALUES);
+}
+
 /** A selector for those of them that are in one group. */
 export function narrowed(query: string, name: string, value: Group['value']): string {
   const term =

@@ -2,6 +2,7 @@ import { parseSelector, SelectorError } from '@muster/selector';
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { caretUnder } from './caret.js';
+import { completions } from './completions.js';
 
 export interface SelectorFault {
   readonly position: number;
@@ -29,15 +30,20 @@ interface Props {
   readonly sugar: boolean;
   /** Words that are offered: attributes, types. */
   readonly words?: readonly string[];
+  /** Values that are offered after the colon of an attribute. */
+  readonly valuesOf?: (attribute: string) => readonly string[];
   readonly hint?: string;
   /** With every text that can be read, a moment after it was typed. */
   readonly onValue: (text: string) => void;
+  /** At once, whether what stands there now can be read. */
+  readonly onReadable?: (readable: boolean) => void;
 }
 
 const MOMENT_MS = 250;
 
 /** A filter in the one language of Muster; what is wrong with it is said below the character. */
-export function SelectorField({ id, label, value, placeholder, sugar, words = [], hint, onValue }: Props) {
+export function SelectorField(props: Props) {
+  const { id, label, value, placeholder, sugar, words = [], valuesOf, hint, onValue, onReadable } = props;
   const text = useSignal(value);
   const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
   const sent = useRef(value);
@@ -57,8 +63,7 @@ export function SelectorField({ id, label, value, placeholder, sugar, words = []
     sent.current = text.value;
     send.current(text.value);
   };
-  const last = /[\w.$-]*$/.exec(text.value)?.[0] ?? '';
-  const offered = last.length === 0 ? [] : words.filter((word) => word.startsWith(last) && word !== last).slice(0, 8);
+  const offered = completions(text.value, { words, ...(valuesOf !== undefined && { valuesOf }) });
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -76,6 +81,7 @@ export function SelectorField({ id, label, value, placeholder, sugar, words = []
         list={`${id}-words`}
         onInput={(event) => {
           text.value = event.currentTarget.value;
+          onReadable?.(faultOf(text.value, sugar) === null);
           if (timer.current !== null) clearTimeout(timer.current);
           timer.current = setTimeout(settle, MOMENT_MS);
         }}
@@ -85,8 +91,8 @@ export function SelectorField({ id, label, value, placeholder, sugar, words = []
         }}
       />
       <datalist id={`${id}-words`}>
-        {offered.map((word) => (
-          <option key={word} value={text.value.slice(0, text.value.length - last.length) + word} />
+        {offered.map((whole) => (
+          <option key={whole} value={whole} />
         ))}
       </datalist>
       {fault !== null ? (

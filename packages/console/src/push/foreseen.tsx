@@ -8,6 +8,7 @@ import { Failure, Waiting } from '../parts/note.jsx';
 import { number, plural } from '../parts/numbers.js';
 import { signedIn } from '../session/session.js';
 import { Foresight } from './foresight.jsx';
+import { whoCan } from './who-can.js';
 import { shareOf, type Wish } from './wish.js';
 
 const MOMENT_MS = 300;
@@ -66,20 +67,29 @@ export function useForeseen(
   return { foreseen: foreseen.value, look: () => look.peek()() };
 }
 
+/** Of a job whose quorum cannot be reached. */
+export const STARTS_NOWHERE = 'As it stands the job would start nowhere.';
+
+const NOTHING_CHOSEN: ReadonlySet<string> = new Set(['no_nodes_matched', 'no_job_nodes_matched']);
+
 interface PreviewProps {
   readonly foreseen: Foreseen;
+  /** Something else is asked by now. */
+  readonly old: boolean;
   readonly wish: Wish;
   readonly onQuorum: (quorum: string) => void;
 }
 
 /** Who would run it, who would not, and whether that is enough. */
-export function Preview({ foreseen, wish, onQuorum }: PreviewProps) {
+export function Preview({ foreseen, old, wish, onQuorum }: PreviewProps) {
   switch (foreseen.state) {
     case 'nothing':
       return <p class="inside quiet">Choose nodes, and see here who would run the command.</p>;
     case 'looking':
       return <Waiting what="the preview" />;
     case 'failed':
+      // While somebody types, that is nothing to be alarmed about.
+      if (NOTHING_CHOSEN.has(foreseen.error.code)) return <p class="inside">No node matches.</p>;
       return (
         <div class="inside">
           <Failure error={foreseen.error} />
@@ -88,26 +98,22 @@ export function Preview({ foreseen, wish, onQuorum }: PreviewProps) {
     case 'seen':
       break;
   }
-  const { count, nodes, refusals, uncertain, approval, quorum } = foreseen.preview;
-  const { needed, least, most } = quorum;
+  const { count, nodes, refusals, doubts, approval, quorum } = foreseen.preview;
+  const { needed, most } = quorum;
   const reachable = quorum.verdict !== 'unreachable';
-  if (count === 0) return <p class="inside">No node matches.</p>;
-  const refused = new Set(refusals.map(({ node_name: name }) => name));
-  const asked = nodes.filter((name) => !refused.has(name));
   return (
-    <div class="inside stack">
+    <div class={old ? 'inside stack old' : 'inside stack'}>
       <p>
         <strong class="number">{plural(count, 'node')}</strong> {count === 1 ? 'matches' : 'match'}.
       </p>
       {approval && <p>It waits for others to agree before anything runs.</p>}
-      <Foresight asked={asked} refusals={refusals} uncertain={uncertain} />
+      <Foresight nodes={nodes} refusals={refusals} doubts={doubts} />
       {shareOf(wish.quorum) !== null && (
         <p class="line">
           {reachable ? <Glyph name="check" tone="ok" /> : <Glyph name="cross" tone="bad" />}
           <span>
-            Quorum: <strong class="number">{number(needed)}</strong> of {number(count)} must be ready; {number(least)}
-            {least === most ? '' : ` to ${number(most)}`} can.{' '}
-            {!reachable && 'As it stands the job would start nowhere.'}
+            Quorum: <strong class="number">{number(needed)}</strong> of {number(count)} must be ready; {whoCan(quorum)}.{' '}
+            {!reachable && STARTS_NOWHERE}
           </span>
         </p>
       )}

@@ -1,13 +1,15 @@
 import type { JobPreview } from '../api/types.gen.js';
 import { Glyph, type GlyphName } from '../parts/glyph.jsx';
-import { number } from '../parts/numbers.js';
+import { number, plural } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
+import { byReason } from './by-reason.js';
 
-/** Names that are shown of each verdict. */
-const NAMES = 200;
+/** Names that are shown of each verdict at once, and when somebody asks for more. */
+const FIRST_NAMES = 10;
+const MOST_NAMES = 200;
 
 const REFUSALS: readonly (readonly [
-  why: JobPreview['refusals'][number]['why'],
+  why: Exclude<JobPreview['refusals'][number]['why'], 'not_allowed'>,
   glyph: GlyphName,
   tone: string,
   what: string,
@@ -16,89 +18,92 @@ const REFUSALS: readonly (readonly [
   ['rehab', 'loop', 'warn', 'in rehab'],
   ['down', 'cross', 'bad', 'down'],
   ['unknown', 'bang', 'bad', 'not known'],
-  ['not_allowed', 'ban', 'warn', 'do not take this command'],
   ['no_right', 'ban', 'warn', 'where you may not run commands'],
 ];
+const REFUSING = { glyph: 'ban', tone: 'warn' } as const;
 
 interface Props {
-  /** Nodes that will be asked. */
-  readonly asked: readonly string[];
+  readonly nodes: readonly string[];
   readonly refusals: JobPreview['refusals'];
   /** Of those who are asked. */
-  readonly uncertain: readonly string[];
+  readonly doubts: JobPreview['doubts'];
 }
 
 /** Which nodes would run it, and which would not, and why. */
-export function Foresight({ asked, refusals, uncertain }: Props) {
+export function Foresight({ nodes, refusals, doubts }: Props) {
+  const refused = new Set(refusals.map(({ node_name: name }) => name));
+  const asked = nodes.filter((name) => !refused.has(name));
+  const refusing = refusals.filter(({ why }) => why === 'not_allowed');
+  const out = REFUSALS.map(([why, glyph, tone, what]) => ({
+    ...{ why, glyph, tone, what },
+    of: refusals.filter((each) => each.why === why),
+  })).filter(({ of }) => of.length > 0);
   return (
     <>
       <div class="bar" aria-hidden="true">
         {asked.length > 0 && <span class="ok" style={{ flex: String(asked.length) }} />}
-        {REFUSALS.map(([why, , tone]) => {
-          const of = refusals.filter((each) => each.why === why).length;
-          return of > 0 && <span key={why} class={tone} style={{ flex: String(of) }} />;
-        })}
+        {refusing.length > 0 && <span class={REFUSING.tone} style={{ flex: String(refusing.length) }} />}
+        {out.map(({ why, tone, of }) => (
+          <span key={why} class={tone} style={{ flex: String(of.length) }} />
+        ))}
       </div>
       <ul class="verdicts">
-        <Verdict glyph="check" tone="ok" count={asked.length} what="will be asked" names={asked} />
-        {uncertain.length > 0 && (
+        {asked.length > 0 && <Verdict glyph="check" tone="ok" what="will be asked" names={asked} />}
+        {byReason(doubts).map(({ reason, names }) => (
+          <Verdict key={reason} glyph="dots" tone="idle" what={`of them may refuse: ${reason}`} names={names} />
+        ))}
+        {byReason(refusing).map(({ reason, names }) => (
+          <Verdict key={reason} {...REFUSING} what={`will refuse: ${reason}`} names={names} />
+        ))}
+        {out.map(({ why, glyph, tone, what, of }) => (
           <Verdict
-            glyph="dots"
-            tone="idle"
-            count={uncertain.length}
-            what="of them may refuse: they do not tell what they take"
-            names={uncertain}
+            key={why}
+            {...{ glyph, tone, what }}
+            names={of.map(({ node_name: name, reason }) =>
+              reason === what || why === 'no_right' || why === 'unknown' ? name : `${name}: ${reason}`,
+            )}
           />
-        )}
-        {REFUSALS.map(([why, glyph, tone, what]) => {
-          const of = refusals.filter((each) => each.why === why);
-          return (
-            of.length > 0 && (
-              <Verdict
-                key={why}
-                glyph={glyph}
-                tone={tone}
-                count={of.length}
-                what={what}
-                names={of.map(({ node_name: name, reason }) => `${name}: ${reason}`)}
-              />
-            )
-          );
-        })}
+        ))}
       </ul>
     </>
   );
 }
 
-function Verdict({
-  glyph,
-  tone,
-  count,
-  what,
-  names,
-}: {
+interface VerdictProps {
   readonly glyph: GlyphName;
   readonly tone: string;
-  readonly count: number;
   readonly what: string;
   readonly names: readonly string[];
-}) {
+}
+
+function Verdict({ glyph, tone, what, names }: VerdictProps) {
+  const more = names.length - FIRST_NAMES;
   return (
     <li>
-      <details>
-        <summary>
-          <Glyph name={glyph} tone={tone} />
-          <span>
-            <strong class="number">{number(count)}</strong> {what}
-          </span>
-        </summary>
-        <ul class="names">
-          {names.slice(0, NAMES).map((name) => (
-            <li key={name}>{safeText(name)}</li>
-          ))}
-          {names.length > NAMES && <li class="quiet">and {number(names.length - NAMES)} more</li>}
-        </ul>
-      </details>
+      <p class="line">
+        <Glyph name={glyph} tone={tone} />
+        <span>
+          <strong class="number">{number(names.length)}</strong> {safeText(what)}
+        </span>
+      </p>
+      <Names names={names.slice(0, FIRST_NAMES)} />
+      {more > 0 && (
+        <details>
+          <summary>{number(more)} more</summary>
+          <Names names={names.slice(FIRST_NAMES, MOST_NAMES)} />
+          {names.length > MOST_NAMES && <p class="quiet">and {plural(names.length - MOST_NAMES, 'other')}</p>}
+        </details>
+      )}
     </li>
+  );
+}
+
+function Names({ names }: { readonly names: readonly string[] }) {
+  return (
+    <ul class="names">
+      {names.map((name) => (
+        <li key={name}>{safeText(name)}</li>
+      ))}
+    </ul>
   );
 }

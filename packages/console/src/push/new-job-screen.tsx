@@ -1,12 +1,13 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { type ApiError, apiError } from '../api/errors.js';
-import type { CommandCounts, JobStarted } from '../api/types.gen.js';
+import type { CommandCounts, JobPreview, JobStarted } from '../api/types.gen.js';
 import type { Job } from '../api/types.js';
 import { go, place, setParameters } from '../navigation.js';
-import { namesTold } from '../nodes/groups.js';
+import { namesTold, valuesTold } from '../nodes/groups.js';
 import { attributeWords } from '../nodes/rows.js';
 import { Command } from '../parts/command.jsx';
+import { Confirm } from '../parts/confirm.jsx';
 import { Failure, Note } from '../parts/note.jsx';
 import { plural } from '../parts/numbers.js';
 import { OptionField } from '../parts/option-field.jsx';
@@ -14,10 +15,11 @@ import { safeText } from '../parts/safe-text.js';
 import { faultOf } from '../parts/selector-field.jsx';
 import { hrefOf } from '../route.js';
 import { mayI, signedIn } from '../session/session.js';
-import { Preview, useForeseen } from './foreseen.jsx';
+import { Preview, STARTS_NOWHERE, useForeseen } from './foreseen.jsx';
 import { previewed } from './previewed.js';
 import { jobPath, readJobNodes } from './read.js';
 import { WhereFields } from './where-fields.jsx';
+import { whoCan } from './who-can.js';
 import { faults, jobBody, previewBody, startCommand, targetOf, type Wish } from './wish.js';
 import { addressOf, wishFrom } from './wish-address.js';
 
@@ -35,6 +37,9 @@ export function NewJobScreen() {
   const unknown = useSignal<ApiError | null>(null);
   const typed = useSignal('');
   const starting = useSignal(false);
+  /** What is typed as a search can be read. */
+  const typedWell = useSignal(true);
+  const asking = useSignal(false);
   const error = useSignal<ApiError | null>(null);
   /** Id of the approval for which it waits. */
   const waits = useSignal<string | null>(null);
@@ -54,6 +59,7 @@ export function NewJobScreen() {
     if (own.current === location.search) return;
     own.current = location.search;
     wish.value = wishFrom(query);
+    typedWell.value = true;
     typed.value = '';
     error.value = null;
     waits.value = null;
@@ -75,15 +81,17 @@ export function NewJobScreen() {
 
   const target = targetOf(where);
   const allowed = mayI('push:execute');
-  const readable = where.by !== 'search' || faultOf(where.query, true) === null;
+  const readable = where.by !== 'search' || (typedWell.value && faultOf(where.query, true) === null);
   const asked = target === null || !readable || !allowed.may ? null : JSON.stringify(previewBody(value, target));
   const fleet = store.fleet.loaded.value;
   const words = fleet.state === 'ready' ? attributeWords(namesTold(fleet.value)) : [];
+  const valuesOf = (name: string) => (fleet.state === 'ready' ? valuesTold(fleet.value, name) : []);
 
   const { foreseen, look } = useForeseen(asked, fleet);
   const wrong = faults(value);
   // What is started is what was foreseen.
   const preview = foreseen.state === 'seen' && foreseen.of === asked ? foreseen.preview : null;
+  const nowhere = preview?.quorum.verdict === 'unreachable';
   const most = preview?.count ?? 0;
   const needsCount = most > CONFIRM_ABOVE;
   const ready =
@@ -125,7 +133,8 @@ export function NewJobScreen() {
         class="form"
         onSubmit={(event) => {
           event.preventDefault();
-          void start();
+          if (ready && nowhere) asking.value = true;
+          else void start();
         }}
       >
         <div class="stack">
@@ -134,7 +143,13 @@ export function NewJobScreen() {
               <h2>Where</h2>
             </header>
             <div class="inside stack">
-              <WhereFields where={where} words={words} onWhere={(next) => set({ where: next })} />
+              <WhereFields
+                where={where}
+                words={words}
+                valuesOf={valuesOf}
+                onWhere={(next) => set({ where: next })}
+                onReadable={(well) => (typedWell.value = well)}
+              />
             </div>
           </section>
           <section class="card">
@@ -169,7 +184,7 @@ export function NewJobScreen() {
                 <OptionField
                   id="quorum"
                   label="Quorum"
-                  hint="3, 0.8 or 80%; all unless given"
+                  hint="3 nodes, 0.8 or 80%; all unless given"
                   value={value.quorum}
                   wrong={wrong.quorum}
                   onValue={(quorum) => set({ quorum })}
@@ -193,7 +208,7 @@ export function NewJobScreen() {
                 <OptionField
                   id="timeout"
                   label="Run timeout"
-                  hint="90, 15m or 2h"
+                  hint="90 (seconds), 15m or 2h"
                   value={value.timeout}
                   wrong={wrong.timeout}
                   onValue={(timeout) => set({ timeout })}
@@ -230,9 +245,18 @@ export function NewJobScreen() {
             <section class="card" aria-live="polite" aria-busy={foreseen.state === 'looking'}>
               <header>
                 <h2>Preview</h2>
-                <span class="quiet">no node is asked</span>
+                <span class="quiet">nothing is sent yet</span>
               </header>
-              <Preview foreseen={foreseen} wish={value} onQuorum={(quorum) => set({ quorum })} />
+              {readable ? (
+                <Preview
+                  foreseen={foreseen}
+                  old={preview === null}
+                  wish={value}
+                  onQuorum={(quorum) => set({ quorum })}
+                />
+              ) : (
+                <p class="inside quiet">What is searched for cannot be read yet.</p>
+              )}
             </section>
           ) : (
             <Note>You cannot start push jobs: {allowed.why}.</Note>
@@ -260,7 +284,7 @@ export function NewJobScreen() {
           )}
           <div class="actions">
             <button type="submit" class="button main-action" disabled={!ready}>
-              {preview?.approval === true ? 'Ask for approval' : most > 0 ? `Run on ${plural(most, 'node')}` : 'Run'}
+              {runLabel(preview)}
             </button>
             <button type="button" class="button" disabled={asked === null} onClick={look}>
               Preview again
@@ -268,9 +292,29 @@ export function NewJobScreen() {
           </div>
         </div>
       </form>
-      <Command text={startCommand(value)} />
+      <Command text={startCommand(readable ? value : { ...value, where: { by: 'search', query: '' } })} />
+      {asking.value && preview !== null && (
+        <Confirm
+          title="Run it anyway?"
+          action={preview.approval ? 'Ask for approval' : `Run on ${plural(most, 'node')}`}
+          tone="main-action"
+          onConfirm={start}
+          onClose={() => (asking.value = false)}
+        >
+          <p>
+            {STARTS_NOWHERE} Quorum: {plural(preview.quorum.needed, 'node')} must be ready; {whoCan(preview.quorum)}.
+          </p>
+        </Confirm>
+      )}
     </>
   );
+}
+
+/** Three dots: it asks before. */
+function runLabel(preview: JobPreview | null): string {
+  if (preview === null) return 'Run';
+  if (preview.quorum.verdict === 'unreachable') return preview.approval ? 'Ask anyway …' : 'Run anyway …';
+  return preview.approval ? 'Ask for approval' : `Run on ${plural(preview.count, 'node')}`;
 }
 
 /** What is said of the commands that nodes say they take. */

@@ -13,11 +13,16 @@ const WAYS = [
 export function WhereFields({
   where,
   words,
+  valuesOf,
   onWhere,
+  onReadable,
 }: {
   readonly where: Where;
   readonly words: readonly string[];
+  readonly valuesOf: (attribute: string) => readonly string[];
   readonly onWhere: (where: Where) => void;
+  /** Whether the search that is typed can be read. */
+  readonly onReadable: (readable: boolean) => void;
 }) {
   const ways = where.by === 'job' ? [...WAYS, ['job', 'From a job'] as const] : WAYS;
   const choose = (by: Where['by']): void => {
@@ -45,6 +50,8 @@ export function WhereFields({
           placeholder="role:web AND env:prod"
           sugar
           words={words}
+          valuesOf={valuesOf}
+          onReadable={onReadable}
           hint="Facts and labels. *:* is every node."
           onValue={(query) => onWhere({ by: 'search', query })}
         />

@@ -69,7 +69,7 @@ export function faults(wish: Wish): Readonly<Partial<Record<keyof Wish, string>>
     ...(shareOf(wish.quorum) === null && { quorum: `Write ${share}.` }),
     ...(shareOf(wish.concurrency) === null && { concurrency: `Write ${share}.` }),
     ...(shareOf(wish.maxFailures) === null && { maxFailures: `Write ${share}.` }),
-    ...(secondsOf(wish.timeout) === null && { timeout: 'Write 90, 15m or 2h.' }),
+    ...(secondsOf(wish.timeout) === null && { timeout: 'Write 90 (seconds), 15m or 2h.' }),
   };
 }
 

@@ -268,8 +268,7 @@ function Run({
 }
 
 function Seen({ preview }: { readonly preview: RunbookPreview }) {
-  const { command, target, nodes, refusals, restricted, uncertain } = preview;
-  const refused = new Set(refusals.map(({ node_name: name }) => name));
+  const { command, target, nodes, refusals, restricted, doubts } = preview;
   return (
     <>
       <dl class="facts">
@@ -278,7 +277,7 @@ function Seen({ preview }: { readonly preview: RunbookPreview }) {
         <dt>on</dt>
         <dd>{safeText(target)}</dd>
       </dl>
-      <Foresight asked={nodes.filter((name) => !refused.has(name))} refusals={refusals} uncertain={uncertain} />
+      <Foresight nodes={nodes} refusals={refusals} doubts={doubts} />
       {restricted.length > 0 && (
         <Note>Its author may not run commands on {plural(restricted.length, 'node')} of these.</Note>
       )}

@@ -44,6 +44,7 @@ export function People() {
                 <Table
                   label="Who may what"
                   columns={person === undefined ? COLUMNS : FEW_COLUMNS}
+                  below={below}
                   rows={people}
                   keyOf={keyOf}
                   onOpen={(each) => setParameters({ open: keyOf(each) })}
@@ -81,17 +82,28 @@ const NAME: Column<Person> = {
 const COLUMNS: readonly Column<Person>[] = [
   NAME,
   ...SHOWN.map(
-    ([permission, word], index): Column<Person> => ({
+    ([permission, word]): Column<Person> => ({
       id: permission,
       head: word,
       track: 'minmax(0, 1fr)',
-      wide: index > 0,
+      wide: true,
       cell: ({ permissions }) => <Cell holding={permissions.find((each) => each.permission === permission)} />,
     }),
   ),
 ];
 /** Beside the pane of one of them. */
 const FEW_COLUMNS = COLUMNS.filter(({ id }) => ['name', 'org:admin', 'push:execute', 'push:write'].includes(id));
+
+/** What goes without saying where there is little room. */
+const LESS: Readonly<Record<string, string>> = { 'push:execute': 'push:write', 'job:use': 'job:admin' };
+
+/** Where there is little room. */
+function below({ permissions }: Person): string {
+  const may = new Set<string>(permissions.map(({ permission }) => permission));
+  const words = SHOWN.flatMap(([name, word]) => (may.has(name) && !may.has(LESS[name] ?? '') ? [word] : []));
+  if (words.length > 0) return words.join(', ');
+  return may.size === 0 ? 'nothing' : `only ${[...may].join(', ')}`;
+}
 
 function Cell({ holding }: { readonly holding: Person['permissions'][number] | undefined }) {
   if (holding === undefined) return <span class="quiet">–</span>;

@@ -21,7 +21,7 @@ import { AddMachine } from './add-machine.jsx';
 import { Comparison } from './comparison.jsx';
 import { NoNodes } from './empty.jsx';
 import { Grouping } from './grouping.jsx';
-import { namesTold } from './groups.js';
+import { namesTold, valuesTold } from './groups.js';
 import { type OrderedNodes, orderedNodes } from './order.js';
 import { attributeWords, isOwner, osOf, SORTS } from './rows.js';
 import { Selected, select } from './selected.jsx';
@@ -94,6 +94,7 @@ export function NodesScreen() {
             placeholder="role:web AND env:prod"
             sugar
             words={words.value}
+            valuesOf={(name) => valuesTold(nodes, name)}
             onValue={(text) => setParameters({ q: text })}
           />
           <Grouping
@@ -125,6 +126,7 @@ export function NodesScreen() {
               <Table
                 label="Nodes"
                 columns={columns}
+                below={below}
                 rows={rows}
                 keyOf={({ name }) => name}
                 onOpen={({ name }) => go(hrefOf(org, { name: 'node', node: name }))}
@@ -150,6 +152,21 @@ export function NodesScreen() {
       )}
     </>
   );
+}
+
+function labelsText(labels: FleetNode['labels']): string {
+  return safeText(
+    Object.entries(labels)
+      .map(([name, value]) => `${name}:${value}`)
+      .join('  '),
+  );
+}
+
+/** Where there is little room. */
+function below(node: FleetNode): string {
+  const { job, labels } = node;
+  const told = [job === null ? '' : `job ${shortId(job)}`, safeText(osOf(node)), labelsText(labels)];
+  return told.filter((part) => part !== '').join(' · ');
 }
 
 function columnsOf(org: string): readonly Column<FleetNode>[] {
@@ -200,15 +217,7 @@ function columnsOf(org: string): readonly Column<FleetNode>[] {
       head: 'Labels',
       track: 'minmax(0, 2fr)',
       wide: true,
-      cell: ({ labels }) => (
-        <span class="quiet">
-          {safeText(
-            Object.entries(labels)
-              .map(([name, value]) => `${name}:${value}`)
-              .join('  '),
-          )}
-        </span>
-      ),
+      cell: ({ labels }) => <span class="quiet">{labelsText(labels)}</span>,
     },
   ];
 }

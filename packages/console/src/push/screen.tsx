@@ -199,6 +199,7 @@ function Jobs({ status, command, by, node }: Filter) {
           <Table
             label="Push jobs"
             columns={columns(org)}
+            below={below}
             rows={jobs}
             keyOf={({ id }) => id}
             onOpen={({ id }) => go(hrefOf(org, { name: 'job', id }))}
@@ -231,6 +232,12 @@ function Jobs({ status, command, by, node }: Filter) {
       />
     </>
   );
+}
+
+/** Where there is little room. */
+function below({ counts, created_by }: Job): string {
+  const { well, total } = progress(counts);
+  return `${number(well)} of ${number(total)} ended well · by ${safeText(created_by)}`;
 }
 
 function columns(org: string): readonly Column<Job>[] {

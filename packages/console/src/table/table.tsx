@@ -21,6 +21,8 @@ export interface Column<Row> {
 interface Props<Row> {
   readonly label: string;
   readonly columns: readonly Column<Row>[];
+  /** A second line of each row, for what matters in columns that are left out where there is little room. */
+  readonly below?: (row: Row) => ComponentChildren;
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
   readonly onOpen?: (row: Row) => void;
@@ -36,17 +38,21 @@ interface Props<Row> {
   readonly open?: string | null;
 }
 
+/** As the style has it (`--row`), which makes rows higher where they have a second line. */
 const ROW = 40;
 const PICK = '28px';
 
 /** A table of any length: only the rows that are seen are in the page. One tab stop; arrows, `j` and `k` move in it. */
 export function Table<Row>(props: Props<Row>) {
-  const { label, columns, rows, keyOf, onOpen, sort, onSort, selected, onSelect, follow = false, open = null } = props;
+  const { label, columns, below, rows, keyOf, onOpen, sort, onSort, selected, onSelect, follow = false } = props;
+  const { open = null } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const scroll = useSignal(0);
   const view = useSignal(600);
+  const rowHeight = useSignal(ROW);
   const here = useSignal<string | null>(null);
-  const extent = { count: rows.length, row: ROW, view: view.value };
+  const extent = { count: rows.length, row: rowHeight.value, view: view.value };
+  const second = rowHeight.value > ROW ? below : undefined;
   const { first, end, height, top } = windowOf(extent, scroll.value);
   const tracks = (shown: readonly Column<Row>[]) =>
     [...(onSelect === undefined ? [] : [PICK]), ...shown.map(({ track }) => track)].join(' ');
@@ -76,6 +82,7 @@ export function Table<Row>(props: Props<Row>) {
     element.scrollTop = keptScroll(label);
     const observer = new ResizeObserver(() => {
       view.value = element.clientHeight;
+      rowHeight.value = Number.parseFloat(getComputedStyle(element).getPropertyValue('--row')) || ROW;
     });
     observer.observe(element);
     return () => observer.disconnect();
@@ -93,7 +100,7 @@ export function Table<Row>(props: Props<Row>) {
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const row = rows[hereIndex];
-    const page = Math.max(1, Math.floor(view.value / ROW) - 1);
+    const page = Math.max(1, Math.floor(view.value / extent.row) - 1);
     const moves: Readonly<Record<string, number>> = {
       ArrowDown: hereIndex + 1,
       j: hereIndex + 1,
@@ -114,7 +121,7 @@ export function Table<Row>(props: Props<Row>) {
   };
 
   return (
-    <div class="table" style={style}>
+    <div class={below === undefined ? 'table' : 'table two-lines'} style={style}>
       <div class="table-head">
         {onSelect !== undefined && <span />}
         {columns.map(({ id, head, wide, end: atEnd, sortable }) => (
@@ -151,7 +158,8 @@ export function Table<Row>(props: Props<Row>) {
           scroll.value = scrollTop;
           keepScroll(label, scrollTop);
           // Rows that have come since it went to the end are no wish to leave it.
-          if (follow && scrollTop < before && scrollTop + clientHeight < scrollHeight - ROW) props.onScrolledUp?.();
+          if (follow && scrollTop < before && scrollTop + clientHeight < scrollHeight - extent.row)
+            props.onScrolledUp?.();
         }}
       >
         <div style={{ height: `${height}px`, position: 'relative' }} role="presentation">
@@ -166,6 +174,7 @@ export function Table<Row>(props: Props<Row>) {
                   row={row}
                   name={key}
                   columns={columns}
+                  below={second}
                   here={here.value === key}
                   selected={selected?.has(key) ?? open === key}
                   picked={onSelect !== undefined}
@@ -192,6 +201,8 @@ interface RowProps<Row> {
   readonly row: Row;
   readonly name: string;
   readonly columns: readonly Column<Row>[];
+  /** Undefined: there is room for all columns. */
+  readonly below: ((row: Row) => ComponentChildren) | undefined;
   readonly here: boolean;
   readonly selected: boolean;
   readonly picked: boolean;
@@ -204,7 +215,7 @@ class DrawnRow<Row> extends Component<RowProps<Row>> {
     return differ(this.props, next);
   }
 
-  render({ id, place, row, name, columns, here, selected, picked, acts }: RowProps<Row>) {
+  render({ id, place, row, name, columns, below, here, selected, picked, acts }: RowProps<Row>) {
     return (
       // biome-ignore lint/a11y/useKeyWithClickEvents: the grid takes the keys of all rows
       // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus of all rows
@@ -231,7 +242,7 @@ class DrawnRow<Row> extends Component<RowProps<Row>> {
             />
           </span>
         )}
-        <Cells row={row} columns={columns} />
+        <Cells row={row} columns={columns} below={below} />
       </div>
     );
   }
@@ -240,6 +251,7 @@ class DrawnRow<Row> extends Component<RowProps<Row>> {
 interface CellsProps<Row> {
   readonly row: Row;
   readonly columns: readonly Column<Row>[];
+  readonly below: ((row: Row) => ComponentChildren) | undefined;
 }
 
 /** What a row says: not made again when it has only been moved, or selected. */
@@ -248,14 +260,25 @@ class Cells<Row> extends Component<CellsProps<Row>> {
     return differ(this.props, next);
   }
 
-  render({ row, columns }: CellsProps<Row>) {
-    return columns.map(({ id, cell, wide, end: atEnd }) => (
-      // biome-ignore lint/a11y/useSemanticElements: as its row
-      // biome-ignore lint/a11y/useFocusableInteractive: as its row
-      <span key={id} role="gridcell" class={`cut ${wide ? 'wide' : ''} ${atEnd ? 'end' : ''}`}>
-        {cell(row)}
-      </span>
-    ));
+  render({ row, columns, below }: CellsProps<Row>) {
+    return (
+      <>
+        {columns.map(({ id, cell, wide, end: atEnd }) => (
+          // biome-ignore lint/a11y/useSemanticElements: as its row
+          // biome-ignore lint/a11y/useFocusableInteractive: as its row
+          <span key={id} role="gridcell" class={`cut ${wide ? 'wide' : ''} ${atEnd ? 'end' : ''}`}>
+            {cell(row)}
+          </span>
+        ))}
+        {below !== undefined && (
+          // biome-ignore lint/a11y/useSemanticElements: as its row
+          // biome-ignore lint/a11y/useFocusableInteractive: as its row
+          <span role="gridcell" class="below cut quiet">
+            {below(row)}
+          </span>
+        )}
+      </>
+    );
   }
 }
 

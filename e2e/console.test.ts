@@ -338,6 +338,26 @@ describe('the console', () => {
     expect(await page.getByRole('alert').count()).toBe(0);
   });
 
+  it('says why a node did not run a command: on a phone, too, below the results, and in the place of its output', async () => {
+    const { id } = await cluster.json<{ id: string }>('push', 'start', '*:*', '--quorum', '1', '--', 'greet');
+    await page.setViewportSize({ width: 375, height: 900 });
+    await page.goto(`${cluster.url}/console/default/push/${id}`);
+    const row = page.getByRole('row', { name: /db1/ });
+    await row.locator('.below', { hasText: 'down' }).waitFor();
+    await page
+      .getByRole('row', { name: /web1/ })
+      .locator('.below')
+      .getByText(/^took .* · \d+ B$/)
+      .waitFor();
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await row.getByText('ago').waitFor();
+    await row.click();
+    await page.getByText('db1 did not run it: down.').waitFor();
+    await page.getByRole('link', { name: 'Results' }).click();
+    await page.getByText('These did not run it:').waitFor();
+    await page.locator('.result', { hasText: 'unavailable' }).getByRole('link', { name: 'db1' }).waitFor();
+  });
+
   it('selects a command where the browser lets no page copy it', async () => {
     await page.goto(`${cluster.url}/console/default/nodes`);
     await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");

@@ -11,6 +11,18 @@ export function duration(ms: number): string {
   return 'now';
 }
 
+/** How long something took: tenths of a second below ten, and two units above a minute. */
+export function span(ms: number): string {
+  const seconds = ms / 1000;
+  if (seconds < 0.1) return '< 0.1 s';
+  if (seconds < 10) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
+  const at = UNITS.findIndex(([, size]) => ms >= size);
+  const [unit, size] = UNITS[at] ?? ['s', 1000];
+  const [smaller, part] = UNITS[at + 1] ?? ['', 0];
+  const rest = part === 0 ? 0 : Math.floor((ms % size) / part);
+  return `${Math.floor(ms / size)} ${unit}${rest > 0 ? ` ${rest} ${smaller}` : ''}`;
+}
+
 /** `1:02:03`, for what goes on. */
 export function clock(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));

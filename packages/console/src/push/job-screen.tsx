@@ -23,10 +23,12 @@ import { Ago, now } from '../parts/time.jsx';
 import { hrefOf } from '../route.js';
 import { mayI, signedIn } from '../session/session.js';
 import { JOB_NODE_LOOKS } from '../statuses/push.js';
+import { DidNotRun } from './did-not-run.jsx';
 import { NodeOutput } from './node-output.jsx';
 import { NodeTable } from './node-table.jsx';
-import { JobBar, JobStatus, shortId } from './parts.jsx';
+import { countsText, JobBar, JobStatus, shortId } from './parts.jsx';
 import { previewed } from './previewed.js';
+import { DID_NOT_RUN, RAN_BADLY } from './ran.js';
 import { jobPath, readJob } from './read.js';
 import { targetText } from './target.js';
 import { Waits } from './waits.jsx';
@@ -112,9 +114,8 @@ function Shown({ state, snapshot }: { readonly state: LiveJob; readonly snapshot
   const held = !over && batch?.hold !== undefined && batch.hold !== null;
   const again = (statuses: readonly string[]) =>
     hrefOf(org, { name: 'new-job' }, { from: job.id, statuses: statuses.join(',') });
-  // As `push rerun --failed` and `--missing` take them.
-  const bad = ['failed', 'crashed', 'timed_out', 'aborted'].filter((status) => count(counts, status) > 0);
-  const missing = ['nacked', 'unavailable', 'was_ready'].filter((status) => count(counts, status) > 0);
+  const bad = RAN_BADLY.filter((status) => count(counts, status) > 0);
+  const missing = DID_NOT_RUN.filter((status) => count(counts, status) > 0);
   return (
     <>
       <div class="head">
@@ -149,10 +150,10 @@ function Shown({ state, snapshot }: { readonly state: LiveJob; readonly snapshot
           )}
           {!over && <Action label="Abort …" tone="danger" may={allowed} onClick={() => (asking.value = true)} />}
           {over && bad.length > 0 && (
-            <LinkAction label={`Rerun ${number(sum(counts, bad))} failed …`} may={allowed} href={again(bad)} />
+            <LinkAction label={`Rerun ${countsText(counts, bad)} …`} may={allowed} href={again(bad)} />
           )}
           {over && missing.length > 0 && (
-            <LinkAction label={`Rerun ${number(sum(counts, missing))} missing …`} may={allowed} href={again(missing)} />
+            <LinkAction label={`Rerun ${countsText(counts, missing)} …`} may={allowed} href={again(missing)} />
           )}
           {over && (
             <LinkAction
@@ -212,7 +213,10 @@ function Shown({ state, snapshot }: { readonly state: LiveJob; readonly snapshot
         )}
         {view === 'table' && <NodeTable job={job} nodes={nodes} />}
         {view === 'results' && (
-          <Results id={job.id} version={String(progress(counts).done)} captured={job.capture_output === true} />
+          <>
+            <Results id={job.id} version={String(progress(counts).done)} captured={job.capture_output === true} />
+            <DidNotRun id={job.id} nodes={nodes} />
+          </>
         )}
         {view === 'output' && <NodeOutput state={state} />}
         {view === 'events' && <EventsOfJob key={job.id} id={job.id} since={new Date(job.created_at).toISOString()} />}
@@ -253,8 +257,4 @@ const TITLES: Readonly<Record<View, string>> = {
 
 function count(counts: Counts, status: string): number {
   return isJobNodeStatus(status) ? (counts[status] ?? 0) : 0;
-}
-
-function sum(counts: Counts, statuses: readonly string[]): number {
-  return statuses.reduce((total, status) => total + count(counts, status), 0);
 }

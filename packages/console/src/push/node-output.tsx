@@ -12,6 +12,7 @@ import { signedIn } from '../session/session.js';
 import { JOB_NODE_LOOKS } from '../statuses/push.js';
 import { NodeChoice } from './node-choice.jsx';
 import { endText, shortId } from './parts.jsx';
+import { DID_NOT_RUN } from './ran.js';
 
 /** What one node wrote. */
 export function NodeOutput({ state }: { readonly state: LiveJob }) {
@@ -35,6 +36,22 @@ export function NodeOutput({ state }: { readonly state: LiveJob }) {
       </Inside>
     );
   }
+  const choice = <NodeChoice nodes={nodes} places={places} name={name} />;
+  if (DID_NOT_RUN.includes(node.status)) {
+    return (
+      <>
+        <div class="output-bar">
+          {choice}
+          <Status look={JOB_NODE_LOOKS[node.status]} />
+        </div>
+        <Inside>
+          <p class="break">
+            {safeText(name)} did not run it: {safeText(node.reason ?? JOB_NODE_LOOKS[node.status].word)}.
+          </p>
+        </Inside>
+      </>
+    );
+  }
   const ended = FINAL_NODE_STATUSES.has(node.status);
   const written = { stdout: node.stdout_bytes, stderr: node.stderr_bytes };
   // What fails often says why on stderr alone.
@@ -43,7 +60,7 @@ export function NodeOutput({ state }: { readonly state: LiveJob }) {
   return (
     <>
       <div class="output-bar">
-        <NodeChoice nodes={nodes} places={places} name={name} />
+        {choice}
         <Status look={JOB_NODE_LOOKS[node.status]} />
         <span class="quiet break">{endText(node)}</span>
         <StreamChoice
@@ -64,7 +81,8 @@ export function NodeOutput({ state }: { readonly state: LiveJob }) {
 
 /** Whose output is asked for first: of whichever failed, if any did. */
 function tellingNode(nodes: readonly JobNode[]): string | undefined {
-  return (nodes.find(({ status }) => status === 'failed' || status === 'crashed') ?? nodes[0])?.node_name;
+  const failed = nodes.find(({ status }) => status === 'failed' || status === 'crashed');
+  return (failed ?? nodes.find(({ status }) => !DID_NOT_RUN.includes(status)) ?? nodes[0])?.node_name;
 }
 
 function Inside({ children }: { readonly children: ComponentChildren }) {

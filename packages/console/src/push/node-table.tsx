@@ -3,15 +3,18 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { type ApiError, apiError } from '../api/errors.js';
 import { isJobNodeStatus, type Job, type JobNode } from '../api/types.js';
 import { place, setParameters } from '../navigation.js';
+import { clock, span } from '../parts/duration.js';
 import { Failure, Note } from '../parts/note.jsx';
 import { bytes, number } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
 import { Status } from '../parts/status.jsx';
-import { Ago } from '../parts/time.jsx';
+import { Ago, now } from '../parts/time.jsx';
 import { hrefOf } from '../route.js';
 import { signedIn } from '../session/session.js';
 import { JOB_NODE_LOOKS } from '../statuses/push.js';
 import { type Column, Table } from '../table/table.jsx';
+import { reasonText } from './parts.jsx';
+import { endedAt, ranMs } from './ran.js';
 import { readJobNodes } from './read.js';
 
 /** The nodes of a push job, one in a row. */
@@ -70,6 +73,7 @@ export function NodeTable({ job, nodes }: { readonly job: Job; readonly nodes: r
         <Table
           label="Nodes of the job"
           columns={columns}
+          below={Below}
           rows={rows}
           keyOf={({ node_name: name }) => name}
           onOpen={({ node_name: name }) =>
@@ -101,23 +105,45 @@ function columnsOf(org: string): readonly Column<JobNode>[] {
       end: true,
       cell: ({ exit_code: exit, signal }) => exit ?? signal ?? '–',
     },
-    { id: 'reason', head: 'Reason', track: 'minmax(0, 2fr)', wide: true, cell: ({ reason }) => safeText(reason ?? '') },
+    { id: 'reason', head: 'Reason', track: 'minmax(0, 2fr)', wide: true, cell: reasonText },
     {
       id: 'output',
       head: 'Output',
       track: '90px',
       end: true,
       wide: true,
-      cell: ({ stdout_bytes: out, stderr_bytes: err }) =>
-        out === null && err === null ? '–' : bytes((out ?? 0) + (err ?? 0)),
+      cell: (node) => outputText(node) ?? '–',
     },
+    { id: 'took', head: 'Took', track: '90px', end: true, wide: true, cell: (node) => <Took node={node} /> },
     {
-      id: 'since',
-      head: 'For',
-      track: '64px',
+      id: 'ended',
+      head: 'Ended',
+      track: '90px',
       end: true,
       wide: true,
-      cell: ({ updated_at: at }) => <Ago at={Date.parse(at)} />,
+      cell: (node) => {
+        const at = endedAt(node);
+        return at === null ? '–' : <Ago at={at} word=" ago" />;
+      },
     },
   ];
+}
+
+function outputText({ stdout_bytes: out, stderr_bytes: err }: JobNode): string | null {
+  return out === null && err === null ? null : bytes((out ?? 0) + (err ?? 0));
+}
+
+function Took({ node }: { readonly node: JobNode }) {
+  if (node.status === 'running' && node.started_at !== null) {
+    return <span class="number">{clock(now.value - Date.parse(node.started_at))}</span>;
+  }
+  const ran = ranMs(node);
+  return <span class="number">{ran === null ? '–' : span(ran)}</span>;
+}
+
+/** Where there is little room. */
+function Below(node: JobNode) {
+  const ran = ranMs(node);
+  const told = [reasonText(node), ran === null ? '' : `took ${span(ran)}`, outputText(node) ?? ''];
+  return told.filter((part) => part !== '').join(' · ');
 }

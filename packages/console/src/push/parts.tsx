@@ -1,4 +1,4 @@
-import { type Counts, JOB_NODE_STATUSES, type Job } from '../api/types.js';
+import { type Counts, JOB_NODE_STATUSES, type Job, type JobNode, type JobNodeStatus } from '../api/types.js';
 import { number } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
 import { Status } from '../parts/status.jsx';
@@ -17,10 +17,15 @@ export function JobStatus({ job, badge = false }: { readonly job: Job; readonly 
   return <Status look={look} badge={badge} />;
 }
 
+/** `3 failed, 1 aborted`. */
+export function countsText(counts: Counts, statuses: readonly JobNodeStatus[]): string {
+  return statuses.map((status) => `${number(counts[status] ?? 0)} ${JOB_NODE_LOOKS[status].word}`).join(', ');
+}
+
 /** How the nodes stand, as shares of all. */
 export function JobBar({ counts }: { readonly counts: Counts }) {
   const shown = [...JOB_NODE_STATUSES].reverse().filter((status) => (counts[status] ?? 0) > 0);
-  const text = shown.map((status) => `${number(counts[status] ?? 0)} ${JOB_NODE_LOOKS[status].word}`).join(', ');
+  const text = countsText(counts, shown);
   return (
     <div class="bar" role="img" aria-label={text} title={text}>
       {shown.map((status) => (
@@ -45,8 +50,12 @@ export function endText({
   readonly reason: string | null;
 }): string {
   const said = exit !== null ? `exit ${exit}` : (signal ?? '');
-  const why = reason === `exit status ${exit}` ? '' : safeText(reason ?? '');
-  return [said, why].filter((part) => part !== '').join(': ');
+  return [said, reasonText({ exit_code: exit, reason })].filter((part) => part !== '').join(': ');
+}
+
+/** Nothing where it only says the exit status again. */
+export function reasonText({ exit_code: exit, reason }: Pick<JobNode, 'exit_code' | 'reason'>): string {
+  return reason === `exit status ${exit}` ? '' : safeText(reason ?? '');
 }
 
 /** Enough to tell jobs of one organization apart: all its ids begin with the same 12 digits. */

@@ -41,8 +41,12 @@ function standing(status: PushJobNodeStatus, reason: string | null): string {
     case 'was_ready':
       return 'acknowledged, not started';
     case 'nacked':
-    case 'unavailable':
-      return `not available, ${briefReason(status, reason)}`;
+    case 'unavailable': {
+      const brief = briefReason(status, reason);
+      // The seed says so of a node that is busy, though it is the node that refuses.
+      if (status === 'unavailable' || brief === 'busy') return `not available, ${brief}`;
+      return brief === 'refused' ? brief : `refused, ${brief}`;
+    }
     case 'running':
       return 'started';
     case 'aborted':

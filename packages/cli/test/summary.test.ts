@@ -30,8 +30,9 @@ test('reasons that differ only in their details count together', () => {
   expect(summaryLines(job)).toEqual(['3 nodes not available, busy']);
 });
 
-test('a permission that is missing is told apart from being busy', () => {
-  expect(summaryLines(nodes(2, 'nacked', 'permission denied'))).toEqual(['2 nodes not available, permission denied']);
+test('a node that refuses for another reason than being busy is said to have refused', () => {
+  expect(summaryLines(nodes(1, 'nacked'))).toEqual(['1 node refused']);
+  expect(summaryLines(nodes(2, 'nacked', 'permission denied'))).toEqual(['2 nodes refused, permission denied']);
 });
 
 test.each([

@@ -132,4 +132,5 @@ test('a rerun takes what failed, what was missing, or both', () => {
   expect(rerunStatuses({ missing: true })).toEqual(['nacked', 'unavailable', 'was_ready']);
   expect(rerunStatuses({})).toEqual(rerunStatuses({ failed: true, missing: true }));
   expect(rerunStatuses({ status: ['failed,ready'] })).toEqual(['failed', 'ready']);
+  expect(rerunStatuses({ status: ['refused', 'timed out,not started'] })).toEqual(['nacked', 'timed_out', 'was_ready']);
 });

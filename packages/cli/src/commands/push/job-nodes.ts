@@ -2,6 +2,7 @@ import { absentLines } from '../../absent.js';
 import type { Job, JobNode } from '../../api.js';
 import { MusterError } from '../../errors.js';
 import { PAGE_SIZE } from '../../limits.js';
+import { nodeStatusWord } from '../../node-words.js';
 import type { Call } from '../../shell.js';
 import { summaryLines, timeText } from '../../summary.js';
 import { statusText } from './outcome.js';
@@ -31,7 +32,7 @@ export async function jobNode(call: Call<object>, id: string, name: string): Pro
 export function nodeTable(call: Call<object>, nodes: readonly JobNode[]): void {
   call.out.table(
     ['Node name', 'Status', 'Reason', 'Last updated'],
-    nodes.map((node) => [node.node_name, node.status, reasonText(node), timeText(node.updated_at)]),
+    nodes.map((node) => [node.node_name, nodeStatusWord(node.status), reasonText(node), timeText(node.updated_at)]),
     1,
   );
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { MusterError } from '../../errors.js';
+import { nodeStatusNamed } from '../../node-words.js';
 import { type Call, clientCommand, collect, does, type Shell } from '../../shell.js';
 import { luggageOf } from './files.js';
 import { addJobFlags } from './job-flags.js';
@@ -95,7 +96,7 @@ export function rerunStatuses(options: RerunChoice): string[] {
     ...(options.failed === true ? FAILED : []),
     ...(options.missing === true ? MISSING : []),
     ...(options.status ?? []).flatMap((text) => text.split(',')),
-  ].map((status) => status.trim().toLowerCase());
+  ].map((status) => nodeStatusNamed(status.trim().toLowerCase()));
   if (chosen.includes('')) throw new MusterError('usage', { reason: '--status takes job-node statuses' });
   return [...new Set(chosen.length > 0 ? chosen : [...FAILED, ...MISSING])];
 }

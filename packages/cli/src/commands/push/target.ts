@@ -1,4 +1,5 @@
 import { MusterError } from '../../errors.js';
+import { nodeStatusNamed } from '../../node-words.js';
 
 export interface TargetOptions {
   readonly node?: readonly string[];
@@ -83,6 +84,6 @@ function fromJob(id: string, statuses: string | undefined) {
       reason: '--from-job needs --job-status, for example --job-status failed,crashed',
     });
   }
-  const names = statuses.split(',').map((status) => status.trim().toLowerCase());
+  const names = statuses.split(',').map((status) => nodeStatusNamed(status.trim().toLowerCase()));
   return { id, statuses: names.filter((name) => name !== '') };
 }

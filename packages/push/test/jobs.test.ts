@@ -369,6 +369,8 @@ describe('sheet §7.7: reading jobs', () => {
     expect(await list('&detail=true')).toMatchObject([{ id: job.id, created_by: 'admin', counts: { unavailable: 3 } }]);
     const [plain] = (await list('')) as unknown[];
     expect(plain).not.toHaveProperty('counts');
+    expect(plain).not.toHaveProperty('node_status');
+    expect(await list('&detail=true&node=B')).toMatchObject([{ id: job.id, node_status: 'unavailable' }]);
   });
 
   it('a job of another organization does not exist', async () => {

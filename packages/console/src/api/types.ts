@@ -62,6 +62,8 @@ export interface Job {
   readonly aborting: boolean;
   readonly reason: string | null;
   readonly counts: Counts;
+  /** Of a list of the jobs of one node: how it stands in it. */
+  readonly node_status?: JobNodeStatus;
   readonly batch?: JobBatch;
 }
 

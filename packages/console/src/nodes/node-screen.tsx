@@ -18,7 +18,9 @@ import { JobStatus } from '../push/parts.jsx';
 import { hrefOf } from '../route.js';
 import { mayI, signedIn } from '../session/session.js';
 import { OWNER_LOOKS } from '../statuses/nodes.js';
+import { JOB_NODE_LOOKS } from '../statuses/push.js';
 import { KeysOf, Who } from './access.jsx';
+import { factText } from './fact-text.js';
 
 interface Known {
   readonly detail: NodeDetail;
@@ -135,8 +137,10 @@ export function NodeScreen({ name }: { readonly name: string }) {
               <dd>{detail.via === 'ssh' ? 'none: the server runs commands there over ssh' : 'its own'}</dd>
               <dt>protocol</dt>
               <dd>{detail.dialect ?? '–'}</dd>
-              <dt>ended last</dt>
-              <dd>{detail.last_end ?? '–'}</dd>
+              <dt>agent before</dt>
+              <dd>
+                {detail.last_end === null ? 'none known' : safeText(LAST_ENDS[detail.last_end] ?? detail.last_end)}
+              </dd>
               <dt>known for</dt>
               <dd>
                 <Ago at={Date.parse(detail.created_at)} />
@@ -148,7 +152,7 @@ export function NodeScreen({ name }: { readonly name: string }) {
           <KeysOf node={name} />
         </div>
         <div class="stack column">
-          <Values title="Facts" values={detail.facts} none="It has not told any." />
+          <Values title="Facts" values={detail.facts} none="It has not told any." text={factText} />
           <Card title="Push jobs">
             {jobs === null ? (
               <p class="inside quiet">To see them you need the permission push:read.</p>
@@ -165,7 +169,11 @@ export function NodeScreen({ name }: { readonly name: string }) {
                       >
                         {safeText(each.command)}
                       </a>
-                      <JobStatus job={each} />
+                      {each.node_status === undefined ? (
+                        <JobStatus job={each} />
+                      ) : (
+                        <Status look={JOB_NODE_LOOKS[each.node_status]} />
+                      )}
                       <span class="quiet">
                         <Ago at={Date.parse(each.created_at)} word=" ago" />
                       </span>
@@ -195,14 +203,23 @@ export function NodeScreen({ name }: { readonly name: string }) {
   );
 }
 
+/** How the agent ended that was there before this one. */
+const LAST_ENDS: Readonly<Record<string, string>> = {
+  clean: 'was stopped',
+  crash: 'crashed',
+  reinstalled: 'was of an earlier installation',
+};
+
 function Values({
   title,
   values,
   none,
+  text = (_, value) => String(value),
 }: {
   readonly title: string;
-  readonly values: Readonly<Record<string, unknown>>;
+  readonly values: NodeDetail['facts'];
   readonly none: string;
+  readonly text?: typeof factText;
 }) {
   const entries = Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1));
   return (
@@ -214,7 +231,9 @@ function Values({
           {entries.map(([name, value]) => (
             <>
               <dt class="break">{safeText(name)}</dt>
-              <dd>{safeText(String(value))}</dd>
+              <dd title={text(name, value) === String(value) ? undefined : String(value)}>
+                {safeText(text(name, value))}
+              </dd>
             </>
           ))}
         </dl>
@@ -258,9 +277,9 @@ function Changes({ history }: { readonly history: NodeHistory }) {
   const changes = history.flatMap(({ at, changes: of, position }) => of.map((change) => ({ at, position, ...change })));
   const shown = changes.slice(-SHOWN_CHANGES).reverse();
   return (
-    <Card title="What changed">
+    <Card title="Changes to labels and facts">
       {shown.length === 0 ? (
-        <p class="inside quiet">Nothing, as long as events are kept.</p>
+        <p class="inside quiet">None, as long as events are kept.</p>
       ) : (
         <ul class="lines">
           {shown.map(({ at, position, name, of, from, to }) => (

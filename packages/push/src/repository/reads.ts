@@ -234,6 +234,25 @@ export async function nodeCounts(read: Read, jobIds: readonly string[]): Promise
   return counts;
 }
 
+/** How one node stands in each of these jobs, by job id. */
+export async function statusesOfNode(
+  read: Read,
+  jobIds: readonly string[],
+  node: string,
+): Promise<ReadonlyMap<string, string>> {
+  const statuses = new Map<string, string>();
+  for (let from = 0; from < jobIds.length; from += JOBS_AT_ONCE) {
+    const rows = await read
+      .selectFrom('push_job_nodes')
+      .select(['job_id', 'status'])
+      .where('job_id', 'in', jobIds.slice(from, from + JOBS_AT_ONCE))
+      .where('node', '=', node)
+      .execute();
+    for (const { job_id, status } of rows) statuses.set(job_id, status);
+  }
+  return statuses;
+}
+
 export interface UnfinishedJob {
   readonly org: Organization;
   readonly job: JobRow;

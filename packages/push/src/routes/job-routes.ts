@@ -16,6 +16,7 @@ import {
   nodeCounts,
   nodeStatuses,
   pageOfJobs,
+  statusesOfNode,
   unfinishedNodeNames,
 } from '../repository/reads.js';
 import { pushSettings } from '../repository/settings.js';
@@ -150,7 +151,8 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
       if (!detail) return rows.map((row) => listedJob(row, null));
       const ids = rows.map(({ id }) => id);
       const counts = await nodeCounts(read, ids);
-      return rows.map((row) => listedJob(row, counts.get(row.id) ?? {}));
+      const standing = query.node === undefined ? null : await statusesOfNode(read, ids, query.node);
+      return rows.map((row) => listedJob(row, counts.get(row.id) ?? {}, standing?.get(row.id)));
     },
   });
 

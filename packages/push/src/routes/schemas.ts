@@ -238,6 +238,9 @@ const Job = Type.Object(
       ),
     ),
     counts: optional(Type.Record(Type.String(), Type.Integer(), { description: 'In detail: nodes by status' })),
+    node_status: optional(
+      Type.String({ description: 'In detail, of a list that asks for jobs of one `node`: how that node stands in it' }),
+    ),
   },
   { additionalProperties: true, description: 'A job (sheet §7.7)' },
 );

@@ -77,10 +77,14 @@ function batch({ phase, stage: text }: JobRow): Record<string, unknown> {
   return { batch: { number: batch, left, hold: held, until: until === null ? null : formatIso(until), excused } };
 }
 
-/** An element of the list; in detail when the counts of its nodes are given. */
-export function listedJob(row: JobRow, counts: NodeCounts | null): Record<string, unknown> {
+/** An element of the list; in detail when the counts of its nodes are given. @param nodeStatus Of the node that was asked for */
+export function listedJob(row: JobRow, counts: NodeCounts | null, nodeStatus?: string): Record<string, unknown> {
   const spec = readSpec(row);
-  return { ...plainJob(row, spec, false), ...(counts === null ? {} : { ...detail(row, spec), counts }) };
+  return {
+    ...plainJob(row, spec, false),
+    ...(counts === null ? {} : { ...detail(row, spec), counts }),
+    ...(nodeStatus === undefined ? {} : { node_status: nodeStatus }),
+  };
 }
 
 /** What tells a job from others. */

@@ -446,6 +446,22 @@ describe('the console', () => {
     await expect.poll(runs, { timeout: 60_000 }).toEqual([1, 2, 2]);
   });
 
+  it('keeps what the last filter found while one means nothing, and says what would', async () => {
+    await page.goto(`${cluster.url}/console/default/tasks`);
+    await page.getByRole('row', { name: /odd1\.png/ }).waitFor();
+    const filter = page.getByLabel('Which tasks');
+    await filter.fill('odd1.png');
+    await page.getByRole('alert').getByText('a word alone means nothing here').waitFor();
+    await page
+      .locator('.former')
+      .getByRole('row', { name: /slow\.png/ })
+      .waitFor();
+    await page.getByRole('button', { name: 'params.file:"odd1.png"' }).click();
+    await page.getByText('1 task shown').waitFor();
+    expect(await filter.inputValue()).toBe('params.file:"odd1.png"');
+    expect(await page.locator('.former').count()).toBe(0);
+  });
+
   it('pauses a queue, says why nothing is started, and lets it go on', async () => {
     await page.goto(`${cluster.url}/console/default/queues/resize`);
     await page.getByRole('button', { name: 'Pause' }).click();

@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals';
+import { usePages } from '../live/pages.js';
 import { useReading } from '../live/reading.js';
 import { go, place, setParameters } from '../navigation.js';
 import { Command } from '../parts/command.jsx';
@@ -91,7 +91,7 @@ export function LongJobsScreen() {
       {given.length > statuses.length && (
         <Note>There is no such status as in {safeText(query.get('status') ?? '')}.</Note>
       )}
-      {readable && <Jobs key={JSON.stringify([q, statuses, hidden])} q={q} statuses={statuses} hidden={hidden} />}
+      {readable && <Jobs q={q} statuses={statuses} hidden={hidden} />}
       <Command text={musterCommand('job', 'list', whereOf(q, statuses), hidden && '--hidden')} />
     </>
   );
@@ -110,9 +110,10 @@ function whereOf(q: string, statuses: readonly string[]): string | null {
 function Jobs({ q, statuses, hidden }: JobFilter) {
   const { api } = signedIn();
   const { org } = api;
-  const pages = useSignal(1);
+  const filter = JSON.stringify([q, statuses, hidden]);
+  const pages = usePages(filter);
   const kept = useReading({
-    key: `${pages.value}`,
+    key: `${filter} ${pages.value}`,
     read: (signal) => readJobs(api, { q, statuses, hidden }, pages.value, signal),
     ...ofLongJobs,
   });
@@ -164,7 +165,7 @@ function Jobs({ q, statuses, hidden }: JobFilter) {
           {more &&
             (pages.value < MOST_PAGES ? (
               <p>
-                <button type="button" class="button" onClick={() => (pages.value += 1)}>
+                <button type="button" class="button" onClick={pages.more}>
                   Older jobs
                 </button>
               </p>

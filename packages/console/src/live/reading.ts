@@ -1,6 +1,7 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Answer } from '../api/client.js';
+import type { ApiError } from '../api/errors.js';
 import { signedIn } from '../session/session.js';
 import type { LiveEvent } from './event.js';
 import { type Loaded, Snapshot, throttled } from './snapshot.js';
@@ -28,6 +29,8 @@ interface Reading<State> {
 
 export interface Kept<State> {
   readonly loaded: Loaded<State>;
+  /** Why what is shown is still what was read with the key before. */
+  readonly refused: ApiError | null;
   /** Reads it again now, as after something that this tab did. */
   readonly again: () => void;
 }
@@ -65,6 +68,8 @@ export function useReading<State>({
     const made: Snapshot<State> = new Snapshot<State>({
       live,
       selector,
+      // What is shown stays until the other is there.
+      before: before?.state === 'ready' ? before : undefined,
       load: (signal) => api.at(() => latest.current(signal)),
       apply: (state, events) => {
         heard += 1;
@@ -77,8 +82,6 @@ export function useReading<State>({
         return after.state;
       },
     });
-    // What is shown stays until the other is there.
-    if (before?.state === 'ready') made.loaded.value = before;
     kept.value = made;
     const look = (): void => {
       const { value: loaded } = made.loaded;
@@ -95,6 +98,7 @@ export function useReading<State>({
   }, [key]);
   return {
     loaded: kept.value?.loaded.value ?? { state: 'loading' },
+    refused: kept.value?.refused.value ?? null,
     again: () => void kept.value?.reload(),
   };
 }

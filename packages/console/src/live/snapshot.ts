@@ -15,6 +15,8 @@ export interface Source<State> {
   /** Reads the whole. Every event up to `position` is in it; later ones may be. */
   readonly load: (signal: AbortSignal) => Promise<{ readonly value: State; readonly position: number }>;
   readonly apply: (state: State, events: readonly LiveEvent[]) => State;
+  /** Shown until the whole is there, and while the server refuses to give it. */
+  readonly before?: { readonly value: State } | undefined;
   /** Hears of the state after events. */
   readonly onChange?: (state: State) => void;
 }
@@ -24,15 +26,21 @@ const RETRY_MS = 3000;
 
 /** What is on the server, kept as it is there: read once, then followed from the position of what was read. */
 export class Snapshot<State> {
-  readonly loaded: Signal<Loaded<State>> = signal<Loaded<State>>({ state: 'loading' });
+  readonly loaded: Signal<Loaded<State>>;
+  /** Why what is shown is still what was there before; null: it is not, or it is being read. */
+  readonly refused: Signal<ApiError | null> = signal<ApiError | null>(null);
   readonly #source: Source<State>;
   #unfollow: (() => void) | null = null;
   #loading: AbortController | null = null;
   #retry: ReturnType<typeof setTimeout> | null = null;
   #stopped = false;
+  #read = false;
 
   constructor(source: Source<State>) {
     this.#source = source;
+    this.loaded = signal<Loaded<State>>(
+      source.before === undefined ? { state: 'loading' } : { state: 'ready', value: source.before.value },
+    );
     void this.reload();
   }
 
@@ -45,6 +53,8 @@ export class Snapshot<State> {
     try {
       const { value, position } = await this.#source.load(loading.signal);
       if (loading.signal.aborted) return;
+      this.#read = true;
+      this.refused.value = null;
       this.loaded.value = { state: 'ready', value };
       this.#follow(position);
     } catch (thrown) {
@@ -87,6 +97,7 @@ export class Snapshot<State> {
 
   #failed(error: ApiError): void {
     if (this.loaded.value.state !== 'ready') this.loaded.value = { state: 'failed', error };
+    else if (!this.#read) this.refused.value = error;
     if (passes(error)) this.#again();
   }
 

@@ -19,7 +19,16 @@ export function Note({
 }
 
 /** What went wrong, and what to do about it. @param again Reads it anew, which is done by itself, too, where it may help. */
-export function Failure({ error, again }: { readonly error: ApiError; readonly again?: (() => void) | undefined }) {
+export function Failure({
+  error,
+  again,
+  children,
+}: {
+  readonly error: ApiError;
+  readonly again?: (() => void) | undefined;
+  /** What else is known of it. */
+  readonly children?: ComponentChildren;
+}) {
   return (
     <Note tone="bad">
       <strong>{sentence(error.message)}</strong>
@@ -28,6 +37,7 @@ export function Failure({ error, again }: { readonly error: ApiError; readonly a
           <Prose text={sentence(error.fix)} />
         </span>
       )}
+      {children}
       {again !== undefined && passes(error) && <span>It is tried again every few seconds.</span>}
       {again !== undefined && (
         <span>

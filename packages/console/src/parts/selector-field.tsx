@@ -1,8 +1,7 @@
 import { parseSelector, SelectorError } from '@muster/selector';
-import { useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
 import { caretUnder } from './caret.js';
 import { completions } from './completions.js';
+import { useTyped } from './typed.js';
 
 export interface SelectorFault {
   readonly position: number;
@@ -39,30 +38,11 @@ interface Props {
   readonly onReadable?: (readable: boolean) => void;
 }
 
-const MOMENT_MS = 250;
-
 /** A filter in the one language of Muster; what is wrong with it is said below the character. */
 export function SelectorField(props: Props) {
   const { id, label, value, placeholder, sugar, words = [], valuesOf, hint, onValue, onReadable } = props;
-  const text = useSignal(value);
-  const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
-  const sent = useRef(value);
-  const send = useRef(onValue);
-  send.current = onValue;
-  useEffect(() => {
-    if (value === sent.current) return;
-    sent.current = value;
-    text.value = value;
-  }, [value]);
-  useEffect(() => () => clearTimeout(timer.current ?? undefined), []);
+  const { text, type, settle } = useTyped(value, onValue, (typed) => faultOf(typed, sugar) === null);
   const fault = faultOf(text.value, sugar);
-  const settle = (): void => {
-    if (timer.current !== null) clearTimeout(timer.current);
-    timer.current = null;
-    if (faultOf(text.value, sugar) !== null || text.value === sent.current) return;
-    sent.current = text.value;
-    send.current(text.value);
-  };
   const offered = completions(text.value, { words, ...(valuesOf !== undefined && { valuesOf }) });
   return (
     <div class="field">
@@ -80,10 +60,8 @@ export function SelectorField(props: Props) {
         aria-describedby={fault !== null ? `${id}-fault` : hint === undefined ? undefined : `${id}-hint`}
         list={`${id}-words`}
         onInput={(event) => {
-          text.value = event.currentTarget.value;
-          onReadable?.(faultOf(text.value, sugar) === null);
-          if (timer.current !== null) clearTimeout(timer.current);
-          timer.current = setTimeout(settle, MOMENT_MS);
+          type(event.currentTarget.value);
+          onReadable?.(faultOf(event.currentTarget.value, sugar) === null);
         }}
         onBlur={settle}
         onKeyDown={(event) => {

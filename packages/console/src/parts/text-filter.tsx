@@ -1,3 +1,5 @@
+import { useTyped } from './typed.js';
+
 interface Props {
   readonly id: string;
   readonly label: string;
@@ -5,24 +7,29 @@ interface Props {
   readonly placeholder: string;
   /** `/` leads to it. */
   readonly first?: boolean;
-  /** With what was typed, when whoever typed goes on. */
+  /** With what was typed, a moment later. */
   readonly onValue: (text: string) => void;
 }
 
 /** A filter by a text that the server looks for. */
 export function TextFilter({ id, label, value, placeholder, first = false, onValue }: Props) {
+  const { text, type, settle } = useTyped(value, onValue);
   return (
     <div class="field">
       <label for={id}>{label}</label>
       <input
         id={id}
         class="input"
-        value={value}
+        value={text.value}
         placeholder={placeholder}
         autocomplete="off"
         spellcheck={false}
         {...(first && { 'data-filter': true })}
-        onChange={(event) => onValue(event.currentTarget.value.trim())}
+        onInput={(event) => type(event.currentTarget.value)}
+        onBlur={settle}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') settle();
+        }}
       />
     </div>
   );

@@ -85,7 +85,7 @@ export function JobsScreen() {
         ))}
       </div>
       {!known && <Note>There is no such status as in {safeText(filter.status)}.</Note>}
-      <Jobs key={JSON.stringify(filter)} {...filter} status={[...chosen].join(',')} />
+      <Jobs {...filter} status={[...chosen].join(',')} />
     </>
   );
 }
@@ -113,6 +113,9 @@ function Jobs({ status, command, by, node }: Filter) {
     node: node === '' ? undefined : node,
   };
   useEffect(() => {
+    older.value = [];
+    failed.value = null;
+    const before = snapshot.value?.loaded.value;
     const read = async (signal?: AbortSignal) => {
       const answer = await api.get<readonly Job[]>('/pushy/jobs', query, signal);
       if (older.value.length === 0) next.value = answer.next;
@@ -128,6 +131,7 @@ function Jobs({ status, command, by, node }: Filter) {
     const made = new Snapshot<readonly Job[]>({
       live,
       selector: "type LIKE 'push.%'",
+      before: before?.state === 'ready' ? before : undefined,
       load: (signal) => api.at(() => read(signal)),
       apply: (jobs, events) => {
         const after = applyToJobs(jobs, events);
@@ -140,7 +144,7 @@ function Jobs({ status, command, by, node }: Filter) {
       made.stop();
       again.stop();
     };
-  }, []);
+  }, [JSON.stringify(query)]);
   const loaded = snapshot.value?.loaded.value ?? { state: 'loading' as const };
   if (loaded.state === 'loading') {
     return (

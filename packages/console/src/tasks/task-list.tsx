@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { type ApiError, apiError } from '../api/errors.js';
 import type { Tasks } from '../api/types.gen.js';
 import type { Queue } from '../live/queues.js';
@@ -24,6 +25,7 @@ import { ACTIONS, selectorOf, TASK_ACTIONS, type TaskAction, whereFor } from './
 import { BulkDialog, type Meant } from './bulk.jsx';
 import { BulkRunning } from './bulk-progress.jsx';
 import { paramsText, shortTaskId, TaskStatus } from './parts.jsx';
+import { filtersOfWord } from './word-alone.js';
 
 const PAGE = 200;
 /** Pages that are asked for one after the other as long as they have nothing: a search looks at so many tasks at a time. */
@@ -84,7 +86,7 @@ export function TaskList({ queue }: Props) {
       {faulty ? (
         <Note>The filter cannot be read. See what is wrong with it above.</Note>
       ) : (
-        <Found key={`${queue?.id} ${where}`} queue={queue} where={where} q={q} />
+        <Found key={queue?.id} queue={queue} where={where} q={q} />
       )}
       <Command
         text={musterCommand('task', 'list', where === '' ? null : where, ...(queue ? ['--queue', queue.name] : []))}
@@ -106,6 +108,12 @@ function Found({ queue, where, q }: FoundProps) {
   const next = useSignal<string | null | undefined>(undefined);
   const failed = useSignal<ApiError | null>(null);
   const selected = useSignal<ReadonlySet<string>>(new Set());
+  useEffect(() => {
+    older.value = [];
+    next.value = undefined;
+    failed.value = null;
+    selected.value = new Set();
+  }, [where]);
   const asking = useSignal<Meant | null>(null);
   const path = queue === null ? '/tasks' : `/queues/${encodeURIComponent(queue.id)}/tasks`;
   const page = async (after: string | undefined, signal?: AbortSignal) => {
@@ -139,7 +147,7 @@ function Found({ queue, where, q }: FoundProps) {
   const chosen = (place.value.query.get('status') ?? '').split(',').filter(isTaskStatus);
   const allowed = mayI('task:write');
   return (
-    <Shown of={kept} what="tasks">
+    <Shown of={kept} what="tasks" advice={({ tasks }) => <WordAlone q={q} tasks={tasks} />}>
       {(first) => {
         const tasks = [...new Map([...first.tasks, ...older.value].map((task) => [task.id, task])).values()];
         const rest = next.value === undefined ? first.next : next.value;
@@ -173,7 +181,7 @@ function Found({ queue, where, q }: FoundProps) {
                   }}
                 />
               )}
-              {tasks.length > 0 && (
+              {tasks.length > 0 && kept.refused === null && (
                 <div class={ids.length > 0 ? 'selected' : 'selected none'}>
                   <strong class="number">
                     {ids.length > 0 ? `${plural(ids.length, 'task')} selected:` : 'All that match:'}
@@ -227,6 +235,27 @@ function Found({ queue, where, q }: FoundProps) {
         );
       }}
     </Shown>
+  );
+}
+
+/** Where a word is looked for that stands in a parameter, as far as the tasks tell how those are called. */
+function WordAlone({ q, tasks }: { readonly q: string; readonly tasks: readonly ListedTask[] }) {
+  const meant = filtersOfWord(q, tasks);
+  if (meant.length === 0) return null;
+  return (
+    <span>
+      In a parameter:{' '}
+      {meant.map((text) => (
+        <button
+          key={text}
+          type="button"
+          class="button small mono"
+          onClick={() => setParameters({ q: text }, { replace: false })}
+        >
+          {safeText(text)}
+        </button>
+      ))}
+    </span>
   );
 }
 

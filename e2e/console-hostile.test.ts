@@ -226,7 +226,7 @@ describe('the console', () => {
     await page.mouse.wheel(0, 800);
     const place = () => page.locator('.table-scroll').evaluate(({ scrollTop }) => scrollTop);
     await expect.poll(place).toBe(800);
-    await page.locator('.table-row[aria-rowindex="25"]').click();
+    await page.locator('.table-row[aria-rowindex="25"]').click({ position: { x: 40, y: 12 } });
     await page.locator('.side').waitFor();
     const address = page.url();
     expect(new URL(address).searchParams.get('entry')).not.toBeNull();

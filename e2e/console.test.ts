@@ -650,15 +650,18 @@ describe('the console', () => {
     await page.getByText('2 entries').waitFor();
     await page.getByLabel('Which entries').fill("target = 'greet-web'");
     await page.getByText('1 entry').waitFor();
-    await page.locator('.table-row').click();
+    await page.locator('.table-row').getByText('runbook.create').click();
     await page.getByRole('link', { name: 'Open what it is about' }).click();
     await page.getByRole('heading', { name: 'greet-web' }).waitFor();
+    await page.goto(`${cluster.url}/console/default/audit`);
+    await page.getByLabel('Action').fill('push.start');
+    await page.getByRole('row').getByRole('link', { name: 'greet 2' }).click();
+    await page.getByRole('heading', { name: 'greet 2' }).waitFor();
 
     await page.goto(`${cluster.url}/console/default/access`);
     await page.getByLabel('May', { exact: true }).fill('admin');
     await page.getByLabel('run commands on').fill('web1');
-    await page.keyboard.press('Enter');
-    await page.getByText('admin may run commands on web1: by push:write').waitFor();
+    await page.getByText('admin may run commands on web1: by “run on all” (push:write)').waitFor();
   });
 
   it('stays at the end of events while more come than one look shows, until somebody scrolls up', async () => {

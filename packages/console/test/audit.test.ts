@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Entry, finds, objectOf } from '../src/audit/entries.js';
+import { type Entry, finds, objectHref, objectOf, targetText } from '../src/audit/entries.js';
 
 const ENTRY: Entry = {
   id: 1,
@@ -55,7 +55,32 @@ describe('an entry of the audit', () => {
       { name: 'job-works', part: 'workers' },
     ],
     [{ action: 'secret.set', target: 'token' }, null],
+    [
+      { action: 'job.cancel', target: 'b5c4014b-31e7-47a0-954f-c9d404320904-007' },
+      { name: 'long-job', id: 'b5c4014b-31e7-47a0-954f-c9d404320904-007' },
+    ],
+    [
+      { action: 'job.submit', target: 'b5c4014b-31e7-47a0-954f-c9d404320904' },
+      { name: 'long-job', id: 'b5c4014b-31e7-47a0-954f-c9d404320904' },
+    ],
+    [{ action: 'job.subscribe', target: 'b5c4014b-31e7-47a0-954f-c9d404320904-1-011' }, null],
+    [{ action: 'approval.policy', target: 'runbooks' }, null],
   ])('leads to what it is about: %j', (changed, screen) => {
     expect(objectOf({ ...ENTRY, ...changed })).toEqual(screen);
+  });
+
+  it.each([
+    ['schedule.run', 'nightly', '/console/default/schedules?schedule=nightly'],
+    ['rule.run', 'thumbs', '/console/default/rules?rule=thumbs'],
+    ['approval.grant', 'a1', '/console/default/approvals?open=a1'],
+    ['queue.change', 'resize', '/console/default/queues/resize'],
+  ])('opens what it is about: %s %s', (action, target, href) => {
+    expect(objectHref('default', { ...ENTRY, action, target })).toBe(href);
+  });
+
+  it('names what a push job runs, and cuts what is long in the middle', () => {
+    expect(targetText(ENTRY)).toBe('uptime · cdef0123');
+    const path = '/srv/muster/data/secrets/default/some-file.pem';
+    expect(targetText({ ...ENTRY, action: 'secret.set', target: path })).toBe('/srv/muster…ts/default/some-file.pem');
   });
 });

@@ -12,20 +12,10 @@ import { signedIn } from '../session/session.js';
 import { type Column, Table } from '../table/table.jsx';
 import { Question } from './question.jsx';
 import { TOLD } from './told.js';
+import { WORDS } from './words.js';
 
 type Person = Access[number];
 type Reason = Person['permissions'][number]['by'][number];
-
-/** Work that people ask about first; the rest is in the pane of each. */
-const SHOWN = [
-  ['org:admin', 'administer'],
-  ['push:read', 'see push jobs'],
-  ['push:execute', 'run on some'],
-  ['push:write', 'run on all'],
-  ['task:write', 'tasks'],
-  ['job:use', 'jobs'],
-  ['job:admin', 'all jobs'],
-] as const;
 
 /** Who may do what, and which group or grant gives it to them. */
 export function People() {
@@ -81,7 +71,7 @@ const NAME: Column<Person> = {
 
 const COLUMNS: readonly Column<Person>[] = [
   NAME,
-  ...SHOWN.map(
+  ...WORDS.map(
     ([permission, word]): Column<Person> => ({
       id: permission,
       head: word,
@@ -100,7 +90,7 @@ const LESS: Readonly<Record<string, string>> = { 'push:execute': 'push:write', '
 /** Where there is little room. */
 function below({ permissions }: Person): string {
   const may = new Set<string>(permissions.map(({ permission }) => permission));
-  const words = SHOWN.flatMap(([name, word]) => (may.has(name) && !may.has(LESS[name] ?? '') ? [word] : []));
+  const words = WORDS.flatMap(([name, word]) => (may.has(name) && !may.has(LESS[name] ?? '') ? [word] : []));
   if (words.length > 0) return words.join(', ');
   return may.size === 0 ? 'nothing' : `only ${[...may].join(', ')}`;
 }

@@ -4,8 +4,10 @@ import { place, setParameters } from '../navigation.js';
 import { Glyph } from '../parts/glyph.jsx';
 import { Shown } from '../parts/loaded.jsx';
 import { safeText } from '../parts/safe-text.js';
+import { useTyped } from '../parts/typed.js';
 import { signedIn } from '../session/session.js';
 import { TOLD } from './told.js';
+import { inWords } from './words.js';
 
 /** “May alice run on db1?”, answered in a sentence. */
 export function Question({ people }: { readonly people: Access }) {
@@ -38,19 +40,24 @@ function Field({
   readonly placeholder: string;
   readonly words: readonly string[];
 }) {
+  const { text, type, settle } = useTyped(value, (typed) => setParameters({ [id]: typed }));
   return (
     <div class="field">
       <label for={`access-${id}`}>{label}</label>
       <input
         id={`access-${id}`}
         class="input"
-        value={value}
+        value={text.value}
         placeholder={placeholder}
         list={`access-${id}-words`}
         autocomplete="off"
         spellcheck={false}
         {...(id === 'who' && { 'data-filter': true })}
-        onChange={(event) => setParameters({ [id]: event.currentTarget.value.trim() })}
+        onInput={(event) => type(event.currentTarget.value)}
+        onBlur={settle}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') settle();
+        }}
       />
       <datalist id={`access-${id}-words`}>
         {words.map((word) => (
@@ -78,7 +85,9 @@ function Verdict({ who, node }: { readonly who: string; readonly node: string })
             principals.map(({ kind, may, why }) => (
               <p key={kind} class="line">
                 <Glyph name={may ? 'check' : 'ban'} tone={may ? 'ok' : 'bad'} />
-                <span class="break">{safeText(why)} What the owner of the node allows there is another question.</span>
+                <span class="break">
+                  {inWords(safeText(why))} What the owner of the node allows there is another question.
+                </span>
               </p>
             ))
           )

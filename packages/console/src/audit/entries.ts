@@ -1,6 +1,8 @@
 import { compile, parseSelector } from '@muster/selector';
 import type { AuditEntries } from '../api/types.gen.js';
-import type { Screen } from '../route.js';
+import { cutInTheMiddle } from '../parts/middle.js';
+import { shortId } from '../push/parts.jsx';
+import { hrefOf, type Parameters, type Screen } from '../route.js';
 
 export type Entry = AuditEntries[number];
 
@@ -20,7 +22,37 @@ function attributesOf(entry: Entry): Readonly<Record<string, string | number | b
   return { ...Object.fromEntries(more), actor, kind, action, target, outcome, ...(address !== null && { address }) };
 }
 
+const SHOWN = 36;
+
+/** The object of an entry, in one line: of a push job what it runs. */
+export function targetText({ action, target, detail }: Entry): string {
+  const { command } = detail;
+  const runs = action.startsWith('push.') && typeof command === 'string' ? `${command} · ` : '';
+  const text = runs === '' ? target : shortId(target);
+  return `${runs}${cutInTheMiddle(text, SHOWN)}`;
+}
+
 /** Where the object of an entry is shown; null: nowhere. */
+export function objectHref(org: string, entry: Entry): string | null {
+  const screen = objectOf(entry);
+  return screen === null ? null : hrefOf(org, screen, openIn(screen, entry.target));
+}
+
+/** What of a list is open. */
+function openIn({ name }: Screen, target: string): Parameters {
+  switch (name) {
+    case 'schedules':
+      return { schedule: target };
+    case 'rules':
+      return { rule: target };
+    case 'approvals':
+      return { open: target };
+    default:
+      return {};
+  }
+}
+
+/** The screen with the object of an entry; null: there is none. */
 export function objectOf({ action, target, outcome, detail }: Entry): Screen | null {
   const [family = ''] = action.split(/[.:]/);
   if (target === '' || outcome === 'denied') return null;
@@ -30,7 +62,7 @@ export function objectOf({ action, target, outcome, detail }: Entry): Screen | n
       return /^[0-9a-f]{32}$/.test(target) ? { name: 'job', id: target } : null;
     case 'job':
     case 'job-recovery':
-      return /^[0-9a-f-]{36}-007$/.test(target) ? { name: 'long-job', id: target } : null;
+      return /^[0-9a-f-]{36}(-007)?$/.test(target) ? { name: 'long-job', id: target } : null;
     case 'node':
       return { name: 'node', node: target };
     case 'runbook':
@@ -50,7 +82,7 @@ export function objectOf({ action, target, outcome, detail }: Entry): Screen | n
     case 'job-message':
       return { name: 'job-works', part: 'messages' };
     case 'approval':
-      return { name: 'approvals' };
+      return action.startsWith('approval.policy') ? null : { name: 'approvals' };
     case 'group':
       return { name: 'access', part: 'groups' };
     case 'node_group':

@@ -1,6 +1,7 @@
-import { useSignal } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
 import type { Answer, Api } from '../api/client.js';
 import type { AuditEntries } from '../api/types.gen.js';
+import { usePages } from '../live/pages.js';
 import { useReading } from '../live/reading.js';
 import { place, setParameters } from '../navigation.js';
 import { Command } from '../parts/command.jsx';
@@ -16,10 +17,9 @@ import { musterCommand } from '../parts/shell.js';
 import { Status } from '../parts/status.jsx';
 import { TextFilter } from '../parts/text-filter.jsx';
 import { Ago } from '../parts/time.jsx';
-import { hrefOf } from '../route.js';
 import { mayI, signedIn } from '../session/session.js';
 import { type Column, Table } from '../table/table.jsx';
-import { type Entry, finds, objectOf, WORDS } from './entries.js';
+import { type Entry, finds, objectHref, targetText, WORDS } from './entries.js';
 
 const PAGE = 1000;
 /** Most pages that are looked through for what is searched. */
@@ -94,15 +94,7 @@ export function AuditScreen() {
       </div>
       {sinceMs === null && <Note>“{safeText(since)}” is no time to begin at: 30m, 1h, 7d.</Note>}
       {!admin.may && <Note>To see this {admin.why}.</Note>}
-      {admin.may && readable && sinceMs !== null && (
-        <Entries
-          key={JSON.stringify([q, actor, action, since])}
-          q={q}
-          actor={actor}
-          action={action}
-          sinceMs={sinceMs}
-        />
-      )}
+      {admin.may && readable && sinceMs !== null && <Entries q={q} actor={actor} action={action} sinceMs={sinceMs} />}
       <Command
         text={musterCommand(
           'audit',
@@ -168,9 +160,11 @@ async function readEntries(
 
 function Entries(filter: Filter) {
   const { api } = signedIn();
-  const pages = useSignal(1);
+  const columns = useMemo(() => columnsOf(api.org), [api.org]);
+  const key = JSON.stringify(filter);
+  const pages = usePages(key);
   const kept = useReading({
-    key: String(pages.value),
+    key: `${key} ${pages.value}`,
     read: (signal) => readEntries(api, filter, pages.value, signal),
     selector: "type = 'audit.sealed'",
   });
@@ -205,7 +199,7 @@ function Entries(filter: Filter) {
                 ) : (
                   <Table
                     label="Audit"
-                    columns={COLUMNS}
+                    columns={columns}
                     rows={entries}
                     keyOf={({ id }) => String(id)}
                     onOpen={({ id }) => setParameters({ entry: String(id) })}
@@ -218,7 +212,7 @@ function Entries(filter: Filter) {
             {more &&
               (pages.value < MOST_PAGES ? (
                 <p>
-                  <button type="button" class="button" onClick={() => (pages.value += 1)}>
+                  <button type="button" class="button" onClick={pages.more}>
                     Look further back
                   </button>
                 </p>
@@ -234,7 +228,7 @@ function Entries(filter: Filter) {
   );
 }
 
-const COLUMNS: readonly Column<Entry>[] = [
+const columnsOf = (org: string): readonly Column<Entry>[] => [
   {
     id: 'at',
     head: 'When',
@@ -248,11 +242,26 @@ const COLUMNS: readonly Column<Entry>[] = [
   { id: 'actor', head: 'Who', track: 'minmax(0, 1fr)', cell: ({ actor }) => safeText(actor) },
   {
     id: 'action',
-    head: 'Did',
+    head: 'Action',
     track: 'minmax(0, 1.3fr)',
     cell: ({ action }) => <span class="mono">{safeText(action)}</span>,
   },
-  { id: 'target', head: 'To', track: 'minmax(0, 1.3fr)', wide: true, cell: ({ target }) => safeText(target) },
+  {
+    id: 'target',
+    head: 'To',
+    track: 'minmax(0, 1.8fr)',
+    wide: true,
+    cell: (entry) => {
+      const href = objectHref(org, entry);
+      const text = safeText(targetText(entry));
+      if (href === null) return <span title={safeText(entry.target)}>{text}</span>;
+      return (
+        <a tabIndex={-1} href={href} title={safeText(entry.target)}>
+          {text}
+        </a>
+      );
+    },
+  },
   {
     id: 'outcome',
     head: 'Outcome',
@@ -266,7 +275,7 @@ const COLUMNS: readonly Column<Entry>[] = [
   },
   {
     id: 'address',
-    head: 'From',
+    head: 'Address',
     track: '120px',
     wide: true,
     cell: ({ address }) => <span class="quiet">{safeText(address ?? '–')}</span>,
@@ -275,7 +284,7 @@ const COLUMNS: readonly Column<Entry>[] = [
 
 function Detail({ entry }: { readonly entry: Entry }) {
   const { org } = signedIn().api;
-  const object = objectOf(entry);
+  const object = objectHref(org, entry);
   const only = (text: string) => setParameters({ q: text, entry: null }, { replace: false });
   const facts: readonly (readonly [string, string])[] = [
     ['number', String(entry.id)],
@@ -283,7 +292,7 @@ function Detail({ entry }: { readonly entry: Entry }) {
     ['who', `${entry.actor} (${entry.actor_kind})`],
     ['to', entry.target],
     ['outcome', entry.outcome],
-    ['from', entry.address ?? '–'],
+    ['address', entry.address ?? '–'],
     ...Object.entries(entry.detail).map(([name, value]) => [name, String(value ?? '–')] as const),
   ];
   return (
@@ -303,7 +312,7 @@ function Detail({ entry }: { readonly entry: Entry }) {
         </dl>
         <div class="actions">
           {object !== null && (
-            <a class="button small" href={hrefOf(org, object)}>
+            <a class="button small" href={object}>
               Open what it is about
             </a>
           )}

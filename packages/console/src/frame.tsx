@@ -6,6 +6,7 @@ import { go } from './navigation.js';
 import { CloseDialog, Dialog } from './parts/dialog.jsx';
 import { Glyph } from './parts/glyph.jsx';
 import { lazy } from './parts/lazy.jsx';
+import { timeOfDay } from './parts/when.js';
 import { hrefOf, type Screen } from './route.js';
 import { signedIn, signOut } from './session/session.js';
 import icon from './style/icon.svg';
@@ -180,9 +181,7 @@ function UserMenu({ onHelp }: { readonly onHelp: () => void }) {
       <div>
         <p class="quiet">
           Signed in to {session.organization}
-          {Number.isNaN(until.getTime())
-            ? ''
-            : ` until ${until.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })}`}
+          {Number.isNaN(until.getTime()) ? '' : ` until ${timeOfDay(until.getTime())}`}
         </p>
         <button
           type="button"

@@ -8,7 +8,7 @@ import type { Told } from '../src/output/protocol.js';
 import { Reader } from '../src/output/reader.js';
 import { wrappedPlace, wrappedWindow } from '../src/output/wrapped.js';
 import { caretUnder } from '../src/parts/caret.js';
-import { clock, duration } from '../src/parts/duration.js';
+import { clock, duration, untilThen } from '../src/parts/duration.js';
 import { safeText } from '../src/parts/safe-text.js';
 
 const ESC = String.fromCodePoint(0x1b);
@@ -165,6 +165,11 @@ it('durations are said in the largest unit', () => {
     '2 d',
   ]);
   expect([0, 42_000, 3_723_000].map(clock)).toEqual(['0:00', '0:42', '1:02:03']);
+});
+
+it('what is to come is said to the nearest unit', () => {
+  const ms = [0, 400, 700, 59_900, 40 * 60_000, 59.7 * 60_000, 86_398_000, 2 * 86_400_000 - 2000, 50 * 3_600_000];
+  expect(ms.map(untilThen)).toEqual(['now', 'now', '1 s', '1 min', '40 min', '1 h', '1 d', '2 d', '2 d']);
 });
 
 it('a mark stands below the character', () => {

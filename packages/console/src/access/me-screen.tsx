@@ -9,7 +9,7 @@ import { KeyLines } from '../parts/key-lines.jsx';
 import { Shown } from '../parts/loaded.jsx';
 import { safeText } from '../parts/safe-text.js';
 import { musterCommand } from '../parts/shell.js';
-import { Ago } from '../parts/time.jsx';
+import { Ago, At } from '../parts/time.jsx';
 import { reasonOf } from '../session/permissions.js';
 import { mayI, signedIn } from '../session/session.js';
 import { setSingleKeys, singleKeys } from '../table/keys.js';
@@ -87,7 +87,7 @@ export function MeScreen() {
                         <li key={id}>
                           <code class="break">{id}</code>
                           <span class="quiet">
-                            <Ago at={Date.parse(created)} word=" ago" />, until {new Date(end).toLocaleString()}
+                            <Ago at={Date.parse(created)} word=" ago" />, until <At at={Date.parse(end)} />
                           </span>
                           <Command text={musterCommand('access-token', 'rm', id)} />
                         </li>

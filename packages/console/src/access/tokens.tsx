@@ -7,7 +7,7 @@ import { Shown } from '../parts/loaded.jsx';
 import { plural } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
 import { musterCommand } from '../parts/shell.js';
-import { Ago } from '../parts/time.jsx';
+import { Ago, At } from '../parts/time.jsx';
 import { signedIn } from '../session/session.js';
 import { TOLD } from './told.js';
 
@@ -45,7 +45,7 @@ export function Tokens() {
                         </span>
                         <span class="quiet">
                           {good(token) ? `${plural(token.uses_left, 'use')} left, until ` : 'no longer good, '}
-                          <time dateTime={token.expires_at}>{new Date(token.expires_at).toLocaleString()}</time>
+                          <At at={Date.parse(token.expires_at)} />
                         </span>
                       </div>
                       {good(token) && <Command text={musterCommand('token', 'rm', token.id)} />}

@@ -232,10 +232,10 @@ const columnsOf = (org: string): readonly Column<Entry>[] => [
   {
     id: 'at',
     head: 'When',
-    track: '72px',
+    track: '92px',
     cell: ({ at }) => (
       <span class="quiet">
-        <Ago at={Date.parse(at)} />
+        <Ago at={Date.parse(at)} word=" ago" />
       </span>
     ),
   },

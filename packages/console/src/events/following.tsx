@@ -10,6 +10,7 @@ import { number, plural } from '../parts/numbers.js';
 import { NotAmong, Panes } from '../parts/pane.jsx';
 import { safeText } from '../parts/safe-text.js';
 import { Save } from '../parts/save.jsx';
+import { secondOfDay } from '../parts/when.js';
 import { shortId } from '../push/parts.jsx';
 import { signedIn } from '../session/session.js';
 import { type Column, Table } from '../table/table.jsx';
@@ -150,7 +151,7 @@ const COLUMNS: readonly Column<LiveEvent>[] = [
     id: 'time',
     head: 'Time',
     track: '76px',
-    cell: ({ at }) => <span class="quiet number">{new Date(at).toLocaleTimeString([], { hour12: false })}</span>,
+    cell: ({ at }) => <span class="quiet number">{secondOfDay(at)}</span>,
   },
   { id: 'type', head: 'Type', track: 'minmax(0, 1fr)', cell: ({ type }) => <span class="mono">{safeText(type)}</span> },
   { id: 'about', head: 'About', track: 'minmax(0, 2fr)', cell: (event) => safeText(about(event)), wide: true },

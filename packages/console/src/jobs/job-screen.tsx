@@ -11,6 +11,7 @@ import { Shown } from '../parts/loaded.jsx';
 import { Note, sentence } from '../parts/note.jsx';
 import { plural } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
+import { Prose } from '../parts/prose.jsx';
 import { musterCommand } from '../parts/shell.js';
 import { Status } from '../parts/status.jsx';
 import { Tabs } from '../parts/tabs.jsx';
@@ -135,7 +136,7 @@ function Known({ known, again }: { readonly known: KnownJob; readonly again: () 
         <div class="inside why-list">
           {why.why.map((text) => (
             <p key={text} class="break">
-              {sentence(safeText(text))}
+              <Prose text={sentence(text)} />
             </p>
           ))}
           {job.exitCode !== null && <p class="quiet">Its program ended with {job.exitCode}.</p>}

@@ -3,11 +3,10 @@ import type { JobRecovery } from '../api/types.gen.js';
 import { Action } from '../parts/action.jsx';
 import { Command } from '../parts/command.jsx';
 import { Confirm } from '../parts/confirm.jsx';
-import { duration } from '../parts/duration.js';
 import { number, plural } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
 import { musterCommand } from '../parts/shell.js';
-import { now } from '../parts/time.jsx';
+import { In } from '../parts/time.jsx';
 import { mayI, signedIn } from '../session/session.js';
 
 type Record = JobRecovery[number];
@@ -51,9 +50,9 @@ export function Recovery({
           </>
         )}
         <dt>next test</dt>
-        <dd>{next === null ? 'its reader has not seen it yet' : <In at={Date.parse(next)} />}</dd>
+        <dd>{next === null ? 'its reader has not seen it yet' : <In at={Date.parse(next)} word="in " />}</dd>
         <dt>gives up</dt>
-        <dd>{end === null ? 'not for the time alone' : <In at={Date.parse(end)} />}</dd>
+        <dd>{end === null ? 'not for the time alone' : <In at={Date.parse(end)} word="in " />}</dd>
         {!brief && (
           <>
             <dt>jobs that wait</dt>
@@ -94,15 +93,5 @@ export function Recovery({
         </Confirm>
       )}
     </div>
-  );
-}
-
-/** A time that is to come. */
-function In({ at }: { readonly at: number }) {
-  const ms = at - now.value;
-  return (
-    <time class="number" dateTime={new Date(at).toISOString()} title={new Date(at).toISOString()}>
-      {ms <= 0 ? 'now' : `in ${duration(ms)}`}
-    </time>
   );
 }

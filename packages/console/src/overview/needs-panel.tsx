@@ -92,7 +92,7 @@ function NeedLine({ need: { href, what, why, at, tone, paused } }: { readonly ne
           />
         )}
         <span class="quiet">
-          <Ago at={at} />
+          <Ago at={at} word=" ago" />
         </span>
       </div>
       {error.value !== null && <Failure error={error.value} />}

@@ -23,6 +23,15 @@ export function span(ms: number): string {
   return `${Math.floor(ms / size)} ${unit}${rest > 0 ? ` ${rest} ${smaller}` : ''}`;
 }
 
+/** Of what is to come: to the nearest of the largest unit, so that a moment less than two days are two. */
+export function untilThen(ms: number): string {
+  for (const [at, [unit, size]] of UNITS.entries()) {
+    const [, smaller] = UNITS[at + 1] ?? [unit, size];
+    if (Math.round(ms / smaller) * smaller >= size) return `${Math.round(ms / size)} ${unit}`;
+  }
+  return 'now';
+}
+
 /** `1:02:03`, for what goes on. */
 export function clock(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));

@@ -1,5 +1,5 @@
 import type { UserKeys } from '../api/types.gen.js';
-import { Ago } from './time.jsx';
+import { Ago, At } from './time.jsx';
 
 /** Keys of somebody, or of something. */
 export function KeyLines({
@@ -14,7 +14,13 @@ export function KeyLines({
           <code class="break">{fingerprint}</code>
           <span class="quiet">
             <Ago at={Date.parse(created)} word=" ago" />
-            {end === null ? '; it does not expire' : `; until ${new Date(end).toLocaleString()}`}
+            {end === null ? (
+              '; it does not expire'
+            ) : (
+              <>
+                ; until <At at={Date.parse(end)} />
+              </>
+            )}
           </span>
         </li>
       ))}

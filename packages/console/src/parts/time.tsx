@@ -11,7 +11,8 @@ document.addEventListener('visibilitychange', () => {
 
 export { duration } from './duration.js';
 
-import { duration } from './duration.js';
+import { duration, untilThen } from './duration.js';
+import { timeText } from './when.js';
 
 /** How long ago, with the time itself for whoever points at it. */
 export function Ago({ at, word = '' }: { readonly at: number; readonly word?: string }) {
@@ -25,13 +26,24 @@ export function Ago({ at, word = '' }: { readonly at: number; readonly word?: st
   );
 }
 
-/** How long until then. */
-export function In({ at }: { readonly at: number }) {
+/** A time itself. */
+export function At({ at }: { readonly at: number }) {
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return <span>–</span>;
   return (
     <time class="number" dateTime={date.toISOString()} title={date.toISOString()}>
-      {duration(Math.max(0, at - now.value))}
+      {timeText(at)}
+    </time>
+  );
+}
+
+/** How long until then. @param word Before it. */
+export function In({ at, word = '' }: { readonly at: number; readonly word?: string }) {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return <span>–</span>;
+  return (
+    <time class="number" dateTime={date.toISOString()} title={date.toISOString()}>
+      {at <= now.value ? 'now' : `${word}${untilThen(at - now.value)}`}
     </time>
   );
 }

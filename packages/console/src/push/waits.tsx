@@ -1,6 +1,7 @@
 import type { JobWhy } from '../api/types.gen.js';
 import { useReadAgain } from '../live/read-again.js';
 import { sentence } from '../parts/note.jsx';
+import { Prose } from '../parts/prose.jsx';
 import { safeText } from '../parts/safe-text.js';
 import { hrefOf } from '../route.js';
 import { signedIn } from '../session/session.js';
@@ -23,7 +24,7 @@ export function Waits({ id, version }: { readonly id: string; readonly version: 
       <h2>Why it is not done</h2>
       {why.why.map((text) => (
         <p key={text} class="break">
-          {sentence(safeText(text))}
+          <Prose text={sentence(text)} />
         </p>
       ))}
       <ul class="why-list quiet">

@@ -13,6 +13,7 @@ import { safeText } from '../parts/safe-text.js';
 import { musterCommand } from '../parts/shell.js';
 import { Status } from '../parts/status.jsx';
 import { Ago } from '../parts/time.jsx';
+import { timeText } from '../parts/when.js';
 import { hrefOf } from '../route.js';
 import { signedIn } from '../session/session.js';
 import type { Look } from '../statuses/look.js';
@@ -129,7 +130,7 @@ function Detail({ id, again }: { readonly id: string; readonly again: () => void
             ...Object.entries(approval.parameters).map(([name, value]) => [name, value] as const),
             ['version', approval.version === null ? null : String(approval.version)],
             ['asked by', approval.asked_by],
-            ['until', new Date(approval.expires_at).toLocaleString()],
+            ['until', timeText(Date.parse(approval.expires_at))],
             ...approval.needs.map(({ why, grants, by }) => {
               return ['needs', `${grants} for ${why}${by.length === 0 ? '' : `: ${by.join(', ')}`}`] as const;
             }),

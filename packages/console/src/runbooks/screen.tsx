@@ -118,9 +118,9 @@ function columns(org: string): readonly Column<Runbooks[number]>[] {
     {
       id: 'at',
       head: 'Changed',
-      track: '76px',
+      track: '92px',
       end: true,
-      cell: ({ updated_at: at }) => <Ago at={Date.parse(at)} />,
+      cell: ({ updated_at: at }) => <Ago at={Date.parse(at)} word=" ago" />,
     },
   ];
 }

@@ -15,7 +15,8 @@ import { Pane } from '../parts/pane.jsx';
 import { safeText } from '../parts/safe-text.js';
 import { musterCommand } from '../parts/shell.js';
 import { Status } from '../parts/status.jsx';
-import { Ago, In } from '../parts/time.jsx';
+import { Ago, At, In } from '../parts/time.jsx';
+import { timeText } from '../parts/when.js';
 import { hrefOf } from '../route.js';
 import { signedIn } from '../session/session.js';
 import type { Look } from '../statuses/look.js';
@@ -248,10 +249,10 @@ function One({ schedule, runs, path, again, onDeleted }: OneProps) {
       </dl>
       {schedule.waiting_since !== null && (
         <Note>
-          The run of {schedule.waiting_since} waits
+          The run of <At at={Date.parse(schedule.waiting_since)} /> waits
           {schedule.waiting_for === null
             ? ' for the end of the last one.'
-            : ` for calendar ${safeText(schedule.waiting_for.calendar)} until ${schedule.waiting_for.until}.`}
+            : ` for calendar ${safeText(schedule.waiting_for.calendar)} until ${timeText(Date.parse(schedule.waiting_for.until))}.`}
         </Note>
       )}
       <h3>Next</h3>
@@ -259,7 +260,10 @@ function One({ schedule, runs, path, again, onDeleted }: OneProps) {
         {schedule.next_runs.length === 0 && <li class="quiet">None while it does not run.</li>}
         {schedule.next_runs.map((at) => (
           <li key={at} class="number">
-            {at} <span class="quiet">in</span> <In at={Date.parse(at)} />
+            <At at={Date.parse(at)} />{' '}
+            <span class="quiet">
+              <In at={Date.parse(at)} word="in " />
+            </span>
           </li>
         ))}
       </ul>

@@ -615,6 +615,9 @@ describe('the console', () => {
     const greet = join(cluster.dir, 'greet.yaml');
     const definition = `description: Greets\ncommand: [greet, "{{tries}}"]\nsearch: role:web\nparameters:\n  tries: { type: number, min: 1, max: 5 }\n`;
     writeFileSync(greet, definition);
+    await page.getByRole('link', { name: 'Overview' }).click();
+    const last = page.locator('.card', { has: page.getByRole('heading', { name: 'Ended last' }) });
+    await last.getByRole('listitem').filter({ hasText: 'endless' }).getByText('stopped').waitFor();
     await cluster.json('runbook', 'create', 'greet-web', '-f', greet);
     writeFileSync(greet, `${definition}approval: {}\n`);
     await cluster.json('runbook', 'create', 'greet-twice', '-f', greet);

@@ -40,6 +40,22 @@ describe('what needs somebody', () => {
     ).toEqual([]);
   });
 
+  it('are, of a push job that was run again where it failed, the last run', () => {
+    const first = job({ id: '1'.repeat(32), counts: { failed: 2 } });
+    const again = job({
+      id: '2'.repeat(32),
+      counts: { failed: 1 },
+      target: `failed, crashed nodes of job ${first.id}`,
+    });
+    const whys = (jobs: readonly Job[]) => jobsInNeed('default', jobs, NOW).map(({ why }) => why);
+    expect(whys([again, first])).toEqual(['failed again on 1 node']);
+    expect(whys([{ ...again, status: 'running' }, first])).toEqual([]);
+    expect(whys([{ ...again, status: 'aborted' }, first])).toEqual(['failed on 2 nodes']);
+    expect(whys([{ ...again, target: `succeeded nodes of job ${first.id}`, counts: {} }, first])).toEqual([
+      'failed on 2 nodes',
+    ]);
+  });
+
   it('are queues that are paused while something waits, which go on when they are resumed', () => {
     const queue = (id: string, state: string, queued: number) =>
       ({ id, name: id, state, counts: { queued }, updated_at: ago(0) }) as Queue;

@@ -1,5 +1,6 @@
 import type { Answer, Api } from '../api/client.js';
 import type { LongJob, LongJobHistory, LongJobShares, LongJobWhy } from '../api/types.gen.js';
+import { hasEnded, STATUSES } from '../statuses/jobs.js';
 
 /** What lists show of a job. */
 export type ListedJob = Pick<
@@ -65,6 +66,23 @@ export async function readJobs(
     if (answer.body.length < PAGE) return { body: { jobs, more: false }, position, next: null };
   }
   return { body: { jobs, more: true }, position, next: null };
+}
+
+/** Those that ended last. */
+export async function readEndedJobs(api: Api, most: number, signal?: AbortSignal): Promise<Answer<ListedJobs>> {
+  const { body, ...answer } = await api.get<readonly ListedJob[]>(
+    '/jobs/v2',
+    {
+      naked: true,
+      filter: FIELDS.join(','),
+      orderBy: 'ended',
+      order: 'DESC',
+      limit: most,
+      'status.in': STATUSES.filter(hasEnded).join(','),
+    },
+    signal,
+  );
+  return { ...answer, body: { jobs: body, more: body.length === most } };
 }
 
 export interface KnownJob {

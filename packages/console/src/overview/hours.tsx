@@ -1,9 +1,8 @@
 import type { Counts } from '../api/types.gen.js';
 import { useReading } from '../live/reading.js';
-import { number, plural } from '../parts/numbers.js';
 import { Sparkline } from '../parts/sparkline.jsx';
 import { signedIn } from '../session/session.js';
-import { hoursInWords } from './hours-in-words.js';
+import { hoursInWords, hoursText } from './hours-in-words.js';
 
 /** The hours go by, also where nothing happens. */
 const AGAIN_MS = 15 * 60_000;
@@ -22,12 +21,12 @@ export function DownByHour() {
   const down = counts.find(({ type }) => type === 'node.down');
   const up = counts.find(({ type }) => type === 'node.up');
   if (down === undefined || up === undefined) return null;
+  const text = hoursInWords('Nodes that went down', hours, down.per_hour);
   return (
-    <p class="line quiet">
-      <Sparkline values={down.per_hour} text={hoursInWords('Nodes that went down', hours, down.per_hour)} />
-      <span>
-        in {plural(hours.length, 'hour')} down {number(down.total)} ×, came up {number(up.total)} ×
-      </span>
+    <p class="line wraps quiet" title={text}>
+      <span>Went down, by the hour</span>
+      <Sparkline values={down.per_hour} text={text} />
+      <span>{hoursText(down, up.total)}</span>
     </p>
   );
 }

@@ -4,6 +4,7 @@ import type { ListedJob } from '../jobs/read.js';
 import type { Fleet } from '../live/fleet.js';
 import type { Queue } from '../live/queues.js';
 import { plural } from '../parts/numbers.js';
+import { rerunOf } from '../push/target.js';
 import { hrefOf } from '../route.js';
 import { subjectOf } from '../runbooks/subject.js';
 
@@ -77,7 +78,9 @@ export function pausedQueues(org: string, queues: readonly Queue[]): Need[] {
   );
 }
 
+/** Of what was run again where it failed, the last run is told of. */
 export function jobsInNeed(org: string, jobs: readonly Job[], at: number): Need[] {
+  const runAgain = new Set(jobs.filter(({ status }) => status !== 'aborted').map(({ target }) => rerunOf(target)));
   return jobs.flatMap((job): Need[] => {
     const created = Date.parse(job.created_at);
     const href = hrefOf(org, { name: 'job', id: job.id });
@@ -87,10 +90,12 @@ export function jobsInNeed(org: string, jobs: readonly Job[], at: number): Need[
       return [{ ...about, why: 'is held until somebody continues it', at: created, tone: 'warn' }];
     }
     const failed = (job.counts.failed ?? 0) + (job.counts.crashed ?? 0) + (job.counts.timed_out ?? 0);
+    if (runAgain.has(job.id)) return [];
     if (at - created > RECENT_MS || !FINAL_JOB_STATUSES.has(job.status)) return [];
     if (job.status === 'complete' && failed === 0) return [];
     if (job.status === 'aborted') return [];
-    const why = job.status === 'complete' ? `failed on ${plural(failed, 'node')}` : (job.reason ?? job.status);
+    const again = rerunOf(job.target) === null ? '' : 'again ';
+    const why = job.status === 'complete' ? `failed ${again}on ${plural(failed, 'node')}` : (job.reason ?? job.status);
     return [{ ...about, why, at: Date.parse(job.updated_at), tone: 'bad' }];
   });
 }

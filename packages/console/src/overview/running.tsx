@@ -44,7 +44,11 @@ export function RunningPanel({ push, again, long, queues }: Props) {
     <section class="card">
       <header>
         <h2>Running now</h2>
-        <a href={hrefOf(org, { name: 'jobs' })}>All push jobs</a>
+        <span class="line">
+          <a href={hrefOf(org, { name: 'jobs' })}>Push jobs</a>
+          <a href={hrefOf(org, { name: 'long-jobs' })}>Long jobs</a>
+          <a href={hrefOf(org, { name: 'queues' })}>Task queues</a>
+        </span>
       </header>
       {push.state === 'loading' && <Waiting what="push jobs" />}
       {push.state === 'failed' && (

@@ -59,7 +59,7 @@ function Panels() {
       <FleetPanel loaded={fleet} again={() => void store.fleet.reload()} />
       <RunningPanel push={push} again={() => void store.recent.reload()} long={long} queues={queues} />
       <NeedsPanel fleet={fleet} push={push} queues={queues} />
-      <RecentPanel loaded={push} />
+      <RecentPanel push={push} />
     </div>
   );
 }

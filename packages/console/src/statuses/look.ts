@@ -5,4 +5,6 @@ export interface Look {
   readonly glyph: GlyphName;
   readonly word: string;
   readonly tone: 'ok' | 'run' | 'warn' | 'bad' | 'idle';
+  /** What the word means, where it is none of every day. */
+  readonly means?: string;
 }

@@ -579,7 +579,12 @@ describe('the console', () => {
     long = page.url().split('/').at(-1) ?? '';
     await page.locator('.badge', { hasText: 'running' }).waitFor();
     await page.getByRole('link', { name: 'Outputs' }).click();
+    expect(await page.locator('.phases [aria-current=step]').innerText()).toContain('running');
     await page.getByRole('button', { name: /\.out$/ }).click();
+    await page.getByText('In its work directory').waitFor();
+    expect(await page.getByRole('button', { name: '.muster-wrapper' }).count()).toBe(0);
+    await page.getByRole('button', { name: /^Show all \(\d+ hidden\)/ }).click();
+    await page.getByRole('button', { name: '.muster-wrapper' }).waitFor();
     const lines = page.locator('.output-bar', { hasText: 'followed' });
     await page.locator('.output .row', { hasText: 'line 2' }).first().waitFor();
     const before = Number.parseInt(await lines.getByText('lines').innerText(), 10);

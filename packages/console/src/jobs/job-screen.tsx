@@ -7,6 +7,7 @@ import { Action } from '../parts/action.jsx';
 import { Command } from '../parts/command.jsx';
 import { Confirm } from '../parts/confirm.jsx';
 import { clock } from '../parts/duration.js';
+import { Glyph } from '../parts/glyph.jsx';
 import { Shown } from '../parts/loaded.jsx';
 import { Note, sentence } from '../parts/note.jsx';
 import { plural } from '../parts/numbers.js';
@@ -19,7 +20,7 @@ import { Ago, now } from '../parts/time.jsx';
 import { hrefOf } from '../route.js';
 import type { May } from '../session/permissions.js';
 import { mayI, signedIn } from '../session/session.js';
-import { hasEnded, longJobLook, word } from '../statuses/jobs.js';
+import { hasEnded, longJobLook, passedLook, word } from '../statuses/jobs.js';
 import { Outputs } from './outputs.jsx';
 import { type Phase, phasesOf } from './phases.js';
 import { jobPath, type KnownJob, readJob } from './read.js';
@@ -269,36 +270,45 @@ function Question({
   );
 }
 
-/** The way of the job on one line, each phase with its time. */
+/** The way of the job on one line, each phase with its time; the one where it is stands out. */
 function Phases({ phases }: { readonly phases: readonly Phase[] }) {
   return (
     <ol class="phases">
-      {phases.map(({ status, from, ms, description }, index) => (
-        <li
-          key={`${index} ${status}`}
-          class={`${from === null ? 'ahead' : ''} ${status === 'BLOCKED' ? 'blocked' : ''}`}
-          title={description}
-        >
-          {from === null ? <span class="quiet">{word(status)}</span> : <Status look={longJobLook(status)} />}
-          <span class="quiet number">
-            {from === null ? (
-              <span class="unseen">not reached</span>
-            ) : ms !== null ? (
-              ms < 1000 ? (
-                '< 1 s'
-              ) : (
-                clock(ms)
-              )
-            ) : hasEnded(status) ? (
-              ''
-            ) : (
-              clock(now.value - from)
-            )}
-          </span>
-        </li>
+      {phases.map((phase, index) => (
+        <PhaseStep key={`${index} ${phase.status}`} phase={phase} />
       ))}
     </ol>
   );
+}
+
+function PhaseStep({ phase: { status, from, ms, description } }: { readonly phase: Phase }) {
+  if (from === null) {
+    return (
+      <li class="ahead">
+        <span class="quiet">{word(status)}</span>
+        <span class="unseen">not reached</span>
+      </li>
+    );
+  }
+  const here = ms === null;
+  const look = here ? longJobLook(status) : passedLook(status);
+  return (
+    <li
+      class={`${here ? 'here' : ''} ${status === 'BLOCKED' ? 'blocked' : ''}`}
+      aria-current={here ? 'step' : undefined}
+      title={description}
+    >
+      <span class={look.tone}>{look.word}</span>
+      <span class="quiet number">
+        <Glyph name={look.glyph} tone={look.tone} /> {timeIn(status, ms ?? now.value - from)}
+      </span>
+    </li>
+  );
+}
+
+function timeIn(status: string, ms: number): string {
+  if (hasEnded(status)) return '';
+  return ms < 1000 ? '< 1 s' : clock(ms);
 }
 
 function History({ known: { history } }: { readonly known: KnownJob }) {

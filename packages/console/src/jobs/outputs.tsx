@@ -5,13 +5,14 @@ import type { LongJob, LongJobOutputs } from '../api/types.gen.js';
 import { place, setParameters } from '../navigation.js';
 import { Viewer } from '../output/viewer.jsx';
 import { Failure, Note, Waiting } from '../parts/note.jsx';
-import { bytes } from '../parts/numbers.js';
+import { bytes, number } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
 import { Ago } from '../parts/time.jsx';
 import { hrefOf } from '../route.js';
 import { signedIn } from '../session/session.js';
 import { hasEnded } from '../statuses/jobs.js';
 import { jobPath } from './read.js';
+import { placeOfOutputs, withoutDotFiles } from './written.js';
 
 const MOST = 250;
 
@@ -24,6 +25,8 @@ export function Outputs({ job }: { readonly job: LongJob }) {
   const listed = useSignal<LongJobOutputs | null>(null);
   const error = useSignal<ApiError | null>(null);
   const tries = useSignal(0);
+  /** Dot files, too, which are the server's own, or meant to be so. */
+  const all = useSignal(false);
   useEffect(() => {
     const reading = new AbortController();
     const path = `${jobPath(job.id)}/outputs/listings${dir === '' ? '' : `/${encoded(dir)}`}`;
@@ -53,14 +56,14 @@ export function Outputs({ job }: { readonly job: LongJob }) {
   if (listed.value === null) return <Waiting what="what it wrote" />;
   const here = hrefOf(api.org, { name: 'long-job', id: job.id }, { view: 'outputs' });
   const open = file === null ? null : trimmed(file);
+  const told = withoutDotFiles(listed.value, open);
+  const hidden = listed.value.length - told.length;
   return (
     <>
       <p class="inside line">
         <span class="grow break">
           {dir === '' ? (
-            <span class="quiet">
-              {hasEnded(job.status) && job.archive ? 'As it was archived' : 'In its work directory'}
-            </span>
+            <span class="quiet">{placeOfOutputs(job)}</span>
           ) : (
             <>
               <a href={here}>all</a> <span class="mono">/ {safeText(dir)}</span>
@@ -75,7 +78,7 @@ export function Outputs({ job }: { readonly job: LongJob }) {
         <p class="inside quiet">Nothing is there.</p>
       ) : (
         <ul class="lines">
-          {listed.value.map(({ name, path, length, type, lastModified }) => (
+          {(all.value ? listed.value : told).map(({ name, path, length, type, lastModified }) => (
             <li key={path}>
               <div class="line">
                 <button
@@ -106,6 +109,13 @@ export function Outputs({ job }: { readonly job: LongJob }) {
             </li>
           ))}
         </ul>
+      )}
+      {hidden > 0 && !all.value && (
+        <p class="inside">
+          <button type="button" class="button small" onClick={() => (all.value = true)}>
+            Show all ({number(hidden)} hidden)
+          </button>
+        </p>
       )}
       {listed.value.length === MOST && (
         <div class="inside">

@@ -51,6 +51,11 @@ export function longJobLook(status: string): Look {
   return { word: word(status), ...(known ?? { glyph: 'play', tone: 'run' }) };
 }
 
+/** Of a status that is over: of the way it was done, what stood in the way looks as it did. */
+export function passedLook(status: LongStatus): Look {
+  return WAY.includes(status) ? { word: word(status), glyph: 'check', tone: 'idle' } : longJobLook(status);
+}
+
 export function word(status: string): string {
   return status.toLowerCase().replaceAll('_', ' ');
 }

@@ -5,7 +5,7 @@ import { applyToBulk } from '../src/live/bulk.js';
 import type { LiveEvent } from '../src/live/event.js';
 import { applyToQueues, endedLastMinute, type Queue } from '../src/live/queues.js';
 import { applyToTasks, type ListedTask } from '../src/live/tasks.js';
-import { selectorOf, whereFor } from '../src/tasks/actions.js';
+import { countFor, noneFor, selectorOf, whereFor } from '../src/tasks/actions.js';
 import { changedSince, counted, NOTHING_COUNTED } from '../src/tasks/bulk-steps.js';
 import { changesOf, commandFor, givenOf } from '../src/tasks/settings-fields.js';
 
@@ -200,6 +200,16 @@ describe('what is meant by all that match', () => {
 });
 
 describe('acting on many tasks', () => {
+  it('is counted by the counts of the queue, and says why there are none', () => {
+    const none = { queued: 0, blocked: 0, held: 0, claimed: 0, running: 0, succeeded: 21 };
+    const counts = { ...none, failed: 2, orphaned: 1, cancelled: 0, terminated: 0 };
+    expect(countFor('retry', [], counts)).toBe(3);
+    expect(countFor('retry', ['succeeded'], counts)).toBe(21);
+    expect(countFor('cancel', [], counts)).toBe(0);
+    expect(noneFor('hold')).toBe('No task that matches can be held now: none is queued or blocked.');
+    expect(noneFor('release')).toBe('No task that matches can be released now: none is held.');
+  });
+
   const answer = { matched: 3, acted: 2, refused: [{ reason: 'it is held', tasks: 1, first: 't1' }], next: null };
 
   it('adds up what the answers say', () => {

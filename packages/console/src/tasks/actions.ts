@@ -64,9 +64,29 @@ export function selectorOf(statuses: readonly string[], q: string): string {
  */
 export function whereFor(action: TaskAction, chosen: readonly TaskStatus[], q: string): string | null {
   if (chosen.length === 0 && speaksOfStatus(q)) return q.trim();
-  const of = chosen.length === 0 && action === 'retry' ? ENDED : ACTIONS[action].of;
-  const statuses = of.filter((status) => chosen.length === 0 || chosen.includes(status));
+  const statuses = statusesFor(action, chosen);
   return statuses.length === 0 ? null : selectorOf(statuses, q);
+}
+
+/** Of which statuses a task is that the action is done to when it is done to all. */
+function statusesFor(action: TaskAction, chosen: readonly TaskStatus[]): readonly TaskStatus[] {
+  const of = chosen.length === 0 && action === 'retry' ? ENDED : ACTIONS[action].of;
+  return of.filter((status) => chosen.length === 0 || chosen.includes(status));
+}
+
+/** To how many of a queue it can be done, of these statuses. */
+export function countFor(
+  action: TaskAction,
+  chosen: readonly TaskStatus[],
+  counts: Readonly<Record<TaskStatus, number>>,
+): number {
+  return statusesFor(action, chosen).reduce((sum, status) => sum + counts[status], 0);
+}
+
+/** Said where an action can be done to none. */
+export function noneFor(action: TaskAction): string {
+  const { of, done } = ACTIONS[action];
+  return `No task that matches can be ${done} now: none is ${of.slice(0, -1).join(', ')}${of.length > 1 ? ' or ' : ''}${of.at(-1)}.`;
 }
 
 function speaksOfStatus(q: string): boolean {

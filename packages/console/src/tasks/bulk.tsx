@@ -10,7 +10,7 @@ import { number, plural } from '../parts/numbers.js';
 import { musterCommand } from '../parts/shell.js';
 import { hrefOf } from '../route.js';
 import { signedIn } from '../session/session.js';
-import { ACTIONS, type TaskAction } from './actions.js';
+import { ACTIONS, noneFor, type TaskAction } from './actions.js';
 import { BulkProgress, Left, tasksPath } from './bulk-progress.jsx';
 import { type Count, counted, NOTHING_COUNTED, SAMPLE } from './bulk-steps.js';
 import { shortTaskId } from './parts.jsx';
@@ -123,7 +123,7 @@ export function BulkDialog({ meant, onClose }: { readonly meant: Meant; readonly
       {now.state === 'counting' && error.value === null && (
         <Waiting what={now.so === 0 ? 'how many there are' : `how many there are: ${number(now.so)} so far`} />
       )}
-      {now.state === 'asking' && error.value === null && <p>No task is like that now.</p>}
+      {now.state === 'asking' && error.value === null && <p>{noneFor(meant.action)}</p>}
       {now.state === 'begun' && <BulkProgress begun={now.run} queue={meant.queue} byIds={meant.ids !== undefined} />}
       {error.value !== null && <Failure error={error.value} />}
       <div class="actions">

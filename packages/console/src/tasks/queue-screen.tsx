@@ -21,7 +21,7 @@ import { QUEUE_LOOKS } from '../statuses/tasks.js';
 import { Limit } from './limit.jsx';
 import { NewTask } from './new-task.jsx';
 import { NodesAtWork } from './nodes-at-work.jsx';
-import { QueueBar, rateText, threadsText } from './parts.jsx';
+import { QueueBar, threadsText } from './parts.jsx';
 import { QueueSettings } from './settings.jsx';
 import { TaskList } from './task-list.jsx';
 
@@ -142,7 +142,8 @@ function One({ queue, again }: { readonly queue: Queue; readonly again: () => vo
                 , the oldest for <Ago at={Date.parse(queue.oldest_waiting)} />
               </span>
             )}{' '}
-            · <strong>{rateText(queue.ended_last_minute)}</strong> <span class="quiet">ended</span>
+            · <strong>{queue.ended_last_minute === 0 ? 'none' : number(queue.ended_last_minute)}</strong>{' '}
+            <span class="quiet">ended in the last minute</span>
           </p>
           <Limit queue={queue} onSaved={again} />
           {queue.why.length > 0 && (

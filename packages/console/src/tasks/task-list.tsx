@@ -21,7 +21,7 @@ import { hrefOf } from '../route.js';
 import { mayI, signedIn } from '../session/session.js';
 import { TASK_LOOKS } from '../statuses/tasks.js';
 import { type Column, Table } from '../table/table.jsx';
-import { ACTIONS, selectorOf, TASK_ACTIONS, type TaskAction, whereFor } from './actions.js';
+import { ACTIONS, countFor, selectorOf, TASK_ACTIONS, type TaskAction, whereFor } from './actions.js';
 import { BulkDialog, type Meant } from './bulk.jsx';
 import { BulkRunning } from './bulk-progress.jsx';
 import { paramsText, shortTaskId, TaskStatus } from './parts.jsx';
@@ -157,10 +157,15 @@ function Found({ queue, where, q }: FoundProps) {
           if (ids.length > 0) asking.value = { action, queue: queue?.name ?? null, ids };
           else if (all !== null) asking.value = { action, queue: queue?.name ?? null, where: all };
         };
-        const notOf = (action: TaskAction): string | null =>
-          ids.length === 0 && whereFor(action, chosen, q) === null
-            ? `no task of the statuses that are chosen can be ${ACTIONS[action].done}`
-            : null;
+        /** To how many it is done; null: that is not known before they are counted. */
+        const count = (action: TaskAction): number | null =>
+          ids.length > 0 || queue === null || q !== '' ? null : countFor(action, chosen, queue.counts);
+        const notOf = (action: TaskAction): string | null => {
+          if (ids.length > 0) return null;
+          if (whereFor(action, chosen, q) === null)
+            return `no task of the statuses that are chosen can be ${ACTIONS[action].done}`;
+          return count(action) === 0 ? `no task can be ${ACTIONS[action].done} now` : null;
+        };
         return (
           <>
             <section class="card">
@@ -184,15 +189,20 @@ function Found({ queue, where, q }: FoundProps) {
               {tasks.length > 0 && kept.refused === null && (
                 <div class={ids.length > 0 ? 'selected' : 'selected none'}>
                   <strong class="number">
-                    {ids.length > 0 ? `${plural(ids.length, 'task')} selected:` : 'All that match:'}
+                    {ids.length > 0
+                      ? `${plural(ids.length, 'task')} selected:`
+                      : where !== ''
+                        ? 'All that match:'
+                        : `All tasks${queue === null ? '' : ` of ${safeText(queue.name)}`}:`}
                   </strong>
                   {TASK_ACTIONS.map((action) => {
                     const why = notOf(action);
+                    const so = count(action) ?? 0;
                     return (
                       <Action
                         key={action}
                         small
-                        label={`${ACTIONS[action].word} …`}
+                        label={so === 0 ? `${ACTIONS[action].word} …` : `${ACTIONS[action].word} ${number(so)} …`}
                         tone={action === 'remove' ? 'danger' : ''}
                         may={why === null ? allowed : { may: false, why }}
                         onClick={() => ask(action)}

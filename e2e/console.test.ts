@@ -122,7 +122,8 @@ const SCREENS: readonly (readonly [path: string, there: string])[] = [
   ['/access/tokens?all=true', '.lines'],
   ['/access/sessions', '.lines'],
   ['/me', '.facts'],
-  ['/events', '.empty'],
+  ['/events', '.table-row'],
+  ["/events?q=type%20=%20'none'", '.empty'],
   ['/events?from=-1h', '.table-row'],
 ];
 

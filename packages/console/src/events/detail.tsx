@@ -6,10 +6,11 @@ import { hrefOf } from '../route.js';
 import { signedIn } from '../session/session.js';
 import { aboutWhat, narrowings } from './about.js';
 
-/** All that is known of one event, and what else is about the same. @param from Where those begin that it was among; '': now. */
+/** All that is known of one event, and what else is about the same. @param from Where those begin that it was among. */
 export function Detail({ event, from }: { readonly event: LiveEvent; readonly from: string }) {
   const { org } = signedIn().api;
-  const since = from === '' ? String(Math.max(0, event.position - 1)) : from;
+  // What began a second ago has left it behind.
+  const since = from === '-1s' ? String(Math.max(0, event.position - 1)) : from;
   return (
     <Pane
       label="The event"

@@ -20,7 +20,7 @@ import { Rate } from './rate.jsx';
 interface Props {
   /** A selector. */
   readonly q: string;
-  /** Where it begins; '': now. */
+  /** Where it begins. Without a place, a lost connection would lose events: from now on is from a second ago. */
   readonly from: string;
   /** Of what is said while there is none. */
   readonly none: string;
@@ -59,8 +59,7 @@ export function Following({ q, from, none }: Props) {
         },
       });
     };
-    // Without a place to begin, a lost connection would lose events: what follows from now on is what follows a second ago.
-    follow(from === '' ? '-1s' : from);
+    follow(from);
     return () => stop();
   }, []);
   const seen = shown.value ?? tail.value;

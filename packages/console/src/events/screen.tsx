@@ -12,9 +12,12 @@ import { Following } from './following.jsx';
 import { Publish } from './publish.jsx';
 import { WORDS } from './words.js';
 
+/** Whoever comes sees what has just happened. */
+const LATELY = '-10m';
+
 const FROMS = [
-  ['', 'now on'],
-  ['-10m', 'the last 10 minutes'],
+  [LATELY, 'the last 10 minutes'],
+  ['-1s', 'now on'],
   ['-1h', 'the last hour'],
   ['-1d', 'the last day'],
   ['first', 'the oldest kept'],
@@ -26,8 +29,9 @@ const OTHER = 'other';
 export function EventsScreen() {
   const { query } = place.value;
   const q = query.get('q') ?? '';
-  const from = query.get('from') ?? '';
-  const wrongFrom = from !== '' && parseFrom(from) === null;
+  const given = query.get('from') ?? '';
+  const from = given === '' ? LATELY : given;
+  const wrongFrom = parseFrom(from) === null;
   const readable = faultOf(q, false) === null;
   const publishing = useSignal(false);
   return (
@@ -64,15 +68,13 @@ export function EventsScreen() {
             from={from}
             none={
               q === ''
-                ? 'Whatever happens from now on appears here.'
+                ? 'Whatever happens appears here.'
                 : 'No event matches so far. What matches appears here as it happens.'
             }
           />
         )
       )}
-      <Command
-        text={musterCommand('event', 'watch', ...(from === '' ? [] : ['--from', from]), ...(q === '' ? [] : [q]))}
-      />
+      <Command text={musterCommand('event', 'watch', '--from', from, ...(q === '' ? [] : [q]))} />
       {publishing.value && <Publish onClose={() => (publishing.value = false)} />}
     </>
   );

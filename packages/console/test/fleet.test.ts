@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { LiveEvent } from '../src/live/event.js';
 import { applyToFleet, attributesOf, countOwners, type Fleet, fleetNode, type ListedNode } from '../src/live/fleet.js';
 import { type OrderedNodes, orderedNodes } from '../src/nodes/order.js';
-import { SORTS } from '../src/nodes/rows.js';
+import { SORTS, whereOf } from '../src/nodes/rows.js';
 
 const NAMES = ['web1', 'web2', 'db1'] as const;
 const name = fc.constantFrom(...NAMES);
@@ -180,4 +180,13 @@ describe('filters of nodes', () => {
     const before = orderedNodes(null, fleet, 'role:web', 'since');
     expect(orderedNodes(before, fleet, 'role:web', 'since')).toBe(before);
   });
+});
+
+it.each([
+  ['', null, null],
+  [' role:web ', null, 'role:web'],
+  ['', 'down', 'status:down'],
+  ['role:web OR role:db', 'idle', '(role:web OR role:db) AND availability:available'],
+] as const)('the nodes of %j and %j are those of the selector %j', (q, owner, where) => {
+  expect(whereOf(q, owner)).toBe(where);
 });

@@ -48,6 +48,21 @@ export function isOwner(text: string | null): text is Owner {
   return text !== null && (OWNERS as readonly string[]).includes(text);
 }
 
+/** Of nodes of an owner. No selector tells those in a job from those in rehab: the reason in the list does. */
+const OF_OWNER: Readonly<Record<Owner, string>> = {
+  idle: 'availability:available',
+  job: 'status:up AND availability:unavailable',
+  rehab: 'status:up AND availability:unavailable',
+  down: 'status:down',
+};
+
+/** As a selector what the filter and the choice of an owner show together; null: all nodes. */
+export function whereOf(q: string, owner: Owner | null): string | null {
+  const where = q.trim();
+  if (owner === null) return where === '' ? null : where;
+  return where === '' ? OF_OWNER[owner] : `(${where}) AND ${OF_OWNER[owner]}`;
+}
+
 const MOST_WORDS = 200;
 
 /** Names that a filter may be made of. @param told What nodes tell. */

@@ -23,7 +23,7 @@ import { NoNodes } from './empty.jsx';
 import { Grouping } from './grouping.jsx';
 import { namesTold, valuesTold } from './groups.js';
 import { type OrderedNodes, orderedNodes } from './order.js';
-import { attributeWords, isOwner, osOf, SORTS } from './rows.js';
+import { attributeWords, isOwner, osOf, SORTS, whereOf } from './rows.js';
 import { Selected, select } from './selected.jsx';
 import { selectionOf, toggled } from './selection.js';
 
@@ -147,7 +147,7 @@ export function NodesScreen() {
               <a href={hrefOf(org, { name: 'new-job' }, { q })}>Run a command on all that match</a>
             )}
           </div>
-          <Command text={q === '' ? 'muster node list' : musterCommand('node', 'list', q)} />
+          <Command text={musterCommand('node', 'list', whereOf(q, isOwner(owner) ? owner : null))} />
         </>
       )}
     </>

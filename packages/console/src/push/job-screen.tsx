@@ -233,6 +233,7 @@ function Shown({ state, snapshot }: { readonly state: LiveJob; readonly snapshot
           <p class="break">
             The command is killed where it runs ({plural(count(counts, 'running'), 'node')}), and started nowhere else.
           </p>
+          <Command text={musterCommand('push', 'abort', job.id)} />
           <form method="dialog" class="actions">
             <button type="submit" class="button">
               Let it run

@@ -92,7 +92,7 @@ it('says that nobody signs in to an organization that there is not', async () =>
   await page.goto(`${cluster.url}/console/`);
   await page.getByLabel('Organization').fill('nowhere');
   await page.getByRole('button', { name: 'Continue' }).click();
-  await page.getByText('Nobody signs in to nowhere in this way').waitFor();
+  await page.getByText('Single sign-on is not set up for nowhere').waitFor();
   expect(await violationsOf(page)).toEqual([]);
   expect(harm).toEqual([]);
 });

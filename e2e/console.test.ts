@@ -806,7 +806,8 @@ describe('the console', () => {
     await page.getByText('live', { exact: true }).waitFor();
     await page.locator('.menu summary').click();
     await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.getByText('You have signed out.').waitFor();
+    await page.locator('.note.ok', { hasText: 'You have signed out.' }).waitFor();
+    expect(await page.locator('.note.warn').count()).toBe(0);
     await page.reload();
     await page.getByLabel('Or with an access token').waitFor();
   });

@@ -31,7 +31,8 @@ export function App() {
     const why = state.state === 'out' ? state.why : null;
     // Whoever has signed out has used the link.
     const arrived = why === null ? { link: secret, failed } : { link: null, failed: null };
-    return <SignInScreen key={why} {...arrived} why={why} />;
+    const done = state.state === 'out' && state.done === true;
+    return <SignInScreen key={why} {...arrived} why={why} done={done} />;
   }
   return <main class="sign-in" aria-busy="true" />;
 }

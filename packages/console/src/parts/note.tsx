@@ -7,12 +7,12 @@ export function Note({
   tone = 'warn',
   children,
 }: {
-  readonly tone?: 'warn' | 'bad';
+  readonly tone?: 'ok' | 'warn' | 'bad';
   readonly children: ComponentChildren;
 }) {
   return (
     <div class={`note ${tone}`} role={tone === 'bad' ? 'alert' : 'status'}>
-      <Glyph name="bang" />
+      <Glyph name={tone === 'ok' ? 'check' : 'bang'} />
       <div>{children}</div>
     </div>
   );

@@ -20,7 +20,8 @@ export interface SignedIn {
 
 export type SignIn =
   | { readonly state: 'asking' }
-  | { readonly state: 'out'; readonly why: string | null }
+  /** `done`: it is what was asked for. */
+  | { readonly state: 'out'; readonly why: string | null; readonly done?: boolean }
   /** The server cannot be asked. */
   | { readonly state: 'unknown'; readonly error: ApiError }
   | { readonly state: 'in'; readonly signedIn: SignedIn };
@@ -83,7 +84,7 @@ function loginOf(organization: string): string {
 export async function signOut(): Promise<void> {
   try {
     await send('DELETE', '/session');
-    leave('You have signed out.');
+    leave('You have signed out.', true);
   } catch (thrown) {
     const { message, status } = apiError(thrown);
     if (status === 401) return leave('Your session has ended.');
@@ -116,13 +117,13 @@ async function newTicket(): Promise<string> {
   return body.ticket;
 }
 
-function leave(why: string): void {
+function leave(why: string, done = false): void {
   const { value } = signIn;
   if (value.state !== 'in') return;
   absent();
   value.signedIn.store.stop();
   value.signedIn.live.close();
-  signIn.value = { state: 'out', why };
+  signIn.value = { state: 'out', why, done };
 }
 
 onSignedOut(() => leave('Your session has ended.'));

@@ -28,7 +28,14 @@ export function takeArrival(): Arrival {
   return { link: secretOf(hash), failed: failureOf(hash) };
 }
 
-export function SignInScreen({ link, failed, why }: Arrival & { readonly why: string | null }) {
+interface Props extends Arrival {
+  /** Why somebody is signed out who was signed in. */
+  readonly why: string | null;
+  /** They have asked for it. */
+  readonly done: boolean;
+}
+
+export function SignInScreen({ link, failed, why, done }: Props) {
   const usable = useSignal(link);
   useEffect(() => {
     document.title = 'Sign in · Muster';
@@ -39,7 +46,7 @@ export function SignInScreen({ link, failed, why }: Arrival & { readonly why: st
         <h1 class="brand">
           <img src={icon} alt="" width={36} height={36} /> Muster
         </h1>
-        {why !== null && <Note>{why}</Note>}
+        {why !== null && <Note tone={done ? 'ok' : 'warn'}>{why}</Note>}
         {failed !== null && <Note tone="bad">{whyFailed(failed)}</Note>}
         {usable.value !== null ? (
           <ByLink
@@ -104,7 +111,7 @@ function ByLink({ link, onOther }: { readonly link: string; readonly onOther: ()
           <dt>Organization</dt>
           <dd>{organization}</dd>
         </dl>
-        <p class="quiet">Only if you have just run muster console yourself.</p>
+        <p class="quiet">Only if you have just run muster console, or asked for this link, yourself.</p>
         <div class="actions">
           <button type="submit" class="button main-action" disabled={busy.value}>
             Sign in as {user}
@@ -212,7 +219,7 @@ function AtWork() {
   return (
     <section class="card">
       <div class="inside stack">
-        <h2>{place.value.org === null ? 'Or as at work' : 'Sign in as at work'}</h2>
+        <h2>{place.value.org === null ? 'Or by single sign-on' : 'Single sign-on'}</h2>
         {offered.value === null && (
           <p class="quiet">Where your organization has an OpenID provider or a directory (LDAP).</p>
         )}
@@ -255,10 +262,10 @@ function AtWork() {
           ))}
           {error.value !== null && <Failure error={error.value} />}
           {offered.value?.length === 0 && (
-            <Note>
-              Nobody signs in to {safeText(named)} in this way, or it is not called so. Its administrators set that up:{' '}
+            <p class="quiet" role="status">
+              Single sign-on is not set up for {safeText(named)}. Its administrators set it up:{' '}
               <code>muster issuer create</code>
-            </Note>
+            </p>
           )}
           {directories.length > 0 && (
             <ByPassword organization={named} directories={directories.map(({ name }) => name)} />

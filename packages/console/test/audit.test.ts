@@ -64,6 +64,22 @@ describe('an entry of the audit', () => {
       { name: 'long-job', id: 'b5c4014b-31e7-47a0-954f-c9d404320904' },
     ],
     [{ action: 'job.subscribe', target: 'b5c4014b-31e7-47a0-954f-c9d404320904-1-011' }, null],
+    [
+      {
+        action: 'output.read',
+        target: '/organizations/default/jobs/v2/b5c4014b-31e7-47a0-954f-c9d404320904-007/outputs/media/a.out',
+      },
+      { name: 'long-job', id: 'b5c4014b-31e7-47a0-954f-c9d404320904-007' },
+    ],
+    [
+      { action: 'output.read', target: `/organizations/default/pushy/jobs/${ENTRY.target}/output/web1/stdout` },
+      { name: 'job', id: ENTRY.target },
+    ],
+    [
+      { action: 'output.read', target: '/organizations/default/tasks/280cff8c4e26f6e1280cff8c/output/stdout' },
+      { name: 'task', id: '280cff8c4e26f6e1280cff8c' },
+    ],
+    [{ action: 'output.read', target: '/elsewhere' }, null],
     [{ action: 'approval.policy', target: 'runbooks' }, null],
   ])('leads to what it is about: %j', (changed, screen) => {
     expect(objectOf({ ...ENTRY, ...changed })).toEqual(screen);
@@ -81,6 +97,6 @@ describe('an entry of the audit', () => {
   it('names what a push job runs, and cuts what is long in the middle', () => {
     expect(targetText(ENTRY)).toBe('uptime · cdef0123');
     const path = '/srv/muster/data/secrets/default/some-file.pem';
-    expect(targetText({ ...ENTRY, action: 'secret.set', target: path })).toBe('/srv/muster…ts/default/some-file.pem');
+    expect(targetText({ ...ENTRY, action: 'secret.set', target: path })).toBe('/srv/muste…default/some-file.pem');
   });
 });

@@ -22,7 +22,7 @@ function attributesOf(entry: Entry): Readonly<Record<string, string | number | b
   return { ...Object.fromEntries(more), actor, kind, action, target, outcome, ...(address !== null && { address }) };
 }
 
-const SHOWN = 36;
+const SHOWN = 32;
 
 /** The object of an entry, in one line: of a push job what it runs. */
 export function targetText({ action, target, detail }: Entry): string {
@@ -57,8 +57,9 @@ export function objectOf({ action, target, outcome, detail }: Entry): Screen | n
   const [family = ''] = action.split(/[.:]/);
   if (target === '' || outcome === 'denied') return null;
   switch (family) {
-    case 'push':
     case 'output':
+      return writerOf(target);
+    case 'push':
       return /^[0-9a-f]{32}$/.test(target) ? { name: 'job', id: target } : null;
     case 'job':
     case 'job-recovery':
@@ -97,6 +98,21 @@ export function objectOf({ action, target, outcome, detail }: Entry): Screen | n
       return { name: 'access', part: 'people' };
     case 'key':
       return detail.kind === 'node' ? { name: 'node', node: target } : { name: 'access', part: 'people' };
+    default:
+      return null;
+  }
+}
+
+/** What has written the output that somebody read. @param path At which they asked for it. */
+function writerOf(path: string): Screen | null {
+  const [, kind, id = ''] = /\/(pushy\/jobs|jobs\/v2|tasks)\/([0-9a-f-]{24,40})(?:\/|$)/.exec(path) ?? [];
+  switch (kind) {
+    case 'pushy/jobs':
+      return { name: 'job', id };
+    case 'jobs/v2':
+      return { name: 'long-job', id };
+    case 'tasks':
+      return { name: 'task', id };
     default:
       return null;
   }

@@ -256,7 +256,7 @@ const columnsOf = (org: string): readonly Column<Entry>[] => [
       const text = safeText(targetText(entry));
       if (href === null) return <span title={safeText(entry.target)}>{text}</span>;
       return (
-        <a tabIndex={-1} href={href} title={safeText(entry.target)}>
+        <a class="away" tabIndex={-1} href={href} title={safeText(entry.target)}>
           {text}
         </a>
       );

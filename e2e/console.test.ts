@@ -579,13 +579,13 @@ describe('the console', () => {
     await page.getByRole('heading', { name: 'endless' }).waitFor();
     long = page.url().split('/').at(-1) ?? '';
     await page.locator('.badge', { hasText: 'running' }).waitFor();
-    await page.getByRole('link', { name: 'Outputs' }).click();
     expect(await page.locator('.phases [aria-current=step]').innerText()).toContain('running');
-    await page.getByRole('button', { name: /\.out$/ }).click();
+    await page.getByRole('link', { name: 'Outputs' }).click();
     await page.getByText('In its work directory').waitFor();
     expect(await page.getByRole('button', { name: '.muster-wrapper' }).count()).toBe(0);
     await page.getByRole('button', { name: /^Show all \(\d+ hidden\)/ }).click();
     await page.getByRole('button', { name: '.muster-wrapper' }).waitFor();
+    await page.getByRole('button', { name: /\.out$/ }).click();
     const lines = page.locator('.output-bar', { hasText: 'followed' });
     await page.locator('.output .row', { hasText: 'line 2' }).first().waitFor();
     const before = Number.parseInt(await lines.getByText('lines').innerText(), 10);
@@ -615,15 +615,15 @@ describe('the console', () => {
     expect(await page.getByRole('button', { name: 'Cancel' }).getAttribute('title')).toBe(
       'it has ended: it is stopped',
     );
+    await page.getByRole('link', { name: 'Overview' }).click();
+    const last = page.locator('.card', { has: page.getByRole('heading', { name: 'Ended last' }) });
+    await last.getByRole('listitem').filter({ hasText: 'endless' }).getByText('stopped').waitFor();
   });
 
   it('runs a runbook with its parameters, seen before, and refuses one that waits for a second person', async () => {
     const greet = join(cluster.dir, 'greet.yaml');
     const definition = `description: Greets\ncommand: [greet, "{{tries}}"]\nsearch: role:web\nparameters:\n  tries: { type: number, min: 1, max: 5 }\n`;
     writeFileSync(greet, definition);
-    await page.getByRole('link', { name: 'Overview' }).click();
-    const last = page.locator('.card', { has: page.getByRole('heading', { name: 'Ended last' }) });
-    await last.getByRole('listitem').filter({ hasText: 'endless' }).getByText('stopped').waitFor();
     await cluster.json('runbook', 'create', 'greet-web', '-f', greet);
     writeFileSync(greet, `${definition}approval: {}\n`);
     await cluster.json('runbook', 'create', 'greet-twice', '-f', greet);
@@ -705,6 +705,12 @@ describe('the console', () => {
     await page.getByRole('heading', { name: 'web2' }).waitFor();
     await page.keyboard.press('?');
     await page.getByText('Go to a screen, node, job, queue or runbook').waitFor();
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: /^q Task queues$/ })
+      .waitFor();
+    // A key that is pressed by mistake turns nothing off.
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Close');
     await page.keyboard.press('Escape');
   });
 

@@ -208,7 +208,6 @@ const KEYS = [
   ['Enter', 'Open the row'],
   ['x', 'Select the row'],
   ['c', 'New push job'],
-  ['g', 'Then o for the overview, n for nodes, and so on: the navigation says it of each'],
   ['Esc', 'Close, leave a field'],
   ['?', 'These keys'],
 ] as const;
@@ -225,6 +224,19 @@ function Help({ onClose }: { readonly onClose: () => void }) {
             <dd>{what}</dd>
           </>
         ))}
+        <dt>
+          <kbd>g</kbd>
+        </dt>
+        <dd>
+          Then a letter:
+          <ul class="letters">
+            {TABS.map(({ key, word }) => (
+              <li key={key}>
+                <kbd>{key}</kbd> {word}
+              </li>
+            ))}
+          </ul>
+        </dd>
       </dl>
       <label class="line">
         <input

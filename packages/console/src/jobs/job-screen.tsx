@@ -11,8 +11,8 @@ import { Glyph } from '../parts/glyph.jsx';
 import { Shown } from '../parts/loaded.jsx';
 import { Note, sentence } from '../parts/note.jsx';
 import { plural } from '../parts/numbers.js';
-import { safeText } from '../parts/safe-text.js';
 import { Prose } from '../parts/prose.jsx';
+import { safeText } from '../parts/safe-text.js';
 import { musterCommand } from '../parts/shell.js';
 import { Status } from '../parts/status.jsx';
 import { Tabs } from '../parts/tabs.jsx';
@@ -49,13 +49,13 @@ export function LongJobScreen({ id }: { readonly id: string }) {
   });
   return (
     <>
-      {kept.loaded.state !== 'ready' && <h1>Job</h1>}
+      {kept.loaded.state !== 'ready' && <h1>Long job</h1>}
       <Shown of={kept} what="the job">
         {(known) => <Known known={known} again={kept.again} />}
       </Shown>
       {kept.loaded.state === 'failed' && (
         <p>
-          <a href={hrefOf(api.org, { name: 'long-jobs' })}>All jobs</a>
+          <a href={hrefOf(api.org, { name: 'long-jobs' })}>All long jobs</a>
         </p>
       )}
     </>
@@ -88,7 +88,7 @@ function Known({ known, again }: { readonly known: KnownJob; readonly again: () 
       <div class="head">
         <div class="title">
           <p>
-            <a href={hrefOf(org, { name: 'long-jobs' })}>Jobs</a> <span class="quiet mono break">{job.id}</span>
+            <a href={hrefOf(org, { name: 'long-jobs' })}>Long jobs</a> <span class="quiet mono break">{job.id}</span>
           </p>
           <h1 class="break">{safeText(job.name)}</h1>
           <div class="line quiet">

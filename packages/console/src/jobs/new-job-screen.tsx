@@ -50,7 +50,7 @@ export function NewLongJobScreen() {
       <div class="head">
         <div class="title">
           <p>
-            <a href={hrefOf(api.org, { name: 'long-jobs' })}>Jobs</a>
+            <a href={hrefOf(api.org, { name: 'long-jobs' })}>Long jobs</a>
           </p>
           <h1>New job</h1>
           <p class="quiet">Long work that is handed over: its inputs are staged, it is run, its outputs are kept.</p>

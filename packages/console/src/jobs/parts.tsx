@@ -3,7 +3,7 @@ import { hrefOf, type Screen } from '../route.js';
 import { mayI, signedIn } from '../session/session.js';
 
 const TABS = [
-  ['jobs', 'Jobs', { name: 'long-jobs' }],
+  ['jobs', 'Long jobs', { name: 'long-jobs' }],
   ['recovery', 'Recovery', { name: 'job-works', part: 'recovery' }],
   ['queues', 'Job queues', { name: 'job-works', part: 'queues' }],
   ['workers', 'Workers', { name: 'job-works', part: 'workers' }],
@@ -17,7 +17,7 @@ export function JobTabs({ here }: { readonly here: JobTab }) {
   const { org } = signedIn().api;
   const admin = mayI('job:admin');
   return (
-    <Tabs label="Jobs" chosen={here} bare>
+    <Tabs label="Long jobs" chosen={here} bare>
       {TABS.map(([id, word, screen]) =>
         id === 'jobs' || admin.may ? (
           <a key={id} href={hrefOf(org, screen)} aria-current={here === id ? 'true' : undefined}>

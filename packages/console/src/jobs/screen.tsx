@@ -45,7 +45,7 @@ export function LongJobsScreen() {
     <>
       <div class="head">
         <div class="title">
-          <h1>Jobs</h1>
+          <h1>Long jobs</h1>
         </div>
         <div class="actions">
           <a class="button main-action" href={hrefOf(signedIn().api.org, { name: 'new-long-job' })}>

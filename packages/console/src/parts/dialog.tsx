@@ -5,7 +5,8 @@ import { useEffect, useRef } from 'preact/hooks';
 export function CloseDialog() {
   return (
     <form method="dialog" class="actions">
-      <button type="submit" class="button">
+      {/* biome-ignore lint/a11y/noAutofocus: whoever opens a dialog is in it, and a key pressed by mistake changes nothing */}
+      <button type="submit" class="button" autoFocus>
         Close
       </button>
     </form>

@@ -38,7 +38,7 @@ export function BalanceScreen() {
       <div class="head">
         <div class="title">
           <p>
-            <a href={hrefOf(api.org, { name: 'queues' })}>Queues</a>
+            <a href={hrefOf(api.org, { name: 'queues' })}>Task queues</a>
           </p>
           <h1>Balance</h1>
         </div>

@@ -42,7 +42,7 @@ export function QueueScreen({ name }: { readonly name: string }) {
       </Shown>
       {found.loaded.state === 'failed' && (
         <p>
-          <a href={hrefOf(api.org, { name: 'queues' })}>All queues</a>
+          <a href={hrefOf(api.org, { name: 'queues' })}>All task queues</a>
         </p>
       )}
     </>
@@ -71,11 +71,11 @@ function Gone() {
   const { org } = signedIn().api;
   return (
     <>
-      <h1>Queue</h1>
+      <h1>Task queue</h1>
       <section class="card">
         <div class="empty">
           <h2>This queue was deleted, with its tasks</h2>
-          <a href={hrefOf(org, { name: 'queues' })}>All queues</a>
+          <a href={hrefOf(org, { name: 'queues' })}>All task queues</a>
         </div>
       </section>
     </>
@@ -111,7 +111,7 @@ function One({ queue, again }: { readonly queue: Queue; readonly again: () => vo
       <div class="head">
         <div class="title">
           <p>
-            <a href={hrefOf(org, { name: 'queues' })}>Queues</a>
+            <a href={hrefOf(org, { name: 'queues' })}>Task queues</a>
           </p>
           <h1 class="mono break">{safeText(queue.name)}</h1>
           <div class="line quiet">

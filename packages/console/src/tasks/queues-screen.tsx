@@ -23,7 +23,7 @@ export function QueuesScreen() {
     <>
       <div class="head">
         <div class="title">
-          <h1>Queues</h1>
+          <h1>Task queues</h1>
         </div>
         <div class="actions">
           <a class="button" href={hrefOf(api.org, { name: 'tasks' })}>

@@ -112,7 +112,7 @@ function One({ task, attempts, again }: OneProps) {
       <div class="head">
         <div class="title">
           <p>
-            <a href={hrefOf(org, { name: 'queues' })}>Queues</a>
+            <a href={hrefOf(org, { name: 'queues' })}>Task queues</a>
             {task.queue !== null && (
               <>
                 {' / '}

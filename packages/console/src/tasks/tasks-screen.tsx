@@ -10,7 +10,7 @@ export function TasksScreen() {
       <div class="head">
         <div class="title">
           <p>
-            <a href={hrefOf(org, { name: 'queues' })}>Queues</a>
+            <a href={hrefOf(org, { name: 'queues' })}>Task queues</a>
           </p>
           <h1>Tasks of all queues</h1>
         </div>

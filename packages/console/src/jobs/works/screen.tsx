@@ -15,7 +15,7 @@ export function JobWorksScreen({ part }: { readonly part: JobPart }) {
     <>
       <div class="head">
         <div class="title">
-          <h1>Jobs</h1>
+          <h1>Long jobs</h1>
         </div>
       </div>
       <JobTabs here={part} />

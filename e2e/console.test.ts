@@ -359,6 +359,16 @@ describe('the console', () => {
     await page.locator('.result', { hasText: 'unavailable' }).getByRole('link', { name: 'db1' }).waitFor();
   });
 
+  it('lists push jobs that are complete with failures', async () => {
+    await page.goto(`${cluster.url}/console/default/push`);
+    await page.getByRole('row', { name: /greet/ }).first().waitFor();
+    await page.getByRole('button', { name: 'with failures' }).click();
+    await expect.poll(() => new URL(page.url()).searchParams.get('status')).toBe('with_failures');
+    await page.getByRole('row', { name: /^fail with failures/ }).waitFor();
+    expect(await page.locator('.table-row').count()).toBe(1);
+    await page.getByText('muster push list --status complete', { exact: true }).waitFor();
+  });
+
   it('selects a command where the browser lets no page copy it', async () => {
     await page.goto(`${cluster.url}/console/default/nodes`);
     await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { type ApiError, apiError } from '../api/errors.js';
-import { isJobStatus, JOB_STATUSES, type Job } from '../api/types.js';
+import type { Job } from '../api/types.js';
 import { progress } from '../live/job.js';
 import { applyToJobs } from '../live/jobs.js';
 import { Snapshot, throttled } from '../live/snapshot.js';
@@ -17,8 +17,9 @@ import { TextFilter } from '../parts/text-filter.jsx';
 import { Ago } from '../parts/time.jsx';
 import { hrefOf } from '../route.js';
 import { signedIn } from '../session/session.js';
-import { JOB_LOOKS } from '../statuses/push.js';
+import { JOB_LOOKS, WITH_FAILURES } from '../statuses/push.js';
 import { type Column, Table } from '../table/table.jsx';
+import { fits, isJobFilter, JOB_FILTERS, type JobFilter, statusesOf } from './job-filter.js';
 import { NewJob } from './new-job-link.jsx';
 import { JobBar, JobStatus, shortId } from './parts.jsx';
 
@@ -30,8 +31,8 @@ export function JobsScreen() {
   const { query } = place.value;
   const given = (name: string) => query.get(name) ?? '';
   const filter = { status: given('status'), command: given('command'), by: given('by'), node: given('node') };
-  const known = filter.status.split(',').every((status) => status === '' || isJobStatus(status));
-  const chosen = new Set(filter.status.split(',').filter(isJobStatus));
+  const known = filter.status.split(',').every((status) => status === '' || isJobFilter(status));
+  const chosen = new Set(filter.status.split(',').filter(isJobFilter));
   const toggle = (status: string): void => {
     const next = new Set<string>(chosen);
     if (!next.delete(status)) next.add(status);
@@ -72,7 +73,7 @@ export function JobsScreen() {
         />
       </div>
       <div class="choices">
-        {JOB_STATUSES.map((status) => (
+        {JOB_FILTERS.map((status) => (
           <button
             key={status}
             type="button"
@@ -80,26 +81,27 @@ export function JobsScreen() {
             aria-pressed={chosen.has(status)}
             onClick={() => toggle(status)}
           >
-            <Status look={JOB_LOOKS[status]} />
+            <Status look={status === 'with_failures' ? WITH_FAILURES : JOB_LOOKS[status]} />
           </button>
         ))}
       </div>
       {!known && <Note>There is no such status as in {safeText(filter.status)}.</Note>}
-      <Jobs {...filter} status={[...chosen].join(',')} />
+      <Jobs command={filter.command} by={filter.by} node={filter.node} chosen={[...chosen]} />
     </>
   );
 }
 
 interface Filter {
-  readonly status: string;
+  readonly chosen: readonly JobFilter[];
   readonly command: string;
   readonly by: string;
   readonly node: string;
 }
 
-function Jobs({ status, command, by, node }: Filter) {
+function Jobs({ chosen, command, by, node }: Filter) {
   const { api, live } = signedIn();
   const { org } = api;
+  const status = statusesOf(chosen).join(',');
   const snapshot = useSignal<Snapshot<readonly Job[]> | null>(null);
   const older = useSignal<readonly Job[]>([]);
   const next = useSignal<string | null>(null);
@@ -156,7 +158,8 @@ function Jobs({ status, command, by, node }: Filter) {
   if (loaded.state === 'failed') return <Failure error={loaded.error} again={() => void snapshot.value?.reload()} />;
   const filtered = status + command + by + node !== '';
   const shown = [...loaded.value, ...older.value];
-  const jobs = [...new Map(shown.map((job) => [job.id, job])).values()];
+  const all = [...new Map(shown.map((job) => [job.id, job])).values()];
+  const jobs = all.filter((job) => fits(job, chosen));
   const more = async (): Promise<void> => {
     if (next.value === null) return;
     try {
@@ -173,7 +176,13 @@ function Jobs({ status, command, by, node }: Filter) {
       <section class="card">
         {jobs.length === 0 ? (
           <div class="empty">
-            <h2>{filtered ? 'No job matches' : 'No push job yet'}</h2>
+            <h2>
+              {filtered
+                ? next.value === null
+                  ? 'No job matches'
+                  : `None of the newest ${number(all.length)} matches`
+                : 'No push job yet'}
+            </h2>
             {filtered ? (
               <>
                 {command !== '' && !command.endsWith('*') && (

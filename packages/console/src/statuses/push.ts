@@ -12,9 +12,12 @@ export const JOB_LOOKS: Readonly<Record<JobStatus, Look>> = {
   crashed: { glyph: 'bang', word: 'crashed', tone: 'bad' },
 };
 
+/** Complete, though the command failed on some node. */
+export const WITH_FAILURES: Look = { glyph: 'bang', word: 'with failures', tone: 'warn' };
+
 /** “Complete” is green only if nothing failed. */
 export function jobLook(status: JobStatus, failed: number): Look {
-  if (status === 'complete' && failed > 0) return { glyph: 'bang', word: 'with failures', tone: 'warn' };
+  if (status === 'complete' && failed > 0) return WITH_FAILURES;
   return JOB_LOOKS[status];
 }
 

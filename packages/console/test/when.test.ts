@@ -20,6 +20,12 @@ describe('a time', () => {
       { at, aged: false },
       '.',
     ]);
+    expect(piecesOf('in rehab since Sat, 28 Nov 2026 19:59:18 GMT (3 min): why')).toEqual([
+      'in rehab since ',
+      { at, aged: true },
+      ': why',
+    ]);
+    expect(piecesOf('2026-99-99T99:99:99Z')).toEqual(['2026-99-99T99:99:99Z']);
     expect(piecesOf('nothing of it')).toEqual(['nothing of it']);
     expect(piecesOf('')).toEqual([]);
   });

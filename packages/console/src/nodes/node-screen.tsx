@@ -10,6 +10,7 @@ import { equals } from '../parts/equals.js';
 import { LinkAction } from '../parts/link-action.jsx';
 import { Failure, Note, Waiting } from '../parts/note.jsx';
 import { plural } from '../parts/numbers.js';
+import { Prose } from '../parts/prose.jsx';
 import { safeText } from '../parts/safe-text.js';
 import { musterCommand } from '../parts/shell.js';
 import { Status } from '../parts/status.jsx';
@@ -122,7 +123,9 @@ export function NodeScreen({ name }: { readonly name: string }) {
         <header>
           <h2>Why {why.available ? 'it takes jobs' : 'it takes no job'}</h2>
         </header>
-        <p class="inside break">{safeText(why.explanation)}</p>
+        <p class="inside break">
+          <Prose text={why.explanation} />
+        </p>
       </section>
       <div class="two">
         <div class="stack column">

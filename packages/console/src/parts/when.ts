@@ -21,14 +21,18 @@ export function timeText(at: number): string {
 /** A piece of a sentence of the server: text, or a time, whose age may stand behind it. */
 export type Piece = string | { readonly at: number; readonly aged: boolean };
 
-/** The times in a sentence of the server, which tells them as ISO 8601 and how long ago they were when it was said. */
+/** As ISO 8601 and as RFC 1123 have it, and how long ago that was when it was said. */
+const TOLD =
+  /\b(\d{4}-\d\d-\d\dT[\d:.]+Z|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT)( \(\d+ (?:ms|s|min|h|d)\))?/g;
+
+/** The times in a sentence of the server. */
 export function piecesOf(said: string): readonly Piece[] {
   const pieces: Piece[] = [];
   let from = 0;
-  for (const { 0: whole, 1: time = '', 2: age, index } of said.matchAll(
-    /\b(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)( \(\d+ (?:ms|s|min|h|d)\))?/g,
-  )) {
-    pieces.push(said.slice(from, index), { at: Date.parse(time), aged: age !== undefined });
+  for (const { 0: whole, 1: time = '', 2: age, index } of said.matchAll(TOLD)) {
+    const at = Date.parse(time);
+    if (Number.isNaN(at)) continue;
+    pieces.push(said.slice(from, index), { at, aged: age !== undefined });
     from = index + whole.length;
   }
   return [...pieces, said.slice(from)].filter((piece) => piece !== '');

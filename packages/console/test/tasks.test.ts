@@ -206,8 +206,8 @@ describe('acting on many tasks', () => {
     expect(countFor('retry', [], counts)).toBe(3);
     expect(countFor('retry', ['succeeded'], counts)).toBe(21);
     expect(countFor('cancel', [], counts)).toBe(0);
-    expect(noneFor('hold')).toBe('No task that matches can be held now: none is queued or blocked.');
-    expect(noneFor('release')).toBe('No task that matches can be released now: none is held.');
+    expect(noneFor('hold')).toBe('None of these tasks can be held now: none is queued or blocked.');
+    expect(noneFor('release')).toBe('None of these tasks can be released now: none is held.');
   });
 
   const answer = { matched: 3, acted: 2, refused: [{ reason: 'it is held', tasks: 1, first: 't1' }], next: null };

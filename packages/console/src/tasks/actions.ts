@@ -86,7 +86,7 @@ export function countFor(
 /** Said where an action can be done to none. */
 export function noneFor(action: TaskAction): string {
   const { of, done } = ACTIONS[action];
-  return `No task that matches can be ${done} now: none is ${of.slice(0, -1).join(', ')}${of.length > 1 ? ' or ' : ''}${of.at(-1)}.`;
+  return `None of these tasks can be ${done} now: none is ${of.slice(0, -1).join(', ')}${of.length > 1 ? ' or ' : ''}${of.at(-1)}.`;
 }
 
 function speaksOfStatus(q: string): boolean {

@@ -22,6 +22,8 @@ export interface Meant {
   readonly queue: string | null;
   readonly ids?: readonly string[];
   readonly where?: string;
+  /** What those of `where` are called together. */
+  readonly together?: string;
 }
 
 /** Ids that are counted in one request. */
@@ -85,7 +87,7 @@ export function BulkDialog({ meant, onClose }: { readonly meant: Meant; readonly
   };
 
   const { value: now } = state;
-  const title = `${about.word} ${meant.ids === undefined ? 'all that match' : plural(meant.ids.length, 'task')}`;
+  const title = `${about.word} ${meant.ids === undefined ? (meant.together ?? 'all that match') : plural(meant.ids.length, 'task')}`;
   if (now.state === 'asking' && now.count.matched > 0 && error.value === null) {
     const { matched, sample, refused } = now.count;
     return (

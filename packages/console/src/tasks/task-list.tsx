@@ -9,7 +9,7 @@ import { go, place, setParameters } from '../navigation.js';
 import { Action } from '../parts/action.jsx';
 import { Command } from '../parts/command.jsx';
 import { Shown } from '../parts/loaded.jsx';
-import { Failure, Note } from '../parts/note.jsx';
+import { Failure, Note, sentence } from '../parts/note.jsx';
 import { number, plural } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
 import { Save } from '../parts/save.jsx';
@@ -152,10 +152,12 @@ function Found({ queue, where, q }: FoundProps) {
         const tasks = [...new Map([...first.tasks, ...older.value].map((task) => [task.id, task])).values()];
         const rest = next.value === undefined ? first.next : next.value;
         const ids = tasks.filter(({ id }) => selected.value.has(id)).map(({ id }) => id);
+        const ofAll = queue === null ? 'all tasks' : `all tasks of ${safeText(queue.name)}`;
+        const together = where === '' ? ofAll : 'all that match';
         const ask = (action: TaskAction): void => {
           const all = ids.length === 0 ? whereFor(action, chosen, q) : null;
           if (ids.length > 0) asking.value = { action, queue: queue?.name ?? null, ids };
-          else if (all !== null) asking.value = { action, queue: queue?.name ?? null, where: all };
+          else if (all !== null) asking.value = { action, queue: queue?.name ?? null, where: all, together };
         };
         /** To how many it is done; null: that is not known before they are counted. */
         const count = (action: TaskAction): number | null =>
@@ -189,11 +191,7 @@ function Found({ queue, where, q }: FoundProps) {
               {tasks.length > 0 && kept.refused === null && (
                 <div class={ids.length > 0 ? 'selected' : 'selected none'}>
                   <strong class="number">
-                    {ids.length > 0
-                      ? `${plural(ids.length, 'task')} selected:`
-                      : where !== ''
-                        ? 'All that match:'
-                        : `All tasks${queue === null ? '' : ` of ${safeText(queue.name)}`}:`}
+                    {ids.length > 0 ? `${plural(ids.length, 'task')} selected:` : sentence(`${together}:`)}
                   </strong>
                   {TASK_ACTIONS.map((action) => {
                     const why = notOf(action);
@@ -253,8 +251,8 @@ function WordAlone({ q, tasks }: { readonly q: string; readonly tasks: readonly 
   const meant = filtersOfWord(q, tasks);
   if (meant.length === 0) return null;
   return (
-    <span>
-      In a parameter:{' '}
+    <span class="line wraps">
+      In a parameter:
       {meant.map((text) => (
         <button
           key={text}

@@ -117,7 +117,7 @@ const EVENTS = 200;
 
 /** From the request that makes a node until the event that tells of it stands in the page. */
 async function* eventsToPage(server, page) {
-  await page.goto(`${server.url}/console/${ORG}/events?q=${encodeURIComponent("type = 'node.created'")}`);
+  await page.goto(`${server.url}/console/${ORG}/events?from=-1s&q=${encodeURIComponent("type = 'node.created'")}`);
   await page.getByText('live', { exact: true }).waitFor();
   await page.getByText('Nothing yet').waitFor();
   await page.evaluate(() => {

@@ -467,6 +467,7 @@ describe('the console', () => {
       .locator('.former')
       .getByRole('row', { name: /slow\.png/ })
       .waitFor();
+    if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/former-rows.png` });
     await page.getByRole('button', { name: 'params.file:"odd1.png"' }).click();
     await page.getByText('1 task shown').waitFor();
     expect(await filter.inputValue()).toBe('params.file:"odd1.png"');
@@ -719,6 +720,7 @@ describe('the console', () => {
       .getByRole('listitem')
       .filter({ hasText: /^q Task queues$/ })
       .waitFor();
+    if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/keys.png` });
     // A key that is pressed by mistake turns nothing off.
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Close');
     await page.keyboard.press('Escape');

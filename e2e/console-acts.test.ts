@@ -235,9 +235,10 @@ describe('the console', () => {
     const start = await theirs.context().newPage();
     await start.goto(at('/push/new'));
     await start.getByLabel('Nodes that match').fill('name:web1');
-    await start.getByLabel('Command', { exact: true }).fill('long --of wanda');
+    await start.getByLabel('Command', { exact: true }).fill('long');
     await start.getByLabel('Run timeout').fill('90');
-    await start.getByRole('button', { name: 'Run on 1 node' }).waitFor();
+    // It is in the other job.
+    await start.getByRole('button', { name: 'Run anyway …' }).click();
     const add = await theirs.context().newPage();
     await add.goto(at('/queues/odd'));
     await add.getByRole('button', { name: 'Add a task …' }).click();
@@ -252,13 +253,13 @@ describe('the console', () => {
     expect(acts).toEqual([`PUT /organizations/default/pushy/jobs/${running}/abort`]);
     expect((await cluster.job(running)).status).toBe('running');
 
-    await start.getByRole('button', { name: 'Run on 1 node' }).click();
+    await start.locator('dialog[open]').getByRole('button', { name: 'Run on 1 node' }).click();
     await start
       .getByRole('alert')
       .getByText(/push:execute.*push_job_writers/s)
       .waitFor();
     expect(await start.getByLabel('Nodes that match').inputValue()).toBe('name:web1');
-    expect(await start.getByLabel('Command', { exact: true }).inputValue()).toBe('long --of wanda');
+    expect(await start.getByLabel('Command', { exact: true }).inputValue()).toBe('long');
     expect(await start.getByLabel('Run timeout').inputValue()).toBe('90');
 
     const dialog = add.locator('dialog[open]');
@@ -280,6 +281,7 @@ describe('the console', () => {
     expect(await theirs.getByRole('alert').count()).toBe(0);
     await cluster.available('web1');
     await start.bringToFront();
+    await start.getByRole('button', { name: 'Preview again' }).click();
     await start.getByRole('button', { name: 'Run on 1 node' }).click();
     await start.waitForURL(/\/push\/[0-9a-f]{32}$/);
     await cluster.api.put(`pushy/jobs/${start.url().slice(-32)}/abort`);
@@ -303,7 +305,7 @@ describe('the console', () => {
     await page.getByRole('button', { name: 'Abort the job' }).click();
     await page.locator('.badge', { hasText: /^\W*aborted$/ }).waitFor();
     await page.locator('.chip', { hasText: 'aborted' }).getByText('2').waitFor();
-    await page.getByRole('link', { name: 'Rerun 2 failed …' }).waitFor();
+    await page.getByRole('link', { name: 'Rerun 2 aborted …' }).waitFor();
     expect(await page.getByRole('button', { name: 'Abort …' }).count()).toBe(0);
     // What ignores TERM lives on until its node's grace has passed.
     await until('both programs to be gone', () => held.running === 0 && stubborn.running === 0);
@@ -354,6 +356,7 @@ describe('the console', () => {
     const job = await runShell(`cat ${cluster.dir}/octets > "$(cat ${named})"`);
     await page.goto(at(`/jobs/${job}?view=outputs`));
     await page.locator('.badge', { hasText: 'finished' }).waitFor();
+    await page.getByRole('button', { name: /^Show all/ }).click();
     await page.getByRole('button', { name: /gpj/ }).click();
     const ofJob = await downloaded('Download');
     expect(ofJob.name).not.toMatch(NO_NAME);
@@ -409,7 +412,7 @@ describe('the console', () => {
     const history = phases.locator('.lines li strong');
     await expect.poll(async () => (await history.allInnerTexts()).toReversed()).toEqual(words);
     const way = words.filter((word, n) => word !== words[n - 1]);
-    const shown = await phases.locator('.phases li .status').allInnerTexts();
+    const shown = await phases.locator('.phases li:not(.ahead) > span:first-child').allInnerTexts();
     expect(shown.map((text) => text.trim())).toEqual(way);
 
     await page.bringToFront();

@@ -7,12 +7,12 @@ postgres="${MUSTER_TEST_DATABASE_URL:-postgres://postgres@127.0.0.1:5432/postgre
 unset MUSTER_TEST_DATABASE_URL
 PATH="$PWD/node_modules/.bin:$PATH"
 current=''
-said="$(mktemp -d)"
-beside=()
+simulated="$(mktemp)"
+simulators=''
 ended() {
   [ "$1" -eq 0 ] || printf '\nfailed: %s\n' "$current" >&2
-  for group in "${beside[@]}"; do kill -- "-$group" 2>/dev/null || true; done
-  rm -rf "$said"
+  [ -z "$simulators" ] || kill -- "-$simulators" 2>/dev/null || true
+  rm -f "$simulated"
 }
 trap 'ended $?' EXIT
 # Each Node.js reads all of it when it starts, and no test meets a server whose certificate is not of its own making.
@@ -21,24 +21,6 @@ unset NODE_EXTRA_CA_CERTS
 stage() {
   current="$1"
   printf '\n== %s\n' "$current"
-}
-
-# Begins what may run beside the rest, as NAME; `ended_well NAME` waits for it, and prints what it said.
-begin() {
-  local name="$1"
-  shift
-  set -m
-  "$@" >"$said/$name" 2>&1 &
-  set +m
-  beside+=($!)
-  printf '%s' "$!" >"$said/$name.pid"
-}
-
-ended_well() {
-  local outcome=0
-  wait "$(<"$said/$1.pid")" || outcome=$?
-  cat "$said/$1"
-  return "$outcome"
 }
 
 stage 'lint and types'
@@ -52,10 +34,16 @@ stage 'advisories'
 node scripts/advisories/main.mjs
 
 # Beside the tests, which wait for much of their time.
-begin layers npm run --silent layers
-# So do these: no clock but their own matters to them, so that they take what the others leave of the processors.
-begin simulators nice -n 10 vitest run --project sim --maxWorkers=2
+npm run --silent layers &
+layers=$!
 
+# So do these: no clock but their own matters to them, so that they take what the others leave of the processors.
+set -m
+nice -n 10 vitest run --project sim --maxWorkers=2 >"$simulated" 2>&1 &
+simulators=$!
+set +m
+
+stage 'tests on SQLite: unit, property, conformance, end to end'
 without=()
 if ! node scripts/rabbitmq-answers.mjs; then
   printf 'skipped: packages/fabric/test/relay-rabbitmq.test.ts (no RabbitMQ answers STOMP at 127.0.0.1:61613)\n'
@@ -139,41 +127,40 @@ fi
 for later in 'packages/store/test/postgres*' e2e/faults-postgres e2e/faults-jobs e2e/agent-systems-workers e2e/jobs-event-topic e2e/cluster e2e/cluster-upgrade e2e/faults-cluster packages/jobs/test/rabbitmq; do
   without+=("$later.test.ts")
 done
-on_sqlite="${without[*]} ${hosts[*]}"
+MUSTER_TEST_WITHOUT="${without[*]} ${hosts[*]}" vitest run --project '!sim'
 
-on_postgres=()
+current='layers'
+wait "$layers"
+
 if node scripts/postgres-answers.mjs "$postgres"; then
+  stage 'tests on PostgreSQL: everything that stores'
+  without=()
   # Four tests have a PostgreSQL of their own, for which they need more than a server that answers; three a RabbitMQ, too.
   if ! command -v initdb >/dev/null && ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
     printf 'skipped: e2e/faults-postgres.test.ts, e2e/faults-jobs.test.ts, e2e/agent-systems-workers.test.ts, e2e/jobs-event-topic.test.ts (no initdb in PATH or /usr/lib/postgresql)\n'
-    on_postgres=('e2e/faults-postgres.test.ts' 'e2e/faults-jobs.test.ts' 'e2e/agent-systems-workers.test.ts' 'e2e/jobs-event-topic.test.ts')
+    without=('e2e/faults-postgres.test.ts' 'e2e/faults-jobs.test.ts' 'e2e/agent-systems-workers.test.ts' 'e2e/jobs-event-topic.test.ts')
   elif ! command -v rabbitmq-server >/dev/null; then
     printf 'skipped: e2e/faults-jobs.test.ts, e2e/agent-systems-workers.test.ts, e2e/jobs-event-topic.test.ts (no rabbitmq-server)\n'
-    on_postgres=('e2e/faults-jobs.test.ts' 'e2e/agent-systems-workers.test.ts' 'e2e/jobs-event-topic.test.ts')
+    without=('e2e/faults-jobs.test.ts' 'e2e/agent-systems-workers.test.ts' 'e2e/jobs-event-topic.test.ts')
   fi
   if ! command -v pg_dump >/dev/null || ! command -v psql >/dev/null; then
     printf 'skipped: e2e/restored-backup.test.ts (no pg_dump and psql; Debian: postgresql-client)\n'
-    on_postgres+=('e2e/restored-backup.test.ts')
+    without+=('e2e/restored-backup.test.ts')
   fi
-  "$jobs_on_rabbitmq" || on_postgres+=('packages/jobs/test/rabbitmq.test.ts')
+  "$jobs_on_rabbitmq" || without+=('packages/jobs/test/rabbitmq.test.ts')
   storing="$(node scripts/storing-tests.mjs)"
   mapfile -t storing <<<"$storing"
-  begin postgres env MUSTER_TEST_DATABASE_URL="$postgres" MUSTER_TEST_WITHOUT="${on_postgres[*]} ${hosts[*]}" vitest run --maxWorkers=3 --passWithNoTests=false "${storing[@]}"
-fi
-
-stage 'tests on SQLite: unit, property, conformance, end to end'
-MUSTER_TEST_WITHOUT="$on_sqlite" vitest run --project '!sim' --maxWorkers=4
-
-stage 'layers'
-ended_well layers
-
-stage 'tests on PostgreSQL, beside these: everything that stores'
-if [ -e "$said/postgres" ]; then
-  ended_well postgres
+  MUSTER_TEST_DATABASE_URL="$postgres" MUSTER_TEST_WITHOUT="${without[*]} ${hosts[*]}" vitest run --passWithNoTests=false "${storing[@]}"
 else
   # Said last but one on purpose: nobody should take half of the tests for all of them.
   printf '\nskipped: tests on PostgreSQL (no server answers at %s; set MUSTER_TEST_DATABASE_URL)\n' "${postgres##*@}"
 fi
 
-stage 'simulators, beside these'
-ended_well simulators
+stage 'simulators, which ran beside these'
+if ! wait "$simulators"; then
+  simulators=''
+  cat "$simulated"
+  exit 1
+fi
+simulators=''
+cat "$simulated"

@@ -1,4 +1,4 @@
-import { type Auth, actorOf, type Organization } from '@muster/platform/auth';
+import { type AuditEntry, type Auth, actorOf, type Organization } from '@muster/platform/auth';
 import { type App, baseUrl } from '@muster/platform/http';
 import type { Write } from '@muster/store';
 import type { FastifyRequest } from 'fastify';
@@ -102,8 +102,18 @@ export function audited(
   action: string,
   target: string,
 ): readonly Write[] {
-  const entry = { orgId: organization.id, actor: actorOf(caller), action, target, outcome: 'done' } as const;
+  const entry = doneEntry({ caller, organization }, action, target);
   return [auth.organizations.present(organization), auth.audit.write(entry)];
+}
+
+/** What the audit says of something that was done. */
+export function doneEntry(
+  { caller, organization }: Pick<FastifyRequest, 'caller' | 'organization'>,
+  action: string,
+  target: string,
+  detail: AuditEntry['detail'] = {},
+): AuditEntry {
+  return { orgId: organization.id, actor: actorOf(caller), action, target, outcome: 'done', detail };
 }
 
 /** The action of a request that changes what is there: `{"action": "enable"}`. @throws MusterError `invalid_field` */

@@ -1,5 +1,5 @@
 import type { Clock } from '@muster/base';
-import { type AuditEntry, type Auth, actorOf, type Organization } from '@muster/platform/auth';
+import type { AuditEntry, Auth, Organization } from '@muster/platform/auth';
 import { type App, baseUrl } from '@muster/platform/http';
 import type { Schema, Store } from '@muster/store';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -15,6 +15,7 @@ import type { Sharing } from '../controller/sharing.js';
 import '../rights.js';
 import type { Systems } from '../systems/types.js';
 import type { By, Job } from '../types.js';
+import { doneEntry } from './catalog.js';
 import { type Answer, sendAnswer } from './envelope.js';
 import { filtered, Query } from './query.js';
 import type { Links } from './view.js';
@@ -137,14 +138,7 @@ async function callOf(deps: JobRouteDeps, request: FastifyRequest, reply: Fastif
   const params = request.params as Readonly<Record<string, string>>;
   const inPath = params.org === undefined ? '' : `/organizations/${encodeURIComponent(organization.name)}`;
   const root = `${baseUrl(request)}${inPath}`;
-  const entry: Call['entry'] = (action, { uuid }, detail = {}) => ({
-    orgId: organization.id,
-    actor: actorOf(caller),
-    action: `job.${action}`,
-    target: uuid,
-    outcome: 'done',
-    detail,
-  });
+  const entry: Call['entry'] = (action, { uuid }, detail) => doneEntry(request, `job.${action}`, uuid, detail);
   return {
     organization,
     asker,

@@ -189,10 +189,10 @@ describe('on a terminal, push start on more than ten nodes', () => {
     tell('run_complete', { node: 'n1', status: 'success' });
     tell('run_complete', { node: 'n7', status: 'failure' });
     await expect
-      .poll(seen, { timeout: 5000 })
+      .poll(seen)
       .toMatch(/running \S+ 2\/11 .* 9 running {2}1 succeeded {2}1 failed\nn7 failed: disk \\x1b\[31mfull$/);
     tell('run_complete', { node: 'n3', status: 'failure' });
-    await expect.poll(seen, { timeout: 5000 }).toMatch(/ 3\/11 .* 2 failed\nn3 failed: cannot x+…$/);
+    await expect.poll(seen).toMatch(/ 3\/11 .* 2 failed\nn3 failed: cannot x+…$/);
     // The one before is gone, and nothing of it is left of a longer line.
     expect(await seen()).not.toContain('n7');
     expect((await screenOf(world.err())).every((line) => line.length < 80)).toBe(true);

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { numbered, taskRow } from '../../tasks/test/support/task-rows.js';
 import { startTaskServer, type TaskServer } from '../../tasks/test/support/task-server.js';
 import { run } from '../src/run.js';
@@ -315,7 +315,7 @@ describe('muster task retry, cancel, hold, release, rm', () => {
     expect(begun).toMatchObject({ exit: 0, out: expect.stringContaining('muster task bulk show') });
     const id = begun.out.split(':')[0] ?? '';
     const run = () => json(`task bulk show ${id} --queue ${name}`);
-    await vi.waitFor(async () => expect(await run()).toMatchObject({ state: 'done', matched: 600, acted: 600 }));
+    await expect.poll(run).toMatchObject({ state: 'done', matched: 600, acted: 600 });
     expect((await muster(`task bulk show ${id}`)).out).toMatch(/Changed +600 tasks/);
     expect((await muster(`task bulk list --queue ${name}`)).out).toContain(id);
     expect((await muster(`task bulk stop ${id}`)).out).toMatch(/State +done/);

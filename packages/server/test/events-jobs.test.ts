@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { systemClock } from '@muster/base';
 import { header } from '@muster/fabric';
 import { startRelay } from '@muster/fabric/relay';
-import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { sharedKey } from '../../platform/test/support/personas.js';
 import { ORG, useEventServer } from './support/event-server.js';
 
@@ -133,7 +133,7 @@ describe('the events of a job', () => {
       const { body } = await events.api.get(`${ORG}/rules/r/runs`);
       return (body as readonly { readonly outcome: string; readonly event: string }[]).map(({ outcome }) => outcome);
     };
-    await vi.waitFor(async () => expect(await started()).toEqual(['started']), 10_000);
+    await expect.poll(started).toEqual(['started']);
     const { body } = await events.api.get(`${ORG}/jobs/v2?naked=true&owner=alice&name=after-${ofAlice}`);
     expect(body).toHaveLength(1);
   });

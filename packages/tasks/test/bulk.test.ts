@@ -23,8 +23,10 @@ const lines = (count: number) => Array.from({ length: count }, (_, n) => `{"para
 const start = (body: object, rest: Partial<TaskRequest> = {}) =>
   api.server.json<Run>({ method: 'POST', path: 'tasks/bulk', body, ...rest });
 const show = (id: string) => api.server.json<Run>({ path: `tasks/bulk/${id}` });
+/** Longer than vitest waits by itself: a busy machine takes seconds for a page. */
+const eventually = <T>(met: () => T | Promise<T>): Promise<T> => vi.waitFor(met, { timeout: 60_000 });
 const over = (id: string): Promise<Run> =>
-  vi.waitFor(async () => {
+  eventually(async () => {
     const run = await show(id);
     expect(run.state).not.toBe('running');
     return run;
@@ -51,9 +53,10 @@ async function identity(name: string) {
   return { ...found, publicKey: null };
 }
 
-async function asked(name: string) {
-  const { id } = await queue({ name });
-  return {
+/** What is wanted of a new queue, and the queue's name. */
+async function asked() {
+  const { id, name } = await queue();
+  const wish = {
     org: api.server.org,
     queueId: id,
     action: 'hold' as const,
@@ -61,6 +64,7 @@ async function asked(name: string) {
     counted: null,
     about: { selector: '', ids: null, until: null },
   };
+  return { name, wish };
 }
 
 describe('an action on many tasks that the server carries out', () => {
@@ -138,8 +142,8 @@ describe('whatever happens meanwhile', () => {
   const by = () => ({ identity: { principalId: '', type: 'user' as const, name: 'bob' } });
 
   it('stops between two pages when somebody wants it, and says who', async () => {
-    const wish = await asked('stopped');
-    await addLines('stopped', lines(1200));
+    const { name, wish } = await asked();
+    await addLines(name, lines(1200));
     const alone = runner(async (real, ...given) => {
       const acted = await real(...given);
       if (!stopping) stopping = alone.end(id, by());
@@ -149,19 +153,19 @@ describe('whatever happens meanwhile', () => {
     await alone.load();
     const { run } = await alone.add(wish, await identity('admin'), by);
     const { id } = run;
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect(await show(id)).toMatchObject({ state: 'stopped', acted: 500, reason: 'stopped by bob' }),
     );
     expect(await stopping).toBe(true);
     expect(await alone.end(id, by())).toBe(false);
-    expect(await counts('stopped')).toMatchObject({ held: 500, queued: 700 });
+    expect(await counts(name)).toMatchObject({ held: 500, queued: 700 });
   });
 
   it('ends when whoever wanted it may not any more', async () => {
     const { groups } = api.server.auth;
     await groups.put(api.server.org, 'task_writers', { users: ['carol'], clients: [], groups: [] }, ME);
-    const wish = await asked('lost');
-    await addLines('lost', lines(1200));
+    const { name, wish } = await asked();
+    await addLines(name, lines(1200));
     const alone = runner(async (real, ...given) => {
       const acted = await real(...given);
       await groups.remove(api.server.org, 'task_writers', ME);
@@ -170,12 +174,12 @@ describe('whatever happens meanwhile', () => {
     await alone.load();
     const { run } = await alone.add(wish, await identity('carol'), by);
     const reason = 'carol, who wanted it, may not do it any more';
-    await vi.waitFor(async () => expect(await show(run.id)).toMatchObject({ state: 'failed', acted: 500, reason }));
+    await eventually(async () => expect(await show(run.id)).toMatchObject({ state: 'failed', acted: 500, reason }));
   });
 
   it('acts on no task twice, though it does not hear that a page was stored', async () => {
-    const wish = await asked('unheard');
-    await addLines('unheard', lines(1200));
+    const { name, wish } = await asked();
+    await addLines(name, lines(1200));
     const given: string[] = [];
     const alone = runner(async (real, org, ids, ...rest) => {
       given.push(...ids);
@@ -185,7 +189,7 @@ describe('whatever happens meanwhile', () => {
     });
     await alone.load();
     const { run } = await alone.add(wish, await identity('admin'), by);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       api.server.test.clock.advance(1000);
       expect(await show(run.id)).toMatchObject({ state: 'done', matched: 1200, acted: 1200, refused: [] });
     });
@@ -194,8 +198,8 @@ describe('whatever happens meanwhile', () => {
   });
 
   it('goes on where it was after a restart, and acts on no task twice', async () => {
-    const wish = await asked('restarted');
-    await addLines('restarted', lines(1200));
+    const { name, wish } = await asked();
+    await addLines(name, lines(1200));
     const given: string[] = [];
     let stopped: Promise<void> | undefined;
     const first = runner((real, org, ids, ...rest) => {
@@ -205,7 +209,7 @@ describe('whatever happens meanwhile', () => {
     });
     await first.load();
     const { run } = await first.add(wish, await identity('admin'), by);
-    await vi.waitFor(() => expect(stopped).toBeDefined());
+    await eventually(() => expect(stopped).toBeDefined());
     await stopped;
     expect(await show(run.id)).toMatchObject({ state: 'running', matched: 500, acted: 500 });
     const second = runner((real, org, ids, ...rest) => {
@@ -214,20 +218,20 @@ describe('whatever happens meanwhile', () => {
     });
     await second.load();
     second.start();
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect(await show(run.id)).toMatchObject({ state: 'done', matched: 1200, acted: 1200 }),
     );
     expect(new Set(given).size).toBe(given.length);
   });
 
   it('stops with the server, though what was being done is not stored yet, and keeps nobody waiting who wants it to stop', async () => {
-    const wish = await asked('hung');
-    await addOne('hung', {});
+    const { name, wish } = await asked();
+    await addOne(name, {});
     const alone = runner(() => new Promise(() => {}));
     await alone.load();
     const { run } = await alone.add(wish, await identity('admin'), by);
     const stopping = alone.stop();
-    await vi.waitFor(() => {
+    await eventually(() => {
       api.server.test.clock.advance(1000);
       return Promise.race([stopping, new Promise((_, reject) => setImmediate(() => reject(new Error('not yet'))))]);
     });
@@ -237,12 +241,12 @@ describe('whatever happens meanwhile', () => {
     await next.load();
     expect(await next.end(run.id, by())).toBe(false);
     next.start();
-    await vi.waitFor(async () => expect(await show(run.id)).toMatchObject({ state: 'done', acted: 1 }));
+    await eventually(async () => expect(await show(run.id)).toMatchObject({ state: 'done', acted: 1 }));
   });
 
   it('there are not too many at one time', async () => {
-    const wish = await asked('many');
-    await addOne('many', {});
+    const { name, wish } = await asked();
+    await addOne(name, {});
     let go: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
       go = resolve;

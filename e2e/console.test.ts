@@ -579,7 +579,7 @@ describe('the console', () => {
     await cluster.json('app', 'create', '--file', app);
     await page.goto(`${cluster.url}/console/default/jobs`);
     await page.getByRole('heading', { name: 'No job yet' }).waitFor();
-    await page.getByRole('link', { name: 'New job' }).click();
+    await page.getByRole('link', { name: 'New long job' }).click();
     await page.getByLabel('step').fill('x');
     await page.getByText('It must be a number.').waitFor();
     expect(await page.getByRole('button', { name: /^Submit the job/ }).getAttribute('title')).toContain('step');

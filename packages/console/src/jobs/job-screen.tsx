@@ -142,7 +142,7 @@ function Known({ known, again }: { readonly known: KnownJob; readonly again: () 
           ))}
           {job.exitCode !== null && <p class="quiet">Its program ended with {job.exitCode}.</p>}
         </div>
-        {why.recovery !== null && <Recovery recovery={why.recovery} again={again} brief />}
+        {why.recovery !== null && <Recovery recovery={why.recovery} again={again} brief ended={ended} />}
       </section>
       <section class="card">
         <Tabs label="Views of the job" chosen={view}>

@@ -52,7 +52,7 @@ export function NewLongJobScreen() {
           <p>
             <a href={hrefOf(api.org, { name: 'long-jobs' })}>Long jobs</a>
           </p>
-          <h1>New job</h1>
+          <h1>New long job</h1>
           <p class="quiet">Long work that is handed over: its inputs are staged, it is run, its outputs are kept.</p>
         </div>
       </div>

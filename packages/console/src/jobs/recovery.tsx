@@ -16,16 +16,21 @@ export function Recovery({
   recovery,
   again,
   brief = false,
+  ended = false,
 }: {
   readonly recovery: Record;
   readonly again: () => void;
   /** The rest is said beside it. */
   readonly brief?: boolean;
+  /** Shown for a job that has ended: what it waits for is that its program can be ended. */
+  readonly ended?: boolean;
 }) {
   const { api } = signedIn();
   const asking = useSignal<'test-now' | 'give-up' | null>(null);
   const admin = mayI('job:admin');
   const { id, condition, tester, attempts, last_answer: answer, next_test: next, gives_up: end, jobs } = recovery;
+  // Other jobs may wait for the same.
+  const killing = ended && jobs === 1;
   const act = async (): Promise<void> => {
     await api.post(`/job-recovery/${encodeURIComponent(id)}/${asking.value}`, {});
     again();
@@ -73,8 +78,11 @@ export function Recovery({
           onClose={() => (asking.value = null)}
         >
           <p>
-            Whether {safeText(tester)} passes is found out at once. If it does, {plural(jobs, 'job')} that wait for it
-            {jobs === 1 ? ' goes' : ' go'} on.
+            Whether {safeText(tester)} passes is found out at once. If it does,{' '}
+            {killing
+              ? 'its program is ended'
+              : `${plural(jobs, 'job')} that waited for it ${jobs === 1 ? 'goes' : 'go'} on`}
+            .
           </p>
           <Command text={musterCommand('recovery', 'test-now', id)} />
         </Confirm>
@@ -82,13 +90,22 @@ export function Recovery({
       {asking.value === 'give-up' && (
         <Confirm
           title="Give it up?"
-          action={jobs === 1 ? 'Let the job fail' : `Let ${plural(jobs, 'job')} fail`}
+          action={
+            killing ? 'Leave its program alone' : jobs === 1 ? 'Let the job fail' : `Let ${plural(jobs, 'job')} fail`
+          }
           leave="Go on waiting"
           count={jobs}
           onConfirm={act}
           onClose={() => (asking.value = null)}
         >
-          <p>{plural(jobs, 'job')} that wait for it fail. That cannot be taken back; they can be resubmitted.</p>
+          {killing ? (
+            <p>The job has ended, and stays as it is. Its program is not ended any more: it may go on where it runs.</p>
+          ) : (
+            <p>
+              {plural(jobs, 'job')} that {jobs === 1 ? 'waits for it fails' : 'wait for it fail'}. That cannot be taken
+              back; {jobs === 1 ? 'it' : 'they'} can be resubmitted.
+            </p>
+          )}
           <Command text={musterCommand('recovery', 'give-up', id)} />
         </Confirm>
       )}

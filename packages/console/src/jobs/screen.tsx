@@ -49,7 +49,7 @@ export function LongJobsScreen() {
         </div>
         <div class="actions">
           <a class="button main-action" href={hrefOf(signedIn().api.org, { name: 'new-long-job' })}>
-            New job
+            New long job
           </a>
         </div>
       </div>

@@ -77,6 +77,11 @@ test('kept running, it takes tasks, and its script stops all of it', async () =>
   expect(code, demo.log).toBe(0);
   const { running } = JSON.parse(demo.stdout);
   const directory = dirname(running.stop);
+  // It has ended before its link has: that is good for a minute.
+  const link = new URLSearchParams(new URL(running.console).hash.slice(1)).get('sign-in');
+  const asked = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ link }) };
+  const preview = await fetch(`${running.url}/session/preview`, asked);
+  expect([preview.status, await preview.text()]).toMatchObject([200, expect.stringContaining('admin')]);
   const add = ['packages/cli/bin/muster.js', 'task', 'add', 'resize', '--param', 'file=a.png', '--wait'];
   const { status, stderr } = spawnSync(process.execPath, add, {
     cwd: ROOT,

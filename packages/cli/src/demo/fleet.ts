@@ -49,7 +49,7 @@ export async function startServer(processes: DemoProcesses): Promise<DemoServer>
   const client = await until(processes, 'the server answers', async () => {
     const settings = loadSettings({ env: {}, cwd: processes.directory }, { config });
     const found = new Client(settings);
-    await found.send('GET', '/_status');
+    await found.json('GET', '/_status');
     return found;
   });
   return { url, config, client };

@@ -108,8 +108,8 @@ if ! command -v ansible-inventory >/dev/null; then
 fi
 # The console in a browser: Debian's, as others bring their own.
 if ! [ -x /usr/bin/chromium ]; then
-  printf 'skipped: e2e/console.test.ts, e2e/console-acts.test.ts, e2e/console-live.test.ts, e2e/console-hostile.test.ts, e2e/console-directory.test.ts, e2e/console-provider.test.ts (no /usr/bin/chromium; Debian: chromium)\n'
-  without+=('e2e/console.test.ts' 'e2e/console-acts.test.ts' 'e2e/console-live.test.ts' 'e2e/console-hostile.test.ts' 'e2e/console-directory.test.ts' 'e2e/console-provider.test.ts')
+  printf 'skipped: e2e/console.test.ts, e2e/console-acts.test.ts, e2e/console-live.test.ts, e2e/console-hostile.test.ts, e2e/console-directory.test.ts, e2e/console-provider.test.ts, e2e/console-pictures.test.ts (no /usr/bin/chromium; Debian: chromium)\n'
+  without+=('e2e/console.test.ts' 'e2e/console-acts.test.ts' 'e2e/console-live.test.ts' 'e2e/console-hostile.test.ts' 'e2e/console-directory.test.ts' 'e2e/console-provider.test.ts' 'e2e/console-pictures.test.ts')
 fi
 # Examples of the guides, which take JSON apart with jq.
 if ! command -v jq >/dev/null; then

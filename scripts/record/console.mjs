@@ -1,13 +1,14 @@
 /**
- * npm run screenshots: docs/console/*.webp, the screens of the console as they are on the demo, which is started for it and stopped.
+ * npm run screenshots [-- DIR]: docs/console/*.webp, the screens of the console as they are on the demo, which is started for it and stopped.
  * Takes Debian's Chromium.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { chromium } from 'playwright-core';
 
 const MUSTER = new URL('../../packages/cli/bin/muster.js', import.meta.url).pathname;
-const OUT = new URL('../../docs/console/', import.meta.url).pathname;
+const OUT = resolve(process.argv[2] ?? new URL('../../docs/console/', import.meta.url).pathname);
 const QUALITY = 82;
 const MOST_BYTES = 150_000;
 
@@ -43,7 +44,7 @@ try {
     await page.locator(there).first().waitFor();
     await page.waitForLoadState('networkidle');
     const { data } = await cdp.send('Page.captureScreenshot', { format: 'webp', quality: QUALITY });
-    const file = `${OUT}${name}.webp`;
+    const file = join(OUT, `${name}.webp`);
     writeFileSync(file, Buffer.from(data, 'base64'));
     const { size } = statSync(file);
     if (size > MOST_BYTES) throw new Error(`${file} has ${size} bytes, and ${MOST_BYTES} are enough`);

@@ -236,6 +236,8 @@ describe('the console', () => {
     await navigation.getByRole('link', { name: 'Runbooks' }).click();
     await page.getByRole('heading', { name: 'Runbooks' }).waitFor();
     await page.goBack();
+    // From here the same table stays.
+    await page.locator('.table-row').first().waitFor();
     await page.goBack();
     await page.locator('.side').waitFor();
     expect(page.url()).toBe(address);

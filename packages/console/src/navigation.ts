@@ -10,6 +10,8 @@ const MOST_ENTRIES = 100;
 const scrolled = new Map<number, Map<string, number>>();
 /** Somebody went back or forward to this entry, and did nothing there yet that is another place. */
 let returned = false;
+/** How often somebody went back or forward. */
+export const returns = signal(0);
 
 /** The number of the entry of the history where the tab is. */
 function entry(): number {
@@ -26,7 +28,7 @@ export function keepScroll(of: string, top: number): void {
   if (scrolled.size > MOST_ENTRIES && oldest !== undefined) scrolled.delete(oldest);
 }
 
-/** Where a table begins: where it was, for those who come back to it. */
+/** Where a table is to be: where it was, for those who come back to it. */
 export function keptScroll(of: string): number {
   return (returned && scrolled.get(entry())?.get(of)) || 0;
 }
@@ -37,6 +39,7 @@ function read(): void {
 
 addEventListener('popstate', () => {
   returned = true;
+  returns.value += 1;
   read();
 });
 

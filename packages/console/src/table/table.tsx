@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { Component, type ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { keepScroll, keptScroll } from '../navigation.js';
+import { keepScroll, keptScroll, returns } from '../navigation.js';
 import { plainKey } from './keys.js';
 import { type Slots, slotsFor } from './slots.js';
 import { scrollToRow, windowOf } from './window.js';
@@ -79,7 +79,6 @@ export function Table<Row>(props: Props<Row>) {
   useLayoutEffect(() => {
     const element = scroller.current;
     if (element === null) return;
-    element.scrollTop = keptScroll(label);
     const observer = new ResizeObserver(() => {
       view.value = element.clientHeight;
       rowHeight.value = Number.parseFloat(getComputedStyle(element).getPropertyValue('--row')) || ROW;
@@ -87,6 +86,21 @@ export function Table<Row>(props: Props<Row>) {
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
+
+  // A table may stay when somebody goes back: with the rows of where they were at first, which may be fewer than it was scrolled by.
+  const back = returns.value;
+  const wanted = useRef<{ readonly top: number; reached: number } | null>(null);
+  useLayoutEffect(() => {
+    wanted.current = { top: keptScroll(label), reached: 0 };
+  }, [back]);
+  useLayoutEffect(() => {
+    const { current: element } = scroller;
+    const { current: to } = wanted;
+    if (element === null || to === null) return;
+    element.scrollTop = to.top;
+    to.reached = element.scrollTop;
+    if (Math.abs(to.reached - to.top) < 1) wanted.current = null;
+  }, [back, rows]);
 
   useEffect(() => {
     if (follow && scroller.current !== null) scroller.current.scrollTop = scroller.current.scrollHeight;
@@ -156,7 +170,10 @@ export function Table<Row>(props: Props<Row>) {
           const { scrollTop, clientHeight, scrollHeight } = event.currentTarget;
           const before = scroll.value;
           scroll.value = scrollTop;
-          keepScroll(label, scrollTop);
+          if (scrollTop !== wanted.current?.reached) {
+            wanted.current = null;
+            keepScroll(label, scrollTop);
+          }
           // Rows that have come since it went to the end are no wish to leave it.
           if (follow && scrollTop < before && scrollTop + clientHeight < scrollHeight - extent.row)
             props.onScrolledUp?.();

@@ -271,7 +271,7 @@ test('more than one transaction deletes go in one round', async () => {
   expect([...new Set(left)]).toEqual([1001, 501, 1, 0]);
   expect(counts(queue)).toMatchObject({ cancelled: 0 });
   expect(await rows('deleted_tasks')).toBe(0);
-}, 60_000);
+});
 
 test('keys are forgotten when their time is over', async () => {
   const queue = await fixture.queue('q');
@@ -326,7 +326,7 @@ describe('a queue that was deleted', () => {
     expect([await rows('task_dependencies'), await rows('output_chunks'), await rows('deleted_tasks')]).toEqual([
       0, 0, 0,
     ]);
-  }, 60_000);
+  });
 
   test('leaves a task that a node has until that has told how it ended', async () => {
     const node = fixture.nodes.enter('n1');
@@ -368,7 +368,7 @@ describe('a queue that was deleted', () => {
     await prune();
     expect(await there()).toEqual([]);
     expect(await rows('deleted_tasks')).toBe(0);
-  }, 60_000);
+  });
 });
 
 test('it is done again and again, and once more after it failed', async () => {

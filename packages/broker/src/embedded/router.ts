@@ -16,6 +16,9 @@ export class Router {
   readonly #alone: boolean;
   readonly #exchanges = new Map<string, Known>();
   readonly #queues = new Map<string, QueueRow>();
+  /** Of each exchange what is read now, and what is read next for all who ask meanwhile: what is read now may not have what they know of. */
+  readonly #reads = new Map<string, { readonly now: Promise<Known>; next: Promise<Known> | null }>();
+  #forgotten = 0;
 
   constructor(store: Store, alone: boolean) {
     this.#store = store;
@@ -48,11 +51,13 @@ export class Router {
 
   /** Something was declared or deleted, here or elsewhere. */
   forget(): void {
+    this.#forgotten++;
     this.#exchanges.clear();
     this.#queues.clear();
   }
 
   forgetExchange(name: string): void {
+    this.#forgotten++;
     this.#exchanges.delete(name);
   }
 
@@ -68,9 +73,28 @@ export class Router {
   async #known(name: string): Promise<Known> {
     const remembered = this.#exchanges.get(name);
     if (remembered !== undefined && (this.#alone || remembered.row?.type !== 'topic')) return remembered;
+    return this.#read(name);
+  }
+
+  /** A thousand messages at one time are not a thousand reads, which would wait for connections. */
+  #read(name: string): Promise<Known> {
+    const reads = this.#reads.get(name);
+    if (reads !== undefined) {
+      const after = () => this.#read(name);
+      reads.next ??= reads.now.then(after, after);
+      return reads.next;
+    }
+    const now = this.#look(name).finally(() => this.#reads.delete(name));
+    this.#reads.set(name, { now, next: null });
+    return now;
+  }
+
+  async #look(name: string): Promise<Known> {
+    const forgotten = this.#forgotten;
     const [row, bindings] = await Promise.all([exchangeRow(this.#store, name), bindingsOf(this.#store, name)]);
     const known = { row, bindings };
-    if (row !== undefined) this.#exchanges.set(name, known);
+    // What was declared meanwhile may not be in it.
+    if (row !== undefined && forgotten === this.#forgotten) this.#exchanges.set(name, known);
     return known;
   }
 }

@@ -27,7 +27,7 @@ describe('many jobs that are blocked', () => {
       .poll(async () => (await fixture.records()).every((row) => row.next_attempt === now + MINUTE))
       .toBe(true);
     fixture.jobs.clock.advance(MINUTE);
-    await expect.poll(() => fixture.submitted.length, { timeout: 50_000 }).toBe(many);
+    await expect.poll(() => fixture.submitted.length, { timeout: 150_000 }).toBe(many);
     await fixture.empty();
     expect(fixture.systems.opened.toSorted()).toEqual(Array.from({ length: 10 }, (_, n) => `hpc${n}`));
     expect(new Set(fixture.submitted.map(({ job }) => job)).size).toBe(many);

@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { PEOPLE, passwordOf, type Slapd, startSlapd } from '../packages/platform/test/support/slapd.js';
 import { Cluster } from './support/cluster.js';
+import { launchBrowser } from './support/console.js';
 
 /** The web console, where people sign in with their password at a real OpenLDAP. */
 
@@ -21,7 +22,7 @@ beforeAll(async () => {
     const more = ['--bind-password-file', 'bind.pw', '--user-base', PEOPLE, '--create-users'];
     await cluster.json('issuer', 'create', name, ...place, ...more);
   }
-  browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] });
+  browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser?.close();

@@ -4,7 +4,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 import type { Cluster } from './cluster.js';
 
 /** Nothing that a test does not ask for: no updates, no accounts, no pages in the background. */
-const CHROMIUM = [
+const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',
@@ -13,6 +13,10 @@ const CHROMIUM = [
   '--disable-component-update',
   '--disable-sync',
 ];
+
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: process.env.MUSTER_CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
+}
 
 /** A browser of one person, whose pages are watched: `harm` is what must never be. */
 export interface Visit {
@@ -25,7 +29,7 @@ export interface Visit {
 
 /** @param among Of another person in the same browser. @param clocked Their clock is moved by the test. */
 export async function visit(cluster: Cluster, among?: Browser, clocked = false): Promise<Visit> {
-  const browser = among ?? (await chromium.launch({ executablePath: '/usr/bin/chromium', args: CHROMIUM }));
+  const browser = among ?? (await launchBrowser());
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce' });
   context.setDefaultTimeout(60_000);
   if (clocked) await context.clock.install();

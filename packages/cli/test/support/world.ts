@@ -14,7 +14,7 @@ export interface TestWorld extends World {
 /** A process around a command, in memory. `terminal` makes all three streams a terminal. */
 export function testWorld(
   options: {
-    readonly env?: Readonly<Record<string, string>>;
+    readonly env?: Readonly<Record<string, string | undefined>>;
     readonly cwd?: string;
     readonly terminal?: boolean;
     readonly now?: () => number;

@@ -13,6 +13,7 @@ const DATABASES = ['packages/platform/test/support/database.ts', 'packages/store
 const SAME = [
   'e2e/acceptance-*',
   'e2e/agent-systems',
+  'e2e/agent-upgrade',
   'e2e/clean-restart',
   'e2e/cli',
   'e2e/cli-push',
@@ -41,6 +42,7 @@ const SAME = [
   'e2e/faults-slow-client',
   'e2e/faults-sockets',
   'e2e/guarantees',
+  'e2e/jobs-cli',
   'e2e/jobs-held',
   'e2e/jobs-systems',
   'e2e/output',

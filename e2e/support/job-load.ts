@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { PushyServer } from './pushy-server.js';
 import { until } from './until.js';
 
@@ -7,6 +8,9 @@ export interface LoadOutcome {
   /** `STATUS CODE` of every other answer; `cut off` without one. */
   readonly refusals: readonly string[];
 }
+
+/** After each answer: the processors are for others, too. */
+const PAUSE_MS = 10;
 
 /** One client that submits the same job again and again, one request at a time, and remembers every answer. */
 export class JobLoad {
@@ -32,6 +36,7 @@ export class JobLoad {
       } catch {
         this.#refusals.push('cut off');
       }
+      await setTimeout(PAUSE_MS);
     }
   }
 

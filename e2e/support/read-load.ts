@@ -1,9 +1,12 @@
+import { setTimeout } from 'node:timers/promises';
 import { SIGNED_QUERY } from './api-client.js';
 import type { PushyServer } from './pushy-server.js';
 import { until } from './until.js';
 
 /** Each asks the database; together they keep several of its connections busy. */
 const CLIENTS = 4;
+/** After each answer: enough to have reads under way at any moment, and to leave the processors to others. */
+const PAUSE_MS = 10;
 const PATHS = ['pushy/jobs', 'audit?limit=100', 'pushy/jobs?limit=100', 'node_groups'];
 
 /** Clients that read again and again, each one request at a time, and remember every answer that is not 200. */
@@ -50,6 +53,7 @@ export class ReadLoad {
       } catch {
         this.#refusals.push('cut off');
       }
+      await setTimeout(PAUSE_MS);
     }
   }
 }

@@ -2,7 +2,7 @@
 const PATIENCE_MS = 60_000;
 /** Between two looks: often at first, for most conditions hold at once; then less, for looking costs what is looked at. */
 const FIRST_PAUSE_MS = 10;
-const LONGEST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 200;
 const LONGER = 1.3;
 
 /**

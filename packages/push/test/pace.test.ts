@@ -1,6 +1,6 @@
 import { ManualClock } from '@muster/base';
 import { describe, expect, test } from 'vitest';
-import { Pace } from '../src/files/pace.js';
+import { Pace, Paces } from '../src/files/pace.js';
 import { paced } from '../src/files/sending.js';
 
 /** How fast files go out to nodes. */
@@ -26,6 +26,34 @@ describe('a pace', () => {
     pace.take(500);
     clock.advance(60_000);
     expect([pace.take(500), pace.take(500)]).toEqual([0, 500]);
+  });
+});
+
+describe('the paces of all', () => {
+  test('go on for whoever ends one request and begins another, and are apart', () => {
+    const clock = new ManualClock();
+    const paces = new Paces(clock, 1000);
+    const first = paces.begin('web1');
+    expect(first.pace.take(500)).toBe(0);
+    first.end();
+    expect(paces.begin('web1').pace.take(500)).toBe(500);
+    expect(paces.begin('web2').pace.take(500)).toBe(0);
+  });
+
+  test('are kept of those who fetch, or whose time is not over, however many come and go', () => {
+    const clock = new ManualClock();
+    const paces = new Paces(clock, 1000);
+    const fetching = paces.begin('fetching');
+    for (let n = 0; n < 1000; n += 1) {
+      const { pace, end } = paces.begin(`node${n}`);
+      pace.take(500);
+      end();
+      clock.advance(100);
+    }
+    expect(paces.size).toBeLessThanOrEqual(128);
+    const late = paces.begin('node999');
+    expect(late.pace.take(100)).toBe(400);
+    expect(fetching.pace.take(100)).toBe(0);
   });
 });
 

@@ -12,7 +12,7 @@ import { isJobId } from '../request/job-id.js';
 import { SHA256 } from '../request/request-files.js';
 import type { PushAudit } from '../request/submission.js';
 import type { PushJobSpec } from '../types.js';
-import { Pace } from './pace.js';
+import { Pace, Paces } from './pace.js';
 import type { PushFiles } from './push-files.js';
 import { paced } from './sending.js';
 
@@ -46,8 +46,7 @@ const Standing = Type.Object({
 export function fileRoutes(app: App, deps: FileRouteDeps): void {
   const { store, clock, files, audit, rates, stopping } = deps;
   const all = new Pace(clock, rates.rate);
-  /** Of nodes that fetch something now. */
-  const nodes = new Map<string, { readonly pace: Pace; fetching: number }>();
+  const nodes = new Paces(clock, rates.node_rate);
 
   app.route({
     method: 'PUT',
@@ -121,14 +120,8 @@ export function fileRoutes(app: App, deps: FileRouteDeps): void {
         throw new MusterError('range_not_satisfiable', { range: String(request.headers.range), size: file.size });
       }
       const { first, last } = range;
-      const key = `${organization.id} ${caller.name}`;
-      const own = nodes.get(key) ?? { pace: new Pace(clock, rates.node_rate), fetching: 0 };
-      own.fetching += 1;
-      nodes.set(key, own);
-      reply.raw.once('close', () => {
-        own.fetching -= 1;
-        if (own.fetching === 0) nodes.delete(key);
-      });
+      const own = nodes.begin(`${organization.id} ${caller.name}`);
+      reply.raw.once('close', own.end);
       reply
         .code(asked === undefined ? 200 : 206)
         .header('content-type', OCTETS)

@@ -96,6 +96,19 @@ async function expectAccessible(): Promise<void> {
 }
 
 describe('the console', () => {
+  it('says what it is before its scripts have come', async () => {
+    const early = await visitor.context.newPage();
+    await early.route('**/*.js', (route) => route.abort());
+    await early.goto(at('/nodes'));
+    await early.getByText('Muster', { exact: true }).waitFor();
+    await early.unroute('**/*.js');
+    await early.reload();
+    await early.getByText('live', { exact: true }).waitFor();
+    expect(await early.locator('header').count()).toBe(1);
+    await early.close();
+    expect(visitor.harm).toEqual([]);
+  });
+
   it('shows labels, parameters and attributes as text, whatever is in them and however long they are', async () => {
     await page.goto(at('/nodes/web1'));
     await page.getByText(SHOWN).first().waitFor();

@@ -7,6 +7,7 @@ import { Failure, Note } from './parts/note.jsx';
 import { hrefOf, type Screen } from './route.js';
 import { resume, signIn, signOut } from './session/session.js';
 import { SignInScreen, takeArrival } from './session/sign-in.jsx';
+import icon from './style/icon.svg';
 
 /** Before anything else is done, so that the secret is not in the URL any more. */
 const { link: secret, failed } = takeArrival();
@@ -34,7 +35,19 @@ export function App() {
     const done = state.state === 'out' && state.done === true;
     return <SignInScreen key={why} {...arrived} why={why} done={done} />;
   }
-  return <main class="sign-in" aria-busy="true" />;
+  return <Opening />;
+}
+
+/** As the page is in index.html, before anything of it runs. */
+function Opening() {
+  return (
+    <header class="top" aria-busy="true">
+      <span class="brand">
+        <img src={icon} alt="" width={26} height={26} />
+        <span>Muster</span>
+      </span>
+    </header>
+  );
 }
 
 function SignedInApp({ org }: { readonly org: string }) {

@@ -12,7 +12,7 @@ const FRAME_US = 1_000_000 / 60;
 
 export function launch() {
   return chromium.launch({
-    executablePath: process.env.MUSTER_CHROMIUM ?? '/usr/bin/chromium',
+    executablePath: process.env.MUSTER_TEST_CHROMIUM ?? '/usr/bin/chromium',
     args: ['--no-sandbox', '--disable-gpu'],
   });
 }

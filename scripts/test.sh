@@ -107,13 +107,13 @@ if ! command -v ansible-inventory >/dev/null; then
   without+=('packages/cli/test/inventory-ansible.test.ts')
 fi
 # The console in a browser: Debian's, as others bring their own; of the two the one that has no windows, which takes a fifth less of the processor.
-for MUSTER_CHROMIUM in ${MUSTER_CHROMIUM:-/usr/bin/chromium-headless-shell /usr/bin/chromium}; do
-  ! [ -x "$MUSTER_CHROMIUM" ] || break
+for MUSTER_TEST_CHROMIUM in ${MUSTER_TEST_CHROMIUM:-/usr/bin/chromium-headless-shell /usr/bin/chromium}; do
+  ! [ -x "$MUSTER_TEST_CHROMIUM" ] || break
 done
-export MUSTER_CHROMIUM
-if ! [ -x "$MUSTER_CHROMIUM" ]; then
+export MUSTER_TEST_CHROMIUM
+if ! [ -x "$MUSTER_TEST_CHROMIUM" ]; then
   consoles=(e2e/console*.test.ts)
-  printf 'skipped: %s (no %s; Debian: chromium-headless-shell or chromium)\n' "${consoles[*]}" "$MUSTER_CHROMIUM"
+  printf 'skipped: %s (no %s; Debian: chromium-headless-shell or chromium)\n' "${consoles[*]}" "$MUSTER_TEST_CHROMIUM"
   without+=("${consoles[@]}")
 fi
 # Examples of the guides, which take JSON apart with jq.

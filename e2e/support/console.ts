@@ -15,7 +15,7 @@ const FLAGS = [
 ];
 
 export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: process.env.MUSTER_CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
+  return chromium.launch({ executablePath: process.env.MUSTER_TEST_CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
 }
 
 /** A browser of one person, whose pages are watched: `harm` is what must never be. */

@@ -26,7 +26,7 @@ const PICTURES = [
 ];
 
 const browser = await chromium.launch({
-  executablePath: process.env.MUSTER_CHROMIUM ?? '/usr/bin/chromium',
+  executablePath: process.env.MUSTER_TEST_CHROMIUM ?? '/usr/bin/chromium',
   args: ['--no-sandbox', '--disable-gpu'],
 });
 try {

@@ -97,6 +97,15 @@ export class Members {
     this.#started.push(member.process);
   }
 
+  /** As the supervisor of a machine would: what has ended, by itself or in a test that failed, is started again. */
+  async supervise(): Promise<void> {
+    for (const { name, process } of this.all) {
+      process.signal('SIGCONT');
+      if (process.exit !== null) this.again(name);
+    }
+    await this.leader();
+  }
+
   /** Stops it in order and starts another build of it in its place, which it is from then on. */
   async replace(name: string, muster: string): Promise<void> {
     const member = this.named(name);

@@ -8,7 +8,11 @@ export const about =
   'work of a browser on the list of N nodes: while a push job runs on all, and while it is scrolled (--nodes)';
 export const defaults = { nodes: 10_000 };
 
-const WHEEL_PX = 4000;
+/** One notch of a wheel, and what somebody who drags the scroll bar passes between two frames: half a hundred rows. */
+const NOTCH_PX = 120;
+const DRAG_PX = 4000;
+/** As the style of the console has it. */
+const ROW_PX = 40;
 
 /** The console in Chromium, on a real server with simulated nodes: what its main thread did, as Chromium traces it. */
 export async function* run({ nodes, databaseUrl }) {
@@ -36,10 +40,7 @@ export async function* run({ nodes, databaseUrl }) {
 
     console.error('console: scrolling through all nodes');
     await page.locator('.table-scroll').hover();
-    const scrolled = await traced(browser, page, async () => {
-      for (let at = 0; at < nodes * 40; at += WHEEL_PX) await page.mouse.wheel(0, WHEEL_PX);
-    });
-    yield* figures('console-scroll', scrolled, nodes);
+    yield* scrolling('console', browser, page, nodes);
     yield* plainTable(browser, nodes);
   } finally {
     await browser.close();
@@ -106,11 +107,21 @@ async function* plainTable(browser, nodes) {
   yield { figure: 'console-floor-first-paint', value: rounded(paint), unit: 'ms', nodes };
   yield { figure: 'console-floor-all-rows', value: rounded(all), unit: 'ms', nodes };
   await page.mouse.move(600, 400);
-  const scrolled = await traced(browser, page, async () => {
-    for (let at = 0; at < nodes * 40; at += WHEEL_PX) await page.mouse.wheel(0, WHEEL_PX);
-  });
-  for (const { target: _, ...figure } of figures('console-floor-scroll', scrolled, nodes)) yield figure;
+  for await (const { target: _, ...figure } of scrolling('console-floor', browser, page, nodes)) yield figure;
   await page.close();
+}
+
+/** Work of the page on the way down through all rows as fast as a scroll bar is dragged, and up again as a wheel is turned. */
+async function* scrolling(figure, browser, page, nodes) {
+  for (const [how, step] of [
+    ['scroll', DRAG_PX],
+    ['wheel', -NOTCH_PX],
+  ]) {
+    const tasks = await traced(browser, page, async () => {
+      for (let at = 0; at < nodes * ROW_PX; at += Math.abs(step)) await page.mouse.wheel(0, step);
+    });
+    yield* figures(`${figure}-${how}`, tasks, nodes);
+  }
 }
 
 const EVENTS = 200;

@@ -819,6 +819,19 @@ describe('the console', () => {
     await page.getByText('knows no parameter colour').waitFor();
   });
 
+  it.each(['/nodes', '/jobs', '/tasks', '/audit', '/events?from=-1h'])(
+    'greys the rows of %s while its filter cannot be read',
+    async (path) => {
+      await page.goto(`${cluster.url}/console/default${path}`);
+      const cell = page.locator('.table-row > :last-child').first();
+      const opacity = () => cell.evaluate((shown) => getComputedStyle(shown).opacity);
+      expect(await opacity()).toBe('1');
+      await page.keyboard.press('/');
+      await page.keyboard.type("owner = '");
+      await expect.poll(opacity).toBe('0.5');
+    },
+  );
+
   it('signs out, after which the cookie is good for nothing', async () => {
     await page.goto(`${cluster.url}/console/default`);
     await page.getByText('live', { exact: true }).waitFor();

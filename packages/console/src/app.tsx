@@ -7,15 +7,14 @@ import { Failure, Note } from './parts/note.jsx';
 import { hrefOf, type Screen } from './route.js';
 import { resume, signIn, signOut } from './session/session.js';
 import { SignInScreen, takeArrival } from './session/sign-in.jsx';
-import icon from './style/icon.svg';
 
 /** Before anything else is done, so that the secret is not in the URL any more. */
 const { link: secret, failed } = takeArrival();
 
+/** Done when it is known who is there, or that somebody came by a link; index.html shows what the console is until then. */
+export const opened: Promise<void> = secret === null ? resume() : Promise.resolve();
+
 export function App() {
-  useEffect(() => {
-    if (secret === null) void resume();
-  }, []);
   const { value: state } = signIn;
   if (state.state === 'in') return <SignedInApp org={state.signedIn.session.organization} />;
   if (state.state === 'unknown') {
@@ -28,26 +27,11 @@ export function App() {
       </main>
     );
   }
-  if (state.state === 'out' || secret !== null) {
-    const why = state.state === 'out' ? state.why : null;
-    // Whoever has signed out has used the link.
-    const arrived = why === null ? { link: secret, failed } : { link: null, failed: null };
-    const done = state.state === 'out' && state.done === true;
-    return <SignInScreen key={why} {...arrived} why={why} done={done} />;
-  }
-  return <Opening />;
-}
-
-/** As the page is in index.html, before anything of it runs. */
-function Opening() {
-  return (
-    <header class="top" aria-busy="true">
-      <span class="brand">
-        <img src={icon} alt="" width={26} height={26} />
-        <span>Muster</span>
-      </span>
-    </header>
-  );
+  const why = state.state === 'out' ? state.why : null;
+  // Whoever has signed out has used the link.
+  const arrived = why === null ? { link: secret, failed } : { link: null, failed: null };
+  const done = state.state === 'out' && state.done === true;
+  return <SignInScreen key={why} {...arrived} why={why} done={done} />;
 }
 
 function SignedInApp({ org }: { readonly org: string }) {

@@ -1,6 +1,6 @@
 import { render } from 'preact';
-import { App } from './app.jsx';
+import { App, opened } from './app.jsx';
 
 const root = document.getElementById('app');
 if (root === null) throw new Error('the page has no place for the console');
-render(<App />, root);
+void opened.then(() => render(<App />, root));

@@ -23,6 +23,8 @@ const SAME = [
   'e2e/console-directory',
   'e2e/console-hostile',
   'e2e/console-live',
+  'e2e/console-screens',
+  'e2e/console-work',
   'e2e/demo',
   'e2e/disbatch-client',
   'e2e/docs',

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { PushyServer } from './pushy-server.js';
+import { PAUSE_MS } from './read-load.js';
 import { until } from './until.js';
 
 export interface LoadOutcome {
@@ -8,9 +9,6 @@ export interface LoadOutcome {
   /** `STATUS CODE` of every other answer; `cut off` without one. */
   readonly refusals: readonly string[];
 }
-
-/** After each answer: the processors are for others, too. */
-const PAUSE_MS = 10;
 
 /** One client that submits the same job again and again, one request at a time, and remembers every answer. */
 export class JobLoad {

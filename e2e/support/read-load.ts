@@ -5,8 +5,8 @@ import { until } from './until.js';
 
 /** Each asks the database; together they keep several of its connections busy. */
 const CLIENTS = 4;
-/** After each answer: enough to have reads under way at any moment, and to leave the processors to others. */
-const PAUSE_MS = 10;
+/** Of a client after each answer: enough to have some under way at any moment, and to leave the processors to others. */
+export const PAUSE_MS = 10;
 const PATHS = ['pushy/jobs', 'audit?limit=100', 'pushy/jobs?limit=100', 'node_groups'];
 
 /** Clients that read again and again, each one request at a time, and remember every answer that is not 200. */

@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { chromium } from 'playwright-core';
+import { launch } from '../../bench/browser.mjs';
 
 const MUSTER = new URL('../../packages/cli/bin/muster.js', import.meta.url).pathname;
 const OUT = resolve(process.argv[2] ?? new URL('../../docs/console/', import.meta.url).pathname);
@@ -25,10 +25,7 @@ const PICTURES = [
   ['events', '/events?from=first&q=type+LIKE+%27push.%25%27', '.table-row', 'dark'],
 ];
 
-const browser = await chromium.launch({
-  executablePath: process.env.MUSTER_TEST_CHROMIUM ?? '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-gpu'],
-});
+const browser = await launch();
 try {
   mkdirSync(OUT, { recursive: true });
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });

@@ -10,9 +10,6 @@ import { testWorld } from './support/world.js';
 const ID = 'f'.repeat(32);
 const JOB = `/organizations/o/pushy/jobs/${ID}`;
 
-/** Other tests may be using the machine. */
-const PATIENT = { timeout: 60_000 };
-
 let server: ApiServer | undefined;
 afterEach(() => server?.close());
 
@@ -104,7 +101,7 @@ test('a character that comes in two pieces is one', async () => {
   };
   const argv = ['--node', 'web1', '--stream', 'stdout'];
   const { world, code } = await output({ 'web1/stdout': halves }, ['web1'], argv, { terminal: true });
-  await expect.poll(() => rest !== undefined, PATIENT).toBe(true);
+  await expect.poll(() => rest !== undefined).toBe(true);
   rest?.end(second);
   expect(await code).toBe(0);
   expect(world.out()).toBe('é\n');
@@ -120,8 +117,8 @@ test('--follow shows lines of all nodes as they come, each with its node in fron
     };
   const streams = { 'web1/stdout': held('web1'), 'web2/stdout': held('web2'), 'web2/stderr': held('web2 err') };
   const { world, code } = await output(streams, ['web1', 'web2'], ['--follow'], { terminal: false });
-  const shows = (text: string) => expect.poll(world.out, PATIENT).toBe(text);
-  await expect.poll(() => open.size, PATIENT).toBe(3);
+  const shows = (text: string) => expect.poll(world.out).toBe(text);
+  await expect.poll(() => open.size).toBe(3);
   open.get('web2')?.write('two\nha');
   await shows('web2: two\n');
   open.get('web1')?.write('one\u001b[2J\n\n');
@@ -201,10 +198,10 @@ test('so many streams are followed at once, and the others when these end', asyn
   };
   const streams = Object.fromEntries(nodes.map((node) => [`${node}/stdout`, held]));
   const { world, code } = await output(streams, nodes, ['--follow', '--stream', 'stdout'], { terminal: false });
-  await expect.poll(() => open.length, PATIENT).toBe(MOST_FOLLOWED);
+  await expect.poll(() => open.length).toBe(MOST_FOLLOWED);
   expect(world.err()).toContain(`${MOST_FOLLOWED} of ${MOST_FOLLOWED + 1} streams`);
   open[0]?.end('x\n');
-  await expect.poll(() => open.length, PATIENT).toBe(MOST_FOLLOWED + 1);
+  await expect.poll(() => open.length).toBe(MOST_FOLLOWED + 1);
   for (const response of open.slice(1)) response.end();
   expect(await code).toBe(0);
   expect(world.out()).toMatch(/^n\d+: x\n$/);
@@ -221,7 +218,7 @@ test('when one stream fails the others are left', async () => {
   const streams = { 'web1/stdout': held, 'web2/stdout': json({ error: 'no' }, 403) };
   const { code } = await output(streams, ['web1', 'web2'], ['--follow', '--stream', 'stdout'], { terminal: false });
   expect(await code).not.toBe(0);
-  await expect.poll(() => left, PATIENT).toBe(true);
+  await expect.poll(() => left).toBe(true);
 });
 
 test('a line without an end comes in pieces', async () => {

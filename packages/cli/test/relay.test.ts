@@ -169,7 +169,7 @@ describe('muster relay', () => {
 
     const [worker] = childrenOf(started.child.pid ?? 0);
     process.kill(worker ?? 0, 'SIGKILL');
-    await expect.poll(() => started.lines.filter((line) => 'listen' in line).length, { timeout: 60_000 }).toBe(3);
+    await expect.poll(() => started.lines.filter((line) => 'listen' in line).length).toBe(3);
     expect(relays()).toHaveLength(2);
     expect(await ended(started.child, 'SIGTERM')).toBe(0);
   });
@@ -181,7 +181,7 @@ describe('muster relay status', () => {
     await Promise.all([one.port(), other.port()]);
     // Clients may be let in before status is served.
     const shown = async () => JSON.parse((await muster('relay', 'status', '--json')).out).length;
-    await expect.poll(shown, { timeout: 60_000 }).toBe(2);
+    await expect.poll(shown).toBe(2);
     const both = await muster('relay', 'status', '--json');
     expect(both.code).toBe(0);
     const addresses = JSON.parse(both.out).map((each: { listen: string[] }) => each.listen.join(' '));

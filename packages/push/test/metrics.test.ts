@@ -17,7 +17,7 @@ async function series(): Promise<ReadonlyMap<string, number>> {
 
 /** As soon as the last transitions are stored. */
 async function settles(expected: Readonly<Record<string, number>>): Promise<void> {
-  await expect.poll(async () => Object.fromEntries(await series()), { timeout: 60_000 }).toMatchObject(expected);
+  await expect.poll(async () => Object.fromEntries(await series())).toMatchObject(expected);
 }
 
 test('before any job every value of every label is there, and zero', async () => {

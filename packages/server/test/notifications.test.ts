@@ -165,7 +165,7 @@ describe('a notification', () => {
       .poll(async () => (await read()).seals.flatMap(({ entries }) => entries).join())
       .toContain('notification.change');
     const { seals, public_key: key } = await read();
-    await expect.poll(() => texts().slice(0, seals.length), { timeout: 60_000 }).toEqual(seals);
+    await expect.poll(() => texts().slice(0, seals.length)).toEqual(seals);
     expect([...arrived().values()][0]).toMatchObject({ organization: 'default', public_key: key });
     const { secret } = (await server.api.get('/organizations/default/webhook-secret')).body as { secret: string };
     for (const { headers, body } of got) {

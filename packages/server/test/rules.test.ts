@@ -215,7 +215,7 @@ describe('a rule', () => {
     expect(await runs()).toMatchObject([{ outcome: 'waiting' }, { outcome: 'waiting' }]);
     await server.api.call('PATCH', `${CALENDARS}/freeze`, { body: { entries: [{ dates: '2000-01-01' }] } });
     await expect
-      .poll(runs, { timeout: 60_000 })
+      .poll(runs)
       .toMatchObject([{ outcome: 'started', reason: null, held_until: null }, { outcome: 'started' }]);
     const files = await Promise.all((await runs()).map(async ({ run }) => (await task(run)).params.file));
     expect(files.sort()).toEqual(names.map((name) => `${name}.png`).sort());

@@ -343,13 +343,10 @@ describe('queues and tasks', () => {
     for (let part = 0; part < 5; part++) ids.push(...(await fixture.add(queue, 1000)));
     node.offer(400, ['p']);
     await expect
-      .poll(
-        () => {
-          for (const id of [...node.tasks.keys()]) node.finish(id);
-          return node.given.length;
-        },
-        { timeout: 60_000 },
-      )
+      .poll(() => {
+        for (const id of [...node.tasks.keys()]) node.finish(id);
+        return node.given.length;
+      })
       .toBe(5000);
     expect(node.given.map(({ id }) => id)).toEqual(ids);
   });

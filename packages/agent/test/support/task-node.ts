@@ -119,7 +119,7 @@ export class TaskNode {
   /** Resolves with the first such word on this task. */
   async heard<E extends TaskNews['event']>(id: string, event: E): Promise<Extract<TaskNews, { event: E }>> {
     const find = () => this.news.find((news) => news.id === id && news.event === event);
-    await expect.poll(find, { timeout: 60_000, interval: 5 }).toBeDefined();
+    await expect.poll(find, { interval: 5 }).toBeDefined();
     return find() as Extract<TaskNews, { event: E }>;
   }
 

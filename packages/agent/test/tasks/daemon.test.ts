@@ -108,7 +108,7 @@ describe('an agent with plugins', () => {
     server.send({ ...NOTHING, assign: [task('a', 'p'), task('b', 'q')] });
     await heard('a', 'started');
     server.stopBeating();
-    await expect.poll(() => agent?.online, { timeout: 60_000 }).toBe(false);
+    await expect.poll(() => agent?.online).toBe(false);
     const { length } = server.received;
     await writeFile(go ?? '', '');
     await expect.poll(() => existsSync(ended ?? '')).toBe(true);

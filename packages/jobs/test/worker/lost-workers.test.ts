@@ -52,14 +52,11 @@ const lives = async (uuid: string): Promise<() => Promise<void>> => {
 /** Time passes until that is what was told, while these are renewed. */
 const passes = (until: readonly string[], ...renewed: readonly (() => Promise<void>)[]) =>
   expect
-    .poll(
-      async () => {
-        for (const renew of renewed) await renew();
-        server.clock.advance(LIMITS.renewMs);
-        return told();
-      },
-      { timeout: 60_000 },
-    )
+    .poll(async () => {
+      for (const renew of renewed) await renew();
+      server.clock.advance(LIMITS.renewMs);
+      return told();
+    })
     .toEqual(until);
 
 it('a worker that says nothing any more is told once, and once more when it is heard again', async () => {

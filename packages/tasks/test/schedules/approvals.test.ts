@@ -51,13 +51,10 @@ async function grant({ approval, hash }: Waiting, as = 'bob'): Promise<string> {
 /** Until it has run as often, or does not run. */
 async function runs(expected: number): Promise<void> {
   await expect
-    .poll(
-      async () => {
-        server.test.clock.advance(3_600_000);
-        return (await jobs()).length;
-      },
-      { timeout: 60_000 },
-    )
+    .poll(async () => {
+      server.test.clock.advance(3_600_000);
+      return (await jobs()).length;
+    })
     .toBeGreaterThanOrEqual(expected);
 }
 
@@ -117,13 +114,10 @@ describe('a schedule to which others have to agree', () => {
     await runs(before + 1);
     await server.json({ method: 'PUT', path: 'approval-policies/web', body: { by: ['group:admins'] } });
     await expect
-      .poll(
-        async () => {
-          server.test.clock.advance(3_600_000);
-          return (await show()).state;
-        },
-        { timeout: 60_000 },
-      )
+      .poll(async () => {
+        server.test.clock.advance(3_600_000);
+        return (await show()).state;
+      })
       .toBe('held');
     expect((await show()).reason).toContain('policy web');
     expect((await show()).reason).not.toContain('policy all');
@@ -139,13 +133,10 @@ describe('a schedule to which others have to agree', () => {
     expect((await create({ cron: '0 * * * *' })).status).toBe(201);
     await server.json({ method: 'PUT', path: 'approval-policies/all', body: {} });
     await expect
-      .poll(
-        async () => {
-          server.test.clock.advance(3_600_000);
-          return (await show()).state;
-        },
-        { timeout: 60_000 },
-      )
+      .poll(async () => {
+        server.test.clock.advance(3_600_000);
+        return (await show()).state;
+      })
       .toBe('held');
     expect((await show()).reason).toContain('policy all');
     const before = (await jobs()).filter(({ command }) => command === 'uname -a').length;

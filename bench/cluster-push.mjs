@@ -1,14 +1,12 @@
 import { startSimulatedNodes } from '@muster/sim';
-import { allAvailable, ORG, pushJob, rounded } from './api.mjs';
+import { allAvailable, call, ORG, pushJob, rounded } from './api.mjs';
 import { openCluster } from './cluster.mjs';
 import { cpuSeconds } from './proc.mjs';
-import { median } from './server.mjs';
+import { median, until } from './server.mjs';
 
 export const about =
   'POST of a push job to `complete` on N simulated nodes at one server, and at a cluster of two (--nodes)';
 export const defaults = { nodes: 1000, rounds: 5 };
-
-const CONNECTED_MS = 15_000;
 
 /**
  * The same fleet at one server over PostgreSQL and at two, of which one leads and has half of the nodes: times, and the processor time of each
@@ -29,7 +27,10 @@ async function measured(names, { nodes, rounds, databaseUrl }) {
     const [first] = cluster.servers;
     const leader = { url: `http://127.0.0.1:${first.port}`, admin: cluster.behind.admin };
     // A follower that has just come has no link with the leader yet.
-    await new Promise((resolve) => setTimeout(resolve, names.length > 1 ? CONNECTED_MS : 0));
+    await until('places for nodes everywhere', async () => {
+      const { servers } = await (await call(leader, 'GET', '/cluster')).json();
+      return servers.every((server) => server.nodes !== null);
+    });
     const fleet = await startSimulatedNodes({ ...cluster.behind, server: cluster.behind.url, org: ORG, count: nodes });
     try {
       await allAvailable(leader, nodes);

@@ -21,7 +21,7 @@ interface Status {
     readonly name: string;
     readonly role: string;
     readonly drained: boolean;
-    readonly nodes: number;
+    readonly nodes: number | null;
   }[];
 }
 const status = (): Promise<Status> => cluster.json('cluster', 'status');
@@ -51,6 +51,8 @@ test('every server answers as the one that leads, by passing on to it', async ()
   expect(servers.map(({ name, role }) => [name, role])).toEqual(
     ['a', 'b', 'c'].map((name) => [name, name === leader.name ? 'leader' : 'follower']),
   );
+  // Each takes connections of nodes, once the leader has a link with it.
+  await until('places for nodes everywhere', async () => (await status()).servers.every(({ nodes }) => nodes !== null));
   for (const { url } of members.all) {
     const through = new Behind(url, cluster.dataDir);
     const id = await through.startJob({ command: 'quick', nodes: ['n1', 'n2'] });
@@ -64,11 +66,11 @@ test('nodes are spread over the servers, and a follower that is killed loses non
   const held = new HeldCommand(cluster.dir, 'held');
   const id = await cluster.startJob({ command: 'held', nodes: ['n1', 'n2'] });
   await until('both to run', async () => held.runs.length === 2);
-  const follower = servers.find(({ name, nodes }) => name !== leader && nodes > 0)?.name ?? '';
+  const follower = servers.find(({ name, nodes }) => name !== leader && nodes === 1)?.name ?? '';
   await members.named(follower).process.kill('SIGKILL');
   await until('its node to be elsewhere', async () => {
     const left = (await status()).servers.filter(({ name }) => name !== follower);
-    return left.reduce((sum, { nodes }) => sum + nodes, 0) === 2;
+    return left.reduce((sum, { nodes }) => sum + (nodes ?? 0), 0) === 2;
   });
   await ranOnce(id, held);
   members.again(follower);
@@ -92,6 +94,8 @@ test('the server that leads is killed with -9: another takes over, and what ran 
     (await cluster.json<{ target: string }[]>('audit', '--of-server', '--action', action)).map(({ target }) => target);
   await until('the audit to have that', async () => (await told('cluster.lost')).includes(before.name));
   expect(await told('cluster.lead')).toContain(after.name);
+  const lost = (await status()).servers.find(({ name }) => name === before.name);
+  expect(lost).toMatchObject({ role: 'lost', nodes: null });
   members.again(before.name);
   await until(`${before.name} to follow`, async () => (await said(before.url))?.leader === after.name);
 });

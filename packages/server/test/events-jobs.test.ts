@@ -32,14 +32,19 @@ async function submit(user: string): Promise<string> {
 }
 
 type Follower = Awaited<ReturnType<typeof as>>;
-/** The jobs that were told of until this one has finished. */
-async function toldUntilFinished(follower: Follower, job: string): Promise<ReadonlySet<string | undefined>> {
-  const jobs = new Set<string | undefined>();
-  for (;;) {
+/** The jobs that were told of until all of these have finished. */
+async function toldUntilFinished(
+  follower: Follower,
+  ...jobs: readonly string[]
+): Promise<ReadonlySet<string | undefined>> {
+  const told = new Set<string | undefined>();
+  const running = new Set<string | undefined>(jobs);
+  while (running.size > 0) {
     const event = await follower.event();
-    jobs.add(header(event, 'job'));
-    if (header(event, 'job') === job && header(event, 'type') === 'job.finished') return jobs;
+    told.add(header(event, 'job'));
+    if (header(event, 'type') === 'job.finished') running.delete(header(event, 'job'));
   }
+  return told;
 }
 
 describe('the events of a job', () => {
@@ -62,7 +67,8 @@ describe('the events of a job', () => {
     const [ofBob, ofAlice] = [await submit('bob'), await submit('alice')];
     const admin = await as('admin');
     await admin.subscribe("type LIKE 'job.%'", [['from', String(before)]]);
-    await toldUntilFinished(admin, ofAlice);
+    // Also of what no test after this one is to hear of.
+    await toldUntilFinished(admin, ofAlice, ofBob);
     const [alice, durable] = [await as('alice'), await as('alice')];
     await alice.subscribe("type LIKE 'job.%'", [['from', String(before)]]);
     expect(await toldUntilFinished(alice, ofAlice)).toEqual(new Set([ofAlice]));

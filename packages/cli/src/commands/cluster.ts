@@ -13,8 +13,8 @@ interface ClusterDocument {
     readonly version: string;
     readonly role: 'leader' | 'follower' | 'lost';
     readonly drained: boolean;
-    /** That were told to connect to it. */
-    readonly nodes: number;
+    /** That were told to connect to it; null: none are, as the leader has no link with it. */
+    readonly nodes: number | null;
     readonly started_at: string;
     readonly seen_at: string;
   }[];
@@ -64,7 +64,7 @@ async function show({ out }: Call<object>, { leader, epoch, nodes, servers, ...r
     servers.map(({ name, role, drained, nodes: there, version, url, started_at, seen_at }) => [
       name,
       drained ? `${role}, drained` : role,
-      there,
+      there ?? '-',
       version,
       url,
       timeText(started_at),

@@ -1095,8 +1095,8 @@ export type Cluster = {
     readonly role: "leader" | "follower" | "lost";
     /** It shall not lead */
     readonly drained: boolean;
-    /** That were told to connect to it */
-    readonly nodes: number;
+    /** That were told to connect to it; null: none are, as the leader has no link with it */
+    readonly nodes: number | null;
     /** ISO 8601 */
     readonly started_at: string;
     /** ISO 8601 */

@@ -113,7 +113,7 @@ function ServerLine({ server, act }: { readonly server: Server; readonly act: ()
             )}
           </span>
         </span>
-        <span class="number">{plural(nodes, 'node')}</span>
+        <span class="number">{nodes === null ? 'takes no nodes' : plural(nodes, 'node')}</span>
         {drained && <Status look={DRAINED} />}
         <Status look={ROLE_LOOKS[role]} />
         <span class="actions">

@@ -22,8 +22,8 @@ describe('a job that the controller of Slurm has forgotten is found in accountin
   const jobs = new Map<string, RemoteJob>();
 
   beforeAll(async () => {
-    slurm = await startSlurm({ accounted: true });
     scratch = await mkdtemp(join(tmpdir(), 'muster-slurm-jobs-'));
+    slurm = await startSlurm({ accounted: true });
     await submit('good', '#!/bin/sh\n');
     await submit('bad', '#!/bin/sh\nexit 5\n');
     await submit('killed', '#!/bin/sh\nkill -9 $PPID\n');

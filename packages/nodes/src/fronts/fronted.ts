@@ -148,7 +148,7 @@ export class FrontedTransport implements Transport {
     await this.#deps.own.stop();
   }
 
-  /** How many nodes were told to connect to each server of the cluster, this one (by this name) among them. */
+  /** How many nodes were told to connect to each server of the cluster that takes them now, this one (by this name) among them. */
   counts(own: string): ReadonlyMap<string, number> {
     const counts = new Map([[own, this.#own.size]]);
     for (const { hello, nodes, stream } of this.#links.values())

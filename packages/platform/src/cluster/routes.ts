@@ -17,7 +17,9 @@ const Server = Type.Object({
     description: '`lost`: it has not been heard of for 15 seconds',
   }),
   drained: Type.Boolean({ description: 'It shall not lead' }),
-  nodes: Type.Integer({ description: 'That were told to connect to it' }),
+  nodes: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'That were told to connect to it; null: none are, as the leader has no link with it',
+  }),
   started_at: Time,
   seen_at: Time,
 });
@@ -33,7 +35,7 @@ export interface ClusterRouteDeps {
   readonly changes: Pick<Changes, 'apply' | 'now'>;
   /** Nodes that are up. */
   readonly nodes: () => number;
-  /** By the name of a server: nodes that were told to connect there. */
+  /** By the name of a server that takes connections of nodes: those that were told to connect there. */
   readonly places: () => ReadonlyMap<string, number>;
   /** null: this server is alone. */
   readonly cluster: { readonly list: () => Promise<readonly ClusterServer[]>; readonly changed: () => void } | null;
@@ -51,7 +53,7 @@ export function clusterRoutes(app: App, deps: ClusterRouteDeps): void {
       leader: leader?.name ?? null,
       epoch: leader?.epoch ?? null,
       nodes: deps.nodes(),
-      servers: servers.map((server) => viewOf(server, places.get(server.name) ?? 0)),
+      servers: servers.map((server) => viewOf(server, places.get(server.name) ?? null)),
     };
   };
 
@@ -114,7 +116,7 @@ function roleOf({ epoch, lost }: Pick<ClusterServer, 'epoch' | 'lost'>): 'leader
   return epoch === null ? 'follower' : 'leader';
 }
 
-function viewOf({ name, incarnation, url, version, drained, ...server }: ClusterServer, nodes: number) {
+function viewOf({ name, incarnation, url, version, drained, ...server }: ClusterServer, nodes: number | null) {
   return {
     ...{ name, incarnation, url, version, drained, nodes },
     role: roleOf(server),

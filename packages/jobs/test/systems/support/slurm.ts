@@ -94,7 +94,11 @@ export async function startSlurm({ accounted = false } = {}): Promise<Slurm> {
   let controller: Daemon | null = null;
   const startController = async (): Promise<void> => {
     const up = async (): Promise<boolean> => (await command('scontrol', 'ping')).includes('UP');
-    controller = await daemon(slurmctld, ['-D'], up, environment);
+    const start = () => daemon(slurmctld, ['-D'], up, environment);
+    // It ends itself when accounting hangs up in the moment in which it looks at their connection, and is begun again by who watches over it.
+    controller = await start().catch((error: Error) =>
+      /_conn_readable/.test(error.message) ? start() : Promise.reject(error),
+    );
   };
   const stopController = async (): Promise<void> => {
     await controller?.stop();

@@ -32,8 +32,10 @@ describe('the console', () => {
     const url = await signInLink(cluster);
     await page.goto(url);
     expect(page.url()).not.toContain('sign-in');
+    expect(await page.getByRole('banner').count()).toBe(0);
     await page.getByRole('button', { name: 'Sign in as admin' }).click();
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    expect(await page.getByRole('banner').count()).toBe(1);
     await page.locator('.tally strong').first().waitFor();
     await page.getByText('live', { exact: true }).waitFor();
     expect(await page.evaluate('document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage)')).toBe(

@@ -3,4 +3,7 @@ import { App, opened } from './app.jsx';
 
 const root = document.getElementById('app');
 if (root === null) throw new Error('the page has no place for the console');
-void opened.then(() => render(<App />, root));
+void opened.then(() => {
+  root.replaceChildren();
+  render(<App />, root);
+});

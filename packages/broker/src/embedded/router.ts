@@ -62,18 +62,20 @@ export class Router {
   }
 
   async #targets(name: string, key: string) {
-    const known = await this.#known(name);
-    const found = known.row === undefined ? [] : targets(known.row, known.bindings, key);
-    if (this.#alone || found.length > 0) return { row: known.row, found };
-    this.#exchanges.delete(name);
-    const { row, bindings } = await this.#known(name);
-    return { row, found: row === undefined ? [] : targets(row, bindings, key) };
+    const remembered = this.#remembered(name);
+    const found = remembered === undefined ? [] : leadsTo(remembered, key);
+    if (remembered !== undefined && (this.#alone || found.length > 0)) return { row: remembered.row, found };
+    const read = await this.#read(name);
+    return { row: read.row, found: leadsTo(read, key) };
   }
 
   async #known(name: string): Promise<Known> {
+    return this.#remembered(name) ?? this.#read(name);
+  }
+
+  #remembered(name: string): Known | undefined {
     const remembered = this.#exchanges.get(name);
-    if (remembered !== undefined && (this.#alone || remembered.row?.type !== 'topic')) return remembered;
-    return this.#read(name);
+    return this.#alone || remembered?.row?.type !== 'topic' ? remembered : undefined;
   }
 
   /** A thousand messages at one time are not a thousand reads, which would wait for connections. */
@@ -97,4 +99,8 @@ export class Router {
     if (row !== undefined && forgotten === this.#forgotten) this.#exchanges.set(name, known);
     return known;
   }
+}
+
+function leadsTo({ row, bindings }: Known, key: string): readonly string[] {
+  return row === undefined ? [] : targets(row, bindings, key);
 }

@@ -1,5 +1,6 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { VERSION } from '@muster/base/version';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeRelease, newReleaseKey, type TestRelease } from '../packages/agent/test/support/release.js';
 import { Cluster } from './support/cluster.js';
@@ -9,7 +10,7 @@ import { until } from './support/until.js';
 
 /** Agents that are upgraded by the server, on real processes; a release is signed as real ones are. */
 
-const OLD = '0.1.0';
+const OLD = VERSION;
 const NEW = '0.2.0';
 /** Seconds, as installed: a node that is away for less than three of them is not down. */
 const HEARTBEAT = 15;
@@ -160,7 +161,7 @@ test('the new version is what runs after the process that watches over it was ki
 
 test('one that starts and never reaches the server is rolled back in time, and the node is as before', async () => {
   const { code, said } = await upgrade(['late'], release('silent', { program: pretender(NEW, 'exec sleep 1000') }));
-  expect(said).toContain('rolled back to version 0.1.0: version 0.2.0 did not reach the server within 2 s');
+  expect(said).toContain(`rolled back to version ${OLD}: version 0.2.0 did not reach the server within 2 s`);
   expect(code).toBe(1);
   await runs('late', OLD);
   expect(versions('late')).toEqual([]);

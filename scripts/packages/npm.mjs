@@ -6,11 +6,10 @@ import { dirname, join } from 'node:path';
 const FILES = [
   'packages/cli/bin',
   'packages/cli/dist/bundle',
-  'packages/cli/package.json',
   'packages/cli/route-answers.json',
   'packages/agent/perl',
   'packages/plugin/perl',
-  'packages/server/package.json',
+  'packages/base/package.json',
   'packages/console/dist',
   'LICENSE',
 ];

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Clock, Timer } from '@muster/base';
+import { VERSION } from '@muster/base/version';
 import { type Facts, isTaskOrder, type ServerMessage } from '@muster/wire';
 import { type CommandPolicy, commandPolicy } from './execution/command-policy.js';
 import { COMMANDS_ONLY, withoutBuiltins } from './execution/elsewhere.js';
 import type { ExecutionSettings } from './execution/execution.js';
 import { type NotedRun, RunNote } from './execution/run-note.js';
 import { toldCommands } from './execution/told-commands.js';
-import { AGENT_VERSION, sameFacts } from './facts.js';
+import { sameFacts } from './facts.js';
 import { type FilePolicy, filePolicy } from './files/policy.js';
 import { fetchSecrets } from './files/secrets.js';
 import type { Host } from './host.js';
@@ -87,7 +88,7 @@ export class Daemon {
     this.#settings = setup.settings;
     this.#policy = this.#policyOf(setup.settings);
     this.#filePolicy = this.#filePolicyOf(setup.settings);
-    this.#upgradePolicy = upgradePolicy(setup.settings.config, AGENT_VERSION);
+    this.#upgradePolicy = upgradePolicy(setup.settings.config, VERSION);
     this.#resumed = setup.upgrading?.resumed ?? null;
     this.#outbox = new Outbox(
       () => this.#push.heartbeat(),
@@ -134,7 +135,7 @@ export class Daemon {
     return new Upgrades({
       dataDir: settings.dataDir,
       logger,
-      version: AGENT_VERSION,
+      version: VERSION,
       incarnation: past.incarnation,
       supervisor: upgrading.supervisor,
       policy: () => this.#upgradePolicy,
@@ -206,7 +207,7 @@ export class Daemon {
   reload(settings: AgentSettings): void {
     const policy = this.#policyOf(settings);
     const files = this.#filePolicyOf(settings);
-    const upgrades = upgradePolicy(settings.config, AGENT_VERSION);
+    const upgrades = upgradePolicy(settings.config, VERSION);
     this.#settings = settings;
     this.#upgradePolicy = upgrades;
     this.#policy = policy;

@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { arch, cpus, freemem, hostname, networkInterfaces, platform, release, totalmem, uptime } from 'node:os';
+import { VERSION } from '@muster/base/version';
 import type { Facts } from '@muster/wire';
-
-/** This agent's version, told as a fact and by the CLI. */
-export const AGENT_VERSION = '0.1.0';
 
 /** What is known of this machine without asking anybody. Memory is bytes, uptime seconds. */
 export function collectFacts(): Facts {
@@ -20,7 +18,7 @@ export function collectFacts(): Facts {
     memory: totalmem(),
     memory_free: freemem(),
     uptime: Math.floor(uptime()),
-    agent_version: AGENT_VERSION,
+    agent_version: VERSION,
   };
 }
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { type Clock, dataDirError, makeDataDir } from '@muster/base';
+import { VERSION } from '@muster/base/version';
 import type { Logger } from 'pino';
 import { bootDaemon } from './boot.js';
 import { enrol } from './enrol.js';
@@ -16,7 +17,6 @@ import {
   type Processes,
   systemProcesses,
 } from './execution/system-processes.js';
-import { AGENT_VERSION } from './facts.js';
 import { systemHost } from './host.js';
 import { DEFAULT_INTERVAL_MS, RETRY_FIRST_MS } from './limits.js';
 import type { NodeIdentity } from './link/configuration-request.js';
@@ -155,7 +155,7 @@ async function resumedIn(dataDir: string): Promise<Resumed | null> {
   const change = await readChange(dataDir);
   if (change === null) return null;
   const [boot, hosts] = [await bootOfMachine(), await livingHosts(dataDir)];
-  return resumed(change, { version: AGENT_VERSION, boot, hosts });
+  return resumed(change, { version: VERSION, boot, hosts });
 }
 
 /** They outlive this agent, and are the next one's. */
@@ -164,7 +164,7 @@ function taskHostsOf(
   { clock, logger }: AgentSurroundings,
   processes: Processes,
 ): (events: HostEvents) => TaskHosts {
-  const setup = { dir: tasksDirectory(dataDir), node: name, build: AGENT_VERSION, main: HOST_MAIN };
+  const setup = { dir: tasksDirectory(dataDir), node: name, build: VERSION, main: HOST_MAIN };
   return (events) => new HostPool({ ...setup, clock, logger, processes }, events);
 }
 

@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RunningAgent } from '@muster/agent';
+import { VERSION } from '@muster/base/version';
 import { generateKeyPair, type KeyPair } from '@muster/signing';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { commandGroupsUsable, scratch, startTestAgent } from './support/agent.js';
@@ -83,7 +84,7 @@ describe('an agent and its server', () => {
     const { facts, labels } = await server.message('facts');
     expect(server.types()[0]).toBe('heartbeat');
     expect(start).toBe('first');
-    expect(facts).toMatchObject({ hostname: expect.any(String), cpus: expect.any(Number), agent_version: '0.1.0' });
+    expect(facts).toMatchObject({ hostname: expect.any(String), cpus: expect.any(Number), agent_version: VERSION });
     expect(labels).toEqual({ env: 'prod' });
   });
 

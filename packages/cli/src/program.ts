@@ -1,5 +1,5 @@
 import { EXIT } from '@muster/base';
-import { readOwn } from '@muster/base/own-parts';
+import { VERSION } from '@muster/base/version';
 import { Command } from 'commander';
 import { type Shell, withCommonFlags } from './shell.js';
 import type { World } from './world.js';
@@ -98,7 +98,7 @@ async function programOf(commands: readonly Added[], shell: Shell, serverFlags: 
   const { stdout, stderr } = shell.world;
   const program = new Command('muster')
     .description('Run work on fleets of machines.')
-    .version(version(), '-V, --version')
+    .version(VERSION, '-V, --version')
     .enablePositionalOptions()
     .exitOverride()
     .showSuggestionAfterError()
@@ -136,8 +136,3 @@ Exit codes: 0 done, 1 the work failed, 2 usage, 3 not allowed, 4 not found, 5 un
 
 Start with:
   muster demo`;
-
-function version(): string {
-  const manifest: unknown = JSON.parse(readOwn(new URL('../package.json', import.meta.url)).toString());
-  return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : '0';
-}

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Clock, dataDirError, systemClock } from '@muster/base';
+import { VERSION } from '@muster/base/version';
 import { AgentSessions, createJobs, createTaskRunner, gaveUp, type Jobs, WorkerConnections } from '@muster/jobs';
 import {
   AGAVE_ABSENT,
@@ -50,7 +51,6 @@ import { HttpLayer, inTurn } from './http-layer.js';
 import { advertisedUrl, fingerprintOf, ownUrl } from './own-url.js';
 import { createSshNodes } from './ssh-nodes/hosts.js';
 import { openStore } from './store.js';
-import { VERSION } from './version.js';
 
 export interface ServerOptions {
   readonly clock?: Clock;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { systemClock } from '@muster/base';
+import { VERSION } from '@muster/base/version';
 import {
   Asking,
   createAskingReach,
@@ -21,7 +22,6 @@ import { openBroker } from './broker.js';
 import { MusterError } from './errors.js';
 import { failing } from './failing.js';
 import { openStore } from './store.js';
-import { VERSION } from './version.js';
 
 /** What a process beside the server does for jobs. */
 export type JobWork =

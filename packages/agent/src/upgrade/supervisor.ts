@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Clock, Timer } from '@muster/base';
 import { dataDirError, makeDataDir } from '@muster/base';
+import { VERSION } from '@muster/base/version';
 import { MusterError } from '../errors.js';
-import { AGENT_VERSION } from '../facts.js';
 import { CHILD_POLL_MS, STOP_COMMAND_MS, STOP_FLUSH_MS } from '../limits.js';
 import type { AgentLog } from '../logging.js';
 import { type HeldLock, livingOwner, notePid, takePidFile } from '../pid-file.js';
@@ -96,7 +96,7 @@ class Supervisor implements RunningSupervisor {
     await this.#endOrphan(change?.phase === 'tried');
     // Nobody is bringing a release any more.
     await this.#attempt(() => clearIncoming(dataDir));
-    await this.#take(begin({ change, current, installed: AGENT_VERSION }));
+    await this.#take(begin({ change, current, installed: VERSION }));
   }
 
   stop(): void {
@@ -143,7 +143,7 @@ class Supervisor implements RunningSupervisor {
 
   #happens(event: Event): void {
     this.#work = this.#work
-      .then(() => this.#take(step(this.#state, event, AGENT_VERSION)))
+      .then(() => this.#take(step(this.#state, event, VERSION)))
       .catch((error: unknown) => this.#around.logger.error({ err: error }, 'cannot watch over the agent'));
   }
 
@@ -151,7 +151,7 @@ class Supervisor implements RunningSupervisor {
     this.#state = state;
     for (const effect of effects) {
       const answered = await this.#do(effect);
-      if (answered !== null) await this.#take(step(this.#state, answered, AGENT_VERSION));
+      if (answered !== null) await this.#take(step(this.#state, answered, VERSION));
     }
   }
 
@@ -210,7 +210,7 @@ class Supervisor implements RunningSupervisor {
     const timer: Timer = this.#around.clock.after(afterMs, () => {
       // One that was replaced meanwhile means nothing any more.
       this.#work = this.#work.then(async () => {
-        if (this.#timer === timer) await this.#take(step(this.#state, { type: 'late' }, AGENT_VERSION));
+        if (this.#timer === timer) await this.#take(step(this.#state, { type: 'late' }, VERSION));
       });
     });
     this.#timer = timer;

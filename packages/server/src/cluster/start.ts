@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Clock, systemClock, type Timer } from '@muster/base';
+import { VERSION } from '@muster/base/version';
 import { advertised, NodeFront } from '@muster/nodes/fronts';
 import { nodeSockets } from '@muster/nodes/zmtp';
 import { systemRandom } from '@muster/platform/auth';
@@ -34,7 +35,6 @@ import { DECLARED } from '../compose.js';
 import { MusterError } from '../errors.js';
 import { failing } from '../failing.js';
 import { type RunningServer, type ServerOptions, startServer } from '../server.js';
-import { VERSION } from '../version.js';
 import { Front } from './front.js';
 import { countLead } from './leading.js';
 

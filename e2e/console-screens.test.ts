@@ -3,15 +3,12 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Cluster } from './support/cluster.js';
-import { dialogsThatKeepOut, signIn, violationsOf, visit } from './support/console.js';
+import { dialogsThatKeepOut, shoot, signIn, violationsOf, visit } from './support/console.js';
 import { offerCounting, offerGreeting, startFleetToLookAt } from './support/console-fleet.js';
 import { jobComesTo } from './support/jobs.js';
 import { until } from './support/until.js';
 
 /** Every screen of the web console, full and empty, and all that it asks, for whoever sees little, or only with a small window. */
-
-/** Where pictures of all screens are laid, for whoever wants to look at them. */
-const SHOTS = process.env.MUSTER_TEST_SHOTS;
 
 /** What could be used if it were not beside what is shown, and nothing scrolls there. */
 const OUT_OF_REACH = `[...document.querySelectorAll('a[href], button, input, select, textarea, summary')]
@@ -145,23 +142,23 @@ describe('the console', () => {
     });
     it.each(SCREENS)('/console/default%s', async (path, there) => {
       const shown = `/console/default${path.replace(/JOB|LONG|TASK|APPROVAL/, (word) => ids[word] ?? '')}`;
-      const shot = `${SHOTS}/${shown.slice('/console/default'.length).replace(/[^a-z0-9]+/gi, '-')}`;
+      const shot = shown.slice('/console/default'.length).replace(/[^a-z0-9]+/gi, '-');
       await page.goto(cluster.url + shown);
       await page.locator(there).first().waitFor();
       const violations = await violationsOf(page);
-      if (SHOTS !== undefined) await page.screenshot({ path: `${shot}-light.png` });
+      await shoot(page, `${shot}-light`);
       // Nothing but colours is otherwise.
       await page.emulateMedia({ colorScheme: 'dark' });
       violations.push(...(await violationsOf(page, "{ runOnly: ['color-contrast'] }")));
-      if (SHOTS !== undefined) await page.screenshot({ path: `${shot}-dark.png` });
+      await shoot(page, `${shot}-dark`);
       await page.setViewportSize({ width: 375, height: 740 });
       const width = await page.evaluate('document.documentElement.scrollWidth');
-      if (SHOTS !== undefined) await page.screenshot({ path: `${shot}-narrow.png` });
+      await shoot(page, `${shot}-narrow`);
       await page.setViewportSize({ width: 320, height: 640 });
       await page.emulateMedia({ forcedColors: 'active' });
       const narrowest = await page.evaluate('document.documentElement.scrollWidth');
       const beside = await page.evaluate(OUT_OF_REACH);
-      if (SHOTS !== undefined) await page.screenshot({ path: `${shot}-forced.png` });
+      await shoot(page, `${shot}-forced`);
       const seen = { shown, violations, width, narrowest, beside };
       expect(seen).toEqual({ shown, violations: [], width: 375, narrowest: 320, beside: [] });
       await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none' });

@@ -3,13 +3,10 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Cluster } from './support/cluster.js';
-import { signIn, violationsOf, visit } from './support/console.js';
+import { shoot, signIn, violationsOf, visit } from './support/console.js';
 import { offerCounting, offerGreeting, startFleetToLookAt } from './support/console-fleet.js';
 
 /** The web console, in a browser, on a server with nodes: queues, schedules and rules, long jobs and runbooks. */
-
-/** Where pictures of all screens are laid, for whoever wants to look at them. */
-const SHOTS = process.env.MUSTER_TEST_SHOTS;
 
 let cluster: Cluster;
 let browser: Browser;
@@ -50,7 +47,7 @@ describe('the console', () => {
     const beside = await page.context().newPage();
     await beside.goto(`${cluster.url}/console/default`);
     await beside.getByRole('listitem').filter({ hasText: 'resize' }).getByText('1 left').waitFor();
-    if (SHOTS !== undefined) await beside.screenshot({ path: `${SHOTS}/running-queue.png` });
+    await shoot(beside, 'running-queue');
     await beside.close();
     writeFileSync(join(cluster.dir, 'half'), '');
     await page.getByText('half of it').waitFor();
@@ -88,7 +85,7 @@ describe('the console', () => {
       .locator('.former')
       .getByRole('row', { name: /slow\.png/ })
       .waitFor();
-    if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/former-rows.png` });
+    await shoot(page, 'former-rows');
     await page.getByRole('button', { name: 'params.file:"odd1.png"' }).click();
     await page.getByText('1 task shown').waitFor();
     expect(await filter.inputValue()).toBe('params.file:"odd1.png"');
@@ -123,7 +120,7 @@ describe('the console', () => {
     await page.goto(`${cluster.url}/console/default`);
     const paused = page.getByRole('listitem').filter({ hasText: 'resize is paused' });
     await paused.getByText('1 task waits').waitFor();
-    if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/paused-queue.png` });
+    await shoot(page, 'paused-queue');
     await paused.getByRole('button', { name: 'Resume' }).click();
     await expect.poll(() => paused.count()).toBe(0);
     expect(await cluster.json('queue', 'show', 'resize')).toMatchObject({ state: 'open' });
@@ -140,7 +137,7 @@ describe('the console', () => {
     await page.getByLabel('Tasks at most').fill('every day 07:00 5\nSunday 07:00 40');
     await page.getByText('muster queue balance --set plan.json').waitFor();
     expect(await violationsOf(page)).toEqual([]);
-    if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/plan.png` });
+    await shoot(page, 'plan');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Sunday 07:00').waitFor();
     expect(await cluster.json('queue', 'balance')).toMatchObject({
@@ -307,7 +304,7 @@ describe('the console', () => {
       .getByRole('listitem')
       .filter({ hasText: /^q Task queues$/ })
       .waitFor();
-    if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/keys.png` });
+    await shoot(page, 'keys');
     // A key that is pressed by mistake turns nothing off.
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Close');
     await page.keyboard.press('Escape');

@@ -3,13 +3,10 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Cluster } from './support/cluster.js';
-import { signInLink, violationsOf, visit } from './support/console.js';
+import { shoot, signInLink, violationsOf, visit } from './support/console.js';
 import { startFleetToLookAt } from './support/console-fleet.js';
 
 /** The web console, in a browser, on a server with nodes: who is there, push jobs, nodes and events. */
-
-/** Where pictures of all screens are laid, for whoever wants to look at them. */
-const SHOTS = process.env.MUSTER_TEST_SHOTS;
 
 let cluster: Cluster;
 let browser: Browser;
@@ -108,7 +105,7 @@ describe('the console', () => {
       .getByText("muster event publish temp.high --attr host=db1 --attr celsius=81 --body '<b>fan is off</b>'")
       .waitFor();
     expect(await violationsOf(page)).toEqual([]);
-    if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/publish.png` });
+    await shoot(page, 'publish');
     await page.getByRole('button', { name: 'Publish it' }).click();
     await page.getByRole('row', { name: /temp\.high/ }).click();
     const detail = page.getByLabel('The event');
@@ -126,7 +123,7 @@ describe('the console', () => {
     await page.getByRole('row', { name: /temp\.high/ }).waitFor();
     expect(await page.getByLabel('Position or time').inputValue()).toBe(String(Number(position) - 1));
     await page.getByRole('img', { name: /^At most/ }).waitFor();
-    if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/events-from.png` });
+    await shoot(page, 'events-from');
   });
 
   it('counts nodes by what they tell, narrows the filter to some, and tells in what they differ', async () => {
@@ -169,10 +166,10 @@ describe('the console', () => {
     const public_key = publicKey.export({ type: 'spki', format: 'pem' });
     expect((await cluster.api.post('nodes', { name: 'late1', public_key })).status).toBe(201);
     await page.getByText('1 machine has come').waitFor();
-    if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/add-machine.png` });
+    await shoot(page, 'add-machine');
     await page.setViewportSize({ width: 320, height: 640 });
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
-    if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/add-machine-narrow.png` });
+    await shoot(page, 'add-machine-narrow');
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByRole('link', { name: 'late1', exact: true }).click();
     await page.getByRole('heading', { name: 'late1' }).waitFor();
@@ -224,7 +221,7 @@ describe('the console', () => {
     await page.getByLabel('Command', { exact: true }).fill('sleep well');
     await page.getByText('2 will refuse: this command is not among those allowed there').waitFor();
     await page.getByText('must be ready; none can').waitFor();
-    if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/preview-refused.png`, fullPage: true });
+    await shoot(page, 'preview-refused', true);
     const search = page.getByLabel('Nodes that match');
     await search.fill('role:');
     await page.getByText('What is searched for cannot be read yet.').waitFor();

@@ -18,6 +18,14 @@ export function launchBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: process.env.MUSTER_TEST_CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
 }
 
+/** Where pictures of screens are laid, for whoever wants to look at them. */
+const SHOTS = process.env.MUSTER_TEST_SHOTS;
+
+/** A picture of what a page shows now, if anybody wants it. */
+export async function shoot(page: Page, name: string, fullPage = false): Promise<void> {
+  if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/${name}.png`, fullPage });
+}
+
 /** A browser of one person, whose pages are watched: `harm` is what must never be. */
 export interface Visit {
   readonly browser: Browser;

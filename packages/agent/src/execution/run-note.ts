@@ -12,8 +12,8 @@ export interface NotedRun {
 const MODE = 0o600;
 
 /**
- * The note of what runs, which is there as long as it may run. After a crash of the agent it tells what to kill and
- * what to report. Each place for a command has a note of its own.
+ * The note of what runs: the first line of a file, which says something as long as a command may run. After a crash of
+ * the agent it tells what to kill and what to report. Each place for a command has a note of its own.
  */
 export class RunNote {
   readonly #path: string;
@@ -31,24 +31,25 @@ export class RunNote {
    * note be whole: one cut short by a crash is of a command that had not been started.
    */
   write({ subject, run, group }: NotedRun): Promise<void> {
-    return this.#files.write(this.#path, `${JSON.stringify({ job_id: subject, run, group })}\n`, MODE, false);
+    return this.#files.overwriteLine(this.#path, JSON.stringify({ job_id: subject, run, group }), MODE);
   }
 
   /** Once it has ended. */
-  remove(): Promise<void> {
-    return this.#files.remove(this.#path, false);
+  clear(): Promise<void> {
+    return this.#files.overwriteLine(this.#path, '', MODE);
   }
 
   /** What the previous agent left; null when nothing ran. */
   async read(): Promise<NotedRun | null> {
-    return parse(await this.#files.read(this.#path));
+    const text = await this.#files.read(this.#path);
+    const [line = ''] = text?.split('\n', 1) ?? [];
+    return parse(line);
   }
 }
 
-function parse(text: string | null): NotedRun | null {
-  if (text === null) return null;
+function parse(line: string): NotedRun | null {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = JSON.parse(line);
     if (typeof value !== 'object' || value === null || !('job_id' in value) || !('run' in value)) return null;
     const { job_id: subject, run } = value;
     if (typeof subject !== 'string' || typeof run !== 'string') return null;

@@ -136,7 +136,7 @@ export class CommandController {
         return this.#remember(effect.job);
       case 'forget':
         this.#executing = null;
-        await this.#around.note.remove();
+        await this.#around.note.clear();
         for (const idle of this.#idle.splice(0)) idle();
         return;
       case 'run':
@@ -205,7 +205,7 @@ export class CommandController {
     this.stopChecking();
     await this.#effects;
     for (const timer of Object.values(this.#timers)) timer.cancel();
-    await this.#around.note.remove();
+    await this.#around.note.clear();
   }
 
   #forgotten(limitMs: number): Promise<boolean> {

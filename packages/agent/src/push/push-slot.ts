@@ -111,7 +111,7 @@ export class PushSlot {
     this.#heard = true;
     this.#controller.apply({ type: 'server_heard' });
     // The crash has been told: the note of what was running has served.
-    if (this.#interrupted !== null && this.#controller.executing === null) void this.#setup.note.remove();
+    if (this.#interrupted !== null && this.#controller.executing === null) void this.#setup.note.clear();
   }
 
   serverLost(): void {

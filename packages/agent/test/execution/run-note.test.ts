@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { durableFiles } from '../../src/durable.js';
@@ -24,11 +24,23 @@ describe('the note of what runs', () => {
     await writeFile(path, '{"job_id":"j1","run":"r"}\n');
     expect(await note().read()).toEqual({ subject: 'j1', run: 'r', group: null });
   });
-  it('is gone once the command has ended, and may be removed again', async () => {
-    await note().write({ subject: 'j1', run: 'r', group: null });
-    await note().remove();
-    await note().remove();
+  it('says nothing before the first command, nor once one has ended, and may be cleared again', async () => {
     expect(await note().read()).toBeNull();
+    await note().clear();
+    expect(await note().read()).toBeNull();
+    await note().write({ subject: 'j1', run: 'r', group: null });
+    await note().clear();
+    await note().clear();
+    expect(await note().read()).toBeNull();
+  });
+  it('is told whole when the one before it was longer', async () => {
+    await note().write({ subject: 'j1', run: 'r', group: '/sys/fs/cgroup/a/muster-b-r' });
+    const { ino } = await stat(path);
+    await note().clear();
+    await note().write({ subject: 'j2', run: 's', group: null });
+    expect(await note().read()).toEqual({ subject: 'j2', run: 's', group: null });
+    // In the same file: one made anew each time costs more than the rest of a command.
+    expect((await stat(path)).ino).toBe(ino);
   });
   it('cut short is of a command that had not been started', async () => {
     await writeFile(path, '{"job_id": 3');

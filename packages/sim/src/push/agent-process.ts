@@ -155,6 +155,7 @@ export class AgentProcess {
       read: async (path) => files.get(path) ?? null,
       write: (path, content) => later(() => files.set(path, content)),
       remove: (path) => later(() => files.delete(path)),
+      overwriteLine: (path, line) => later(() => files.set(path, `${line}\n`)),
     };
   }
 

@@ -7,7 +7,7 @@ import { cpuSeconds } from './proc.mjs';
 import { median, startServer } from './server.mjs';
 
 export const about = 'A command that does nothing on N real agents, beside `ansible all -m raw` with N forks, local';
-export const defaults = { nodes: 50, rounds: 9 };
+export const defaults = { nodes: 50, rounds: 30 };
 
 /** At least ten times faster than the peer. */
 const FACTOR = 10;

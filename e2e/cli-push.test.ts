@@ -267,10 +267,10 @@ describe('push', () => {
     expect((await cluster.muster('push', 'rerun', id, '--failed', '--', 'hello')).code).toBe(0);
   });
 
-  test('rerun takes the nodes that failed or were missing', async () => {
+  test('rerun takes the nodes that failed or were not started', async () => {
     const { id } = await detached('--node', 'web1', 'db1', 'nobody', '--quorum', '1', '--', 'fail');
     await cluster.jobIs(id, 'complete');
-    const again = await cluster.muster('push', 'rerun', id, '--failed', '--missing', '--quorum', '1', '--json');
+    const again = await cluster.muster('push', 'rerun', id, '--failed', '--not-started', '--quorum', '1', '--json');
     expect((again.json as Job).nodes).toEqual({
       failed: expect.arrayContaining(['db1', 'web1']),
       unavailable: ['nobody'],

@@ -56,9 +56,9 @@ test('--json has whole ids, counts and who started it', async () => {
 
 test.each<[NonNullable<Job['counts']>, string, string]>([
   [{ succeeded: 3 }, '3 ok', 'green'],
-  [{ succeeded: 3, unavailable: 1, nacked: 1 }, '3 ok, 2 missing', 'yellow'],
-  [{ was_ready: 1 }, '0 ok, 1 missing', 'yellow'],
-  [{ succeeded: 1, timed_out: 1, aborted: 1, nacked: 1 }, '1 ok, 2 failed, 1 missing', 'red'],
+  [{ succeeded: 3, unavailable: 1, nacked: 1 }, '3 ok, 2 not started', 'yellow'],
+  [{ was_ready: 1 }, '0 ok, 1 not started', 'yellow'],
+  [{ succeeded: 1, timed_out: 1, aborted: 1, nacked: 1 }, '1 ok, 2 failed, 1 not started', 'red'],
   [{}, '0 ok', 'yellow'],
 ])('%j is %s, and complete is %s', (counts, text, colour) => {
   expect(countsText(counts)).toBe(text);

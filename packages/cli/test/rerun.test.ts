@@ -36,8 +36,8 @@ test('a quorum above the number of nodes to run again is refused', async () => {
 test.each([
   ['push rerun JOB', ['rerun', EARLIER]],
   ['push start --rerun JOB', ['start', '--rerun', EARLIER]],
-])('%s runs the earlier command where it failed or was missing', async (_, argv) => {
-  expect(await posted([...argv, '--failed', '--missing', '--detach'])).toEqual({
+])('%s runs the earlier command where it failed or was not started', async (_, argv) => {
+  expect(await posted([...argv, '--failed', '--not-started', '--detach'])).toEqual({
     command: 'chef-client',
     capture_output: true,
     quorum: 'default',

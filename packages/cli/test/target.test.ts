@@ -120,17 +120,17 @@ test('no command is a usage error', () => {
   expect(() => jobRequest({ target: { nodes: ['a'] }, words: [] }, {}, directory)).toThrow(/no command/);
 });
 
-test('--rerun names an earlier job; --failed and --missing say which of its nodes', () => {
+test('--rerun names an earlier job; --failed and --not-started say which of its nodes', () => {
   expect(rerunOf({ rerun: 'J', failed: true })).toBe('J');
   expect(rerunOf({ node: ['a'] })).toBeNull();
-  expect(() => rerunOf({ missing: true })).toThrow(/need --rerun/);
+  expect(() => rerunOf({ notStarted: true })).toThrow(/need --rerun/);
   expect(() => rerunOf({ rerun: 'J', node: ['a'] })).toThrow(/in one way/);
 });
 
-test('a rerun takes what failed, what was missing, or both', () => {
+test('a rerun takes what failed, what was not started, or both', () => {
   expect(rerunStatuses({ failed: true })).toEqual(['failed', 'crashed', 'timed_out', 'aborted']);
-  expect(rerunStatuses({ missing: true })).toEqual(['nacked', 'unavailable', 'was_ready']);
-  expect(rerunStatuses({})).toEqual(rerunStatuses({ failed: true, missing: true }));
+  expect(rerunStatuses({ notStarted: true })).toEqual(['nacked', 'unavailable', 'was_ready']);
+  expect(rerunStatuses({})).toEqual(rerunStatuses({ failed: true, notStarted: true }));
   expect(rerunStatuses({ status: ['failed,ready'] })).toEqual(['failed', 'ready']);
   expect(rerunStatuses({ status: ['refused', 'timed out,not started'] })).toEqual(['nacked', 'timed_out', 'was_ready']);
 });

@@ -104,7 +104,7 @@ export const PUSH_ERRORS = declareErrors({
     status: 409,
     exit: 1,
     message: "job '{job}' does not wait to be continued: it is {status}",
-    fix: 'See what it waits for: `muster push why {job}`. What a job that has ended did not start: `muster push rerun {job} --missing`.',
+    fix: 'See what it waits for: `muster push why {job}`. What a job that has ended did not start: `muster push rerun {job} --not-started`.',
   },
   push_job_held_elsewhere: {
     status: 409,

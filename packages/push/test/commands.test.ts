@@ -112,6 +112,12 @@ describe('whether a node would take a command', () => {
     ['nothing is told', null, { command: 'a' }, 'what is allowed there is not told'],
     ['not all is told', { ...NOTHING, omitted: 1 }, { command: 'a' }, 'more is allowed there than is told'],
     ['not listed', allowing('a'), { command: 'b' }, 'this command is not among those allowed there'],
+    [
+      'an upgrade',
+      allowing(['u', 'muster-agent-upgrade \\S+']),
+      UPGRADE,
+      'whether its signature is trusted is decided there',
+    ],
   ])('why: %s', (_, commands, wish, why) => {
     expect(foreseen(commands, wish)).toMatchObject({ why });
   });

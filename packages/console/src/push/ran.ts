@@ -6,7 +6,7 @@ type Times = Pick<JobNode, 'status' | 'started_at' | 'updated_at'>;
 /** Of those that ran it and did not succeed, as `push rerun --failed` takes them. */
 export const RAN_BADLY: readonly JobNodeStatus[] = ['failed', 'crashed', 'timed_out', 'aborted'];
 
-/** Of those that never began, as `push rerun --missing` takes them. */
+/** Of those that never began, as `push rerun --not-started` takes them. */
 export const DID_NOT_RUN: readonly JobNodeStatus[] = ['nacked', 'unavailable', 'was_ready'];
 
 /** Of nodes that did not run the command: those of one status for one reason. */

@@ -56,6 +56,7 @@ export class Forecasts {
     if (allowed.says !== 'yes') return allowed;
     if (script && commands.scripts === 'signed')
       return perhaps('only scripts that certain people signed are allowed there');
+    if (upgrade) return perhaps('whether its signature is trusted is decided there');
     if (uploads || fetch) return perhaps('which files are allowed is decided there');
     return YES;
   }

@@ -5,20 +5,20 @@ import type { Call } from '../../shell.js';
 /** Started, but did not succeed. */
 export const FAILED: readonly PushJobNodeStatus[] = ['failed', 'crashed', 'timed_out', 'aborted'];
 /** Never started. */
-export const MISSING: readonly PushJobNodeStatus[] = ['nacked', 'unavailable', 'was_ready'];
+export const NOT_STARTED: readonly PushJobNodeStatus[] = ['nacked', 'unavailable', 'was_ready'];
 
 type Counts = NonNullable<Job['counts']>;
 
 /** In one cell: `0 ok, 6 failed`. What there is none of is left out, but for what went well. */
 export function countsText(counts: Counts): string {
-  const { waiting, running, ok, failed, missing } = sums(counts);
+  const { waiting, running, ok, failed, notStarted } = sums(counts);
   const unfinished = waiting + running > 0;
   const parts = [
     ...(waiting > 0 ? [`${waiting} waiting`] : []),
     ...(running > 0 ? [`${running} running`] : []),
     ...(ok > 0 || !unfinished ? [`${ok} ok`] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
-    ...(missing > 0 ? [`${missing} missing`] : []),
+    ...(notStarted > 0 ? [`${notStarted} not started`] : []),
   ];
   return parts.join(', ');
 }
@@ -26,9 +26,9 @@ export function countsText(counts: Counts): string {
 /** *Complete* says nothing about success: how its nodes ended does. Other statuses speak for themselves. */
 export function outcomeColour(job: Pick<Job, 'status' | 'counts'>): Colour | undefined {
   if (job.status !== 'complete' || job.counts === undefined) return undefined;
-  const { ok, failed, missing } = sums(job.counts);
+  const { ok, failed, notStarted } = sums(job.counts);
   if (failed > 0) return 'red';
-  return missing > 0 || ok === 0 ? 'yellow' : 'green';
+  return notStarted > 0 || ok === 0 ? 'yellow' : 'green';
 }
 
 /** The status of a job in the colour of its outcome. */
@@ -45,6 +45,6 @@ function sums(counts: Counts) {
     running: sum(['running']),
     ok: sum(['succeeded']),
     failed: sum(FAILED),
-    missing: sum(MISSING),
+    notStarted: sum(NOT_STARTED),
   };
 }

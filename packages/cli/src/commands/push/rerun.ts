@@ -6,7 +6,7 @@ import { luggageOf } from './files.js';
 import { addJobFlags } from './job-flags.js';
 import { jobId, takesJob } from './job-id.js';
 import { type LaunchOptions, launch } from './launch.js';
-import { FAILED, MISSING } from './outcome.js';
+import { FAILED, NOT_STARTED } from './outcome.js';
 import { readJob } from './read-job.js';
 import { type JobOptions, jobRequest, requestWithoutCommand } from './request.js';
 import { nodesOfGroup } from './results/index.js';
@@ -16,7 +16,7 @@ import { commandAfterDashes } from './without-dashes.js';
 /** Which nodes of the earlier job. */
 export interface RerunChoice {
   readonly failed?: boolean;
-  readonly missing?: boolean;
+  readonly notStarted?: boolean;
   readonly status?: readonly string[];
   /** Those with one result, see `push results`. */
   readonly group?: string;
@@ -24,16 +24,16 @@ export interface RerunChoice {
 
 export const RERUN_FLAGS = {
   failed: 'nodes that failed, crashed, timed out or were aborted',
-  missing: 'nodes that refused, were unavailable or were never started',
+  notStarted: 'nodes that refused, were unavailable, or were ready and never started',
 } as const;
 
 export function addRerun(push: Command, shell: Shell): void {
   const command = clientCommand(push, {
     usage: 'rerun <job> [command...]',
-    summary: 'run the command of an earlier job again on its nodes that failed or were missing',
+    summary: 'run the command of an earlier job again on its nodes that failed or were not started',
     examples: [
       'muster push rerun JOB --failed',
-      'muster push rerun JOB --failed --missing --quorum 50%',
+      'muster push rerun JOB --failed --not-started --quorum 50%',
       'muster push rerun JOB --group 3f2a9c01',
       'muster push rerun JOB --status timed_out -- chef-client --once',
     ],
@@ -42,7 +42,7 @@ export function addRerun(push: Command, shell: Shell): void {
   command
     .usage('[options] JOB [-- COMMAND...]')
     .option('--failed', RERUN_FLAGS.failed)
-    .option('--missing', RERUN_FLAGS.missing)
+    .option('--not-started', RERUN_FLAGS.notStarted)
     .option('--status <status>', 'nodes with this status; may be repeated', collect)
     .option('--group <digits>', 'nodes with this result, as `push results` names it');
   addJobFlags(command);
@@ -85,18 +85,20 @@ export async function rerun(
 }
 
 /** @throws MusterError `usage` beside another choice. */
-function checkedGroup({ group = '', failed, missing, status }: RerunChoice): string {
-  if (failed === undefined && missing === undefined && status === undefined) return group;
-  throw new MusterError('usage', { reason: 'choose nodes in one way: --group, or --failed, --missing and --status' });
+function checkedGroup({ group = '', failed, notStarted, status }: RerunChoice): string {
+  if (failed === undefined && notStarted === undefined && status === undefined) return group;
+  throw new MusterError('usage', {
+    reason: 'choose nodes in one way: --group, or --failed, --not-started and --status',
+  });
 }
 
 /** Without a choice, everything that did not succeed. */
 export function rerunStatuses(options: RerunChoice): string[] {
   const chosen = [
     ...(options.failed === true ? FAILED : []),
-    ...(options.missing === true ? MISSING : []),
+    ...(options.notStarted === true ? NOT_STARTED : []),
     ...(options.status ?? []).flatMap((text) => text.split(',')),
   ].map((status) => nodeStatusNamed(status.trim().toLowerCase()));
   if (chosen.includes('')) throw new MusterError('usage', { reason: '--status takes job-node statuses' });
-  return [...new Set(chosen.length > 0 ? chosen : [...FAILED, ...MISSING])];
+  return [...new Set(chosen.length > 0 ? chosen : [...FAILED, ...NOT_STARTED])];
 }

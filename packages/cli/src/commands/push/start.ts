@@ -24,7 +24,7 @@ export function addStart(push: Command, shell: Shell): void {
       'muster push start --node web1 web2 -- uname -a',
       'muster push start --node-group canaries --detach -- chef-client',
       'muster push start --from-job JOB --job-status failed,crashed -- chef-client',
-      'muster push start --rerun JOB --failed --missing',
+      'muster push start --rerun JOB --failed --not-started',
       "muster push start 'name:web*' --dry-run -- chef-client",
       `muster push start '*:*' --file patch.sh --yes -- 'sh "$MUSTER_JOB_FILE"'`,
       'muster push start role:web --script deploy.sh -- --release 42',
@@ -43,7 +43,7 @@ export function addStart(push: Command, shell: Shell): void {
       'as `push rerun JOB`: an earlier job again, where it did not succeed; its command unless given',
     )
     .option('--failed', `with --rerun: only ${RERUN_FLAGS.failed}`)
-    .option('--missing', `with --rerun: only ${RERUN_FLAGS.missing}`);
+    .option('--not-started', `with --rerun: only ${RERUN_FLAGS.notStarted}`);
   addFileFlags(command);
   addJobFlags(command);
   // A flag that chooses the nodes stands for the query.

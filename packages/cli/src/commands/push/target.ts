@@ -8,14 +8,14 @@ export interface TargetOptions {
   readonly jobStatus?: string;
   readonly rerun?: string;
   readonly failed?: boolean;
-  readonly missing?: boolean;
+  readonly notStarted?: boolean;
 }
 
 /** The job to run again, when that is how the nodes are chosen. */
 export function rerunOf(options: TargetOptions): string | null {
   if (options.rerun === undefined) {
-    if (options.failed !== true && options.missing !== true) return null;
-    throw new MusterError('usage', { reason: '--failed and --missing need --rerun' });
+    if (options.failed !== true && options.notStarted !== true) return null;
+    throw new MusterError('usage', { reason: '--failed and --not-started need --rerun' });
   }
   if (targetOfFlags(options) === null) return options.rerun;
   throw new MusterError('usage', { reason: 'choose nodes in one way: --rerun, or another flag' });

@@ -16,15 +16,9 @@ if [ -z "$base" ]; then
     { cat "$work/debootstrap.log" >&2; exit 1; }
 fi
 cp -a "$base" "$work/root"
-mkdir -p "$work/root/packages" "$work/root/next"
+mkdir -p "$work/root/packages"
 cp release/*.deb "$work/root/packages/"
-# The next version: the same, under another number.
-for deb in release/*.deb; do
-  dpkg-deb --raw-extract "$deb" "$work/next"
-  sed -i -e 's/^\(Version: .*\)$/\1+next/' -e 's/(= \([^)]*\))/(= \1+next)/' "$work/next/DEBIAN/control"
-  dpkg-deb --root-owner-group -Zgzip -z1 --build "$work/next" "$work/root/next/$(basename "$deb")" > /dev/null
-  rm -rf "$work/next"
-done
+scripts/packages/next-version.sh "$work/root/next"
 cp scripts/packages/try-in-root.sh scripts/packages/try-systemctl.sh "$work/root/packages/"
 unshare --mount --pid --net --uts --fork --kill-child bash -euo pipefail -c '
   root="$1"

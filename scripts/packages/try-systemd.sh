@@ -80,13 +80,17 @@ until_true() {
   exit 1
 }
 
+client() { on server env MUSTER_CONFIG=/var/lib/muster/muster.yaml muster "$@"; }
+# Whether the words of a command, from the second on, print the first.
+shows() { client "${@:2}" | grep -- "$1"; }
+
+scripts/packages/next-version.sh "$work/next"
 boot server
 boot web1
 for name in server web1; do until_true on "$name" systemctl is-active --quiet multi-user.target; done
 echo "ok booted: $(on server systemctl --version | head -n 1)"
 ip link add muster-try netns "$(first server)" type veth peer name muster-try netns "$(first web1)"
 for pair in server/1 web1/2; do
-  on "${pair%/*}" true
   nsenter --target "$(first "${pair%/*}")" --net sh -c "ip address add 10.98.76.${pair#*/}/24 dev muster-try && ip link set muster-try up"
 done
 
@@ -102,6 +106,10 @@ server: https://server:8443
 ca: /etc/muster/cert.pem
 commands:
   "uname -a": uname -a
+tasks:
+  max: 2
+  plugins:
+    wait: { program: /bin/sh, args: ["-c", "until test -e /srv/go; do sleep 0.1; done; echo done"] }
 YAML
 for name in server web1; do printf '#!/bin/sh\ncp "/$(basename "$1")" "$1"\n' > "$work/$name/usr/bin/editor"; chmod 755 "$work/$name/usr/bin/editor"; done
 mkdir -p "$work/server/etc/muster" "$work/web1/etc/muster"
@@ -115,12 +123,12 @@ on server chgrp muster /etc/muster/key.pem
 on server chmod 640 /etc/muster/key.pem
 on server systemctl enable --now --quiet muster-server
 until_true on server test -s /var/lib/muster/muster.yaml
-token="$(on server env MUSTER_CONFIG=/var/lib/muster/muster.yaml muster token create --uses 10 --ttl 1h 2> "$work/token.log")" || { cat "$work/token.log" >&2; exit 1; }
+token="$(client token create --uses 10 --ttl 1h 2> "$work/token.log")" || { cat "$work/token.log" >&2; exit 1; }
 on web1 sh -c 'cd /packages && apt-get install -y -qq ./muster_*.deb ./muster-agent_*.deb > /var/log/install.log 2>&1 && editor /etc/muster/agent.yaml' ||
   { cat "$work/web1/var/log/install.log" >&2; exit 1; }
 on web1 sh -c 'install -m 600 /dev/stdin /etc/muster/agent.token && systemctl enable --now --quiet muster-agent' <<< "$token"
-until_true on server sh -c 'MUSTER_CONFIG=/var/lib/muster/muster.yaml muster node list | grep -q " available"'
-ran="$(on server env MUSTER_CONFIG=/var/lib/muster/muster.yaml muster push start 'os:linux' -- uname -a 2> "$work/push.log")" || { cat "$work/push.log" >&2; exit 1; }
+until_true shows ' available' node list
+ran="$(client push start 'os:linux' -- uname -a 2> "$work/push.log")" || { cat "$work/push.log" >&2; exit 1; }
 [[ "$ran" == *Linux* ]] || { echo "failed: the push job printed: $ran" >&2; exit 1; }
 echo "ok six lines: $(grep Linux <<< "$ran")"
 for unit in server/muster-server web1/muster-agent; do
@@ -129,9 +137,24 @@ for unit in server/muster-server web1/muster-agent; do
   exposure="$(on "$name" systemd-analyze security --no-pager "$service" | tail -n 1)"
   echo "ok $service: $exposure"
 done
+# An upgrade restarts both, and what runs there goes on.
+client queue create waiting --plugin wait > /dev/null
+task="$(client task add waiting --param n=1)"
+until_true shows ' running ' task list
+for name in server web1; do
+  cp "$work"/next/*.deb "$work/$name/packages/"
+  before="$(on "$name" systemctl show --property MainPID 'muster-*')"
+  on "$name" sh -c 'cd /packages && dpkg -i $(dpkg-query -W -f "./\${Package}_*.deb " "muster*") > /var/log/upgrade.log 2>&1' ||
+    { cat "$work/$name/var/log/upgrade.log" >&2; exit 1; }
+  [ "$before" != "$(on "$name" systemctl show --property MainPID 'muster-*')" ] || { echo "failed: $name was not restarted" >&2; exit 1; }
+done
+touch "$work/web1/srv/go"
+until_true shows succeeded task show "$task"
+client task show "$task" --json | grep '"attempt": *1\b' > /dev/null || { echo 'failed: the task was begun anew' >&2; exit 1; }
+echo 'ok upgraded on both machines: the task that ran went on, and succeeded'
 # What systemd does when one is killed, and when the machine is told to stop.
 on web1 systemctl kill --signal KILL muster-agent
-until_true on server sh -c 'MUSTER_CONFIG=/var/lib/muster/muster.yaml muster push start --quorum 1 os:linux -- uname -a'
+until_true client push start --quorum 1 os:linux -- uname -a
 echo 'ok an agent that was killed is started again, and takes commands'
 on server systemctl stop muster-server
 ! on server systemctl is-failed --quiet muster-server || { echo 'failed: the server did not stop cleanly' >&2; exit 1; }

@@ -5,6 +5,7 @@ import { testWorld } from './support/world.js';
 
 const JOBS = '/organizations/o/pushy/jobs';
 const ID = 'a'.repeat(32);
+const ENOUGH = { needed: 1, least: 2, most: 3, verdict: 'reachable' };
 
 let server: ApiServer | undefined;
 afterEach(() => server?.close());
@@ -12,7 +13,14 @@ afterEach(() => server?.close());
 async function start(argv: readonly string[], matching: number, answer?: string) {
   const nodes = Array.from({ length: matching }, (_, n) => `node${n}`);
   server = await apiServer({
-    [`POST ${JOBS}/preview`]: json({ count: matching, nodes, restricted: [], refusals: [], uncertain: [] }),
+    [`POST ${JOBS}/preview`]: json({
+      count: matching,
+      nodes,
+      restricted: [],
+      refusals: [],
+      uncertain: [],
+      quorum: ENOUGH,
+    }),
     [`POST ${JOBS}`]: json({ id: ID, uri: '' }, 201),
     [`GET ${JOBS}/${ID}`]: json({ id: ID, status: 'voting', nodes: { new: nodes } }),
   });
@@ -39,14 +47,44 @@ test.each([
   const nodes = ['web1', 'web2', 'web3'];
   const doubts = [{ node_name: 'web1', reason: 'what is allowed there is not told' }];
   server = await apiServer({
-    [`POST ${JOBS}/preview`]: json({ count: 3, nodes, restricted: [], refusals, uncertain: ['web1'], doubts }),
+    [`POST ${JOBS}/preview`]: json({
+      count: 3,
+      nodes,
+      restricted: [],
+      refusals,
+      uncertain: ['web1'],
+      doubts,
+      quorum: ENOUGH,
+    }),
   });
   const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
   expect(await run(['push', 'start', 'role:web', '--dry-run', '--', 'x'], world)).toBe(0);
   expect(world.out().split('\n')[0]).toBe(counts);
   expect(world.out()).toContain(line);
   expect(world.out()).toContain('  web1  perhaps: what is allowed there is not told\n');
-  expect(JSON.parse(server.received[0]?.body ?? '')).toEqual({ search: 'role:web', command: 'x' });
+  expect(world.out()).toContain('Quorum: 1 of 3 must be ready, 2 to 3 would be\n');
+  expect(JSON.parse(server.received[0]?.body ?? '')).toEqual({ search: 'role:web', command: 'x', quorum: 'default' });
+});
+
+test.each([
+  [[], 0, 'Quorum: 2 of 2 must be ready, 0 would be: it would start nowhere\n', ''],
+  [
+    ['--quorum', '100%', '--when-busy', 'wait'],
+    1,
+    'Quorum: 2 of 2 must be ready, 1 would be: it would start nowhere\n',
+    '--quorum 1, or --available, needs fewer',
+  ],
+])('a dry run of a job that would start nowhere says so, and fails: %j', async (flags, most, said, hint) => {
+  const quorum = { needed: 2, least: most, most, verdict: 'unreachable' };
+  const refusals = [{ node_name: 'web2', why: 'down', reason: 'down' }];
+  const answer = { count: 2, nodes: ['web1', 'web2'], restricted: [], refusals, uncertain: [], quorum };
+  server = await apiServer({ [`POST ${JOBS}/preview`]: json(answer) });
+  const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+  expect(await run(['push', 'start', 'role:web', '--dry-run', ...flags, '--', 'x'], world)).toBe(1);
+  expect(world.out()).toContain(said);
+  expect(world.err()).toContain(hint);
+  const asked = flags.length === 0 ? { quorum: 'default' } : { when_busy: 'wait' };
+  expect(JSON.parse(server.received[0]?.body ?? '')).toMatchObject(asked);
 });
 
 test('a hundred nodes are started without a question', async () => {

@@ -26,6 +26,7 @@ async function said(argv: readonly string[], routes: Readonly<Record<string, Ans
       restricted: [],
       refusals: [],
       uncertain: [],
+      quorum: { needed: 1, least: 1, most: 1, verdict: 'reachable' },
     }),
     'GET /organizations/o/node_groups': json([]),
     'PUT /organizations/o/node_groups/web': json({ name: 'web', execute: { users: [], clients: [], groups: [] } }),

@@ -1227,6 +1227,17 @@ export type RunbookPreview = {
     readonly node_name: string;
     readonly reason: string;
   })[];
+  /** Whether enough would be ready, as things stand */
+  readonly quorum: {
+    /** Nodes that must be ready */
+    readonly needed: number;
+    /** Nodes that say that they can */
+    readonly least: number;
+    /** With those that may refuse, and those in use that are waited for (when_busy) */
+    readonly most: number;
+    /** perhaps: only with nodes that may refuse, or that are waited for */
+    readonly verdict: "reachable" | "perhaps" | "unreachable";
+  };
 };
 
 /** GET /organizations/{org}/approvals */

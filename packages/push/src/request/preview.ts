@@ -6,8 +6,10 @@ import { MusterError } from '../errors.js';
 import { MAX_COMMAND_BYTES } from '../limits.js';
 import { isAvailable, reasonOf } from '../ownership/owned-node.js';
 import type { Ownership } from '../ownership/ownership.js';
+import type { Share } from '../types.js';
 import { findDuplicateKey } from './duplicate-keys.js';
 import { checkText, has, invalid, invalidKey, isObject } from './fields.js';
+import { resolveQuorum } from './job-spec.js';
 import { type JobRequest, readQuorum } from './request.js';
 import { readWhenBusy } from './request-extensions.js';
 import { checkNodesGiven, checkTargetTypes, readTarget, TARGET_KEYS, type Target } from './request-target.js';
@@ -148,8 +150,15 @@ export interface QuorumVerdict {
   readonly verdict: 'reachable' | 'perhaps' | 'unreachable';
 }
 
-/** Whether enough nodes would be ready, by what is foreseen of them. @param waits Whether busy nodes are waited for */
-export function judgeQuorum(needed: number, { asked, uncertain, busy, rehab }: Tally, waits: boolean): QuorumVerdict {
+/** Whether enough nodes would be ready, by what is foreseen of them. @param usual The organization's quorum */
+export function judgeQuorum(
+  { quorum, whenBusy }: Pick<JobRequest, 'quorum' | 'whenBusy'>,
+  nodes: number,
+  { asked, uncertain, busy, rehab }: Tally,
+  usual: Share | null,
+): QuorumVerdict {
+  const needed = resolveQuorum(quorum, nodes, usual);
+  const waits = whenBusy === 'wait';
   const least = asked - uncertain;
   const most = asked + (waits ? busy + rehab : 0);
   return { needed, least, most, verdict: least >= needed ? 'reachable' : most >= needed ? 'perhaps' : 'unreachable' };

@@ -23,7 +23,6 @@ import { pushSettings } from '../repository/settings.js';
 import type { JobRow } from '../repository/writes.js';
 import { checkText, invalid } from '../request/fields.js';
 import { idsBeginning, isJobId } from '../request/job-id.js';
-import { resolveQuorum } from '../request/job-spec.js';
 import { forecast, judgeQuorum, type PreviewDeps, previewOf, readPreviewRequest, tallied } from '../request/preview.js';
 import { readJobRequest } from '../request/request.js';
 import { FILE_KEYS, isUpgrade } from '../request/request-files.js';
@@ -107,7 +106,6 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
       const { needs } = await policyNeeds(deps, organization, nodes);
       const whole = forecast(deps, organization, chosen, wanted);
       const counts = tallied(nodes.length, whole);
-      const needed = resolveQuorum(wanted.quorum, nodes.length, defaultQuorum(settings));
       const { after, limit = nodes.length } = query;
       const left = after === undefined ? nodes : nodes.filter((name) => name > after);
       const shown = left.slice(0, limit);
@@ -121,7 +119,7 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
         approval: needs.length > 0,
         ...previewOf(shown, whole),
         counts,
-        quorum: judgeQuorum(needed, counts, wanted.whenBusy === 'wait'),
+        quorum: judgeQuorum(wanted, nodes.length, counts, defaultQuorum(settings)),
       };
     },
   });

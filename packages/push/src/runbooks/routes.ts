@@ -149,8 +149,8 @@ export function runbookRoutes(app: App, { runbooks, approvals, auth }: RunbookRo
     },
     handler: async (request) => {
       const plan = await planned(request);
-      const { chosen, preview, approval } = await runbooks.forecast(request.organization, plan);
-      return planView(plan, chosen, { ...preview, approval });
+      const { chosen, preview, quorum, approval } = await runbooks.forecast(request.organization, plan);
+      return planView(plan, chosen, { ...preview, quorum, approval });
     },
   });
 

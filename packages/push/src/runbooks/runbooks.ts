@@ -21,8 +21,15 @@ import { MusterError } from '../errors.js';
 import type { PushFiles } from '../files/push-files.js';
 import { pushSettings } from '../repository/settings.js';
 import { invalid } from '../request/fields.js';
-import { forecast, type Preview, type PreviewDeps } from '../request/preview.js';
-import { type StoredAlong, type SubmissionDeps, submitJob } from '../request/submission.js';
+import {
+  forecast,
+  judgeQuorum,
+  type Preview,
+  type PreviewDeps,
+  type QuorumVerdict,
+  tallied,
+} from '../request/preview.js';
+import { defaultQuorum, type StoredAlong, type SubmissionDeps, submitJob } from '../request/submission.js';
 import { type ChosenNodes, chooseNodes, describeTarget, nodesNow } from '../request/targets.js';
 import { runOwner } from '../secrets/sealed-runs.js';
 import type { RunbookMark } from '../types.js';
@@ -209,15 +216,19 @@ export class Runbooks {
   async forecast(
     org: Organization,
     { request, author, asked }: Plan,
-  ): Promise<{ chosen: ChosenNodes; preview: Preview; approval: boolean }> {
-    const { submission, previews } = this.#deps;
+  ): Promise<{ chosen: ChosenNodes; preview: Preview; quorum: QuorumVerdict; approval: boolean }> {
+    const { store, submission, previews } = this.#deps;
     const { command, options, target } = request;
     const script = options.script !== undefined;
     const chosen = await chooseNodes(submission, author, org, target);
     const wish = { command: script ? null : command, script, uploads: false, fetch: false };
-    const { needs } = await policyNeeds(submission, org, [...chosen.allowed, ...chosen.denied]);
+    const nodes = [...chosen.allowed, ...chosen.denied];
+    const { needs } = await policyNeeds(submission, org, nodes);
     const approval = asked !== null || needs.length > 0;
-    return { chosen, preview: forecast(previews, org, chosen, wish), approval };
+    const preview = forecast(previews, org, chosen, wish);
+    const usual = defaultQuorum(await pushSettings(store.read, org.id));
+    const quorum = judgeQuorum(request, nodes.length, tallied(nodes.length, preview), usual);
+    return { chosen, preview, quorum, approval };
   }
 
   /** @param oneNode Its runs are each on one of its nodes. @throws MusterError `runbook_without_author` */

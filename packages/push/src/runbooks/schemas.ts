@@ -169,6 +169,7 @@ export const PlanAnswer = Type.Object({
   refusals: PreviewAnswer.properties.refusals,
   uncertain: PreviewAnswer.properties.uncertain,
   doubts: PreviewAnswer.properties.doubts,
+  quorum: PreviewAnswer.properties.quorum,
 });
 export { AskedAnswer };
 export const Nothing = { 204: Type.Null({ description: 'Done' }) };

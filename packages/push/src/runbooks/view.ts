@@ -1,4 +1,4 @@
-import type { Preview } from '../request/preview.js';
+import type { Preview, QuorumVerdict } from '../request/preview.js';
 import type { ChosenNodes } from '../request/targets.js';
 import { type Definition, JOB_KEYS } from './definition.js';
 import type { RunbookRow, VersionRow } from './reads.js';
@@ -38,7 +38,7 @@ export function versionView({
 export function planView(
   { mark, request }: Plan,
   { allowed, denied, target }: ChosenNodes,
-  { approval, ...preview }: Preview & { readonly approval: boolean },
+  { approval, ...preview }: Preview & { readonly quorum: QuorumVerdict; readonly approval: boolean },
 ) {
   const { name, version, parameters } = mark;
   const { command } = request;

@@ -31,6 +31,14 @@ export interface Forecast {
   readonly uncertain: readonly string[];
   /** Why each of these does; an older server does not say it. */
   readonly doubts?: readonly { readonly node_name: string; readonly reason: string }[];
+  readonly quorum: {
+    readonly needed: number;
+    /** Nodes that say that they can. */
+    readonly least: number;
+    /** With those that may. */
+    readonly most: number;
+    readonly verdict: 'reachable' | 'perhaps' | 'unreachable';
+  };
 }
 
 interface Preview extends Forecast {
@@ -38,12 +46,14 @@ interface Preview extends Forecast {
   readonly approval?: boolean;
 }
 
-/** What a job does, as far as nodes may have something against it. */
+/** What a job does, as far as nodes may have something against it, and how many of them it needs. */
 export interface Asked {
   readonly command?: string;
   readonly script?: boolean;
   readonly uploads?: boolean;
   readonly fetch?: boolean;
+  readonly quorum?: unknown;
+  readonly when_busy?: unknown;
 }
 
 /** What a job has besides its request. */
@@ -66,8 +76,9 @@ export async function launch(
 ): Promise<number> {
   if ('search' in target) await warnOfUnquoted(call, target.search);
   if (call.options.dryRun === true) {
-    const { command } = body;
-    const shown = await preview(call, target, luggage?.asks ?? (command === undefined ? {} : { command }));
+    const { command, quorum, when_busy } = body;
+    const asks = luggage?.asks ?? (command === undefined ? {} : { command });
+    const shown = await preview(call, target, { ...asks, quorum, when_busy });
     checkQuorum(body.quorum, shown.count);
     return showPreview(call, shown);
   }
@@ -124,13 +135,15 @@ const REASONS: Readonly<Record<string, string>> = {
 
 function showPreview(call: Call<object>, shown: Preview): number {
   call.out.document(shown);
-  tellForecast(call, shown);
+  const exit = tellForecast(call, shown);
+  const { most } = shown.quorum;
+  if (exit !== EXIT.ok && most > 0) call.out.note(`--quorum ${most}, or --available, needs fewer`);
   if (shown.approval === true) call.out.line('It would wait for others to agree: muster approval policy list');
-  return EXIT.ok;
+  return exit;
 }
 
-/** Node by node what it would say. */
-export function tellForecast(call: Call<object>, shown: Forecast): void {
+/** Node by node what it would say, and whether that is enough. @returns How the command ends: not well when it is not */
+export function tellForecast(call: Call<object>, shown: Forecast): number {
   const refusals = new Map(shown.refusals.map((refusal) => [refusal.node_name, refusal]));
   const uncertain = new Set(shown.uncertain);
   const doubts = new Map(shown.doubts?.map(({ node_name: name, reason }) => [name, reason]));
@@ -148,6 +161,11 @@ export function tellForecast(call: Call<object>, shown: Forecast): void {
           : 'yes';
     call.out.line(`  ${name.padEnd(width)}  ${printable(said)}`);
   }
+  const { needed, least, most, verdict } = shown.quorum;
+  const ready = least === most ? `${most}` : `${least} to ${most}`;
+  const nowhere = verdict === 'unreachable' ? ': it would start nowhere' : '';
+  call.out.line(`Quorum: ${needed} of ${shown.nodes.length} must be ready, ${ready} would be${nowhere}`);
+  return verdict === 'unreachable' ? EXIT.failed : EXIT.ok;
 }
 
 async function nodeCount(call: Call<object>, target: Target): Promise<number> {

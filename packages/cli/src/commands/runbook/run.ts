@@ -1,4 +1,3 @@
-import { EXIT } from '@muster/base';
 import { type Command, Option } from 'commander';
 import { MusterError } from '../../errors.js';
 import { textOf } from '../../files.js';
@@ -73,7 +72,6 @@ function split(flag: string, pair: string): readonly [string, string] {
 function tellPlan(call: Call<object>, plan: RunbookPlan): number {
   const { out } = call;
   out.document(plan);
-  if (out.json) return EXIT.ok;
   const parameters = Object.entries(plan.parameters);
   out.fields([
     ['Runbook', `${plan.name}, version ${plan.version}`],
@@ -85,6 +83,5 @@ function tellPlan(call: Call<object>, plan: RunbookPlan): number {
     ['Target', plan.target],
     ...(plan.approval ? [['Approval', 'others have to agree'] as const] : []),
   ]);
-  tellForecast(call, plan);
-  return EXIT.ok;
+  return tellForecast(call, plan);
 }

@@ -44,6 +44,7 @@ test('a canary, then the rest once somebody has looked: shown, explained, told a
   });
   expect(held).toMatchObject({ reason: 'batch 1 has ended: the next waits until somebody continues the job' });
   const why = (await (await server.send({ path: `jobs/${id}/why` })).json()) as { why: string[]; nodes: object[] };
+  expect(why.why).toContain('Batch 1 was started.');
   expect(why.why.join(' ')).toContain(`muster push continue ${id}`);
   expect(why.nodes).toMatchObject([
     { node_name: 'web2', waits_for: 'turn', reason: 'is ready; the job waits to be continued with its next batch' },

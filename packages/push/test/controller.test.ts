@@ -358,6 +358,7 @@ describe('waiting for busy nodes', () => {
     await fixture.stored();
     expect(other.heard).not.toContain('start');
     expect(why(B)?.[1]).toEqual(['web2', 'quorum', 'is ready; the quorum is not decided yet']);
+    expect(controller.why(ORG.id, B)?.why).toContain('It is decided when those that are waited for have voted.');
     finish(agent, A);
     await fixture.stored();
     await runs(B);

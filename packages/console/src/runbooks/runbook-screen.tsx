@@ -15,6 +15,7 @@ import { ParameterField } from '../parts/parameter-field.jsx';
 import { safeText } from '../parts/safe-text.js';
 import { musterCommand } from '../parts/shell.js';
 import { Ago } from '../parts/time.jsx';
+import { STARTS_NOWHERE } from '../push/foreseen.jsx';
 import { Foresight } from '../push/foresight.jsx';
 import { previewed } from '../push/previewed.js';
 import { hrefOf } from '../route.js';
@@ -268,7 +269,7 @@ function Run({
 }
 
 function Seen({ preview }: { readonly preview: RunbookPreview }) {
-  const { command, target, nodes, refusals, restricted, doubts } = preview;
+  const { command, target, nodes, refusals, restricted, doubts, quorum } = preview;
   return (
     <>
       <dl class="facts">
@@ -281,6 +282,7 @@ function Seen({ preview }: { readonly preview: RunbookPreview }) {
       {restricted.length > 0 && (
         <Note>Its author may not run commands on {plural(restricted.length, 'node')} of these.</Note>
       )}
+      {quorum.verdict === 'unreachable' && <Note>{STARTS_NOWHERE}</Note>}
     </>
   );
 }

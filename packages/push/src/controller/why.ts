@@ -94,7 +94,8 @@ function sentences({ id, state, tally, spec, createdAt, updatedAt }: LiveJob, no
       return [`Job ${id} is about to ask its nodes.`];
     case 'voting': {
       const votes =
-        until === null
+        // Of a deadline that only those have who vote nobody is left.
+        until === null || tally.new === 0
           ? 'It is decided when those that are waited for have voted.'
           : `It is decided when all that were asked have voted, at the latest ${until}: ${count(tally.new, 'vote')} missing.`;
       const quorum = `${tally.ready} of the ${spec.quorum} that are needed are ready`;
@@ -105,7 +106,11 @@ function sentences({ id, state, tally, spec, createdAt, updatedAt }: LiveJob, no
       const batch =
         stage === null || spec.batches === undefined
           ? []
-          : [`Batch ${stage.batch}: ${stage.left} of it are still to be started.`];
+          : [
+              stage.left === 0
+                ? `Batch ${stage.batch} was started.`
+                : `Batch ${stage.batch}: ${stage.left} of it are still to be started.`,
+            ];
       const held =
         stage === null || stage.hold === null
           ? []

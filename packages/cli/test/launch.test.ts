@@ -87,6 +87,16 @@ test.each([
   expect(JSON.parse(server.received[0]?.body ?? '')).toMatchObject(asked);
 });
 
+test.each([
+  ['live', 2],
+  ['grouped', 2],
+  ['none', 0],
+])('--output %s beside --no-capture', async (output, code) => {
+  const began = await start(['role:web', '--output', output, '--no-capture'], 1);
+  expect([began.code, began.started]).toEqual([code, code === 0]);
+  if (code !== 0) expect(began.world.err()).toContain(`--output ${output} shows what --no-capture takes none of`);
+});
+
 test('a hundred nodes are started without a question', async () => {
   expect(await start(['role:web'], 100)).toMatchObject({ code: 0, started: true });
 });

@@ -16,6 +16,7 @@ import { watchJob } from './watching.js';
 
 export interface LaunchOptions {
   readonly output?: OutputChoice;
+  readonly capture?: boolean;
   readonly detach?: boolean;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
@@ -74,6 +75,12 @@ export async function launch(
   body: JobRequest,
   luggage?: Luggage,
 ): Promise<number> {
+  const { capture, output = 'none' } = call.options;
+  if (capture === false && output !== 'none') {
+    throw new MusterError('usage', {
+      reason: `--output ${output} shows what --no-capture takes none of: leave one of them out`,
+    });
+  }
   if ('search' in target) await warnOfUnquoted(call, target.search);
   if (call.options.dryRun === true) {
     const { command, quorum, when_busy } = body;

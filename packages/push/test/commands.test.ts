@@ -213,6 +213,9 @@ describe('over HTTP', () => {
     expect((await post({ nodes: ['web1'], command: 'uptime' })).status).toBe(200);
     expect(await post({ nodes: ['web1'], command: 'deploy' })).toMatchObject({ status: 400 });
     expect(await post({ nodes: ['web1'], script: true })).toMatchObject({ status: 400 });
+    expect(await post({ nodes: ['web1'], command: 'uptime', batches: [0] })).toMatchObject({ status: 400 });
+    const secret = await post({ nodes: ['web1'], command: 'uptime', secrets: { nosuch: '' } });
+    expect(secret).toMatchObject({ status: 404, answer: { error: expect.stringContaining('nosuch') } });
   });
 
   test('commands are counted by the nodes that allow them', async () => {

@@ -288,6 +288,7 @@ describe('our own keys', () => {
       script: false,
       uploads: false,
       fetch: false,
+      secrets: [],
     });
     expect(preview({ search: 'a', command: 'x', uploads: true })).toMatchObject({ command: 'x', uploads: true });
     expect(preview({ search: 'a', quorum: '80%', when_busy: 'wait' })).toMatchObject({
@@ -298,8 +299,11 @@ describe('our own keys', () => {
     expect(() => preview({ search: 'a', quorum: true })).toThrow(expect.objectContaining({ code: 'invalid_quorum' }));
     expect(() => preview({ search: 'a', quorum: 1.5 })).toThrow('quorum');
     expect(() => preview({ search: 'a', when_busy: 'never' })).toThrow('when_busy');
-    expect(() => preview({ search: 'a', user: 'x' })).toThrow(BAD_KEY);
-    expect(() => preview({ user: 'x', search: 'a' })).toThrow(expect.objectContaining({ details: { key: 'user' } }));
+    expect(preview({ search: 'a', user: 'x', secrets: { db: '' } })).toMatchObject({ command: null, secrets: ['db'] });
+    // As the job would be refused.
+    expect(() => preview({ search: 'a', concurrency: '0%' })).toThrow('concurrency');
+    expect(() => preview({ search: 'a', users: 'x' })).toThrow(BAD_KEY);
+    expect(() => preview({ users: 'x', search: 'a' })).toThrow(expect.objectContaining({ details: { key: 'users' } }));
     expect(() => preview({ search: 'a', command: 'x\0' })).toThrow('command');
     expect(() => preview({ search: 'a', script: 'deploy.sh' })).toThrow('script');
     expect(() => preview({ nodes: [] })).toThrow(NO_NODES);

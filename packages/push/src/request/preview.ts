@@ -3,54 +3,41 @@ import type { Organization } from '@muster/platform/auth';
 import { Forecasts, type Wish } from '../commands/forecast.js';
 import type { ToldCommands } from '../commands/told-commands.js';
 import { MusterError } from '../errors.js';
-import { MAX_COMMAND_BYTES } from '../limits.js';
 import { isAvailable, reasonOf } from '../ownership/owned-node.js';
 import type { Ownership } from '../ownership/ownership.js';
 import type { Share } from '../types.js';
-import { findDuplicateKey } from './duplicate-keys.js';
-import { checkText, has, invalid, invalidKey, isObject } from './fields.js';
+import { has, invalid, isObject } from './fields.js';
 import { resolveQuorum } from './job-spec.js';
-import { type JobRequest, readQuorum } from './request.js';
-import { readWhenBusy } from './request-extensions.js';
-import { checkNodesGiven, checkTargetTypes, readTarget, TARGET_KEYS, type Target } from './request-target.js';
+import { type JobRequest, readJobRequest } from './request.js';
+import type { Target } from './request-target.js';
 import type { ChosenNodes } from './targets.js';
 
 const FLAGS = ['script', 'uploads', 'fetch'] as const;
-const KEYS: ReadonlySet<string> = new Set([...TARGET_KEYS, 'command', 'quorum', 'when_busy', ...FLAGS]);
 
 /** Which nodes a job would have, and, when it says what it does, what they would say to it. */
 export interface PreviewRequest extends Wish {
   readonly target: Target;
   readonly quorum: JobRequest['quorum'];
   readonly whenBusy: JobRequest['whenBusy'];
+  /** Names of those that it needs. */
+  readonly secrets: readonly string[];
 }
 
+/** Only what `readJobRequest` allows; but files are not brought yet, so it says only whether there are any, and needs no command. */
 export function readPreviewRequest(body: unknown, text: string, maxNodes: number): PreviewRequest {
   if (!isObject(body)) throw new MusterError('invalid_job');
-  checkTargetTypes(body);
-  const other = Object.keys(body).find((key) => !KEYS.has(key));
-  if (other !== undefined) throw invalidKey(other);
-  checkNodesGiven(body);
-  const duplicate = findDuplicateKey(text);
-  if (duplicate !== null) throw invalid(duplicate.key, 'given twice');
-  const { command = null } = body;
-  if (command !== null && typeof command !== 'string') throw new MusterError('invalid_command');
-  if (command !== null) checkText('command', command, MAX_COMMAND_BYTES);
-  const quorum = has(body, 'quorum') ? readQuorum(body.quorum) : null;
-  if (quorum === undefined) throw new MusterError('invalid_quorum');
-  if (typeof quorum === 'string' && quorum !== 'default') throw invalid('quorum', quorum);
-  const whenBusy = readWhenBusy(body);
+  const { script, uploads, fetch, ...job } = body;
+  const { command, target, quorum, whenBusy, options } = readJobRequest({ command: '-', ...job }, text, { maxNodes });
   for (const key of FLAGS) {
     if (has(body, key) && typeof body[key] !== 'boolean') throw invalid(key, 'must be true or false');
   }
   return {
-    target: readTarget(body, maxNodes),
-    command,
-    quorum,
-    whenBusy,
-    script: body.script === true,
-    uploads: body.uploads === true,
-    fetch: body.fetch === true,
+    ...{ target, quorum, whenBusy },
+    command: has(body, 'command') ? command : null,
+    secrets: Object.keys(options.secrets ?? {}),
+    script: script === true,
+    uploads: uploads === true,
+    fetch: fetch === true,
   };
 }
 

@@ -77,7 +77,7 @@ function readOnFailures(body: Body): Extensions['onFailures'] {
   return given;
 }
 
-export function readWhenBusy(body: Body): Extensions['whenBusy'] {
+function readWhenBusy(body: Body): Extensions['whenBusy'] {
   const given = has(body, 'when_busy') ? body.when_busy : 'skip';
   if (given === 'skip' || given === 'wait') return given;
   throw invalid('when_busy', 'must be "skip" or "wait"');

@@ -100,7 +100,7 @@ export function readJobRequest(body: unknown, text: string, limits: { readonly m
 }
 
 /** As `parseShare`, or the word that asks for the organization's. */
-export function readQuorum(value: unknown): ReturnType<typeof parseShare> {
+function readQuorum(value: unknown): ReturnType<typeof parseShare> {
   return value === 'default' ? value : parseShare(value);
 }
 

@@ -99,6 +99,7 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
         wanted.command,
         FILE_KEYS.find((key) => wanted[key] && !(key === 'uploads' && isUpgrade(wanted.command))),
       );
+      for (const name of wanted.secrets) await deps.secrets.usable(organization, name, caller);
       const chosen = await chooseNodes(deps, caller, organization, wanted.target);
       const nodes = [...chosen.allowed, ...chosen.denied].sort();
       const settings = await pushSettings(read, organization.id);

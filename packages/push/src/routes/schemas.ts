@@ -25,22 +25,6 @@ const TARGET = {
   ),
 };
 
-/** `readPreviewRequest` checks what this only describes. */
-export const PreviewBody = Type.Object(
-  {
-    ...TARGET,
-    command: Type.Optional(Type.String({ description: 'Which of them would refuse it?' })),
-    script: Type.Optional(Type.Boolean({ description: 'Which would refuse a script?' })),
-    uploads: Type.Optional(Type.Boolean({ description: 'Which would refuse files?' })),
-    fetch: Type.Optional(Type.Boolean({ description: 'Which would give none?' })),
-    quorum: Type.Optional(share('As of the job: would it be reached? All when absent, "default": the organization’s')),
-    when_busy: Type.Optional(
-      Type.Union([Type.Literal('skip'), Type.Literal('wait')], { description: 'As of the job; skip when absent' }),
-    ),
-  },
-  { description: 'Exactly one of nodes, search, node_group, from_job' },
-);
-
 const KEPT = {
   sha256: Type.String({ description: '64 digits of 0-9 and a-f' }),
   size: Type.Integer({ description: 'Bytes' }),
@@ -128,6 +112,20 @@ export const JobBody = Type.Object(
     wait_timeout: Type.Optional(seconds('How long nodes are waited for, counted from the creation of the job')),
   },
   { description: 'Exactly one of nodes, search, node_group, from_job' },
+);
+
+const { script: _script, uploads: _uploads, fetch: _fetch, ...AS_OF_THE_JOB } = JobBody.properties;
+
+/** `readPreviewRequest` checks what this only describes. */
+export const PreviewBody = Type.Object(
+  {
+    ...AS_OF_THE_JOB,
+    command: Type.Optional(Type.String({ description: 'Which of them would refuse it?' })),
+    script: Type.Optional(Type.Boolean({ description: 'Which would refuse a script?' })),
+    uploads: Type.Optional(Type.Boolean({ description: 'Which would refuse files?' })),
+    fetch: Type.Optional(Type.Boolean({ description: 'Which would give none?' })),
+  },
+  { description: 'As of the job, which is refused as it would be. Exactly one of nodes, search, node_group, from_job' },
 );
 
 const strict = { additionalProperties: false };

@@ -47,14 +47,12 @@ interface Preview extends Forecast {
   readonly approval?: boolean;
 }
 
-/** What a job does, as far as nodes may have something against it, and how many of them it needs. */
+/** What a job does, as far as nodes may have something against it. */
 export interface Asked {
   readonly command?: string;
   readonly script?: boolean;
   readonly uploads?: boolean;
   readonly fetch?: boolean;
-  readonly quorum?: unknown;
-  readonly when_busy?: unknown;
 }
 
 /** What a job has besides its request. */
@@ -83,9 +81,7 @@ export async function launch(
   }
   if ('search' in target) await warnOfUnquoted(call, target.search);
   if (call.options.dryRun === true) {
-    const { command, quorum, when_busy } = body;
-    const asks = luggage?.asks ?? (command === undefined ? {} : { command });
-    const shown = await preview(call, target, { ...asks, quorum, when_busy });
+    const shown = await preview(call, target, { ...body, ...luggage?.asks });
     checkQuorum(body.quorum, shown.count);
     return showPreview(call, shown);
   }
@@ -127,7 +123,7 @@ export async function seeThrough(
   return isSuccess(watched.job) ? EXIT.ok : EXIT.failed;
 }
 
-function preview(call: Call<object>, target: Target, asked: Asked = {}): Promise<Preview> {
+function preview(call: Call<object>, target: Target, asked: JobRequest = {}): Promise<Preview> {
   return call.client.post<Preview>(call.client.inOrg('pushy', 'jobs', 'preview'), { ...target, ...asked });
 }
 

@@ -97,8 +97,15 @@ describe('push', () => {
   test('start --dry-run shows the targets and starts nothing', async () => {
     const before = await cluster.json<Job[]>('push', 'list');
     const result = await cluster.muster('push', 'start', '*:*', '--dry-run', '--', 'hello');
-    expect(result.code).toBe(0);
+    expect(result.code).toBe(1);
     expect(result.stdout).toContain('2 nodes would run it, 1 would not:');
+    expect(result.stdout).toContain('Quorum: 3 of 3 must be ready, 2 would be: it would start nowhere');
+    expect(result.stderr).toContain('--quorum 2, or --available, needs fewer');
+    const available = await cluster.muster('push', 'start', '*:*', '--available', '--dry-run', '--', 'hello');
+    expect([available.code, available.stdout]).toEqual([
+      0,
+      expect.stringContaining('Quorum: 1 of 3 must be ready, 2 would be\n'),
+    ]);
     expect(result.stdout).toMatch(/^ {2}db1 {3}no: not allowed, this command is not among those allowed there$/m);
     expect(result.stdout).toMatch(/^ {2}web1 {2}yes$/m);
     expect(await cluster.json<Job[]>('push', 'list')).toHaveLength(before.length);

@@ -25,7 +25,7 @@ export { filesOf } from './request/request-files.js';
 export type { StoredAlong } from './request/submission.js';
 export { describeTarget } from './request/targets.js';
 export { createRunbooks, type RunbookLayer } from './runbooks/layer.js';
-export type { Standing } from './runbooks/runbooks.js';
+export { type Course, type CourseNodes, type Plan, Runbooks, type Standing } from './runbooks/runbooks.js';
 export { rekeyRuns } from './secrets/sealed-runs.js';
 export { createPushStarter, type PushStarter } from './starter.js';
 export type { FinalPushJobStatus, PushJobNodeStatus, PushJobSpec, PushJobStatus } from './types.js';

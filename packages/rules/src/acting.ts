@@ -10,6 +10,7 @@ import { MusterError } from './errors.js';
 import { type Occasion, ruleFailed, ruleRan, ruleSkipped } from './events.js';
 import { RULE_LIMITS } from './limits.js';
 import { type Cause, judge } from './machine.js';
+import { reasonOf } from './reason.js';
 import type { Starting } from './starting.js';
 import './tables.js';
 import { type Attributes, namedIn, Unfilled } from './template.js';
@@ -59,8 +60,6 @@ type Outcome = Partial<
 /** How that is stored. */
 type Settle = (outcome: Outcome) => Write;
 
-/** Characters of why something was not started. */
-const REASON = 1000;
 /** Until a queue that takes no jobs now is tried again. */
 const AGAIN_MS = 10_000;
 
@@ -272,11 +271,4 @@ function later({ work }: Rule, event: Attributes, reason: string, until: number)
 
 async function countSkipped(trx: Transaction<Schema>, id: string): Promise<void> {
   await trx.updateTable('rules').set({ skipped: sql<number>`skipped + 1` }).where('id', '=', id).execute();
-}
-
-/** In words; null: it may go better in a moment. */
-function reasonOf(error: unknown): string | null {
-  if (error instanceof Unfilled) return error.message.slice(0, REASON);
-  if (!(error instanceof MusterError) || error.code === 'store_unavailable') return null;
-  return error.message.slice(0, REASON);
 }

@@ -92,10 +92,12 @@ export function ruleRoutes(app: App, deps: RuleRouteDeps): void {
       body: schemas.TryBody,
       response: { 200: schemas.TriedAnswer },
     },
-    handler: async ({ organization, body }) => {
+    handler: async ({ caller, organization, body }) => {
       const { seconds = 86_400, at_most: atMost = USUAL_AT_MOST, on, ...fields } = body;
       checkEventSelector('on', on);
       const { work = null, notDuring = [], blackout = 'skip' } = readRuleFields(fields, organization, deps);
+      // What is told of its runbook is for those who may run it.
+      if (work !== null) await starting.assertMay(caller, organization, work);
       const blackoutAt = (at: number) => deps.calendars.at(organization.id, notDuring, at);
       const since = clock.now() - seconds * 1000;
       return triedView(await tryRule(deps, organization, { selector: on, work, atMost, blackout, blackoutAt }, since));

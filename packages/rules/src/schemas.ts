@@ -183,7 +183,7 @@ export const TriedAnswer = Type.Object({
   matched: Type.Integer(),
   started: Type.Integer({ description: 'For which something would have been started' }),
   skipped: Type.Integer({ description: 'Beyond `at_most`' }),
-  failed: Type.Integer({ description: 'That lack an attribute' }),
+  failed: Type.Integer({ description: 'That lack an attribute, or for which it would have been refused' }),
   complete: Type.Boolean({ description: `false: only the first ${RULE_LIMITS.triedEvents} events were looked at` }),
   last: Type.Array(
     Type.Object({

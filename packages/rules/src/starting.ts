@@ -1,7 +1,15 @@
 import { type Acceptance, askerOf } from '@muster/jobs';
 import type { Auth, Identity, Organization } from '@muster/platform/auth';
 import type { Recordable } from '@muster/platform/log';
-import { lackingIn, type RunbookLayer, startOrAsk, underAgreement } from '@muster/push';
+import {
+  type Course,
+  type CourseNodes,
+  lackingIn,
+  type Plan,
+  type RunbookLayer,
+  startOrAsk,
+  underAgreement,
+} from '@muster/push';
 import type { Write } from '@muster/store';
 import type { Tasks } from '@muster/tasks';
 import { readNewTask } from '@muster/tasks';
@@ -26,6 +34,17 @@ export interface StartedWork {
   readonly run: string;
   /** False: `along` was not stored with it. */
   readonly stored: boolean;
+}
+
+type RunbookWork = Extract<Work, { kind: 'runbook' }>;
+type TaskWork = Extract<Work, { kind: 'task' }>;
+
+/** What its starts have in common. */
+interface Ready {
+  readonly work: RunbookWork;
+  readonly course: Course;
+  /** null: it is not narrowed to one of them. */
+  readonly nodes: CourseNodes | null;
 }
 
 /** How what rules start is checked, and started. */
@@ -81,23 +100,64 @@ export class Starting {
     }
   }
 
+  /**
+   * Judges events as `start` does, as far as that is known before. What does not hang on the event is looked up once, with the first.
+   * @returns Throws as `start`.
+   */
+  foresee(org: Organization, work: Work): (event: Attributes) => Promise<void> {
+    switch (work.kind) {
+      case 'runbook':
+        return this.#foreseeRunbook(org, work);
+      case 'task':
+        return async (event) => void this.#readTask(work, event);
+      case 'job':
+        return async (event) => void fillAll(work.request, event);
+    }
+  }
+
+  #foreseeRunbook(org: Organization, work: RunbookWork): (event: Attributes) => Promise<void> {
+    const { runbooks } = this.#deps.runbooks;
+    let ready: Promise<Ready> | null = null;
+    let admitted: Promise<void> | null = null;
+    return async (event) => {
+      ready ??= this.#ready(org, work);
+      const plan = this.#plan(org, await ready, event);
+      // What is asked for is judged when it is granted.
+      if (plan.asked !== null) return;
+      runbooks.checkPlan(plan);
+      admitted ??= runbooks.admitPlan(org, plan);
+      await admitted;
+    };
+  }
+
+  async #ready(org: Organization, work: RunbookWork): Promise<Ready> {
+    const { runbooks } = this.#deps.runbooks;
+    const course = await runbooks.course(org, await runbooks.existing(org, work.runbook));
+    return { work, course, nodes: work.node === null ? null : await runbooks.nodes(org, course) };
+  }
+
+  #plan(org: Organization, { work, course, nodes }: Ready, event: Attributes): Plan {
+    const { runbooks } = this.#deps.runbooks;
+    const parameters = fillAll(work.parameters, event) as RunbookWork['parameters'];
+    const plan = runbooks.planOn(org, course, parameters);
+    return work.node === null || nodes === null ? plan : runbooks.narrow(plan, nodes, fill(work.node, event));
+  }
+
+  #readTask({ task, place }: TaskWork, event: Attributes): ReturnType<typeof readNewTask> {
+    const read = readNewTask(fillAll(task, event), this.#deps.maxParams);
+    return place === undefined ? read : { ...read, options: { ...read.options, place } };
+  }
+
   async #runbook(
     as: Identity,
     org: Organization,
-    {
-      work,
-      agreement,
-    }: { readonly work: Extract<Work, { kind: 'runbook' }>; readonly agreement: RuleAgreement | null },
+    { work, agreement }: { readonly work: RunbookWork; readonly agreement: RuleAgreement | null },
     event: Attributes,
     along: Along,
   ): Promise<StartedWork> {
     const { runbooks, approvals } = this.#deps.runbooks;
-    const parameters = fillAll(work.parameters, event) as Readonly<Record<string, string | number>>;
-    const row = await runbooks.existing(org, work.runbook);
-    const plan = await runbooks.plan(org, row, { parameters });
-    const order = runbooks.orderOf(
-      work.node === null ? plan : await runbooks.narrow(org, plan, fill(work.node, event)),
-    );
+    const plan = this.#plan(org, await this.#ready(org, work), event);
+    const order = runbooks.orderOf(plan);
     const { asked, author, mark } = plan;
     const { id, version } = agreement?.runbook ?? {};
     // Others agreed to the runbook as it was then.
@@ -109,16 +169,10 @@ export class Starting {
     return { run: 'approval' in attempted ? attempted.approval.id : attempted.job, stored: true };
   }
 
-  async #task(
-    as: Identity,
-    org: Organization,
-    { queueId, task, place }: Extract<Work, { kind: 'task' }>,
-    event: Attributes,
-    along: Along,
-  ): Promise<StartedWork> {
-    const { auth, tasks, maxParams } = this.#deps;
-    const read = readNewTask(fillAll(task, event), maxParams);
-    const added = place === undefined ? read : { ...read, options: { ...read.options, place } };
+  async #task(as: Identity, org: Organization, work: TaskWork, event: Attributes, along: Along): Promise<StartedWork> {
+    const { auth, tasks } = this.#deps;
+    const { queueId } = work;
+    const added = this.#readTask(work, event);
     const by = { identity: as, record: [auth.organizations.present(org)] };
     const [one] = await tasks.controller.add(org, queueId, [added], by, ([first]) => along(first?.id ?? ''));
     if (one === undefined) throw new MusterError('not_found', { kind: 'queue', name: queueId });

@@ -5,9 +5,12 @@ import { compileText, parseSelector } from '@muster/selector';
 import { type Blackout, blackoutText } from '@muster/tasks';
 import { RULE_LIMITS } from './limits.js';
 import { judge } from './machine.js';
-import { fillAll, Unfilled } from './template.js';
+import { reasonOf } from './reason.js';
+import type { Starting } from './starting.js';
 import type { Rule, Work } from './types.js';
 
+/** Matches that are judged in one turn. */
+const TURN = 100;
 const PAGE = { events: 1000, bytes: 4 * 1024 * 1024 };
 
 /** What a rule would have done. */
@@ -19,7 +22,7 @@ export interface Tried {
   readonly started: number;
   /** As often as it may it would have run. */
   readonly skipped: number;
-  /** It would have run with attributes that the event does not have. */
+  /** What it would have started would have been refused, or the event lacks an attribute. */
   readonly failed: number;
   /** False: there were more events than are looked at. */
   readonly complete: boolean;
@@ -35,11 +38,12 @@ export interface Tried {
 
 export interface TryingDeps {
   readonly log: Pick<EventLog, 'last' | 'positionBefore' | 'read'>;
+  readonly starting: Pick<Starting, 'foresee'>;
 }
 
 /** Looks at the events since then as a rule would; nothing is started. @param sinceMs Milliseconds since the epoch. */
 export async function tryRule(
-  { log }: TryingDeps,
+  { log, starting }: TryingDeps,
   org: Organization,
   rule: Pick<Rule, 'atMost' | 'blackout' | 'selector'> & {
     readonly work: Work | null;
@@ -47,6 +51,7 @@ export async function tryRule(
   },
   sinceMs: number,
 ): Promise<Tried> {
+  const refused = rule.work && starting.foresee(org, rule.work);
   const matches = compileText(parseSelector(rule.selector, { sugar: false }));
   const event = new Delivery();
   const last: Tried['last'][number][] = [];
@@ -64,16 +69,17 @@ export async function tryRule(
       counts.matched++;
       const { atMs: at, position } = logged;
       const verdict = judge({ id: '', atMost: rule.atMost }, null, startedAt, at);
-      const { outcome, reason } = verdict.type === 'skip' ? SKIPPED : wouldBe(rule, event, at);
+      const { outcome, reason } = verdict.type === 'skip' ? SKIPPED : await wouldBe(rule, refused, event, at);
       counts[outcome]++;
       if (verdict.type === 'start') startedAt.push(at);
       while (startedAt.length > rule.atMost.runs) startedAt.shift();
       last.push({ position, at, type, outcome, reason });
       if (last.length > RULE_LIMITS.triedShown) last.shift();
+      // Others have their turns: what is judged whole, as a script, takes longer than what is looked at.
+      if (counts.matched % TURN === 0) await setImmediate();
     }
     if (page.through <= after) break;
     after = page.through;
-    // Others have their turns.
     await setImmediate();
   }
   return { ...counts, complete: after >= end, last };
@@ -83,37 +89,31 @@ type Would = Pick<Tried['last'][number], 'outcome' | 'reason'>;
 
 const SKIPPED: Would = { outcome: 'skipped', reason: null };
 
-function wouldBe(
-  { work, blackout: rule, blackoutAt }: Parameters<typeof tryRule>[2],
+/** Throws why an event would start nothing. */
+type Refused = ReturnType<Starting['foresee']>;
+
+async function wouldBe(
+  { blackout: rule, blackoutAt }: Parameters<typeof tryRule>[2],
+  refused: Refused | null,
   event: Delivery,
   at: number,
-): Would {
+): Promise<Would> {
   const blackout = blackoutAt(at);
   if (blackout !== null && rule === 'skip') return { outcome: 'skipped', reason: blackoutText(blackout) };
-  const reason = reasonAgainst(work, event);
+  const reason = await reasonAgainst(refused, event);
   if (reason !== null) return { outcome: 'failed', reason };
   return { outcome: 'started', reason: blackout && blackoutText(blackout) };
 }
 
-/** What of it may name attributes. */
-function textsOf(work: Work): unknown {
-  switch (work.kind) {
-    case 'runbook':
-      return [work.parameters, work.node];
-    case 'task':
-      return work.task;
-    case 'job':
-      return work.request;
-  }
-}
-
-function reasonAgainst(work: Work | null, event: Delivery): string | null {
-  if (work === null) return null;
+/** The same that a run would be told of. @throws What says nothing of the work: it may go better in a moment. */
+async function reasonAgainst(refused: Refused | null, event: Delivery): Promise<string | null> {
+  if (refused === null) return null;
   try {
-    fillAll(textsOf(work), event);
+    await refused(event);
     return null;
   } catch (error) {
-    if (error instanceof Unfilled) return error.message;
-    throw error;
+    const reason = reasonOf(error);
+    if (reason === null) throw error;
+    return reason;
   }
 }

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Acceptance } from '@muster/jobs';
 import { MusterError } from '@muster/jobs/errors';
+import { Runbooks } from '@muster/push';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Personas, sharedKey } from '../../platform/test/support/personas.js';
 import { startTestServer, type TestServer } from './support/test-server.js';
@@ -191,6 +192,36 @@ describe('a rule', () => {
     const fine = (await server.api.post(`${RULES}/dry-run`, { on: `${ON} AND target = '${name}'` })).body;
     expect(fine).toMatchObject({ matched: 1, started: 1, skipped: 0 });
     expect((await server.api.get(RULES)).body).toEqual([]);
+  });
+
+  it.each([
+    [{ runbook: { name: 'greet', parameters: { who: '{target}' }, node: 'x{target}' } }],
+    [{ runbook: { name: 'greet', parameters: { who: 'far too long {target}' } } }],
+    [{ runbook: { name: 'greet', parameters: { who: '{target}', x: 'y' } } }],
+    [{ runbook: { name: 'nowhere' } }],
+    [{ task: { queue: 'resize', params: { file: '{nothing}' } } }],
+  ])('tried with %j says what a run of it is told', async (work) => {
+    const nowhere = { name: 'nowhere', command: 'true', search: 'role:none' };
+    expect([201, 409]).toContain((await server.api.post(`${ORG}/runbooks`, nowhere)).status);
+    expect((await create({ task: undefined, ...work })).status).toBe(201);
+    const name = await happens();
+    await expect.poll(runs).toMatchObject([{ outcome: 'failed' }]);
+    const looked = vi.spyOn(Runbooks.prototype, 'version');
+    const body = { on: ON, seconds: 3600, at_most: { runs: 1000, seconds: 60 }, ...work };
+    const all = (await server.api.post(`${RULES}/dry-run`, body)).body as { matched: number };
+    expect(looked).toHaveBeenCalledTimes('runbook' in work ? 1 : 0);
+    looked.mockRestore();
+    expect(all).toMatchObject({ started: 0, failed: all.matched });
+    const tried = (await server.api.post(`${RULES}/dry-run`, { ...body, on: `${ON} AND target = '${name}'` })).body;
+    const reason = (await runs())[0]?.reason;
+    expect(tried).toMatchObject({ matched: 1, started: 0, failed: 1, last: [{ outcome: 'failed', reason }] });
+  });
+
+  it('is tried by who may start what it starts', async () => {
+    const tried = { on: ON, runbook: { name: 'greet', parameters: { who: '{target}' }, node: 'web1' } };
+    expect((await server.api.as(personas.normal).post(`${RULES}/dry-run`, tried)).status).toBe(403);
+    const { status, body } = await server.api.post(`${RULES}/dry-run`, { ...tried, seconds: 3600 });
+    expect([status, body]).toMatchObject([200, { failed: 0 }]);
   });
 
   it('leaves out what falls into a calendar that it heeds, and says why', async () => {

@@ -311,7 +311,7 @@ function tellTried(call: Call<object>, tried: Tried): void {
   const { events, matched, started: would, skipped, failed, complete, last } = tried;
   out.line(`${events} events were looked at, ${matched} of them match${complete ? '' : '; there are more'}`);
   out.line(`it would have started ${would}${skipped > 0 ? `, and left out ${skipped} as too many` : ''}`);
-  if (failed > 0) out.line(`${failed} could not have been started: they lack an attribute`);
+  if (failed > 0) out.line(`${failed} could not have been started`);
   if (last.length === 0) return;
   tellTable(call, last, {
     When: ({ at }) => timeText(at),

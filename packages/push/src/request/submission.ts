@@ -60,21 +60,10 @@ export async function submitJob(
   { along = () => NOTHING, nodesOf = caller, runbook, agreed = assertNothingAsked }: Occasion = {},
 ): Promise<string> {
   const { options } = request;
-  checkPolicy(
-    deps.config,
-    request.command,
-    FILE_KEYS.find(
-      (key) => options[key] !== undefined && !(key === 'uploads' && isUpgrade(request.command, options.uploads)),
-    ),
-  );
+  checkRequest(deps.config, request);
   const { script, uploads = [], fetch } = options;
-  const secrets = Object.keys(options.secrets ?? {});
-  // In a runbook as its author may: whoever runs it has no say in where a secret goes.
-  for (const name of secrets) await deps.secrets.usable(org, name, nodesOf);
-  const kept = await deps.files.named(org.id, filesOf(options));
-  const { allowed, denied, target } = await chooseNodes(deps, nodesOf, org, request.target);
-  const settings = await pushSettings(deps.read, org.id);
-  checkNodes(allowed.length + denied.length, settings);
+  const { secrets, kept, chosen, settings } = await admit(deps, nodesOf, org, request);
+  const { allowed, denied, target } = chosen;
   agreed(await policyNeeds(deps, org, [...allowed, ...denied]));
   const { run_timeout: runTimeout, voting_timeout, wait_timeout: waitTimeout } = deps.config.push;
   const votingTimeout = voting_timeout + secondsToFetch(request, allowed.length, deps.config.files);
@@ -115,6 +104,34 @@ export async function submitJob(
   await whilePresent(org, deps.controller.start(job));
   return jobId;
 }
+
+/** By itself, whatever there is. @throws MusterError `invalid_field` */
+export function checkRequest(config: Pick<ServerConfig, 'commands'>, { command, options }: JobRequest): void {
+  checkPolicy(
+    config,
+    command,
+    FILE_KEYS.find((key) => options[key] !== undefined && !(key === 'uploads' && isUpgrade(command, options.uploads))),
+  );
+}
+
+/** What it names is there, and may be used. Nothing is stored. @throws MusterError */
+export async function admit(
+  deps: AdmissionDeps,
+  nodesOf: Identity,
+  org: Organization,
+  { options, target }: JobRequest,
+) {
+  const secrets = Object.keys(options.secrets ?? {});
+  // In a runbook as its author may: whoever runs it has no say in where a secret goes.
+  for (const name of secrets) await deps.secrets.usable(org, name, nodesOf);
+  const kept = await deps.files.named(org.id, filesOf(options));
+  const chosen = await chooseNodes(deps, nodesOf, org, target);
+  const settings = await pushSettings(deps.read, org.id);
+  checkNodes(chosen.allowed.length + chosen.denied.length, settings);
+  return { secrets, kept, chosen, settings };
+}
+
+type AdmissionDeps = TargetDeps & Pick<SubmissionDeps, 'files' | 'secrets'>;
 
 function assertNothingAsked(now: Needs): void {
   if (now.needs.length > 0) throw new ApprovalNeeded(now);

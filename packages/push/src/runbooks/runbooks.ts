@@ -29,7 +29,14 @@ import {
   type QuorumVerdict,
   tallied,
 } from '../request/preview.js';
-import { defaultQuorum, type StoredAlong, type SubmissionDeps, submitJob } from '../request/submission.js';
+import {
+  admit,
+  checkRequest,
+  defaultQuorum,
+  type StoredAlong,
+  type SubmissionDeps,
+  submitJob,
+} from '../request/submission.js';
 import { type ChosenNodes, chooseNodes, describeTarget, nodesNow } from '../request/targets.js';
 import { runOwner } from '../secrets/sealed-runs.js';
 import type { RunbookMark } from '../types.js';
@@ -62,6 +69,22 @@ export interface Version {
   readonly definition: Definition;
   readonly author: string;
   readonly createdAt: number;
+}
+
+/** What runs of a version have in common: it is looked up once for as many as are planned. */
+export interface Course {
+  readonly version: Version;
+  /** With whose rights nodes are asked. */
+  readonly author: Identity;
+  /** As of a `Plan`. */
+  readonly asked: Needs | null;
+}
+
+/** On which its runs are, whatever their parameters are. */
+export interface CourseNodes {
+  readonly names: ReadonlySet<string>;
+  /** In words, for people. */
+  readonly target: string;
 }
 
 /** What a run would be, or is. */
@@ -191,7 +214,19 @@ export class Runbooks {
 
   /** @throws MusterError `invalid_field` for a parameter, `runbook_without_author` */
   async plan(org: Organization, row: RunbookRow, { parameters: given, version: number }: Asked): Promise<Plan> {
-    const { version, definition } = await this.version(row, number);
+    return this.planOn(org, await this.course(org, row, number), given);
+  }
+
+  /** @throws MusterError `not_found` for a version, `runbook_without_author` */
+  async course(org: Organization, row: RunbookRow, number?: number): Promise<Course> {
+    const version = await this.version(row, number);
+    const author = await this.#author(org, row);
+    return { version, author, asked: await this.#asked(org, row.name, version.definition) };
+  }
+
+  /** @throws MusterError `invalid_field` for a parameter */
+  planOn(org: Organization, { version: of, author, asked }: Course, given: Asked['parameters']): Plan {
+    const { row, version, definition } = of;
     const { parameters = {} } = definition;
     const values = readValues(parameters, given);
     const compiled = compile(row.name, definition, values, this.#limits);
@@ -199,8 +234,7 @@ export class Runbooks {
     const { id, name } = row;
     const sealed = this.#sealed(org, id, compiled, values);
     const mark = { id, name, version, parameters: told, secret: sealed !== undefined, ...(sealed && { sealed }) };
-    const author = await this.#author(org, row);
-    return { ...compiled, mark, author, asked: await this.#asked(org, row.name, definition) };
+    return { ...compiled, mark, author, asked };
   }
 
   /** What nodes fetch of a run; undefined: nothing. */
@@ -253,12 +287,29 @@ export class Runbooks {
     return terms && needsOf(name, terms);
   }
 
+  /** @throws MusterError as POST jobs: there are none, or too many */
+  async nodes(org: Organization, { version, author }: Course): Promise<CourseNodes> {
+    const wanted = targetOf(version.definition, this.#limits);
+    const { allowed, denied, target } = await chooseNodes(this.#deps.submission, author, org, wanted);
+    return { names: new Set([...allowed, ...denied]), target };
+  }
+
   /** The same on one of its nodes alone. @throws MusterError `invalid_field`: the runbook does not run there */
-  async narrow(org: Organization, plan: Plan, node: string): Promise<Plan> {
-    const { author, request } = plan;
-    const { allowed, denied, target } = await chooseNodes(this.#deps.submission, author, org, request.target);
-    if (!allowed.includes(node) && !denied.includes(node)) throw invalid('node', `${node} is none of ${target}`);
-    return { ...plan, request: { ...request, target: { kind: 'nodes', nodes: [node] } } };
+  narrow(plan: Plan, { names, target }: CourseNodes, node: string): Plan {
+    if (!names.has(node)) throw invalid('node', `${node} is none of ${target}`);
+    return { ...plan, request: { ...plan.request, target: { kind: 'nodes', nodes: [node] } } };
+  }
+
+  /** What its parameters have made of it is nothing that is started here. @throws MusterError as `start` */
+  checkPlan({ request }: Plan): void {
+    checkRequest(this.#deps.submission.config, request);
+  }
+
+  /** The rest that is judged before a start, which is the same whatever its parameters are. @throws MusterError as `start` */
+  async admitPlan(org: Organization, { author, request }: Plan): Promise<void> {
+    // Its script is brought when it is started.
+    const { script: _, ...options } = request.options;
+    await admit(this.#deps.submission, author, org, { ...request, options });
   }
 
   /** Everything that decides what a run is. */

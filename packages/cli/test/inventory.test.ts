@@ -42,9 +42,14 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 async function muster(...words: string[]): Promise<string> {
+  const { out, err } = await told(...words);
+  expect(err).toBe('');
+  return out;
+}
+async function told(...words: string[]): Promise<{ readonly out: string; readonly err: string }> {
   const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T', NO_COLOR: '1' } });
-  expect([await run(words, world), world.err()]).toEqual([0, '']);
-  return world.out();
+  expect(await run(words, world)).toBe(0);
+  return { out: world.out(), err: world.err() };
 }
 
 test('nodes are shown with the facts and labels that are asked for, in the order that is', async () => {
@@ -52,6 +57,14 @@ test('nodes are shown with the facts and labels that are asked for, in the order
   expect(lines.slice(0, 4)).toEqual(['name  role  memory', 'db1   db    4', 'web1  web   16', 'web2  web   8']);
   const sorted = await muster('node', 'list', 'web', '--sort', 'env', '--columns', 'name');
   expect(sorted.split('\n').slice(1, 3)).toEqual(['web1', 'web2']);
+});
+
+test('a column that no node has is told of, and what some have is not', async () => {
+  const { out, err } = await told('node', 'list', '--columns', 'name,kernel,labels,nonsense');
+  expect(out.split('\n')[0]).toBe('name  kernel      labels  nonsense');
+  expect(err).toBe(
+    'no node that is listed has labels, nonsense: `muster node show NAME` tells the facts and labels of one\n',
+  );
 });
 
 test('as comma-separated values what needs quotes has them', async () => {

@@ -53,7 +53,10 @@ export function addNodeList(node: Command, shell: Shell): void {
     ],
   });
   command
-    .option('--columns <names>', `of ${Object.keys(OWN).join(', ')}, facts and labels; separated by commas`)
+    .option(
+      '--columns <names>',
+      `of ${Object.keys(OWN).join(', ')}, and the names of facts and of labels, as \`node show\` tells them; separated by commas`,
+    )
     .option('--sort <names>', 'by these; the greatest first where - stands before a name')
     .option('--csv', 'comma-separated values, with a line of names');
   does<ListFlags>(command, shell, async (call) => {
@@ -64,6 +67,13 @@ export function addNodeList(node: Command, shell: Shell): void {
     for await (const one of everyNode(call.client, call.args[0])) nodes.push(one);
     if (sort !== undefined) nodes.sort(order(namesOf('sort', sort)));
     call.out.document(nodes);
+    const strange =
+      nodes.length === 0 ? [] : names.filter((name) => nodes.every((one) => read(one, name) === undefined));
+    if (strange.length > 0) {
+      call.out.note(
+        `no node that is listed has ${strange.join(', ')}: \`muster node show NAME\` tells the facts and labels of one`,
+      );
+    }
     const textOf = (node: NodeDetail, name: string): string => String(read(node, name) ?? '');
     if (csv === true && !call.out.json) {
       for (const row of [names, ...nodes.map((node) => names.map((name) => textOf(node, name)))]) {

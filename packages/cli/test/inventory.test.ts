@@ -59,6 +59,13 @@ test('nodes are shown with the facts and labels that are asked for, in the order
   expect(sorted.split('\n').slice(1, 3)).toEqual(['web1', 'web2']);
 });
 
+test('without columns of its own a selection is shown as all nodes are', async () => {
+  const heading = /^Node name +Status +Availability +Since +Reason\n/;
+  expect(await muster('node', 'list', 'web')).toMatch(heading);
+  expect(await muster('node', 'list', '--sort', '-memory')).toMatch(heading);
+  expect(await muster('node', 'list', '--csv')).toMatch(/^name,status,availability,since,reason\r\n/);
+});
+
 test('a column that no node has is told of, and what some have is not', async () => {
   const { out, err } = await told('node', 'list', '--columns', 'name,kernel,labels,nonsense');
   expect(out.split('\n')[0]).toBe('name  kernel      labels  nonsense');

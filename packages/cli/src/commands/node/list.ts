@@ -81,6 +81,7 @@ export function addNodeList(node: Command, shell: Shell): void {
       }
       return;
     }
+    if (columns === undefined) return tellTable(call, nodes, columnsFor(nodes), 'Availability');
     const shown = Object.fromEntries(names.map((name) => [name, (node: NodeDetail) => textOf(node, name)]));
     tellTable(call, nodes, shown, names.includes('availability') ? 'availability' : undefined);
   });

@@ -11,6 +11,7 @@ const ANSWER = {
     follows: 'events',
     on: ON,
     to: 'ops@example.org',
+    only_logged: false,
     retries: 12,
     enabled: true,
     skipped: 3,
@@ -32,18 +33,21 @@ const DELIVERY = {
 let server: ApiServer | undefined;
 afterEach(() => server?.close());
 
-async function world() {
+async function world(onlyLogged = false) {
   server = await apiServer({
     [`POST ${NOTIFICATIONS}`]: (request, response) =>
-      json({ ...ANSWER, enabled: JSON.parse(request.body).enabled ?? true })(request, response),
+      json({ ...ANSWER, only_logged: onlyLogged, enabled: JSON.parse(request.body).enabled ?? true })(
+        request,
+        response,
+      ),
     [`GET ${NOTIFICATIONS}`]: json([ANSWER]),
     [`GET ${NOTIFICATIONS}/ops`]: json(ANSWER),
     [`GET ${NOTIFICATIONS}/siem`]: json(SIEM),
     [`PATCH ${NOTIFICATIONS}/siem`]: json(SIEM),
-    [`PATCH ${NOTIFICATIONS}/ops`]: json({ ...ANSWER, enabled: false }),
+    [`PATCH ${NOTIFICATIONS}/ops`]: json({ ...ANSWER, only_logged: onlyLogged, enabled: false }),
     [`DELETE ${NOTIFICATIONS}/ops`]: (_, response) => response.writeHead(204).end(),
     [`GET ${NOTIFICATIONS}/ops/deliveries`]: json([DELIVERY]),
-    [`POST ${NOTIFICATIONS}/ops/test`]: json({ id: 'ops.test-1' }),
+    [`POST ${NOTIFICATIONS}/ops/test`]: json({ id: 'ops.test-1', only_logged: onlyLogged }),
     'GET /organizations/o/webhook-secret': json({ secret: 'whsec_abc' }),
     'POST /access_tokens': json({ id: '1', token: 'T', user: 'u', expires_at: ANSWER.created_at, created_by: 'u' }),
   });
@@ -91,6 +95,21 @@ test('set, test and rm change it, try it, and end it', async () => {
   expect(sent()).toEqual({ enabled: false });
   expect(await told('test', 'ops')).toContain('muster notification deliveries ops');
   expect(await told('rm', 'ops')).toContain('nothing more is told by ops');
+});
+
+test.each([
+  [['create', 'ops', '--on', ON, '--to', 'ops@example.org'], 'ops@example.org is to be told of events'],
+  [['set', 'ops', '--off'], 'ops@example.org'],
+  [['test', 'ops'], 'to be logged'],
+])('%j warns of mail that the server does not send, and says which setting does', async (args, line) => {
+  const here = await world(true);
+  expect(await run(['notification', ...args], here)).toBe(0);
+  expect(here.out()).toContain(line);
+  expect(here.err()).toMatch(/^this server sends no mail yet, .*outbound\.smtp_url/);
+  await server?.close();
+  const sending = await world();
+  expect(await run(['notification', ...args], sending)).toBe(0);
+  expect(sending.err()).toBe('');
 });
 
 test.each([

@@ -33,7 +33,7 @@ function headerOf({ headers }: { readonly headers: readonly string[] }, name: st
 }
 
 test('a push job that fails is told by mail, once, with what happened', async () => {
-  expect((await create('failed-jobs', FAILED)).status).toBe(201);
+  expect(await create('failed-jobs', FAILED)).toMatchObject({ status: 201, body: { only_logged: false } });
   const { body } = await server.api.post(`${ORG}/pushy/jobs`, { command: 'true', nodes: ['nobody'] });
   const { id } = body as { id: string };
   await expect.poll(() => mail.mails).toHaveLength(1);
@@ -54,6 +54,27 @@ test('a push job that fails is told by mail, once, with what happened', async ()
   const deliveries = () => server.api.get(`${ORG}/notifications/failed-jobs/deliveries`);
   await expect.poll(async () => (await deliveries()).body).toMatchObject([{ outcome: 'delivered', attempts: 1 }]);
   expect(mail.mails).toHaveLength(1);
+});
+
+test('a server without a mail server says that mail is only logged, and of no mail that it was delivered', async () => {
+  const silent = await startTestServer();
+  try {
+    const { api } = silent;
+    const made = await api.post(`${ORG}/notifications`, { name: 'dba', on: FAILED, to: 'dba@example.org' });
+    expect(made).toMatchObject({ status: 201, body: { only_logged: true } });
+    const hook = await api.post(`${ORG}/notifications`, { name: 'hook', on: FAILED, to: 'https://hook.example.org/' });
+    expect(hook).toMatchObject({ status: 201, body: { only_logged: false } });
+    expect(await api.post(`${ORG}/notifications/dba/test`, {})).toMatchObject({
+      status: 202,
+      body: { only_logged: true },
+    });
+    const detail = expect.stringContaining('outbound.smtp_url');
+    await expect
+      .poll(async () => (await api.get(`${ORG}/notifications/dba/deliveries`)).body)
+      .toMatchObject([{ outcome: 'logged', attempts: 1, next_attempt: null, detail }]);
+  } finally {
+    await silent.stop();
+  }
 });
 
 test('what somebody else says in an event gives a mail no headers, no readers and no end', async () => {

@@ -23,6 +23,7 @@ interface Notification {
   readonly follows: string;
   readonly on: string | null;
   readonly to: string;
+  readonly only_logged: boolean;
   readonly retries: number;
   readonly enabled: boolean;
   readonly owner: { readonly name: string; readonly kind: string };
@@ -30,6 +31,11 @@ interface Notification {
   readonly trail: Trail | null;
   readonly created_at: string;
   readonly updated_at: string;
+}
+
+interface Tested {
+  readonly id: string;
+  readonly only_logged: boolean;
 }
 
 interface Delivery {
@@ -53,6 +59,9 @@ interface Flags extends SwitchFlags {
 interface CreateFlags extends Flags {
   readonly audit?: boolean;
 }
+
+const NO_MAIL =
+  'this server sends no mail yet, but only logs it: its setting outbound.smtp_url names the mail server to send it by';
 
 const FAILED = "type = 'push.job_complete' AND status <> 'complete'";
 
@@ -106,8 +115,10 @@ export function addNotification(program: Command, shell: Shell): void {
   });
   does<object>(test, shell, async (call) => {
     const [name = ''] = call.args;
-    const sent = await call.client.post<{ readonly id: string }>(`${one(call, name)}/test`, {});
-    tellDone(call, { document: sent, line: `sent; what becomes of it: muster notification deliveries ${name}` });
+    const sent = await call.client.post<Tested>(`${one(call, name)}/test`, {});
+    const done = sent.only_logged ? 'to be logged' : 'sent';
+    tellDone(call, { document: sent, line: `${done}; what becomes of it: muster notification deliveries ${name}` });
+    warnOfMail(call, sent);
   });
   const secret = clientCommand(notification, {
     usage: 'secret',
@@ -141,10 +152,12 @@ function addCreate(notification: Command, shell: Shell): void {
     }
     const body = { name, ...(audit && { follows: 'audit' }), ...fieldsOf(call), ...(off && { enabled: false }) };
     const made = await call.client.post<Notification>(call.client.inOrg('notifications'), body);
+    const told = made.only_logged ? 'is to be told' : 'is told';
     const line = made.enabled
-      ? `${made.to} is told of ${audit ? 'the audit' : 'events'} from now on; try it: muster notification test ${name}`
+      ? `${made.to} ${told} of ${audit ? 'the audit' : 'events'} from now on; try it: muster notification test ${name}`
       : `${name} is off: muster notification set ${name} --enable`;
     tellItem(call, made, ({ out }) => out.line(line));
+    warnOfMail(call, made);
   });
 }
 
@@ -161,8 +174,14 @@ function addSet(notification: Command, shell: Shell): void {
     const [name = ''] = call.args;
     const body = { ...switched(call.options), ...fieldsOf(call) };
     if (Object.keys(body).length === 0) throw new MusterError('usage', { reason: 'say what is to be changed' });
-    tellItem(call, await call.client.patch<Notification>(call.client.inOrg('notifications', name), body), tell);
+    const changed = await call.client.patch<Notification>(call.client.inOrg('notifications', name), body);
+    tellItem(call, changed, tell);
+    warnOfMail(call, changed);
   });
+}
+
+function warnOfMail({ out }: Call<object>, { only_logged: onlyLogged }: Pick<Notification, 'only_logged'>): void {
+  if (onlyLogged) out.note(NO_MAIL);
 }
 
 function withFlags(command: Command): Command {

@@ -20,7 +20,12 @@ const Delivery = Type.Object({
   id: Type.String(),
   event: Type.String(),
   url: Type.String(),
-  outcome: Type.Union([Type.Literal('waiting'), Type.Literal('delivered'), Type.Literal('given_up')]),
+  outcome: Type.Union([
+    Type.Literal('waiting'),
+    Type.Literal('delivered'),
+    Type.Literal('logged'),
+    Type.Literal('given_up'),
+  ]),
   attempts: Type.Integer(),
   response_code: Type.Union([Type.Integer(), Type.Null()]),
   detail: Time,

@@ -89,6 +89,7 @@ function newDeliverer(privateTargets = true, holder = 'here'): Deliverer {
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     mailer: {
       async send(mail) {
+        if (mail.to.startsWith('logged@')) return false;
         if (mail.to.startsWith('full@')) throw new Error('mailbox full');
         mails.push(mail);
         return true;
@@ -253,6 +254,16 @@ describe('mail', () => {
     await settled('delivered');
     expect(mails).toMatchObject([{ to: 'anna@example.org', subject: 'Job demo is ACCEPTED' }]);
     expect(mails[0]?.text).toContain('"id": "j-007"');
+  });
+
+  it('that is only logged is neither delivered nor given up, and stays whatever is kept of what does not come', async () => {
+    await start();
+    const policy = { saveOnFailure: false };
+    await fixture.job('j-007', 'ACCEPTED', subscribed({ event: '*', url: 'logged@example.org', policy }));
+    await settled('logged');
+    expect(await rows()).toMatchObject([{ attempts: 1, next_attempt: null }]);
+    const [subscription] = await fixture.store.read.selectFrom('job_notifications').select('status').execute();
+    expect(subscription).toEqual({ status: 'COMPLETE' });
   });
 
   it('that is not taken is tried again', async () => {

@@ -71,7 +71,8 @@ export function createNotifications(base: Base, deps: NotificationsDeps): Notifi
         return testId(notification, id);
       };
       const { read } = store;
-      notificationRoutes(app, { read, directory, audit: auth.audit, test, privateTargets, masterKey });
+      const sendsMail = url !== undefined;
+      notificationRoutes(app, { read, directory, audit: auth.audit, test, privateTargets, sendsMail, masterKey });
     },
     start() {
       for (const part of parts) part.start();

@@ -13,7 +13,7 @@ import { readFields, readNew } from './request.js';
 import * as schemas from './schemas.js';
 import { trailsOf } from './trail.js';
 import type { Notification } from './types.js';
-import { deliveryView, notificationView } from './views.js';
+import { deliveryView, isOnlyLogged, notificationView } from './views.js';
 
 export interface NotificationRouteDeps {
   readonly read: Kysely<Schema>;
@@ -22,6 +22,8 @@ export interface NotificationRouteDeps {
   /** Sends its target something to try it. Answers the id of the delivery. */
   readonly test: (notification: Notification) => Promise<string>;
   readonly privateTargets: boolean;
+  /** Whether the server has a mail server. */
+  readonly sendsMail: boolean;
   /** What the keys are made of with which webhooks are signed. */
   readonly masterKey: Uint8Array;
 }
@@ -33,8 +35,8 @@ const RIGHTS =
 
 /** Notifications: make, list, look at, change, try, delete; and what came of them. */
 export function notificationRoutes(app: App, deps: NotificationRouteDeps): void {
-  const { read, directory, audit, test, privateTargets, masterKey } = deps;
-  const shown = async (one: Notification) => notificationView(one, await trailsOf(read, [one]));
+  const { read, directory, audit, test, privateTargets, sendsMail, masterKey } = deps;
+  const shown = async (one: Notification) => notificationView(one, await trailsOf(read, [one]), sendsMail);
 
   app.post(
     NOTIFICATIONS,
@@ -73,7 +75,7 @@ export function notificationRoutes(app: App, deps: NotificationRouteDeps): void 
     async ({ organization }) => {
       const notifications = await directory.list(organization);
       const trails = await trailsOf(read, notifications);
-      return notifications.map((one) => notificationView(one, trails));
+      return notifications.map((one) => notificationView(one, trails, sendsMail));
     },
   );
 
@@ -140,12 +142,13 @@ export function notificationRoutes(app: App, deps: NotificationRouteDeps): void 
         operationId: 'testNotification',
         summary: 'Send its target an event of type muster.test',
         params: schemas.Params,
-        response: { 202: Type.Object({ id: Type.String({ description: 'Of the delivery' }) }) },
+        response: { 202: schemas.TestAnswer },
       },
     },
     async ({ organization, params }, reply) => {
-      const id = await test(await directory.existing(organization, params.name));
-      return reply.code(202).send({ id });
+      const notification = await directory.existing(organization, params.name);
+      const id = await test(notification);
+      return reply.code(202).send({ id, only_logged: isOnlyLogged(notification, sendsMail) });
     },
   );
 
@@ -157,7 +160,7 @@ export function notificationRoutes(app: App, deps: NotificationRouteDeps): void 
         tags,
         operationId: 'listNotificationDeliveries',
         summary: 'What was sent for a notification, or is to be, oldest first',
-        description: `What was delivered or given up is kept for ${NOTIFICATION_LIMITS.keepMs / 86_400_000} days.`,
+        description: `What was delivered, logged or given up is kept for ${NOTIFICATION_LIMITS.keepMs / 86_400_000} days.`,
         params: schemas.Params,
         querystring: schemas.PageQuery,
         response: { 200: Type.Array(schemas.DeliveryAnswer) },

@@ -61,6 +61,10 @@ export const ChangesBody = Type.Object(
 const nullable = <T extends ReturnType<typeof Type.String> | ReturnType<typeof Type.Integer>>(type: T) =>
   Type.Union([type, Type.Null()]);
 
+const OnlyLogged = Type.Boolean({
+  description: 'Its target is mail, and this server sends none until `outbound.smtp_url` is set: it is logged',
+});
+
 /** How far the audit has come with whoever follows it. */
 const Trail = Type.Object({
   arrived: Type.Integer({ description: 'Number of the last seal that arrived' }),
@@ -77,6 +81,7 @@ export const Answer = Type.Object({
   follows: Type.String({ description: '`events` or `audit`' }),
   on: nullable(Type.String({ description: 'null: it follows the audit' })),
   to: Type.String(),
+  only_logged: OnlyLogged,
   retries: Type.Integer(),
   enabled: Type.Boolean(),
   owner: Type.Object({
@@ -104,13 +109,23 @@ export const DeliveryAnswer = Type.Object({
   id: Type.String({ description: '`webhook-id`, the same at each attempt' }),
   event: Type.String({ description: 'Type of the event' }),
   url: Type.String(),
-  outcome: Type.Union([Type.Literal('waiting'), Type.Literal('delivered'), Type.Literal('given_up')]),
+  outcome: Type.Union([
+    Type.Literal('waiting'),
+    Type.Literal('delivered'),
+    Type.Literal('logged'),
+    Type.Literal('given_up'),
+  ]),
   attempts: Type.Integer(),
   response_code: nullable(Type.Integer()),
   detail: nullable(Type.String({ description: 'What was answered, or why it did not come' })),
   created: Time,
   last_sent: nullable(Time),
   next_attempt: nullable(Time),
+});
+
+export const TestAnswer = Type.Object({
+  id: Type.String({ description: 'Of the delivery' }),
+  only_logged: OnlyLogged,
 });
 
 export const SecretAnswer = Type.Object({ secret: Type.String({ description: 'whsec_…' }) });

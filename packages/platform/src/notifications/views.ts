@@ -1,17 +1,20 @@
 import type { StoredDelivery } from '../outbound/deliveries.js';
+import { mailAddress } from '../outbound/mail.js';
 import { type TrailState, trailView } from './trail.js';
 import type { Notification } from './types.js';
 
 const time = (ms: number): string => new Date(ms).toISOString();
 const timeOrNull = (ms: number | null): string | null => (ms === null ? null : time(ms));
 
-export function notificationView(one: Notification, trails: ReadonlyMap<string, TrailState>) {
+/** @param sendsMail Whether the server has a mail server. */
+export function notificationView(one: Notification, trails: ReadonlyMap<string, TrailState>, sendsMail: boolean) {
   const trail = trails.get(one.id);
   return {
     name: one.name,
     follows: one.follows,
     on: one.follows === 'audit' ? null : one.selector,
     to: one.target,
+    only_logged: isOnlyLogged(one, sendsMail),
     retries: one.policy.retryStrategy === 'NONE' ? 0 : one.policy.retryLimit,
     enabled: one.enabled,
     owner: { name: one.owner.name, kind: one.owner.type },
@@ -20,6 +23,11 @@ export function notificationView(one: Notification, trails: ReadonlyMap<string, 
     created_at: time(one.createdAt),
     updated_at: time(one.updatedAt),
   };
+}
+
+/** Nobody gets what it tells. */
+export function isOnlyLogged({ target }: Pick<Notification, 'target'>, sendsMail: boolean): boolean {
+  return !sendsMail && mailAddress(target) !== null;
 }
 
 export function deliveryView(row: StoredDelivery) {

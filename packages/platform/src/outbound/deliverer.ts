@@ -166,13 +166,14 @@ class Deliveries implements Turn {
   }
 
   /** `forgotten`: whoever subscribed wanted nothing kept of what could not be delivered. */
-  #result(delivery: StoredDelivery, { delivered, code, detail, final }: Sent, at: number) {
+  #result(delivery: StoredDelivery, { delivered, code, detail, final, logged }: Sent, at: number) {
     const { clock, log, gaveUp } = this.#deps;
     const { id } = delivery;
     const attempts = delivery.attempts + 1;
     const policy = readRetries(JSON.parse(delivery.policy));
     const wait = delivered || final === true ? null : retryAfter(policy, attempts);
-    const outcome = delivered ? 'delivered' : wait === null ? 'given_up' : 'waiting';
+    const over = logged === true ? 'logged' : 'given_up';
+    const outcome = delivered ? 'delivered' : wait === null ? over : 'waiting';
     const next = wait === null ? null : clock.now() + wait;
     const row = settleDelivery({
       id,
@@ -185,8 +186,9 @@ class Deliveries implements Turn {
     });
     if (outcome !== 'given_up') return { writes: [row], forgotten: false };
     log.info({ delivery: id, attempts, code, detail }, 'a delivery is given up');
-    const over = delivery.only === 1 ? gaveUp(delivery) : [];
-    return policy.saveOnFailure ? { writes: [row, ...over], forgotten: false } : { writes: over, forgotten: true };
+    const besides = delivery.only === 1 ? gaveUp(delivery) : [];
+    if (!policy.saveOnFailure) return { writes: besides, forgotten: true };
+    return { writes: [row, ...besides], forgotten: false };
   }
 }
 
@@ -197,7 +199,8 @@ async function sendMail(mailer: Mailer, to: string, title: string, body: string)
   try {
     const text = `${title}\n\n${JSON.stringify(JSON.parse(body), null, 2)}\n`;
     const sent = await mailer.send({ to, subject: title, text });
-    return { delivered: true, code: null, detail: sent ? '' : ONLY_LOGGED };
+    if (sent) return { delivered: true, code: null, detail: '' };
+    return { delivered: false, code: null, detail: ONLY_LOGGED, final: true, logged: true };
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
     return { delivered: false, code: null, detail: detail.slice(0, OUTBOUND_LIMITS.detailLength) };

@@ -12,6 +12,8 @@ export interface Sent {
   readonly detail: string;
   /** Trying again would not help. */
   readonly final?: true;
+  /** It is in the log alone, as the server has no mail server. */
+  readonly logged?: true;
 }
 
 export interface WebhookOptions {

@@ -303,7 +303,8 @@ declare module '@muster/store' {
       attempts: number;
       next_attempt: number | null;
       response_code: number | null;
-      outcome: 'waiting' | 'delivered' | 'given_up';
+      /** `logged`: mail of a server that has no mail server. */
+      outcome: 'waiting' | 'delivered' | 'logged' | 'given_up';
       detail: string | null;
       created: number;
       last_sent: number | null;

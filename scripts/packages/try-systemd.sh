@@ -32,7 +32,7 @@ if [ -z "$base" ]; then
     ${MUSTER_TRY_MIRROR:+"$MUSTER_TRY_MIRROR"} > "$work/debootstrap.log" || { cat "$work/debootstrap.log" >&2; exit 1; }
 fi
 
-# Boots a machine: NAME and ADDRESS.
+# Boots the machine of this name.
 boot() {
   local name="$1" root="$work/$1" group="$hierarchy/muster-try-$1"
   cp -a "$base" "$root"

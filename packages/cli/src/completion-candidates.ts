@@ -1,15 +1,18 @@
-import type { Command } from 'commander';
+import { Argument, type Command, type Option } from 'commander';
 import { Client } from './client.js';
+import type { RunbookDetail } from './commands/runbook/api.js';
 import {
   isOnlyFirst,
   type Kind,
   LISTS,
+  type ListedKind,
   type Named,
   ofArgument,
   ofFlag,
   SELECTORS,
   type Selected,
 } from './completion-lists.js';
+import { contextNames } from './contexts.js';
 import { createProgram } from './program.js';
 import { loadSettings } from './settings.js';
 import type { Shell } from './shell.js';
@@ -25,18 +28,17 @@ const SAMPLE = 50;
 const PLAIN = /^[\w.-]*$/;
 
 /**
- * What may stand in the place of the last of these words, as far as the server knows it: names and ids of whatever there is,
- * attributes and values of selectors. A shell asks for it, so whatever is wrong comes to no words.
+ * What may stand in the place of the last of these words: choices of a flag, and as far as the server knows it names and ids of whatever
+ * there is, attributes and values of selectors. A shell asks for it, so whatever is wrong comes to no words.
  */
 export async function completionCandidates(words: readonly string[], world: World): Promise<readonly string[]> {
   const before = words.slice(0, -1);
   const word = words.at(-1) ?? '';
   const shell: Shell = { world, typed: [], words: undefined, exitCode: 0 };
-  const kind = kindOf(await createProgram(shell, { serverFlags: false }), before);
-  if (kind === null || word.startsWith('-')) return [];
+  const expected = expectedAfter(await createProgram(shell, { serverFlags: false }), before);
+  if (expected === null || word.startsWith('-')) return [];
   try {
-    const client = new Client(loadSettings(world, flagsOf(before)), { now: () => world.now() });
-    const found = await new Asking(client, AbortSignal.timeout(PATIENCE_MS)).candidates(kind, word);
+    const found = await candidates(expected, word, { world, before });
     return found.filter((one) => one.startsWith(word)).slice(0, MOST);
   } catch {
     // No settings, no server, no right: a shell has nobody to tell it to.
@@ -44,35 +46,64 @@ export async function completionCandidates(words: readonly string[], world: Worl
   }
 }
 
-/** What comes after these words. */
-export function kindOf(program: Command, words: readonly string[]): Kind | null {
+async function candidates(
+  { choices, kind, runbook }: Expected,
+  word: string,
+  { world, before }: { readonly world: World; readonly before: readonly string[] },
+): Promise<readonly string[]> {
+  if (choices !== undefined) return choices;
+  if (kind === 'context') return contextNames(world);
+  if (kind === null) return [];
+  const client = new Client(loadSettings(world, flagsOf(before)), { now: () => world.now() });
+  const asking = new Asking(client, AbortSignal.timeout(PATIENCE_MS));
+  if (kind !== 'parameter') return asking.candidates(kind, word);
+  return runbook === undefined ? [] : asking.parameters(runbook, word);
+}
+
+/** What may come after some words. */
+export interface Expected {
+  /** The only values that are taken. */
+  readonly choices?: readonly string[];
+  readonly kind: Kind | null;
+  /** That which would be run. */
+  readonly runbook?: string;
+}
+
+/** Null: a command of nodes, of which nothing is known. */
+export function expectedAfter(program: Command, words: readonly string[]): Expected | null {
   let place = program;
   const path: string[] = [];
-  let operands = 0;
-  let flag: { readonly name: string; readonly variadic: boolean } | null = null;
+  const operands: string[] = [];
+  let run: string | undefined;
+  let flag: Option | null = null;
   for (const word of words) {
-    // What follows is a command of nodes.
     if (word === '--') return null;
     if (word.startsWith('-')) {
       const option = place.options.find(({ long, short }) => long === word || short === word);
-      const takes = option !== undefined && (option.required || option.optional);
-      flag = takes && !word.includes('=') ? { name: word, variadic: option.variadic } : null;
+      flag = option !== undefined && (option.required || option.optional) ? option : null;
       continue;
     }
     if (flag !== null) {
+      if (flag.long === '--run') run = word;
       if (!flag.variadic) flag = null;
       continue;
     }
-    const child = operands === 0 ? place.commands.find((one) => one.name() === word) : undefined;
-    if (child === undefined) operands += 1;
+    const child = operands.length === 0 ? place.commands.find((one) => one.name() === word) : undefined;
+    if (child === undefined) operands.push(word);
     else {
       place = child;
       path.push(word);
     }
   }
-  if (flag !== null) return ofFlag(flag.name);
-  const argument = place.registeredArguments[operands] ?? lastVariadic(place, operands);
-  return argument === undefined ? null : ofArgument(path, argument.name());
+  const runbook = path.join(' ') === 'runbook run' ? operands[0] : run;
+  const next = flag ?? place.registeredArguments[operands.length] ?? lastVariadic(place, operands.length);
+  if (next === undefined) return null;
+  const kind = next instanceof Argument ? ofArgument(path, next.name()) : ofFlag(next.long ?? '');
+  return {
+    kind,
+    ...(next.argChoices !== undefined && { choices: next.argChoices }),
+    ...(runbook !== undefined && { runbook }),
+  };
 }
 
 function lastVariadic(place: Command, operands: number) {
@@ -104,7 +135,7 @@ class Asking {
     this.#signal = signal;
   }
 
-  candidates(kind: Kind, word: string): Promise<readonly string[]> {
+  candidates(kind: ListedKind, word: string): Promise<readonly string[]> {
     if (kind === 'node') return this.#nodes(word);
     return kind in SELECTORS
       ? this.#selector(SELECTORS[kind as keyof typeof SELECTORS], word)
@@ -119,6 +150,18 @@ class Asking {
   async #names(list: Named): Promise<readonly string[]> {
     const rows = await this.#rows(list, list.newest === true ? { limit: MOST } : {});
     return rows.map((row) => String(row[list.named]));
+  }
+
+  /** `se` is the beginning of a parameter, `service=ng` of its value. */
+  async parameters(runbook: string, word: string): Promise<readonly string[]> {
+    const path = this.#client.inOrg('runbooks', runbook);
+    const { definition } = (await this.#client.json('GET', path, { signal: this.#signal })) as RunbookDetail;
+    const parameters = (definition.parameters ?? {}) as Readonly<
+      Record<string, { readonly choices?: readonly string[] }>
+    >;
+    const [name = '', ...value] = word.split('=');
+    if (value.length === 0) return Object.keys(parameters).map((one) => `${one}=`);
+    return (parameters[name]?.choices ?? []).map((choice) => `${name}=${choice}`);
   }
 
   /** `ro` is the beginning of an attribute, `role:we` of a value. */

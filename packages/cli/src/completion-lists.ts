@@ -103,8 +103,11 @@ export const SELECTORS = {
   },
 } as const satisfies Readonly<Record<string, Selected>>;
 
-/** What a word of a command line may be. */
-export type Kind = 'node' | keyof typeof LISTS | keyof typeof SELECTORS;
+/** What lists of the server have. */
+export type ListedKind = 'node' | keyof typeof LISTS | keyof typeof SELECTORS;
+
+/** What a word of a command line may be: of the server, of this machine, of a runbook. */
+export type Kind = ListedKind | 'context' | 'parameter';
 
 /** By what an argument is called. */
 const ARGUMENTS: Readonly<Record<string, Kind>> = {
@@ -129,6 +132,8 @@ const ARGUMENTS: Readonly<Record<string, Kind>> = {
 /** By the first words of the command, where the argument alone does not say it. */
 const OF_COMMAND: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
   collection: { name: 'collection' },
+  context: { name: 'context' },
+  'context add': {},
   'dead-letter': { message: 'message' },
   group: { name: 'group' },
   issuer: { name: 'issuer' },
@@ -144,12 +149,15 @@ const OF_COMMAND: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
 };
 
 const FLAGS: Readonly<Record<string, Kind>> = {
+  '--context': 'context',
   '--from-job': 'push job',
   '--key-secret': 'secret',
   '--node': 'node',
   '--node-group': 'node group',
   '--not-during': 'calendar',
   '--on-node': 'node',
+  '--param': 'parameter',
+  '--param-file': 'parameter',
   '--password-secret': 'secret',
   '--queue': 'queue',
   '--rerun': 'push job',

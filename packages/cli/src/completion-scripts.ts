@@ -1,9 +1,15 @@
 import type { Command } from 'commander';
 
-/** What may follow one command: subcommands and flags. `path` is without `muster`. */
+interface Word {
+  readonly word: string;
+  readonly about: string;
+}
+
+/** What may follow one command. `path` is without `muster`. */
 interface Place {
   readonly path: readonly string[];
-  readonly words: readonly { readonly word: string; readonly about: string }[];
+  readonly children: readonly Word[];
+  readonly flags: readonly Word[];
 }
 
 function places(program: Command): Place[] {
@@ -16,24 +22,26 @@ function places(program: Command): Place[] {
       .flatMap((option) =>
         option.long === undefined || option.long === null ? [] : [{ word: option.long, about: option.description }],
       );
-    found.push({
-      path,
-      words: [...children.map((child) => ({ word: child.name(), about: child.summary() })), ...flags],
-    });
+    found.push({ path, children: children.map((child) => ({ word: child.name(), about: child.summary() })), flags });
     for (const child of children) visit(child, [...path, child.name()]);
   };
   visit(program, []);
   return found;
 }
 
-/** The words typed so far, flags left out, choose the place; files are offered after flags that are unknown here. */
+/**
+ * The words typed so far, flags left out, choose the place. What a command is about comes before its flags, which are offered where one is
+ * begun or nothing else is known; what neither knows is a file.
+ */
 export function bashCompletion(program: Command): string {
+  const joined = (words: readonly Word[]) => words.map(({ word }) => word).join(' ');
   const cases = places(program).map(
-    ({ path, words }) => `    '${path.join(' ')}') words='${words.map(({ word }) => word).join(' ')}' ;;`,
+    ({ path, children, flags }) =>
+      `    '${path.join(' ')}') children='${joined(children)}' flags='${joined(flags)}' ;;`,
   );
   return `# muster completion for bash
 _muster() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" place='' words='' word
+  local current="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" place='' children='' flags='' word
   local known='${knownPaths(program)}'
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case "$word" in -*) continue ;; esac
@@ -42,10 +50,12 @@ _muster() {
   case "$place" in
 ${cases.join('\n')}
   esac
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
-  [ \${#COMPREPLY[@]} -gt 0 ] && return
-  case "$current" in -*) return ;; esac
-  # The server knows the rest. Words of bash end at colons, which are part of ours.
+  case "$current" in -*) COMPREPLY=($(compgen -W "$flags" -- "$current")); return ;; esac
+  case "$before" in -*) ;; *)
+    COMPREPLY=($(compgen -W "$children" -- "$current"))
+    [ \${#COMPREPLY[@]} -gt 0 ] && return ;;
+  esac
+  # Words of bash end at colons and equals signs, which are part of ours.
   local line="\${COMP_LINE:0:COMP_POINT}" given
   read -ra given <<< "$line"
   case "$line" in *' ') given+=('') ;; esac
@@ -54,23 +64,29 @@ ${cases.join('\n')}
   whole="\${whole#\\'}"
   given[-1]="$whole"
   mapfile -t COMPREPLY < <(muster __complete "\${given[@]:1}" 2>/dev/null)
-  case "$COMP_WORDBREAKS" in *:*) COMPREPLY=("\${COMPREPLY[@]#"\${whole%"\${whole##*:}"}"}") ;; esac
-  case "\${COMPREPLY[*]}" in *:) compopt -o nospace 2>/dev/null ;; esac
+  case "\${COMPREPLY[*]}" in *[:=]) compopt -o nospace 2>/dev/null ;; esac
+  local end
+  for end in : =; do
+    case "$COMP_WORDBREAKS" in *$end*) COMPREPLY=("\${COMPREPLY[@]#"\${whole%"\${whole##*$end}"}"}") ;; esac
+  done
+  [ \${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -W "$children $flags" -- "$current"))
 }
 complete -o default -F _muster muster
 `;
 }
 
 export function zshCompletion(program: Command): string {
-  const cases = places(program).map(({ path, words }) => {
-    const described = words.map(({ word, about }) => `'${zshWord(word)}:${zshText(about)}'`).join(' ');
-    return `    '${path.join(' ')}') words_here=(${described}) ;;`;
-  });
+  const described = (words: readonly Word[]) =>
+    words.map(({ word, about }) => `'${zshWord(word)}:${zshText(about)}'`).join(' ');
+  const cases = places(program).map(
+    ({ path, children, flags }) =>
+      `    '${path.join(' ')}') children=(${described(children)}) flags=(${described(flags)}) ;;`,
+  );
   return `#compdef muster
 # muster completion for zsh
 _muster() {
   local place='' word
-  local -a words_here
+  local -a children flags known_to_server
   local known='${knownPaths(program)}'
   for word in \${words[2,CURRENT-1]}; do
     case "$word" in -*) continue ;; esac
@@ -79,20 +95,25 @@ _muster() {
   case "$place" in
 ${cases.join('\n')}
   esac
-  if [[ "\${words[CURRENT]}" != -* ]]; then
-    local -a known_to_server
-    known_to_server=("\${(@f)$(muster __complete "\${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
-    [ -n "$known_to_server" ] && compadd -S '' -a known_to_server
+  if [[ "\${words[CURRENT]}" == -* ]]; then
+    _describe 'muster' flags
+    return
   fi
-  _describe 'muster' words_here || _files
+  known_to_server=("\${(@f)$(muster __complete "\${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
+  known_to_server=("\${(@)known_to_server:#}")
+  if (( \${#known_to_server} )); then
+    compadd -S '' -a known_to_server
+    return
+  fi
+  _describe 'muster' children || _files || _describe 'muster' flags
 }
 if [ "$funcstack[1]" = "_muster" ]; then _muster; else compdef _muster muster; fi
 `;
 }
 
 export function fishCompletion(program: Command): string {
-  const lines = places(program).flatMap(({ path, words }) =>
-    words.map(({ word, about }) => {
+  const lines = places(program).flatMap(({ path, children, flags }) =>
+    [...children, ...flags].map(({ word, about }) => {
       const what = word.startsWith('--') ? `-l ${word.slice(2)}` : `-f -a ${word}`;
       return `complete -c muster -n '__muster_at "${path.join(' ')}"' ${what} -d '${fishText(about)}'`;
     }),

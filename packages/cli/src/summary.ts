@@ -98,3 +98,11 @@ export function timeText(value: string | number | null | undefined): string {
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
+
+/** In that zone, and here where clocks show something else: `2026-11-30 03:00:00 in Asia/Tokyo (here 2026-11-29 19:00:00)`. */
+export function zonedTimeText(value: string, timeZone: string): string {
+  const here = timeText(value);
+  // Swedish dates are ISO 8601's.
+  const there = new Date(value).toLocaleString('sv-SE', { timeZone });
+  return there === here ? here : `${there} in ${timeZone} (here ${here})`;
+}

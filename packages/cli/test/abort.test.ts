@@ -15,11 +15,11 @@ type Taken = { readonly node_name: string; readonly owner: string; readonly job_
 async function abort(
   nodes: Readonly<Record<string, readonly string[]>>,
   looks: readonly (readonly Taken[])[],
-  options: { readonly argv?: readonly string[]; readonly now?: () => number } = {},
+  options: { readonly argv?: readonly string[]; readonly now?: () => number; readonly status?: string } = {},
 ) {
   let look = 0;
   server = await apiServer({
-    [`PUT ${JOB}/abort`]: json({ id: 'J', command: 'x', status: 'aborted', run_timeout: 1, nodes }),
+    [`PUT ${JOB}/abort`]: json({ id: 'J', command: 'x', status: options.status ?? 'aborted', run_timeout: 1, nodes }),
     [`GET ${ORG}/nodes`]: (request, response) => {
       const shown = looks[Math.min(look++, looks.length - 1)] ?? [];
       json({ total: shown.length, nodes: shown })(request, response);
@@ -67,6 +67,12 @@ test('--wait gives up after five minutes, says which nodes have not stopped, and
   expect(code).toBe(1);
   expect(looks).toBeGreaterThan(1);
   expect(world.err()).toContain('not stopped after 5 minutes: a   Why: muster node why a\n');
+});
+
+test('of a job that had ended nothing was left to abort', async () => {
+  const options = { argv: ['push', 'abort', 'J'], status: 'complete' };
+  const { code, world } = await abort({ succeeded: ['a'] }, [[]], options);
+  expect([code, world.out()]).toEqual([0, 'Job J had ended before, there was nothing to abort: complete\n']);
 });
 
 test('without --wait no node is looked at', async () => {

@@ -1,4 +1,7 @@
 import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { JOB_FIELDS } from '../../jobs/src/search/fields.js';
 import { ATTRIBUTE_NAMES } from '../../tasks/src/search/attributes.js';
@@ -13,9 +16,10 @@ async function script(kind: string): Promise<string> {
   return world.out();
 }
 
-/** What bash offers after these words. */
+/** What bash offers after these words where the server knows nothing. */
 async function offered(...words: string[]): Promise<string[]> {
-  const ask = `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _muster; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const line = `muster() { :; }; COMP_LINE='${words.join(' ')}'; COMP_POINT=\${#COMP_LINE}`;
+  const ask = `${line}; COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _muster; printf '%s\\n' "\${COMPREPLY[@]}"`;
   const text = execFileSync('bash', ['-c', `${await script('bash')}\n${ask}`]).toString();
   return text.split('\n').filter((line) => line !== '');
 }
@@ -30,6 +34,12 @@ test('bash completes subcommands, also after a flag', async () => {
 
 test('bash completes flags of the command in question', async () => {
   expect(await offered('muster', 'push', 'start', 'role:web', '--qu')).toEqual(['--quorum']);
+});
+
+test('bash offers flags where one is begun, and where nothing else is known', async () => {
+  expect(await offered('muster', 'node', '')).not.toContain('--help');
+  expect(await offered('muster', 'node', '-')).toContain('--help');
+  expect(await offered('muster', 'whoami', '')).toContain('--json');
 });
 
 test('bash completes the flags of the server, which come from its schema', async () => {
@@ -65,6 +75,8 @@ describe('what the server knows', () => {
     ...[['schedules', 'nightly'] as const, ['secrets', 'db'] as const, ['services', 'ci'] as const],
   ];
 
+  const PARAMETERS = { release: { type: 'string' }, stage: { type: 'choice', choices: ['test', 'live'] } };
+
   /** What a script is told for these words. */
   async function candidates(...words: string[]): Promise<string[]> {
     server = await apiServer({
@@ -79,6 +91,7 @@ describe('what the server knows', () => {
       'GET /organizations/o/ssh-nodes': json([{ node_name: 'router1' }]),
       'GET /organizations/o/approvals': json([{ id: 'c0ffee' }]),
       'GET /organizations/o/job-messages': json([{ id: 'm1' }]),
+      'GET /organizations/o/runbooks/deploy': json({ name: 'deploy', definition: { parameters: PARAMETERS } }),
       ...Object.fromEntries(NAMED.map(([path, name]) => [`GET /organizations/o/${path}`, json([{ name }])])),
     });
     const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
@@ -163,11 +176,40 @@ describe('what the server knows', () => {
     [['job', 'list', 'status:R'], ['status:RUNNING']],
     [['inventory', 'role:w'], ['role:web']],
     [['push', 'start', '--quorum', ''], []],
+    [
+      ['push', 'start', 'role:web', '--output', ''],
+      ['live', 'grouped', 'none'],
+    ],
+    [['push', 'start', '--when-busy=', 'w'], []],
+    [['push', 'start', '--when-busy', 'w'], ['wait']],
+    [['completion', 'z'], ['zsh']],
+    [
+      ['runbook', 'run', 'deploy', '--param', ''],
+      ['release=', 'stage='],
+    ],
+    [['runbook', 'run', 'deploy', '--param', 'release=4.2', '--param', 'stage=l'], ['stage=live']],
+    [['runbook', 'run', 'deploy', '--param', 'release='], []],
+    [['rule', 'create', 'r', '--run', 'deploy', '--param', 'st'], ['stage=']],
+    [['task', 'add', 'resize', '--param', ''], []],
     [['push', 'start', 'role:web', '--', 'we'], []],
     [['node', 'create', 'we'], []],
     [['push', 'start', '--no'], []],
   ])('%j: %j', async (words, expected) => {
     expect(await candidates(...words)).toEqual(expected);
+  });
+
+  test('contexts are those of this machine', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'muster-home-'));
+    const offered = async (...words: string[]) => {
+      const world = testWorld({ env: { HOME: home } });
+      await run(words, world);
+      return world.out();
+    };
+    await offered('context', 'add', 'prod', '--url', 'https://muster.example.com', '--token', 'T');
+    expect(await offered('__complete', 'context', 'use', '')).toBe('prod\n');
+    expect(await offered('__complete', 'node', 'list', '--context', 'p')).toBe('prod\n');
+    expect(await offered('__complete', 'context', 'add', '')).toBe('');
+    rmSync(home, { recursive: true });
   });
 
   test('a server that is away, refuses, or is not known offers nothing, and says nothing', async () => {
@@ -210,5 +252,9 @@ _muster 2>/dev/null; printf '%s\\n' "\${COMPREPLY[@]}"`,
       ]).toString();
     expect(ask('muster node show we', 'web1\\nweb2\\n', 'muster node show we')).toBe('web1\nweb2\n');
     expect(ask('muster push start role:w', 'role:web\\n', "muster push start role ':' w")).toBe('web\n');
+    const stage = "muster runbook run deploy --param stage '=' l";
+    expect(ask('muster runbook run deploy --param stage=l', 'stage=live\\n', stage)).toBe('live\n');
+    expect(ask('muster node show ', 'web1\\nweb2\\n', "muster node show ''")).toBe('web1\nweb2\n');
+    expect(ask('muster push start --output ', 'live\\nnone\\n', "muster push start --output ''")).toBe('live\nnone\n');
   });
 });

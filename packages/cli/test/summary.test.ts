@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { isSuccess, type JobNode, type PushJobNodeStatus } from '../src/api.js';
-import { nodeLine, summaryLines } from '../src/summary.js';
+import { nodeLine, summaryLines, timeText, zonedTimeText } from '../src/summary.js';
 
 function nodes(count: number, status: PushJobNodeStatus, reason: string | null = null) {
   return Array.from({ length: count }, () => ({ status, reason }));
@@ -79,3 +79,10 @@ test.each(['quorum_failed', 'timed_out', 'aborted', 'crashed', 'running'] as con
     expect(isSuccess({ status, nodes: { succeeded: ['a'] } })).toBe(false);
   },
 );
+
+test('a time of another zone says what clocks here show', () => {
+  const at = '2026-11-29T18:00:00.000Z';
+  const here = timeText(at);
+  expect(zonedTimeText(at, 'Asia/Kathmandu')).toBe(`2026-11-29 23:45:00 in Asia/Kathmandu (here ${here})`);
+  expect(zonedTimeText(at, Intl.DateTimeFormat().resolvedOptions().timeZone)).toBe(here);
+});

@@ -44,11 +44,12 @@ export function allJobRoutes(
 ): (app: App) => void {
   const { store, recorder, clock, random, logger, config } = base;
   const deps = { store, recorder, clock, random, logger, auth, streams, keepaliveMs: config.push.keepalive * 1000 };
+  const { private_targets: privateTargets, smtp_url: url } = config.outbound;
   const livingWorkers = new LivingWorkers({ store, clock });
   const catalog = { ...jobs, auth, clock, read: store.read, livingWorkers };
   return (app) => {
     jobRoutes({ ...jobs, ...deps })(app);
-    jobAdminRoutes({ ...jobs, ...deps, livingWorkers, privateTargets: config.outbound.private_targets })(app);
+    jobAdminRoutes({ ...jobs, ...deps, livingWorkers, privateTargets, sendsMail: url !== undefined })(app);
     appRoutes(app, catalog);
     systemRoutes(app, catalog);
     queueRoutes(app, catalog);

@@ -196,6 +196,14 @@ describe('whom a runbook names', () => {
       expect([request.path, (await send({ ...request, ...as })).status]).toEqual([request.path, 403]);
   });
 
+  it('is told apart from who is not there, who may yet come', async () => {
+    const runners = ['normal', 'group:operators', 'group:oprators', 'nromal', 'client:web9'];
+    const name = await create({ runners, approval: { by: ['admin', 'bob'] } });
+    const unknown = ['group:oprators', 'nromal', 'client:web9', 'bob'];
+    expect(await json({ path: `runbooks/${name}` })).toMatchObject({ unknown });
+    expect(await json({ path: `runbooks/${await create()}` })).toMatchObject({ unknown: [] });
+  });
+
   it('looks at the job no more when it is named no more', async () => {
     const name = await create();
     const as = { as: 'normal user' } as const;

@@ -60,7 +60,7 @@ interface CreateFlags extends Flags {
   readonly audit?: boolean;
 }
 
-const NO_MAIL =
+export const NO_MAIL =
   'this server sends no mail yet, but only logs it: its setting outbound.smtp_url names the mail server to send it by';
 
 const FAILED = "type = 'push.job_complete' AND status <> 'complete'";

@@ -1190,6 +1190,8 @@ export type Runbook = {
   readonly updated_at: string;
   /** As it was handed in */
   readonly definition: Readonly<Record<string, unknown>>;
+  /** Of `runners` and `approval.by`: who is not there, or not yet, as people who have still to sign in */
+  readonly unknown: readonly (string)[];
 };
 
 /** GET /organizations/{org}/runbooks/{runbook}/versions */

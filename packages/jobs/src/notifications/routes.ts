@@ -7,9 +7,9 @@ import { askerOf } from '../controller/asker.js';
 import { type AdminDeps, IdParams, PageQuery, pageOf } from '../routes/admin-deps.js';
 import { deliverySubject } from './deliveries.js';
 import type { SubscribingDeps } from './subscribing.js';
-import { subscriptionRoutes } from './subscription-routes.js';
+import { type SubscriptionRouteDeps, subscriptionRoutes } from './subscription-routes.js';
 
-export interface NotificationRouteDeps extends AdminDeps, SubscribingDeps {
+export interface NotificationRouteDeps extends AdminDeps, SubscribingDeps, Pick<SubscriptionRouteDeps, 'sendsMail'> {
   readonly store: Store;
 }
 

@@ -1,5 +1,6 @@
 import { whilePresent } from '@muster/platform/auth';
 import type { App } from '@muster/platform/http';
+import { isOnlyLogged } from '@muster/platform/outbound';
 import { Type } from 'typebox';
 import { jobFor } from '../controller/access.js';
 import { askerOf } from '../controller/asker.js';
@@ -14,8 +15,15 @@ import { SubscriptionView, subscriptionView } from './view.js';
 const tags = ['jobs'];
 const NOTIFICATIONS = '/organizations/:org/job-notifications/:id';
 
+const SubscribedAnswer = Type.Object({
+  ...SubscriptionView.properties,
+  only_logged: Type.Boolean({ description: 'Nothing is sent to it, as this server has no mail server' }),
+});
+
 export interface SubscriptionRouteDeps extends Pick<AdminDeps, 'auth'>, SubscribingDeps {
   readonly store: AdminDeps['store'];
+  /** Whether there is a mail server. */
+  readonly sendsMail: boolean;
 }
 
 /** Who is told of a job: those it was submitted with, and who subscribed since. */
@@ -57,14 +65,15 @@ export function subscriptionRoutes(app: App, deps: SubscriptionRouteDeps): void 
       summary: 'Have somebody told of a job that has not ended',
       params: IdParams,
       body: SubscriptionBody,
-      response: { 201: SubscriptionView },
+      response: { 201: SubscribedAnswer },
     },
     handler: async (request, reply) => {
       const subscription = readSubscription(request.body, '');
       const job = await known(request, 'have somebody told of');
       const also = audited(deps, request, 'job.subscribe', job.uuid);
       const row = await whilePresent(request.organization, subscribing.add(job, subscription, also));
-      return reply.code(201).send(subscriptionView(row));
+      const only_logged = isOnlyLogged(row.url, deps.sendsMail);
+      return reply.code(201).send({ ...subscriptionView(row), only_logged });
     },
   });
 

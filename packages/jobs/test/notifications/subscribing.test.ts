@@ -33,6 +33,7 @@ describe('a subscription to a job that was accepted before (sheet §9.5)', () =>
         policy: { retryStrategy: 'IMMEDIATE', retryLimit: 0, retryRate: 5, retryDelay: 0, saveOnFailure: true },
         status: 'ACTIVE',
         created: new Date(front.clock.now()).toISOString(),
+        only_logged: false,
       },
     ]);
     const pending = await front.jobs.change(job, { to: 'PENDING' });
@@ -41,6 +42,11 @@ describe('a subscription to a job that was accepted before (sheet §9.5)', () =>
     await front.jobs.change(pending, { to: 'PROCESSING_INPUTS' });
     expect(await told(job)).toEqual([]);
     expect(await list(job)).toMatchObject([{ id: made.body.id, status: 'INACTIVE' }]);
+  });
+
+  it('says of mail where no server sends any that it is only logged', async () => {
+    const made = await add(await submitted(), { ...HOOK, url: 'me@example.org' });
+    expect([made.status, made.body.only_logged]).toEqual([201, true]);
   });
 
   it('is told who may do something with the job, and that it is hidden or shown again (sheet §9.2)', async () => {

@@ -226,6 +226,7 @@ export async function startFront(options: FrontOptions = {}): Promise<FrontServe
         clock,
         livingWorkers: new LivingWorkers({ store, clock }),
         privateTargets: false,
+        sendsMail: false,
       }),
     ],
     checkAnswers: true,

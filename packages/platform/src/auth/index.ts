@@ -23,4 +23,5 @@ export {
   type Organization,
   type PermissionTable,
 } from './types.js';
+export { unknownMembers } from './unknown-members.js';
 export { whilePresent } from './while-present.js';

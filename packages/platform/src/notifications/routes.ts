@@ -6,6 +6,7 @@ import { actorOf } from '../auth/types.js';
 import { Nothing } from '../directory/schemas.js';
 import type { App } from '../http/route.js';
 import { deliveriesAbout } from '../outbound/deliveries.js';
+import { isOnlyLogged } from '../outbound/mail.js';
 import { webhookKey, webhookSecret } from '../outbound/signature.js';
 import { deliverySubject, type NotificationDirectory } from './directory.js';
 import { NOTIFICATION_LIMITS } from './limits.js';
@@ -13,7 +14,7 @@ import { readFields, readNew } from './request.js';
 import * as schemas from './schemas.js';
 import { trailsOf } from './trail.js';
 import type { Notification } from './types.js';
-import { deliveryView, isOnlyLogged, notificationView } from './views.js';
+import { deliveryView, notificationView } from './views.js';
 
 export interface NotificationRouteDeps {
   readonly read: Kysely<Schema>;
@@ -148,7 +149,7 @@ export function notificationRoutes(app: App, deps: NotificationRouteDeps): void 
     async ({ organization, params }, reply) => {
       const notification = await directory.existing(organization, params.name);
       const id = await test(notification);
-      return reply.code(202).send({ id, only_logged: isOnlyLogged(notification, sendsMail) });
+      return reply.code(202).send({ id, only_logged: isOnlyLogged(notification.target, sendsMail) });
     },
   );
 

@@ -1,5 +1,5 @@
 import type { StoredDelivery } from '../outbound/deliveries.js';
-import { mailAddress } from '../outbound/mail.js';
+import { isOnlyLogged } from '../outbound/mail.js';
 import { type TrailState, trailView } from './trail.js';
 import type { Notification } from './types.js';
 
@@ -14,7 +14,7 @@ export function notificationView(one: Notification, trails: ReadonlyMap<string, 
     follows: one.follows,
     on: one.follows === 'audit' ? null : one.selector,
     to: one.target,
-    only_logged: isOnlyLogged(one, sendsMail),
+    only_logged: isOnlyLogged(one.target, sendsMail),
     retries: one.policy.retryStrategy === 'NONE' ? 0 : one.policy.retryLimit,
     enabled: one.enabled,
     owner: { name: one.owner.name, kind: one.owner.type },
@@ -23,11 +23,6 @@ export function notificationView(one: Notification, trails: ReadonlyMap<string, 
     created_at: time(one.createdAt),
     updated_at: time(one.updatedAt),
   };
-}
-
-/** Nobody gets what it tells. */
-export function isOnlyLogged({ target }: Pick<Notification, 'target'>, sendsMail: boolean): boolean {
-  return !sendsMail && mailAddress(target) !== null;
 }
 
 export function deliveryView(row: StoredDelivery) {

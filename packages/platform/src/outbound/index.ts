@@ -12,7 +12,7 @@ export {
 } from './deliveries.js';
 export { type FetchJson, type FetchLimits, fetchJson } from './fetch-json.js';
 export { OUTBOUND_LIMITS } from './limits.js';
-export { type Mail, type Mailer, mailAddress, openMailer } from './mail.js';
+export { isOnlyLogged, type Mail, type Mailer, mailAddress, openMailer } from './mail.js';
 export { DEFAULT_RETRIES, RETRY_STRATEGIES, type RetryPolicy, readRetries, retryAfter } from './retries.js';
 export { signatureHeaders, webhookKey, webhookSecret } from './signature.js';
 export { postWebhook, type Sent } from './webhook.js';

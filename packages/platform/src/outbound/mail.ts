@@ -66,3 +66,8 @@ export function mailAddress(target: string): string | null {
   const address = target.replace(/^mailto:/i, '');
   return ADDRESS.test(address) ? address : null;
 }
+
+/** Nobody gets what this target is told. @param sendsMail Whether the server has a mail server. */
+export function isOnlyLogged(target: string, sendsMail: boolean): boolean {
+  return !sendsMail && mailAddress(target) !== null;
+}

@@ -15,9 +15,10 @@ import { newJobId } from './job-id.js';
 import { resolveSpec } from './job-spec.js';
 import type { JobRequest } from './request.js';
 import { FILE_KEYS, filesOf, isUpgrade } from './request-files.js';
+import type { Target } from './request-target.js';
 import { parseShare } from './shares.js';
 import type { StartLimits } from './start-limits.js';
-import { chooseNodes, type TargetDeps } from './targets.js';
+import { type ChosenNodes, chooseNodes, type TargetDeps } from './targets.js';
 
 /** The append-only record of who started and stopped what. */
 export interface PushAudit {
@@ -122,13 +123,23 @@ export async function admit(
   { options, target }: JobRequest,
 ) {
   const secrets = Object.keys(options.secrets ?? {});
+  const kept = await deps.files.named(org.id, filesOf(options));
+  return { secrets, kept, ...(await admitNodes(deps, nodesOf, org, { secrets, target })) };
+}
+
+/** What can be known of a job whose files are not there yet. Nothing is stored. @throws MusterError */
+export async function admitNodes(
+  deps: Omit<AdmissionDeps, 'files'>,
+  nodesOf: Identity,
+  org: Organization,
+  { secrets, target }: { readonly secrets: readonly string[]; readonly target: Target },
+): Promise<{ readonly chosen: ChosenNodes; readonly settings: PushSettings }> {
   // In a runbook as its author may: whoever runs it has no say in where a secret goes.
   for (const name of secrets) await deps.secrets.usable(org, name, nodesOf);
-  const kept = await deps.files.named(org.id, filesOf(options));
   const chosen = await chooseNodes(deps, nodesOf, org, target);
   const settings = await pushSettings(deps.read, org.id);
   checkNodes(chosen.allowed.length + chosen.denied.length, settings);
-  return { secrets, kept, chosen, settings };
+  return { chosen, settings };
 }
 
 type AdmissionDeps = TargetDeps & Pick<SubmissionDeps, 'files' | 'secrets'>;
@@ -138,7 +149,7 @@ function assertNothingAsked(now: Needs): void {
 }
 
 /** @throws MusterError `too_many_nodes` */
-export function checkNodes(nodes: number, { maxNodes }: PushSettings): void {
+function checkNodes(nodes: number, { maxNodes }: PushSettings): void {
   if (maxNodes !== null && nodes > maxNodes) throw new MusterError('too_many_nodes', { nodes, limit: maxNodes });
 }
 

@@ -19,7 +19,6 @@ import {
   statusesOfNode,
   unfinishedNodeNames,
 } from '../repository/reads.js';
-import { pushSettings } from '../repository/settings.js';
 import type { JobRow } from '../repository/writes.js';
 import { checkText, invalid } from '../request/fields.js';
 import { idsBeginning, isJobId } from '../request/job-id.js';
@@ -28,8 +27,7 @@ import { readJobRequest } from '../request/request.js';
 import { FILE_KEYS, isUpgrade } from '../request/request-files.js';
 import { readNodeStatuses } from '../request/request-target.js';
 import { nodesOfGroup } from '../request/result-group.js';
-import { checkNodes, checkPolicy, defaultQuorum, type SubmissionDeps, submitJob } from '../request/submission.js';
-import { chooseNodes } from '../request/targets.js';
+import { admitNodes, checkPolicy, defaultQuorum, type SubmissionDeps, submitJob } from '../request/submission.js';
 import type { PushAccess } from './access.js';
 import { cursorOf, nextLink, readCursor, readJobFilter, wordsOf } from './queries.js';
 import * as schemas from './schemas.js';
@@ -99,11 +97,8 @@ export function jobRoutes(app: App, deps: JobRouteDeps): void {
         wanted.command,
         FILE_KEYS.find((key) => wanted[key] && !(key === 'uploads' && isUpgrade(wanted.command))),
       );
-      for (const name of wanted.secrets) await deps.secrets.usable(organization, name, caller);
-      const chosen = await chooseNodes(deps, caller, organization, wanted.target);
+      const { chosen, settings } = await admitNodes(deps, caller, organization, wanted);
       const nodes = [...chosen.allowed, ...chosen.denied].sort();
-      const settings = await pushSettings(read, organization.id);
-      checkNodes(nodes.length, settings);
       const { needs } = await policyNeeds(deps, organization, nodes);
       const whole = forecast(deps, organization, chosen, wanted);
       const counts = tallied(nodes.length, whole);

@@ -1,4 +1,4 @@
-import type { Auth } from '@muster/platform/auth';
+import type { Auth, Organization } from '@muster/platform/auth';
 import type { App } from '@muster/platform/http';
 import type { FastifyRequest } from 'fastify';
 import type { Approvals } from '../approvals/approvals.js';
@@ -7,7 +7,7 @@ import { askedView } from '../approvals/view.js';
 import * as jobSchemas from '../routes/schemas.js';
 import { jobUri } from '../routes/uri.js';
 import type { RunbookRow } from './reads.js';
-import type { Runbooks } from './runbooks.js';
+import type { Runbooks, Version } from './runbooks.js';
 import * as schemas from './schemas.js';
 import { definitionOf, planView, runbookBrief, runbookView, versionView } from './view.js';
 
@@ -24,6 +24,9 @@ const tags = ['runbooks'];
 
 /** Saved commands: make, list, look at, change, try, run, delete. */
 export function runbookRoutes(app: App, { runbooks, approvals, auth }: RunbookRouteDeps): void {
+  const told = async (org: Organization, version: Version) =>
+    runbookView(version, await runbooks.unknownMembers(org, version.definition));
+
   app.route({
     method: 'GET',
     url: RUNBOOKS,
@@ -64,7 +67,7 @@ export function runbookRoutes(app: App, { runbooks, approvals, auth }: RunbookRo
     handler: async ({ caller, organization, body }, reply) => {
       const { name, ...fields } = body;
       const made = await runbooks.create(organization, name, definitionOf(fields), caller);
-      return reply.code(201).send(runbookView(made));
+      return reply.code(201).send(await told(organization, made));
     },
   });
 
@@ -80,7 +83,8 @@ export function runbookRoutes(app: App, { runbooks, approvals, auth }: RunbookRo
       querystring: schemas.VersionQuery,
       response: { 200: schemas.RunbookAnswer },
     },
-    handler: async (request) => runbookView(await runbooks.version(await existing(request), request.query.version)),
+    handler: async (request) =>
+      told(request.organization, await runbooks.version(await existing(request), request.query.version)),
   });
 
   app.route({
@@ -114,7 +118,7 @@ export function runbookRoutes(app: App, { runbooks, approvals, auth }: RunbookRo
     handler: async (request) => {
       const { caller, organization, body } = request;
       const row = await changeable(request);
-      return runbookView(await runbooks.update(organization, row, definitionOf(body), caller));
+      return told(organization, await runbooks.update(organization, row, definitionOf(body), caller));
     },
   });
 

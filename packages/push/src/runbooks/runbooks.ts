@@ -7,6 +7,7 @@ import {
   type Organization,
   principalNow,
   type RandomBytes,
+  unknownMembers,
   whilePresent,
 } from '@muster/platform/auth';
 import type { Recorder } from '@muster/platform/log';
@@ -151,6 +152,11 @@ export class Runbooks {
     if (found === undefined) throw new MusterError('not_found', { kind: 'version', name: `${row.name} ${number}` });
     const { version, definition, author_name: author, created_at: createdAt } = found;
     return { row, version, definition: JSON.parse(definition) as Definition, author, createdAt };
+  }
+
+  /** Of those who are said to run it and to agree to that. */
+  unknownMembers(org: Organization, { runners = [], approval }: Definition): Promise<readonly string[]> {
+    return unknownMembers(this.#deps.auth.repository, org.id, [...runners, ...(approval?.by ?? [])]);
   }
 
   versions(row: RunbookRow): ReturnType<typeof versionsOf> {

@@ -151,6 +151,9 @@ export const RunbookListAnswer = Type.Array(
 export const RunbookAnswer = Type.Object({
   ...BRIEF,
   definition: Type.Object({}, { additionalProperties: true, description: 'As it was handed in' }),
+  unknown: Type.Array(Type.String(), {
+    description: 'Of `runners` and `approval.by`: who is not there, or not yet, as people who have still to sign in',
+  }),
 });
 export const VersionsAnswer = Type.Array(
   Type.Object({ version: Type.Integer(), author: Type.String(), created_at: Time }),

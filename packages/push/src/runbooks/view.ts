@@ -21,10 +21,13 @@ export function runbookBrief(row: RunbookRow) {
   return { id, name, version, description, author, created_at: time(row.created_at), updated_at: time(row.updated_at) };
 }
 
-export function runbookView({ row, version, definition: { job, ...own }, author, createdAt }: Version) {
+export function runbookView(
+  { row, version, definition: { job, ...own }, author, createdAt }: Version,
+  unknown: readonly string[],
+) {
   const { description = '' } = own;
   const about = { version, description, author, updated_at: time(createdAt) };
-  return { ...runbookBrief(row), ...about, definition: { ...own, ...job } };
+  return { ...runbookBrief(row), ...about, definition: { ...own, ...job }, unknown: [...unknown] };
 }
 
 export function versionView({

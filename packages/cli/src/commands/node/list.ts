@@ -69,7 +69,7 @@ export function addNodeList(node: Command, shell: Shell): void {
     call.out.document(nodes);
     const strange =
       nodes.length === 0 ? [] : names.filter((name) => nodes.every((one) => read(one, name) === undefined));
-    if (strange.length > 0) {
+    if (strange.length > 0 && !call.out.json) {
       call.out.note(
         `no node that is listed has ${strange.join(', ')}: \`muster node show NAME\` tells the facts and labels of one`,
       );

@@ -46,5 +46,8 @@ async function jobToAbort(call: Call<object>, typed: string): Promise<string> {
 }
 
 function tellStatus(call: Call<object>, job: Job): void {
-  call.out.line(isFinal(job) ? `Job ${job.id} ${call.out.status(job.status)}` : `Aborting job ${job.id}`);
+  const status = call.out.status(job.status);
+  if (!isFinal(job)) call.out.line(`Aborting job ${job.id}`);
+  else if (job.status === 'aborted') call.out.line(`Job ${job.id} ${status}`);
+  else call.out.line(`Job ${job.id} had ended before, there was nothing to abort: ${status}`);
 }

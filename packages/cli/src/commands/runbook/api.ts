@@ -17,6 +17,8 @@ export interface Runbook {
 /** A single runbook. */
 export interface RunbookDetail extends Omit<Runbook, 'runnable'> {
   readonly definition: Readonly<Record<string, unknown>>;
+  /** Of those whom it names: who is not there. */
+  readonly unknown: readonly string[];
 }
 
 export interface RunbookVersion {

@@ -47,8 +47,12 @@ function withFile(command: Command): void {
 }
 
 function told(done: string) {
-  return ({ out }: Call<object>, { name, version }: RunbookDetail): void =>
+  return ({ out }: Call<object>, { name, version, unknown }: RunbookDetail): void => {
     out.line(`${done} runbook ${name}: version ${version}`);
+    if (unknown.length > 0) {
+      out.note(`not there (yet): ${unknown.join(', ')}; it takes \`alice\`, \`group:NAME\` and \`client:NAME\``);
+    }
+  };
 }
 
 /** Durations may be written as everywhere else (`10m`); a script whose arguments are known is signed, as `push start` does. */

@@ -2,7 +2,7 @@ import { EXIT } from '@muster/base';
 import { type Command, Option } from 'commander';
 import { MusterError } from '../../errors.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
-import { timeText } from '../../summary.js';
+import { zonedTimeText } from '../../summary.js';
 import { type Asked, isAsked, tellAsked } from '../approval/asked.js';
 import { blackoutsOf, withBlackouts } from '../not-during.js';
 import { tellItem } from '../resource.js';
@@ -44,7 +44,8 @@ export function addCreate(schedule: Command, shell: Shell): void {
     const answer = await call.client.post<ScheduleDetail | Asked>(call.client.inOrg('schedules'), body);
     if (isAsked(answer)) return tellAsked(call, answer);
     tellItem(call, answer, ({ out }, made) => {
-      const next = made.next_run === null ? 'it is paused' : `it runs next at ${timeText(made.next_run)}`;
+      const next =
+        made.next_run === null ? 'it is paused' : `it runs next at ${zonedTimeText(made.next_run, made.timezone)}`;
       out.line(`created schedule ${made.name}: ${next}`);
     });
     return EXIT.ok;

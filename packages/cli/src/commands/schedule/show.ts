@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { printable } from '../../printable.js';
 import type { Call, Shell } from '../../shell.js';
-import { timeText } from '../../summary.js';
+import { timeText, zonedTimeText } from '../../summary.js';
 import { notDuringText } from '../not-during.js';
 import { addList as addListOf, addShow as addShowOf } from '../resource.js';
 import { addRuns } from '../runs.js';
@@ -68,7 +68,10 @@ export function tell({ out }: Call<object>, schedule: ScheduleDetail): void {
     ...given('Last run', run && `${timeText(run.started_at)}  ${run.status ?? 'deleted'}  ${run.task ?? run.job}`),
     ...given('Last missed', missed && `${timeText(missed.due_at)}  ${missed.reason}`),
     ...given('Waiting', waiting(schedule)),
-    ...schedule.next_runs.map((at, index): [string, string] => [index === 0 ? 'Next' : '', timeText(at)]),
+    ...schedule.next_runs.map((at, index): [string, string] => [
+      index === 0 ? 'Next' : '',
+      zonedTimeText(at, schedule.timezone),
+    ]),
   ]);
 }
 

@@ -2,7 +2,7 @@ import { EXIT } from '@muster/base';
 import type { Command } from 'commander';
 import { printable } from '../../printable.js';
 import { clientCommand, does, type Shell } from '../../shell.js';
-import { timeText } from '../../summary.js';
+import { zonedTimeText } from '../../summary.js';
 import { type Asked, isAsked, tellAsked } from '../approval/asked.js';
 import { addRemove as addRemoveOf, tellItem } from '../resource.js';
 import type { ScheduleDetail, StartedRun } from './api.js';
@@ -22,7 +22,7 @@ export function addStates(schedule: Command, shell: Shell): void {
       const answer = await call.client.post<ScheduleDetail | Asked>(path, undefined);
       if (isAsked(answer)) return tellAsked(call, answer);
       tellItem(call, answer, ({ out }, one) => {
-        const next = one.next_run === null ? '' : `: it runs next at ${timeText(one.next_run)}`;
+        const next = one.next_run === null ? '' : `: it runs next at ${zonedTimeText(one.next_run, one.timezone)}`;
         out.line(`schedule ${one.name} is ${one.state}${next}`);
       });
       return EXIT.ok;

@@ -113,7 +113,7 @@ export const PLATFORM_ERRORS = declareErrors({
     status: 401,
     exit: 3,
     message: 'the name or the password is wrong',
-    fix: 'Try again. Administrators see why in the audit: `muster audit list --action login.refuse`.',
+    fix: 'Try again. Administrators see why in the audit: `muster audit --action login.refuse`.',
   },
   sign_in_expired: {
     listed: true,

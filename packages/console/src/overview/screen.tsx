@@ -15,9 +15,8 @@ import { RunningPanel } from './running.jsx';
 
 /** Is my fleet well, and what runs? */
 export function OverviewScreen() {
-  const { store, api } = signedIn();
+  const { store } = signedIn();
   const fleet = store.fleet.loaded;
-  const { org } = api;
   const none = fleet.value.state === 'ready' && fleet.value.value.size === 0;
   return (
     <>
@@ -37,7 +36,7 @@ export function OverviewScreen() {
       ) : (
         <Panels />
       )}
-      <Command text={`muster node list --org ${org}`.replace(' --org default', '')} />
+      <Command text="muster node list" />
     </>
   );
 }

@@ -8,28 +8,35 @@ import { LedgerLoad } from './support/ledger-load.js';
 import { type Balancer, type MemberProcess, type Members, said, threeServers } from './support/members.js';
 import { isFinished } from './support/pushy-server.js';
 import { type Random, randomOfThisRun } from './support/random.js';
+import type { StartedProcess } from './support/started-process.js';
 import { TaskLines } from './support/task-lines.js';
 import { neverHarmed } from './support/unharmed.js';
 import { until } from './support/until.js';
 
 /**
  * Three servers over one PostgreSQL, of which those that lead are killed, frozen for longer than their lease, stopped and drained at random moments, or cut
- * off from the database, while push jobs and jobs are started and tasks are added and run. For the long run: MUSTER_FAULT_ROUNDS=50; MUSTER_TEST_SEED=random for other moments.
+ * off from the database, while push jobs and jobs are started, tasks are added and run, and somebody follows events. For the long run: MUSTER_FAULT_ROUNDS=50
+ * and MUSTER_FAULT_AGENTS=100; MUSTER_TEST_SEED=random for other moments.
  */
 const ROUNDS = Number(process.env.MUSTER_FAULT_ROUNDS ?? 6);
 const TASKS_A_ROUND = 60;
 const JOBS_A_ROUND = 2;
-const NODES = ['n1', 'n2', 'n3'];
+const NODES = Array.from({ length: Number(process.env.MUSTER_FAULT_AGENTS ?? 3) }, (_, n) => `n${n + 1}`);
+/** So many agents start at one time. */
+const AT_ONCE = 10;
 /** Longest that a leader is left alone, and for how long one stays frozen that another has taken over from. */
 const CALM_MS = 3000;
 const LATE_MS = 4000;
 const ROUND_MS = 60_000;
+/** For servers and as many agents as wanted to start. */
+const BEFORE_MS = 240_000 + NODES.length * 5000;
 
 let cluster: Cluster;
 let members: Members;
 let balancer: Balancer;
 let lines: TaskLines;
 let jobs: LedgerJobs;
+let watching: StartedProcess;
 
 beforeAll(async () => {
   ({ cluster, members, balancer } = await threeServers());
@@ -37,19 +44,38 @@ beforeAll(async () => {
   jobs = await LedgerJobs.prepare(cluster);
   const written = join(cluster.dir, 'pushed.txt');
   const commands = { append: { shell: `echo "$CHEF_PUSH_JOB_ID $CHEF_PUSH_NODE_NAME" >> ${written}; sleep 1` } };
-  await cluster.startAgents(
-    Object.fromEntries(NODES.map((name) => [name, { commands, tasks: { max: 4, plugins: lines.plugins(name) } }])),
-  );
+  for (let first = 0; first < NODES.length; first += AT_ONCE) {
+    const some = NODES.slice(first, first + AT_ONCE);
+    const configOf = (name: string) => ({ commands, tasks: { max: 4, plugins: lines.plugins(name) } });
+    await cluster.startAgents(Object.fromEntries(some.map((name) => [name, configOf(name)])));
+  }
   for (const plugin of ['program', 'module']) {
     const made = await cluster.api.post('queues', { name: plugin, plugin, orphan_retries: 1000 });
     expect(made.status, made.text).toBe(201);
   }
-});
+  const watch = ['event', 'watch', "type = 'task.ended'", '--durable', 'ledger', '--json'];
+  watching = cluster.launch('a watch of ends', watch);
+  await until('the watch', () => watching.stderr.includes('watching'));
+}, BEFORE_MS);
 neverHarmed(() => members);
 afterAll(async () => {
   balancer.close();
   await members.close();
 });
+
+/** Of each end that was told, by the position of its event, of which task. What was told and not acknowledged is told again. */
+function endsTold(): ReadonlyMap<string, string> {
+  const ends = watching.stdout
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as EndTold);
+  return new Map(ends.map(({ position, attributes }) => [position, attributes.task]));
+}
+
+interface EndTold {
+  readonly position: string;
+  readonly attributes: { readonly task: string };
+}
 
 /** However often there is nobody to take it: their keys tell which of them there are already. */
 async function addTasks(queue: string, round: number, random: Random): Promise<void> {
@@ -115,7 +141,7 @@ const FAULTS: Readonly<Record<string, (leader: MemberProcess) => Promise<void>>>
 };
 
 test(
-  `leaders are killed, frozen, cut off, stopped and drained ${ROUNDS} times: every task and job ends, no attempt, command and program runs twice, nobody gets a 500`,
+  `leaders are killed, frozen, cut off, stopped and drained ${ROUNDS} times: every task and job ends and is told of, no attempt, command and program runs twice, nobody gets a 500`,
   async () => {
     const random = randomOfThisRun('a cluster under faults');
     const pushed: string[] = [];
@@ -165,6 +191,10 @@ test(
     const attempts = lines.read();
     expect(new Set(attempts).size, 'an attempt ran twice').toBe(attempts.length);
     expect(new Set(attempts.map((line) => line.split(' ')[0])).size).toBe(2 * ROUNDS * TASKS_A_ROUND);
+    await until('each end to be told', () => endsTold().size >= 2 * ROUNDS * TASKS_A_ROUND);
+    const told = [...endsTold().values()];
+    expect(new Set(told).size, 'an end was told twice').toBe(told.length);
+    await watching.kill('SIGINT');
     await load.ended(ROUNDS * ROUND_MS);
     const seen = { push_jobs: ended.length, attempts: attempts.length, ...(await load.expectAll()) };
     process.stdout.write(`${JSON.stringify({ rounds: ROUNDS, ...seen, recoveries_ms: recoveries })}\n`);

@@ -23,17 +23,21 @@ let cluster: Cluster;
 let nodes: SimulatedNodes;
 
 beforeAll(async () => {
-  cluster = await Cluster.start({ heartbeatInterval: 2, flags: ['--push-linger', String(LINGER_SECONDS)] });
+  // The nodes share this process with the clients: they must not be taken for down when both are busy.
+  cluster = await Cluster.start({ heartbeatInterval: 5, flags: ['--push-linger', String(LINGER_SECONDS)] });
   await cluster.startAgents({ a: { commands: { much: `head -c ${OUTPUT} /dev/zero`, quick: 'true' } } });
   const { url, org, persona } = cluster.api;
   nodes = await startSimulatedNodes({ server: url, org, count: NODES, admin: persona });
-  await cluster.nodesAre(NODES + 1, 'available', ({ availability }) => availability === 'available');
+  await everybodyIsAvailable();
 }, 120_000);
 neverHarmed(() => cluster);
 afterAll(async () => {
   await nodes.stop();
   await cluster.stop();
 });
+
+const everybodyIsAvailable = () =>
+  cluster.nodesAre(NODES + 1, 'available', ({ availability }) => availability === 'available');
 
 /** Ends an answer in chunks; one that broke off has none. */
 const LAST_CHUNK = '\r\n0\r\n\r\n';
@@ -100,6 +104,7 @@ test(`${READERS} clients that ask for 10 MiB of output and do not read: others a
 });
 
 test(`${FEED_READERS} readers of a job's feed that do not read: the job and other readers are unaffected, and they miss no event when they go on`, async () => {
+  await everybodyIsAvailable();
   const before = residentMib(cluster.server.pid);
   forgetPeak(cluster.server.pid);
   const id = await cluster.startJob({ command: 'anything', nodes: [...nodes.names, 'a'], quorum: NODES });

@@ -61,7 +61,7 @@ async function candidates(
 }
 
 /** What may come after some words. */
-export interface Expected {
+interface Expected {
   /** The only values that are taken. */
   readonly choices?: readonly string[];
   readonly kind: Kind | null;
@@ -70,7 +70,7 @@ export interface Expected {
 }
 
 /** Null: a command of nodes, of which nothing is known. */
-export function expectedAfter(program: Command, words: readonly string[]): Expected | null {
+function expectedAfter(program: Command, words: readonly string[]): Expected | null {
   let place = program;
   const path: string[] = [];
   const operands: string[] = [];

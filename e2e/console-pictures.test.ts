@@ -11,10 +11,10 @@ const taken = mkdtempSync(join(tmpdir(), 'muster-pictures-'));
 afterAll(() => rmSync(taken, { recursive: true }));
 
 test('the pictures of the guide can be taken again from the demo, all of them and no others', () => {
-  const { PATH, HOME } = process.env;
+  const { PATH, HOME, MUSTER_TEST_CHROMIUM } = process.env;
   execFileSync(process.execPath, ['scripts/record/console.mjs', taken], {
     cwd: ROOT,
-    env: { PATH, HOME },
+    env: { PATH, HOME, MUSTER_TEST_CHROMIUM },
     stdio: 'pipe',
   });
   const guide = readFileSync(join(ROOT, 'docs/guide/console.md'), 'utf8');

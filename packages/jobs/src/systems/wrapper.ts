@@ -18,6 +18,11 @@ export const WRAPPER_FILES = {
 export const STARTED_BY = 'by';
 /** Stands there when the job was stopped before anybody started it. */
 export const STOPPED = 'stopped';
+/**
+ * A directory in `started`, made by the wrapper right before the program begins, when it is written who started it, or by whoever stops the
+ * job: who makes it first decides whether the program begins.
+ */
+export const BEGUN = 'begun';
 
 /** True for names that stand in `WRAPPER_FILES`, and for what the wrapper writes beside them. */
 export function isWrapperFile(name: string): boolean {
@@ -28,7 +33,8 @@ export function isWrapperFile(name: string): boolean {
  * Runs the program of its directory once, as `sh DIRECTORY/.muster-wrapper JOB group|batch [BY]`. It holds no word of anybody's:
  * what is to be run, and its environment, are files beside it. POSIX sh, on Linux.
  *
- * - `mkdir` says who was first: whoever comes second ends at once, and has done nothing.
+ * - `mkdir` says who was first: whoever comes second ends at once, and has done nothing. So it does when the job was stopped before its
+ *   program began.
  * - Signals end the program, not the wrapper, which must say how the program ended.
  * - `group`: it leads a group of its own. What the program left running is ended, as a batch scheduler does.
  * - A full disk may be no more than full for a while: the exit code is written again and again for a minute. Where its directory is gone,
@@ -55,7 +61,9 @@ if test "$mode" = group; then
   set -- \${stat##*)}
   by=$$:\${20}:$boot
 fi
-if ! { printf '%s\\n' "$by" >.muster-started/by.new && mv -f .muster-started/by.new .muster-started/by; }; then
+if ! { printf '%s\\n' "$by" >.muster-started/by.new && mv -f .muster-started/by.new .muster-started/by &&
+  mkdir .muster-started/${BEGUN} 2>/dev/null; }; then
+  test -d .muster-started/${BEGUN} && exit 0
   # A full disk: nothing was run yet, so that it may be started again.
   rm -rf .muster-started
   exit 125

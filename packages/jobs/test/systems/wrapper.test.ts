@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { commandLine } from '@muster/platform/ssh';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { STOP } from '../../src/systems/schedulers/stop.js';
 import { environmentText, WRAPPER, WRAPPER_FILES } from '../../src/systems/wrapper.js';
 
 const run = promisify(execFile);
@@ -74,6 +75,28 @@ describe.each(['dash', 'bash'])('the wrapper in %s', (shell) => {
     const directory = await workDirectory('#!/bin/sh\necho once >>count\nsleep 0.1\n');
     await Promise.all(Array.from({ length: 10 }, () => outcome(start(shell, directory))));
     expect(await readFile(join(directory, 'count'), 'utf8')).toBe('once\n');
+  });
+
+  it.each(['before', 'after'])(
+    'stopped right %s it has written who it is, it never begins the program',
+    async (when) => {
+      const directory = await workDirectory('#!/bin/sh\necho ran >>count\n');
+      const programs = await mkdtemp(join(scratch, 'programs-'));
+      const stop = `/bin/sh -c '${STOP}' muster .`;
+      const write = '/bin/mv "$@"';
+      const lines = when === 'before' ? [stop, write] : [write, stop];
+      await writeFile(join(programs, 'mv'), `#!/bin/sh\n${lines.join('\n')}\n`, { mode: 0o700 });
+      const ended = await outcome(start(shell, directory, 'batch', { PATH: `${programs}:${process.env.PATH}` }));
+      expect(ended).toMatchObject({ code: 0, stdout: '', stderr: '' });
+      expect(await startedBy(directory)).toBe('42\n');
+      await expect(readFile(join(directory, 'count'))).rejects.toThrow('ENOENT');
+      await expect(exitOf(directory)).rejects.toThrow('ENOENT');
+    },
+  );
+
+  it('stopped when it has begun, it goes on, and has said who it is', async () => {
+    const directory = await workDirectory(`#!/bin/sh\n/bin/sh -c '${STOP}' muster . && cat .muster-started/by\n`);
+    expect(await outcome(start(shell, directory))).toMatchObject({ code: 0, stdout: '42\n' });
   });
 
   it('a signal to the group ends the program, and the wrapper says so', async () => {

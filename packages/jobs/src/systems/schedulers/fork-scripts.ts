@@ -1,4 +1,4 @@
-import { STOPPED } from '../wrapper.js';
+import { BEGUN, STOPPED } from '../wrapper.js';
 
 /**
  * What the fork scheduler has a shell of the system do: fixed texts, whose words arrive as arguments. POSIX sh, on Linux.
@@ -76,6 +76,8 @@ if mkdir "$directory/.muster-started" 2>/dev/null; then
   echo muster:ended
   exit 0
 fi
+# What has begun has said who it is; otherwise it never begins.
+mkdir "$directory/.muster-started/${BEGUN}" 2>/dev/null || test -d "$directory/.muster-started/${BEGUN}" || { echo muster:unsure; exit 0; }
 pid= started= since=
 if { IFS=: read -r pid started since <"$directory/.muster-started/by"; } 2>/dev/null; then
   seen "$pid"

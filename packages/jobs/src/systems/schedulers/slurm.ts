@@ -80,14 +80,15 @@ export class SlurmScheduler implements Scheduler {
   }
 
   async kill({ uuid, workDirectory, remoteJobId }: Parameters<Scheduler['kill']>[0]): Promise<'ended' | 'unsure'> {
-    await this.#connection.exec(['/bin/sh', '-c', STOP, 'muster', workDirectory]);
+    const stop = await this.#connection.exec(['/bin/sh', '-c', STOP, 'muster', workDirectory]);
+    const ended = stop.code === 0 ? 'ended' : 'unsure';
     const ids = new Set(await this.#named(uuid));
     for (const id of [remoteJobId, await this.#starter(workDirectory)]) if (id !== null) ids.add(id);
-    if (ids.size === 0) return 'ended';
+    if (ids.size === 0) return ended;
     await this.#commands.scancel([...ids]);
     for (let tries = 1; tries <= KILL_TRIES; tries++) {
       const rows = await Promise.all([...ids].map((id) => this.#looks.ask(id)));
-      if (rows.every((row) => row === null || this.#state(row).state === 'ended')) return 'ended';
+      if (rows.every((row) => row === null || this.#state(row).state === 'ended')) return ended;
       await this.#pause();
     }
     return 'unsure';

@@ -1,6 +1,9 @@
-import { STOPPED } from '../wrapper.js';
+import { BEGUN, STOPPED } from '../wrapper.js';
 
-/** `DIRECTORY`, for a shell: makes the mark of a start, so that nothing of the job starts any more. */
+/**
+ * `DIRECTORY`, for a shell: makes the marks of a start, so that nothing of the job begins any more. What had begun has said who it is. It fails where
+ * that is not certain, as on a full disk.
+ */
 export const STOP = `test -d "$1" || exit 0
 mkdir "$1/.muster-started" 2>/dev/null && echo ${STOPPED} >"$1/.muster-started/by"
-exit 0`;
+mkdir "$1/.muster-started/${BEGUN}" 2>/dev/null || test -d "$1/.muster-started/${BEGUN}"`;

@@ -74,10 +74,10 @@ export class TaskScheduler implements Scheduler {
   }
 
   async kill({ workDirectory, remoteJobId }: Parameters<Scheduler['kill']>[0]): Promise<'ended' | 'unsure'> {
-    await this.#connection.exec(['/bin/sh', '-c', STOP, 'muster', workDirectory]);
+    const stop = await this.#connection.exec(['/bin/sh', '-c', STOP, 'muster', workDirectory]);
     const ids = new Set([remoteJobId, await this.#starter(workDirectory)].filter((id) => id !== null));
     const over = await Promise.all([...ids].map((id) => this.#end(id)));
-    return over.every((done) => done) ? 'ended' : 'unsure';
+    return stop.code === 0 && over.every((done) => done) ? 'ended' : 'unsure';
   }
 
   follow({ remoteJobId }: RemoteJob, changed: () => void): () => void {

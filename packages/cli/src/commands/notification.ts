@@ -60,7 +60,7 @@ interface CreateFlags extends Flags {
   readonly audit?: boolean;
 }
 
-export const NO_MAIL =
+const NO_MAIL =
   'this server sends no mail yet, but only logs it: its setting outbound.smtp_url names the mail server to send it by';
 
 const FAILED = "type = 'push.job_complete' AND status <> 'complete'";
@@ -180,7 +180,10 @@ function addSet(notification: Command, shell: Shell): void {
   });
 }
 
-function warnOfMail({ out }: Call<object>, { only_logged: onlyLogged }: Pick<Notification, 'only_logged'>): void {
+export function warnOfMail(
+  { out }: Call<object>,
+  { only_logged: onlyLogged }: Pick<Notification, 'only_logged'>,
+): void {
   if (onlyLogged) out.note(NO_MAIL);
 }
 

@@ -14,13 +14,18 @@ export interface Members {
  */
 export function membersWritten(list: readonly string[]): Members {
   const members = { users: new Set<string>(), clients: new Set<string>(), groups: new Set<string>() };
-  for (const written of list) {
-    const [, kind = 'user', name = ''] = /^(?:(user|client|group):)?(.*)$/s.exec(written) ?? [];
+  for (const { kind, name } of list.map(memberWritten)) {
     if (kind === 'group') members.groups.add(name);
     else if (kind === 'client') members.clients.add(name);
     else members.users.add(name);
   }
   return members;
+}
+
+/** One of them. */
+export function memberWritten(written: string): { readonly kind: string; readonly name: string } {
+  const [, kind = 'user', name = ''] = /^(?:(user|client|group):)?(.*)$/s.exec(written) ?? [];
+  return { kind, name };
 }
 
 export interface Group extends Members {

@@ -1,5 +1,5 @@
 import { canonicalGroup } from './names.js';
-import { membersWritten } from './permissions.js';
+import { memberWritten } from './permissions.js';
 import type { AuthRepository } from './repository.js';
 
 /**
@@ -13,11 +13,10 @@ export async function unknownMembers(
 ): Promise<readonly string[]> {
   const groups = await repository.groups(orgId);
   const isKnown = async (written: string): Promise<boolean> => {
-    const { users, clients, groups: named } = membersWritten([written]);
-    const [[group], [user], [client = '']] = [[...named], [...users], [...clients]];
-    if (group !== undefined) return groups.has(canonicalGroup(group));
-    if (user !== undefined) return repository.isMember(orgId, user);
-    return (await repository.candidates(orgId, client)).some(({ type }) => type !== 'user');
+    const { kind, name } = memberWritten(written);
+    if (kind === 'group') return groups.has(canonicalGroup(name));
+    if (kind === 'user') return repository.isMember(orgId, name);
+    return (await repository.candidates(orgId, name)).some(({ type }) => type !== 'user');
   };
   const unknown: string[] = [];
   for (const written of new Set(list)) if (!(await isKnown(written))) unknown.push(written);

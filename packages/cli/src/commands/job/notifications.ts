@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { MusterError } from '../../errors.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { timeText } from '../../summary.js';
-import { NO_MAIL } from '../notification.js';
+import { warnOfMail } from '../notification.js';
 import { tellDone, tellTable } from '../resource.js';
 
 interface Delivery {
@@ -64,7 +64,7 @@ export function addNotifications(job: Command, shell: Shell): void {
     const path = call.client.inOrg('job-notifications', id);
     if (add !== undefined) {
       const made = await call.client.post<Subscribed>(path, { url: add, event, persistent: !once });
-      if (made.only_logged) call.out.note(NO_MAIL);
+      warnOfMail(call, made);
       return tellDone(call, { document: made, line: made.id });
     }
     if (remove !== undefined) {

@@ -1,4 +1,5 @@
-import { BEGUN, STOPPED } from '../wrapper.js';
+import { STOPPED } from '../wrapper.js';
+import { STOP } from './stop.js';
 
 /**
  * What the fork scheduler has a shell of the system do: fixed texts, whose words arrive as arguments. POSIX sh, on Linux.
@@ -71,15 +72,12 @@ done
 export const KILL = `${SEEN}
 directory=$1 job=$2 grace=$3
 test -d "$directory" || { echo muster:ended; exit 0; }
-if mkdir "$directory/.muster-started" 2>/dev/null; then
-  echo ${STOPPED} >"$directory/.muster-started/by"
-  echo muster:ended
-  exit 0
-fi
-# What has begun has said who it is; otherwise it never begins.
-mkdir "$directory/.muster-started/${BEGUN}" 2>/dev/null || test -d "$directory/.muster-started/${BEGUN}" || { echo muster:unsure; exit 0; }
+(
+${STOP}
+) || { echo muster:unsure; exit 0; }
 pid= started= since=
 if { IFS=: read -r pid started since <"$directory/.muster-started/by"; } 2>/dev/null; then
+  if test "$pid" = ${STOPPED}; then echo muster:ended; exit 0; fi
   seen "$pid"
   # Another process has its pid, so that its session is gone too.
   if test "$since" != "$boot" || { test -n "$ticks" && test "$ticks" != "$started"; }; then pid=; fi

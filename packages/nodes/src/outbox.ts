@@ -1,3 +1,4 @@
+import { TurnShare } from '@muster/base';
 import type { Frames } from '@muster/wire';
 import { NODE_LIMITS } from './limits.js';
 import type { SendDropCause } from './transport.js';
@@ -13,26 +14,32 @@ export interface RouterSocket {
   send(identity: Uint8Array, frames: Frames): SendResult;
 }
 
-/** Messages handed to the socket before other work gets a turn: sealed and written, one takes well below 0.1 ms. */
-const BURST = 64;
-
 /**
- * The one writer of a ROUTER. First in, first out, so the order per node holds, and in bursts, so that a command to all
- * nodes does not keep everything else waiting. What cannot be sent is dropped and counted, never waited for (Push Jobs
+ * The one writer of a ROUTER. First in, first out, so the order per node holds, and within a share of each turn of the event
+ * loop, so that a command to all nodes does not keep everything else waiting. What cannot be sent is dropped and counted, never waited for (Push Jobs
  * §3.2.1).
  */
 export class Outbox {
   readonly #socket: RouterSocket;
   readonly #dropped: (cause: SendDropCause) => void;
   readonly #limit: number;
-  #waiting: Outgoing[] = [];
+  readonly #share: TurnShare;
+  readonly #waiting: Outgoing[] = [];
   #running = false;
   #closed = false;
 
-  constructor(socket: RouterSocket, dropped: (cause: SendDropCause) => void, limit: number = NODE_LIMITS.outbox) {
+  constructor(
+    socket: RouterSocket,
+    dropped: (cause: SendDropCause) => void,
+    {
+      limit = NODE_LIMITS.outbox,
+      share = new TurnShare(NODE_LIMITS.turnMs),
+    }: { readonly limit?: number; readonly share?: TurnShare } = {},
+  ) {
     this.#socket = socket;
     this.#dropped = dropped;
     this.#limit = limit;
+    this.#share = share;
   }
 
   push(identity: Uint8Array, seal: () => Frames | null): void {
@@ -49,25 +56,20 @@ export class Outbox {
 
   close(): void {
     this.#closed = true;
-    this.#waiting = [];
+    this.#waiting.length = 0;
   }
 
   #write(): void {
-    const writing = this.#waiting;
-    this.#waiting = [];
-    this.#burst(writing, 0);
-  }
-
-  #burst(writing: readonly Outgoing[], from: number): void {
-    const end = Math.min(writing.length, from + BURST);
-    for (let index = from; index < end && !this.#closed; index++) {
-      const outgoing = writing[index];
-      if (outgoing !== undefined) this.#sendOne(outgoing);
+    let done = 0;
+    // Sending may bring more.
+    for (const outgoing of this.#waiting) {
+      if (this.#share.used) break;
+      done += 1;
+      this.#sendOne(outgoing);
     }
-    if (this.#closed) return;
-    if (end < writing.length) setImmediate(() => this.#burst(writing, end));
-    else if (this.#waiting.length > 0) queueMicrotask(() => this.#write());
-    else this.#running = false;
+    this.#waiting.splice(0, done);
+    this.#running = this.#waiting.length > 0;
+    if (this.#running) this.#share.later(() => this.#write());
   }
 
   #sendOne({ identity, seal }: Outgoing): void {

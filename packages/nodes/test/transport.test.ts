@@ -305,7 +305,7 @@ describe('the outbox', () => {
         return 'sent';
       },
     };
-    const outbox = new Outbox(socket, (cause) => causes.push(cause), 2);
+    const outbox = new Outbox(socket, (cause) => causes.push(cause), { limit: 2 });
     for (const id of [1, 2, 3]) outbox.push(Buffer.alloc(5), () => frames(id));
     await condition(() => sent.length === 2);
     expect(sent).toEqual([1, 2]);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { appendChunk, clearOutput, extentOf, extentsOf, positionOf } from '../src/output/chunks.js';
 import { OutputFollowers } from '../src/output/followers.js';
 import { OUTPUT_LIMITS } from '../src/output/limits.js';
+import { LiveReaders, liveOutput } from '../src/output/live.js';
 import { followedOutput, storedOutput, summarizeOutput } from '../src/output/reading.js';
 import type { SourceStanding, SourceStream } from '../src/output/types.js';
 import { openTestStore, type TestStore } from './support/test-store.js';
@@ -140,5 +141,24 @@ describe('a follower', () => {
     two.abort();
     expect(await ends[1]).toBe('');
     expect(followers.size).toBe(0);
+  });
+});
+
+describe('what all of a subject write', () => {
+  it('is read from the store in as many turns as it takes: nobody else waits for many streams', async () => {
+    const parts = Array.from({ length: 50 }, (_, number) => `node${number + 10}`);
+    await test.store.commit(
+      parts.flatMap((part) => [chunk(part, 0, part, 'task/many'), chunk(part, 6, '!', 'task/many')]),
+    );
+    let turns = 0;
+    const share = { used: true, free: async () => void turns++ };
+    const source = { read: test.store.read, readers: new LiveReaders(), hasEnded: async () => true, share };
+    const shown: string[] = [];
+    for await (const piece of liveOutput(source, 'task/many', new AbortController().signal)) {
+      shown.push(`${piece.part} ${piece.offset} ${Buffer.from(piece.data).toString()}`);
+    }
+    expect(shown).toEqual(parts.flatMap((part) => [`${part} 0 ${part}`, `${part} 6 !`]));
+    // Each of them is found, and then read.
+    expect(turns).toBe(2 * parts.length);
   });
 });

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { INTERVAL, ORG, type Parts, type TestAgent } from '../../nodes/test/support/nodes-fixture.js';
+import { subjectOf } from '../../platform/src/feeds/index.js';
 import { extentOf } from '../../platform/src/output/chunks.js';
 import { createPushController } from '../src/controller/controller.js';
+import { PUSH_FEED } from '../src/events.js';
 import { outputOf } from '../src/output.js';
 import type { NodeOwners } from '../src/ownership/types.js';
 import type { PushControllerService } from '../src/ports.js';
@@ -307,6 +309,29 @@ test('a start that a heartbeat makes the server repeat waits until the first one
   expect(agent.heard).toEqual(['prepare']);
   release();
   await expect.poll(() => agent.heard).toEqual(['prepare', 'start', 'start']);
+});
+
+test('readers of the output are told of the end when it is stored, and not when an earlier turn is', async () => {
+  const other = await fixture.agent('web2');
+  await agent.becomeIdle();
+  await other.becomeIdle();
+  await start(A, { capture: true }, ['web1', 'web2']);
+  for (const each of [agent, other]) each.send({ type: 'ack', jobId: A });
+  await fixture.stored();
+  for (const each of [agent, other]) each.send({ type: 'started', jobId: A });
+  await fixture.stored();
+  const reader = controller.outputReaders.open(subjectOf(PUSH_FEED, A));
+  const release = fixture.hold(({ statement, row }) => statement.table === 'push_jobs' && row.phase === 'finished');
+  const result = { outcome: 'succeeded', exitCode: 0, signal: null, reason: null, output: null } as const;
+  // Both before the first of them is stored.
+  for (const each of [agent, other]) {
+    each.send({ type: 'finished', jobId: A, ...result, bytes: { stdout: 0, stderr: 0 } });
+  }
+  expect(await standing(A)).toEqual(['succeeded', null]);
+  expect(reader.take().ended).toBe(false);
+  release();
+  await expect.poll(() => reader.take().ended).toBe(true);
+  controller.outputReaders.close(subjectOf(PUSH_FEED, A), reader);
 });
 
 describe('waiting for busy nodes', () => {

@@ -27,8 +27,15 @@ export function readChunks(
   of: SourceStream,
   { from, limit }: { readonly from: number; readonly limit: number },
 ): Promise<Pick<ChunkRow, 'position' | 'data'>[]> {
+  // Chunks do not overlap: what `from` may lie in is the last that begins before it, and none of those before that is looked at.
+  const holder = chunksOf(read, of)
+    .select('position')
+    .where('position', '<=', from)
+    .orderBy('position', 'desc')
+    .limit(1);
   return chunksOf(read, of)
     .select(['position', 'data'])
+    .where((eb) => eb('position', '>=', eb.fn.coalesce(holder, eb.lit(0))))
     .where((eb) => eb(eb('position', '+', eb.fn<number>('length', ['data'])), '>', from))
     .orderBy('position')
     .limit(limit)
@@ -50,7 +57,28 @@ export async function extentOf(
   return { chunks: Number(row.chunks), bytes: Number(row.bytes ?? 0), end: Number(row.end ?? 0) };
 }
 
-/** The same of every stream of a subject. */
+/** The stream of a subject after this one, by name; the first of all after none. Its chunks are not looked at. */
+export function streamAfter(
+  read: Read,
+  subject: OutputSource['subject'],
+  after: Pick<SourceStream, 'part' | 'stream'> | undefined,
+): Promise<SourceStream | undefined> {
+  return read
+    .selectFrom('output_chunks')
+    .select(['subject', 'part', 'stream'])
+    .where('subject', '=', subject)
+    .$if(after !== undefined, (query) =>
+      query.where(({ eb, refTuple, tuple }) =>
+        eb(refTuple('part', 'stream'), '>', tuple(after?.part ?? '', after?.stream ?? 'stdout')),
+      ),
+    )
+    .orderBy('part')
+    .orderBy('stream')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+/** How much of every stream of a subject is stored: reads all of it. */
 export async function extentsOf(
   read: Read,
   subject: OutputSource['subject'],

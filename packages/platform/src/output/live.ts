@@ -1,6 +1,7 @@
+import type { TurnShare } from '@muster/base';
 import type { Schema } from '@muster/store';
 import type { Kysely } from 'kysely';
-import { extentsOf, readChunks } from './chunks.js';
+import { readChunks, streamAfter } from './chunks.js';
 import { OUTPUT_LIMITS } from './limits.js';
 import type { SourceStream } from './types.js';
 
@@ -112,6 +113,8 @@ export interface LiveOutputDeps {
   readonly readers: Pick<LiveReaders, 'open' | 'close'>;
   /** Whether nothing is added to the subject any more, and all that was added is stored. */
   readonly hasEnded: () => Promise<boolean>;
+  /** For reading: what is in SQLite is there at once, so that many streams would be read in one turn. */
+  readonly share: Pick<TurnShare, 'used' | 'free'>;
 }
 
 /**
@@ -119,7 +122,7 @@ export interface LiveOutputDeps {
  * `signal` is aborted. An offset beyond the end of the piece before it tells how much was dropped in between.
  */
 export async function* liveOutput(
-  { read, readers, hasEnded }: LiveOutputDeps,
+  { read, readers, hasEnded, share }: LiveOutputDeps,
   subject: string,
   signal: AbortSignal,
 ): AsyncGenerator<LivePiece> {
@@ -131,6 +134,7 @@ export async function* liveOutput(
   async function* stored(of: SourceStream): AsyncGenerator<LivePiece> {
     const { part, stream } = of;
     for (;;) {
+      if (share.used) await share.free();
       const from = next.get(keyOf(of)) ?? 0;
       const chunks = await readChunks(read, of, { from, limit: OUTPUT_LIMITS.chunksRead });
       for (const { position, data } of chunks) {
@@ -144,7 +148,14 @@ export async function* liveOutput(
   }
   try {
     if (await hasEnded()) reader.end();
-    for (const { part, stream } of await extentsOf(read, subject)) reader.reread({ subject, part, stream });
+    for (
+      let of = await streamAfter(read, subject, undefined);
+      of !== undefined;
+      of = await streamAfter(read, subject, of)
+    ) {
+      reader.reread(of);
+      if (share.used) await share.free();
+    }
     while (!signal.aborted) {
       const { pieces, behind, ended } = reader.take();
       for (const piece of pieces) {

@@ -42,9 +42,9 @@ class Controller implements PushControllerService {
     this.#transitions = new Transitions({
       ...this.#deps,
       finished: (job) => this.#retire(job),
-      outputEnded: (job, nodes) => {
+      outputEnded: (job, nodes, all) => {
         for (const node of nodes) this.#outputs.followers.tell(outputOf(job.id, node));
-        if (job.state.phase === 'finished') this.#outputs.readers.end(subjectOf(PUSH_FEED, job.id));
+        if (all) this.#outputs.readers.end(subjectOf(PUSH_FEED, job.id));
       },
     });
     deps.owners.attach({

@@ -9,8 +9,8 @@ export interface TransitionsDeps
     Pick<PushControllerDeps, 'owners' | 'recorder' | 'logger' | 'feed' | 'counts'> {
   /** The job has reached its end in memory. */
   readonly finished: (job: LiveJob) => void;
-  /** The end of these nodes is stored: nothing is added to their output any more. */
-  readonly outputEnded: (job: LiveJob, nodes: readonly string[]) => void;
+  /** The end of these nodes is stored: nothing is added to their output any more; with `all`, to that of none. */
+  readonly outputEnded: (job: LiveJob, nodes: readonly string[], all: boolean) => void;
 }
 
 /**
@@ -55,14 +55,17 @@ export class Transitions {
     if (job.state.phase !== phaseBefore || job.state.deadline !== deadlineBefore) this.timers.armDeadline(job);
     const finished = job.state.phase === 'finished';
     if (finished) this.#deps.finished(job);
-    return this.#flush(turn, finished && phaseBefore !== 'finished');
+    return this.#flush(turn, { over: finished, ends: finished && phaseBefore !== 'finished' });
   }
 
   /**
    * Transitions go to the store before any node is handed on, so that the lane's order keeps a node's next owner
    * from being stored before its end in this job. Messages leave when the commit is durable, and readers hear of the events.
+   *
+   * @param over The job has ended, with this turn or before: once this is durable, and not when memory says so, which is ahead of it.
+   * @param ends With this turn.
    */
-  #flush(turn: Turn, finished: boolean): Promise<boolean> {
+  #flush(turn: Turn, { over, ends }: { readonly over: boolean; readonly ends: boolean }): Promise<boolean> {
     const { counts, recorder, clock, owners, logger } = this.#deps;
     const { job, writes, events } = turn;
     // Also what is only repeated (N12) waits for the decision behind it: an earlier turn may still be on its way.
@@ -73,8 +76,8 @@ export class Transitions {
     return durable.then(
       () => {
         for (const status of turn.endedNodes) counts.jobNodeEnded(status);
-        if (finished) counts.jobEnded(job.state.status, Math.max(0, job.updatedAt - job.createdAt));
-        if (!this.#stopped) this.#leave(turn);
+        if (ends) counts.jobEnded(job.state.status, Math.max(0, job.updatedAt - job.createdAt));
+        if (!this.#stopped) this.#leave(turn, over);
         return true;
       },
       (error: unknown) => {
@@ -84,12 +87,12 @@ export class Transitions {
     );
   }
 
-  #leave({ job, sends, ended }: Turn): void {
+  #leave({ job, sends, ended }: Turn, over: boolean): void {
     const { nodes, feed, logger, outputEnded } = this.#deps;
     try {
       for (const [order, names] of sends) nodes.send(job.org.id, names, orderFor(job, order));
-      if (job.state.status === 'crashed') feed.ended(job.id);
-      outputEnded(job, ended);
+      if (over && job.state.status === 'crashed') feed.ended(job.id);
+      outputEnded(job, ended, over);
     } catch (error) {
       // Nobody waits for most turns: without this a defect here would end the process.
       logger.error({ err: error, job: job.id }, 'the effects of a transition failed');

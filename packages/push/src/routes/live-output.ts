@@ -40,7 +40,7 @@ export function liveOutputRoute(app: App, deps: StreamRouteDeps): void {
 }
 
 async function* outputEvents(
-  { read, controller }: Pick<StreamRouteDeps, 'controller' | 'read'>,
+  { read, controller, streams }: Pick<StreamRouteDeps, 'controller' | 'read' | 'streams'>,
   job: JobRow,
   signal: AbortSignal,
 ): AsyncGenerator<FeedEvent> {
@@ -50,7 +50,7 @@ async function* outputEvents(
     const now = await findJob(read, job.org_id, job.id);
     return now === undefined || now.phase === 'finished';
   };
-  const source = { read, readers: controller.outputReaders, hasEnded: finished };
+  const source = { read, readers: controller.outputReaders, hasEnded: finished, share: streams.share };
   for await (const piece of liveOutput(source, subjectOf(PUSH_FEED, job.id), signal)) {
     yield event('output', shownPiece(piece));
   }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type Nodes, Outbox, type Peer, type Transport } from '@muster/nodes';
+import { TurnShare } from '@muster/base';
+import { type Handlers, type Nodes, Outbox, type Peer, type Transport } from '@muster/nodes';
 import { systemRandom } from '@muster/platform/auth';
 import type { ServerConfig } from '@muster/platform/config';
 import { Layers } from '@muster/platform/layers';
@@ -138,10 +139,12 @@ export class ServerProcess {
           send: (identity: Uint8Array, frames: Frames) =>
             process.alive ? network.toNode(side, identity, frames) : 'gone',
         };
-        outbox = new Outbox(socket, (cause) => {
+        const dropped: Handlers['sendDropped'] = (cause) => {
           trace.say(() => `${plan.name}: not sent, ${cause}`);
           handlers.sendDropped(cause);
-        });
+        };
+        // By a real clock no run would be like another.
+        outbox = new Outbox(socket, dropped, { share: new TurnShare(Number.POSITIVE_INFINITY) });
         return { ...network.listen(side), curvePublicKey: side.key, plain: null };
       },
       send: (peer: Peer, seal) => {

@@ -8,13 +8,14 @@ import type { App } from '../http/route.js';
 import { deliveriesAbout } from '../outbound/deliveries.js';
 import { isOnlyLogged } from '../outbound/mail.js';
 import { webhookKey, webhookSecret } from '../outbound/signature.js';
+import { DeliveryAnswer, deliveryView } from '../outbound/view.js';
 import { deliverySubject, type NotificationDirectory } from './directory.js';
 import { NOTIFICATION_LIMITS } from './limits.js';
 import { readFields, readNew } from './request.js';
 import * as schemas from './schemas.js';
 import { trailsOf } from './trail.js';
 import type { Notification } from './types.js';
-import { deliveryView, notificationView } from './views.js';
+import { notificationView } from './views.js';
 
 export interface NotificationRouteDeps {
   readonly read: Kysely<Schema>;
@@ -164,7 +165,7 @@ export function notificationRoutes(app: App, deps: NotificationRouteDeps): void 
         description: `What was delivered, logged or given up is kept for ${NOTIFICATION_LIMITS.keepMs / 86_400_000} days.`,
         params: schemas.Params,
         querystring: schemas.PageQuery,
-        response: { 200: Type.Array(schemas.DeliveryAnswer) },
+        response: { 200: Type.Array(DeliveryAnswer) },
       },
     },
     async ({ organization, params, query }) => {

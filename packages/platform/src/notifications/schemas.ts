@@ -104,25 +104,6 @@ export const PageQuery = Type.Object(
   STRICT,
 );
 
-/** What was sent, or is to be. */
-export const DeliveryAnswer = Type.Object({
-  id: Type.String({ description: '`webhook-id`, the same at each attempt' }),
-  event: Type.String({ description: 'Type of the event' }),
-  url: Type.String(),
-  outcome: Type.Union([
-    Type.Literal('waiting'),
-    Type.Literal('delivered'),
-    Type.Literal('logged'),
-    Type.Literal('given_up'),
-  ]),
-  attempts: Type.Integer(),
-  response_code: nullable(Type.Integer()),
-  detail: nullable(Type.String({ description: 'What was answered, or why it did not come' })),
-  created: Time,
-  last_sent: nullable(Time),
-  next_attempt: nullable(Time),
-});
-
 export const TestAnswer = Type.Object({
   id: Type.String({ description: 'Of the delivery' }),
   only_logged: OnlyLogged,

@@ -15,4 +15,5 @@ export { OUTBOUND_LIMITS } from './limits.js';
 export { isOnlyLogged, type Mail, type Mailer, mailAddress, openMailer } from './mail.js';
 export { DEFAULT_RETRIES, RETRY_STRATEGIES, type RetryPolicy, readRetries, retryAfter } from './retries.js';
 export { signatureHeaders, webhookKey, webhookSecret } from './signature.js';
+export { DeliveryAnswer, deliveryView } from './view.js';
 export { postWebhook, type Sent } from './webhook.js';

@@ -18,7 +18,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const MUSTER = join(ROOT, 'packages/cli/bin/muster.js');
 
 /** Seconds; small, so that down detection takes moments. */
-const HEARTBEAT_INTERVAL = 0.5;
+export const HEARTBEAT_INTERVAL = 0.5;
 
 /** A server that starts on a busy machine, below the time that a hook may take. */
 const START_MS = 50_000;

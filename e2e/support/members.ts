@@ -3,7 +3,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createTestDatabase } from '../../packages/platform/test/support/database.js';
 import { ApiClient } from './api-client.js';
-import { Cluster } from './cluster.js';
+import { Cluster, HEARTBEAT_INTERVAL } from './cluster.js';
 import { freePorts } from './ports.js';
 import { PushyServer } from './pushy-server.js';
 import { SilentNetwork } from './silent-network.js';
@@ -35,11 +35,20 @@ export interface MemberProcess {
 export class Members {
   readonly #cluster: Cluster;
   readonly #database: string;
+  /** Seconds. */
+  readonly #heartbeatInterval: number;
   readonly all: MemberProcess[];
   readonly #started: StartedProcess[];
 
-  constructor(cluster: Cluster, database: string, first: string, network: SilentNetwork) {
+  constructor(
+    cluster: Cluster,
+    database: string,
+    first: string,
+    network: SilentNetwork,
+    heartbeatInterval = HEARTBEAT_INTERVAL,
+  ) {
     this.#cluster = cluster;
+    this.#heartbeatInterval = heartbeatInterval;
     this.#database = database;
     const start = (): StartedProcess => {
       cluster.relaunchServer();
@@ -58,7 +67,8 @@ export class Members {
     const network = await networkTo(this.#database);
     const args = [
       ...['server', '--cluster', '--name', name, '--data-dir', dir, '--database-url', through(network, this.#database)],
-      ...['--http', `127.0.0.1:${http}`, '--stomp', `127.0.0.1:${stomp}`, '--heartbeat-interval', '0.5'],
+      ...['--http', `127.0.0.1:${http}`, '--stomp', `127.0.0.1:${stomp}`],
+      ...['--heartbeat-interval', String(this.#heartbeatInterval)],
       ...['--heartbeat', `tcp://127.0.0.1:${heartbeat}`, '--command', `tcp://127.0.0.1:${command}`],
       ...['--heartbeat-advertise', `tcp://127.0.0.1:${heartbeat}`, '--command-advertise', `tcp://127.0.0.1:${command}`],
     ];
@@ -206,8 +216,12 @@ function through({ port }: SilentNetwork, database: string): string {
   return url.href;
 }
 
-/** Servers a, b and c over one PostgreSQL, which take connections of nodes; agents and people reach them by the balancer. */
-export async function threeServers(): Promise<{
+/**
+ * Servers a, b and c over one PostgreSQL, which take connections of nodes; agents and people reach them by the balancer.
+ *
+ * @param heartbeatInterval Seconds.
+ */
+export async function threeServers(heartbeatInterval?: number): Promise<{
   readonly cluster: Cluster;
   readonly members: Members;
   readonly balancer: Balancer;
@@ -220,8 +234,9 @@ export async function threeServers(): Promise<{
     database: { ...made, url: through(network, database) },
     flags: ['--cluster', '--name', 'a'],
     ...{ agentUrl: balancer.url, clientUrl: balancer.url },
+    ...(heartbeatInterval !== undefined && { heartbeatInterval }),
   });
-  const members = new Members(cluster, database, 'a', network);
+  const members = new Members(cluster, database, 'a', network, heartbeatInterval);
   await members.leader();
   await until('its settings', () => existsSync(join(cluster.dataDir, 'muster.yaml')));
   for (const name of ['b', 'c']) await members.add(name);

@@ -45,8 +45,17 @@ interface Started {
 test('one is added without a key of its host, which is looked at, compared and pinned', async () => {
   const { host, port, user, hostKey } = sshd.system;
   const where = ['--host', `${host}:${port}`, '--user', user, '--key-file', 'id'];
-  const added = await said('ssh-node', 'add', 'box1', ...where, '--allow', 'echo ready', '--allow', 'sleep 7654501');
+  const allowed = ['--allow', 'echo ready', '--allow', 'sleep 7654501'];
+  const unread = await cluster.muster('ssh-node', 'add', 'box1', ...where, ...allowed, '--host-key', 'SHA256:short');
+  expect([unread.code, await cluster.json('secret', 'list')]).toEqual([2, []]);
+  const policy = join(cluster.dir, 'box.yaml');
+  writeFileSync(policy, 'labels: { place: shelf }');
+  const added = await said('ssh-node', 'add', 'box1', ...where, ...allowed, '--policy', policy);
   expect(added).toContain('none is pinned');
+  // It was never reached, and is one of its place nevertheless.
+  expect(await said('node', 'search', 'place:shelf')).toContain('box1');
+  const again = await cluster.muster('ssh-node', 'add', 'box1', ...where, '--allow', 'echo ready');
+  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('which is left as it is')]);
   const tried = await cluster.muster('ssh-node', 'test', 'box1');
   expect(tried).toMatchObject({ code: 1, stdout: expect.stringContaining(`--host-key SHA256:${hostKey}`) });
   await said('ssh-node', 'set', 'box1', '--host-key', hostKey);
@@ -89,8 +98,9 @@ test('one that is down says why, and one that is deleted leaves nothing behind',
   );
   const refused = await cluster.muster('push', 'start', '--node', 'box1', '--', 'echo', 'ready');
   expect(refused.stdout).toContain('down');
-  await said('ssh-node', 'rm', 'box1');
+  await said('ssh-node', 'rm', 'box1', '--yes');
   expect(await cluster.json('ssh-node', 'list')).toEqual([]);
+  expect(await cluster.json('secret', 'list')).toEqual([]);
   await until('its directory is gone', async () =>
     readdirSync(join(cluster.dataDir, 'ssh-nodes')).every((name) => name === 'hosting.pem'),
   );

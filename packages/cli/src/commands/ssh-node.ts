@@ -4,7 +4,7 @@ import { textOf, yamlOf } from '../files.js';
 import { printable } from '../printable.js';
 import { type Call, clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
-import { addList, addRemove, addShow, tellItem } from './resource.js';
+import { addList, addShow, agreed, tellDone, tellItem } from './resource.js';
 
 interface Policy {
   readonly commands?: Readonly<Record<string, unknown>>;
@@ -88,14 +88,7 @@ export function addSshNode(program: Command, shell: Shell): void {
   });
   addSet(sshNode, shell);
   addTest(sshNode, shell);
-  addRemove<{ readonly force?: boolean }>(sshNode, shell, {
-    usage: 'rm <name>',
-    summary: 'forget a node without an agent; nothing changes on its host',
-    examples: ['muster ssh-node rm switch1', 'muster ssh-node rm switch1 --force'],
-    path: ({ client }, name = '') => client.inOrg('ssh-nodes', name),
-    query: ({ force }) => (force === true ? { force } : {}),
-    done: (name) => ({ document: { node_name: name, deleted: true }, line: `deleted node ${name}` }),
-  }).option('--force', 'even while it runs a job, whose command is ended');
+  addRm(sshNode, shell);
 }
 
 function withFlags(command: Command): Command {
@@ -130,9 +123,11 @@ function addAdd(sshNode: Command, shell: Shell): void {
     const { host, user } = call.options;
     if (host === undefined || user === undefined)
       throw new MusterError('usage', { reason: 'say where it is and who logs in: --host HOST --user USER' });
-    const policy = await policyOf(call, {});
-    const body = { name, ...(await bodyOf(call, name)), policy };
-    tellItem(call, await call.client.post<SshNode>(call.client.inOrg('ssh-nodes'), body), tell);
+    const { client } = call;
+    const body = { name, ...bodyOf(call), policy: await policyOf(call, {}) };
+    const add = (key: object) => client.post<SshNode>(client.inOrg('ssh-nodes'), { ...body, ...key });
+    const { keyFile } = call.options;
+    tellItem(call, keyFile === undefined ? await add({}) : await withNewKey(call, name, keyFile, add), tell);
   });
 }
 
@@ -154,9 +149,18 @@ function addSet(sshNode: Command, shell: Shell): void {
     const path = client.inOrg('ssh-nodes', name);
     const changed = [allow, forbid, policy].some((given) => given !== undefined);
     const before = changed ? (await client.get<SshNode>(path)).policy : {};
-    const body = { ...(await bodyOf(call, name)), ...(changed && { policy: await policyOf(call, before) }) };
-    if (Object.keys(body).length === 0) throw new MusterError('usage', { reason: 'say what is to change' });
-    tellItem(call, await client.patch<SshNode>(path, body), tell);
+    const body = { ...bodyOf(call), ...(changed && { policy: await policyOf(call, before) }) };
+    const { keyFile } = call.options;
+    if (Object.keys(body).length === 0 && keyFile === undefined)
+      throw new MusterError('usage', { reason: 'say what is to change' });
+    // What may be refused comes before the key, which cannot be brought back.
+    let node = Object.keys(body).length === 0 ? null : await client.patch<SshNode>(path, body);
+    if (keyFile !== undefined) {
+      node ??= await client.get<SshNode>(path);
+      await keepKey(call, keySecretOf(name), keyFile);
+      node = await client.patch<SshNode>(path, { key_secret: keySecretOf(name) });
+    }
+    if (node !== null) tellItem(call, node, tell);
   });
 }
 
@@ -177,25 +181,70 @@ function addTest(sshNode: Command, shell: Shell): void {
   });
 }
 
-async function bodyOf(call: Call<Flags>, name: string): Promise<object> {
-  const { host, user, hostKey, keySecret, keyFile, passwordSecret } = call.options;
+function addRm(sshNode: Command, shell: Shell): void {
+  const command = clientCommand(sshNode, {
+    usage: 'rm <name>',
+    summary: 'forget a node without an agent, with the key that came as a file; nothing changes on its host',
+    examples: ['muster ssh-node rm switch1', 'muster ssh-node rm switch1 --force --yes'],
+  });
+  command.option('--force', 'even while it runs a job, whose command is ended').option('-y, --yes', 'do not ask');
+  does<{ readonly force?: boolean; readonly yes?: boolean }>(command, shell, async (call) => {
+    const [name = ''] = call.args;
+    const { client, options } = call;
+    const path = client.inOrg('ssh-nodes', name);
+    const { key_secret: key } = await client.get<SshNode>(path);
+    const kept = key === keySecretOf(name) ? key : null;
+    const what = kept === null ? `node ${name}` : `node ${name} and its key, the secret ${kept}`;
+    await agreed(call, `Delete ${printable(what)}?`);
+    await client.delete(path, options.force === true ? { force: true } : {});
+    if (kept !== null) await client.delete(client.inOrg('secrets', kept));
+    tellDone(call, { document: { node_name: name, deleted: true }, line: `deleted ${printable(what)}` });
+  });
+}
+
+function bodyOf({ options }: Call<Flags>): object {
+  const { host, user, hostKey, keySecret, keyFile, passwordSecret } = options;
   if (keySecret !== undefined && keyFile !== undefined)
     throw new MusterError('usage', { reason: 'give --key-secret or --key-file, not both' });
-  const key = keyFile === undefined ? keySecret : await keptKey(call, name, keyFile);
   return {
     ...(host !== undefined && placeOf(host)),
     ...(user !== undefined && { user }),
     ...(hostKey !== undefined && { host_key: hostKey }),
-    ...(key !== undefined && { key_secret: key }),
+    ...(keySecret !== undefined && { key_secret: keySecret }),
     ...(passwordSecret !== undefined && { password_secret: passwordSecret }),
   };
 }
 
-/** It is a secret like others from then on. */
-async function keptKey({ client, world }: Call<Flags>, name: string, file: string): Promise<string> {
-  const secret = `ssh-node.${name.replaceAll(/[^A-Za-z0-9_.-]/g, '_')}`.slice(0, LONGEST_SECRET);
+/** Of a key that came as a file: it is a secret like others from then on. */
+function keySecretOf(name: string): string {
+  return `ssh-node.${name.replaceAll(/[^A-Za-z0-9_.-]/g, '_')}`.slice(0, LONGEST_SECRET);
+}
+
+async function keepKey({ client, world }: Call<object>, secret: string, file: string): Promise<void> {
   await client.put(client.inOrg('secrets', secret), { value: await textOf(world, file) });
-  return secret;
+}
+
+/** Adds the node with a key of its own, which takes the place of nobody's and does not stay when the node is refused. */
+async function withNewKey(
+  call: Call<Flags>,
+  name: string,
+  file: string,
+  add: (key: object) => Promise<SshNode>,
+): Promise<SshNode> {
+  const { client } = call;
+  const secret = keySecretOf(name);
+  const secrets = await client.get<readonly { readonly name: string }[]>(client.inOrg('secrets'));
+  if (secrets.some((one) => one.name === secret)) {
+    const ways = `muster ssh-node set ${name} --key-file changes the key of a node that is there; --key-secret ${secret} uses it`;
+    throw new MusterError('usage', { reason: `there is a secret ${secret} already, which is left as it is: ${ways}` });
+  }
+  await keepKey(call, secret, file);
+  try {
+    return await add({ key_secret: secret });
+  } catch (error) {
+    await client.delete(client.inOrg('secrets', secret));
+    throw error;
+  }
 }
 
 /** `HOST`, `HOST:PORT`, `[ADDRESS]:PORT`, or an address of IPv6 alone. @throws MusterError `usage` */
@@ -225,7 +274,6 @@ async function policyIn(world: Call<Flags>['world'], file: string): Promise<Poli
 }
 
 function tell({ out }: Call<object>, node: SshNode): void {
-  const { policy } = node;
   out.fields([
     ['Node', node.node_name],
     ['Status', node.status],
@@ -234,7 +282,7 @@ function tell({ out }: Call<object>, node: SshNode): void {
     ['Host key', node.host_key ?? 'none is pinned, so nobody logs in: muster ssh-node test shows what its host has'],
     ['Key', node.key_secret === null ? '-' : `secret ${node.key_secret}`],
     ['Password', node.password_secret === null ? '-' : `secret ${node.password_secret}`],
-    ['Allowed', allowedText(policy)],
+    ['Allowed', allowedText(node)],
     ['Added', timeText(node.created_at)],
     ['Changed', timeText(node.changed_at)],
   ]);
@@ -250,8 +298,8 @@ function reachedText({ reached, reached_since, trouble, connected }: SshNode): s
   return `${since}${connected ? ', connected' : ''}${trouble === null ? '' : `: ${trouble}`}`;
 }
 
-function allowedText({ commands = {}, allow_any: any }: Policy): string {
+function allowedText({ node_name: name, policy: { commands = {}, allow_any: any } }: SshNode): string {
   const names = Object.keys(commands);
   if (any === true) return 'whatever is asked for';
-  return names.length === 0 ? 'nothing: muster ssh-node set NAME --allow COMMAND' : names.join(', ');
+  return names.length === 0 ? `nothing: muster ssh-node set ${name} --allow COMMAND` : names.join(', ');
 }

@@ -45,11 +45,17 @@ export class SshNodes {
   }
 
   async load(): Promise<void> {
-    const { store, registry } = this.#deps;
-    for (const node of await loadSshNodes(store)) {
+    for (const node of await loadSshNodes(this.#deps.store)) {
       this.#nodes.set(keyOf(node.org.id, node.name), node);
-      registry.known(node.org, node.name).via = 'ssh';
+      this.#stand(node);
     }
+  }
+
+  /** Until its host is reached, its labels are known from here alone: selectors choose it, and it is told as down. */
+  #stand({ org, name, policy }: SshNode): void {
+    const known = this.#deps.registry.known(org, name);
+    known.via = 'ssh';
+    if (Object.keys(known.facts).length === 0) known.labels = policy.labels ?? {};
   }
 
   listen(listener: SshNodeListener): void {
@@ -101,7 +107,7 @@ export class SshNodes {
       ),
     );
     this.#nodes.set(keyOf(org.id, name), node);
-    registry.known(org, name).via = 'ssh';
+    this.#stand(node);
     listeners.nodeCreated(org, name);
     this.#listener?.set(node, null);
     return node;
@@ -132,6 +138,7 @@ export class SshNodes {
       }),
     );
     this.#nodes.set(keyOf(org.id, name), node);
+    this.#stand(node);
     this.#listener?.set(node, before);
     return node;
   }

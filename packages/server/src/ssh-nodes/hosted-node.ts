@@ -68,15 +68,12 @@ export class HostedNode {
   #waiting: (() => void)[] = [];
 
   constructor(node: SshNode, hosting: Hosting) {
-    const { clock, connections, peers } = hosting;
+    const { clock, peers } = hosting;
     this.#node = node;
     this.#hosting = hosting;
     this.#machine = initialMachine(clock.now());
     this.#wire = new Wire(peers);
-    const { connectMs, keepaliveMs, idleMs } = SSH_NODE_LIMITS;
-    const admit = (link: SshLink) => connections.admit(link);
-    const secret = () => hosting.secret(this.#node);
-    this.link = new SshLink(() => this.#host(), secret, { clock, connectMs, keepaliveMs, idleMs, admit });
+    this.link = this.#newLink();
     this.#processes = new SshProcesses({
       link: this.link,
       refusal: (dir) => this.#refusal(dir),
@@ -88,6 +85,17 @@ export class HostedNode {
         this.#denied = count;
       },
     });
+  }
+
+  #newLink(): SshLink {
+    const { clock, connections, secret } = this.#hosting;
+    const { connectMs, keepaliveMs, idleMs } = SSH_NODE_LIMITS;
+    const admit = (link: SshLink) => connections.admit(link);
+    return new SshLink(
+      () => this.#host(),
+      () => secret(this.#node),
+      { clock, connectMs, keepaliveMs, idleMs, admit },
+    );
   }
 
   get node(): SshNode {
@@ -155,7 +163,9 @@ export class HostedNode {
         return `the key that is expected is ${host.hostKey}`;
       })) &&
       (await tried('login', async () => {
-        await this.link.ready();
+        // Anew: one that is open was let in with what the secret was then.
+        const link = this.#newLink();
+        await link.ready().finally(() => link.close());
         return `it lets ${host.user} in`;
       })) &&
       (await tried('shell', async () => {

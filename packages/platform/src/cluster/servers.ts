@@ -61,6 +61,8 @@ export class ClusterServers {
   #timer: Timer | null = null;
   #writing: Promise<void> | null = null;
   #known: readonly ClusterServer[] = [];
+  /** By their URL, those that are gone, too. */
+  readonly #met = new Map<string, ClusterServer>();
 
   constructor(deps: ClusterServersDeps) {
     this.#deps = deps;
@@ -69,6 +71,11 @@ export class ClusterServers {
   /** As they were last looked at. */
   get known(): readonly ClusterServer[] {
     return this.#known;
+  }
+
+  /** Of all others of the last day where each is, or was: who does not see the database any more does not hear who came back. */
+  get others(): readonly ClusterServer[] {
+    return [...this.#met.values()].filter(({ url }) => url !== this.#deps.own.url);
   }
 
   async start(): Promise<void> {
@@ -121,7 +128,16 @@ export class ClusterServers {
         drained: names.has(row.name),
         epoch: leads?.holder === row.incarnation ? leads.epoch : null,
       }));
+    this.#meet(now);
     return this.#known;
+  }
+
+  #meet(now: number): void {
+    for (const [url, one] of this.#met) {
+      if (now - one.seenAt >= CLUSTER_LIMITS.forgetMs) this.#met.delete(url);
+      else this.#met.set(url, { ...one, lost: true });
+    }
+    for (const one of this.#known) this.#met.set(one.url, one);
   }
 
   /** null: nobody leads. Whether it still does is not known before it answers. */

@@ -6,13 +6,17 @@ import type { ClusterServer } from './servers.js';
 /** Longest answer of `/_status` that is read. */
 const MOST_BYTES = 65_536;
 
-/** Asks other servers which epoch they know of: `asked` of them, and the newest that one of those who answered knows. */
+/**
+ * Asks other servers which epoch they know of: `asked` of them, and the newest that one of those who answered knows. One that was lost may be back, and lead by now;
+ * it counts as asked when it answers.
+ */
 export async function askOthers(
-  servers: readonly Pick<ClusterServer, 'certificate' | 'url'>[],
+  servers: readonly Pick<ClusterServer, 'certificate' | 'lost' | 'url'>[],
 ): Promise<{ readonly epoch: number | null; readonly asked: number }> {
-  const answers = await Promise.all(servers.map((server) => epochKnownTo(server)));
-  const known = answers.filter((epoch) => epoch !== null);
-  return { epoch: known.length === 0 ? null : Math.max(...known), asked: servers.length };
+  const answers = await Promise.all(servers.map(async (server) => ({ ...server, epoch: await epochKnownTo(server) })));
+  const known = answers.map(({ epoch }) => epoch).filter((epoch) => epoch !== null);
+  const asked = answers.filter(({ epoch, lost }) => epoch !== null || !lost).length;
+  return { epoch: known.length === 0 ? null : Math.max(...known), asked };
 }
 
 /** null: it does not answer. */

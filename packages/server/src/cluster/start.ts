@@ -171,7 +171,7 @@ class Member implements ClusterMember {
           return 'the database was brought up to date by a newer version: upgrade this server';
         return null;
       },
-      others: () => askOthers(servers.known.filter((one) => one.incarnation !== this.incarnation && !one.lost)),
+      others: () => askOthers(servers.others),
       elected: (fence) => this.#change(() => this.#lead(fence)),
       deposed: (why) => this.#deposed(why),
     });

@@ -29,7 +29,7 @@ const AT_ONCE = 10;
 /** Longest that a leader is left alone, and for how long one stays frozen that another has taken over from. */
 const CALM_MS = 3000;
 const LATE_MS = 4000;
-const ROUND_MS = 60_000;
+const ROUND_MS = NODES.length > 10 ? 180_000 : 60_000;
 /** For servers and as many agents as wanted to start. */
 const BEFORE_MS = 240_000 + NODES.length * 5000;
 
@@ -102,7 +102,12 @@ async function startPush(): Promise<string | null> {
 async function back(member: MemberProcess): Promise<void> {
   await member.process.exited;
   members.again(member.name);
-  await until(`${member.name} to answer`, async () => (await said(member.url)) !== null, ROUND_MS);
+  const answers = async (): Promise<boolean> => {
+    // A database that is too busy to be asked refuses it: whoever supervises it starts it again.
+    if (member.process.exit !== null) members.again(member.name);
+    return (await said(member.url)) !== null;
+  };
+  await until(`${member.name} to answer`, answers, ROUND_MS);
 }
 
 const FAULTS: Readonly<Record<string, (leader: MemberProcess) => Promise<void>>> = {

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { EXIT } from '@muster/base';
 import { run } from '../../packages/cli/src/run.js';
 import { testWorld } from '../../packages/cli/test/support/world.js';
 import { createTestDatabase, type TestDatabase } from '../../packages/platform/test/support/database.js';
@@ -212,7 +213,7 @@ export class Cluster extends PushyServer {
     const words = withJson(args);
     const code = await run(words, world);
     const printed = document(world.out());
-    if (code !== 0 || printed === undefined) {
+    if ((code !== EXIT.ok && code !== EXIT.asked) || printed === undefined) {
       throw new Error(`muster ${args.join(' ')}: exit ${code}\n${world.out()}\n${world.err()}`);
     }
     assertAsDeclared(words, world.out());

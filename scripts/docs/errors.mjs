@@ -19,7 +19,7 @@ header \`X-Muster-Error\` has the code and \`X-Muster-Fix\` says what to do. The
 with the exit code. Words in braces are filled in. Codes are stable; texts of the first groups are kept to the letter for
 deployed clients.
 
-Exit codes: 0 done, 1 the work failed, 2 usage, 3 not allowed, 4 not found, 5 unreachable or busy.
+Exit codes: 0 done, 1 the work failed, 2 usage, 3 not allowed, 4 not found, 5 unreachable or busy, 6 waits for others to agree.
 
 ${table(['code', 'HTTP', 'exit', 'message', 'what to do'], rows)}
 `;

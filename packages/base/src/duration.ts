@@ -40,3 +40,8 @@ export function ago(ms: number): string {
     if (seconds * 1000 >= 2 * size) return `${Math.floor((seconds * 1000) / size)} ${unit}`;
   return `${seconds} s`;
 }
+
+/** A time in a sentence: ISO 8601, to the second. */
+export function isoSeconds(at: number): string {
+  return new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
+}

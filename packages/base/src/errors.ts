@@ -18,8 +18,8 @@ export interface ErrorRow {
   readonly listed?: true;
 }
 
-/** Exit codes of the CLI: 0 done, 1 the work failed, 2 usage, 3 not allowed, 4 not found, 5 unreachable or busy. */
-export const EXIT = { ok: 0, failed: 1, usage: 2, denied: 3, missing: 4, unavailable: 5 } as const;
+/** Exit codes of the CLI: 0 done, 1 the work failed, 2 usage, 3 not allowed, 4 not found, 5 unreachable or busy, 6 waits for others to agree. */
+export const EXIT = { ok: 0, failed: 1, usage: 2, denied: 3, missing: 4, unavailable: 5, asked: 6 } as const;
 
 const declared = new Map<string, ErrorRow>();
 

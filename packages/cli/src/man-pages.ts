@@ -124,6 +124,7 @@ const EXIT_STATUS = [
   ['3', 'Not allowed.'],
   ['4', 'Not found.'],
   ['5', 'The server is unreachable or busy.'],
+  ['6', 'Nothing was started or changed yet: it waits for others to agree.'],
   ['130, 143', 'Interrupted while a job goes on.'],
 ] as const;
 

@@ -29,6 +29,7 @@ export async function commandReference(): Promise<string> {
     '| 3 | not allowed |',
     '| 4 | not found |',
     '| 5 | the server is unreachable or busy |',
+    '| 6 | nothing was started or changed yet: it waits for others to agree |',
     '| 124 | `event publish --wait`: no completion came in time; otherwise it exits as the command was completed |',
     '| 130, 143 | interrupted while the job goes on |',
     '',

@@ -17,3 +17,9 @@ export function parseShare(flag: string, text: string): ShareText {
     reason: `${flag} takes a count (3), a fraction (0.8) or a percentage (80%), not '${text}'`,
   });
 }
+
+/** Of what is stored: `{ count }` or `{ percent }`. */
+export function shareText(share: object): string {
+  if ('count' in share) return String(share.count);
+  return 'percent' in share ? `${share.percent}%` : JSON.stringify(share);
+}

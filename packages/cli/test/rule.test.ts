@@ -52,16 +52,19 @@ async function world() {
   return testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
 }
 const sent = () => JSON.parse(server?.received.at(-1)?.body ?? 'null');
-const told = async (...args: string[]) => {
+const exits = async (code: number, ...args: string[]) => {
   const here = await world();
-  expect(await run(['rule', ...args], here), here.err()).toBe(0);
+  expect(await run(['rule', ...args], here), here.err()).toBe(code);
   return here.out();
 };
+const told = (...args: string[]) => exits(0, ...args);
+/** Nothing was changed: others have to agree. */
+const asked = (...args: string[]) => exits(6, ...args);
 
 test('what a rule heeds is sent, and told', async () => {
-  await told('set', 'r', '--not-during', 'freeze', '--not-during', 'night', '--blackout', 'wait');
+  await asked('set', 'r', '--not-during', 'freeze', '--not-during', 'night', '--blackout', 'wait');
   expect(sent()).toEqual({ not_during: ['freeze', 'night'], blackout: 'wait' });
-  await told('set', 'r', '--not-during', '');
+  await asked('set', 'r', '--not-during', '');
   expect(sent()).toEqual({ not_during: [] });
   expect(await told('show', 'r')).toMatch(/Not during +freeze \(waits for the end\)/);
 });
@@ -91,7 +94,7 @@ test('create --dry-run tells what would have been started of late', async () => 
 });
 
 test('set --ask once waits for others to agree', async () => {
-  expect(await told('set', 'r', '--ask', 'once')).toContain('muster approval grant 5f0d');
+  expect(await asked('set', 'r', '--ask', 'once')).toContain('muster approval grant 5f0d');
   expect(sent()).toEqual({ asks: 'once' });
 });
 

@@ -66,5 +66,5 @@ test('who may use it is granted and revoked by kind', async () => {
 test('list, show and rm', async () => {
   expect(await told(0, 'list')).toMatch(/db\s+anna/);
   expect(await told(0, 'show', 'db')).toContain('anna');
-  expect(await told(0, 'rm', 'db')).toBe('deleted secret db\n');
+  expect(await told(0, 'rm', 'db', '--yes')).toBe('deleted secret db\n');
 });

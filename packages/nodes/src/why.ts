@@ -1,5 +1,5 @@
-import { ago } from '@muster/base';
-import { type DropCause, formatRfc1123 } from '@muster/wire';
+import { ago, isoSeconds } from '@muster/base';
+import type { DropCause } from '@muster/wire';
 import type { Aspects } from './aspects.js';
 import type { KnownNode } from './known-node.js';
 import { type LivenessRules, missedIntervals } from './machine.js';
@@ -57,7 +57,7 @@ function hints(node: KnownNode, now: number): string[] {
     found.push(`${ago(now - refused.at)} ago a request of it was refused: ${refusal(refused.code)}.`);
   if (handshakesRefused > 0 && admittedUntil !== null) {
     found.push(
-      `CURVE refused ${handshakesRefused} of its connections: its admission expired at ${formatRfc1123(admittedUntil)}, ` +
+      `CURVE refused ${handshakesRefused} of its connections: its admission expired at ${isoSeconds(admittedUntil)}, ` +
         'and it must fetch its configuration again.',
     );
   }

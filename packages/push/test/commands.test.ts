@@ -189,11 +189,16 @@ describe('over HTTP', () => {
     const judged = async (more: object) => (await post({ nodes, command: 'deploy', ...more })).answer.quorum;
     const counts = { asked: 2, uncertain: 1, no_right: 0, unknown: 1, down: 1, rehab: 0, busy: 1, not_allowed: 1 };
     expect((await post({ nodes, command: 'deploy' })).answer).toMatchObject({ count: 6, counts });
-    expect(await judged({})).toEqual({ needed: 6, least: 1, most: 2, verdict: 'unreachable' });
-    expect(await judged({ quorum: 1 })).toEqual({ needed: 1, least: 1, most: 2, verdict: 'reachable' });
-    expect(await judged({ quorum: '20%' })).toEqual({ needed: 2, least: 1, most: 2, verdict: 'perhaps' });
+    expect(await judged({})).toEqual({ needed: 6, least: 1, most: 2, verdict: 'unreachable', waits: false });
+    expect(await judged({ quorum: 1 })).toEqual({ needed: 1, least: 1, most: 2, verdict: 'reachable', waits: false });
+    expect(await judged({ quorum: '20%' })).toEqual({ needed: 2, least: 1, most: 2, verdict: 'perhaps', waits: false });
     expect(await judged({ quorum: 0.5 })).toMatchObject({ needed: 3, verdict: 'unreachable' });
-    expect(await judged({ quorum: 0.5, when_busy: 'wait' })).toMatchObject({ needed: 3, most: 3, verdict: 'perhaps' });
+    expect(await judged({ quorum: 0.5, when_busy: 'wait' })).toMatchObject({
+      needed: 3,
+      most: 3,
+      verdict: 'perhaps',
+      waits: true,
+    });
     expect(await judged({ quorum: 7 })).toMatchObject({ needed: 7, verdict: 'unreachable' });
     expect(await judged({ quorum: 0 })).toMatchObject({ needed: 0, verdict: 'reachable' });
     expect(await judged({ quorum: 'default' })).toMatchObject({ needed: 6 });

@@ -410,7 +410,7 @@ describe('waiting for busy nodes', () => {
   test('it is not waited for for ever', async () => {
     await start(B, { ...patient, waitTimeout: 1 });
     fixture.clock.advance(1000);
-    expect(await standing(B)).toEqual(['nacked', `waits: busy with job ${A}; not free within 1 s`]);
+    expect(await standing(B)).toEqual(['nacked', `busy with job ${A}; not free within 1 s`]);
     expect(controller.isLive(B)).toBe(true);
     finish(agent, A);
     await fixture.stored();

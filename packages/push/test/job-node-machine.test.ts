@@ -100,7 +100,7 @@ it('a node that is waited for says for what, until it is asked', () => {
   expect(queued).toEqual(waits);
   expect(stepNode(queued, { type: 'claimed' }, voting).node).toEqual(asked);
   expect(stepNode(waits, { type: 'wait_over', seconds: 9 }, voting).node.reason).toBe(
-    'waits: busy with job b; not free within 9 s',
+    'busy with job b; not free within 9 s',
   );
 });
 

@@ -138,7 +138,7 @@ describe('a runbook', () => {
       refusals: [],
       uncertain: ['web1', 'web2'],
       doubts: ['web1', 'web2'].map((name) => ({ node_name: name, reason: 'what is allowed there is not told' })),
-      quorum: { needed: 2, least: 0, most: 2, verdict: 'perhaps' },
+      quorum: { needed: 2, least: 0, most: 2, verdict: 'perhaps', waits: false },
     });
     expect(server.nodes.sent.length).toBe(before);
   });

@@ -112,7 +112,7 @@ describe('targets', () => {
       {
         approval: false,
         counts: { asked: 2, uncertain: 0, no_right: 1, unknown: 0, down: 0, rehab: 0, busy: 0, not_allowed: 0 },
-        quorum: { needed: 3, least: 2, most: 2, verdict: 'unreachable' },
+        quorum: { needed: 3, least: 2, most: 2, verdict: 'unreachable', waits: false },
         count: 3,
         nodes: ['db1', 'web1', 'web2'],
         restricted: ['db1'],

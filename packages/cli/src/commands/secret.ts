@@ -82,7 +82,8 @@ export function addSecret(program: Command, shell: Shell): void {
   addRemove(secret, shell, {
     usage: 'rm <secret>',
     summary: 'delete a secret; commands that run keep it until they end',
-    examples: ['muster secret rm db_password'],
+    examples: ['muster secret rm db_password', 'muster secret rm db_password --yes'],
+    question: (name = '') => `Delete secret ${printable(name)}, and the value that it keeps?`,
     path: ({ client }, name = '') => client.inOrg('secrets', name),
     done: (name) => ({ document: { name, deleted: true }, line: `deleted secret ${name}` }),
   });

@@ -146,6 +146,8 @@ export type JobPreview = {
     readonly most: number;
     /** perhaps: only with nodes that may refuse, or that are waited for */
     readonly verdict: "reachable" | "perhaps" | "unreachable";
+    /** Nodes that are busy or in rehab are waited for, and refuse only when that took too long */
+    readonly waits: boolean;
   };
 };
 
@@ -1239,6 +1241,8 @@ export type RunbookPreview = {
     readonly most: number;
     /** perhaps: only with nodes that may refuse, or that are waited for */
     readonly verdict: "reachable" | "perhaps" | "unreachable";
+    /** Nodes that are busy or in rehab are waited for, and refuse only when that took too long */
+    readonly waits: boolean;
   };
 };
 

@@ -21,9 +21,8 @@ export function timeText(at: number): string {
 /** A piece of a sentence of the server: text, or a time, whose age may stand behind it. */
 export type Piece = string | { readonly at: number; readonly aged: boolean };
 
-/** As ISO 8601 and as RFC 1123 have it, and how long ago that was when it was said. */
-const TOLD =
-  /\b(\d{4}-\d\d-\d\dT[\d:.]+Z|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT)( \(\d+ (?:ms|s|min|h|d)\))?/g;
+/** As ISO 8601 has it, and how long ago that was when it was said. */
+const TOLD = /\b(\d{4}-\d\d-\d\dT[\d:.]+Z)( \(\d+ (?:ms|s|min|h|d)\))?/g;
 
 /** The times in a sentence of the server. */
 export function piecesOf(said: string): readonly Piece[] {

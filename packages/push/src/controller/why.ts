@@ -1,4 +1,4 @@
-import { ago } from '@muster/base';
+import { ago, isoSeconds } from '@muster/base';
 import type { NodeRegistry } from '@muster/nodes';
 import type { JobNode } from '../machine/job-node.js';
 import type { Hold } from '../machine/stage.js';
@@ -81,8 +81,8 @@ function pace({ spec, state, tally }: LiveJob): string {
 }
 
 function sentences({ id, state, tally, spec, createdAt, updatedAt }: LiveJob, now: number): string[] {
-  const since = `since ${timeText(updatedAt)} (${ago(now - updatedAt)})`;
-  const until = state.deadline === null ? null : timeText(state.deadline);
+  const since = `since ${isoSeconds(updatedAt)} (${ago(now - updatedAt)})`;
+  const until = state.deadline === null ? null : isoSeconds(state.deadline);
   const busy =
     tally.waiting === 0 || spec.waitTimeout === undefined
       ? []
@@ -115,7 +115,7 @@ function sentences({ id, state, tally, spec, createdAt, updatedAt }: LiveJob, no
         stage === null || stage.hold === null
           ? []
           : stage.hold === 'pause'
-            ? [`It pauses until ${timeText(stage.until ?? now)}.`]
+            ? [`It pauses until ${isoSeconds(stage.until ?? now)}.`]
             : [`It is held (${state.reason}): continue it with \`muster push continue ${id}\`, or abort it.`];
       const standing = `${tally.running} running, ${tally.starting} starting, ${tally.ready} ready`;
       return [
@@ -140,14 +140,9 @@ const HELD: Readonly<Record<Hold, string>> = {
 };
 
 function refusedAt(createdAt: number, seconds: number): string {
-  return timeText(createdAt + seconds * 1000);
+  return isoSeconds(createdAt + seconds * 1000);
 }
 
 function count(n: number, noun: string): string {
   return `${n} ${n === 1 ? noun : `${noun}s`}`;
-}
-
-/** ISO 8601, to the second. */
-function timeText(at: number): string {
-  return new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
 }

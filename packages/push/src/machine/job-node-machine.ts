@@ -11,6 +11,9 @@ import type {
   Vote,
 } from './job-node.js';
 
+/** Before the reason of a node whose turn has not come. */
+const WAITS = 'waits: ';
+
 /** One step of a node inside a push job. */
 export function stepNode(node: JobNode, event: JobNodeEvent, context: JobNodeContext): JobNodeStep {
   switch (node.status) {
@@ -50,13 +53,14 @@ function stepUnvoted(node: JobNode, event: JobNodeEvent, context: JobNodeContext
         effects: [vote('down'), { type: 'announce', name: 'rehab' }],
       };
     case 'queued':
-      return stay({ ...node, waits: 'turn', reason: `waits: ${event.reason}` });
+      return stay({ ...node, waits: 'turn', reason: `${WAITS}${event.reason}` });
     case 'claimed':
       return { node: { ...node, waits: 'vote', reason: null }, effects: [{ type: 'send', message: 'prepare' }] };
     case 'wait_over': {
       if (node.waits !== 'turn') return stay(node);
       // As if it had not been waited for; the release leaves the queue.
-      const reason = `${node.reason ?? 'waits'}; not free within ${event.seconds} s`;
+      const why = node.reason?.startsWith(WAITS) === true ? `${node.reason.slice(WAITS.length)}; ` : '';
+      const reason = `${why}not free within ${event.seconds} s`;
       return end(node, 'nacked', reason, 'idle', [vote('failure')]);
     }
     case 'down':

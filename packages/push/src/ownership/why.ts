@@ -1,5 +1,4 @@
-import { ago } from '@muster/base';
-import { formatRfc1123 } from '@muster/wire';
+import { ago, isoSeconds } from '@muster/base';
 import type { OwnedNode } from './owned-node.js';
 
 /** Why a node that is up takes jobs or does not, in sentences. */
@@ -14,7 +13,7 @@ export function whyOwned({ node: { name, state, peer }, owner, waiting }: OwnedN
       ];
     case 'rehab':
       return [
-        `${name} is up, but in rehab since ${formatRfc1123(owner.since)} (${ago(now - owner.since)}): ${owner.reason}. ` +
+        `${name} is up, but in rehab since ${isoSeconds(owner.since)} (${ago(now - owner.since)}): ${owner.reason}. ` +
           'It is sent abort until it acknowledges.',
         ...(state === 'terminating' ? ['It says that it is still killing a command.'] : []),
         ...(peer === null ? ['It has no connection to the command port now, so the abort cannot reach it.'] : []),

@@ -135,6 +135,8 @@ export interface QuorumVerdict {
   /** With those that only know it when they are asked, and those that are waited for. */
   readonly most: number;
   readonly verdict: 'reachable' | 'perhaps' | 'unreachable';
+  /** Nodes that are busy or in rehab are waited for. */
+  readonly waits: boolean;
 }
 
 /** Whether enough nodes would be ready, by what is foreseen of them. @param usual The organization's quorum */
@@ -148,7 +150,8 @@ export function judgeQuorum(
   const waits = whenBusy === 'wait';
   const least = asked - uncertain;
   const most = asked + (waits ? busy + rehab : 0);
-  return { needed, least, most, verdict: least >= needed ? 'reachable' : most >= needed ? 'perhaps' : 'unreachable' };
+  const verdict = least >= needed ? 'reachable' : most >= needed ? 'perhaps' : 'unreachable';
+  return { needed, least, most, verdict, waits };
 }
 
 /** What of a preview is about these nodes. */

@@ -376,6 +376,9 @@ export const PreviewAnswer = Type.Object({
       verdict: Type.Union([Type.Literal('reachable'), Type.Literal('perhaps'), Type.Literal('unreachable')], {
         description: 'perhaps: only with nodes that may refuse, or that are waited for',
       }),
+      waits: Type.Boolean({
+        description: 'Nodes that are busy or in rehab are waited for, and refuse only when that took too long',
+      }),
     },
     { description: 'Whether enough would be ready, as things stand' },
   ),

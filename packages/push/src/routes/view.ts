@@ -1,3 +1,4 @@
+import { isoSeconds } from '@muster/base';
 import { formatIso, formatRfc1123 } from '@muster/wire';
 import type { WaitingNode } from '../controller/why.js';
 import type { Stage } from '../machine/stage.js';
@@ -148,5 +149,5 @@ export function waitingNode({ node, status, waitsFor, reason, jobId, since }: Wa
 /** Of a job that nobody carries out any more. */
 export function ended({ id, status, reason, updated_at }: JobRow): string {
   const because = reason === null ? '' : `: ${reason}`;
-  return `Job ${id} is ${status} since ${formatRfc1123(updated_at)}${because}. None of its nodes waits.`;
+  return `Job ${id} is ${status} since ${isoSeconds(updated_at)}${because}. None of its nodes waits.`;
 }

@@ -18,7 +18,7 @@ beforeEach(async () => {
 afterEach(() => fixture.close());
 
 const aspect = ownerAspect(() => owned);
-const SINCE = 'Sun, 16 Sep 2012 00:00:00 GMT';
+const SINCE = '2012-09-16T00:00:00Z';
 const down: Owner = { kind: 'down' };
 const idle: Owner = { kind: 'idle' };
 const inJob: Owner = { kind: 'job', jobId: 'j1' };

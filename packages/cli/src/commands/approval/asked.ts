@@ -17,5 +17,5 @@ export function tellAsked({ out }: Call<object>, asked: Asked): number {
   out.document(asked);
   out.line(`It waits for somebody else to agree until ${timeText(asked.expires_at)}: approval ${asked.approval}`);
   out.line(`They do so with: muster approval grant ${asked.approval}`);
-  return EXIT.ok;
+  return EXIT.asked;
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { printable, printableLines } from '../../printable.js';
+import { shareText } from '../../share.js';
 import { type Call, clientCommand, does, type Shell, subcommand } from '../../shell.js';
 import { timeText } from '../../summary.js';
 import { addList as addListOf, addShow as addShowOf, agreed, tellDone } from '../resource.js';
@@ -98,10 +99,7 @@ function tell({ out }: Call<object>, one: ApprovalDetail): void {
     ['Target', one.target],
     ...Object.entries(one.order ?? {})
       .filter(([name, value]) => value !== null && !SHOWN_APART.includes(name))
-      .map(([name, value]): [string, string] => [
-        titleOf(name),
-        typeof value === 'string' ? value : JSON.stringify(value),
-      ]),
+      .map(([name, value]): [string, string] => [titleOf(name), orderText(name, value)]),
     ['Hash', one.hash],
     ...given('Decided by', one.decided_by),
     ...given('Decided', one.decided_at && timeText(one.decided_at)),
@@ -178,4 +176,9 @@ function addDeny(approval: Command, shell: Shell): void {
     const denied = await call.client.post<Approval>(call.client.inOrg('approvals', id, 'deny'), body);
     tellDone(call, { document: denied, line: `denied ${denied.id}` });
   });
+}
+
+function orderText(name: string, value: unknown): string {
+  if (typeof value === 'string') return value;
+  return name === 'quorum' && typeof value === 'object' && value !== null ? shareText(value) : JSON.stringify(value);
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { duration } from '../../duration.js';
+import { MusterError } from '../../errors.js';
 import { printable } from '../../printable.js';
 import { clientCommand, collect, does, type Shell, subcommand } from '../../shell.js';
 import { count } from '../queue/settings.js';
@@ -38,13 +39,17 @@ export function addPolicy(approval: Command, shell: Shell): void {
   });
   set
     .option('--node-group <name>', 'nodes of this group count; of all unless it is given')
-    .option('--above <n>', 'push jobs on more of them wait (default: 0)', count('--above', 0))
+    .option('--above <n>', 'push jobs on more of them wait (0: every push job)', count('--above', 0))
     .option('--grants <n>', 'how many others have to agree (default: 1)', count('--grants', 1))
     .option('--by <who>', 'alice, group:NAME or client:NAME, besides who has push:write; may be repeated', collect)
     .option('--within <duration>', 'how long a push job waits for it (default: a day)', duration('--within'));
   does<SetFlags>(set, shell, async (call) => {
     const [name = ''] = call.args;
     const { nodeGroup, ...rest } = call.options;
+    if (nodeGroup === undefined && rest.above === undefined) {
+      const which = '--node-group NAME, --above N, or for every push job --above 0';
+      throw new MusterError('usage', { reason: `say which push jobs wait: ${which}` });
+    }
     const given = { node_group: nodeGroup, above: rest.above, grants: rest.grants, by: rest.by, within: rest.within };
     const body = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
     const made = await call.client.put<Policy>(call.client.inOrg('approval-policies', name), body);
@@ -77,6 +82,8 @@ function nodesIn({ above, node_group: group }: Policy): string {
 }
 
 function inWords(policy: Policy): string {
-  const { grants } = policy;
-  return `push jobs on ${nodesIn(policy)} wait for ${grants === 1 ? 'somebody else' : `${grants} others`} to agree`;
+  const { grants, by } = policy;
+  const others = grants === 1 ? 'somebody else' : `${grants} others`;
+  const who = ['who has push:write', ...by].map(printable).join(', ');
+  return `push jobs on ${nodesIn(policy)} wait for ${others} to agree (${who})`;
 }

@@ -12,6 +12,8 @@ interface VerifyOptions {
   readonly head?: string;
 }
 
+const HASH = /^[0-9a-f]{64}$/;
+
 export function addVerify(parent: Command, shell: Shell): void {
   const command = clientCommand(parent, {
     usage: 'verify [file]',
@@ -34,6 +36,10 @@ export function addVerify(parent: Command, shell: Shell): void {
       path === undefined ? chain.publicKey : readingOf(path, () => readFileSync(resolve(world.cwd, path), 'utf8'));
     const key = normalizePublicKey(pem);
     const reader = new ChainReader(keysAround(key.pem, chain.serverKeys), chain.organizationId);
+    if (options.head !== undefined && !HASH.test(options.head))
+      throw new MusterError('usage', {
+        reason: `--head takes the 64 hex digits that verify prints, and not '${options.head}'`,
+      });
     let found = options.head === undefined;
     for await (const { seal, entries } of chain.sealed) {
       reader.take(seal, entries);

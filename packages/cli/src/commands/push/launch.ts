@@ -39,6 +39,8 @@ export interface Forecast {
     /** With those that may. */
     readonly most: number;
     readonly verdict: 'reachable' | 'perhaps' | 'unreachable';
+    /** Those that are in use are waited for; an older server does not say it. */
+    readonly waits?: boolean;
   };
 }
 
@@ -150,15 +152,20 @@ export function tellForecast(call: Call<object>, shown: Forecast): number {
   const refusals = new Map(shown.refusals.map((refusal) => [refusal.node_name, refusal]));
   const uncertain = new Set(shown.uncertain);
   const doubts = new Map(shown.doubts?.map(({ node_name: name, reason }) => [name, reason]));
+  const waiting = (why: string): boolean => shown.quorum.waits === true && (why === 'busy' || why === 'rehab');
   const willing = shown.nodes.length - refusals.size;
-  const others = refusals.size === 0 ? '' : `, ${refusals.size} would not`;
-  call.out.line(`${willing} ${willing === 1 ? 'node' : 'nodes'} would run it${others}:`);
+  const later = shown.refusals.filter(({ why }) => waiting(why)).length;
+  const others = [
+    ...(later === 0 ? [] : [`, ${later} when free`]),
+    ...(refusals.size === later ? [] : [`, ${refusals.size - later} would not`]),
+  ];
+  call.out.line(`${willing} ${willing === 1 ? 'node' : 'nodes'} would run it${others.join('')}:`);
   const width = Math.max(...shown.nodes.map((name) => name.length));
   for (const name of shown.nodes) {
     const refusal = refusals.get(name);
     const said =
       refusal !== undefined
-        ? `no: ${REASONS[refusal.why] ?? refusal.why}, ${refusal.reason}`
+        ? `${waiting(refusal.why) ? 'waits' : 'no'}: ${refusalText(refusal)}`
         : uncertain.has(name)
           ? `perhaps: ${doubts.get(name) ?? 'it does not tell beforehand'}`
           : 'yes';
@@ -169,6 +176,12 @@ export function tellForecast(call: Call<object>, shown: Forecast): number {
   const nowhere = verdict === 'unreachable' ? ': it would start nowhere' : '';
   call.out.line(`Quorum: ${needed} of ${shown.nodes.length} must be ready, ${ready} would be${nowhere}`);
   return verdict === 'unreachable' ? EXIT.failed : EXIT.ok;
+}
+
+/** What kind of refusal it is, unless its reason says that. */
+function refusalText({ why, reason }: Forecast['refusals'][number]): string {
+  const kind = REASONS[why] ?? why;
+  return reason.startsWith(kind) ? reason : `${kind}, ${reason}`;
 }
 
 async function nodeCount(call: Call<object>, target: Target): Promise<number> {

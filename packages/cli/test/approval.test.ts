@@ -12,7 +12,12 @@ const APPROVAL = {
   needs: [{ why: 'policy many', grants: 2, by: ['ops'] }],
   agreed: [{ by: 'bert', at: ASKED }],
 };
-const ORDER = { command: 'reboot', target: 'role:web', quorum: '90%', script_text: 'echo \u001b[31mred\nsync\n' };
+const ORDER = {
+  command: 'reboot',
+  target: 'role:web',
+  quorum: { percent: 90 },
+  script_text: 'echo \u001b[31mred\nsync\n',
+};
 
 let server: ApiServer | undefined;
 afterEach(() => server?.close());
@@ -25,6 +30,11 @@ async function muster(...args: string[]) {
       const { hash } = JSON.parse(request.body) as { readonly hash: string };
       json({ job: hash === 'f00d' ? 'j1' : null, missing: hash === 'f00d' ? 0 : 1 })(request, response);
     },
+    'PUT /organizations/o/approval-policies/many': (request, response) =>
+      json({ name: 'many', node_group: null, above: 0, grants: 1, by: [], within: null, ...JSON.parse(request.body) })(
+        request,
+        response,
+      ),
     [`POST ${APPROVALS}/a1/deny`]: json({ ...APPROVAL, status: 'denied', decided_by: 'carl', reason: 'not today' }),
   });
   const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
@@ -79,4 +89,15 @@ test('deny gives the reason to who asked', async () => {
   const { code, out } = await muster('deny', 'a1', '--reason', 'not today');
   expect([code, out]).toEqual([0, 'denied a1\n']);
   expect(posted()).toEqual([[`${APPROVALS}/a1/deny`, { reason: 'not today' }]]);
+});
+
+test('a policy says which push jobs wait, and whoever makes it has to', async () => {
+  const { code, err } = await muster('policy', 'set', 'many');
+  expect([code, err]).toEqual([2, expect.stringContaining('say which push jobs wait')]);
+  expect(server?.received).toEqual([]);
+  await server?.close();
+  const { out } = await muster('policy', 'set', 'many', '--above', '0', '--by', 'group:leads');
+  expect(out).toBe(
+    'policy many: push jobs on any node wait for somebody else to agree (who has push:write, group:leads)\n',
+  );
 });

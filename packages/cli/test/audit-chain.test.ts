@@ -74,6 +74,8 @@ test('verify reads the audit of the server, and says its head', async () => {
 
 test('verify knows a head of an earlier time, and misses one that was cut off', async () => {
   expect((await muster('verify', '--head', first?.seal.hash ?? '')).code).toBe(0);
+  // Mistyped it is no sign that anybody has changed anything.
+  expect((await muster('verify', '--head', 'f'.repeat(63))).code).toBe(2);
   const cut = await muster('verify', '--head', 'f'.repeat(64));
   expect([cut.code, cut.err]).toEqual([1, expect.stringContaining('from seal 3 on: no seal has the hash fff')]);
 });

@@ -92,6 +92,25 @@ test.each([
   expect(JSON.parse(server.received[0]?.body ?? '')).toMatchObject(asked);
 });
 
+test('a dry run says of nodes in use that they are waited for, and of others why they would not', async () => {
+  const refusals = [
+    { node_name: 'web1', why: 'busy', reason: 'busy with job b' },
+    { node_name: 'web2', why: 'rehab', reason: 'it came up' },
+    { node_name: 'web3', why: 'down', reason: 'down' },
+  ];
+  const quorum = { needed: 1, least: 0, most: 2, verdict: 'perhaps', waits: true };
+  const answer = { count: 3, nodes: ['web1', 'web2', 'web3'], restricted: [], refusals, uncertain: [], quorum };
+  server = await apiServer({ [`POST ${JOBS}/preview`]: json(answer) });
+  const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+  expect(await run(['push', 'start', 'role:web', '--dry-run', '--when-busy', 'wait', '--', 'x'], world)).toBe(0);
+  expect(world.out().split('\n').slice(0, 4)).toEqual([
+    '0 nodes would run it, 2 when free, 1 would not:',
+    '  web1  waits: busy with job b',
+    '  web2  waits: in rehab, it came up',
+    '  web3  no: down',
+  ]);
+});
+
 test.each([
   ['live', 2],
   ['grouped', 2],

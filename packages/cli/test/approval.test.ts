@@ -31,10 +31,16 @@ async function muster(...args: string[]) {
       json({ job: hash === 'f00d' ? 'j1' : null, missing: hash === 'f00d' ? 0 : 1 })(request, response);
     },
     'PUT /organizations/o/approval-policies/many': (request, response) =>
-      json({ name: 'many', node_group: null, above: 0, grants: 1, by: [], within: null, ...JSON.parse(request.body) })(
-        request,
-        response,
-      ),
+      json({
+        name: 'many',
+        node_group: null,
+        above: 0,
+        grants: 1,
+        by: [],
+        within: null,
+        unknown: ['group:leads'],
+        ...JSON.parse(request.body),
+      })(request, response),
     [`POST ${APPROVALS}/a1/deny`]: json({ ...APPROVAL, status: 'denied', decided_by: 'carl', reason: 'not today' }),
   });
   const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
@@ -96,7 +102,8 @@ test('a policy says which push jobs wait, and whoever makes it has to', async ()
   expect([code, err]).toEqual([2, expect.stringContaining('say which push jobs wait')]);
   expect(server?.received).toEqual([]);
   await server?.close();
-  const { out } = await muster('policy', 'set', 'many', '--above', '0', '--by', 'group:leads');
+  const { out, err: note } = await muster('policy', 'set', 'many', '--above', '0', '--by', 'group:leads');
+  expect(note).toContain('not there (yet): group:leads');
   expect(out).toBe(
     'policy many: push jobs on any node wait for somebody else to agree (who has push:write, group:leads)\n',
   );

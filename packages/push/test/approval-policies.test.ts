@@ -210,8 +210,9 @@ describe('a policy of approval', () => {
     expect(await outcome(await set({}, { token }))).toBe('403 signature_required');
     expect((await set({ grants: 0 })).status).toBe(400);
     const whole = { name: 'p', node_group: null, above: 0, grants: 1, by: [], within: null };
-    expect(await (await set({})).json()).toEqual(whole);
-    expect(await json({ path: 'approval-policies', ...LEAD })).toEqual([whole]);
+    const by = ['group:nobody', 'admin'];
+    expect(await (await set({ by })).json()).toEqual({ ...whole, by, unknown: ['group:nobody'] });
+    expect(await json({ path: 'approval-policies', ...LEAD })).toEqual([{ ...whole, by }]);
     await json({ method: 'DELETE', path: 'approval-policies/p' });
     expect((await send({ method: 'DELETE', path: 'approval-policies/p' })).status).toBe(404);
     const { read } = server.test.store;

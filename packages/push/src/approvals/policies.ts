@@ -4,6 +4,7 @@ import {
   actorOf,
   type Identity,
   type Organization,
+  unknownMembers,
   whilePresent,
 } from '@muster/platform/auth';
 import type { Recorder } from '@muster/platform/log';
@@ -82,7 +83,7 @@ export class ApprovalNeeded extends MusterError<'approval_needed'> {
 export interface PoliciesDeps {
   readonly store: Pick<Store, 'read'>;
   readonly recorder: Recorder;
-  readonly auth: Pick<Auth, 'audit' | 'nodeGroups' | 'organizations'>;
+  readonly auth: Pick<Auth, 'audit' | 'nodeGroups' | 'organizations' | 'repository'>;
 }
 
 /** Policies of approval, made and deleted. Who may is decided by the routes. */
@@ -95,6 +96,11 @@ export class Policies {
 
   all(org: Organization): Promise<Policy[]> {
     return policiesOf(this.#deps.store.read, org.id);
+  }
+
+  /** Those who may agree by name and are not there. */
+  unknown(org: Organization, { by }: Policy): Promise<readonly string[]> {
+    return unknownMembers(this.#deps.auth.repository, org.id, by);
   }
 
   /** New, or in the place of the one of this name. @throws MusterError `not_found` for the node group, `too_many_policies` */

@@ -33,13 +33,13 @@ export function policyRoutes(app: App, { policies }: { readonly policies: Polici
       description: 'It holds for all push jobs: commands, runs of runbooks, and what schedules and rules start.',
       params: schemas.PolicyParams,
       body: schemas.PolicyBody,
-      response: { 200: schemas.PolicyAnswer },
+      response: { 200: schemas.PolicySetAnswer },
     },
     handler: async ({ organization, caller, params, body }) => {
       const { node_group: nodeGroup = null, above = 0, grants = 1, by = [], within = null } = body;
       const policy: Policy = { name: params.policy, nodeGroup, above, grants, by, within };
       await policies.set(organization, policy, caller);
-      return policyView(policy);
+      return { ...policyView(policy), unknown: [...(await policies.unknown(organization, policy))] };
     },
   });
 

@@ -102,6 +102,12 @@ export const PolicyBody = Type.Partial(Type.Object(POLICY, STRICT), {
   description: 'Unless given: all nodes, `above` 0, 1 grant, a day',
 });
 export const PolicyAnswer = Type.Object({ name: text('Unique in the organization'), ...POLICY });
+export const PolicySetAnswer = Type.Object({
+  ...PolicyAnswer.properties,
+  unknown: Type.Array(Type.String(), {
+    description: 'Of `by`: who is not there, or not yet, as people who have still to sign in',
+  }),
+});
 export const PolicyListAnswer = Type.Array(PolicyAnswer);
 export const Nothing = { 204: Type.Null({ description: 'Done' }) };
 export const AskedAnswer = Type.Object(

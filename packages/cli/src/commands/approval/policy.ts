@@ -5,6 +5,7 @@ import { printable } from '../../printable.js';
 import { clientCommand, collect, does, type Shell, subcommand } from '../../shell.js';
 import { count } from '../queue/settings.js';
 import { addList, addRemove, tellItem } from '../resource.js';
+import { warnOfUnknown } from '../unknown-members.js';
 
 interface Policy {
   readonly name: string;
@@ -52,8 +53,14 @@ export function addPolicy(approval: Command, shell: Shell): void {
     }
     const given = { node_group: nodeGroup, above: rest.above, grants: rest.grants, by: rest.by, within: rest.within };
     const body = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-    const made = await call.client.put<Policy>(call.client.inOrg('approval-policies', name), body);
-    tellItem(call, made, ({ out }) => out.line(`policy ${printable(made.name)}: ${inWords(made)}`));
+    const made = await call.client.put<Policy & { readonly unknown: readonly string[] }>(
+      call.client.inOrg('approval-policies', name),
+      body,
+    );
+    tellItem(call, made, ({ out }) => {
+      out.line(`policy ${printable(made.name)}: ${inWords(made)}`);
+      warnOfUnknown(out, made.unknown);
+    });
   });
   addList<Policy>(policy, shell, {
     summary: 'policies of approval',

@@ -6,6 +6,7 @@ import { MusterError } from '../../errors.js';
 import { yamlOf } from '../../files.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { tellItem } from '../resource.js';
+import { warnOfUnknown } from '../unknown-members.js';
 import type { RunbookDetail } from './api.js';
 
 interface FileFlag {
@@ -49,9 +50,7 @@ function withFile(command: Command): void {
 function told(done: string) {
   return ({ out }: Call<object>, { name, version, unknown }: RunbookDetail): void => {
     out.line(`${done} runbook ${name}: version ${version}`);
-    if (unknown.length > 0) {
-      out.note(`not there (yet): ${unknown.join(', ')}; it takes \`alice\`, \`group:NAME\` and \`client:NAME\``);
-    }
+    warnOfUnknown(out, unknown);
   };
 }
 

@@ -43,9 +43,15 @@ export function answersOf({ paths }, operations) {
   return Object.fromEntries(
     operations.map((operation) => {
       if (!all.has(operation)) throw new Error(`no route answers ${operation}`);
-      return [operation, all.get(operation)];
+      return [operation, asPrinted(all.get(operation))];
     }),
   );
+}
+
+/** The command line tells all times in one form (packages/cli/src/chef-times.ts). */
+function asPrinted(schema) {
+  const said = (_, value) => (typeof value === 'string' ? value.replace('RFC 1123', 'ISO 8601') : value);
+  return JSON.parse(JSON.stringify(schema), said);
 }
 
 /** A line for each, so that a change is seen for what it is. */

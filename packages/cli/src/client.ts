@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { certificateError, DeclaredError, type ErrorCode, isErrorCode } from '@muster/base';
 import { signRequest } from '@muster/signing';
 import { answerText } from './body.js';
+import { withIsoTimes } from './chef-times.js';
 import { MusterError } from './errors.js';
 import { type Answer, httpRequest } from './http.js';
 import { GET_RETRIES, REQUEST_TIMEOUT_MS, RETRY_AFTER_MOST_MS, RETRY_PAUSE_MS } from './limits.js';
@@ -113,7 +114,7 @@ export class Client {
     const text = await textOf(body, this.settings.url);
     if (text === '') return null;
     try {
-      return JSON.parse(text);
+      return withIsoTimes(JSON.parse(text));
     } catch {
       throw new MusterError('server_unreachable', { url: this.settings.url, reason: 'the answer is not JSON' });
     }

@@ -49,9 +49,9 @@ test('complete is red when nodes failed', async () => {
   );
 });
 
-test('--json has whole ids, counts and who started it', async () => {
+test('--json has whole ids, counts, times as all others are, and who started it', async () => {
   const jobs = JSON.parse(await list({ counts: { failed: 6 } }, { argv: ['--json'] })) as unknown[];
-  expect(jobs).toEqual([{ ...JOB, counts: { failed: 6 } }]);
+  expect(jobs).toEqual([{ ...JOB, created_at: '2012-09-16T12:00:00.000Z', counts: { failed: 6 } }]);
 });
 
 test.each<[NonNullable<Job['counts']>, string, string]>([

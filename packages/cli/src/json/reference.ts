@@ -23,8 +23,8 @@ export async function jsonReference(answers: Answers): Promise<string> {
     'JSON Schema (2020-12): `muster schema push list`; `muster schema` lists the commands. Tests hold what commands print against it.',
     '',
     'A command prints one document, or where it says so JSON lines: one document a line. Remarks and errors go to stderr as text, and the',
-    'exit code says how it went ([cli.md](cli.md)). Keys may be added in later versions. Times are ISO 8601 in UTC, except of push jobs, as',
-    '[rest.md](rest.md) says. A key with `?` may be absent; `[]` is each element of a list, `{}` each value of an object with keys of its own.',
+    'exit code says how it went ([cli.md](cli.md)). Keys may be added in later versions. Times are ISO 8601 in UTC.',
+    'A key with `?` may be absent; `[]` is each element of a list, `{}` each value of an object with keys of its own.',
     '',
     ...sections,
   ].join('\n');

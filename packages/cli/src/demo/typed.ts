@@ -1,3 +1,4 @@
+import { EXIT } from '@muster/base';
 import { MusterError } from '../errors.js';
 import type { Call } from '../shell.js';
 import type { World } from '../world.js';
@@ -35,7 +36,9 @@ async function run(place: DemoPlace, words: readonly string[], world: World): Pr
     onSignal: () => () => {},
   };
   const code = await place.run(words, inside);
-  if (code !== 0) throw new MusterError('demo_failed', { reason: `\`muster ${words.join(' ')}\` ended with ${code}` });
+  // What waits for others to agree is shown, too.
+  const done = code === EXIT.ok || code === EXIT.asked;
+  if (!done) throw new MusterError('demo_failed', { reason: `\`muster ${words.join(' ')}\` ended with ${code}` });
 }
 
 const SILENT = { write: () => true };

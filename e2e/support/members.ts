@@ -40,13 +40,7 @@ export class Members {
   readonly all: MemberProcess[];
   readonly #started: StartedProcess[];
 
-  constructor(
-    cluster: Cluster,
-    database: string,
-    first: string,
-    network: SilentNetwork,
-    heartbeatInterval = HEARTBEAT_INTERVAL,
-  ) {
+  constructor(cluster: Cluster, database: string, first: string, network: SilentNetwork, heartbeatInterval: number) {
     this.#cluster = cluster;
     this.#heartbeatInterval = heartbeatInterval;
     this.#database = database;
@@ -221,7 +215,7 @@ function through({ port }: SilentNetwork, database: string): string {
  *
  * @param heartbeatInterval Seconds.
  */
-export async function threeServers(heartbeatInterval?: number): Promise<{
+export async function threeServers(heartbeatInterval = HEARTBEAT_INTERVAL): Promise<{
   readonly cluster: Cluster;
   readonly members: Members;
   readonly balancer: Balancer;
@@ -234,7 +228,7 @@ export async function threeServers(heartbeatInterval?: number): Promise<{
     database: { ...made, url: through(network, database) },
     flags: ['--cluster', '--name', 'a'],
     ...{ agentUrl: balancer.url, clientUrl: balancer.url },
-    ...(heartbeatInterval !== undefined && { heartbeatInterval }),
+    heartbeatInterval,
   });
   const members = new Members(cluster, database, 'a', network, heartbeatInterval);
   await members.leader();

@@ -41,7 +41,7 @@ export function ago(ms: number): string {
   return `${seconds} s`;
 }
 
-/** A time in a sentence: ISO 8601, to the second. */
+/** `2026-11-29T22:49:09Z`: ISO 8601 to the second, as signed requests have it, and times in sentences. */
 export function isoSeconds(at: number): string {
   return new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
 }

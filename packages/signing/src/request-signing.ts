@@ -1,4 +1,5 @@
 import { constants, createHash, privateEncrypt, publicDecrypt, sign, timingSafeEqual, verify } from 'node:crypto';
+import { isoSeconds } from '@muster/base';
 import { MusterError } from './errors.js';
 import type { RsaKey } from './keys.js';
 import { QUERY_HASH_HEADER, type SignedHeaders, type SigningVersion } from './signed-headers.js';
@@ -46,7 +47,7 @@ function queryOf(path: string): string {
 export function signRequest(request: RequestToSign): Record<string, string> {
   const { version, userId } = request;
   if (!['1.0', '1.1', '1.3'].includes(version)) throw new MusterError('unsupported_signing_version');
-  const timestamp = typeof request.timestamp === 'number' ? requestTimestamp(request.timestamp) : request.timestamp;
+  const timestamp = typeof request.timestamp === 'number' ? isoSeconds(request.timestamp) : request.timestamp;
   const contentHash = digest(version, request.body);
   const serverApiVersion = String(request.serverApiVersion ?? 0);
   const signsQuery = request.signQuery === true && version === '1.3';
@@ -90,11 +91,6 @@ export function verifyRequest(signed: SignedHeaders, content: RequestContent, pu
   } catch {
     return false;
   }
-}
-
-/** `YYYY-MM-DDTHH:MM:SSZ`, whole seconds. */
-function requestTimestamp(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
 function digest(version: SigningVersion, content: Uint8Array | string): string {

@@ -16,6 +16,7 @@ function play(events: readonly Event[], from: Machine = initialMachine(0)) {
 }
 
 const looked = (at: number, trouble: string | null = null): Event => ({ type: 'looked', at, trouble });
+const tried = (at: number, trouble: string | null = null): Event => ({ type: 'tried', at, trouble });
 
 describe('whether a host is reached', () => {
   test('is found out by going the whole way, and then by asking whether it still answers', () => {
@@ -55,12 +56,23 @@ describe('whether a host is reached', () => {
     expect(machine.reach).toEqual({ kind: 'reached', since: 2 });
   });
 
+  test('what somebody tried is told at once, and a look that began before it counts for nothing', () => {
+    const { effects, machine } = play([{ type: 'due' }, tried(1, 'another key'), looked(2, 'refused')]);
+    expect(effects).toEqual([
+      { type: 'look', login: true },
+      { type: 'wait', ms: 5_000 },
+      { type: 'look', login: true },
+    ]);
+    expect(machine.reach).toMatchObject({ kind: 'unreachable', trouble: 'another key' });
+    expect(play([tried(3)]).effects).toEqual([{ type: 'open' }, { type: 'wait', ms: 30_000 }]);
+  });
+
   test('open and close take turns, one look goes on at a time, and something is always to come', () => {
     const event = fc.oneof(
       fc.constant<Event>({ type: 'due' }),
       fc.constant<Event>({ type: 'changed' }),
       fc.constant<Event>({ type: 'failed', at: 1, trouble: 'x' }),
-      fc.constantFrom<Event>(looked(1), looked(1, 'x')),
+      fc.constantFrom<Event>(looked(1), looked(1, 'x'), tried(1), tried(1, 'x')),
     );
     fc.assert(
       fc.property(fc.array(event, { maxLength: 40 }), (events) => {

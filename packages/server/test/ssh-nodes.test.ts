@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { type AddressInfo, createServer } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { curveKeyPair } from 'zeromq';
 import { run } from '../../platform/test/support/processes.js';
 import type { Persona } from '../../platform/test/support/signed-client.js';
@@ -104,12 +104,7 @@ const lines = async (id: string, node: string, stream = 'stdout') =>
 /** All that is told of the one node of a job. */
 const how = async (id: string) => JSON.stringify((await call('GET', `/pushy/jobs/${id}/nodes`)).body);
 
-/** A look may have been going on when it was tried. */
-const unreachable = (name: string) =>
-  until(`${name} is told as not reached`, async () => {
-    const { reached } = (await call('GET', `/ssh-nodes/${name}`)).body;
-    return reached === 'unreachable';
-  });
+const reached = async (name: string) => (await call('GET', `/ssh-nodes/${name}`)).body.reached;
 
 /** Tries it now instead of waiting for the next look. */
 const test_ = (name: string) => call('POST', `/ssh-nodes/${name}/test`, {});
@@ -221,6 +216,10 @@ describe('a node without an agent', () => {
   test('whose host shows another key is refused until that is pinned', async () => {
     const before = await sshd.hostKey('ed25519');
     await sshd.restart({ newKeys: true });
+    const host_key = await sshd.hostKey('ed25519');
+    const pin = () => call('PATCH', '/ssh-nodes/box', { host_key });
+    onTestFinished(async () => void (await pin()));
+    sshd = { ...sshd, system: { ...sshd.system, hostKey: host_key } };
     expect((await test_('box')).body).toMatchObject({ ok: false, steps: [{ ok: true }, { ok: true }, { ok: false }] });
     const shown = (await call('GET', '/ssh-nodes/box')).body;
     expect(shown).toMatchObject({ reached: 'unreachable', host_key: `SHA256:${before}` });
@@ -230,10 +229,7 @@ describe('a node without an agent', () => {
     expect(why.body.explanation).toMatch(/showed the key SHA256:.*not the one that is expected/);
     const id = await start('true', ['box']);
     expect(await ended(id)).toMatchObject({ status: 'quorum_failed', nodes: { unavailable: ['box'] } });
-    const host_key = await sshd.hostKey('ed25519');
-    const { system } = sshd;
-    sshd = { ...sshd, system: { ...system, hostKey: host_key } };
-    expect(await call('PATCH', '/ssh-nodes/box', { host_key })).toMatchObject({ status: 200 });
+    expect(await pin()).toMatchObject({ status: 200 });
     await available('box');
   });
 
@@ -242,7 +238,7 @@ describe('a node without an agent', () => {
     const tested = (await test_('unpinned')).body;
     expect(tested.steps.at(-1)).toMatchObject({ step: 'host key', ok: false });
     expect(tested.steps.at(-1).text).toContain('SHA256:');
-    await unreachable('unpinned');
+    expect(await reached('unpinned')).toBe('unreachable');
     expect((await call('GET', '/ssh-nodes/unpinned')).body).toMatchObject({ host_key: null });
     expect(await call('DELETE', '/ssh-nodes/unpinned')).toMatchObject({ status: 204 });
   });
@@ -252,7 +248,7 @@ describe('a node without an agent', () => {
     await call('PUT', '/secrets/wrong_key', { value: privateKey });
     expect(await add('wrong', { key_secret: 'wrong_key' })).toMatchObject({ status: 201 });
     expect((await test_('wrong')).body.steps.at(-1)).toMatchObject({ step: 'login', ok: false });
-    await unreachable('wrong');
+    expect(await reached('wrong')).toBe('unreachable');
     const explained = (await call('GET', '/nodes/wrong/why')).body.explanation;
     expect(explained).toContain('refused the login');
     expect(await call('DELETE', '/nodes/wrong')).toMatchObject({ status: 204 });
@@ -265,9 +261,9 @@ describe('a node without an agent', () => {
     const { port } = silent.address() as AddressInfo;
     expect(await add('silent', { port })).toMatchObject({ status: 201 });
     expect((await test_('silent')).body.steps).toMatchObject([{ step: 'answers', ok: false }]);
-    silent.close();
-    await unreachable('silent');
+    expect(await reached('silent')).toBe('unreachable');
     expect((await call('GET', '/nodes/silent/why')).body.explanation).toContain('did not answer in time');
+    silent.close();
     expect(await call('DELETE', '/ssh-nodes/silent')).toMatchObject({ status: 204 });
   });
 

@@ -174,10 +174,7 @@ export class HostedNode {
       }));
     const last = steps.at(-1);
     const trouble = passed ? null : (last?.text ?? '');
-    if (this.#machine.looking === null) {
-      this.#machine = { ...this.#machine, looking: { again: false } };
-      this.#apply({ type: 'looked', at: clock.now(), trouble });
-    }
+    this.#apply({ type: 'tried', at: clock.now(), trouble });
     return steps;
   }
 

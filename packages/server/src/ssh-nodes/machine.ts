@@ -10,7 +10,7 @@ export type Reach =
 
 export interface Machine {
   readonly reach: Reach;
-  /** A look goes on; `again`: what it looks at was changed meanwhile. */
+  /** A look goes on; `again`: what it finds is old, as what it looks at was changed or tried meanwhile. */
   readonly looking: { readonly again: boolean } | null;
 }
 
@@ -20,6 +20,8 @@ export type Event =
   /** What leads to it was changed: what was known of it says nothing any more. */
   | { readonly type: 'changed' }
   | { readonly type: 'looked'; readonly at: number; readonly trouble: string | null }
+  /** Somebody asked, and the whole way was gone: it tells more than a look that began before. */
+  | { readonly type: 'tried'; readonly at: number; readonly trouble: string | null }
   /** What was done there beside the looks failed for the connection. */
   | { readonly type: 'failed'; readonly at: number; readonly trouble: string };
 
@@ -57,15 +59,12 @@ export function step(machine: Machine, event: Event, rules: Rules): Step {
       if (looking !== null) return { machine: { reach, looking: { again: true } }, effects: [] };
       return look(reach, true);
 
-    case 'looked': {
+    case 'looked':
       if (looking?.again === true) return look(reach, true);
-      if (event.trouble !== null) return failed({ reach, looking: null }, event.at, event.trouble, rules);
-      const was = reach.kind === 'reached';
-      return {
-        machine: { reach: was ? reach : { kind: 'reached', since: event.at }, looking: null },
-        effects: [...(was ? [] : [{ type: 'open' } as const]), { type: 'wait', ms: rules.lookMs }],
-      };
-    }
+      return found({ reach, looking: null }, event.at, event.trouble, rules);
+
+    case 'tried':
+      return found({ reach, looking: looking && { again: true } }, event.at, event.trouble, rules);
 
     case 'failed':
       // What is looked at now tells more than what was tried before.
@@ -76,6 +75,16 @@ export function step(machine: Machine, event: Event, rules: Rules): Step {
 
 function look(reach: Reach, login: boolean): Step {
   return { machine: { reach, looking: { again: false } }, effects: [{ type: 'look', login }] };
+}
+
+function found(machine: Machine, at: number, trouble: string | null, rules: Rules): Step {
+  if (trouble !== null) return failed(machine, at, trouble, rules);
+  const { reach, looking } = machine;
+  const was = reach.kind === 'reached';
+  return {
+    machine: { reach: was ? reach : { kind: 'reached', since: at }, looking },
+    effects: [...(was ? [] : [{ type: 'open' } as const]), { type: 'wait', ms: rules.lookMs }],
+  };
 }
 
 function failed({ reach, looking }: Machine, at: number, trouble: string, rules: Rules): Step {

@@ -1,5 +1,6 @@
 import { Argument, type Command, type Option } from 'commander';
 import { Client } from './client.js';
+import { NODE_COLUMNS } from './commands/node/list.js';
 import type { RunbookDetail } from './commands/runbook/api.js';
 import {
   isOnlyFirst,
@@ -137,6 +138,7 @@ class Asking {
 
   candidates(kind: ListedKind, word: string): Promise<readonly string[]> {
     if (kind === 'node') return this.#nodes(word);
+    if (kind === 'node column') return this.#columns(word);
     return kind in SELECTORS
       ? this.#selector(SELECTORS[kind as keyof typeof SELECTORS], word)
       : this.#names(LISTS[kind as keyof typeof LISTS]);
@@ -147,8 +149,16 @@ class Asking {
     return (await this.#rows(SELECTORS['node query'], query)).map((node) => String(node.node_name));
   }
 
+  /** Of names with commas between them the last one. */
+  async #columns(word: string): Promise<readonly string[]> {
+    const before = word.slice(0, word.lastIndexOf(',') + 1);
+    const selected = SELECTORS['node query'];
+    const rows = await this.#rows(selected, { limit: SAMPLE });
+    return unique([...NODE_COLUMNS, ...rows.flatMap(selected.others)]).map((name) => before + name);
+  }
+
   async #names(list: Named): Promise<readonly string[]> {
-    const rows = await this.#rows(list, list.newest === true ? { limit: MOST } : {});
+    const rows = await this.#rows(list, { ...list.only, ...(list.newest === true && { limit: MOST }) });
     return rows.map((row) => String(row[list.named]));
   }
 

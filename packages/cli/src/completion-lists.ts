@@ -14,6 +14,8 @@ export interface Named extends Listed {
   readonly named: 'id' | 'name' | 'node_name';
   /** There may be any number: the newest are asked for. Of others there are few, and they take no `limit`. */
   readonly newest?: true;
+  /** Of all of the list, these. */
+  readonly only?: Readonly<Record<string, string>>;
 }
 
 export const LISTS = {
@@ -22,6 +24,7 @@ export const LISTS = {
   'approval policy': { path: ['approval-policies'], named: 'name' },
   calendar: { path: ['calendars'], named: 'name' },
   collection: { path: ['collections'], named: 'name' },
+  'approval to decide': { path: ['approvals'], named: 'id', only: { status: 'pending' } },
   group: { path: ['groups'], named: 'name' },
   issuer: { path: ['issuers'], named: 'name' },
   job: { path: ['jobs', 'v2'], rows: 'result', named: 'id', newest: true },
@@ -104,7 +107,7 @@ export const SELECTORS = {
 } as const satisfies Readonly<Record<string, Selected>>;
 
 /** What lists of the server have. */
-export type ListedKind = 'node' | keyof typeof LISTS | keyof typeof SELECTORS;
+export type ListedKind = 'node' | 'node column' | keyof typeof LISTS | keyof typeof SELECTORS;
 
 /** What a word of a command line may be: of the server, of this machine, of a runbook. */
 export type Kind = ListedKind | 'context' | 'parameter';
@@ -131,6 +134,8 @@ const ARGUMENTS: Readonly<Record<string, Kind>> = {
 
 /** By the first words of the command, where the argument alone does not say it. */
 const OF_COMMAND: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
+  'approval deny': { approval: 'approval to decide' },
+  'approval grant': { approval: 'approval to decide' },
   collection: { name: 'collection' },
   context: { name: 'context' },
   'context add': {},
@@ -149,6 +154,7 @@ const OF_COMMAND: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
 };
 
 const FLAGS: Readonly<Record<string, Kind>> = {
+  '--columns': 'node column',
   '--context': 'context',
   '--from-job': 'push job',
   '--key-secret': 'secret',
@@ -163,6 +169,7 @@ const FLAGS: Readonly<Record<string, Kind>> = {
   '--rerun': 'push job',
   '--run': 'runbook',
   '--secret': 'secret',
+  '--sort': 'node column',
   '--system': 'system',
   '--where': 'task selector',
 };

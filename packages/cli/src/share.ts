@@ -6,7 +6,14 @@ import { MusterError } from './errors.js';
  */
 export type ShareText = number | string;
 
-/** Reads what was typed after `flag`. */
+/** Reads what was typed after `flag`, of a flag for which none at all makes no sense. @throws MusterError `usage` */
+export function parseSize(flag: string, text: string): ShareText {
+  const share = parseShare(flag, text);
+  if (Number.parseFloat(String(share)) > 0) return share;
+  throw new MusterError('usage', { reason: `${flag} takes at least one node, not '${text}'` });
+}
+
+/** Reads what was typed after `flag`. @throws MusterError `usage` */
 export function parseShare(flag: string, text: string): ShareText {
   const trimmed = text.trim();
   const percent = /^(\d+(?:\.\d+)?)%$/.exec(trimmed);

@@ -1,7 +1,8 @@
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { type BatchOptions, batchLine, batchSizes } from '../src/commands/push/batches.js';
+import { type BatchOptions, batchesText, batchLine, batchSizes } from '../src/commands/push/batches.js';
 import { addRequestFlags } from '../src/commands/push/job-flags.js';
+import { jobOptions } from '../src/commands/push/request.js';
 
 function read(flags: string): BatchOptions {
   const words = flags.split(' ').filter((word) => word !== '');
@@ -25,7 +26,25 @@ describe('the sizes of batches', () => {
     ['--first 1 --then all', 'or rest'],
     ['--pause 30s', '--pause goes with'],
     ['--confirm', '--confirm goes with'],
+    ['--batch 0%', '--batch takes at least one node'],
+    ['--first 0', '--first takes at least one node'],
+    ['--concurrency 0', '--concurrency takes at least one node'],
   ])('%s is refused', (flags, reason) => expect(() => batchSizes(read(flags))).toThrow(reason));
+});
+
+test.each([
+  ['', null],
+  [
+    '--first 1 --then 10% --then rest --confirm',
+    'Batches: 1, then 10%, then the rest; after each it waits for push continue',
+  ],
+  ['--batch 25% --pause 90s', 'Batches: 25% each; 1m 30s between them'],
+  ['--first 1 --batch 5', 'Batches: 1, then 5 each'],
+])('a dry run of %j tells %j', (flags, told) => expect(batchesText(jobOptions(read(flags), '/'))).toBe(told));
+
+test('how failures are taken says nothing without how many', () => {
+  expect(() => jobOptions({ onFailures: 'hold' }, '/')).toThrow('--on-failures goes with --max-failures');
+  expect(jobOptions({ onFailures: 'hold', maxFailures: 0 }, '/')).toEqual({ on_failures: 'hold', max_failures: 0 });
 });
 
 test('whoever watches is told what is next, and of nothing else', () => {

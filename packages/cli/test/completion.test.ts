@@ -140,6 +140,8 @@ describe('what the server knows', () => {
     [['schedule', 'set', 'nightly', '--not-during', ''], ['nights']],
     [['approval', 'grant', 'c'], ['c0ffee']],
     [['approval', 'policy', 'rm', ''], ['many']],
+    [['node', 'list', '--columns', 'name,ro'], ['name,role']],
+    [['node', 'list', '--sort', 'avail'], ['availability']],
     [['group', 'add', ''], ['admins']],
     [['service', 'keys', ''], ['ci']],
     [['issuer', 'test', ''], ['work']],
@@ -196,6 +198,11 @@ describe('what the server knows', () => {
     [['push', 'start', '--no'], []],
   ])('%j: %j', async (words, expected) => {
     expect(await candidates(...words)).toEqual(expected);
+  });
+
+  test('of approvals those are offered for a decision that wait for one', async () => {
+    await candidates('approval', 'grant', '');
+    expect(server?.received.at(-1)?.query.get('status')).toBe('pending');
   });
 
   test('contexts are those of this machine', async () => {

@@ -121,6 +121,34 @@ test.each([
   if (code !== 0) expect(began.world.err()).toContain(`--output ${output} shows what --no-capture takes none of`);
 });
 
+test('--output beside --detach is refused before anything is started', async () => {
+  const began = await start(['role:web', '--output', 'live'], 1);
+  expect([began.code, began.started]).toEqual([2, false]);
+  expect(began.world.err()).toContain('--output live shows what --detach does not wait for');
+});
+
+test('a job without quorum names how many would have been enough', async () => {
+  const ended = {
+    id: ID,
+    command: 'x',
+    status: 'quorum_failed',
+    nodes: { was_ready: ['web1'], unavailable: ['web2'] },
+  };
+  const node = { reason: null, exit_code: null, signal: null, started_at: null, updated_at: '2026-01-01T00:00:00Z' };
+  const nodes = [
+    { ...node, node_name: 'web1', status: 'was_ready' },
+    { ...node, node_name: 'web2', status: 'unavailable', reason: 'down' },
+  ];
+  server = await apiServer({
+    [`POST ${JOBS}`]: json({ id: ID, uri: '' }, 201),
+    [`GET ${JOBS}/${ID}`]: json(ended),
+    [`GET ${JOBS}/${ID}/nodes`]: json(nodes),
+  });
+  const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+  expect(await run(['push', 'start', '--node', 'web1', 'web2', '--', 'x'], world)).toBe(1);
+  expect(world.err()).toContain('--quorum 1, or --available, needs fewer');
+});
+
 test('a hundred nodes are started without a question', async () => {
   expect(await start(['role:web'], 100)).toMatchObject({ code: 0, started: true });
 });

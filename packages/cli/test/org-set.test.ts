@@ -32,6 +32,19 @@ test.each([
   expect(JSON.parse(server.received.at(-1)?.body ?? '')).toEqual(body);
 });
 
+test.each(['0%', '0', '101%', 'most'])('a quorum of %j says what it may be', async (quorum) => {
+  const here = testWorld({ env: { MUSTER_URL: 'http://127.0.0.1:1', MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+  expect(await run(['org', 'set', 'staging', '--quorum', quorum], here)).toBe(2);
+  expect(here.err()).toContain('--quorum takes a percentage above 0% (80%), or all for all nodes');
+});
+
+test('org show tells the settings', async () => {
+  server = await apiServer({ [`GET ${SETTINGS}`]: json({ ...ANSWER, quorum: '80%' }) });
+  const here = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+  expect(await run(['org', 'show', 'staging'], here), here.err()).toBe(0);
+  expect(here.out()).toMatch(/Quorum of push jobs +80%/);
+});
+
 test('a limit that is none says what it may be', async () => {
   const here = testWorld({ env: { MUSTER_URL: 'http://127.0.0.1:1', MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
   expect(await run(['org', 'set', 'staging', '--max-nodes', 'none'], here)).toBe(2);

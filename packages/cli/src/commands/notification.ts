@@ -219,7 +219,9 @@ function tell({ out }: Call<object>, one: Notification): void {
     ['Retries', one.trail === null ? String(one.retries) : 'until it arrives'],
     ...(one.trail === null ? [] : tellTrail(one.trail)),
     ['Follows as', `${one.owner.name} (${one.owner.kind})`],
-    ...(one.skipped === 0 ? [] : [['Skipped', `${one.skipped} events, as too many waited`] as const]),
+    ...(one.skipped === 0
+      ? []
+      : [['Skipped', `${one.skipped} ${one.skipped === 1 ? 'event' : 'events'}, as too many waited`] as const]),
     ['Created', timeText(one.created_at)],
     ['Changed', timeText(one.updated_at)],
   ]);

@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
 import { pathOf } from '../client.js';
 import { MusterError } from '../errors.js';
-import { clientCommand, does, type Shell, subcommand } from '../shell.js';
+import { type Call, clientCommand, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
 import { addInvitations } from './invitations.js';
-import { addList, addRemove, tellDone } from './resource.js';
+import { addList, addRemove, addShow, tellDone, tellItem } from './resource.js';
 
 const FIRST_ADMIN = 'muster user create NAME --group admins --key-out FILE';
 
@@ -55,6 +55,13 @@ export function addOrg(program: Command, shell: Shell): void {
     read: ({ client }) => client.get(pathOf('organizations')),
     columns: { Organization: ({ name }) => name, Created: ({ created_at }) => timeText(created_at) },
   });
+  addShow(org, shell, {
+    usage: 'show <name>',
+    summary: 'settings of an organization',
+    examples: ['muster org show staging'],
+    read: async ({ client }, name) => ({ name, ...(await client.get<PushSettings>(settingsPath(name))) }),
+    tell,
+  });
   addRemove(org, shell, {
     usage: 'rm <name>',
     summary: 'delete an organization without nodes, with its groups, tokens and jobs (server administrators)',
@@ -68,10 +75,12 @@ export function addOrg(program: Command, shell: Shell): void {
   addMembership(org, shell);
 }
 
+const settingsPath = (name: string) => pathOf('organizations', name, 'pushy', 'settings');
+
 function addSet(org: Command, shell: Shell): void {
   const set = clientCommand(org, {
     usage: 'set <name>',
-    summary: 'settings of an organization; shows them when none is given',
+    summary: 'change settings of an organization; shows them when none is given',
     examples: [
       'muster org set staging --quorum 80%',
       'muster org set staging --quorum all',
@@ -81,7 +90,11 @@ function addSet(org: Command, shell: Shell): void {
     ],
   });
   set
-    .option('--quorum <share>', 'of push jobs that this command line starts without one: a percentage, or all')
+    .option(
+      '--quorum <share>',
+      'of push jobs that this command line starts without one: a percentage, or all',
+      percentage('--quorum'),
+    )
     .option('--max-nodes <n>', 'most nodes in one push job; all: as the server has it', limit('--max-nodes'))
     .option('--max-running <n>', 'most push jobs of one user at one time, or all', limit('--max-running'))
     .option('--max-starts <n>', 'most push jobs that one user starts within a minute, or all', limit('--max-starts'))
@@ -98,20 +111,33 @@ function addSet(org: Command, shell: Shell): void {
     const changes = Object.fromEntries(
       Object.entries(given).map(([field, value]) => [field, value === ALL ? null : value]),
     );
-    const path = pathOf('organizations', name, 'pushy', 'settings');
+    const path = settingsPath(name);
     const settings = Object.values(changes).every((value) => value === undefined)
       ? await call.client.get<PushSettings>(path)
       : await call.client.put<PushSettings>(path, changes);
-    call.out.document({ name, ...settings });
-    call.out.fields([
-      ['Organization', name],
-      ['Quorum of push jobs', settings.quorum ?? 'all nodes'],
-      ['Nodes in one', limitText(settings.max_nodes)],
-      ['Of one user at one time', limitText(settings.max_running)],
-      ['Started by one user within a minute', limitText(settings.max_starts)],
-      ['Needs a second person', settings.approval === 'runbooks' ? 'every run of a runbook' : 'what asks for one'],
-    ]);
+    tellItem(call, { name, ...settings }, tell);
   });
+}
+
+function tell({ out }: Call<object>, { name, ...settings }: PushSettings & { readonly name: string }): void {
+  out.fields([
+    ['Organization', name],
+    ['Quorum of push jobs', settings.quorum ?? 'all nodes'],
+    ['Nodes in one', limitText(settings.max_nodes)],
+    ['Of one user at one time', limitText(settings.max_running)],
+    ['Started by one user within a minute', limitText(settings.max_starts)],
+    ['Needs a second person', settings.approval === 'runbooks' ? 'every run of a runbook' : 'what asks for one'],
+  ]);
+}
+
+function percentage(flag: string): (text: string) => string {
+  return (text) => {
+    const percent = /^(\d{1,3}(?:\.\d+)?)%$/.exec(text.trim())?.[1];
+    if (text === ALL || (Number(percent) > 0 && Number(percent) <= 100)) return text;
+    throw new MusterError('usage', {
+      reason: `${flag} takes a percentage above 0% (80%), or ${ALL} for all nodes; not '${text}'`,
+    });
+  };
 }
 
 /** `all`: no fewer than the server allows. */

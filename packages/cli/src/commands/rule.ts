@@ -289,7 +289,7 @@ function tell({ out }: Call<object>, rule: Rule): void {
     ...(rule.asks === 'once' ? [['Asks', 'once, for the rule'] as const] : []),
     ...(rule.approval === null ? [] : [['Granted by', `approval ${rule.approval}`] as const]),
     ['Acts for', rule.owner],
-    ...(rule.skipped === 0 ? [] : [['Skipped', `${rule.skipped} events`] as const]),
+    ...(rule.skipped === 0 ? [] : [['Skipped', `${rule.skipped} ${rule.skipped === 1 ? 'event' : 'events'}`] as const]),
     ['Created', timeText(rule.created_at)],
     ['Changed', timeText(rule.updated_at)],
   ]);

@@ -57,6 +57,7 @@ export const IDENTITY: Readonly<Record<string, Printed>> = {
   'org create': document(answer('createOrganization')),
   'org list': document(answer('listOrganizations')),
   'org rm': gone('name'),
+  'org show': document(more(answer('getPushSettings'), { name: text() })),
   'org set': document(more(answer('getPushSettings'), { name: text() })),
   'org invite': document(answer('inviteUser')),
   'org invitations': document(answer('listInvitations')),

@@ -79,6 +79,8 @@ export function addAudit(program: Command, shell: Shell): void {
       6,
       { fit: true },
     );
+    const narrowed = [actor, actorKind, action, after, before].some((one) => one !== undefined);
+    if (entries.length === 0) call.out.note(narrowed ? 'no entry is like that' : 'nothing was done yet');
   });
 }
 

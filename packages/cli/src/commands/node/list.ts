@@ -24,6 +24,8 @@ const OWN: Readonly<Record<string, (node: NodeDetail) => string>> = {
   protocol: (node) => node.dialect ?? '',
   last_end: (node) => node.last_end ?? '',
 };
+/** Names of columns, besides those of facts and labels. */
+export const NODE_COLUMNS = Object.keys(OWN);
 const USUAL = ['name', 'status', 'availability', 'since', 'reason'];
 
 const COLUMNS: Columns<NodeState> = {
@@ -55,7 +57,7 @@ export function addNodeList(node: Command, shell: Shell): void {
   command
     .option(
       '--columns <names>',
-      `of ${Object.keys(OWN).join(', ')}, and the names of facts and of labels, as \`node show\` tells them; separated by commas`,
+      `of ${NODE_COLUMNS.join(', ')}, and the names of facts and of labels, as \`node show\` tells them; separated by commas`,
     )
     .option('--sort <names>', 'by these; the greatest first where - stands before a name')
     .option('--csv', 'comma-separated values, with a line of names');
@@ -67,8 +69,10 @@ export function addNodeList(node: Command, shell: Shell): void {
     for await (const one of everyNode(call.client, call.args[0])) nodes.push(one);
     if (sort !== undefined) nodes.sort(order(namesOf('sort', sort)));
     call.out.document(nodes);
+    const sorting = sort === undefined ? [] : namesOf('sort', sort).map((name) => name.replace(/^-/, ''));
+    const told = [...new Set([...names, ...sorting])];
     const strange =
-      nodes.length === 0 ? [] : names.filter((name) => nodes.every((one) => read(one, name) === undefined));
+      nodes.length === 0 ? [] : told.filter((name) => nodes.every((one) => read(one, name) === undefined));
     if (strange.length > 0 && !call.out.json) {
       call.out.note(
         `no node that is listed has ${strange.join(', ')}: \`muster node show NAME\` tells the facts and labels of one`,

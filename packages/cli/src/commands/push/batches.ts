@@ -1,5 +1,6 @@
+import { formatDuration } from '../../duration.js';
 import { MusterError } from '../../errors.js';
-import { parseShare, type ShareText } from '../../share.js';
+import { parseSize, type ShareText } from '../../share.js';
 import type { FeedEvent } from '../../sse.js';
 
 /** As the API takes it; `rest`: all that are left. */
@@ -18,9 +19,9 @@ export interface BatchOptions {
 export function batchSize(text: string): BatchSize {
   if (text.trim() === 'rest') return 'rest';
   try {
-    return parseShare('--then', text);
+    return parseSize('--then', text);
   } catch {
-    throw usage(`--then takes a count (3), a fraction (0.8), a percentage (80%) or rest, not '${text}'`);
+    throw usage(`--then takes a count from 1 on (3), a fraction (0.8), a percentage (80%) or rest, not '${text}'`);
   }
 }
 
@@ -39,6 +40,21 @@ export function batchSizes({
   if (pause !== undefined) throw usage('--pause goes with --batch or --first');
   if (confirm !== undefined) throw usage('--confirm goes with --batch or --first');
   return undefined;
+}
+
+/** How a request's nodes are started; null: not in batches. */
+export function batchesText(body: Readonly<Record<string, unknown>>): string | null {
+  const sizes = body.batches as readonly BatchSize[] | undefined;
+  if (sizes === undefined) return null;
+  const last = sizes.at(-1) ?? 'rest';
+  const said = [...sizes.slice(0, -1), last === 'rest' ? 'the rest' : `${last} each`];
+  const between =
+    body.batch_confirm === true
+      ? '; after each it waits for push continue'
+      : body.batch_pause === undefined
+        ? ''
+        : `; ${formatDuration(body.batch_pause as number)} between them`;
+  return `Batches: ${said.join(', then ')}${between}`;
 }
 
 /** What whoever watches is told of a batch; null: nothing. */

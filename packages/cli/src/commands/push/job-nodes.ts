@@ -45,6 +45,11 @@ export function reasonText(node: JobNode): string {
   return '';
 }
 
+/** For whom that many nodes are enough. */
+export function needsFewer(ready: number): string {
+  return `--quorum ${ready}, or --available, needs fewer`;
+}
+
 /** After watching: how the job ended, in the aggregate, and the nodes that need attention. */
 export async function tellEnd(call: Call<object>, job: Job): Promise<void> {
   if (call.out.json) return;
@@ -62,6 +67,8 @@ export async function tellEnd(call: Call<object>, job: Job): Promise<void> {
   if (problems.length > MOST_PROBLEMS_SHOWN) {
     call.out.line(`… and ${problems.length - MOST_PROBLEMS_SHOWN} more: muster push status ${job.id}`);
   }
+  const ready = job.status === 'quorum_failed' ? nodes.filter(({ status }) => status === 'was_ready').length : 0;
+  if (ready > 0) call.out.note(needsFewer(ready));
   if (problems.some(({ reason }) => reason === 'permission denied')) {
     call.out.note(
       'permission denied: the node is in a group that only some may run commands on: muster node-group list',

@@ -6,7 +6,8 @@ import { confirm, isInteractive } from '../../prompt.js';
 import type { Call } from '../../shell.js';
 import { isAsked, tellAsked, type Asked as Waiting } from '../approval/asked.js';
 import { warnOfUnquoted } from '../unquoted.js';
-import { tellEnd } from './job-nodes.js';
+import { batchesText } from './batches.js';
+import { needsFewer, tellEnd } from './job-nodes.js';
 import type { OutputChoice } from './live/view.js';
 import { readJob } from './read-job.js';
 import type { JobRequest } from './request.js';
@@ -75,17 +76,12 @@ export async function launch(
   body: JobRequest,
   luggage?: Luggage,
 ): Promise<number> {
-  const { capture, output = 'none' } = call.options;
-  if (capture === false && output !== 'none') {
-    throw new MusterError('usage', {
-      reason: `--output ${output} shows what --no-capture takes none of: leave one of them out`,
-    });
-  }
+  checkOutput(call.options);
   if ('search' in target) await warnOfUnquoted(call, target.search);
   if (call.options.dryRun === true) {
     const shown = await preview(call, target, { ...body, ...luggage?.asks });
     checkQuorum(body.quorum, shown.count);
-    return showPreview(call, shown);
+    return showPreview(call, shown, body);
   }
   if (call.options.yes !== true || (isCount(body.quorum) && call.options.available !== true)) {
     const count = await nodeCount(call, target);
@@ -97,6 +93,13 @@ export async function launch(
     ...(await luggage?.bring()),
   });
   return isAsked(answer) ? tellAsked(call, answer) : seeThrough(call, answer.id, luggage);
+}
+
+/** Output that nobody would see. @throws MusterError `usage` */
+export function checkOutput({ capture, detach, output = 'none' }: LaunchOptions): void {
+  if (output === 'none' || (capture !== false && detach !== true)) return;
+  const why = capture === false ? 'what --no-capture takes none of' : 'what --detach does not wait for';
+  throw new MusterError('usage', { reason: `--output ${output} shows ${why}: leave one of them out` });
 }
 
 /** A job that was started a moment ago: unless detached, to its end. */
@@ -138,11 +141,13 @@ const REASONS: Readonly<Record<string, string>> = {
   not_allowed: 'not allowed',
 };
 
-function showPreview(call: Call<object>, shown: Preview): number {
+function showPreview(call: Call<object>, shown: Preview, body: JobRequest): number {
   call.out.document(shown);
   const exit = tellForecast(call, shown);
   const { most } = shown.quorum;
-  if (exit !== EXIT.ok && most > 0) call.out.note(`--quorum ${most}, or --available, needs fewer`);
+  if (exit !== EXIT.ok && most > 0) call.out.note(needsFewer(most));
+  const batches = batchesText(body);
+  if (batches !== null) call.out.line(batches);
   if (shown.approval === true) call.out.line('It would wait for others to agree: muster approval policy list');
   return exit;
 }

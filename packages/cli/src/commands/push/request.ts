@@ -60,7 +60,7 @@ export function jobOptions(options: JobOptions, cwd: string): Readonly<Record<st
     node_timeout: options.nodeTimeout,
     voting_timeout: options.votingTimeout,
     ack_timeout: options.ackTimeout,
-    on_failures: options.onFailures,
+    on_failures: onFailures(options),
     batches: batchSizes(options),
     batch_pause: options.pause,
     batch_confirm: options.confirm,
@@ -74,6 +74,11 @@ export function jobOptions(options: JobOptions, cwd: string): Readonly<Record<st
     capture_output: options.capture === true ? true : undefined,
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+function onFailures({ onFailures: how, maxFailures }: JobOptions): string | undefined {
+  if (how === undefined || maxFailures !== undefined) return how;
+  throw new MusterError('usage', { reason: '--on-failures goes with --max-failures: say how many are too many' });
 }
 
 function readEnv(pairs: readonly string[]): Record<string, string> {

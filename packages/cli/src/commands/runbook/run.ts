@@ -4,7 +4,7 @@ import { textOf } from '../../files.js';
 import { type Call, clientCommand, collect, does, type Shell } from '../../shell.js';
 import { type Asked, isAsked, tellAsked } from '../approval/asked.js';
 import { addOutputFlag } from '../push/job-flags.js';
-import { seeThrough, tellForecast } from '../push/launch.js';
+import { checkOutput, seeThrough, tellForecast } from '../push/launch.js';
 import type { OutputChoice } from '../push/live/view.js';
 import type { RunbookPlan } from './api.js';
 import { withVersion } from './show.js';
@@ -40,6 +40,7 @@ export function addRun(runbook: Command, shell: Shell): void {
   does<RunFlags>(command, shell, async (call) => {
     const [name = ''] = call.args;
     const { version, dryRun } = call.options;
+    checkOutput(call.options);
     const body = { parameters: await parametersOf(call), ...(version !== undefined && { version }) };
     if (dryRun === true) {
       return tellPlan(call, await call.client.post<RunbookPlan>(call.client.inOrg('runbooks', name, 'preview'), body));

@@ -48,6 +48,8 @@ export async function showResults(
   if (call.out.json) return;
   const [largest, ...others] = found.results;
   if (largest === undefined) call.out.line('no node has a result: none ran the command to its end');
+  else if (job.capture_output !== true)
+    call.out.note('no output was taken (--no-capture): results are exit codes alone');
   else for (const line of groupLines(largest)) call.out.line(line);
   for (const group of others) {
     call.out.line();

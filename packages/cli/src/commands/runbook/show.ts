@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { stringify } from 'yaml';
+import { RefusedError } from '../../client.js';
 import { printable, printableLines } from '../../printable.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
 import { timeText } from '../../summary.js';
@@ -75,6 +76,24 @@ export function addVersions(runbook: Command, shell: Shell): void {
   });
 }
 
+/** Who may not see rules is told of none. */
+async function rulesThatStart({ client }: Call<object>, name = ''): Promise<string | null> {
+  const rules = await client.get<readonly StartingRule[]>(client.inOrg('rules')).catch((error: unknown) => {
+    if (error instanceof RefusedError && error.code === 'forbidden') return [];
+    throw error;
+  });
+  const names = rules.filter(({ runbook }) => runbook?.name === name).map((rule) => printable(rule.name));
+  if (names.length === 0) return null;
+  const starting =
+    names.length === 1 ? `rule ${names[0]} starts it, and fails` : `rules ${names.join(', ')} start it, and fail`;
+  return `${starting} from now on: muster rule set RULE --run OTHER, or muster rule rm RULE`;
+}
+
+interface StartingRule {
+  readonly name: string;
+  readonly runbook: { readonly name: string } | null;
+}
+
 export function addRemove(runbook: Command, shell: Shell): void {
   addRemoveOf(runbook, shell, {
     usage: 'rm <runbook>',
@@ -86,5 +105,6 @@ export function addRemove(runbook: Command, shell: Shell): void {
       line: `deleted runbook ${printable(name)}`,
     }),
     question: (name = '') => `Delete runbook ${printable(name)}?`,
+    consequence: rulesThatStart,
   });
 }

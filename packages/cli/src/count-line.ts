@@ -8,13 +8,22 @@ export class CountLine {
   readonly #noun: string;
   readonly #live: boolean;
   readonly #startedAt: number;
+  readonly #from: number;
+  readonly #of: string;
   #drawnAt = Number.NEGATIVE_INFINITY;
 
-  constructor(world: World, noun: string) {
+  /** @param known What was done before, which the rate leaves out, and how many there are. */
+  constructor(
+    world: World,
+    noun: string,
+    { from = 0, total }: { readonly from?: number; readonly total?: number } = {},
+  ) {
     this.#world = world;
     this.#noun = noun;
     this.#live = world.stderr.isTTY === true && world.env.TERM !== 'dumb';
     this.#startedAt = world.now();
+    this.#from = from;
+    this.#of = total === undefined ? '' : ` of ${total.toLocaleString('en')}`;
   }
 
   update(count: number): void {
@@ -22,9 +31,9 @@ export class CountLine {
     if (!this.#live || now - this.#drawnAt < REDRAW_MS) return;
     this.#drawnAt = now;
     const seconds = Math.max(0.001, (now - this.#startedAt) / 1000);
-    const rate = Math.round(count / seconds).toLocaleString('en');
+    const rate = Math.round((count - this.#from) / seconds).toLocaleString('en');
     this.#world.stderr.write(
-      `\r\u001b[2K${count.toLocaleString('en')} ${this.#noun}  ${rate}/s  ${formatDuration(seconds)}`,
+      `\r\u001b[2K${count.toLocaleString('en')}${this.#of} ${this.#noun}  ${rate}/s  ${formatDuration(seconds)}`,
     );
   }
 

@@ -47,10 +47,11 @@ async function bring(
 ): Promise<void> {
   const { client } = call;
   const at = client.inOrg('pushy', 'files', sha256);
-  const progress = new CountLine(call.world, `bytes of ${path}`);
   const begin = () => client.put<Standing>(at, { size });
+  let standing = await patiently(begin);
+  const progress = new CountLine(call.world, `bytes of ${path}`, { from: standing.stored, total: size });
   try {
-    for (let standing = await patiently(begin); !standing.complete; ) {
+    while (!standing.complete) {
       const { stored, piece } = standing;
       const content = await bytesAt(handle, stored, Math.min(piece, size - stored), path);
       standing = await patiently(async (again) => (again ? begin() : append(client, at, stored, content)));

@@ -2,13 +2,12 @@ import { EXIT } from '@muster/base';
 import { type Command, Option } from 'commander';
 import { MusterError } from '../../errors.js';
 import { type Call, clientCommand, does, type Shell } from '../../shell.js';
-import { zonedTimeText } from '../../summary.js';
 import { type Asked, isAsked, tellAsked } from '../approval/asked.js';
 import { blackoutsOf, withBlackouts } from '../not-during.js';
 import { tellItem } from '../resource.js';
 import { warnOfUnquoted } from '../unquoted.js';
 import type { ScheduleDetail } from './api.js';
-import { tell } from './show.js';
+import { runsNext, tell } from './show.js';
 import { addWorkFlags, changedWork, givenWork, type WorkFlags, wholeWork } from './work.js';
 
 interface SettingFlags extends WorkFlags {
@@ -44,9 +43,7 @@ export function addCreate(schedule: Command, shell: Shell): void {
     const answer = await call.client.post<ScheduleDetail | Asked>(call.client.inOrg('schedules'), body);
     if (isAsked(answer)) return tellAsked(call, answer);
     tellItem(call, answer, ({ out }, made) => {
-      const next =
-        made.next_run === null ? 'it is paused' : `it runs next at ${zonedTimeText(made.next_run, made.timezone)}`;
-      out.line(`created schedule ${made.name}: ${next}`);
+      out.line(`created schedule ${made.name}: ${runsNext(made) ?? 'it is paused'}`);
     });
     return EXIT.ok;
   });

@@ -75,6 +75,11 @@ export function tell({ out }: Call<object>, schedule: ScheduleDetail): void {
   ]);
 }
 
+/** Null: not at all. */
+export function runsNext({ next_run: next, timezone }: Pick<Schedule, 'next_run' | 'timezone'>): string | null {
+  return next === null ? null : `it runs next at ${zonedTimeText(next, timezone)}`;
+}
+
 function waiting({ waiting_since: since, waiting_for: blackout }: Schedule): string | null {
   if (since === null) return null;
   const run = `the run of ${timeText(since)}`;

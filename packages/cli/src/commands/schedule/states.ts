@@ -2,10 +2,10 @@ import { EXIT } from '@muster/base';
 import type { Command } from 'commander';
 import { printable } from '../../printable.js';
 import { clientCommand, does, type Shell } from '../../shell.js';
-import { zonedTimeText } from '../../summary.js';
 import { type Asked, isAsked, tellAsked } from '../approval/asked.js';
 import { addRemove as addRemoveOf, tellItem } from '../resource.js';
 import type { ScheduleDetail, StartedRun } from './api.js';
+import { runsNext } from './show.js';
 
 const STATES = [
   ['pause', 'run it no more until it is resumed'],
@@ -22,8 +22,8 @@ export function addStates(schedule: Command, shell: Shell): void {
       const answer = await call.client.post<ScheduleDetail | Asked>(path, undefined);
       if (isAsked(answer)) return tellAsked(call, answer);
       tellItem(call, answer, ({ out }, one) => {
-        const next = one.next_run === null ? '' : `: it runs next at ${zonedTimeText(one.next_run, one.timezone)}`;
-        out.line(`schedule ${one.name} is ${one.state}${next}`);
+        const next = runsNext(one);
+        out.line(`schedule ${one.name} is ${one.state}${next === null ? '' : `: ${next}`}`);
       });
       return EXIT.ok;
     });

@@ -44,10 +44,11 @@ export class Scheduler {
     const waiting = setOf(this.#queues, queue.org.id);
     if (waiting.has(queue)) return;
     // Whoever did not wait has not been kept waiting: it does not make up for what others had meanwhile, also when they wait no more.
+    // But what nodes have of others by then comes before it, so that it gets as much first.
     let least = Number.POSITIVE_INFINITY;
-    for (const other of waiting) least = Math.min(least, other.pass);
-    if (least === Number.POSITIVE_INFINITY) least = this.#passes.get(queue.org.id) ?? 0;
-    queue.pass = Math.max(queue.pass, least);
+    for (const other of waiting) least = Math.min(least, other.pass - ahead(other));
+    if (least === Number.POSITIVE_INFINITY) least = (this.#passes.get(queue.org.id) ?? 0) - ahead(queue);
+    queue.pass = Math.max(queue.pass, least + ahead(queue));
     waiting.add(queue);
   }
 
@@ -139,6 +140,11 @@ export class Scheduler {
   fits(slots: NodeSlots, queue: LiveQueue): boolean {
     return slots.fits(queue, () => queue.filter(this.#deps.attributes(slots.node)));
   }
+}
+
+/** What nodes have of it, in steps of its pass. */
+function ahead({ active, queue }: LiveQueue): number {
+  return active.size / queue.rules.weight;
 }
 
 function setOf<T>(map: Map<string, Set<T>>, key: string): Set<T> {

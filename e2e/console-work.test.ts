@@ -139,6 +139,8 @@ describe('the console', () => {
     expect(await violationsOf(page)).toEqual([]);
     await shoot(page, 'plan');
     await page.getByRole('button', { name: 'Save' }).click();
+    // The dialog, which has the same lines, is gone by then.
+    await page.getByRole('button', { name: 'Change …' }).waitFor();
     await page.getByText('Sunday 07:00').waitFor();
     expect(await cluster.json('queue', 'balance')).toMatchObject({
       max_tasks: { '* 07:00': 5, '0 07:00': 40 },

@@ -136,8 +136,11 @@ describe('a notification', () => {
   it('that is off tells nothing, and when it is on again nothing of meanwhile', async () => {
     const made = await tell('ops', SERVICES);
     await start();
+    // By when it was changed it is told from how it was before.
+    directory.clock.advance(1);
     const off = await notifications.change(made, { enabled: false }, anna, ME);
     await happens('meanwhile');
+    directory.clock.advance(1);
     await notifications.change(off, { enabled: true }, anna, ME);
     await happens('after');
     await expect.poll(told).toEqual(['auth.service.create after']);

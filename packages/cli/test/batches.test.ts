@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { type BatchOptions, batchesText, batchLine, batchSizes } from '../src/commands/push/batches.js';
 import { addRequestFlags } from '../src/commands/push/job-flags.js';
-import { jobOptions } from '../src/commands/push/request.js';
+import { type JobOptions, jobOptions, requestWithoutCommand } from '../src/commands/push/request.js';
 
 function read(flags: string): BatchOptions {
   const words = flags.split(' ').filter((word) => word !== '');
@@ -43,8 +43,11 @@ test.each([
 ])('a dry run of %j tells %j', (flags, told) => expect(batchesText(jobOptions(read(flags), '/'))).toBe(told));
 
 test('how failures are taken says nothing without how many', () => {
-  expect(() => jobOptions({ onFailures: 'hold' }, '/')).toThrow('--on-failures goes with --max-failures');
-  expect(jobOptions({ onFailures: 'hold', maxFailures: 0 }, '/')).toEqual({ on_failures: 'hold', max_failures: 0 });
+  const started = (options: JobOptions) => requestWithoutCommand({ nodes: ['a'] }, options, '/');
+  expect(() => started({ onFailures: 'hold' })).toThrow('--on-failures goes with --max-failures');
+  expect(started({ onFailures: 'hold', maxFailures: 0 })).toMatchObject({ on_failures: 'hold', max_failures: 0 });
+  // Of a schedule that says how many already.
+  expect(jobOptions({ onFailures: 'hold' }, '/')).toEqual({ on_failures: 'hold' });
 });
 
 test('whoever watches is told what is next, and of nothing else', () => {

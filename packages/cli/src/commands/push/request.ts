@@ -44,12 +44,15 @@ export function jobRequest(chosen: Chosen, options: JobOptions, cwd: string): Jo
 /** What a job does is said by what it brings. */
 export function requestWithoutCommand(target: Target, options: JobOptions, cwd: string): JobRequest {
   const kept = options.capture === false ? {} : { capture_output: true };
+  if (options.onFailures !== undefined && options.maxFailures === undefined) {
+    throw new MusterError('usage', { reason: '--on-failures goes with --max-failures: say how many are too many' });
+  }
   // Any node at all: without one there is nothing to run.
   const quorum = options.available === true ? 1 : (options.quorum ?? 'default');
   return { ...target, ...jobOptions(options, cwd), quorum, ...kept };
 }
 
-/** Of these flags those that were given, as the body has them. */
+/** Of these flags those that were given, as the body has them; what they go with may stand in what they change. */
 export function jobOptions(options: JobOptions, cwd: string): Readonly<Record<string, unknown>> {
   const given = {
     quorum: options.quorum,
@@ -60,7 +63,7 @@ export function jobOptions(options: JobOptions, cwd: string): Readonly<Record<st
     node_timeout: options.nodeTimeout,
     voting_timeout: options.votingTimeout,
     ack_timeout: options.ackTimeout,
-    on_failures: onFailures(options),
+    on_failures: options.onFailures,
     batches: batchSizes(options),
     batch_pause: options.pause,
     batch_confirm: options.confirm,
@@ -74,11 +77,6 @@ export function jobOptions(options: JobOptions, cwd: string): Readonly<Record<st
     capture_output: options.capture === true ? true : undefined,
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-}
-
-function onFailures({ onFailures: how, maxFailures }: JobOptions): string | undefined {
-  if (how === undefined || maxFailures !== undefined) return how;
-  throw new MusterError('usage', { reason: '--on-failures goes with --max-failures: say how many are too many' });
 }
 
 function readEnv(pairs: readonly string[]): Record<string, string> {

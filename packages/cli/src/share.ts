@@ -16,13 +16,18 @@ export function parseSize(flag: string, text: string): ShareText {
 /** Reads what was typed after `flag`. @throws MusterError `usage` */
 export function parseShare(flag: string, text: string): ShareText {
   const trimmed = text.trim();
-  const percent = /^(\d+(?:\.\d+)?)%$/.exec(trimmed);
-  if (percent !== null && Number(percent[1]) <= 100) return trimmed;
+  if (percentOf(trimmed) !== null) return trimmed;
   if (/^\d+$/.test(trimmed) && Number(trimmed) <= Number.MAX_SAFE_INTEGER) return Number(trimmed);
   if (/^0?\.\d+$/.test(trimmed) && Number(trimmed) > 0) return Number(trimmed);
   throw new MusterError('usage', {
     reason: `${flag} takes a count (3), a fraction (0.8) or a percentage (80%), not '${text}'`,
   });
+}
+
+/** Null: it is no percentage up to 100%. */
+export function percentOf(text: string): number | null {
+  const percent = /^(\d+(?:\.\d+)?)%$/.exec(text)?.[1];
+  return percent !== undefined && Number(percent) <= 100 ? Number(percent) : null;
 }
 
 /** Of what is stored: `{ count }` or `{ percent }`. */

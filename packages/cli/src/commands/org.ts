@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { pathOf } from '../client.js';
 import { MusterError } from '../errors.js';
+import { percentOf } from '../share.js';
 import { type Call, clientCommand, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
 import { addInvitations } from './invitations.js';
@@ -132,8 +133,7 @@ function tell({ out }: Call<object>, { name, ...settings }: PushSettings & { rea
 
 function percentage(flag: string): (text: string) => string {
   return (text) => {
-    const percent = /^(\d{1,3}(?:\.\d+)?)%$/.exec(text.trim())?.[1];
-    if (text === ALL || (Number(percent) > 0 && Number(percent) <= 100)) return text;
+    if (text === ALL || (percentOf(text.trim()) ?? 0) > 0) return text;
     throw new MusterError('usage', {
       reason: `${flag} takes a percentage above 0% (80%), or ${ALL} for all nodes; not '${text}'`,
     });

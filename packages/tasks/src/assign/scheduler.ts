@@ -47,8 +47,8 @@ export class Scheduler {
     // But what nodes have of others by then comes before it, so that it gets as much first.
     let least = Number.POSITIVE_INFINITY;
     for (const other of waiting) least = Math.min(least, other.pass - ahead(other));
-    if (least === Number.POSITIVE_INFINITY) least = (this.#passes.get(queue.org.id) ?? 0) - ahead(queue);
-    queue.pass = Math.max(queue.pass, least + ahead(queue));
+    const alone = waiting.size === 0;
+    queue.pass = Math.max(queue.pass, alone ? (this.#passes.get(queue.org.id) ?? 0) : least + ahead(queue));
     waiting.add(queue);
   }
 

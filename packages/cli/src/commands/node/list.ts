@@ -67,10 +67,10 @@ export function addNodeList(node: Command, shell: Shell): void {
     const names = columns === undefined ? USUAL : namesOf('columns', columns);
     const nodes: NodeDetail[] = [];
     for await (const one of everyNode(call.client, call.args[0])) nodes.push(one);
-    if (sort !== undefined) nodes.sort(order(namesOf('sort', sort)));
+    const sorting = sort === undefined ? [] : keysOf(sort);
+    nodes.sort(order(sorting));
     call.out.document(nodes);
-    const sorting = sort === undefined ? [] : namesOf('sort', sort).map((name) => name.replace(/^-/, ''));
-    const told = [...new Set([...names, ...sorting])];
+    const told = [...new Set([...names, ...sorting.map(({ name }) => name)])];
     const strange =
       nodes.length === 0 ? [] : told.filter((name) => nodes.every((one) => read(one, name) === undefined));
     if (strange.length > 0 && !call.out.json) {
@@ -109,9 +109,20 @@ function read(node: NodeDetail, name: string): string | number | boolean | undef
   return OWN[name]?.(node) ?? attributesOf(node)[name];
 }
 
+interface SortKey {
+  readonly name: string;
+  /** -1: the greatest first. */
+  readonly sign: number;
+}
+
+function keysOf(sort: string): SortKey[] {
+  return namesOf('sort', sort).map((name) =>
+    name.startsWith('-') ? { name: name.slice(1), sign: -1 } : { name, sign: 1 },
+  );
+}
+
 /** Numbers as numbers; nodes that do not have it come last. */
-function order(names: readonly string[]): (one: NodeDetail, other: NodeDetail) => number {
-  const keys = names.map((name) => (name.startsWith('-') ? { name: name.slice(1), sign: -1 } : { name, sign: 1 }));
+function order(keys: readonly SortKey[]): (one: NodeDetail, other: NodeDetail) => number {
   return (one, other) => {
     for (const { name, sign } of keys) {
       const [left, right] = [read(one, name), read(other, name)];

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Cluster } from './support/cluster.js';
 import { HeldCommand } from './support/held-command.js';
 import { type Balancer, Behind, type Members, said, threeServers } from './support/members.js';
+import { newKey } from './support/personas.js';
 import { until } from './support/until.js';
 
 /**
@@ -77,6 +78,49 @@ test('nodes are spread over the servers, and a follower that is killed loses non
   await until(`${follower} to follow`, async () => (await said(members.named(follower).url))?.leader === leader);
 });
 
+test('nodes of a server that is drained move to the others while they work, and it can be gone then', async () => {
+  const { leader } = await status();
+  const placesOf = async (): Promise<Readonly<Record<string, number | null>>> =>
+    Object.fromEntries((await status()).servers.map(({ name, nodes }) => [name, nodes]));
+  await until('both nodes to have a place', async () => {
+    const places = Object.values(await placesOf());
+    return (
+      places.every((nodes) => nodes !== null) && places.reduce((sum: number, nodes) => sum + (nodes ?? 0), 0) === 2
+    );
+  });
+  const [follower = ''] =
+    Object.entries(await placesOf()).find(([name, nodes]) => name !== leader && nodes !== 0) ?? [];
+  const held = new HeldCommand(cluster.dir, 'held');
+  const id = await cluster.startJob({ command: 'held', nodes: ['n1', 'n2'] });
+  await until('both to run', async () => held.runs.length === 2);
+  expect((await cluster.muster('cluster', 'drain', follower)).code).toBe(0);
+  await until('its nodes to be elsewhere', async () => (await placesOf())[follower] === 0);
+  await ranOnce(id, held);
+  members.named(follower).process.signal('SIGSTOP');
+  const after = await cluster.startJob({ command: 'quick', nodes: ['n1', 'n2'] });
+  await cluster.jobIs(after, 'complete');
+  members.named(follower).process.signal('SIGCONT');
+  expect((await cluster.muster('cluster', 'undrain', follower)).code).toBe(0);
+});
+
+test('a key that is revoked over one server is refused by all of them from then on', async () => {
+  const { publicKey, privateKey } = newKey();
+  const user = { name: 'leaver', privateKey };
+  const through = members.all.map(({ url }) => new Behind(url, cluster.dataDir).api);
+  const statuses = () => Promise.all(through.map(async (api) => (await api.as(user).get('pushy/node_states')).status));
+  expect(
+    (await cluster.api.call('POST', '/users', { body: { name: user.name, public_key: newKey().publicKey } })).status,
+  ).toBe(201);
+  for (const by of through) {
+    const key = await by.call('POST', `/users/${user.name}/keys`, { body: { public_key: publicKey } });
+    expect(key.status).toBe(201);
+    const { fingerprint } = key.json as { readonly fingerprint: string };
+    expect(await statuses()).toEqual([200, 200, 200]);
+    expect((await by.call('DELETE', `/users/${user.name}/keys/${fingerprint}`)).status).toBe(204);
+    expect(await statuses()).toEqual([401, 401, 401]);
+  }
+});
+
 test('the server that leads is killed with -9: another takes over, and what ran goes on and is run once', async () => {
   const held = new HeldCommand(cluster.dir, 'held');
   const before = await members.leader();
@@ -109,10 +153,18 @@ test('one that is frozen for longer than its lease is deposed: it stores nothing
   await cluster.available('n1', 'n2');
   const id = await cluster.startJob({ command: 'quick', nodes: ['n1', 'n2'] });
   await cluster.jobIs(id, 'complete');
+  // It lies in its socket, and is read by a server that still believes that it leads.
+  const order = { command: 'held', nodes: ['n1', 'n2'] };
+  const late = new Behind(before.url, cluster.dataDir).api.post('pushy/jobs', order).then(
+    (reply) => reply.status,
+    () => 0,
+  );
   before.process.signal('SIGCONT');
+  expect(await late).not.toBe(201);
   const { code } = await before.process.exited;
   expect(code).not.toBe(0);
   expect(before.process.log).toContain('another server of the cluster has taken over');
+  expect(new HeldCommand(cluster.dir, 'held').runs).toEqual([]);
   members.again(before.name);
   await until(`${before.name} to follow`, async () => (await said(before.url))?.role === 'follower');
 });

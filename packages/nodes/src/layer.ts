@@ -28,7 +28,7 @@ import { explain } from './why.js';
 export interface NodesDeps {
   readonly transport: Transport;
   /** Where nodes may be told to connect besides; nowhere when absent. */
-  readonly places?: Pick<FrontedTransport, 'placeOf'> | undefined;
+  readonly places?: Pick<FrontedTransport, 'placeOf' | 'toMove' | 'forget'> | undefined;
   /** Persistent; they sign the server's heartbeats. */
   readonly serverKeys: ServerKeys;
   /** Deletes the node's principal and keys; harmless when there is none. */
@@ -59,6 +59,8 @@ export interface Nodes extends Required<Layer>, Required<IdentityListener> {
 
 /** Sweeps per heartbeat interval: a node is noticed to be down at most this fraction late. */
 const SWEEPS_PER_INTERVAL = 4;
+/** Between looks at which nodes are to be on another server of the cluster. */
+const SPREAD_MS = 1000;
 
 export function createNodes(base: Base, deps: NodesDeps): Nodes {
   const { store, recorder, clock, logger, config, serverName, incarnation } = base;
@@ -101,6 +103,7 @@ export function createNodes(base: Base, deps: NodesDeps): Nodes {
   /** Its agent comes again, is not admitted, asks for its configuration, and is told why it gets none. */
   function cutOff(node: KnownNode): void {
     const { peer } = node;
+    deps.places?.forget(placeKey(node.org.id, node.name));
     reception.forget(node);
     admissions.forget(node);
     if (peer !== null) transport.hangUp(peer);
@@ -115,6 +118,17 @@ export function createNodes(base: Base, deps: NodesDeps): Nodes {
   function endExpired(): void {
     const now = clock.now();
     for (const node of roster) if (expire(node.sessions, now)) sessionsEnded(node);
+  }
+
+  /** Connected nodes that are to be on another server of the cluster ask again where to connect. */
+  function spread(places: Pick<FrontedTransport, 'toMove'>): void {
+    const connectedAt = (place: string): readonly KnownNode[] => {
+      const [orgId = '', name = ''] = place.split(' ');
+      const node = controller.get(orgId, name);
+      return node?.status === 'up' && dispatch.reaches(node) ? [node] : [];
+    };
+    const moving = places.toMove((place) => connectedAt(place).length > 0);
+    if (moving.length > 0) dispatch.send(moving.flatMap(connectedAt), { type: 'reconfigure' });
   }
 
   let endpoints: Endpoints | null = null;
@@ -143,6 +157,7 @@ export function createNodes(base: Base, deps: NodesDeps): Nodes {
         serverKeys,
         plain: spec1,
       }),
+      ...(deps.places === undefined ? [] : [every(clock, SPREAD_MS, spread.bind(null, deps.places))]),
     ];
   }
 
@@ -174,7 +189,7 @@ export function createNodes(base: Base, deps: NodesDeps): Nodes {
     const itself = caller.type === 'node' && caller.name === node;
     if (deps.places === undefined || curveKey === null || !itself) return configure(request);
     const forMs = config.command.admission * 1000;
-    return configure(request, await deps.places.placeOf(`${org.id} ${node}`, curveKey, forMs));
+    return configure(request, await deps.places.placeOf(placeKey(org.id, node), curveKey, forMs));
   }
 
   /** Made once for all who ask, of each key and place. */
@@ -268,4 +283,9 @@ export function createNodes(base: Base, deps: NodesDeps): Nodes {
       return { nodes };
     },
   };
+}
+
+/** A node as the servers of a cluster count it. */
+function placeKey(orgId: string, name: string): string {
+  return `${orgId} ${name}`;
 }

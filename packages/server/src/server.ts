@@ -164,7 +164,14 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
   };
   const incarnation = randomUUID();
   const sockets = options.transport ?? nodeSockets(config, { clock, failed: socketsFailed });
-  const places = leading === undefined ? undefined : new FrontedTransport({ own: sockets, clock, log: logger });
+  const serverName = config.name ?? hostname();
+  const places =
+    leading === undefined
+      ? undefined
+      : new FrontedTransport({
+          ...{ own: sockets, clock, log: logger, name: serverName, weight: config.cluster_weight },
+          drained: () => leading.servers.drained,
+        });
   const peers = new LocalPeers(places ?? sockets);
   const composed = compose({
     sealingKey,
@@ -175,7 +182,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     metrics,
     config,
     incarnation,
-    serverName: config.name ?? hostname(),
+    serverName,
     serverKeys: serverKey,
     transport: peers,
     places,
@@ -306,7 +313,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
         clusterRoutes(app, {
           changes: auth.changes,
           nodes: () => layers.status().nodes,
-          places: () => places?.counts(base.serverName) ?? new Map(),
+          places: () => places?.counts() ?? new Map(),
           cluster: leading === undefined ? null : { list: () => leading.servers.list(), changed: leading.changed },
         }),
       ...(config.console ? [(app: App) => consoleRoutes(app, pages)] : []),

@@ -36,13 +36,13 @@ export function addCluster(program: Command, shell: Shell): void {
   const drain = clientCommand(cluster, {
     usage: 'drain <name>',
     summary:
-      'let another server lead in the place of this one, and never this one until it is undrained: before it is stopped for long',
+      'let another server lead in the place of this one and move its nodes to the others, until it is undrained: before it is stopped for long',
     examples: ['muster cluster drain a.example.com'],
   });
   does<object>(drain, shell, async (call) => change(call, 'drain'));
   const undrain = clientCommand(cluster, {
     usage: 'undrain <name>',
-    summary: 'let a drained server lead again when there is need of one',
+    summary: 'let a drained server have nodes again, and lead when there is need of one',
     examples: ['muster cluster undrain a.example.com'],
   });
   does<object>(undrain, shell, async (call) => change(call, 'undrain'));

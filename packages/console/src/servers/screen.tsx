@@ -71,7 +71,7 @@ export function ServersScreen() {
       <Command text={musterCommand('cluster', 'status')} />
       {asked !== null && (
         <Confirm
-          title={asked.drained ? 'Let this server lead again?' : 'Drain this server?'}
+          title={asked.drained ? 'Undrain this server?' : 'Drain this server?'}
           action={asked.drained ? 'Undrain it' : 'Drain it'}
           tone={asked.drained ? 'main-action' : 'danger'}
           onConfirm={async () => {
@@ -83,8 +83,8 @@ export function ServersScreen() {
           <p class="break">
             <strong>{safeText(asked.name)}</strong>:{' '}
             {asked.drained
-              ? 'It leads when there is need of it.'
-              : 'It leads no more until it is undrained. If it does now, another takes over, for which nobody is answered for a moment; what runs goes on.'}
+              ? 'Nodes connect to it again, and it leads when there is need of it.'
+              : 'Its nodes move to the others, little by little, and it does not lead until it is undrained. If it does now, another takes over, for which nobody is answered for a moment; what runs goes on.'}
           </p>
           <Command text={musterCommand('cluster', actOf(asked), asked.name)} />
         </Confirm>

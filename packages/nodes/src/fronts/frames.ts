@@ -26,6 +26,8 @@ export interface Hello {
   readonly command: string;
   /** Z85. */
   readonly curvePublicKey: string;
+  /** How many nodes it is to have, relative to other servers; a version that does not say so has 1. */
+  readonly weight?: number;
 }
 
 /** Changes with what is said here: servers of versions that do not understand each other have no link. */
@@ -165,5 +167,7 @@ function helloIn(body: Buffer): Hello {
     if (typeof hello[field] !== 'string' || hello[field] === '')
       throw new LinkError(`a first message without ${field}`);
   }
+  const { weight = 1 } = hello;
+  if (typeof weight !== 'number' || !(weight >= 0)) throw new LinkError('a first message with a weight that is none');
   return value as Hello;
 }

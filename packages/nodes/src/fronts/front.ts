@@ -10,6 +10,8 @@ export interface NodeFrontDeps {
   readonly log: { info(detail: object, message: string): void; warn(detail: object, message: string): void };
   readonly incarnation: string;
   readonly name: string;
+  /** How many nodes it is to have, relative to other servers. */
+  readonly weight: number;
   /** How nodes reach what listens there. */
   readonly advertised: (endpoints: { readonly heartbeat: string; readonly command: string }) => {
     readonly heartbeat: string;
@@ -40,7 +42,7 @@ export class NodeFront {
 
   /** @throws MusterError `address_in_use` */
   async start(): Promise<void> {
-    const { sockets, clock, advertised, name, incarnation } = this.#deps;
+    const { sockets, clock, advertised, name, weight, incarnation } = this.#deps;
     const endpoints = await sockets.start({
       received: (channel, [identity, ...frames]) => {
         if (channel !== 'curve' || identity === undefined) return;
@@ -51,7 +53,14 @@ export class NodeFront {
       connectionClosed: () => undefined,
     });
     const { curvePublicKey } = endpoints;
-    const hello = { protocol: LINK_PROTOCOL, incarnation, name, curvePublicKey, ...advertised(endpoints) } as const;
+    const hello = {
+      protocol: LINK_PROTOCOL,
+      incarnation,
+      name,
+      weight,
+      curvePublicKey,
+      ...advertised(endpoints),
+    } as const;
     const first = encodeLink({ kind: 'hello', hello });
     this.#dial(first);
   }

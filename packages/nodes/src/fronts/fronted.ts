@@ -11,6 +11,7 @@ import {
   type LinkMessage,
   LinkReader,
 } from './frames.js';
+import { misplaced, type Spot, spotFor } from './placement.js';
 
 /** Where a node is told to connect. */
 export interface Place {
@@ -23,6 +24,12 @@ export interface Place {
 export interface FrontedDeps {
   /** The sockets of this process. */
   readonly own: Transport;
+  /** Of this process. */
+  readonly name: string;
+  /** How many nodes it is to have, relative to other servers. */
+  readonly weight: number;
+  /** Names of servers that are to have no nodes. */
+  readonly drained: () => ReadonlySet<string>;
   readonly clock: Clock;
   readonly log: { info(detail: object, message: string): void; warn(detail: object, message: string): void };
 }
@@ -38,8 +45,11 @@ interface Link {
 }
 
 const PREFIX_BYTES = 4;
-/** One place may have so many nodes more than its share before some of them are sent elsewhere. */
-const UNEVEN = 1.2;
+
+/** Of nodes that are elsewhere than they should be, one in so many is told at a time. */
+const MOVED_PART = 100;
+/** Who was told to move and did not is told again after so many rounds. */
+const TOLD_ROUNDS = 60;
 
 /**
  * The sockets of the server that leads a cluster, and those of its followers: a node that is connected to one of these is spoken to over the
@@ -56,6 +66,9 @@ export class FrontedTransport implements Transport {
   #detached = false;
   #made = 0;
   #asked = 0;
+  /** Nodes that were told to ask where to connect, and have not asked yet. */
+  readonly #told = new Set<string>();
+  #round = 0;
 
   constructor(deps: FrontedDeps) {
     this.#deps = deps;
@@ -96,11 +109,11 @@ export class FrontedTransport implements Transport {
   }
 
   /**
-   * Where this node is to connect, once it may: where it was, unless that is gone or has many more than its share, else where there are fewest.
+   * Where this node is to connect, once it may: where it was, unless that is gone, drained or has many more than its share, else where there is most room.
    * null: to the sockets of this process.
    */
   async placeOf(node: string, curveKey: Uint8Array, forMs: number): Promise<Place | null> {
-    const link = this.#chosen(node);
+    const link = spotFor(node, this.#spots())?.link ?? null;
     // Before it is admitted: whoever asks meanwhile is to go elsewhere.
     this.#count(node, link?.nodes ?? this.#own);
     if (link === null) return null;
@@ -110,6 +123,27 @@ export class FrontedTransport implements Transport {
     }
     this.#count(node, this.#own);
     return null;
+  }
+
+  /**
+   * Nodes that are to ask again where to connect, as their server is drained, or another one has joined: few at a time, so that what they have to do goes on.
+   * To be called once a second.
+   */
+  toMove(mayMove: (node: string) => boolean): readonly string[] {
+    this.#round = (this.#round + 1) % TOLD_ROUNDS;
+    if (this.#round === 0) this.#told.clear();
+    const spots = this.#spots();
+    const most = Math.ceil(spots.reduce((sum, { nodes }) => sum + nodes.size, 0) / MOVED_PART);
+    const found = misplaced(spots, { told: this.#told, most, mayMove });
+    for (const node of found) this.#told.add(node);
+    return found;
+  }
+
+  /** It has no place until it asks for one. */
+  forget(node: string): void {
+    this.#told.delete(node);
+    this.#own.delete(node);
+    for (const { nodes } of this.#links.values()) nodes.delete(node);
   }
 
   send(peer: Peer, seal: () => Frames | null): void {
@@ -149,8 +183,8 @@ export class FrontedTransport implements Transport {
   }
 
   /** How many nodes were told to connect to each server of the cluster that takes them now, this one (by this name) among them. */
-  counts(own: string): ReadonlyMap<string, number> {
-    const counts = new Map([[own, this.#own.size]]);
+  counts(): ReadonlyMap<string, number> {
+    const counts = new Map([[this.#deps.name, this.#own.size]]);
     for (const { hello, nodes, stream } of this.#links.values())
       if (stream !== null) counts.set(hello.name, nodes.size);
     return counts;
@@ -216,23 +250,23 @@ export class FrontedTransport implements Transport {
     });
   }
 
-  /** null: this process. */
-  #chosen(node: string): Link | null {
+  /** Where nodes can be sent now; `link` null: this process, which is the last when others have as much room. */
+  #spots(): readonly (Spot & { readonly link: Link | null })[] {
+    const { name, weight, drained } = this.#deps;
+    const without = drained();
     const open = [...this.#links.values()].filter(({ stream }) => stream !== null);
-    if (open.length === 0) return null;
-    const share =
-      ([this.#own, ...open.map(({ nodes }) => nodes)].reduce((sum, { size }) => sum + size, 0) + 1) / (open.length + 1);
-    const held = open.find(({ nodes }) => nodes.has(node));
-    if (held !== undefined && held.nodes.size <= share * UNEVEN) return held;
-    if (held === undefined && this.#own.has(node) && this.#own.size <= share * UNEVEN) return null;
-    const least = open.reduce((one, other) => (other.nodes.size < one.nodes.size ? other : one));
-    return this.#own.size < least.nodes.size ? null : least;
+    return [
+      ...open.map((link) => ({
+        ...{ link, nodes: link.nodes },
+        weight: without.has(link.hello.name) ? 0 : (link.hello.weight ?? 1),
+      })),
+      { link: null, nodes: this.#own, weight: without.has(name) ? 0 : weight },
+    ];
   }
 
   /** Among these, and no others. */
   #count(node: string, among: Set<string>): void {
-    this.#own.delete(node);
-    for (const { nodes } of this.#links.values()) nodes.delete(node);
+    this.forget(node);
     among.add(node);
   }
 

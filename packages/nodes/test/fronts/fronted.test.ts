@@ -13,6 +13,7 @@ let leader: FrontedTransport;
 let received: (readonly Uint8Array[])[];
 let dropped: string[];
 let own: string[];
+let drained: Set<string>;
 
 /** A follower as the leader sees it: the other end of a stream. */
 class Follower {
@@ -21,7 +22,7 @@ class Follower {
   readonly #reader = new LinkReader();
   admits = true;
 
-  constructor(name: string, incarnation = name) {
+  constructor(name: string, incarnation = name, weight?: number) {
     this.stream = new Duplex({
       read: () => undefined,
       write: (chunk: Buffer, _encoding, done) => {
@@ -33,7 +34,12 @@ class Follower {
       },
     });
     leader.attach(this.stream);
-    const where = { heartbeat: `tcp://${name}:1`, command: `tcp://${name}:2`, curvePublicKey: `key of ${name}` };
+    const where = {
+      ...(weight !== undefined && { weight }),
+      heartbeat: `tcp://${name}:1`,
+      command: `tcp://${name}:2`,
+      curvePublicKey: `key of ${name}`,
+    };
     this.say({ kind: 'hello', hello: { protocol: LINK_PROTOCOL, incarnation, name, ...where } });
   }
 
@@ -57,7 +63,10 @@ beforeEach(async () => {
     hangUp: () => void own.push('hang up'),
     stop: async () => undefined,
   };
-  leader = new FrontedTransport({ own: sockets, clock, log: { info: () => undefined, warn: () => undefined } });
+  drained = new Set();
+  const log = { info: () => undefined, warn: () => undefined };
+  const spot = { name: 'leader', weight: 1, drained: () => drained };
+  leader = new FrontedTransport({ own: sockets, clock, log, ...spot });
   const handlers: Handlers = {
     received: (_channel, frames) => void received.push(frames),
     admits: () => true,
@@ -94,9 +103,60 @@ describe('nodes of a cluster', () => {
     new Follower('b');
     await turn();
     for (let n = 0; n < 30; n++) await placed(`n${n}`);
-    const there = leader.counts('leader').get('b') ?? 0;
+    const there = leader.counts().get('b') ?? 0;
     expect(there).toBeGreaterThanOrEqual(12);
     expect(there).toBeLessThanOrEqual(15);
+  });
+
+  test('are spread by the weights of the servers', async () => {
+    new Follower('b', 'b', 3);
+    new Follower('c', 'c', 0);
+    await turn();
+    for (let n = 0; n < 40; n++) await placed(`n${n}`);
+    expect(Object.fromEntries(leader.counts())).toEqual({ leader: 10, b: 30, c: 0 });
+  });
+
+  /** As agents do: who is told to ask again asks again. */
+  const rounds = async (): Promise<readonly number[]> => {
+    const moved: number[] = [];
+    for (;;) {
+      const told = leader.toMove(() => true);
+      if (told.length === 0) return moved;
+      moved.push(told.length);
+      for (const node of told) await placed(node);
+    }
+  };
+
+  test('leave a server that is drained, few at a time, and come back when it is not any more', async () => {
+    for (const name of ['b', 'c']) new Follower(name);
+    await turn();
+    for (let n = 0; n < 600; n++) await placed(`n${n}`);
+    expect(await rounds()).toEqual([]);
+    drained.add('b');
+    expect(await rounds()).toEqual(Array.from({ length: 34 }, (_, n) => (n < 33 ? 6 : 2)));
+    expect(Object.fromEntries(leader.counts())).toEqual({ leader: 300, b: 0, c: 300 });
+    drained.clear();
+    expect((await rounds()).every((moved) => moved <= 6)).toBe(true);
+    for (const size of leader.counts().values()) expect(size).toBeGreaterThanOrEqual(170);
+  });
+
+  test('that are told to move and have not asked yet are not told again at once, nor others in their place', async () => {
+    for (let n = 0; n < 2; n++) await placed(`n${n}`);
+    new Follower('b');
+    await turn();
+    const told = [leader.toMove(() => true), leader.toMove(() => true)].flat();
+    expect(told).toEqual(['n0']);
+    expect(leader.toMove((node) => node !== 'n1')).toEqual([]);
+    for (let round = 0; round < 60; round++) told.push(...leader.toMove(() => true));
+    expect(told).toEqual(['n0', 'n0']);
+  });
+
+  test('that were removed, or are cut off, count nowhere', async () => {
+    new Follower('b');
+    await turn();
+    expect([await placed('m'), await placed('n')]).toEqual(['b', 'leader']);
+    leader.forget('m');
+    expect(Object.fromEntries(leader.counts())).toEqual({ leader: 1, b: 0 });
   });
 
   test('are not sent to a server that does not say in time that it lets them in', async () => {

@@ -16,7 +16,7 @@ const Server = Type.Object({
   role: Type.Union([Type.Literal('leader'), Type.Literal('follower'), Type.Literal('lost')], {
     description: '`lost`: it has not been heard of for 15 seconds',
   }),
-  drained: Type.Boolean({ description: 'It shall not lead' }),
+  drained: Type.Boolean({ description: 'It shall not lead, nor have nodes' }),
   nodes: Type.Union([Type.Integer(), Type.Null()], {
     description: 'That were told to connect to it; null: none are, as the leader has no link with it',
   }),
@@ -77,10 +77,10 @@ export function clusterRoutes(app: App, deps: ClusterRouteDeps): void {
     [
       'drain',
       'drainServer',
-      'Let another server lead in the place of this one, and never this one until it is undrained',
+      'Let another server lead in the place of this one, and move its nodes to the others, until it is undrained',
       true,
     ],
-    ['undrain', 'undrainServer', 'Let a drained server lead again when there is need of one', false],
+    ['undrain', 'undrainServer', 'Let a drained server have nodes again, and lead when there is need of one', false],
   ] as const) {
     app.post(
       `/cluster/servers/:name/${path}`,

@@ -73,6 +73,11 @@ export class ClusterServers {
     return this.#known;
   }
 
+  /** Names of those that are drained, as of the last look. */
+  get drained(): ReadonlySet<string> {
+    return new Set(this.#known.filter(({ drained }) => drained).map(({ name }) => name));
+  }
+
   /** Of all others of the last day where each is, or was: who does not see the database any more does not hear who came back. */
   get others(): readonly ClusterServer[] {
     return [...this.#met.values()].filter(({ url }) => url !== this.#deps.own.url);

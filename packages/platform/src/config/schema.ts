@@ -37,6 +37,13 @@ export const ServerConfigSchema = Type.Object(
           'http(s)://HOST:PORT where the other servers of the cluster reach this one; made of name and http.listen when absent',
       }),
     ),
+    cluster_weight: Type.Number({
+      description:
+        'How many nodes connect to this server of the cluster, relative to the others; 0: none, while there are others',
+      default: 1,
+      minimum: 0,
+      maximum: 1000,
+    }),
     name: Type.Optional(Type.String({ description: 'Host name advertised to nodes; the machine’s own when absent' })),
     log_level: Type.Union(
       (['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const).map((level) => Type.Literal(level)),

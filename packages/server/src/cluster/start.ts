@@ -239,7 +239,7 @@ class Member implements ClusterMember {
     const failed = (error: unknown): void => this.#fail('the sockets for nodes', error);
     const nodes = new NodeFront({
       sockets: nodeSockets({ ...config, spec1: {} }, { clock, failed }),
-      ...{ clock, log, name, incarnation: randomUUID() },
+      ...{ clock, log, name, weight: config.cluster_weight, incarnation: randomUUID() },
       advertised: (endpoints) => advertised(config, name, endpoints),
       dial: () => this.#passing.nodes(),
     });

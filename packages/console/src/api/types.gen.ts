@@ -1095,7 +1095,7 @@ export type Cluster = {
     readonly version: string;
     /** `lost`: it has not been heard of for 15 seconds */
     readonly role: "leader" | "follower" | "lost";
-    /** It shall not lead */
+    /** It shall not lead, nor have nodes */
     readonly drained: boolean;
     /** That were told to connect to it; null: none are, as the leader has no link with it */
     readonly nodes: number | null;

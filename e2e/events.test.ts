@@ -4,7 +4,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { CliResult } from './support/cluster.js';
 import { EventTree } from './support/event-tree.js';
 import type { RelayProcess } from './support/relay-process.js';
+import { SilentNetwork } from './support/silent-network.js';
 import type { StartedProcess } from './support/started-process.js';
+import { until } from './support/until.js';
 
 /** A server, a relay below it, and a relay below that one. */
 let tree: EventTree;
@@ -122,6 +124,35 @@ describe('what was missed', () => {
     await muster('event', 'publish', 'mail', '--attr', 'n=2');
     expect(await ended(first)).toMatchObject([{ attributes: { n: '1' } }]);
     expect(await ended(await watch(...durable))).toMatchObject([{ attributes: { n: '2' } }]);
+  });
+
+  test('by a durable watch is shown once, also when the server never heard that it was', async () => {
+    const network = await SilentNetwork.open();
+    network.leadTo(tree.port);
+    try {
+      const watching = await watch(
+        "type = 'once'",
+        '--durable',
+        'once',
+        '--json',
+        '--fabric',
+        `stomp://127.0.0.1:${network.port}`,
+      );
+      network.deafen();
+      await muster('event', 'publish', 'once', '--attr', 'n=1');
+      await until('it to be shown', async () => shown(watching).length === 1);
+      network.reset();
+      await watching.logged(/connected again/);
+      await muster('event', 'publish', 'once', '--attr', 'n=2');
+      await until('the next', async () => shown(watching).length > 1);
+      expect(shown(watching).map(({ attributes }) => attributes.n)).toEqual(['1', '2']);
+      await watching.kill('SIGINT');
+      const after = await watch("type = 'once'", '--durable', 'once', '--json', '--count', '1');
+      await muster('event', 'publish', 'once', '--attr', 'n=3');
+      expect(await ended(after)).toMatchObject([{ attributes: { n: '3' } }]);
+    } finally {
+      await network.close();
+    }
   });
 
   test('by two durable watches of one name comes to the later one; the one before ends and says why', async () => {

@@ -49,6 +49,11 @@ export class SilentNetwork {
     }
   }
 
+  /** What clients say does not arrive any more; they still hear everything. */
+  deafen(): void {
+    for (const { near } of this.#pairs) near.pause();
+  }
+
   heal(): void {
     this.#cut = false;
     for (const { near, far } of this.#pairs) {

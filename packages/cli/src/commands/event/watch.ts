@@ -74,18 +74,37 @@ async function watch(call: Call<WatchFlags>): Promise<number> {
 async function show(call: Call<WatchFlags>, events: Subscription, most: number): Promise<void> {
   const { out, options } = call;
   let shown = 0;
+  /** Shown, while it is not known whether the server has heard that: it delivers them again after a lost connection. */
+  const unconfirmed = new Set<string>();
+  const acknowledge = (event: EventMessage): void => {
+    const key = keyOf(event);
+    unconfirmed.add(key);
+    // Not awaited one by one; closing waits for them.
+    event.ack().then(
+      () => unconfirmed.delete(key),
+      () => undefined,
+    );
+  };
   for await (const event of events) {
     if (event.isMarker) {
       dropped(call, event);
       continue;
     }
+    if (unconfirmed.has(keyOf(event))) {
+      acknowledge(event);
+      continue;
+    }
     const line = out.json ? JSON.stringify(eventRecord(event)) : eventLine(event, out);
     await out.raw(Buffer.from(`${line}\n`));
-    // Not awaited one by one; closing waits for them.
-    if (options.durable !== undefined) void event.ack();
+    if (options.durable !== undefined) acknowledge(event);
     shown += 1;
     if (shown >= most) return;
   }
+}
+
+/** Positions alone are given again where an older copy of the database was put back. */
+function keyOf({ id, time }: EventMessage): string {
+  return `${id} ${time}`;
 }
 
 /** For people, and for scripts that publish when somebody watches. */

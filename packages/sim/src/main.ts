@@ -52,8 +52,13 @@ const { values } = parseArgs({
     tasks: flag,
     jobs: flag,
     rules: flag,
+    help: flag,
   },
 });
+if (values.help) {
+  print(USAGE);
+  process.exit();
+}
 const SCENARIOS = {
   push: { simulate, rare: RARE, flags: '' },
   fabric: { simulate: simulateTree, rare: RARE_IN_TREES, flags: ' --fabric' },

@@ -5,9 +5,11 @@ import { loadConfig } from '@muster/platform/config';
 import { createLogger } from '@muster/platform/upkeep';
 import { type RunningServer, startServer } from '@muster/server';
 import { createTestDatabase, type TestDatabase } from '../../packages/platform/test/support/database.js';
+import { serverKeyPair } from '../../packages/signing/test/support/made-keys.js';
 import { ApiClient } from './api-client.js';
 import { Chef2Node, type Chef2Options } from './chef2-client.js';
 import { logs } from './logs.js';
+import { giveKey } from './own-keys.js';
 import { expectDone, sharedKey } from './personas.js';
 import { freePorts } from './ports.js';
 import { PushyServer } from './pushy-server.js';
@@ -52,6 +54,7 @@ export class Fleet extends PushyServer {
     const dir = mkdtempSync(join(tmpdir(), 'muster-fleet-'));
     const database = await createTestDatabase();
     const [http, heartbeat, command] = await freePorts(3);
+    giveKey(join(dir, 'admin.pem'), 0);
     const fleet = new Fleet(dir, database, {
       'data-dir': dir,
       http: `127.0.0.1:${http}`,
@@ -80,7 +83,11 @@ export class Fleet extends PushyServer {
   async #startServer(): Promise<void> {
     const config = loadConfig({ env: {}, flags: this.#flags });
     const logger = createLogger(config.log_level, this.#log);
-    this.#server = await startServer(config, { print: () => undefined, logger });
+    this.#server = await startServer(config, {
+      print: () => undefined,
+      newKey: async () => serverKeyPair(),
+      logger,
+    });
     const privateKey = readFileSync(join(this.dir, 'admin.pem'), 'utf8');
     this.#api = new ApiClient(this.#server.url, { name: 'admin', privateKey });
   }

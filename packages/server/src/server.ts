@@ -35,6 +35,7 @@ import { rekeyRuns } from '@muster/push';
 import { pushFinders, pushRoutes, runbooksRoutes } from '@muster/push/http';
 import { createRules } from '@muster/rules';
 import { ruleFinder, rulesRoutes } from '@muster/rules/http';
+import type { KeyPair } from '@muster/signing';
 import { Leases, lockDirectory, type Store } from '@muster/store';
 import { createDisbatch } from '@muster/tasks/disbatch';
 import { schedulesRoutes, taskFinders, taskRoutes } from '@muster/tasks/http';
@@ -64,6 +65,8 @@ export interface ServerOptions {
   readonly consoleDirectory?: URL;
   /** In the place of ZeroMQ, for the simulator. */
   readonly transport?: Transport;
+  /** Makes the key of a server that has none; for tests, which have made some. */
+  readonly newKey?: () => Promise<KeyPair>;
   /** Answers that do not fit their schema fail, for tests. */
   readonly checkAnswers?: boolean;
   /** It leads a cluster; alone when absent. */
@@ -156,7 +159,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
   const sealingKey = leading?.sealingKey ?? openSealingKey(config, { make: true });
   const ownFiles = keyFilesIn(config.data_dir);
   const keyFiles = leading === undefined ? ownFiles : await sharedKeyFiles({ store, key: sealingKey, own: ownFiles });
-  const serverKey = await RotatingServerKey.open(keyFiles);
+  const serverKey = await RotatingServerKey.open(keyFiles, options.newKey);
   await keyFiles.settled();
   const socketsFailed = (error: unknown): void => {
     logger.error({ err: error }, 'the command socket failed');

@@ -15,7 +15,7 @@ afterEach(async () => {
 });
 
 async function started(lines: string[] = []): Promise<TestServer> {
-  const server = await startTestServer({ lines });
+  const server = await startTestServer({ lines, makesKeys: true });
   servers.push(server);
   return server;
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ErrorCode } from '@muster/base';
-import { generateKeyPair, type KeyPair, readSignedHeaders, verifyRequest } from '@muster/signing';
+import { type KeyPair, readSignedHeaders, verifyRequest } from '@muster/signing';
 import {
   type AgentEnvelope,
   type AgentMessage,
@@ -17,6 +17,7 @@ import {
   z85Encode,
 } from '@muster/wire';
 import { curveKeyPair, Publisher, Reply, Router } from 'zeromq';
+import { serverKeyPair } from '../../../signing/test/support/made-keys.js';
 
 export type Received = { readonly message: AgentMessage; readonly envelope: AgentEnvelope };
 
@@ -70,7 +71,7 @@ export class FakeServer {
   url = '';
 
   static async start(options: FakeServerOptions = {}): Promise<FakeServer> {
-    const server = new FakeServer(options, await generateKeyPair());
+    const server = new FakeServer(options, serverKeyPair());
     await server.#listen();
     return server;
   }

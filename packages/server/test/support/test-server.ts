@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '@muster/base';
@@ -6,6 +6,7 @@ import { loadConfig } from '@muster/platform/config';
 import { createTestDatabase } from '../../../platform/test/support/database.js';
 import { createPersonas, type Personas } from '../../../platform/test/support/personas.js';
 import { Client } from '../../../platform/test/support/signed-client.js';
+import { madeKey, serverKeyPair } from '../../../signing/test/support/made-keys.js';
 import { type RunningServer, type ServerOptions, startServer } from '../../src/server.js';
 
 /** A whole server inside the test process, on free loopback ports, with its own data directory and database. */
@@ -28,10 +29,12 @@ export interface TestServerOptions extends Omit<ServerOptions, 'clock'> {
   /** As flags on the command line. */
   readonly flags?: Readonly<Record<string, string>>;
   readonly lines?: string[];
+  /** It makes its keys itself, as in earnest. */
+  readonly makesKeys?: boolean;
 }
 
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const { flags = {}, lines = [], ...rest } = options;
+  const { flags = {}, lines = [], makesKeys = false, ...rest } = options;
   const dataDir = mkdtempSync(join(tmpdir(), 'muster-server-'));
   const database = await createTestDatabase();
   const config = loadConfig({
@@ -47,7 +50,10 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       ...flags,
     },
   });
-  const start = () => startServer(config, { checkAnswers: true, print: (line) => lines.push(line), ...rest });
+  const keys = makesKeys ? {} : { newKey: async () => serverKeyPair() };
+  const print = (line: string) => lines.push(line);
+  const start = () => startServer(config, { checkAnswers: true, ...keys, print, ...rest });
+  if (!makesKeys) writeFileSync(join(dataDir, 'admin.pem'), madeKey(0).privateKey, { mode: 0o600 });
   let running = await start().catch(async (error: unknown) => {
     await database.release();
     rmSync(dataDir, { recursive: true, force: true });

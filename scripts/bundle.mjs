@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 import { BUNDLE, beside, PACKAGES } from './bundling.mjs';
@@ -18,12 +18,21 @@ const OUTSIDE = [
   '@fastify/swagger-ui',
 ];
 
+/** What V8 has kept of a file (packages/cli/bin/load.js) cannot `import()`; it can `require` what would be imported from outside. */
+const required = {
+  name: 'required',
+  renderChunk: (code) =>
+    code.replaceAll(/\bimport\("([^".][^"]*)"\)/g, (whole, name) =>
+      OUTSIDE.includes(name) ? `Promise.resolve().then(() => require("${name}"))` : whole,
+    ),
+};
+
 rmSync(BUNDLE, { recursive: true, force: true });
 const bundle = await rolldown({
   input: { main: join(PACKAGES, 'cli/dist/main.js') },
   platform: 'node',
   external: (id) => OUTSIDE.some((name) => id === name || id.startsWith(`${name}/`)),
-  plugins: [beside({})],
+  plugins: [beside({}), required],
   logLevel: 'warn',
 });
 await bundle.write({
@@ -37,3 +46,8 @@ await bundle.write({
 });
 await bundle.close();
 writeFileSync(join(BUNDLE, 'package.json'), '{ "type": "commonjs" }\n');
+
+// Programs keep here what V8 makes of the bundle, until the next one (packages/cli/bin/load.js).
+const CODE = join(PACKAGES, 'cli/dist/code');
+rmSync(CODE, { recursive: true, force: true });
+mkdirSync(CODE);

@@ -8,4 +8,7 @@ if (!existsSync(main)) {
   console.error('muster: not built yet; run `npm run build` first');
   process.exit(2);
 }
-require(main);
+// Only where it was built: what is installed stays as it is.
+const kept = join(__dirname, '../dist/code');
+if (existsSync(kept)) require('./load.js').load(main, kept);
+else require(main);

@@ -24,8 +24,6 @@ describe('the sizes of batches', () => {
     ['--first 1 --then rest --then 2', 'no further batch'],
     ['--first 1 --then rest --batch 3', 'no further batch'],
     ['--first 1 --then all', 'or rest'],
-    ['--pause 30s', '--pause goes with'],
-    ['--confirm', '--confirm goes with'],
     ['--batch 0%', '--batch takes at least one node'],
     ['--first 0', '--first takes at least one node'],
     ['--concurrency 0', '--concurrency takes at least one node'],
@@ -42,8 +40,17 @@ test.each([
   ['--first 1 --batch 5', 'Batches: 1, then 5 each'],
 ])('a dry run of %j tells %j', (flags, told) => expect(batchesText(jobOptions(read(flags), '/'))).toBe(told));
 
+const started = (options: JobOptions) => requestWithoutCommand({ nodes: ['a'] }, options, '/');
+
+test.each([
+  ['--pause 30s', '--pause goes with --batch or --first', { batch_pause: 30 }],
+  ['--confirm', '--confirm goes with --batch or --first', { batch_confirm: true }],
+])('%s without batches is refused, unless it changes what may have some', (flags, reason, changed) => {
+  expect(() => started(read(flags))).toThrow(reason);
+  expect(jobOptions(read(flags), '/')).toEqual(changed);
+});
+
 test('how failures are taken says nothing without how many', () => {
-  const started = (options: JobOptions) => requestWithoutCommand({ nodes: ['a'] }, options, '/');
   expect(() => started({ onFailures: 'hold' })).toThrow('--on-failures goes with --max-failures');
   expect(started({ onFailures: 'hold', maxFailures: 0 })).toMatchObject({ on_failures: 'hold', max_failures: 0 });
   // Of a schedule that says how many already.

@@ -26,20 +26,12 @@ export function batchSize(text: string): BatchSize {
 }
 
 /** The sizes, the last of which counts for all further batches; undefined: no batches. */
-export function batchSizes({
-  batch,
-  first,
-  then = [],
-  pause,
-  confirm,
-}: BatchOptions): readonly BatchSize[] | undefined {
+export function batchSizes({ batch, first, then = [] }: BatchOptions): readonly BatchSize[] | undefined {
   if (first === undefined && then.length > 0) throw usage('--then goes with --first');
   const sizes = [...(first === undefined ? [] : [first]), ...then, ...(batch === undefined ? [] : [batch])];
   if (sizes.slice(0, -1).includes('rest')) throw usage('after the rest there is no further batch');
-  if (sizes.length > 0) return sizes.length === 1 && batch === undefined ? [...sizes, 'rest'] : sizes;
-  if (pause !== undefined) throw usage('--pause goes with --batch or --first');
-  if (confirm !== undefined) throw usage('--confirm goes with --batch or --first');
-  return undefined;
+  if (sizes.length === 0) return undefined;
+  return sizes.length === 1 && batch === undefined ? [...sizes, 'rest'] : sizes;
 }
 
 /** How a request's nodes are started; null: not in batches. */

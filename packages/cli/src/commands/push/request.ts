@@ -47,6 +47,10 @@ export function requestWithoutCommand(target: Target, options: JobOptions, cwd: 
   if (options.onFailures !== undefined && options.maxFailures === undefined) {
     throw new MusterError('usage', { reason: '--on-failures goes with --max-failures: say how many are too many' });
   }
+  for (const flag of ['pause', 'confirm'] as const) {
+    if (options[flag] !== undefined && options.batch === undefined && options.first === undefined)
+      throw new MusterError('usage', { reason: `--${flag} goes with --batch or --first` });
+  }
   // Any node at all: without one there is nothing to run.
   const quorum = options.available === true ? 1 : (options.quorum ?? 'default');
   return { ...target, ...jobOptions(options, cwd), quorum, ...kept };

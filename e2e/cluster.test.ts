@@ -52,6 +52,11 @@ test('every server answers as the one that leads, by passing on to it', async ()
   expect(servers.map(({ name, role }) => [name, role])).toEqual(
     ['a', 'b', 'c'].map((name) => [name, name === leader.name ? 'leader' : 'follower']),
   );
+  const told = await cluster.muster('cluster', 'status');
+  expect(told.stderr).toMatch(/epoch \d+, lease renewed \d s ago; the database answers in [\d.]+ ms/);
+  expect(told.stderr).toMatch(/\d nodes up; 0 push jobs run; 0 tasks wait, 0 run/);
+  const { text } = await cluster.api.call('GET', '/metrics', { accept: 'text/plain' });
+  expect(text).toContain('muster_cluster_servers{state="up"} 3');
   // Each takes connections of nodes, once the leader has a link with it.
   await until('places for nodes everywhere', async () => (await status()).servers.every(({ nodes }) => nodes !== null));
   for (const { url } of members.all) {

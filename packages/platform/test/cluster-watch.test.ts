@@ -20,6 +20,7 @@ const server = (name: string, lost = false): ClusterServer => ({
     version: '1',
     drained: false,
     epoch: null,
+    leaseEndsAt: null,
   },
   ...{ startedAt: 0, seenAt: 0 },
 });

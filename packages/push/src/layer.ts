@@ -27,6 +27,8 @@ export interface Push extends Required<Layer> {
   readonly secrets: Secrets;
   /** Aborted when the layer stops. */
   readonly stopping: AbortSignal;
+  /** Of all organizations. */
+  unfinished(): { readonly push_jobs: number };
 }
 
 /** Push jobs, composed. */
@@ -73,6 +75,7 @@ export function createPush(base: Base, { nodes, secrets }: PushDeps): Push {
     nodes,
     secrets,
     stopping: stopping.signal,
+    unfinished: () => ({ push_jobs: [...controller.unfinished()].length }),
     // After the nodes layer, before anything listens.
     async load() {
       await feeds.load();

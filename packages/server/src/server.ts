@@ -41,7 +41,7 @@ import { createDisbatch } from '@muster/tasks/disbatch';
 import { schedulesRoutes, taskFinders, taskRoutes } from '@muster/tasks/http';
 import type { Logger } from 'pino';
 import { openBroker } from './broker.js';
-import { countLead, type Leading, servePassedOn, watchServers } from './cluster/leading.js';
+import { countLead, countServers, type Leading, servePassedOn, watchServers } from './cluster/leading.js';
 import { compose, DECLARED } from './compose.js';
 import { builtConsole, readConsole } from './console/files.js';
 import { consoleRoutes } from './console/routes.js';
@@ -315,7 +315,10 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
       (app) =>
         clusterRoutes(app, {
           changes: auth.changes,
+          clock,
           nodes: () => layers.status().nodes,
+          work: () => ({ ...push.unfinished(), ...tasks.unfinished() }),
+          broker: () => broker.status(),
           places: () => places?.counts() ?? new Map(),
           cluster: leading === undefined ? null : { list: () => leading.servers.list(), changed: leading.changed },
         }),
@@ -340,6 +343,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
     checkAnswers: options.checkAnswers === true,
   });
   if (leading !== undefined && places !== undefined) {
+    countServers(metrics, leading, places);
     servePassedOn(http.app.server, leading, {
       stomp: (socket) => fabric.take(socket),
       nodes: (socket) => places.attach(socket),

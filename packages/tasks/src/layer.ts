@@ -17,6 +17,8 @@ export interface Tasks extends Required<Omit<Layer, 'status'>>, Pick<IdentityLis
   readonly nodes: NodeRegistry;
   /** Aborted when the layer stops. */
   readonly stopping: AbortSignal;
+  /** Of all organizations. */
+  unfinished(): { readonly tasks_waiting: number; readonly tasks_running: number };
 }
 
 /** Queues and tasks, composed. */
@@ -55,6 +57,14 @@ export function createTasks(base: Base, { nodes, secrets }: TasksDeps): Tasks {
     nodes,
     stopping: stopping.signal,
     organizationRemoved: (orgId) => controller.forget(orgId),
+    unfinished() {
+      let [waiting, running] = [0, 0];
+      for (const { counts } of controller.allQueues()) {
+        waiting += counts.queued + counts.blocked;
+        running += counts.claimed + counts.running;
+      }
+      return { tasks_waiting: waiting, tasks_running: running };
+    },
     load: () => controller.load(),
     start() {
       controller.start();

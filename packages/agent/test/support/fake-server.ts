@@ -97,7 +97,7 @@ export class FakeServer {
   }
 
   async #listen(): Promise<void> {
-    await this.#zap.bind('inproc://zeromq.zap.01');
+    await untilBound(this.#zap, 'inproc://zeromq.zap.01');
     void this.#admit();
     await this.#router.bind('tcp://127.0.0.1:*');
     this.#commandAddress = this.#router.lastEndpoint ?? '';
@@ -315,11 +315,11 @@ function isSigned(request: IncomingMessage, path: string, key: string): boolean 
 const BIND_WITHIN_MS = 10_000;
 
 /** The old socket lets go of its address a moment after it was closed: later on a machine that is busy. */
-async function untilBound(router: Router, address: string): Promise<void> {
+async function untilBound(socket: Router | Reply, address: string): Promise<void> {
   const end = Date.now() + BIND_WITHIN_MS;
   for (;;) {
     try {
-      return await router.bind(address);
+      return await socket.bind(address);
     } catch (error) {
       if (Date.now() > end) throw error;
       await new Promise((resolve) => setTimeout(resolve, 5));

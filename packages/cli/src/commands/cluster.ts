@@ -6,7 +6,11 @@ import { timeText } from '../summary.js';
 interface ClusterDocument {
   readonly leader: string | null;
   readonly epoch: number | null;
+  readonly lease: { readonly renewed_at: string; readonly ends_at: string } | null;
   readonly nodes: number;
+  readonly work: { readonly push_jobs: number; readonly tasks_waiting: number; readonly tasks_running: number };
+  readonly database_ms: number | null;
+  readonly broker: { readonly connected: boolean; readonly since: string; readonly why: string | null };
   readonly servers: readonly {
     readonly name: string;
     readonly url: string;
@@ -53,8 +57,14 @@ async function change(call: Call<object>, what: 'drain' | 'undrain'): Promise<vo
   await show(call, await call.client.post<ClusterDocument>(pathOf('cluster', 'servers', name, what), {}));
 }
 
-async function show({ out }: Call<object>, { leader, epoch, nodes, servers, ...rest }: ClusterDocument): Promise<void> {
-  out.document({ leader, epoch, nodes, servers, ...rest });
+/** By two clocks, which may differ. */
+function secondsSince(time: string, now: number): number {
+  return Math.max(0, Math.round((now - Date.parse(time)) / 1000));
+}
+
+async function show({ out, world }: Call<object>, document: ClusterDocument): Promise<void> {
+  out.document(document);
+  const { leader, epoch, lease, nodes, work, database_ms: databaseMs, broker, servers } = document;
   if (leader === null && servers.length === 0) {
     out.note('this server is alone; docs/guide/cluster.md says how it gets others beside it');
     return;
@@ -71,5 +81,10 @@ async function show({ out }: Call<object>, { leader, epoch, nodes, servers, ...r
       timeText(seen_at),
     ]),
   );
-  out.note(`epoch ${epoch ?? '-'}, ${nodes} nodes up`);
+  const renewed = lease === null ? '' : `, lease renewed ${secondsSince(lease.renewed_at, world.now())} s ago`;
+  out.note(`epoch ${epoch ?? '-'}${renewed}; the database answers in ${databaseMs ?? '-'} ms`);
+  const { push_jobs: pushJobs, tasks_waiting: waiting, tasks_running: running } = work;
+  out.note(`${nodes} nodes up; ${pushJobs} push jobs run; ${waiting} tasks wait, ${running} run`);
+  if (!broker.connected)
+    out.note(`the broker of jobs takes no messages since ${timeText(broker.since)}: ${broker.why}`);
 }

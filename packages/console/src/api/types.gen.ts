@@ -1084,8 +1084,33 @@ export type Cluster = {
   readonly leader: string | null;
   /** Counts the changes of the leader */
   readonly epoch: number | null;
+  /** By which the leader leads */
+  readonly lease: {
+    /** ISO 8601 */
+    readonly renewed_at: string;
+    /** Unless it is renewed. ISO 8601, by the clock of the leader */
+    readonly ends_at: string;
+  } | null;
   /** That are up, over all organizations */
   readonly nodes: number;
+  /** Of all organizations */
+  readonly work: {
+    /** That have not ended */
+    readonly push_jobs: number;
+    readonly tasks_waiting: number;
+    readonly tasks_running: number;
+  };
+  /** How long the database took to say who is there; null: this server is alone */
+  readonly database_ms: number | null;
+  /** Of jobs */
+  readonly broker: {
+    /** Whether it takes messages now */
+    readonly connected: boolean;
+    /** ISO 8601 */
+    readonly since: string;
+    /** Why not */
+    readonly why: string | null;
+  };
   readonly servers: readonly ({
     readonly name: string;
     /** Of its process: new at every start */

@@ -34,7 +34,7 @@ interface Props {
   readonly hint?: string;
   /** With every text that can be read, a moment after it was typed. */
   readonly onValue: (text: string) => void;
-  /** At once, whether what stands there now can be read. */
+  /** For a form, which takes the text when the field is left, too: at once, whether what stands there now can be read. */
   readonly onReadable?: (readable: boolean) => void;
 }
 
@@ -63,7 +63,7 @@ export function SelectorField(props: Props) {
           type(event.currentTarget.value);
           onReadable?.(faultOf(event.currentTarget.value, sugar) === null);
         }}
-        onBlur={settle}
+        onBlur={onReadable === undefined ? undefined : settle}
         onKeyDown={(event) => {
           if (event.key === 'Enter') settle();
         }}

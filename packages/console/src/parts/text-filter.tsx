@@ -13,6 +13,7 @@ interface Props {
 
 /** A filter by a text that the server looks for. */
 export function TextFilter({ id, label, value, placeholder, first = false, onValue }: Props) {
+  // Not when the field is left: what was clicked for that would be gone before the button of the mouse comes up.
   const { text, type, settle } = useTyped(value, onValue);
   return (
     <div class="field">
@@ -26,7 +27,6 @@ export function TextFilter({ id, label, value, placeholder, first = false, onVal
         spellcheck={false}
         {...(first && { 'data-filter': true })}
         onInput={(event) => type(event.currentTarget.value)}
-        onBlur={settle}
         onKeyDown={(event) => {
           if (event.key === 'Enter') settle();
         }}

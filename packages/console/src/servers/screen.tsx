@@ -39,7 +39,7 @@ export function ServersScreen() {
         </div>
       </div>
       <Shown of={kept} what="servers">
-        {({ servers, epoch, nodes }) =>
+        {({ servers, epoch, lease, nodes, work, database_ms, broker }) =>
           servers.length === 0 ? (
             <section class="card">
               <div class="empty">
@@ -57,8 +57,22 @@ export function ServersScreen() {
                 <h2>{plural(servers.length, 'server')}</h2>
                 <span class="quiet">
                   {plural(nodes, 'node')} of all organizations up; epoch {epoch ?? '–'}
+                  {lease !== null && (
+                    <>
+                      , lease renewed <Ago at={Date.parse(lease.renewed_at)} /> ago
+                    </>
+                  )}
                 </span>
               </header>
+              <p class="quiet">
+                {plural(work.push_jobs, 'push job')} not ended; {plural(work.tasks_waiting, 'task')} waiting,{' '}
+                {work.tasks_running} running; the database answers in {database_ms ?? '–'} ms
+                {!broker.connected && (
+                  <>
+                    ; <strong>the broker of jobs takes no messages</strong>: {safeText(broker.why ?? '')}
+                  </>
+                )}
+              </p>
               <ul class="lines">
                 {servers.map((server) => (
                   <ServerLine key={server.incarnation} server={server} act={() => (asking.value = server)} />

@@ -1,8 +1,10 @@
+import type { Clock } from '@muster/base';
 import { Type } from 'typebox';
 import type { Changes } from '../auth/changes.js';
 import { actorOf } from '../auth/types.js';
 import { MusterError } from '../errors.js';
 import type { App } from '../http/route.js';
+import { CLUSTER_LIMITS } from './limits.js';
 import type { ClusterServer } from './servers.js';
 import './tables.js';
 
@@ -26,7 +28,36 @@ const Server = Type.Object({
 const Cluster = Type.Object({
   leader: Type.Union([Type.String(), Type.Null()], { description: 'Name; null: this server is alone' }),
   epoch: Type.Union([Type.Integer(), Type.Null()], { description: 'Counts the changes of the leader' }),
+  lease: Type.Union(
+    [
+      Type.Object({
+        renewed_at: Time,
+        ends_at: Type.String({ description: 'Unless it is renewed. ISO 8601, by the clock of the leader' }),
+      }),
+      Type.Null(),
+    ],
+    { description: 'By which the leader leads' },
+  ),
   nodes: Type.Integer({ description: 'That are up, over all organizations' }),
+  work: Type.Object(
+    {
+      push_jobs: Type.Integer({ description: 'That have not ended' }),
+      tasks_waiting: Type.Integer(),
+      tasks_running: Type.Integer(),
+    },
+    { description: 'Of all organizations' },
+  ),
+  database_ms: Type.Union([Type.Number(), Type.Null()], {
+    description: 'How long the database took to say who is there; null: this server is alone',
+  }),
+  broker: Type.Object(
+    {
+      connected: Type.Boolean({ description: 'Whether it takes messages now' }),
+      since: Time,
+      why: Type.Union([Type.String(), Type.Null()], { description: 'Why not' }),
+    },
+    { description: 'Of jobs' },
+  ),
   servers: Type.Array(Server),
 });
 
@@ -35,6 +66,10 @@ export interface ClusterRouteDeps {
   readonly changes: Pick<Changes, 'apply' | 'now'>;
   /** Nodes that are up. */
   readonly nodes: () => number;
+  /** What is not done yet. */
+  readonly work: () => { readonly push_jobs: number; readonly tasks_waiting: number; readonly tasks_running: number };
+  readonly broker: () => { readonly connected: boolean; readonly since: number; readonly why: string | null };
+  readonly clock: Clock;
   /** By the name of a server that takes connections of nodes: those that were told to connect there. */
   readonly places: () => ReadonlyMap<string, number>;
   /** null: this server is alone. */
@@ -46,13 +81,20 @@ export function clusterRoutes(app: App, deps: ClusterRouteDeps): void {
   const { changes, cluster } = deps;
 
   const view = async () => {
+    const begun = deps.clock.monotonic();
     const servers = cluster === null ? [] : await cluster.list();
+    const databaseMs = deps.clock.monotonic() - begun;
+    const { connected, since, why } = deps.broker();
     const leader = servers.find(({ epoch }) => epoch !== null);
     const places = deps.places();
     return {
       leader: leader?.name ?? null,
       epoch: leader?.epoch ?? null,
+      lease: leaseOf(leader),
       nodes: deps.nodes(),
+      work: deps.work(),
+      database_ms: cluster === null ? null : Math.round(databaseMs * 10) / 10,
+      broker: { connected, since: iso(since), why },
       servers: servers.map((server) => viewOf(server, places.get(server.name) ?? null)),
     };
   };
@@ -116,11 +158,20 @@ function roleOf({ epoch, lost }: Pick<ClusterServer, 'epoch' | 'lost'>): 'leader
   return epoch === null ? 'follower' : 'leader';
 }
 
+function leaseOf(leader: ClusterServer | undefined) {
+  const ends = leader?.leaseEndsAt ?? null;
+  return ends === null ? null : { renewed_at: iso(ends - CLUSTER_LIMITS.leaseMs), ends_at: iso(ends) };
+}
+
+function iso(time: number): string {
+  return new Date(time).toISOString();
+}
+
 function viewOf({ name, incarnation, url, version, drained, ...server }: ClusterServer, nodes: number | null) {
   return {
     ...{ name, incarnation, url, version, drained, nodes },
     role: roleOf(server),
-    started_at: new Date(server.startedAt).toISOString(),
-    seen_at: new Date(server.seenAt).toISOString(),
+    started_at: iso(server.startedAt),
+    seen_at: iso(server.seenAt),
   };
 }

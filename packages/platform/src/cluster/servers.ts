@@ -23,6 +23,8 @@ export interface ClusterServer extends OwnServer {
   readonly drained: boolean;
   /** When it leads: under which epoch. */
   readonly epoch: number | null;
+  /** When it leads: when its lease ends unless it is renewed, by its own clock. */
+  readonly leaseEndsAt: number | null;
 }
 
 /** Where requests are passed on to. */
@@ -125,14 +127,18 @@ export class ClusterServers {
     const names = new Set(drained.map(({ name }) => name));
     this.#known = rows
       .filter(({ seen_at }) => now - seen_at < CLUSTER_LIMITS.forgetMs)
-      .map(({ seen_at: seenAt, started_at: startedAt, ...row }) => ({
-        ...row,
-        startedAt,
-        seenAt,
-        lost: now - seenAt >= CLUSTER_LIMITS.lostMs,
-        drained: names.has(row.name),
-        epoch: leads?.holder === row.incarnation ? leads.epoch : null,
-      }));
+      .map(({ seen_at: seenAt, started_at: startedAt, ...row }) => {
+        const lease = leads?.holder === row.incarnation ? leads : null;
+        return {
+          ...row,
+          startedAt,
+          seenAt,
+          lost: now - seenAt >= CLUSTER_LIMITS.lostMs,
+          drained: names.has(row.name),
+          epoch: lease?.epoch ?? null,
+          leaseEndsAt: lease?.expiresAt ?? null,
+        };
+      });
     this.#meet(now);
     return this.#known;
   }

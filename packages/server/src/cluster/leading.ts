@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import type { FrontedTransport } from '@muster/nodes';
 import type { Auth } from '@muster/platform/auth';
 import { type ClusterServers, ClusterWatch, type Fence, LINKS, type Vouching } from '@muster/platform/cluster';
 import type { ClusterStatus } from '@muster/platform/http';
@@ -29,6 +30,28 @@ export interface Leading {
 export function countLead(metrics: Metrics, leads: () => boolean): void {
   metrics.gauge('muster_cluster_leader', '1: this server leads its cluster; 0: it follows', [], (gauge) =>
     gauge.set(leads() ? 1 : 0),
+  );
+}
+
+/** The servers of the cluster, and the nodes of each, for whoever watches the one that leads. */
+export function countServers(metrics: Metrics, { servers }: Leading, places: Pick<FrontedTransport, 'counts'>): void {
+  metrics.gauge(
+    'muster_cluster_servers',
+    'Servers of the cluster: heard of within 15 seconds, or lost',
+    ['state'],
+    (gauge) => {
+      const lost = servers.known.filter((server) => server.lost).length;
+      gauge.set({ state: 'lost' }, lost);
+      gauge.set({ state: 'up' }, servers.known.length - lost);
+    },
+  );
+  metrics.gauge(
+    'muster_cluster_server_nodes',
+    'Nodes that were told to connect to each server of the cluster that takes some',
+    ['server'],
+    (gauge) => {
+      for (const [server, nodes] of places.counts()) gauge.set({ server }, nodes);
+    },
   );
 }
 

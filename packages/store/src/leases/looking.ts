@@ -43,9 +43,14 @@ export class LeaseWatch {
 export async function lastHolder(
   { read }: Pick<Store, 'read'>,
   name: string,
-): Promise<{ readonly holder: string; readonly epoch: number } | undefined> {
-  const row = await read.selectFrom('leases').select(['holder', 'epoch']).where('name', '=', name).executeTakeFirst();
-  return row === undefined || row.holder === null ? undefined : { holder: row.holder, epoch: row.epoch };
+): Promise<{ readonly holder: string; readonly epoch: number; readonly expiresAt: number } | undefined> {
+  const row = await read
+    .selectFrom('leases')
+    .select(['holder', 'epoch', 'expires_at'])
+    .where('name', '=', name)
+    .executeTakeFirst();
+  if (row === undefined || row.holder === null) return undefined;
+  return { holder: row.holder, epoch: row.epoch, expiresAt: row.expires_at };
 }
 
 /** Deletes a lease that nobody will ask for again, if it ended before `before`, in Unix milliseconds. True: there is none now. */

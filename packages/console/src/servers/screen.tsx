@@ -10,7 +10,7 @@ import { plural } from '../parts/numbers.js';
 import { safeText } from '../parts/safe-text.js';
 import { musterCommand } from '../parts/shell.js';
 import { Status } from '../parts/status.jsx';
-import { Ago } from '../parts/time.jsx';
+import { Ago, At } from '../parts/time.jsx';
 import type { Look } from '../statuses/look.js';
 
 type Server = Cluster['servers'][number];
@@ -26,7 +26,11 @@ const DRAINED: Look = { glyph: 'stop', word: 'drained', tone: 'warn' };
 export function ServersScreen() {
   const kept = useReading({
     key: '',
-    read: (signal) => send<Cluster>('GET', '/cluster', { signal }),
+    // What else it says changes without being told.
+    read: async (signal) => {
+      const { body, ...answer } = await send<Cluster>('GET', '/cluster', { signal });
+      return { ...answer, body: { ...body, readAt: Date.now() } };
+    },
     selector: "type LIKE 'auth.cluster.%'",
   });
   const asking = useSignal<Server | null>(null);
@@ -39,7 +43,7 @@ export function ServersScreen() {
         </div>
       </div>
       <Shown of={kept} what="servers">
-        {({ servers, epoch, lease, nodes, work, database_ms, broker }) =>
+        {({ readAt, servers, epoch, nodes, work, database_ms, broker }) =>
           servers.length === 0 ? (
             <section class="card">
               <div class="empty">
@@ -57,26 +61,26 @@ export function ServersScreen() {
                 <h2>{plural(servers.length, 'server')}</h2>
                 <span class="quiet">
                   {plural(nodes, 'node')} of all organizations up; epoch {epoch ?? '–'}
-                  {lease !== null && (
-                    <>
-                      , lease renewed <Ago at={Date.parse(lease.renewed_at)} /> ago
-                    </>
-                  )}
                 </span>
               </header>
-              <p class="quiet">
-                {plural(work.push_jobs, 'push job')} not ended; {plural(work.tasks_waiting, 'task')} waiting,{' '}
-                {work.tasks_running} running; the database answers in {database_ms ?? '–'} ms
-                {!broker.connected && (
-                  <>
-                    ; <strong>the broker of jobs takes no messages</strong>: {safeText(broker.why ?? '')}
-                  </>
-                )}
-              </p>
               <ul class="lines">
                 {servers.map((server) => (
                   <ServerLine key={server.incarnation} server={server} act={() => (asking.value = server)} />
                 ))}
+                <li>
+                  <div class="line wraps">
+                    <span class="grow quiet">
+                      <At at={readAt} />: {plural(work.push_jobs, 'push job')} not ended;{' '}
+                      {plural(work.tasks_waiting, 'task')} waiting, {work.tasks_running} running; the database answered
+                      in {database_ms ?? '–'} ms
+                      {!broker.connected && (
+                        <>
+                          ; <strong>the broker of jobs takes no messages</strong>: {safeText(broker.why ?? '')}
+                        </>
+                      )}
+                    </span>
+                  </div>
+                </li>
               </ul>
             </section>
           )

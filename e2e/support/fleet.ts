@@ -5,7 +5,7 @@ import { loadConfig } from '@muster/platform/config';
 import { createLogger } from '@muster/platform/upkeep';
 import { type RunningServer, startServer } from '@muster/server';
 import { createTestDatabase, type TestDatabase } from '../../packages/platform/test/support/database.js';
-import { serverKeyPair } from '../../packages/signing/test/support/made-keys.js';
+import { keysOfServer } from '../../packages/signing/test/support/made-keys.js';
 import { ApiClient } from './api-client.js';
 import { Chef2Node, type Chef2Options } from './chef2-client.js';
 import { logs } from './logs.js';
@@ -37,6 +37,7 @@ export class Fleet extends PushyServer {
   readonly #flags: Readonly<Record<string, string>>;
   readonly #nodes = new Set<Chef2Node>();
   readonly #log = new Log();
+  readonly #newKey = keysOfServer();
   readonly #registered = new Set<string>();
   #server: RunningServer | undefined;
   #api: ApiClient | undefined;
@@ -85,7 +86,7 @@ export class Fleet extends PushyServer {
     const logger = createLogger(config.log_level, this.#log);
     this.#server = await startServer(config, {
       print: () => undefined,
-      newKey: async () => serverKeyPair(),
+      newKey: this.#newKey,
       logger,
     });
     const privateKey = readFileSync(join(this.dir, 'admin.pem'), 'utf8');

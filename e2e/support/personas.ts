@@ -1,10 +1,8 @@
-import { generateKeyPairSync } from 'node:crypto';
+import type { KeyPair } from '@muster/signing';
+import { newKey } from '../../packages/signing/test/support/made-keys.js';
 import type { ApiClient, Persona } from './api-client.js';
 
-export interface KeyPair {
-  readonly publicKey: string;
-  readonly privateKey: string;
-}
+export { newKey };
 
 let shared: KeyPair | undefined;
 
@@ -12,14 +10,6 @@ let shared: KeyPair | undefined;
 export function sharedKey(): KeyPair {
   shared ??= newKey();
   return shared;
-}
-
-export function newKey(): KeyPair {
-  return generateKeyPairSync('rsa', {
-    modulusLength: 2048,
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-  });
 }
 
 /** The callers of the acceptance suite (sheet §9.1). */

@@ -1,6 +1,6 @@
 const { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } = require('node:fs');
 const { createRequire } = require('node:module');
-const { dirname, join } = require('node:path');
+const { basename, dirname, join } = require('node:path');
 const { cachedDataVersionTag } = require('node:v8');
 const { Script } = require('node:vm');
 
@@ -42,7 +42,7 @@ exports.load = (main, kept) => {
     return script;
   }
 
-  const keptOf = (filename) => join(directory, filename.slice(dirname(main).length + 1));
+  const keptOf = (filename) => join(directory, basename(filename));
 
   process.on('exit', () => {
     try {

@@ -65,7 +65,7 @@ export interface ServerOptions {
   readonly consoleDirectory?: URL;
   /** In the place of ZeroMQ, for the simulator. */
   readonly transport?: Transport;
-  /** Makes the key of a server that has none; for tests, which have made some. */
+  /** Makes its keys; for tests, which have made some. */
   readonly newKey?: () => Promise<KeyPair>;
   /** Answers that do not fit their schema fail, for tests. */
   readonly checkAnswers?: boolean;

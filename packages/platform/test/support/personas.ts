@@ -1,7 +1,9 @@
-import { generateKeyPairSync } from 'node:crypto';
 import type { KeyPair } from '@muster/signing';
+import { newKey } from '../../../signing/test/support/made-keys.js';
 import type { Actor } from '../../src/auth/types.js';
 import type { Client, Persona, Reply } from './signed-client.js';
+
+export { newKey };
 
 /** Who changes identities in tests that have no caller. */
 export const ME: Actor = { name: 'me', kind: 'user' };
@@ -12,14 +14,6 @@ let shared: KeyPair | undefined;
 export function sharedKey(): KeyPair {
   shared ??= newKey();
   return shared;
-}
-
-export function newKey(): KeyPair {
-  return generateKeyPairSync('rsa', {
-    modulusLength: 2048,
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-  });
 }
 
 /** The callers of the acceptance suite (sheet §9.1). All sign with the shared key, except `admin` and `bogusClient`. */

@@ -6,7 +6,7 @@ import { loadConfig } from '@muster/platform/config';
 import { createTestDatabase } from '../../../platform/test/support/database.js';
 import { createPersonas, type Personas } from '../../../platform/test/support/personas.js';
 import { Client } from '../../../platform/test/support/signed-client.js';
-import { madeKey, serverKeyPair } from '../../../signing/test/support/made-keys.js';
+import { keysOfServer, madeKey } from '../../../signing/test/support/made-keys.js';
 import { type RunningServer, type ServerOptions, startServer } from '../../src/server.js';
 
 /** A whole server inside the test process, on free loopback ports, with its own data directory and database. */
@@ -50,7 +50,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       ...flags,
     },
   });
-  const keys = makesKeys ? {} : { newKey: async () => serverKeyPair() };
+  const keys = makesKeys ? {} : { newKey: keysOfServer() };
   const print = (line: string) => lines.push(line);
   const start = () => startServer(config, { checkAnswers: true, ...keys, print, ...rest });
   if (!makesKeys) writeFileSync(join(dataDir, 'admin.pem'), madeKey(0).privateKey, { mode: 0o600 });

@@ -8,6 +8,14 @@ const SERVERS = 4;
 const ofServers: KeyPair[] = [];
 let servers = 0;
 
+export function newKey(): KeyPair {
+  return generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
+}
+
 /** Different numbers have different keys. */
 export function madeKey(number: number): KeyPair {
   return at(made, number);
@@ -19,16 +27,20 @@ export function serverKeyPair(): KeyPair {
   return at(ofServers, servers % SERVERS);
 }
 
+/** How one server makes its keys: the first is there already, those that are to replace it are new. */
+export function keysOfServer(): () => Promise<KeyPair> {
+  let first = true;
+  return async () => {
+    if (!first) return newKey();
+    first = false;
+    return serverKeyPair();
+  };
+}
+
 function at(keys: KeyPair[], number: number): KeyPair {
   for (;;) {
     const found = keys[number];
     if (found !== undefined) return found;
-    keys.push(
-      generateKeyPairSync('rsa', {
-        modulusLength: 2048,
-        publicKeyEncoding: { type: 'spki', format: 'pem' },
-        privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-      }),
-    );
+    keys.push(newKey());
   }
 }

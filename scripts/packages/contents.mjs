@@ -41,7 +41,7 @@ export const PACKAGES = [
     settings: ['agent.yaml'],
     user: null,
     state: ['/var/lib/muster-agent', '/etc/muster/agent.token'],
-    needs: { deb: ['perl-base', 'util-linux'], rpm: ['perl-interpreter', 'perl(POSIX)', 'util-linux'] },
+    needs: { deb: ['util-linux'], rpm: ['util-linux'] },
   },
   {
     name: 'muster-server',

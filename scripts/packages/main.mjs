@@ -6,7 +6,7 @@
  * elsewhere, and fails when not each byte is the same.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -59,6 +59,9 @@ for (const [name, file] of Object.entries({ 'Node.js': node, ...natives })) {
   );
 }
 
+if (statSync(join(root, 'packages/agent/dist/muster-forker')).size === 0) {
+  throw new Error('what starts the commands of agents was not built: it needs a C compiler (Debian: gcc, libc6-dev)');
+}
 const executable = join(out, 'muster');
 const modules = await buildSingle({ node, natives, work: join(work, 'single'), out: executable });
 const components = componentsOf(root, modules);

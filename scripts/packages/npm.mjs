@@ -7,7 +7,7 @@ const FILES = [
   'packages/cli/bin',
   'packages/cli/dist/bundle',
   'packages/cli/route-answers.json',
-  'packages/agent/perl',
+  'packages/agent/dist/muster-forker',
   'packages/plugin/perl',
   'packages/base/package.json',
   'packages/console/dist',

@@ -1,13 +1,12 @@
 import './argv.js';
 import '../../../packages/cli/bin/before.js';
-import { closeSync, mkdtempSync, openSync, rmSync, unlinkSync, writeSync } from 'node:fs';
 import { builtinModules, createRequire } from 'node:module';
-import { constants, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { constants } from 'node:os';
 import { getRawAsset } from 'node:sea';
 import { compileFunction, constants as vm } from 'node:vm';
 import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads';
 import { inflateRawSync } from 'node:zlib';
+import { withoutName } from '@muster/base/own-parts';
 
 /**
  * What the single executable begins with, in each process and thread: runs one of the programs that are in it as CommonJS modules.
@@ -52,46 +51,28 @@ function required(id) {
 }
 
 /**
- * A native module must be a file for the loader of the system. It is one without a name, which nobody else can change and which is
- * gone with the process; kept open, so that threads load the very same: two of SQLite in one process would lose each other's locks.
+ * A native module must be a file for the loader of the system. It is kept open, so that threads load the very same: two of SQLite in one
+ * process would lose each other's locks.
  */
 function native(name) {
   const key = `muster:${NATIVE}${name}`;
   const module = { exports: {} };
+  const open = (path) => process.dlopen(module, path, constants.dlopen.RTLD_LAZY);
   const loaded = getEnvironmentData(key);
   if (loaded !== undefined) {
-    process.dlopen(module, loaded, constants.dlopen.RTLD_LAZY);
+    open(loaded);
     return module.exports;
   }
   if (!isMainThread) throw new Error(`${name} must be loaded before a thread can load it`);
-  const failures = [];
-  for (const directory of new Set([tmpdir(), '/var/tmp', '/dev/shm'])) {
-    try {
-      const path = `/proc/self/fd/${nameless(directory, unpacked(`native/${name}.node`))}`;
-      process.dlopen(module, path, constants.dlopen.RTLD_LAZY);
-      setEnvironmentData(key, path);
-      return module.exports;
-    } catch (error) {
-      failures.push(`${directory}: ${error.message}`);
-    }
-  }
-  throw new Error(`cannot load ${name}; TMPDIR must be writable and not mounted noexec (${failures.join('; ')})`);
-}
-
-function nameless(directory, content) {
-  const own = mkdtempSync(join(directory, 'muster-'));
-  let file;
   try {
-    file = openSync(join(own, 'module'), 'wx+', 0o600);
-    unlinkSync(join(own, 'module'));
-    for (let at = 0; at < content.length; ) at += writeSync(file, content, at);
-    return file;
+    withoutName(unpacked(`native/${name}.node`), (path) => {
+      open(path);
+      setEnvironmentData(key, path);
+    });
   } catch (error) {
-    if (file !== undefined) closeSync(file);
-    throw error;
-  } finally {
-    rmSync(own, { recursive: true, force: true });
+    throw new Error(`cannot load ${name}: ${error.message}`);
   }
+  return module.exports;
 }
 
 const [, program] = process.argv;

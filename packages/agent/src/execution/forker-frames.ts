@@ -2,7 +2,7 @@ import { FORKER_FRAME_BYTES } from '../limits.js';
 import type { Launch } from './runner.js';
 
 /**
- * What the agent and its forker (perl/muster-forker) say to each other: the length of what follows in four bytes, a
+ * What the agent and its forker (native/muster-forker.c) say to each other: the length of what follows in four bytes, a
  * letter, the number of a command in four bytes, and what the letter needs.
  */
 

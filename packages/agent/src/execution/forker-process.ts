@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { constants } from 'node:os';
 import type { Clock, Timer } from '@muster/base';
-import { readOwn } from '@muster/base/own-parts';
+import { ownProgram } from '@muster/base/own-parts';
 import type { Stream } from '@muster/wire';
 import { PIPE_GRACE_MS } from '../limits.js';
 import type { ControlGroup } from './cgroup.js';
@@ -10,15 +10,14 @@ import { dropFrame, type ForkerEvent, ForkerReader, type ForkPlace, startFrame }
 import { killRun } from './process-tree.js';
 import { type Exit, type Launch, LaunchError, type RunningCommand } from './runner.js';
 
-/** Perl's arguments. */
-export const FORKER = ['-e', readOwn(new URL('../../perl/muster-forker', import.meta.url)).toString()];
-const PERL = '/usr/bin/perl';
-
-/**
- * What the forker itself runs with: nothing of the agent's, in which Perl would look for modules. It finds the functions of its libraries
- * when it starts (ld.so(8)): each of its children would do so again, and copy the pages in which they are noted.
- */
-const ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C', LD_BIND_NOW: '1' };
+/** The program; null where it was not built, and where no directory takes it. */
+export function forkerProgram(): string | null {
+  try {
+    return ownProgram(new URL('../muster-forker', import.meta.url));
+  } catch {
+    return null;
+  }
+}
 
 /** A command that is to be started, and how its end is told. */
 export interface ForkOrder {
@@ -96,10 +95,12 @@ export class ForkerProcess {
   #gone = false;
 
   /** `over`: once, when it has ended; what it had begun has been taken care of, or is being. */
-  constructor(over: () => void) {
-    const child = spawn(PERL, FORKER, {
+  constructor(program: string, over: () => void) {
+    const child = spawn(program, [], {
+      argv0: 'muster-forker',
       cwd: '/',
-      env: ENVIRONMENT,
+      // Nothing of the agent's.
+      env: {},
       detached: true,
       stdio: ['pipe', 'pipe', 'ignore'],
     });

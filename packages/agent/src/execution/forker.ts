@@ -2,15 +2,17 @@ import type { Clock } from '@muster/base';
 import type { Stream } from '@muster/wire';
 import { FORKER_RETRY_FIRST_MS, FORKER_RETRY_LONGEST_MS } from '../limits.js';
 import type { ControlGroup } from './cgroup.js';
-import { ForkerProcess } from './forker-process.js';
+import { ForkerProcess, forkerProgram } from './forker-process.js';
 import { asAccount, type Launch, type RunningCommand } from './runner.js';
 
 /**
- * Keeps one forker at work, from `begin` or the first command on. Where there is none, as without Perl or after it has
- * ended, it starts nothing, and the caller does it: so no command waits for a forker.
+ * Keeps one forker at work, from `begin` or the first command on. Where there is none, as where it was not built or
+ * after it has ended, it starts nothing, and the caller does it: so no command waits for a forker.
  */
 export class Forker {
   #process: ForkerProcess | null = null;
+  /** Looked for once. */
+  #program: { readonly path: string | null } | null = null;
   /** Forkers that ended soon, one after the other. */
   #failures = 0;
   #startedAt = 0;
@@ -42,8 +44,11 @@ export class Forker {
     if (this.#process !== null) return this.#process;
     const now = clock.monotonic();
     if (process.platform !== 'linux' || now < this.#notBefore) return null;
+    this.#program ??= { path: forkerProgram() };
+    const { path } = this.#program;
+    if (path === null) return null;
     this.#startedAt = now;
-    this.#process = new ForkerProcess(() => this.#over(clock.monotonic()));
+    this.#process = new ForkerProcess(path, () => this.#over(clock.monotonic()));
     return this.#process;
   }
 

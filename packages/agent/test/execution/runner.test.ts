@@ -10,7 +10,7 @@ import { findAccount } from '../../src/execution/account.js';
 import { type CommandGroups, openCommandGroups } from '../../src/execution/command-groups.js';
 import { Forker } from '../../src/execution/forker.js';
 import { type ForkerEvent, ForkerReader, startFrame } from '../../src/execution/forker-frames.js';
-import { FORKER } from '../../src/execution/forker-process.js';
+import { forkerProgram } from '../../src/execution/forker-process.js';
 import { type Exit, type Launch, LaunchError } from '../../src/execution/runner.js';
 import { systemProcesses } from '../../src/execution/system-processes.js';
 import { PIPE_GRACE_MS } from '../../src/limits.js';
@@ -276,7 +276,7 @@ describe('a forker', () => {
     own.begin(systemClock);
     expect(pid).toEqual(expect.any(Number));
     expect(own.pid).toBe(pid);
-    const first = await start(own, sh('sleep 0.2'));
+    const first = await start(own, sh('sleep 1'));
     expect(await parentOf(first.pid)).toMatch(/^muster-forker/);
     expect(await first.ended).toEqual({ exitCode: 0, signal: null });
   });
@@ -297,7 +297,7 @@ describe('a forker', () => {
       const state = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => ') Z');
       expect(state).toMatch(/\) Z/);
     }
-    const next = await start(own, sh('sleep 0.2'), clock);
+    const next = await start(own, sh('sleep 1'), clock);
     expect(own.pid).toBeUndefined();
     expect((await parentOf(next.pid)).startsWith('muster-forker')).toBe(false);
     expect(await next.ended).toEqual({ exitCode: 0, signal: null });
@@ -331,7 +331,7 @@ describe('a forker', () => {
     expect(Number(most)).toBeLessThan(20_000);
   });
   it('ends with the process that it starts commands for, and leaves them running', async () => {
-    const child = spawn('/usr/bin/perl', FORKER, { stdio: ['pipe', 'pipe', 'ignore'] });
+    const child = spawn(forkerProgram() ?? '', [], { stdio: ['pipe', 'pipe', 'ignore'] });
     const exited = once(child, 'exit');
     const reader = new ForkerReader();
     const told: ForkerEvent[] = [];

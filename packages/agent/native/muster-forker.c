@@ -177,7 +177,9 @@ static _Noreturn void run(const struct order *order) {
     if (setgroups(1, &gid) < 0 || setgid(gid) < 0 || setuid((uid_t)strtoul(order->uid, NULL, 10)) < 0) goto failed;
   }
   signal(SIGPIPE, SIG_DFL);
-  execve(order->file, order->arguments, order->environment);
+  // The PATH in which it is looked for is the command's own.
+  environ = order->environment;
+  execvp(order->file, order->arguments);
 failed:
   while (write(order->to_born, "!", 1) < 0 && errno == EINTR) continue;
   _exit(127);

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 /**
  * Prints the tests that are run on PostgreSQL, too: those that open a database, themselves or by what they import, but for those that
- * would find nothing there that they or others do not find anyway.
+ * would find nothing there that they or others do not find anyway. `--all`: also those that hardly would.
  */
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DATABASES = ['packages/platform/test/support/database.ts', 'packages/store/test/postgres.ts'];
@@ -63,30 +63,109 @@ const SAME = [
   'packages/server/test/spec1',
 ];
 
-/** Each statement that these send is sent by another of the tests that are left, and what they are about is not how it is stored. */
+/**
+ * Of what these do to which tables, each is done by another of the tests that are left, too, and what they are about is not how it is
+ * stored. `npm run test:postgres` runs them as well.
+ */
 const REPEATED = [
+  'e2e/crash',
+  'e2e/faults-jobs-embedded',
+  'e2e/faults-server-killed',
+  'packages/jobs/test/catalog/routes',
+  'packages/jobs/test/front/actions',
+  'packages/jobs/test/front/clients',
+  'packages/jobs/test/front/feed',
+  'packages/jobs/test/front/outputs',
   'packages/jobs/test/front/pems',
+  'packages/jobs/test/front/roots',
+  'packages/jobs/test/front/submit',
   'packages/jobs/test/front/validation',
+  'packages/jobs/test/import/import',
+  'packages/jobs/test/metrics',
+  'packages/jobs/test/notifications/deliverer',
+  'packages/jobs/test/notifications/deliveries',
+  'packages/jobs/test/notifications/topic',
   'packages/jobs/test/phases/*',
+  'packages/jobs/test/recovery/leaving',
+  'packages/jobs/test/recovery/reader',
+  'packages/jobs/test/recovery/strays',
+  'packages/jobs/test/routing/job-queues',
+  'packages/jobs/test/systems/agent-sessions',
+  'packages/jobs/test/systems/asked-agents',
+  'packages/jobs/test/systems/asked-tasks',
+  'packages/jobs/test/systems/tasks',
+  'packages/jobs/test/worker/commands',
+  'packages/jobs/test/worker/fork',
+  'packages/jobs/test/worker/lost-workers',
+  'packages/jobs/test/worker/missed',
   'packages/jobs/test/worker/restart',
+  'packages/jobs/test/worker/routes',
+  'packages/jobs/test/worker/takeover',
+  'packages/jobs/test/worker/worker',
+  'packages/jobs/test/worker/zombie',
+  'packages/nodes/test/controller',
   'packages/nodes/test/reception',
   'packages/nodes/test/transport',
   'packages/nodes/test/why',
+  'packages/platform/test/audit-trails',
+  'packages/platform/test/auth-invitations',
+  'packages/platform/test/auth-issuers',
+  'packages/platform/test/auth-organization-rows',
+  'packages/platform/test/auth-sign-ins',
+  'packages/platform/test/event-counts',
+  'packages/platform/test/events-log',
+  'packages/platform/test/feeds',
+  'packages/platform/test/log-feed',
+  'packages/platform/test/output',
+  'packages/platform/test/output-answer',
+  'packages/platform/test/output-keeper',
+  'packages/platform/test/server-key',
+  'packages/push/test/batches',
+  'packages/push/test/controller',
+  'packages/push/test/files',
+  'packages/push/test/jobs',
   'packages/push/test/metrics',
   'packages/push/test/ownership/aspect',
+  'packages/push/test/reads',
+  'packages/push/test/results',
+  'packages/push/test/retention',
   'packages/push/test/secret-providers',
+  'packages/push/test/secrets',
+  'packages/push/test/start-limits',
+  'packages/push/test/targets',
+  'packages/server/test/auth-access',
+  'packages/server/test/auth-audit',
+  'packages/server/test/console-sign-in',
+  'packages/server/test/counts',
+  'packages/server/test/disbatch',
   'packages/server/test/events-*',
   'packages/server/test/issuers',
   'packages/server/test/nodes-routes',
+  'packages/server/test/notifications-mail',
+  'packages/server/test/rules-approval',
   'packages/server/test/server-failed',
   'packages/server/test/ssh-nodes',
+  'packages/tasks/test/controller',
   'packages/tasks/test/disbatch/login',
   'packages/tasks/test/disbatch/rows',
   'packages/tasks/test/disbatch/rows-operation',
   'packages/tasks/test/disbatch/version-3',
+  'packages/tasks/test/events',
+  'packages/tasks/test/node-limits',
+  'packages/tasks/test/overrides',
+  'packages/tasks/test/queue-states',
+  'packages/tasks/test/routes-acting',
+  'packages/tasks/test/routes-adding',
+  'packages/tasks/test/routes-nodes',
+  'packages/tasks/test/routes-rights',
+  'packages/tasks/test/schedules/approvals',
+  'packages/tasks/test/scheduling',
+  'packages/tasks/test/search',
+  'packages/tasks/test/unique',
+  'packages/tasks/test/why',
 ];
 
-const NOT = [...SAME, ...REPEATED];
+const NOT = process.argv.includes('--all') ? SAME : [...SAME, ...REPEATED];
 const IMPORT = /\bfrom\s+'(\.[^']+)'/g;
 
 const known = new Map(DATABASES.map((path) => [join(ROOT, path), true]));

@@ -173,6 +173,7 @@ static _Noreturn void run(const struct order *order) {
   if (order->theirs[3] >= 0 && dup2(order->theirs[3], 3) < 0) goto failed;
   if (*order->cwd && chdir(order->cwd) < 0) goto failed;
   if (*order->uid) {
+    if (!*order->gid) goto failed;
     gid_t gid = (gid_t)strtoul(order->gid, NULL, 10);
     if (setgroups(1, &gid) < 0 || setgid(gid) < 0 || setuid((uid_t)strtoul(order->uid, NULL, 10)) < 0) goto failed;
   }
@@ -187,16 +188,18 @@ failed:
 
 // A child that is in this control group from the beginning; `end`: a descriptor that tells of its end.
 static pid_t fork_into(const char *group, int *end) {
-  struct clone_args how = {.flags = CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)end, .exit_signal = SIGCHLD};
-  int directory = -1;
-  if (*group) {
-    directory = open(group, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (directory < 0) return -1;
-    how.flags |= CLONE_INTO_CGROUP;
-    how.cgroup = (uint64_t)directory;
-  }
+  // Containers may refuse clone3.
+  if (!*group) return (pid_t)syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, NULL, end, NULL, NULL);
+  int directory = open(group, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return -1;
+  struct clone_args how = {
+    .flags = CLONE_PIDFD | CLONE_INTO_CGROUP,
+    .pidfd = (uint64_t)(uintptr_t)end,
+    .cgroup = (uint64_t)directory,
+    .exit_signal = SIGCHLD,
+  };
   pid_t pid = (pid_t)syscall(SYS_clone3, &how, sizeof how);
-  if (pid != 0 && directory >= 0) close(directory);
+  if (pid != 0) close(directory);
   return pid;
 }
 

@@ -110,7 +110,7 @@ async function startLocked(
       throw error;
     },
   );
-  ownForker.begin(around.clock);
+  if (!ownForker.begin(around.clock)) logger.info('commands are started by the agent itself, slower: no muster-forker');
   compileAtOnce();
 
   let stopping: Promise<void> | null = null;

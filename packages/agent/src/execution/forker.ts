@@ -23,9 +23,9 @@ export class Forker {
     return this.#process?.pid;
   }
 
-  /** Starts a forker now, so that the first command need not wait until it is ready. Safe to repeat. */
-  begin(clock: Clock): void {
-    this.#at(clock);
+  /** Starts a forker now, so that the first command need not wait until it is ready. Safe to repeat. False: there is none. */
+  begin(clock: Clock): boolean {
+    return this.#at(clock) !== null;
   }
 
   /** Null: it does not start this command, of which nothing has run. Throws LaunchError. */

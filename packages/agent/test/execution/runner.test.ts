@@ -272,7 +272,7 @@ describe.each(STARTERS)('a command started %s', (_, by) => {
 describe('a forker', () => {
   it('is begun once, and starts the first command', async () => {
     const own = new Forker();
-    own.begin(systemClock);
+    expect(own.begin(systemClock)).toBe(true);
     const { pid } = own;
     own.begin(systemClock);
     expect(pid).toEqual(expect.any(Number));

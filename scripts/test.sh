@@ -8,11 +8,12 @@ unset MUSTER_TEST_DATABASE_URL
 PATH="$PWD/node_modules/.bin:$PATH"
 current=''
 simulated="$(mktemp)"
-simulators=''
+stored="$(mktemp)"
+beside=()
 ended() {
   [ "$1" -eq 0 ] || printf '\nfailed: %s\n' "$current" >&2
-  [ -z "$simulators" ] || kill -- "-$simulators" 2>/dev/null || true
-  rm -f "$simulated"
+  for group in "${beside[@]}"; do kill -- "-$group" 2>/dev/null || true; done
+  rm -f "$simulated" "$stored"
 }
 trap 'ended $?' EXIT
 # Each Node.js reads all of it when it starts, and no test meets a server whose certificate is not of its own making.
@@ -21,6 +22,14 @@ unset NODE_EXTRA_CA_CERTS
 stage() {
   current="$1"
   printf '\n== %s\n' "$current"
+}
+
+# Of what ran beside others: what it said.
+finished() {
+  local failed=0
+  wait "$1" || failed=$?
+  cat "$2"
+  return "$failed"
 }
 
 stage 'lint and types'
@@ -39,9 +48,10 @@ layers=$!
 
 # So do these: no clock but their own matters to them, so that they take what the others leave of the processors.
 set -m
-nice -n 10 vitest run --project sim --maxWorkers=2 >"$simulated" 2>&1 &
+VITEST_MAX_WORKERS=2 nice -n 10 vitest run --project sim >"$simulated" 2>&1 &
 simulators=$!
 set +m
+beside+=("$simulators")
 
 stage 'tests on SQLite: unit, property, conformance, end to end'
 without=()
@@ -155,17 +165,19 @@ if node scripts/postgres-answers.mjs "$postgres"; then
   "$jobs_on_rabbitmq" || without+=('packages/jobs/test/rabbitmq.test.ts')
   storing="$(node scripts/storing-tests.mjs)"
   mapfile -t storing <<<"$storing"
-  MUSTER_TEST_DATABASE_URL="$postgres" MUSTER_TEST_WITHOUT="${without[*]} ${hosts[*]}" vitest run --passWithNoTests=false "${storing[@]}"
+  export MUSTER_TEST_DATABASE_URL="$postgres" MUSTER_TEST_WITHOUT="${without[*]} ${hosts[*]}"
+  # Several servers of a cluster judge each other by the clock: at most two such tests at a time, and others beside them.
+  set -m
+  VITEST_MAX_WORKERS=3 vitest run --passWithNoTests=false --project '!e2e' "${storing[@]}" >"$stored" 2>&1 &
+  others=$!
+  set +m
+  beside+=("$others")
+  VITEST_MAX_WORKERS=2 vitest run --passWithNoTests=false --project e2e "${storing[@]}"
+  finished "$others" "$stored"
 else
   # Said last but one on purpose: nobody should take half of the tests for all of them.
   printf '\nskipped: tests on PostgreSQL (no server answers at %s; set MUSTER_TEST_DATABASE_URL)\n' "${postgres##*@}"
 fi
 
 stage 'simulators, which ran beside these'
-if ! wait "$simulators"; then
-  simulators=''
-  cat "$simulated"
-  exit 1
-fi
-simulators=''
-cat "$simulated"
+finished "$simulators" "$simulated"

@@ -36,6 +36,8 @@ export async function sharedKeyFiles({ store, key, own }: SharedKeyFilesDeps): P
     // Whoever needs to know waits for `settled`; what cannot be stored at all ends the process.
     stored.catch(() => undefined);
   };
+  // Those that lead later have it by this alone.
+  if (found === undefined && Object.keys(texts).length > 0) changed();
   return {
     path: (file) => `${file} of the cluster`,
     read: (file) => texts[file] ?? null,

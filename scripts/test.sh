@@ -8,12 +8,11 @@ unset MUSTER_TEST_DATABASE_URL
 PATH="$PWD/node_modules/.bin:$PATH"
 current=''
 simulated="$(mktemp)"
-stored="$(mktemp)"
-beside=()
+simulators=''
 ended() {
   [ "$1" -eq 0 ] || printf '\nfailed: %s\n' "$current" >&2
-  for group in "${beside[@]}"; do kill -- "-$group" 2>/dev/null || true; done
-  rm -f "$simulated" "$stored"
+  [ -z "$simulators" ] || kill -- "-$simulators" 2>/dev/null || true
+  rm -f "$simulated"
 }
 trap 'ended $?' EXIT
 # Each Node.js reads all of it when it starts, and no test meets a server whose certificate is not of its own making.
@@ -22,14 +21,6 @@ unset NODE_EXTRA_CA_CERTS
 stage() {
   current="$1"
   printf '\n== %s\n' "$current"
-}
-
-# Of what ran beside others: what it said.
-finished() {
-  local failed=0
-  wait "$1" || failed=$?
-  cat "$2"
-  return "$failed"
 }
 
 stage 'lint and types'
@@ -51,7 +42,6 @@ set -m
 VITEST_MAX_WORKERS=2 nice -n 10 vitest run --project sim >"$simulated" 2>&1 &
 simulators=$!
 set +m
-beside+=("$simulators")
 
 stage 'tests on SQLite: unit, property, conformance, end to end'
 without=()
@@ -165,19 +155,17 @@ if node scripts/postgres-answers.mjs "$postgres"; then
   "$jobs_on_rabbitmq" || without+=('packages/jobs/test/rabbitmq.test.ts')
   storing="$(node scripts/storing-tests.mjs)"
   mapfile -t storing <<<"$storing"
-  export MUSTER_TEST_DATABASE_URL="$postgres" MUSTER_TEST_WITHOUT="${without[*]} ${hosts[*]}"
-  # Several servers of a cluster judge each other by the clock: at most two such tests at a time, and others beside them.
-  set -m
-  VITEST_MAX_WORKERS=3 vitest run --passWithNoTests=false --project '!e2e' "${storing[@]}" >"$stored" 2>&1 &
-  others=$!
-  set +m
-  beside+=("$others")
-  VITEST_MAX_WORKERS=2 vitest run --passWithNoTests=false --project e2e "${storing[@]}"
-  finished "$others" "$stored"
+  MUSTER_TEST_DATABASE_URL="$postgres" MUSTER_TEST_WITHOUT="${without[*]} ${hosts[*]}" vitest run --passWithNoTests=false "${storing[@]}"
 else
   # Said last but one on purpose: nobody should take half of the tests for all of them.
   printf '\nskipped: tests on PostgreSQL (no server answers at %s; set MUSTER_TEST_DATABASE_URL)\n' "${postgres##*@}"
 fi
 
 stage 'simulators, which ran beside these'
-finished "$simulators" "$simulated"
+if ! wait "$simulators"; then
+  simulators=''
+  cat "$simulated"
+  exit 1
+fi
+simulators=''
+cat "$simulated"

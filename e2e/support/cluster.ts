@@ -9,7 +9,7 @@ import { testWorld } from '../../packages/cli/test/support/world.js';
 import { createTestDatabase, type TestDatabase } from '../../packages/platform/test/support/database.js';
 import { ApiClient } from './api-client.js';
 import { assertAsDeclared } from './documented-json.js';
-import { giveKey } from './own-keys.js';
+import { giveKey, giveServerKeys } from './own-keys.js';
 import { freePorts } from './ports.js';
 import { PushyServer } from './pushy-server.js';
 import { type Exit, killMarked, MARKER, parentOf, processesMarked, StartedProcess } from './started-process.js';
@@ -136,7 +136,7 @@ export class Cluster extends PushyServer {
     const data = join(dir, 'server');
     const disk = (await options.disk?.(data)) ?? { through: [], dir: data, seen: data };
     mkdirSync(disk.seen, { recursive: true, mode: 0o700 });
-    giveKey(join(disk.seen, 'admin.pem'), 0);
+    giveServerKeys(disk.seen);
     const cluster = new Cluster({ dir, marker, ports, database, disk }, options);
     await cluster.#serving();
     if (options.disk !== undefined) cluster.#writeSettings();

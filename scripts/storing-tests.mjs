@@ -65,7 +65,8 @@ const SAME = [
 
 /**
  * Of what these do to which tables, each is done by another of the tests that are left, too, and what they are about is not how it is
- * stored. `npm run test:postgres` runs them as well.
+ * stored. What the end-to-end ones kill is killed on PostgreSQL by `faults-tasks`, `faults-jobs` and `faults-cluster`.
+ * `npm run test:postgres` runs them as well.
  */
 const REPEATED = [
   'e2e/crash',

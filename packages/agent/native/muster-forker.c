@@ -128,7 +128,7 @@ static void watch(struct command *command, int kind, int fd) {
   if (epoll_ctl(polled, EPOLL_CTL_ADD, fd, &event) < 0) die("epoll_ctl");
 }
 
-// Closed, it is watched no more: no child has it, as all are closed by exec, or will be.
+// A child that does not run its program yet has it, too: were it closed alone, it would be watched until then.
 static void unwatch(struct command *command, int kind) {
   struct watch *watch = &command->watches[kind];
   if (watch->fd < 0) return;

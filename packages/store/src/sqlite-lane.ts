@@ -6,9 +6,9 @@ import type { Batch, BatchStatement, Lane, Outcome } from './lane.js';
 import type { Limits } from './limits.js';
 import type { Schema } from './schema.js';
 import type { Place, SqlBatch, Written } from './sqlite-connection.js';
-import { ThreadLost } from './sqlite-thread-writer.js';
 import { SqliteTransaction } from './sqlite-transaction.js';
 import type { SqliteWriter } from './sqlite-writer.js';
+import { ThreadLost } from './sqlite-writer-thread.js';
 import { sqliteCounterText, sqliteText } from './statements.js';
 import type { SqlValue, Statement, Write } from './types.js';
 

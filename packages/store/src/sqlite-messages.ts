@@ -1,19 +1,21 @@
 import Database from 'better-sqlite3';
 import type { SqlBatch, SqlResult, Written } from './sqlite-connection.js';
 
-/** What the thread that writes is started with. */
+/** The database that a thread is to write to. */
 export interface ThreadSettings {
   readonly path: string;
   readonly busyMs: number;
 }
 
+/** A thread has one database at a time: `open` is the first request, and that after a `close`. */
 export type Request =
+  | { readonly kind: 'open'; readonly settings: ThreadSettings }
   | { readonly kind: 'write' | 'finish'; readonly batch: SqlBatch }
   | { readonly kind: 'query'; readonly text: string; readonly parameters: readonly unknown[] }
   | { readonly kind: 'rollback' }
   | { readonly kind: 'close' };
 
-/** The first says that the database is open; then there is one for each request, in their order. */
+/** One for each request, in their order. */
 export type Result = SqlResult | Written;
 export type Reply = { readonly result?: Result } | { readonly failure: Failure };
 

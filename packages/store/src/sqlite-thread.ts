@@ -1,29 +1,37 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { connect, SqliteConnection } from './sqlite-connection.js';
-import { failureOf, type Reply, type Request, type Result, type ThreadSettings } from './sqlite-messages.js';
+import { failureOf, type Reply, type Request, type Result } from './sqlite-messages.js';
 
-/** The thread that writes to SQLite, so that the event loop never waits for the disk. Started by `ThreadWriter`. */
+/** The thread that writes to SQLite, so that the event loop never waits for the disk. Started by `WriterThread`. */
 
 const port = parentPort;
 if (port === null) throw new Error('this is for a thread of its own');
-const { path, busyMs } = workerData as ThreadSettings;
-const connection = new SqliteConnection(connect(path, busyMs));
-// The first reply, before anything was asked: it is open.
-port.postMessage({} satisfies Reply);
+let opened: SqliteConnection | null = null;
+
+function connection(): SqliteConnection {
+  if (opened === null) throw new Error('the thread has no database');
+  return opened;
+}
 
 function answer(request: Request): Result | undefined {
   switch (request.kind) {
+    case 'open': {
+      const { path, busyMs } = request.settings;
+      opened = new SqliteConnection(connect(path, busyMs));
+      return undefined;
+    }
     case 'write':
-      return connection.write(request.batch);
+      return connection().write(request.batch);
     case 'finish':
-      return connection.finish(request.batch);
+      return connection().finish(request.batch);
     case 'query':
-      return connection.query(request.text, request.parameters);
+      return connection().query(request.text, request.parameters);
     case 'rollback':
-      connection.rollback();
+      connection().rollback();
       return undefined;
     case 'close':
-      connection.close();
+      connection().close();
+      opened = null;
       return undefined;
   }
 }
@@ -37,5 +45,4 @@ port.on('message', (request: Request) => {
     reply = { failure: failureOf(error) };
   }
   port.postMessage(reply);
-  if (request.kind === 'close') port.close();
 });

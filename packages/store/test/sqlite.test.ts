@@ -105,12 +105,25 @@ describe('the thread that writes', () => {
     });
   });
 
-  test('ends with the store', async () => {
+  test('serves the next store when its own has closed', async () => {
     const store = await open(harness.location, { migrations: MIGRATIONS, clock: new ManualClock(), log: silent });
     await store.commit([named('1', 'a')]);
-    const ended = once(await thread, 'exit');
     await store.close();
-    expect(await ended).toEqual([0]);
+    const first = await thread;
+    const post = vi.spyOn(first, 'postMessage');
+    const next = await open(harness.location, { migrations: MIGRATIONS, clock: new ManualClock(), log: silent });
+    await next.commit([named('2', 'b')]);
+    expect(post).toHaveBeenCalled();
+    post.mockRestore();
+    const { rows } = await sql<{ id: string }>`select id from organizations order by id`.execute(next.read);
+    expect(rows.map(({ id }) => id)).toEqual(['1', '2']);
+    await next.close();
+  });
+
+  test('without a store keeps no process alive', async () => {
+    const script = fileURLToPath(new URL('open-and-close.mjs', import.meta.url));
+    const child = spawn(process.execPath, [script, path()], { stdio: 'inherit' });
+    expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
   test('that ends by itself leaves nothing said to be stored or not, and the process is told', async () => {

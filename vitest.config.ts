@@ -27,7 +27,7 @@ const TURNS = [
   'jobs/test/rabbitmq',
   'store/test/postgres',
   'broker/test/rabbitmq',
-  'e2e/docs.test.ts',
+  'e2e/docs',
   'e2e/faults-',
   'e2e/crash.test.ts',
   'e2e/',
@@ -54,6 +54,8 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     exclude: [...configDefaults.exclude, ...WITHOUT],
     pool: 'forks',
+    // Much is made and soon forgotten: a young generation that begins small is looked through again and again.
+    execArgv: ['--min-semi-space-size=32', '--max-semi-space-size=32'],
     // What is built is loaded by Node.js itself: made into modules of vitest first, it would load and run slower.
     server: { deps: { external: [/[/]packages[/][^/]+[/]dist[/]/] } },
     // Three more than the processors of the smallest machine, which that keeps busy, as most tests wait for others much of their time.

@@ -29,6 +29,7 @@ const SAME = [
   'e2e/demo',
   'e2e/disbatch-client',
   'e2e/docs',
+  'e2e/docs-guides',
   'e2e/enrolment',
   'e2e/events',
   'e2e/events-rest',
@@ -65,13 +66,15 @@ const SAME = [
 
 /**
  * Of what these do to which tables, each is done by another of the tests that are left, too, and what they are about is not how it is
- * stored. What the end-to-end ones kill is killed on PostgreSQL by `faults-tasks`, `faults-jobs` and `faults-cluster`.
- * `npm run test:postgres` runs them as well.
+ * stored. What the end-to-end ones kill is killed on PostgreSQL by `faults-postgres`, `faults-jobs` and `faults-cluster`.
+ * `npm run test:postgres` and `npm run test:all` run them as well.
  */
 const REPEATED = [
+  'e2e/cluster-upgrade',
   'e2e/crash',
   'e2e/faults-jobs-embedded',
   'e2e/faults-server-killed',
+  'e2e/faults-tasks',
   'packages/jobs/test/catalog/routes',
   'packages/jobs/test/front/actions',
   'packages/jobs/test/front/clients',

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Everything that must hold, cheapest first; stops at the first stage that fails. `npm test` is exactly this.
+# Everything that must hold, cheapest first; stops at the first stage that fails. `npm test` is exactly this. `--all` (`npm run test:all`):
+# also what takes long, and finds what others seldom leave to it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+all="${1:-}"
 postgres="${MUSTER_TEST_DATABASE_URL:-postgres://postgres@127.0.0.1:5432/postgres}"
 unset MUSTER_TEST_DATABASE_URL
 PATH="$PWD/node_modules/.bin:$PATH"
@@ -118,15 +120,23 @@ if ! [ -x "$MUSTER_TEST_CHROMIUM" ]; then
 fi
 # Examples of the guides, which take JSON apart with jq.
 if ! command -v jq >/dev/null; then
-  printf 'skipped: e2e/docs.test.ts (no jq)\n'
-  without+=('e2e/docs.test.ts')
+  printf 'skipped: e2e/docs.test.ts, e2e/docs-guides.test.ts (no jq)\n'
+  without+=('e2e/docs.test.ts' 'e2e/docs-guides.test.ts')
 fi
 # Plugins, the examples and those of the guides among them.
 if ! perl -MJSON::PP -e 1 2>/dev/null || ! command -v python3 >/dev/null; then
-  printf 'skipped: packages/plugin/test/examples.test.ts, packages/plugin/test/perl-runner.test.ts, e2e/docs.test.ts (no perl with JSON::PP, or no python3)\n'
-  for needed in packages/plugin/test/examples packages/plugin/test/perl-runner e2e/docs; do
+  printf 'skipped: packages/plugin/test/examples.test.ts, packages/plugin/test/perl-runner.test.ts, e2e/docs.test.ts, e2e/docs-guides.test.ts (no perl with JSON::PP, or no python3)\n'
+  for needed in packages/plugin/test/examples packages/plugin/test/perl-runner e2e/docs e2e/docs-guides; do
     without+=("$needed.test.ts")
   done
+fi
+# The guides but for the first pages, each screen of the console after the other, whole fleets, and the command line of Disbatch through all
+# that it has: what is under them is tested by others, and the main ways through them by `docs`, `console` and `packages/server/test/disbatch`.
+long=(e2e/{agent-upgrade,console-acts,console-directory,console-live,console-provider,console-screens,console-work}.test.ts
+  e2e/{disbatch-client,docs-guides,faults-crowd,faults-output,faults-slow-client}.test.ts)
+if [ "$all" != --all ]; then
+  without+=("${long[@]}")
+  printf 'left to `npm run test:all`: %s\n' "${long[*]}"
 fi
 # With PostgreSQL, if at all: what breaks one, and jobs on RabbitMQ, as they are used.
 for later in 'packages/store/test/postgres*' e2e/faults-postgres e2e/faults-jobs e2e/agent-systems-workers e2e/jobs-event-topic e2e/cluster e2e/cluster-upgrade e2e/faults-cluster packages/jobs/test/rabbitmq; do
@@ -153,7 +163,7 @@ if node scripts/postgres-answers.mjs "$postgres"; then
     without+=('e2e/restored-backup.test.ts')
   fi
   "$jobs_on_rabbitmq" || without+=('packages/jobs/test/rabbitmq.test.ts')
-  storing="$(node scripts/storing-tests.mjs)"
+  storing="$(node scripts/storing-tests.mjs "$all")"
   mapfile -t storing <<<"$storing"
   MUSTER_TEST_DATABASE_URL="$postgres" MUSTER_TEST_WITHOUT="${without[*]} ${hosts[*]}" vitest run --passWithNoTests=false "${storing[@]}"
 else

@@ -1,0 +1,3 @@
+import { LATER_PAGES, testThatPagesWork } from './support/guide-pages.js';
+
+testThatPagesWork(LATER_PAGES);

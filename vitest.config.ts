@@ -62,7 +62,7 @@ export default defineConfig({
     maxWorkers: 5,
     reporters: ['default', './scripts/vitest-later-attempts.ts'],
     sequence: { sequencer: LongFirst },
-    globalSetup: ['scripts/vitest-databases.ts'],
+    globalSetup: ['scripts/vitest-databases.ts', 'scripts/vitest-keys.ts'],
     // Of all but simulators, which run the same each time: on a busy machine clocks, kernels and services have races of their own.
     // Those that needed more attempts are named at the end, and are to be looked at.
     retry: 2,

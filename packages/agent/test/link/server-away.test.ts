@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { ManualClock, MusterError } from '@muster/base';
-import { generateKeyPair } from '@muster/signing';
 import { expect, it, onTestFinished } from 'vitest';
+import { madeKey } from '../../../signing/test/support/made-keys.js';
 import { NO_LEADER_RETRY_MS, RETRY_LONGEST_MS } from '../../src/limits.js';
 import { Link } from '../../src/link/link.js';
 import { Outbox } from '../../src/link/outbox.js';
@@ -19,7 +19,7 @@ async function asksOver(ms: number, failure: MusterError, luck: number): Promise
   const clock = new ManualClock();
   const began = clock.now();
   const asked: number[] = [];
-  const { privateKey } = await generateKeyPair();
+  const { privateKey } = madeKey(0);
   const link = new Link(
     {
       identity: { server: new URL('http://server'), org: 'o', name: 'n', key: createPrivateKey(privateKey), ca: null },

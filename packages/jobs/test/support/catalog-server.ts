@@ -3,11 +3,12 @@ import { createAuth, type Organization } from '@muster/platform/auth';
 import { type App, createApp } from '@muster/platform/http';
 import { Metrics } from '@muster/platform/metrics';
 import { SealingKey } from '@muster/platform/secrets';
-import { firstServerKey, generateKeyPair, signRequest } from '@muster/signing';
+import { firstServerKey, signRequest } from '@muster/signing';
 import { pino } from 'pino';
 import { DECLARED } from '../../../platform/test/support/layers.js';
 import { ME } from '../../../platform/test/support/personas.js';
 import { openRecorder } from '../../../platform/test/support/recorder.js';
+import { madeKey } from '../../../signing/test/support/made-keys.js';
 import { appRoutes } from '../../src/apps/routes.js';
 import { AGAVE_ERRORS } from '../../src/http.js';
 import { queueRoutes } from '../../src/routing/routes.js';
@@ -28,7 +29,7 @@ export interface CatalogRequest {
   readonly as?: string | null;
 }
 
-const keys = await generateKeyPair();
+const keys = madeKey(0);
 
 /** Apps, systems and job queues over HTTP, with a real store, gate and broker: `root` administers the server, `admin` jobs. */
 export async function startCatalog(

@@ -6,13 +6,14 @@ import { createApp, EventStreams } from '@muster/platform/http';
 import type { Recorder } from '@muster/platform/log';
 import { Metrics } from '@muster/platform/metrics';
 import { SealingKey } from '@muster/platform/secrets';
-import { firstServerKey, generateKeyPair, signRequest } from '@muster/signing';
+import { firstServerKey, signRequest } from '@muster/signing';
 import type { Store } from '@muster/store';
 import { pino } from 'pino';
 import { DECLARED } from '../../../platform/test/support/layers.js';
 import { ME } from '../../../platform/test/support/personas.js';
 import { openRecorder } from '../../../platform/test/support/recorder.js';
 import { openTestStore, type TestStore } from '../../../platform/test/support/test-store.js';
+import { madeKey } from '../../../signing/test/support/made-keys.js';
 import { readApp } from '../../src/apps/definition.js';
 import type { App } from '../../src/apps/types.js';
 import { Acceptance } from '../../src/controller/acceptance.js';
@@ -125,7 +126,7 @@ export function wc(given: Partial<App> = {}): App {
   };
 }
 
-const keys = await generateKeyPair();
+const keys = madeKey(0);
 const MEMBERS = ['admin', 'jdoe', 'anna', 'bob'];
 
 export interface FrontOptions {

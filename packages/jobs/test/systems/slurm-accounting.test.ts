@@ -41,7 +41,7 @@ describe('a job that the controller of Slurm has forgotten is found in accountin
   }, 60_000 + FORGOTTEN_MS);
   afterAll(async () => {
     await slurm?.remove();
-    await rm(scratch, { recursive: true, force: true });
+    await rm(scratch, { recursive: true, force: true, maxRetries: 5 });
   });
 
   async function submit(name: string, program: string, more: Partial<Launch> = {}): Promise<void> {

@@ -35,7 +35,7 @@ schedulerConformance('slurm on this machine', async () => {
     scheduler: slurmOver(here(), hurried(4)),
     other: slurmOver(here(), hurried(4)),
     patienceMs: 50_000,
-    close: () => rm(scratch, { recursive: true }),
+    close: () => rm(scratch, { recursive: true, maxRetries: 5 }),
   };
 });
 
@@ -52,7 +52,7 @@ schedulerConformance('slurm over ssh', async () => {
     async close() {
       connection.close();
       await sshd.remove();
-      await rm(scratch, { recursive: true });
+      await rm(scratch, { recursive: true, maxRetries: 5 });
     },
   };
 });
@@ -71,7 +71,7 @@ describe('a job of slurm', () => {
     };
     tooLong = vi.waitFor(ended, { timeout: 150_000, interval: 1000 });
   });
-  afterAll(() => rm(scratch, { recursive: true }));
+  afterAll(() => rm(scratch, { recursive: true, maxRetries: 5 }));
 
   const SLEEP = '#!/bin/sh\nexec sleep 1000\n';
   async function submitted(program: string, more: Partial<Launch> = {}): Promise<RemoteJob> {
@@ -187,7 +187,7 @@ describe('what the commands of slurm say', () => {
   beforeAll(async () => {
     scratch = await mkdtemp(join(tmpdir(), 'muster-fake-slurm-'));
   });
-  afterAll(() => rm(scratch, { recursive: true }));
+  afterAll(() => rm(scratch, { recursive: true, maxRetries: 5 }));
 
   /** Commands of these names and texts in place of the real ones. */
   async function fake(commands: Record<string, string>): Promise<SlurmScheduler> {

@@ -28,7 +28,7 @@ connectionConformance('ssh', async () => {
     async close() {
       connection.close();
       await sshd.remove();
-      await rm(scratch, { recursive: true });
+      await rm(scratch, { recursive: true, maxRetries: 5 });
     },
   };
 });
@@ -49,7 +49,7 @@ schedulerConformance('fork over ssh', async () => {
     async close() {
       for (const connection of connections) connection.close();
       await sshd.remove();
-      await rm(scratch, { recursive: true });
+      await rm(scratch, { recursive: true, maxRetries: 5 });
     },
   };
 });
@@ -274,7 +274,7 @@ describe('a connection over ssh', () => {
     expect(await connection.files.write(path, rest, { size })).toBe(size);
     expect(from).toBeGreaterThan(2_000_000);
     expect((await readFile(path)).equals(content)).toBe(true);
-    await rm(scratch, { recursive: true });
+    await rm(scratch, { recursive: true, maxRetries: 5 });
   });
 
   it('a large file is read whole while others use the connection', async () => {
@@ -294,7 +294,7 @@ describe('a connection over ssh', () => {
       break;
     }
     expect(await connection.files.stat(join(scratch, 'f'))).toMatchObject({ length: content.length });
-    await rm(scratch, { recursive: true });
+    await rm(scratch, { recursive: true, maxRetries: 5 });
   });
 });
 

@@ -9,7 +9,7 @@ import type { Base } from '@muster/platform/layers';
 import type { Recorder } from '@muster/platform/log';
 import { Metrics } from '@muster/platform/metrics';
 import type { LayerLog } from '@muster/platform/upkeep';
-import { firstServerKey, generateKeyPair, type KeyPair } from '@muster/signing';
+import { firstServerKey, type KeyPair } from '@muster/signing';
 import { open, type Store, type Write } from '@muster/store';
 import {
   type AgentMessage,
@@ -26,6 +26,7 @@ import { vi } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../platform/test/support/database.js';
 import { MIGRATIONS } from '../../../platform/test/support/migrations.js';
 import { openRecorder } from '../../../platform/test/support/recorder.js';
+import { madeKey } from '../../../signing/test/support/made-keys.js';
 import { KnownNode } from '../../src/known-node.js';
 import { createNodes, type Nodes } from '../../src/layer.js';
 import type { Channel, Handlers, Transport } from '../../src/transport.js';
@@ -43,14 +44,7 @@ export function nodesConfig(changes: (config: ServerConfig) => void = () => unde
   return config;
 }
 
-/** Key pairs are slow to make, and any will do. */
-const keys: KeyPair[] = [];
-export async function keyPair(index: number): Promise<KeyPair> {
-  for (let made = keys.length; made <= index; made++) keys.push(await generateKeyPair());
-  const pair = keys[index];
-  if (pair === undefined) throw new Error('no such key pair');
-  return pair;
-}
+export const keyPair = async (index: number): Promise<KeyPair> => madeKey(index);
 
 export class MemoryTransport implements Transport {
   handlers: Handlers | null = null;

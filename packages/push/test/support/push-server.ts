@@ -14,7 +14,7 @@ import { createApp, EventStreams, type SeatLimits } from '@muster/platform/http'
 import type { Base } from '@muster/platform/layers';
 import { Metrics } from '@muster/platform/metrics';
 import { openSecretProviders, SealingKey, Secrets, secretRoutes } from '@muster/platform/secrets';
-import { firstServerKey, generateKeyPair, type KeyPair, signRequest } from '@muster/signing';
+import { firstServerKey, type KeyPair, signRequest } from '@muster/signing';
 import type { ServerMessage } from '@muster/wire';
 import { pino } from 'pino';
 import { Value } from 'typebox/value';
@@ -22,6 +22,7 @@ import { DECLARED } from '../../../platform/test/support/layers.js';
 import { ME } from '../../../platform/test/support/personas.js';
 import { openRecorder } from '../../../platform/test/support/recorder.js';
 import { openTestStore, type TestStore } from '../../../platform/test/support/test-store.js';
+import { madeKey } from '../../../signing/test/support/made-keys.js';
 import { pushRoutes, runbooksRoutes } from '../../src/http.js';
 import { createPush } from '../../src/layer.js';
 import { createRunbooks } from '../../src/runbooks/layer.js';
@@ -220,8 +221,8 @@ export interface ReadEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-export const keys: KeyPair = await generateKeyPair();
-export const stranger: KeyPair = await generateKeyPair();
+export const keys: KeyPair = madeKey(0);
+export const stranger: KeyPair = madeKey(1);
 
 export async function startPushServer(
   settings: Record<string, unknown> = {},

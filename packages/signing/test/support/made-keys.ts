@@ -1,11 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { KeyPair } from '../../src/keys.js';
 
-/** For all tests of this process: making a key takes longer than most tests, and as long as starting an agent. */
-const made: KeyPair[] = [];
+/** For all tests of one run: making a key takes longer than most tests, and as long as starting an agent. */
+const made = new Map<string, KeyPair>();
 /** So many servers in a row have different keys. */
 const SERVERS = 4;
-const ofServers: KeyPair[] = [];
 let servers = 0;
 
 export function newKey(): KeyPair {
@@ -18,13 +19,13 @@ export function newKey(): KeyPair {
 
 /** Different numbers have different keys. */
 export function madeKey(number: number): KeyPair {
-  return at(made, number);
+  return named(`key-${number}`);
 }
 
 /** For a server that would make one at its first start. */
 export function serverKeyPair(): KeyPair {
   servers += 1;
-  return at(ofServers, servers % SERVERS);
+  return named(`server-${servers % SERVERS}`);
 }
 
 /** How one server makes its keys: the first is there already, those that are to replace it are new. */
@@ -37,10 +38,25 @@ export function keysOfServer(): () => Promise<KeyPair> {
   };
 }
 
-function at(keys: KeyPair[], number: number): KeyPair {
-  for (;;) {
-    const found = keys[number];
-    if (found !== undefined) return found;
-    keys.push(newKey());
+function named(name: string): KeyPair {
+  const known = made.get(name) ?? foundOrMade(name);
+  made.set(name, known);
+  return known;
+}
+
+/** Processes of tests share them through a directory (`scripts/vitest-keys.ts`). */
+function foundOrMade(name: string): KeyPair {
+  const directory = process.env.MUSTER_TEST_KEYS;
+  if (directory === undefined) throw new Error('scripts/vitest-keys.ts must run before the tests');
+  const file = join(directory, `${name}.json`);
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
+  const key = newKey();
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, JSON.stringify(key), { mode: 0o600 });
+  renameSync(draft, file);
+  return key;
 }

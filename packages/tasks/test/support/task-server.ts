@@ -8,13 +8,14 @@ import { Metrics } from '@muster/platform/metrics';
 import { SealingKey, Secrets } from '@muster/platform/secrets';
 import { createPush, createRunbooks, type Push } from '@muster/push';
 import { pushRoutes, runbooksRoutes } from '@muster/push/http';
-import { firstServerKey, generateKeyPair, signRequest } from '@muster/signing';
+import { firstServerKey, signRequest } from '@muster/signing';
 import { pino } from 'pino';
 import { Value } from 'typebox/value';
 import { DECLARED } from '../../../platform/test/support/layers.js';
 import { noProviders } from '../../../platform/test/support/no-providers.js';
 import { ME } from '../../../platform/test/support/personas.js';
 import { openRecorder } from '../../../platform/test/support/recorder.js';
+import { madeKey } from '../../../signing/test/support/made-keys.js';
 import { createBulk } from '../../src/bulk/layer.js';
 import { createDisbatch } from '../../src/disbatch/index.js';
 import { schedulesRoutes, taskRoutes } from '../../src/http.js';
@@ -72,7 +73,7 @@ const NO_NODES: NodeRegistry = {
   show: () => undefined,
 };
 
-const keys = await generateKeyPair();
+const keys = madeKey(0);
 const MEMBERS = ['admin', 'alice', 'bob', 'carol'];
 
 export async function startTaskServer(

@@ -15,7 +15,7 @@ import { until } from './support/until.js';
  * For the long run: MUSTER_FAULT_TASKS=20000 MUSTER_FAULT_ROUNDS=30; MUSTER_TEST_SEED=random for other moments.
  */
 const TASKS = Number(process.env.MUSTER_FAULT_TASKS ?? 1000);
-const ROUNDS = Number(process.env.MUSTER_FAULT_ROUNDS ?? 6);
+const ROUNDS = Number(process.env.MUSTER_FAULT_ROUNDS ?? 4);
 const NODES = ['a', 'b', 'c'];
 /** Those of `retried` are queued again when their node is lost, those of `once` are not. */
 const QUEUES = {

@@ -131,10 +131,12 @@ if ! perl -MJSON::PP -e 1 2>/dev/null || ! command -v python3 >/dev/null; then
   done
 fi
 # The guides but for the first pages, each screen of the console after the other, whole fleets, and the command line of Disbatch through all
-# that it has: what is under them is tested by others, and the main ways through them by `docs`, `console` and `packages/server/test/disbatch`.
-long=(e2e/{agent-upgrade,console-acts,console-directory,console-live,console-provider,console-screens,console-work}.test.ts
+# that it has: what is under them is tested by others, and the main ways through them by `docs`, `console` and `packages/server/test/disbatch`. More rounds of kills, too.
+long=(e2e/{agent-upgrade,console-acts,console-directory,console-hostile,console-live,console-provider,console-screens,console-work}.test.ts
   e2e/{disbatch-client,docs-guides,faults-crowd,faults-output,faults-slow-client}.test.ts)
-if [ "$all" != --all ]; then
+if [ "$all" = --all ]; then
+  export MUSTER_FAULT_ROUNDS="${MUSTER_FAULT_ROUNDS:-8}"
+else
   without+=("${long[@]}")
   printf 'left to `npm run test:all`: %s\n' "${long[*]}"
 fi

@@ -138,7 +138,7 @@ if [ "$all" = --all ]; then
   export MUSTER_FAULT_ROUNDS="${MUSTER_FAULT_ROUNDS:-8}"
 else
   without+=("${long[@]}")
-  printf 'left to `npm run test:all`: %s\n' "${long[*]}"
+  printf 'left to `npm run test:all`: %s, and on PostgreSQL what scripts/storing-tests.mjs calls repeated\n' "${long[*]}"
 fi
 # With PostgreSQL, if at all: what breaks one, and jobs on RabbitMQ, as they are used.
 for later in 'packages/store/test/postgres*' e2e/faults-postgres e2e/faults-jobs e2e/agent-systems-workers e2e/jobs-event-topic e2e/cluster e2e/cluster-upgrade e2e/faults-cluster packages/jobs/test/rabbitmq; do

@@ -93,16 +93,23 @@ test('a flush that fails is not tried again, nothing is said to be stored or not
 });
 
 describe('the thread that writes', () => {
-  /** The thread of the next store. */
+  /** The thread of the next store of this test; those of others go on beside it. */
   let thread: Promise<Worker>;
+  /** Ends instead of what it is asked for next. */
+  let dying: Worker | null;
   beforeEach(() => {
+    dying = null;
+    const { postMessage } = Worker.prototype;
     thread = new Promise((resolve) => {
-      const post = vi.spyOn(Worker.prototype, 'postMessage').mockImplementation(function (this: Worker, ...given) {
-        post.mockRestore();
-        resolve(this);
-        return this.postMessage(...given);
+      vi.spyOn(Worker.prototype, 'postMessage').mockImplementation(function (this: Worker, message, ...more) {
+        if (message.kind === 'open' && message.settings.path === path()) resolve(this);
+        if (this === dying) void this.terminate();
+        else postMessage.call(this, message, ...more);
       });
     });
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
   });
 
   test('serves the next store when its own has closed', async () => {
@@ -110,11 +117,11 @@ describe('the thread that writes', () => {
     await store.commit([named('1', 'a')]);
     await store.close();
     const first = await thread;
-    const post = vi.spyOn(first, 'postMessage');
+    const post = vi.mocked(first.postMessage);
+    post.mockClear();
     const next = await open(harness.location, { migrations: MIGRATIONS, clock: new ManualClock(), log: silent });
     await next.commit([named('2', 'b')]);
-    expect(post).toHaveBeenCalled();
-    post.mockRestore();
+    expect(post.mock.contexts).toContain(first);
     const { rows } = await sql<{ id: string }>`select id from organizations order by id`.execute(next.read);
     expect(rows.map(({ id }) => id)).toEqual(['1', '2']);
     await next.close();
@@ -132,12 +139,12 @@ describe('the thread that writes', () => {
     const refused = (error: unknown) => void told.push(error);
     const store = await open(harness.location, { migrations: MIGRATIONS, clock, log: silent, refused });
     await store.commit([named('1', 'a')]);
+    dying = await thread;
     let answered = false;
     const commit = store.commit([named('2', 'b')]).finally(() => {
       answered = true;
     });
     commit.catch(() => undefined);
-    await (await thread).terminate();
     await until(() => !store.health().ok);
     expect(told).toMatchObject([{ message: expect.stringContaining('the thread that writes to the database') }]);
     clock.advance(10_000);

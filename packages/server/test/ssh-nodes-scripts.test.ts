@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -97,7 +98,7 @@ describe.each(SHELLS)('by %s', (shell) => {
   });
 
   test('what a run left is found by what it carries, and ended', async () => {
-    const marker = '5d0a3d4e-0000-4000-8000-00000000feed';
+    const marker = randomUUID();
     const left = async (signal: 'TERM' | 'KILL' | '0') =>
       leftOf((await runBy(shell, signalLine(signal, { leader: null, marker }))).stdout.toString());
     expect(await left('0')).toEqual({ left: 0, denied: 0 });

@@ -109,6 +109,9 @@ const reached = async (name: string) => (await call('GET', `/ssh-nodes/${name}`)
 /** Tries it now instead of waiting for the next look. */
 const test_ = (name: string) => call('POST', `/ssh-nodes/${name}/test`, {});
 
+/** Seconds that none but the sleep of this number in this run has: what an earlier run has left behind is another one. */
+const forAges = (number: number): number => 10_000_000 * number + process.pid;
+
 async function processesWith(text: string): Promise<number> {
   const { stdout } = await run('ps', ['-eo', 'args']);
   return stdout.split('\n').filter((line) => line.includes(text) && !line.includes('muster-run')).length;
@@ -163,19 +166,19 @@ describe('a node without an agent', () => {
   });
 
   test('is cancelled with all that it started, also what takes no TERM', async () => {
-    const id = await start('stubborn 7654321', ['box']);
-    await until('it runs', async () => (await processesWith('sleep 7654321')) >= 2);
+    const id = await start(`stubborn ${forAges(1)}`, ['box']);
+    await until('it runs', async () => (await processesWith(`sleep ${forAges(1)}`)) >= 2);
     expect(await call('PUT', `/pushy/jobs/${id}/abort`)).toMatchObject({ status: 200 });
     expect(await ended(id)).toMatchObject({ status: 'aborted' });
     await available('box');
-    expect(await processesWith('sleep 7654321')).toBe(0);
+    expect(await processesWith(`sleep ${forAges(1)}`)).toBe(0);
   });
 
   test('ends what takes too long', async () => {
-    const id = await start('long 7654322', ['box'], { run_timeout: 1 });
+    const id = await start(`long ${forAges(2)}`, ['box'], { run_timeout: 1 });
     expect(await ended(id)).toMatchObject({ nodes: { timed_out: ['box'] } });
     await available('box');
-    expect(await processesWith('sleep 7654322')).toBe(0);
+    expect(await processesWith(`sleep ${forAges(2)}`)).toBe(0);
   });
 
   test('writes a flood, of which the limit is kept', async () => {
@@ -185,15 +188,15 @@ describe('a node without an agent', () => {
   });
 
   test('whose command outlives it with the output open has ended all the same', async () => {
-    const id = await start('daemon 7654323', ['box']);
+    const id = await start(`daemon ${forAges(3)}`, ['box']);
     expect(await ended(id)).toMatchObject({ status: 'complete', nodes: { succeeded: ['box'] } });
-    expect(await processesWith('sleep 7654323')).toBe(1);
-    await run('pkill', ['-f', 'sleep 7654323']);
+    expect(await processesWith(`sleep ${forAges(3)}`)).toBe(1);
+    await run('pkill', ['-f', `sleep ${forAges(3)}`]);
   });
 
   test('whose connection breaks while a command runs tells that, and leaves nothing running', async () => {
-    const id = await start('long 7654324', ['box']);
-    await until('it runs', async () => (await processesWith('sleep 7654324')) >= 1);
+    const id = await start(`long ${forAges(4)}`, ['box']);
+    await until('it runs', async () => (await processesWith(`sleep ${forAges(4)}`)) >= 1);
     await sshd.restart();
     const job = await ended(id);
     expect(job.nodes).toEqual({ failed: ['box'] });
@@ -201,16 +204,16 @@ describe('a node without an agent', () => {
       'the connection to the host was lost while it ran; what still ran of it was killed',
     );
     await available('box');
-    expect(await processesWith('sleep 7654324')).toBe(0);
+    expect(await processesWith(`sleep ${forAges(4)}`)).toBe(0);
   });
 
   test('whose server is started again tells that its command is lost, and leaves nothing running', async () => {
-    const id = await start('long 7654325', ['box']);
-    await until('it runs', async () => (await processesWith('sleep 7654325')) >= 1);
+    const id = await start(`long ${forAges(5)}`, ['box']);
+    await until('it runs', async () => (await processesWith(`sleep ${forAges(5)}`)) >= 1);
     await server.restart();
     expect((await ended(id)).nodes.succeeded).toBeUndefined();
     await available('box');
-    expect(await processesWith('sleep 7654325')).toBe(0);
+    expect(await processesWith(`sleep ${forAges(5)}`)).toBe(0);
   });
 
   test('whose host shows another key is refused until that is pinned', async () => {

@@ -21,7 +21,7 @@ Permissions are explained in [permissions.md](permissions.md), the two event fee
 [errors.md](errors.md). Besides the answers listed, every route may answer 400 (malformed request), 401 (not authenticated), 403 (not
 allowed), 404 (no such thing), 405 (with \`Allow\`) and 406; what changes something also 409 (it exists already,
 or something is under way with it), 413 (the body is too large) and 415 (it is not JSON); whoever asks too often 429 (with \`Retry-After\`, see [limits.md](limits.md)). Times are ISO 8601 in UTC, except in what
-clients of Chef Push Jobs know: push jobs, their list, and node states have RFC 1123. A query parameter that is not listed is refused.
+clients of Chef Push Jobs know: push jobs, their list, and node states have RFC 1123; and in what clients of Disbatch know, which has seconds since 1970. A query parameter that is not listed is refused.
 
 ${groups.map(([tag, operations]) => group(tag, operations)).join('\n')}
 `;

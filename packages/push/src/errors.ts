@@ -86,13 +86,13 @@ export const PUSH_ERRORS = declareErrors({
     status: 429,
     exit: 5,
     message: "'{name}' has {running} push jobs that go on, and may have {limit} at one time",
-    fix: 'Wait until one has ended, or abort one: `muster push list --status voting,running`. Administrators: push.max_running in muster.yaml, `muster org set ORG --max-running N`.',
+    fix: 'Wait until one has ended, or abort one: `muster push list --status voting,running`. Administrators: push.max_running in the server’s settings, `muster org set ORG --max-running N`.',
   },
   push_jobs_started: {
     status: 429,
     exit: 5,
     message: "'{name}' may start {limit} push jobs within a minute",
-    fix: 'Wait {seconds} s; or choose the nodes of several jobs in one. Administrators: push.max_starts in muster.yaml, `muster org set ORG --max-starts N`.',
+    fix: 'Wait {seconds} s; or choose the nodes of several jobs in one. Administrators: push.max_starts in the server’s settings, `muster org set ORG --max-starts N`.',
   },
   too_many_nodes: {
     status: 403,

@@ -127,8 +127,11 @@ describe('another key', () => {
     const names = ['token', 'other'];
     await expect(secrets.boxed(server.org, names, reader)).rejects.toMatchObject({ code: 'secret_unreadable' });
     await expect(secrets.rekey(key)).rejects.toMatchObject({ code: 'secret_unreadable' });
+    expect(await secrets.sealedOtherwise(10)).toEqual(['other', 'token']);
+    expect(await secrets.sealedOtherwise(1)).toEqual(['other']);
     expect(await secrets.rekey(former)).toBe(2);
     expect(await secrets.rekey(former)).toBe(0);
+    expect(await secrets.sealedOtherwise(10)).toEqual([]);
     await secrets.boxed(server.org, names, reader);
     const before = new Secrets({ store, auth, key: former, providers: noProviders() });
     await expect(before.boxed(server.org, names, reader)).rejects.toMatchObject({ code: 'secret_unreadable' });

@@ -133,6 +133,18 @@ async function rekey(
   logger.info(sealed, 'what the former key had sealed is sealed with the present one');
 }
 
+/** So many of the secrets that cannot be used are named in the log. */
+const NAMED_SECRETS = 10;
+
+/** Whoever gave the server another key than before hears of it now, not when the first job fails. */
+async function tellOfOtherKey(secrets: Secrets, logger: Logger): Promise<void> {
+  const names = await secrets.sealedOtherwise(NAMED_SECRETS);
+  if (names.length === 0) return;
+  const fix =
+    'give the server the key that sealed them, as secrets.old_key_file where it is to have another; or set them again';
+  logger.error({ secrets: names, fix }, 'secrets were sealed with another key: they cannot be used');
+}
+
 async function start(config: ServerConfig, options: ServerOptions, layers: Layers): Promise<RunningServer> {
   const { clock = systemClock, random = systemRandom, print = printLine } = options;
   const logger = options.logger ?? createLogger(config.log_level);
@@ -269,6 +281,7 @@ async function start(config: ServerConfig, options: ServerOptions, layers: Layer
   );
 
   await rekey(config, { store, secrets, systems: jobs.systems, issuers: auth.issuerSecrets, logger });
+  await tellOfOtherKey(secrets, logger);
   await layers.load();
   // Workers record what happens to jobs in the same database.
   if (store.kind === 'postgres') base.recorder.follow();

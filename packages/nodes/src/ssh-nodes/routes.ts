@@ -164,7 +164,8 @@ export function sshNodeRoutes(app: App, { sshNodes, hosts, inventory, secrets, a
       if (typeof secret === 'string') await secrets.usable(organization, secret, caller);
     }
     if (keySecret === null && passwordSecret === null) {
-      const reason = 'say how the server logs in: the secret of a private key, or password_secret';
+      const reason =
+        'say how the server logs in: --key-file or --key-secret with a private key, or --password-secret (password_secret) with a password';
       throw new MusterError('invalid_field', { field: 'key_secret', reason });
     }
     if (body.policy !== undefined) hosts.check(policy);

@@ -240,6 +240,18 @@ export class Secrets {
     });
   }
 
+  /** Names of those that the key of today did not seal: nobody can use them. At most this many. */
+  async sealedOtherwise(most: number): Promise<string[]> {
+    const rows = await this.#deps.store.read
+      .selectFrom('org_secrets')
+      .select(['name', 'sealed'])
+      .where('sealed', 'is not', null)
+      .orderBy('name')
+      .execute();
+    const others = rows.filter(({ sealed }) => sealed !== null && !this.#deps.key.sealed(sealed));
+    return others.slice(0, most).map(({ name }) => name);
+  }
+
   async #rows(orgId: string, names: readonly string[]) {
     if (names.length === 0) return new Map<string, never>();
     const columns = ['id', 'name', 'sealed', 'provider', 'reference'] as const;

@@ -160,7 +160,8 @@ export class HostedNode {
       })) &&
       (await tried('host key', async () => {
         if (host.hostKey === null) throw await this.#unpinned();
-        return `the key that is expected is ${host.hostKey}`;
+        // A host has keys of several kinds: whether it shows this one is seen when somebody logs in.
+        return `one is pinned, which the host must show at the login: ${host.hostKey}`;
       })) &&
       (await tried('login', async () => {
         // Anew: one that is open was let in with what the secret was then.

@@ -20,10 +20,10 @@ export interface FileOptions {
   readonly to?: string;
 }
 
-/** Those that take files to the nodes. */
-export function addBroughtFlags(command: Command): Command {
+/** Those that take files to the nodes. @param script How its arguments are given. */
+export function addBroughtFlags(command: Command, script: string): Command {
   return command
-    .option('--script <file>', 'run this file in the place of a command, with what follows -- as its arguments')
+    .option('--script <file>', `run this file in the place of a command, with ${script}`)
     .option(
       '--upload <file:dest>',
       'put this file at DEST of every node before the command starts; may be repeated',
@@ -32,7 +32,7 @@ export function addBroughtFlags(command: Command): Command {
 }
 
 export function addFileFlags(command: Command): Command {
-  return addBroughtFlags(command)
+  return addBroughtFlags(command, 'what follows -- as its arguments')
     .addOption(
       new Option('--fetch <path>', 'collect this file of every node, in the place of a command').conflicts([
         'detach',

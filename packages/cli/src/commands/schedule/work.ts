@@ -39,7 +39,11 @@ export function addWorkFlags(command: Command): Command {
     .option('--target <query>', '… on the nodes that match then, as `push start` has it')
     .option('--node <name...>', '… on these nodes')
     .option('--node-group <name>', '… on the nodes of this group');
-  addBroughtFlags(command).option('--arg <text>', '… which the script has as an argument; may be repeated', collect);
+  addBroughtFlags(command, 'each --arg as an argument').option(
+    '--arg <text>',
+    '… which the script has as an argument; may be repeated',
+    collect,
+  );
   return (
     addRequestFlags(command)
       .addOption(new Option('--available', 'no quorum: the nodes that are up and accept run it').conflicts('quorum'))

@@ -18,6 +18,8 @@ export const MAX_SEARCH_LENGTH = 16_384;
 
 /** Sizes that a request may give for its batches; the last one counts for all that follow. */
 export const MAX_BATCH_SIZES = 100;
+/** Longest that nodes are awaited that were up when the server before this one ended. */
+export const AWAITED_MS = 60_000;
 /** Jobs that wait for one node; the next one is refused there. */
 export const MAX_WAITING_JOBS = 100;
 

@@ -6,7 +6,7 @@ import { BoundedLog, type LayerLog } from '@muster/platform/upkeep';
 import type { Schema, Store } from '@muster/store';
 import { isTaskReport } from '@muster/wire';
 import type { Transaction } from 'kysely';
-import { MAX_WAITING_JOBS } from '../limits.js';
+import { AWAITED_MS, MAX_WAITING_JOBS } from '../limits.js';
 import { ownerAspect } from './aspect.js';
 import { ownerEvent } from './events.js';
 import { type OwnershipEffect, type OwnershipEvent, stepOwnership } from './machine.js';
@@ -45,6 +45,9 @@ export class Ownership implements NodeOwners, NodeListener {
   readonly #owned = new Map<NodeView, OwnedNode>();
   /** Nodes that unfinished jobs took back, until the sockets are open. */
   readonly #readopted = new Set<OwnedNode>();
+  /** They were up when the server before this one ended, and have not come back to this one. */
+  readonly #awaited = new Set<OwnedNode>();
+  #awaitedUntil = 0;
   #jobs: OwningJobs | null = null;
   #timers: readonly Timer[] = [];
 
@@ -124,13 +127,21 @@ export class Ownership implements NodeOwners, NodeListener {
   opened(): void {
     for (const owned of this.#owned.values()) {
       if (!this.#readopted.has(owned)) this.#step(owned, { type: 'loaded', untouched: owned.untouched });
+      if (owned.owner.kind === 'rehab') this.#awaited.add(owned);
     }
     this.#readopted.clear();
     const { clock, config } = this.#deps;
+    this.#awaitedUntil = clock.monotonic() + AWAITED_MS;
     this.#timers = [
       every(clock, this.#rehabIntervalMs, () => this.#rehab.round()),
       every(clock, config.heartbeat.interval * 1000, () => this.#check()),
     ];
+  }
+
+  /** The server has started a moment ago, and nodes that were up before are still on their way back to it. */
+  get awaitsNodes(): boolean {
+    for (const owned of this.#awaited) if (owned.owner.kind !== 'rehab') this.#awaited.delete(owned);
+    return this.#awaited.size > 0 && this.#deps.clock.monotonic() < this.#awaitedUntil;
   }
 
   /** After the last message: this server gives nobody anything to do any more. */

@@ -298,9 +298,11 @@ describe('server restart (§5.5.4, N10)', () => {
       await agent.becomeIdle();
       await back();
       expect(owner()).toMatchObject({ kind: 'rehab', reason: 'the server was restarted' });
+      expect(fixture.owners.awaitsNodes).toBe(true);
       agent.beat();
       await fixture.stored();
       expect(owner()?.kind).toBe('idle');
+      expect(fixture.owners.awaitsNodes).toBe(false);
       expect(agent.heard).not.toContain('abort');
     });
 

@@ -18,12 +18,16 @@ export interface ScheduleControllerDeps {
   readonly logger: LayerLog;
   readonly turns: Turns;
   readonly blackouts: Blackouts;
+  /** Nodes are on their way back to a server that was started again: a push job would find them away. */
+  readonly awaitsNodes: () => boolean;
 }
 
 /** Between two looks at all schedules: the clock may have been set meanwhile. */
 const LOOK_MS = 60_000;
 /** Until what failed is tried again. */
 const RETRY_MS = 5000;
+/** Until it is looked again whether nodes are back. */
+const AWAIT_MS = 1000;
 /** The clock was set back, and not only corrected. */
 const SET_BACK_MS = 3_600_000;
 
@@ -159,8 +163,14 @@ export class ScheduleController {
     const setBack = this.#lookedAt === null || now < this.#lookedAt - SET_BACK_MS;
     this.#lookedAt = now;
     if (setBack) await Promise.all([...this.#all()].map((live) => live.inTurn(async () => remind(live, now))));
-    const due = [...this.#all()].filter(({ state, wakeAt }) => {
-      return state.waitingAt !== null || (wakeAt !== null && wakeAt <= now);
+    const awaits = this.#deps.awaitsNodes();
+    const due = [...this.#all()].filter((live) => {
+      const { state, wakeAt, schedule } = live;
+      if (state.waitingAt === null && (wakeAt === null || wakeAt > now)) return false;
+      if (!awaits || schedule.work.kind !== 'push') return true;
+      live.retryAt = now + AWAIT_MS;
+      this.#waker.by(live.retryAt);
+      return false;
     });
     let next = 0;
     const worker = async (): Promise<void> => {

@@ -13,7 +13,9 @@ import { Turns } from './turns.js';
 
 export interface SchedulesDeps {
   readonly auth: Auth;
-  readonly push: Pick<Push, 'controller' | 'files' | 'limits' | 'nodes' | 'secrets'>;
+  readonly push: Pick<Push, 'controller' | 'files' | 'limits' | 'nodes' | 'secrets'> & {
+    readonly owners: Pick<Push['owners'], 'awaitsNodes'>;
+  };
   readonly tasks: { readonly controller: TaskController };
   readonly runbooks: Pick<RunbookLayer, 'approvals'>;
 }
@@ -39,7 +41,10 @@ export function createSchedules(base: Base, { auth, push, tasks, runbooks }: Sch
     ({ org, notDuring }) =>
     (at) =>
       calendars.at(org.id, notDuring, at);
-  const controller = new ScheduleController({ store, recorder, clock, logger, turns, blackouts });
+  const controller = new ScheduleController({
+    ...{ store, recorder, clock, logger, turns, blackouts },
+    awaitsNodes: () => push.owners.awaitsNodes,
+  });
   const administration = new ScheduleAdministration({ store, recorder, clock, random, controller, turns, blackouts });
   push.files.heldBy(() => filesOfSchedules(store.read));
   const { approvals } = runbooks;

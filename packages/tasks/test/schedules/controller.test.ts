@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ME } from '../../../platform/test/support/personas.js';
 import { TASK_LIMITS } from '../../src/limits.js';
 import { clearTasks } from '../../src/repository/organization.js';
@@ -299,6 +299,20 @@ describe('a schedule runs with the rights of whoever it is for', () => {
 describe('a schedule of push jobs', () => {
   const job = { command: 'uname -a', nodes: ['web1'] };
   const jobs = (count: number) => expect.poll(() => fixture.jobIds()).toHaveLength(count);
+
+  test('waits while nodes are on their way back to a server that was started again; tasks do not', async () => {
+    const awaits = vi.spyOn(fixture.push.owners, 'awaitsNodes', 'get').mockReturnValue(true);
+    await fixture.schedule(queue, { name: 'push', work: { kind: 'push', command: job.command, job } });
+    await fixture.schedule(queue, { name: 'task' });
+    fixture.clock.advance(HOUR);
+    await tasks(1);
+    for (let second = 0; second < 10; second++) fixture.clock.advance(1000);
+    expect(await fixture.jobIds()).toEqual([]);
+    awaits.mockReturnValue(false);
+    fixture.clock.advance(1000);
+    await jobs(1);
+    expect(await fixture.jobIds()).toHaveLength(1);
+  });
 
   test('starts a job at each of its times, and of one time one', async () => {
     const live = await fixture.schedule(queue, { work: { kind: 'push', command: job.command, job } });

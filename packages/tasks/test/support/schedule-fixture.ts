@@ -5,7 +5,7 @@ import type { Base } from '@muster/platform/layers';
 import { type Recorder, readOwnEvent } from '@muster/platform/log';
 import { Metrics } from '@muster/platform/metrics';
 import { SealingKey, Secrets } from '@muster/platform/secrets';
-import { createPush, createRunbooks } from '@muster/push';
+import { createPush, createRunbooks, type Push } from '@muster/push';
 import { firstServerKey, generateKeyPair } from '@muster/signing';
 import { Value } from 'typebox/value';
 import { DECLARED } from '../../../platform/test/support/layers.js';
@@ -37,6 +37,7 @@ export class ScheduleFixture {
   readonly org: Organization = ORG;
   auth!: Auth;
   tasks!: Tasks;
+  push!: Push;
   schedules!: Schedules;
   recorder!: Recorder;
   readonly #test: TestStore;
@@ -96,6 +97,7 @@ export class ScheduleFixture {
       providers: noProviders(),
     });
     const push = createPush(base, { nodes, secrets });
+    this.push = push;
     this.tasks = createTasks(base, { nodes, secrets: taskSecrets(secrets, this.auth) });
     this.schedules = createSchedules(base, {
       auth: this.auth,

@@ -16,12 +16,13 @@ import {
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { curveKeyPair, Dealer, Subscriber } from 'zeromq';
 import { openRecorder } from '../../platform/test/support/recorder.js';
+import { madeKey } from '../../signing/test/support/made-keys.js';
 import { createNodes, type Nodes } from '../src/layer.js';
 import { Outbox, type RouterSocket } from '../src/outbox.js';
 import type { SendDropCause } from '../src/transport.js';
 import type { SendResult } from '../src/zmtp/connection.js';
 import { nodeSockets } from '../src/zmtp-transport.js';
-import { createTestData, keyPair, nodesConfig, ORG, type TestData } from './support/nodes-fixture.js';
+import { createTestData, nodesConfig, ORG, type TestData } from './support/nodes-fixture.js';
 
 /** The nodes layer over real sockets. */
 
@@ -71,7 +72,7 @@ async function startNodes(listen: { command?: string; spec1?: boolean; interval?
     },
     {
       transport: nodeSockets(config, { clock: systemClock, failed }),
-      serverKeys: firstServerKey(await keyPair(0)),
+      serverKeys: firstServerKey(madeKey(0)),
       removeIdentity: async () => undefined,
     },
   );
@@ -95,7 +96,7 @@ class SocketAgent {
 
   /** `admit`: with its own CURVE key in the request. */
   async configure(): Promise<NodeConfiguration> {
-    const { publicKey, privateKey } = await keyPair(1);
+    const { publicKey, privateKey } = madeKey(1);
     const caller = { principalId: this.name, type: 'node', name: this.name, serverAdmin: false, publicKey } as const;
     const curveKey = z85Decode(this.curve.publicKey);
     this.configuration = nodes.configure({ org: ORG, node: this.name, caller, curveKey, version: '3.0' });
@@ -188,7 +189,7 @@ describe('CURVE', () => {
     await agent.comeUp();
     const refused = new Promise<void>((resolve) => agent.dealer?.events.on('handshake:error:auth', () => resolve()));
     const gone = new Promise<void>((resolve) => agent.dealer?.events.on('disconnect', () => resolve()));
-    const { fingerprint } = normalizePublicKey((await keyPair(1)).publicKey);
+    const { fingerprint } = normalizePublicKey(madeKey(1).publicKey);
     nodes.keyRemoved(ORG, 'web1', fingerprint);
     await gone;
     // ZeroMQ tries again by itself.
@@ -389,7 +390,7 @@ describe('addresses', () => {
 
 describe('spec 1.0', () => {
   const caller = async () => {
-    const { publicKey } = await keyPair(1);
+    const { publicKey } = madeKey(1);
     return { principalId: 'n', type: 'node', name: 'old', serverAdmin: false, publicKey } as const;
   };
 
@@ -401,7 +402,7 @@ describe('spec 1.0', () => {
     const configuration = nodes.configure(request);
     expect(configuration.curve_public_key).toBeUndefined();
 
-    const { privateKey } = await keyPair(1);
+    const { privateKey } = madeKey(1);
     const session: Session = {
       key: new Uint8Array(32),
       sent: 0,

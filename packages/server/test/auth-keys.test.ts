@@ -2,8 +2,9 @@ import { ManualClock } from '@muster/base';
 import { decryptSessionKey, dialects } from '@muster/wire';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { curveKeyPair } from 'zeromq';
-import { keyPair, MemoryTransport } from '../../nodes/test/support/nodes-fixture.js';
+import { MemoryTransport } from '../../nodes/test/support/nodes-fixture.js';
 import type { Client, Persona } from '../../platform/test/support/signed-client.js';
+import { madeKey } from '../../signing/test/support/made-keys.js';
 import { startTestServer, type TestServer } from './support/test-server.js';
 
 const ORG = '/organizations/default';
@@ -25,14 +26,14 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 async function create(path: string, name: string): Promise<Persona> {
-  const { publicKey, privateKey } = await keyPair(1);
+  const { publicKey, privateKey } = madeKey(1);
   const made = await api.post(path, { name, public_key: publicKey });
   expect(made.status, made.text).toBe(201);
   return { name, privateKey };
 }
 
 async function addKey(of: string, index: number): Promise<string> {
-  const { publicKey } = await keyPair(index);
+  const { publicKey } = madeKey(index);
   const added = await api.post(`${of}/keys`, { public_key: publicKey });
   expect(added.status, added.text).toBe(201);
   return (added.body as Key).fingerprint;
@@ -52,7 +53,7 @@ describe.each([
   it('are several: each signs, and one that was taken away signs no more', async () => {
     const name = `many-${type}`;
     const { privateKey } = await create(path, name);
-    const second = await keyPair(2);
+    const second = madeKey(2);
     const [first = ''] = await fingerprints(`${path}/${name}`);
     const added = await addKey(`${path}/${name}`, 2);
     expect(await fingerprints(`${path}/${name}`)).toEqual(expect.arrayContaining([first, added]));
@@ -74,7 +75,7 @@ describe.each([
   it('are not added twice, and one that is not there is not found', async () => {
     const name = `twice-${type}`;
     await create(path, name);
-    const { publicKey } = await keyPair(1);
+    const { publicKey } = madeKey(1);
     expect((await api.post(`${path}/${name}/keys`, { public_key: publicKey })).status).toBe(409);
     expect((await api.delete(`${path}/${name}/keys/${'0'.repeat(64)}`)).status).toBe(404);
     expect((await api.get(`${path}/nobody/keys`)).status).toBe(404);
@@ -84,7 +85,7 @@ describe.each([
     const name = `borne-${type}`;
     await create(path, name);
     const fingerprint = await addKey(`${path}/${name}`, 2);
-    const { publicKey } = await keyPair(3);
+    const { publicKey } = madeKey(3);
     const { token } = (await api.post('/access_tokens', {})).body as { token: string };
     const bearer = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const url = `${server.url}${path}/${name}/keys`;
@@ -122,7 +123,7 @@ describe.each([
   /** With a first key, of pair 1, and a second of pair 2 that is good for an hour. */
   async function withBrief(name: string): Promise<Key[]> {
     await create(path, name);
-    const { publicKey } = await keyPair(2);
+    const { publicKey } = madeKey(2);
     const added = await api.post(`${path}/${name}/keys`, { public_key: publicKey, ttl: HOUR });
     expect(added.status, added.text).toBe(201);
     const listed = (await api.get(`${path}/${name}/keys`)).body as Key[];
@@ -134,7 +135,7 @@ describe.each([
     const name = `brief-${type}`;
     const [, brief] = await withBrief(name);
     expect(Date.parse(brief?.expires_at ?? '')).toBe(clock.now() + HOUR * 1000);
-    const { privateKey } = await keyPair(2);
+    const { privateKey } = madeKey(2);
     const ask = () => api.as({ name, privateKey }).get(`${ORG}/pushy/node_states`);
     clock.advance(HOUR * 1000 - 1);
     expect((await ask()).status).toBe(200);
@@ -142,7 +143,7 @@ describe.each([
     const refused = await ask();
     expect([refused.status, refused.text]).toEqual([401, expect.stringContaining(`expired at ${brief?.expires_at}`)]);
     expect(refused.text).toContain(`the key of '${name}'`);
-    const first = await keyPair(1);
+    const first = madeKey(1);
     expect((await api.as({ name, privateKey: first.privateKey }).get(`${ORG}/pushy/node_states`)).status).toBe(200);
   });
 
@@ -150,7 +151,7 @@ describe.each([
     const name = `quiet-${type}`;
     await withBrief(name);
     clock.set(HOUR * 1000);
-    const { privateKey } = await keyPair(3);
+    const { privateKey } = madeKey(3);
     const refused = await api.as({ name, privateKey }).get(`${ORG}/pushy/node_states`);
     expect([refused.status, refused.text]).toEqual([401, expect.not.stringContaining('expired')]);
   });
@@ -165,7 +166,7 @@ describe.each([
   });
 
   it('may be the first of all', async () => {
-    const { publicKey } = await keyPair(1);
+    const { publicKey } = madeKey(1);
     const made = await api.post(path, { name: `first-${type}`, public_key: publicKey, key_ttl: HOUR });
     const { keys } = made.body as { keys: Key[] };
     expect([made.status, keys.map(({ expires_at }) => Date.parse(expires_at ?? ''))]).toEqual([
@@ -194,7 +195,7 @@ describe('the list of all keys', () => {
     ] as const) {
       await create(path, name);
     }
-    const { publicKey } = await keyPair(1);
+    const { publicKey } = madeKey(1);
     await api.post('/users', { name: 'zz-elsewhere', public_key: publicKey, organization: null });
     const { total, keys } = await list('?limit=10000');
     expect(keys).toHaveLength(total);
@@ -214,7 +215,7 @@ describe('the list of all keys', () => {
       [2, 7200],
       [3, 7201],
     ] as const) {
-      const { publicKey } = await keyPair(index);
+      const { publicKey } = madeKey(index);
       await api.post(`${ORG}/services/soon/keys`, { public_key: publicKey, ttl });
     }
     const { total, keys } = await list('?expires_within=7200');
@@ -234,7 +235,7 @@ describe('the keys of nodes and services', () => {
   it('are the business of admins, not of the node itself', async () => {
     const node = api.as(await create(`${ORG}/nodes`, 'curious'));
     expect((await node.get(`${ORG}/nodes/curious/keys`)).status).toBe(403);
-    const { publicKey } = await keyPair(2);
+    const { publicKey } = madeKey(2);
     expect((await node.post(`${ORG}/nodes/curious/keys`, { public_key: publicKey })).status).toBe(403);
   });
 
@@ -246,7 +247,7 @@ describe('the keys of nodes and services', () => {
 
 describe('a node with several keys', () => {
   async function configure(name: string, index: number): Promise<Uint8Array> {
-    const { privateKey } = await keyPair(index);
+    const { privateKey } = madeKey(index);
     const ccpk = encodeURIComponent(curveKeyPair().publicKey);
     const answer = await api.as({ name, privateKey }).get(`${ORG}/pushy/config/${name}?version=3.0&ccpk=${ccpk}`);
     expect(answer.status, answer.text).toBe(200);
@@ -283,7 +284,7 @@ describe('a node with several keys', () => {
   });
 
   it('is not heard any more over what it agreed with a key that has expired', async () => {
-    const { publicKey } = await keyPair(1);
+    const { publicKey } = madeKey(1);
     await api.post(`${ORG}/nodes`, { name: 'ended', public_key: publicKey, key_ttl: 60 });
     const session = await configure('ended', 1);
     beat('ended', session);
@@ -307,7 +308,7 @@ describe('a node with several keys', () => {
   });
 
   it('loses it when that key expires, though it says nothing', async () => {
-    const { publicKey } = await keyPair(1);
+    const { publicKey } = madeKey(1);
     await api.post(`${ORG}/nodes`, { name: 'silent', public_key: publicKey, key_ttl: 60 });
     beat('silent', await configure('silent', 1));
     clock.advance(120_000);

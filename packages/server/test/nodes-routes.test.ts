@@ -4,8 +4,9 @@ import { ManualClock } from '@muster/base';
 import { decryptSessionKey } from '@muster/wire';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { curveKeyPair } from 'zeromq';
-import { keyPair, MemoryTransport } from '../../nodes/test/support/nodes-fixture.js';
+import { MemoryTransport } from '../../nodes/test/support/nodes-fixture.js';
 import type { Persona } from '../../platform/test/support/signed-client.js';
+import { madeKey } from '../../signing/test/support/made-keys.js';
 import { startTestServer, type TestServer } from './support/test-server.js';
 
 /** Discovery and node routes through the whole server; the network of the command channel is in memory. */
@@ -30,7 +31,7 @@ const config = (node: string, query = `?ccpk=${encodeURIComponent(ccpk)}`) => `$
 const states = `${org}/pushy/node_states`;
 
 async function create(path: string, name: string, key: number, more: object = {}): Promise<Persona> {
-  const { publicKey, privateKey } = await keyPair(key);
+  const { publicKey, privateKey } = madeKey(key);
   const made = await request(admin, path, { method: 'POST', body: { name, public_key: publicKey, ...more } });
   expect(made).toMatchObject({ status: 201 });
   return { name, privateKey };

@@ -58,7 +58,8 @@ export class WriterThread {
 
   #ended(cause: Error): void {
     this.#lost ??= new ThreadLost(`the thread that writes to the database has ended: ${cause.message}`, { cause });
-    if (idle.includes(this)) idle.splice(idle.indexOf(this), 1);
+    const place = idle.indexOf(this);
+    if (place >= 0) idle.splice(place, 1);
     for (const { reject } of this.#waiting.splice(0)) reject(this.#lost);
   }
 }

@@ -44,8 +44,6 @@ export function nodesConfig(changes: (config: ServerConfig) => void = () => unde
   return config;
 }
 
-export const keyPair = async (index: number): Promise<KeyPair> => madeKey(index);
-
 export class MemoryTransport implements Transport {
   handlers: Handlers | null = null;
   readonly published: Frames[] = [];
@@ -223,7 +221,7 @@ export async function startNodes(options: FixtureOptions = {}): Promise<Fixture>
   };
   const nodes = createNodes(base, {
     transport,
-    serverKeys: firstServerKey(await keyPair(0)),
+    serverKeys: firstServerKey(madeKey(0)),
     removeIdentity: async () => undefined,
   });
   const listener = new RecordingListener();
@@ -243,8 +241,7 @@ export async function startNodes(options: FixtureOptions = {}): Promise<Fixture>
     logged,
     stored,
     hold,
-    agent: async (name, { dialect = 'native', key = 1 } = {}) =>
-      new TestAgent(fixture, name, dialect, await keyPair(key)),
+    agent: async (name, { dialect = 'native', key = 1 } = {}) => new TestAgent(fixture, name, dialect, madeKey(key)),
     async count(metric, labels = {}) {
       const found = await metrics.registry.getSingleMetric(metric)?.get();
       return (found?.values ?? [])

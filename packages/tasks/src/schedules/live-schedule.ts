@@ -9,7 +9,7 @@ export class LiveSchedule {
   state: ScheduleState;
   rules: ScheduleRules;
   removed = false;
-  /** What failed is not tried again before. */
+  /** What failed, or awaits its nodes, is not tried again before. */
   retryAt = 0;
   #last: Promise<unknown> = Promise.resolve();
   readonly #blackouts: Blackouts;

@@ -6,13 +6,14 @@ import { type Recorder, readOwnEvent } from '@muster/platform/log';
 import { Metrics } from '@muster/platform/metrics';
 import { SealingKey, Secrets } from '@muster/platform/secrets';
 import { createPush, createRunbooks, type Push } from '@muster/push';
-import { firstServerKey, generateKeyPair } from '@muster/signing';
+import { firstServerKey } from '@muster/signing';
 import { Value } from 'typebox/value';
 import { DECLARED } from '../../../platform/test/support/layers.js';
 import { noProviders } from '../../../platform/test/support/no-providers.js';
 import { ME } from '../../../platform/test/support/personas.js';
 import { openRecorder } from '../../../platform/test/support/recorder.js';
 import { openTestStore, type TestStore } from '../../../platform/test/support/test-store.js';
+import { madeKey } from '../../../signing/test/support/made-keys.js';
 import { createTasks, type Tasks } from '../../src/layer.js';
 import type { NewSchedule } from '../../src/schedules/administration.js';
 import { createSchedules, type Schedules } from '../../src/schedules/layer.js';
@@ -21,7 +22,7 @@ import type { ScheduleRow } from '../../src/schedules/repository.js';
 import { taskSecrets } from '../../src/secrets/use.js';
 import { ORG, PlayedNodes } from './played-nodes.js';
 
-const keys = await generateKeyPair();
+const keys = madeKey(0);
 
 export interface Told {
   readonly type: string;
@@ -96,8 +97,8 @@ export class ScheduleFixture {
       key: SealingKey.of(new Uint8Array(32)),
       providers: noProviders(),
     });
-    const push = createPush(base, { nodes, secrets });
-    this.push = push;
+    this.push = createPush(base, { nodes, secrets });
+    const { push } = this;
     this.tasks = createTasks(base, { nodes, secrets: taskSecrets(secrets, this.auth) });
     this.schedules = createSchedules(base, {
       auth: this.auth,

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { run } from '../src/run.js';
 import { type ApiServer, apiServer, json, type Received } from './support/api-server.js';
 import { testWorld } from './support/world.js';
@@ -69,4 +69,65 @@ test('key list does not guess whose keys a token means', async () => {
   const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
   expect(await run(['key', 'list'], world)).toBe(2);
   expect(world.err()).toContain('muster user keys NAME');
+});
+
+describe('revoked keys', () => {
+  const FIRST = 'a'.repeat(64);
+  const SECOND = 'b'.repeat(64);
+  const entry = (fingerprint: string) => ({
+    fingerprint,
+    reason: 'laptop stolen',
+    held_by: [{ type: 'node', name: 'web1' }],
+    revoked_by: 'alice',
+    revoked_at: '2026-01-01T00:00:00Z',
+  });
+  const worldOf = () => testWorld({ env: { MUSTER_URL: server?.url ?? '', MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+
+  test.each([
+    ['of an organization', '/organizations/o/revoked_keys', []],
+    ['of the server', '/revoked_keys', ['--server']],
+  ])('%s are listed, revoked and taken off', async (_, path, flags) => {
+    server = await apiServer({
+      [`GET ${path}`]: json({ total: 1, keys: [entry(FIRST)] }),
+      [`POST ${path}`]: json({
+        keys: [
+          { fingerprint: FIRST, held_by: [{ type: 'node', name: 'web1' }], already: false },
+          { fingerprint: SECOND, held_by: [], already: true },
+        ],
+      }),
+      [`DELETE ${path}/${FIRST}`]: (_request, response) => response.writeHead(204).end(),
+    });
+    const world = worldOf();
+    expect(await run(['key', 'revoked', ...flags], world)).toBe(0);
+    expect(world.out()).toMatch(new RegExp(`${FIRST} +node web1 +.* +alice +laptop stolen`));
+    expect(await run(['key', 'revoke', FIRST, SECOND, '--reason', 'laptop stolen', '--yes', ...flags], world)).toBe(0);
+    const sent = server.received.find(({ method }) => method === 'POST');
+    expect(JSON.parse(sent?.body ?? '')).toEqual({
+      keys: [FIRST, SECOND].map((fingerprint) => ({ fingerprint, reason: 'laptop stolen' })),
+    });
+    expect(world.out()).toContain(`revoked ${FIRST}: taken from node web1`);
+    expect(world.out()).toContain(`already revoked ${SECOND}: nobody has it`);
+    expect(await run(['key', 'unrevoke', FIRST, ...flags], world)).toBe(0);
+    expect(world.out()).toContain(`key ${FIRST} may be registered again`);
+  });
+
+  test('a list that was printed as JSON is taken back, in parts', async () => {
+    const many = Array.from({ length: 501 }, (_, n) => entry(String(n).padStart(64, '0')));
+    server = await apiServer({ 'POST /organizations/o/revoked_keys': json({ keys: [] }) });
+    const world = worldOf();
+    world.pipe(JSON.stringify(many));
+    expect(await run(['key', 'revoke', '--from', '-', '--yes'], world)).toBe(0);
+    const sent = server.received.map(({ body }) => (JSON.parse(body) as { keys: object[] }).keys);
+    expect(sent.map((keys) => keys.length)).toEqual([500, 1]);
+    expect(sent[0]?.[0]).toEqual({ fingerprint: many[0]?.fingerprint, reason: 'laptop stolen' });
+  });
+
+  test('nothing is revoked that was not named, nor without being asked', async () => {
+    server = await apiServer({});
+    const world = worldOf();
+    expect(await run(['key', 'revoke', '--yes'], world)).toBe(2);
+    expect(await run(['key', 'revoke', FIRST], world)).toBe(2);
+    expect(world.err()).toContain('--yes');
+    expect(server.received).toEqual([]);
+  });
 });

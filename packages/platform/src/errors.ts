@@ -82,6 +82,13 @@ export const PLATFORM_ERRORS = declareErrors({
     message: "the key of '{name}' that signed this expired at {at}",
     fix: 'Sign with another key of it. Has it none: an admin adds one, `muster user add-key {name} --public-key FILE`, or the same of `service` and `node`.',
   },
+  key_revoked: {
+    listed: true,
+    status: 403,
+    exit: 3,
+    message: 'the key {fingerprint} was revoked at {at}{reason}',
+    fix: 'Make a new key. Was it revoked by mistake: `muster key unrevoke {fingerprint}`, then try again.',
+  },
   invalid_token: {
     listed: true,
     status: 401,

@@ -6,6 +6,7 @@ import { type Call, clientCommand, does, type Shell, subcommand } from '../shell
 import { timeText } from '../summary.js';
 import { expiryText, type Key } from './keys.js';
 import { tellTable } from './resource.js';
+import { addRevokedKeys } from './revoked-keys.js';
 
 export interface OwnedKey extends Key {
   readonly type: string;
@@ -23,8 +24,8 @@ interface ListFlags {
 export function addKey(program: Command, shell: Shell): void {
   const key = subcommand(program, {
     usage: 'key',
-    summary: 'keys that sign requests, and when they expire',
-    examples: ['muster key list', 'muster key list --all --expires-within 30d'],
+    summary: 'keys that sign requests, when they expire, and which are revoked',
+    examples: ['muster key list', 'muster key list --all --expires-within 30d', 'muster key revoke 3f0c…'],
   });
   const list = clientCommand(key, {
     usage: 'list',
@@ -47,6 +48,7 @@ export function addKey(program: Command, shell: Shell): void {
       Expires: ({ expires_at }) => expiryText(expires_at),
     });
   });
+  addRevokedKeys(key, shell);
 }
 
 async function ownKeys(call: Call<ListFlags>): Promise<readonly OwnedKey[]> {

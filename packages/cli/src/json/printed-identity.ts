@@ -53,6 +53,9 @@ export const IDENTITY: Readonly<Record<string, Printed>> = {
     ),
     'With --all those of the organization.',
   ),
+  'key revoke': document(answer('revokeKeysOfOrganization', 'keys')),
+  'key revoked': document(answer('listRevokedKeysOfOrganization', 'keys')),
+  'key unrevoke': document(object({ fingerprint: text(), revoked: constant(false) })),
 
   'org create': document(answer('createOrganization')),
   'org list': document(answer('listOrganizations')),

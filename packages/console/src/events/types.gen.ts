@@ -30,6 +30,8 @@ export const EVENT_TYPES: readonly string[] = [
   'auth.issuer.delete',
   'auth.key.add',
   'auth.key.delete',
+  'auth.key.restore',
+  'auth.key.revoke',
   'auth.login.begin',
   'auth.login.end',
   'auth.login.revoke',

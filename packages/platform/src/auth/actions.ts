@@ -20,6 +20,8 @@ export const AUTH_ACTIONS = {
   'service.delete': 'A service was deleted',
   'key.add': 'Somebody got a further key',
   'key.delete': 'A key was taken away',
+  'key.revoke': 'A key is no secret any more: it was taken from whoever had it, and cannot be given to anybody',
+  'key.restore': 'A revoked key may be given to somebody again',
   'group.set': 'A group was created, or its members changed',
   'group.delete': 'A group was deleted',
   'node_group.set': 'A node group was created or changed',

@@ -27,6 +27,7 @@ import { OrganizationRemnants, type OrganizationRows } from './organization-rows
 import { Organizations } from './organizations.js';
 import { Principals } from './principals.js';
 import { AuthRepository } from './repository.js';
+import { RevokedKeys } from './revoked-keys.js';
 import { type DeclaredRights, Rights } from './rights.js';
 import { LiveSessions } from './sessions/live.js';
 import { Sessions } from './sessions/sessions.js';
@@ -81,6 +82,7 @@ export interface Auth {
   /** Started when everything is loaded, stopped before the store is closed. */
   readonly remnants: OrganizationRemnants;
   readonly principals: Principals;
+  readonly revokedKeys: RevokedKeys;
   readonly groups: GroupDirectory;
   readonly nodeGroups: NodeGroupDirectory;
   readonly tokens: Tokens;
@@ -118,6 +120,7 @@ export function createAuth(deps: AuthDeps): Auth {
   const auditSeals = new AuditSeals({ store, recorder, clock, keys, failed: deps.sealingFailed ?? (() => undefined) });
   const audit = new Audit({ store, clock, failed: deps.auditFailed, written: () => auditSeals.due() });
   const changes = new Changes({ recorder, repository, audit, clock, random });
+  const listeners = new IdentityListeners();
   const { fetch = fetchJson(ISSUER_LIMITS.fetch, false) } = deps;
   const issued = new IssuedTokens({ repository, clock, fetch });
   const { sealing, privateDirectories: privateTargets = false } = deps;
@@ -165,6 +168,7 @@ export function createAuth(deps: AuthDeps): Auth {
     invitations: new Invitations(changes, repository),
     remnants,
     principals: new Principals(changes, repository),
+    revokedKeys: new RevokedKeys(changes, repository, listeners),
     groups: new GroupDirectory(changes, repository, rights),
     nodeGroups: new NodeGroupDirectory(changes, repository, selection),
     tokens: new Tokens(changes, repository),
@@ -181,7 +185,7 @@ export function createAuth(deps: AuthDeps): Auth {
     enrolment: new Enrolment(changes, repository),
     audit,
     auditSeals,
-    listeners: new IdentityListeners(),
+    listeners,
     standing,
     authorize,
     async holdings(identity, organization) {

@@ -44,6 +44,7 @@ const OF_ORGANIZATION = [
   { table: 'event_cursors', key: ['org_id', 'principal', 'kind', 'name'] },
   { table: 'scheduled_events', key: ['id'] },
   { table: 'enrol_tokens', key: ['id'] },
+  { table: 'revoked_keys', key: ['org_id', 'fingerprint'] },
   { table: 'issuers', key: ['id'] },
   { table: 'directory_users', key: ['issuer_id', 'principal_id'] },
   { table: 'sign_in_links', key: ['hash'] },

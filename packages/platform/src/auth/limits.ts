@@ -1,6 +1,10 @@
 /** Limits of identities and what belongs to them. Times are milliseconds unless they say seconds. */
 export const AUTH_LIMITS = {
   keysPerPrincipal: 10,
+  /** Most revoked keys of an organization, or of the server; of one request; and characters of a reason. */
+  revokedKeys: 100_000,
+  revokedAtOnce: 500,
+  revocationReason: 200,
   keyPage: 1000,
   keyPageMost: 10_000,
   /** Seconds: ten years. */

@@ -5,6 +5,7 @@ import { addToGroup } from './groups.js';
 import { AUTH_LIMITS } from './limits.js';
 import { forgetName, insertMember } from './organizations.js';
 import type { AuthRepository } from './repository.js';
+import { assertNotRevoked } from './revoked-keys.js';
 import { endSessions } from './sessions/rows.js';
 import { type Actor, isGood, type Organization, type PrincipalType } from './types.js';
 
@@ -71,7 +72,7 @@ export async function insertPrincipal(trx: Trx, principal: NewPrincipal & FirstK
       created_at: principal.now,
     })
     .execute();
-  if (principal.key !== null) await insertKey(trx, principal.id, principal);
+  if (principal.key !== null) await insertKey(trx, principal, principal);
 }
 
 /** A node that brings no key: nobody can speak in its name. @throws MusterError `already_exists` */
@@ -84,16 +85,18 @@ export async function insertNode(
   await insertPrincipal(trx, { ...node, type: 'node', serverAdmin: false, key: null });
 }
 
+/** @throws MusterError `key_revoked` */
 async function insertKey(
   trx: Trx,
-  principalId: string,
+  { id, orgId }: Pick<NewPrincipal, 'id' | 'orgId'>,
   { key, keyId, keyExpiresAt, now }: NewKey & Pick<NewPrincipal, 'now'>,
 ): Promise<void> {
+  await assertNotRevoked(trx, orgId, key.fingerprint);
   await trx
     .insertInto('principal_keys')
     .values({
       id: keyId,
-      principal_id: principalId,
+      principal_id: id,
       public_key: key.pem,
       fingerprint: key.fingerprint,
       created_at: now,
@@ -310,7 +313,7 @@ export class Principals {
             reason: `a ${type} has at most ${AUTH_LIMITS.keysPerPrincipal} keys; delete one first`,
           });
         }
-        await insertKey(trx, id, { key, keyId, keyExpiresAt, now });
+        await insertKey(trx, { id, orgId }, { key, keyId, keyExpiresAt, now });
       },
     );
     return { fingerprint: key.fingerprint, publicKey: key.pem, createdAt: now, expiresAt: keyExpiresAt };

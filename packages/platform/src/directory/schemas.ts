@@ -129,6 +129,64 @@ export const KeysAnswer = Type.Object({
     }),
   ),
 });
+const Holders = Type.Array(
+  Type.Object({
+    type: Type.Union([Type.Literal('user'), Type.Literal('node'), Type.Literal('service')]),
+    name: Type.String(),
+  }),
+  { description: 'Whose it was' },
+);
+const Fingerprint = Type.String({
+  pattern: '^[0-9a-f]{64}$',
+  description: 'SHA-256 of the key in DER: 64 lower-case hex digits, as key lists show it',
+});
+export const RevokedKeysQuery = Type.Object(
+  {
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: AUTH_LIMITS.keyPageMost, default: AUTH_LIMITS.keyPage })),
+    offset: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 })),
+  },
+  STRICT,
+);
+export const RevokedKeysAnswer = Type.Object({
+  total: Type.Integer({ description: 'With those that are not on this page' }),
+  keys: Type.Array(
+    Type.Object({
+      fingerprint: Type.String(),
+      reason: Type.Union([Type.String(), Type.Null()]),
+      held_by: Holders,
+      revoked_by: Type.String(),
+      revoked_at: Time,
+    }),
+  ),
+});
+export const RevokeBody = Type.Object(
+  {
+    keys: Type.Array(
+      Type.Object(
+        {
+          fingerprint: Fingerprint,
+          reason: Type.Optional(
+            Type.Union([Type.String({ maxLength: AUTH_LIMITS.revocationReason }), Type.Null()], {
+              description: 'Told to whoever tries to register it',
+            }),
+          ),
+        },
+        STRICT,
+      ),
+      { minItems: 1, maxItems: AUTH_LIMITS.revokedAtOnce },
+    ),
+  },
+  STRICT,
+);
+export const RevokeAnswer = Type.Object({
+  keys: Type.Array(
+    Type.Object({
+      fingerprint: Type.String(),
+      held_by: Holders,
+      already: Type.Boolean({ description: 'It was on the list already' }),
+    }),
+  ),
+});
 export const KeyBody = Type.Object({ public_key: PublicKey, ttl: keyTtl }, STRICT);
 export const KeyAnswer = Type.Object({ ...KeyAnswerFields, public_key: Type.String() });
 

@@ -2,6 +2,7 @@ import type { Holding } from '../auth/holdings.js';
 import type { ListedKey } from '../auth/key-list.js';
 import type { OrganizationView } from '../auth/organizations.js';
 import type { KeyView, PrincipalView } from '../auth/principals.js';
+import type { RevokedKey } from '../auth/revoked-keys.js';
 import type { AccessTokenView, EnrolTokenView } from '../auth/tokens.js';
 
 /** What is stored, as REST shows it: snake case, times as ISO 8601. */
@@ -21,6 +22,10 @@ export function keyView({ fingerprint, publicKey, createdAt, expiresAt }: KeyVie
 export function listedKeyView({ type, name, fingerprint, createdAt, expiresAt }: ListedKey) {
   const expires = expiresAt === null ? null : time(expiresAt);
   return { type, name, fingerprint, created_at: time(createdAt), expires_at: expires };
+}
+
+export function revokedKeyView({ fingerprint, reason, heldBy, revokedBy, revokedAt }: RevokedKey) {
+  return { fingerprint, reason, held_by: [...heldBy], revoked_by: revokedBy, revoked_at: time(revokedAt) };
 }
 
 export function userView({ name, serverAdmin, createdAt, keys }: PrincipalView) {

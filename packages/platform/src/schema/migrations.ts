@@ -35,6 +35,16 @@ export const platformMigrations: Migrations = {
         await sql`create index event_counts_hour on event_counts (hour)`.execute(db);
       },
     },
+    {
+      name: 'revoked keys',
+      async up(db, { text, integer, keyed }) {
+        await sql`create table revoked_keys (
+          ${columns(text, ['org_id', 'fingerprint', 'reason?', 'held_by', 'revoked_by'])},
+          ${columns(integer, ['revoked_at'])}, primary key (org_id, fingerprint)
+        ) ${keyed}`.execute(db);
+        await sql`create index principal_keys_fingerprint on principal_keys (fingerprint)`.execute(db);
+      },
+    },
   ],
 };
 

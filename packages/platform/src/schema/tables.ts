@@ -30,6 +30,17 @@ declare module '@muster/store' {
       /** Null: it does not expire. */
       expires_at: number | null;
     };
+    revoked_keys: {
+      /** Empty: of the server. */
+      org_id: string;
+      /** SHA-256 of the DER, hex. */
+      fingerprint: string;
+      reason: string | null;
+      /** JSON: who had it, as `KeyHolder`s. */
+      held_by: string;
+      revoked_by: string;
+      revoked_at: number;
+    };
     org_members: { org_id: string; principal_id: string; created_at: number };
     org_invitations: {
       id: string;

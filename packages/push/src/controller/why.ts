@@ -1,7 +1,7 @@
 import { ago, isoSeconds } from '@muster/base';
 import type { NodeRegistry } from '@muster/nodes';
 import type { JobNode } from '../machine/job-node.js';
-import type { Hold } from '../machine/stage.js';
+import type { Hold, Stage } from '../machine/stage.js';
 import type { NodeOwners } from '../ownership/types.js';
 import type { PushJobNodeStatus } from '../types.js';
 import type { LiveJob } from './live-job.js';
@@ -103,14 +103,7 @@ function sentences({ id, state, tally, spec, createdAt, updatedAt }: LiveJob, no
     }
     case 'running': {
       const { stage } = state;
-      const batch =
-        stage === null || spec.batches === undefined
-          ? []
-          : [
-              stage.left === 0
-                ? `Batch ${stage.batch} was started.`
-                : `Batch ${stage.batch}: ${stage.left} of it are still to be started.`,
-            ];
+      const batch = stage === null || spec.batches === undefined ? [] : [batchSentence(stage)];
       const held =
         stage === null || stage.hold === null
           ? []
@@ -145,4 +138,9 @@ function refusedAt(createdAt: number, seconds: number): string {
 
 function count(n: number, noun: string): string {
   return `${n} ${n === 1 ? noun : `${noun}s`}`;
+}
+
+function batchSentence({ batch, left }: Stage): string {
+  if (left === 0) return `Batch ${batch} was started.`;
+  return `Batch ${batch}: ${left === null ? 'all nodes that are left are' : `${count(left, 'node')} still`} to be started.`;
 }

@@ -38,7 +38,7 @@ export function scheduleView(live: LiveSchedule, { queueName, statuses }: ShownA
     command: work.kind === 'push' ? work.command : null,
     owner: schedule.owner.name,
     approval: schedule.agreement?.approval ?? null,
-    next_run: timeOrNull(nextRuns(live, 1)[0] ?? state.nextAt),
+    next_run: timeOrNull(nextRuns(live, 1)[0] ?? null),
     waiting_since: timeOrNull(state.waitingAt),
     waiting_for: state.blackout && { calendar: state.blackout.calendar, until: time(state.blackout.until) },
     last_run: last && {
@@ -58,16 +58,17 @@ export function scheduleDetail(live: LiveSchedule, work: Work, along: ShownAlong
   return { ...scheduleView(live, along), next_runs: nextRuns(live, NEXT_RUNS).map(time), ...workView(work, along) };
 }
 
-/** Of what falls into a calendar none, or the end of that; of very many one after the other those that are found. */
+/** Of what falls into a calendar none, or the end of that; of very many calendars one after the other those that are found. */
 function nextRuns({ state, rules }: LiveSchedule, most: number): readonly number[] {
   const { cron, blackout: rule, blackoutAt } = rules;
   const next = new Set<number>();
   let looked = 0;
-  for (let at = state.nextAt; at !== null && next.size < most && looked < LOOKED_AT; at = cron.after(at)) {
+  for (let at = state.nextAt; at !== null && next.size < most && looked < LOOKED_AT; ) {
     looked++;
     const blackout = blackoutAt(at);
     if (blackout === null) next.add(at);
     else if (rule === 'wait') next.add(blackout.until);
+    at = cron.after(blackout === null ? at : Math.max(at, blackout.until - 1));
   }
   return [...next];
 }

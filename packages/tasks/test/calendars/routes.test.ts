@@ -34,6 +34,10 @@ describe('calendars', () => {
         (day) => `${day}T03:00:00.000Z`,
       ),
     });
+    // Thousands of times one after the other fall into it.
+    const often = await server.json({ method: 'PATCH', path: 'schedules/s', body: { cron: '* * * * *' } });
+    expect(often).toMatchObject({ next_run: '2012-09-17T04:00:00.000Z' });
+    await server.json({ method: 'PATCH', path: 'schedules/s', body: { cron: NIGHTLY.cron } });
     const waits = await server.json({ method: 'PATCH', path: 'schedules/s', body: { blackout: 'wait' } });
     expect(waits).toMatchObject({ next_run: '2012-09-17T04:00:00.000Z' });
     expect((waits as { next_runs: string[] }).next_runs.slice(0, 2)).toEqual([

@@ -1,0 +1,148 @@
+import type { Command } from 'commander';
+import { pathOf } from '../client.js';
+import { MusterError } from '../errors.js';
+import { jsonOf } from '../files.js';
+import { type Call, clientCommand, does, type Shell } from '../shell.js';
+import { timeText } from '../summary.js';
+import { addRemove, agreed, tellDone, tellTable } from './resource.js';
+
+interface Holder {
+  readonly type: string;
+  readonly name: string;
+}
+
+interface RevokedKey {
+  readonly fingerprint: string;
+  readonly reason: string | null;
+  readonly held_by: readonly Holder[];
+  readonly revoked_by: string;
+  readonly revoked_at: string;
+}
+
+interface Revoked {
+  readonly fingerprint: string;
+  readonly held_by: readonly Holder[];
+  readonly already: boolean;
+}
+
+interface ScopeFlags {
+  readonly server?: boolean;
+}
+
+interface RevokeFlags extends ScopeFlags {
+  readonly reason?: string;
+  readonly from?: string;
+  readonly yes?: boolean;
+}
+
+/** As many as a request takes, and a page has. */
+const AT_ONCE = 500;
+const PAGE = 10_000;
+
+/** `key revoke`, `key revoked`, `key unrevoke`: keys that are no secret any more. */
+export function addRevokedKeys(key: Command, shell: Shell): void {
+  const revoke = clientCommand(key, {
+    usage: 'revoke [fingerprints...]',
+    summary: 'take keys that are no secret any more from whoever has them: they cannot be registered again',
+    examples: [
+      'muster key revoke 3f0c… --reason "laptop stolen"',
+      'muster key revoke 3f0c… --server                # of users, and of everybody else on this server',
+      'muster key revoke --from revoked-keys.json --yes # what `muster key revoked --json` printed',
+    ],
+  })
+    .option('--reason <text>', 'told to whoever tries to register the key')
+    .option('--from <file>', 'JSON as `muster key revoked --json` prints it; -: standard input');
+  withScope(revoke).option('-y, --yes', 'do not ask');
+  does<RevokeFlags>(revoke, shell, revokeKeys);
+
+  const revoked = withScope(
+    clientCommand(key, {
+      usage: 'revoked',
+      summary: 'the revoked keys, the latest first',
+      examples: ['muster key revoked', 'muster key revoked --json > revoked-keys.json', 'muster key revoked --server'],
+    }),
+  );
+  does<ScopeFlags>(revoked, shell, async (call) => {
+    const keys = await allRevoked(call);
+    call.out.document(keys);
+    tellTable(call, keys, {
+      Fingerprint: ({ fingerprint }) => fingerprint,
+      Of: ({ held_by }) => namesOf(held_by) || '-',
+      Revoked: ({ revoked_at }) => timeText(revoked_at),
+      By: ({ revoked_by }) => revoked_by,
+      Reason: ({ reason }) => reason ?? '-',
+    });
+    if (keys.length === 0) call.out.note('no key was revoked');
+  });
+
+  withScope(
+    addRemove<ScopeFlags>(key, shell, {
+      usage: 'unrevoke <fingerprint>',
+      summary: 'a key that was revoked by mistake may be registered again; nobody gets it back by this',
+      examples: ['muster key unrevoke 3f0c…'],
+      path: (call, fingerprint = '') => `${listOf(call)}${pathOf(fingerprint)}`,
+      done: (fingerprint) => ({
+        document: { fingerprint, revoked: false },
+        line: `key ${fingerprint} may be registered again`,
+      }),
+    }),
+  );
+}
+
+function withScope(command: Command): Command {
+  return command.option('--server', 'the list of the server instead, which is about everybody; for its administrators');
+}
+
+function listOf({ client, options }: Call<ScopeFlags>): string {
+  return options.server === true ? pathOf('revoked_keys') : client.inOrg('revoked_keys');
+}
+
+async function revokeKeys(call: Call<RevokeFlags>): Promise<void> {
+  const { client, options, world } = call;
+  const { reason, from } = options;
+  const given = call.args.map((fingerprint) => ({ fingerprint, ...(reason !== undefined && { reason }) }));
+  const keys = from === undefined ? given : [...given, ...readList(await jsonOf(world, from), from)];
+  if (keys.length === 0) {
+    throw new MusterError('usage', {
+      reason: 'give fingerprints, as `muster key list --all` shows them, or --from FILE',
+    });
+  }
+  const [first] = keys;
+  const which = keys.length === 1 && first !== undefined ? `the key ${first.fingerprint}` : `${keys.length} keys`;
+  await agreed(call, `revoke ${which}? Nobody can sign with it any more, nor register it again`);
+  const done: Revoked[] = [];
+  for (let at = 0; at < keys.length; at += AT_ONCE) {
+    const answer = await client.post<{ keys: Revoked[] }>(listOf(call), { keys: keys.slice(at, at + AT_ONCE) });
+    done.push(...answer.keys);
+  }
+  tellDone(call, { document: done, line: done.map(lineOf).join('\n') });
+}
+
+function lineOf({ fingerprint, held_by, already }: Revoked): string {
+  const taken = held_by.length > 0 ? `taken from ${namesOf(held_by)}` : 'nobody has it';
+  return `${already ? 'already revoked' : 'revoked'} ${fingerprint}: ${taken}`;
+}
+
+function namesOf(holders: readonly Holder[]): string {
+  return holders.map(({ type, name }) => `${type} ${name}`).join(', ');
+}
+
+/** What the server says of a key that is no key tells more than could be said here. */
+function readList(value: unknown, file: string): Pick<RevokedKey, 'fingerprint' | 'reason'>[] {
+  const entries: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return entries.map((entry) => {
+    const { fingerprint, reason = null } = (entry ?? {}) as Partial<RevokedKey>;
+    if (typeof fingerprint === 'string') return { fingerprint, reason };
+    throw new MusterError('usage', { reason: `${file} is no list of keys with their \`fingerprint\`` });
+  });
+}
+
+async function allRevoked(call: Call<ScopeFlags>): Promise<readonly RevokedKey[]> {
+  const found: RevokedKey[] = [];
+  for (;;) {
+    const query = { limit: PAGE, offset: found.length };
+    const page = await call.client.get<{ total: number; keys: RevokedKey[] }>(listOf(call), query);
+    found.push(...page.keys);
+    if (page.keys.length === 0 || found.length >= page.total) return found;
+  }
+}

@@ -87,7 +87,7 @@ export const PLATFORM_ERRORS = declareErrors({
     status: 403,
     exit: 3,
     message: 'the key {fingerprint} was revoked at {at}{reason}',
-    fix: 'Make a new key. Was it revoked by mistake: `muster key unrevoke {fingerprint}`, then try again.',
+    fix: 'Make a new key. Was it revoked by mistake: `muster key unrevoke {fingerprint}`, with `--server` if it is on the list of the server; then try again.',
   },
   invalid_token: {
     listed: true,

@@ -15,13 +15,13 @@ import { until } from './support/until.js';
 
 /**
  * Three servers over one PostgreSQL, of which those that lead are killed, frozen for longer than their lease, stopped and drained at random moments, or cut
- * off from the database, while push jobs and jobs are started, tasks are added and run, and somebody follows events. For the long run: MUSTER_FAULT_ROUNDS=50
- * and MUSTER_FAULT_AGENTS=100; MUSTER_TEST_SEED=random for other moments.
+ * off from the database, while push jobs and jobs are started, tasks are added and run, and somebody follows events. For the long run: MUSTER_TEST_FAULT_ROUNDS=50
+ * and MUSTER_TEST_FAULT_AGENTS=100; MUSTER_TEST_SEED=random for other moments.
  */
-const ROUNDS = Number(process.env.MUSTER_FAULT_ROUNDS ?? 6);
+const ROUNDS = Number(process.env.MUSTER_TEST_FAULT_ROUNDS ?? 6);
 const TASKS_A_ROUND = 60;
 const JOBS_A_ROUND = 2;
-const NODES = Array.from({ length: Number(process.env.MUSTER_FAULT_AGENTS ?? 3) }, (_, n) => `n${n + 1}`);
+const NODES = Array.from({ length: Number(process.env.MUSTER_TEST_FAULT_AGENTS ?? 3) }, (_, n) => `n${n + 1}`);
 /** Seconds: a hundred agents that are asked twice a second keep two processors busy with nothing else. */
 const HEARTBEAT_INTERVAL = NODES.length > 10 ? 5 : 0.5;
 /** So many agents start at one time. */

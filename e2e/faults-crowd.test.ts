@@ -8,7 +8,7 @@ import { neverHarmed } from './support/unharmed.js';
 import { until } from './support/until.js';
 
 /** Many nodes, each on a CURVE connection of its own, lose the server at once and come back at once; `npm run faults` takes 1,000. */
-const NODES = Number(process.env.MUSTER_FAULT_NODES ?? 300);
+const NODES = Number(process.env.MUSTER_TEST_FAULT_NODES ?? 300);
 /** For a machine that is busy with other tests, too; docs/guarantees.md has what is measured on one that is not. */
 const RECOVERY_MS = 90_000;
 

@@ -9,9 +9,9 @@ import { forgetPeak, peakMib, residentMib } from './support/memory.js';
 import { neverHarmed } from './support/unharmed.js';
 import { until } from './support/until.js';
 
-/** An admitted node that sends nothing but garbage. MUSTER_FAULT_SECONDS=60 for a long one. */
+/** An admitted node that sends nothing but garbage. MUSTER_TEST_FAULT_SECONDS=60 for a long one. */
 const PER_SECOND = 1_000;
-const SECONDS = Number(process.env.MUSTER_FAULT_SECONDS ?? 3);
+const SECONDS = Number(process.env.MUSTER_TEST_FAULT_SECONDS ?? 3);
 /** docs/guarantees.md */
 const MOST_LINES_PER_SECOND = 20;
 const MOST_GROWTH_MIB = 64;

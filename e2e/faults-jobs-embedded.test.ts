@@ -9,10 +9,10 @@ import { until } from './support/until.js';
 
 /**
  * A server with everything in its own process, the queues of jobs in its database, is killed with -9 at random moments while jobs
- * run. For the long run: MUSTER_FAULT_JOBS=300 MUSTER_FAULT_KILLS=30; MUSTER_TEST_SEED=random for other moments.
+ * run. For the long run: MUSTER_TEST_FAULT_JOBS=300 MUSTER_TEST_FAULT_KILLS=30; MUSTER_TEST_SEED=random for other moments.
  */
-const JOBS = Number(process.env.MUSTER_FAULT_JOBS ?? 10);
-const KILLS = Number(process.env.MUSTER_FAULT_KILLS ?? 3);
+const JOBS = Number(process.env.MUSTER_TEST_FAULT_JOBS ?? 10);
+const KILLS = Number(process.env.MUSTER_TEST_FAULT_KILLS ?? 3);
 const LIFE_MS = 2000;
 const GONE_MS = 500;
 const ROUND_MS = 20_000;

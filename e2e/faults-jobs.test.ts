@@ -16,11 +16,11 @@ import { until } from './support/until.js';
 
 /**
  * A server without workers, two workers and three readers on a PostgreSQL and a RabbitMQ of their own, all of which are killed at
- * random moments while jobs run: here, on a host by SSH and on Slurm by SSH, which are cut off, too. For the long run: MUSTER_FAULT_JOBS=300 MUSTER_FAULT_KILLS=30; MUSTER_TEST_SEED=random for
+ * random moments while jobs run: here, on a host by SSH and on Slurm by SSH, which are cut off, too. For the long run: MUSTER_TEST_FAULT_JOBS=300 MUSTER_TEST_FAULT_KILLS=30; MUSTER_TEST_SEED=random for
  * other moments.
  */
-const JOBS = Number(process.env.MUSTER_FAULT_JOBS ?? 20);
-const KILLS = Number(process.env.MUSTER_FAULT_KILLS ?? 6);
+const JOBS = Number(process.env.MUSTER_TEST_FAULT_JOBS ?? 20);
+const KILLS = Number(process.env.MUSTER_TEST_FAULT_KILLS ?? 6);
 const WORKERS = ['w1', 'w2'];
 const READERS = ['recovery', 'alternate', 'dead-letter'];
 const KINDS = ['worker', 'reader', 'server', 'broker', 'database', 'host'] as const;

@@ -3,9 +3,9 @@ import { Cluster } from './support/cluster.js';
 import { forgetPeak, peakMib, residentMib } from './support/memory.js';
 import { neverHarmed } from './support/unharmed.js';
 
-/** Ten commands write far more than is kept, all at once. MUSTER_FAULT_OUTPUT_MIB=1024 for 1 GiB each. */
+/** Ten commands write far more than is kept, all at once. MUSTER_TEST_FAULT_OUTPUT_MIB=1024 for 1 GiB each. */
 const MIB = 1_048_576;
-const WRITTEN = Number(process.env.MUSTER_FAULT_OUTPUT_MIB ?? 64) * MIB;
+const WRITTEN = Number(process.env.MUSTER_TEST_FAULT_OUTPUT_MIB ?? 64) * MIB;
 const AGENTS = 10;
 const NAMES = Array.from({ length: AGENTS }, (_, n) => `node-${n}`);
 /** `push.output_limit`, the default. */

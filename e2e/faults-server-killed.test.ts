@@ -9,10 +9,10 @@ import { neverHarmed } from './support/unharmed.js';
 import { until } from './support/until.js';
 
 /**
- * The server is killed with -9 at random moments while jobs are submitted, run and aborted. MUSTER_FAULT_ROUNDS=50 for
+ * The server is killed with -9 at random moments while jobs are submitted, run and aborted. MUSTER_TEST_FAULT_ROUNDS=50 for
  * the long run; MUSTER_TEST_SEED=random for other moments.
  */
-const ROUNDS = Number(process.env.MUSTER_FAULT_ROUNDS ?? 5);
+const ROUNDS = Number(process.env.MUSTER_TEST_FAULT_ROUNDS ?? 5);
 const ROUND_MS = 20_000;
 const NAMES = ['a', 'b', 'c', 'd'];
 const NEVER_STARTED = ['nacked', 'unavailable'];

@@ -12,10 +12,10 @@ import { until } from './support/until.js';
 
 /**
  * The server, agents, and agents with all that they run are killed with -9 at random moments while tasks are added and run.
- * For the long run: MUSTER_FAULT_TASKS=20000 MUSTER_FAULT_ROUNDS=30; MUSTER_TEST_SEED=random for other moments.
+ * For the long run: MUSTER_TEST_FAULT_TASKS=20000 MUSTER_TEST_FAULT_ROUNDS=30; MUSTER_TEST_SEED=random for other moments.
  */
-const TASKS = Number(process.env.MUSTER_FAULT_TASKS ?? 1000);
-const ROUNDS = Number(process.env.MUSTER_FAULT_ROUNDS ?? 4);
+const TASKS = Number(process.env.MUSTER_TEST_FAULT_TASKS ?? 1000);
+const ROUNDS = Number(process.env.MUSTER_TEST_FAULT_ROUNDS ?? 4);
 const NODES = ['a', 'b', 'c'];
 /** Those of `retried` are queued again when their node is lost, those of `once` are not. */
 const QUEUES = {

@@ -10,10 +10,10 @@ import { until } from './support/until.js';
 
 /**
  * What people and plugins do wrong, each with its clear outcome, while tasks of another queue run through.
- * MUSTER_FAULT_OUTPUT_MIB=5120 for more output.
+ * MUSTER_TEST_FAULT_OUTPUT_MIB=5120 for more output.
  */
 const MIB = 1_048_576;
-const WRITTEN_MIB = Number(process.env.MUSTER_FAULT_OUTPUT_MIB ?? 200);
+const WRITTEN_MIB = Number(process.env.MUSTER_TEST_FAULT_OUTPUT_MIB ?? 200);
 /** `tasks.output_limit`, the default. */
 const LIMIT = 10 * MIB;
 /** What agent, host and server need more while a plugin floods. */

@@ -135,7 +135,7 @@ fi
 long=(e2e/{agent-upgrade,console-acts,console-directory,console-hostile,console-live,console-provider,console-screens,console-work}.test.ts
   e2e/{disbatch-client,docs-guides,faults-crowd,faults-output,faults-slow-client}.test.ts)
 if [ "$all" = --all ]; then
-  export MUSTER_FAULT_ROUNDS="${MUSTER_FAULT_ROUNDS:-8}"
+  export MUSTER_TEST_FAULT_ROUNDS="${MUSTER_TEST_FAULT_ROUNDS:-8}"
 else
   without+=("${long[@]}")
   printf 'left to `npm run test:all`: %s, and on PostgreSQL what scripts/storing-tests.mjs calls repeated\n' "${long[*]}"

@@ -73,6 +73,7 @@ describe('muster schedule create', () => {
       ...{ state: 'paused', overlap: 'allow', next_run: null },
       push: { command: 'uptime', nodes: ['web1', 'web2'], quorum: 'default', capture_output: true },
     });
+    expect((await muster('schedule show check')).out).toMatch(/^Nodes +web1, web2$/m);
   });
 
   it('takes the quorum of the organization and keeps output, as push start does, unless told otherwise', async () => {

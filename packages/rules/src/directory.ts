@@ -187,11 +187,11 @@ export async function rulesById(read: Kysely<Schema>, ids: readonly string[]): P
   return rulesOf(read, await read.selectFrom('rules').selectAll().where('id', 'in', ids).orderBy('id').execute());
 }
 
-/** One that heeds this calendar; null: none does. */
-export async function heedingRule(read: Kysely<Schema>, orgId: string, calendar: string): Promise<string | null> {
+/** Those that heed this calendar. */
+export async function heedingRules(read: Kysely<Schema>, orgId: string, calendar: string): Promise<readonly string[]> {
   const rows = await read.selectFrom('rules').select(['name', 'not_during']).where('org_id', '=', orgId).execute();
-  const found = rows.find(({ not_during: names }) => (JSON.parse(names) as string[]).includes(calendar));
-  return found === undefined ? null : `rule ${found.name}`;
+  const found = rows.filter(({ not_during: names }) => (JSON.parse(names) as string[]).includes(calendar));
+  return found.map(({ name }) => `rule ${name}`);
 }
 
 async function rulesOf(read: Kysely<Schema>, rows: readonly Row[]): Promise<readonly Rule[]> {

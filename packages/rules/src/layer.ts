@@ -8,7 +8,7 @@ import type { RunbookLayer } from '@muster/push';
 import { Leases } from '@muster/store';
 import type { Calendars, Tasks } from '@muster/tasks';
 import { Acting } from './acting.js';
-import { enabledRules, heedingRule, Rules } from './directory.js';
+import { enabledRules, heedingRules, Rules } from './directory.js';
 import { GrantedRules } from './granted.js';
 import { Holds } from './holds.js';
 import { RULE_LIMITS } from './limits.js';
@@ -44,7 +44,7 @@ export function createRules(
   const held = (until: number): void => holds.look(until);
   const acting = new Acting({ store, recorder, clock, auth, starting, calendars, held });
   const holds = new Holds({ store, leases, clock, log: logger, acting, calendars });
-  calendars.heeds((orgId, calendar) => heedingRule(store.read, orgId, calendar));
+  calendars.heeds((orgId, calendar) => heedingRules(store.read, orgId, calendar));
   calendars.onChanged(() => holds.look(clock.now()));
   const watch = new EventWatch<Rule>({
     name: 'rules',

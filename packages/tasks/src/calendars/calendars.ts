@@ -16,8 +16,11 @@ export interface NamedCalendar extends Calendar {
 
 export type AskedCalendar = Pick<Calendar, 'description' | 'entries' | 'timezone'>;
 
-/** What heeds a calendar, such as `schedule nightly`; null: nothing does. */
-export type Heeder = (orgId: string, calendar: string) => Promise<string | null>;
+/** What heeds a calendar, such as `schedule nightly`. */
+export type Heeder = (orgId: string, calendar: string) => Promise<readonly string[]>;
+
+/** Of what heeds a calendar so many are named. */
+const NAMED_AT_ONCE = 5;
 
 interface Live {
   readonly calendar: NamedCalendar;
@@ -139,10 +142,8 @@ export class Calendars {
   remove(org: Organization, name: string, actor: Actor): Promise<void> {
     return this.#inTurn(async () => {
       this.existing(org.id, name);
-      for (const heeder of this.#heeders) {
-        const by = await heeder(org.id, name);
-        if (by !== null) throw new MusterError('calendar_heeded', { name, by });
-      }
+      const heeding = (await Promise.all(this.#heeders.map((heeder) => heeder(org.id, name)))).flat();
+      if (heeding.length > 0) throw new MusterError('calendar_heeded', { name, by: namedOf(heeding) });
       await this.#deps.auth.changes.apply({ orgId: org.id, actor, action: 'calendar.delete', target: name }, (trx) =>
         trx.deleteFrom('calendars').where('org_id', '=', org.id).where('name', '=', name).execute(),
       );
@@ -181,4 +182,10 @@ function rowOf(orgId: string, { name, description, timezone, entries, createdAt,
 
 function notFound(name: string): MusterError {
   return new MusterError('not_found', { kind: 'calendar', name: name.slice(0, 80) });
+}
+
+function namedOf(heeding: readonly string[]): string {
+  const named = heeding.slice(0, NAMED_AT_ONCE).join(', ');
+  const more = heeding.length - NAMED_AT_ONCE;
+  return more > 0 ? `${named} and ${more} more` : named;
 }

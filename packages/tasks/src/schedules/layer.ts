@@ -52,8 +52,8 @@ export function createSchedules(base: Base, { auth, push, tasks, runbooks }: Sch
   approvals.handle('schedule', granted);
   calendars.onChanged(() => controller.look());
   calendars.heeds(async (orgId, calendar) => {
-    const heeding = controller.of(orgId).find(({ schedule }) => schedule.notDuring.includes(calendar));
-    return heeding === undefined ? null : `schedule ${heeding.schedule.name}`;
+    const heeding = controller.of(orgId).filter(({ schedule }) => schedule.notDuring.includes(calendar));
+    return heeding.map(({ schedule }) => `schedule ${schedule.name}`);
   });
   return {
     calendars,

@@ -48,9 +48,12 @@ describe('calendars', () => {
     expect(await server.json({ method: 'PATCH', path: 'calendars/weekend', body: changes })).toMatchObject({
       ...{ ...changes, timezone: 'Europe/Berlin', now: null },
     });
+    await server.json({ method: 'POST', path: 'schedules', body: { ...schedule, name: 'another' } });
     const kept = await server.send({ method: 'DELETE', path: 'calendars/weekend' });
-    expect(await refused(kept)).toEqual([409, expect.stringContaining('schedule s')]);
-    await server.json({ method: 'PATCH', path: 'schedules/s', body: { not_during: [] } });
+    expect(await refused(kept)).toEqual([409, expect.stringMatching(/heeded by schedule \w+, schedule \w+/)]);
+    for (const name of ['s', 'another']) {
+      await server.json({ method: 'PATCH', path: `schedules/${name}`, body: { not_during: [] } });
+    }
     expect((await server.send({ method: 'DELETE', path: 'calendars/weekend' })).status).toBe(204);
     expect((await server.send({ path: 'calendars/weekend' })).status).toBe(404);
   });

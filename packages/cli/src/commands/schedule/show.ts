@@ -89,8 +89,14 @@ function workFields(work: Readonly<Record<string, unknown>> | null): [string, st
   const named = Object.entries(work ?? {}).filter(([name]) => name !== 'queue');
   return named.map(([name, value]) => {
     const title = (name[0]?.toUpperCase() ?? '') + name.slice(1).replaceAll('_', ' ');
-    return [printable(title), typeof value === 'string' ? value : JSON.stringify(value)];
+    return [printable(title), textOf(value)];
   });
+}
+
+/** Names, such as those of nodes, as they are; what has a shape of its own as JSON. */
+function textOf(value: unknown): string {
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value.join(', ');
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 export function addHistory(schedule: Command, shell: Shell): void {

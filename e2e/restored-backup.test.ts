@@ -39,13 +39,18 @@ async function copied(): Promise<void> {
     await source.backup(join(backup, 'muster.db'));
     source.close();
   } else {
-    execFileSync('pg_dump', ['--clean', '--if-exists', '--file', join(backup, 'muster.sql'), database.url]);
+    await withDatabase('pg_dump', ['--clean', '--if-exists', '--file', join(backup, 'muster.sql'), database.url]);
   }
   const kept = readdirSync(cluster.dataDir).filter((name) => /\.pem$|\.key$|^muster\.yaml$|^server-keys/.test(name));
   for (const name of kept) copyFileSync(join(cluster.dataDir, name), join(backup, name));
 }
 
-function restored(): void {
+/** Other tests may have all connections that PostgreSQL gives. */
+function withDatabase(program: string, args: readonly string[]): Promise<Buffer> {
+  return until(`${program} to succeed`, () => execFileSync(program, args));
+}
+
+async function restored(): Promise<void> {
   rmSync(cluster.dataDir, { recursive: true });
   mkdirSync(cluster.dataDir);
   for (const name of readdirSync(backup)) {
@@ -53,7 +58,7 @@ function restored(): void {
   }
   if (database.url !== undefined) {
     const options = ['--quiet', '--set', 'ON_ERROR_STOP=1', '--single-transaction'];
-    execFileSync('psql', [...options, '--file', join(backup, 'muster.sql'), database.url], { stdio: 'ignore' });
+    await withDatabase('psql', [...options, '--file', join(backup, 'muster.sql'), database.url]);
   }
 }
 
@@ -73,7 +78,7 @@ test('after yesterday’s copy is put back, nodes return by themselves, jobs of 
   await cluster.startAgents({ c: { commands: { quick: 'true' } } });
 
   await cluster.killServer('SIGKILL');
-  restored();
+  await restored();
   await cluster.restartServer();
 
   await cluster.available('a', 'b');

@@ -11,9 +11,6 @@ export interface Match {
   readonly slots: NodeSlots;
 }
 
-/** Of what nodes have of others, when a queue begins to wait. */
-const HEAD_START = 1.5;
-
 export interface SchedulerDeps {
   readonly attributes: NodeRegistry['attributes'];
   /** Monotonic milliseconds. */
@@ -47,9 +44,9 @@ export class Scheduler {
     const waiting = setOf(this.#queues, queue.org.id);
     if (waiting.has(queue)) return;
     // Whoever did not wait has not been kept waiting: it does not make up for what others had meanwhile, also when they wait no more.
-    // But what nodes have of others by then comes before it, and it waits until they leave, so that it gets half as much again first.
+    // But what nodes have of others by then comes before it, so that it gets as much first.
     let least = Number.POSITIVE_INFINITY;
-    for (const other of waiting) least = Math.min(least, other.pass - HEAD_START * ahead(other));
+    for (const other of waiting) least = Math.min(least, other.pass - ahead(other));
     const alone = waiting.size === 0;
     queue.pass = Math.max(queue.pass, alone ? (this.#passes.get(queue.org.id) ?? 0) : least + ahead(queue));
     waiting.add(queue);

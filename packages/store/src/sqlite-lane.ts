@@ -109,7 +109,8 @@ export class SqliteLane implements Lane {
 
   #listedStatement({ statement, rows, numbers: count = 0 }: BatchStatement): SqlBatch[number] {
     const { text, columns } = this.#prepare(statement);
-    const values = rows.map((row) => columns.map((column) => alone(row[column] ?? null)));
+    const apart = new Apart(rows);
+    const values = rows.map((row) => columns.map((column) => apart.of(row[column] ?? null)));
     const { kind, merge } = statement;
     return {
       text,
@@ -139,7 +140,29 @@ function guardAt(batch: Batch, [index, position]: Place): readonly Write[] {
   return statement === undefined || row === undefined ? [] : [{ statement, row }];
 }
 
-/** Bytes without their neighbours, which would go to the thread with them. */
-function alone(value: SqlValue): SqlValue {
-  return value instanceof Uint8Array && value.byteLength < value.buffer.byteLength ? new Uint8Array(value) : value;
+/**
+ * Bytes without their neighbours, which would go to the thread with them. All of a statement are in one piece of memory: to ask for
+ * one for each row takes longer than everything else that is done with it here.
+ */
+class Apart {
+  readonly #memory: Uint8Array;
+  #used = 0;
+
+  constructor(rows: BatchStatement['rows']) {
+    let size = 0;
+    for (const row of rows) for (const name in row) size += hasNeighbours(row[name]) ? row[name].byteLength : 0;
+    this.#memory = Buffer.allocUnsafeSlow(size);
+  }
+
+  of(value: SqlValue): SqlValue {
+    if (!hasNeighbours(value)) return value;
+    const own = new Uint8Array(this.#memory.buffer, this.#used, value.byteLength);
+    own.set(value);
+    this.#used += value.byteLength;
+    return own;
+  }
+}
+
+function hasNeighbours(value: SqlValue | undefined): value is Uint8Array {
+  return value instanceof Uint8Array && value.byteLength < value.buffer.byteLength;
 }

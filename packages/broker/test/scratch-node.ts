@@ -31,8 +31,24 @@ const script = (name: string): string => (existsSync(join(SCRIPTS, name)) ? join
 
 const MOST_START_MS = 200_000;
 
+/** It has ended by itself before it answered. */
+class Ended extends Error {}
+
+/** A port that was free may be somebody else's by the time RabbitMQ takes it: then it ends, and other ports are tried. */
+const ATTEMPTS = 3;
+
 /** @param settings Of the application `rabbit`, in Erlang's notation. */
 export async function scratchNode(settings: Readonly<Record<string, number>> = {}): Promise<ScratchNode> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await nodeOnFreePorts(settings);
+    } catch (error) {
+      if (!(error instanceof Ended) || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function nodeOnFreePorts(settings: Readonly<Record<string, number>>): Promise<ScratchNode> {
   const directory = mkdtempSync(join(tmpdir(), 'muster-rabbitmq-'));
   const [port, dist, epmd] = [await freePort(), await freePort(), await freePort()];
   const terms = Object.entries(settings).map(([name, value]) => `{${name}, ${value}}`);
@@ -73,7 +89,7 @@ export async function scratchNode(settings: Readonly<Record<string, number>> = {
       const started = spawn(script('rabbitmq-server'), [], { env, stdio: 'ignore', detached: true });
       child = started;
       await until(() => {
-        if (started.exitCode !== null) throw new Error(`rabbitmq-server has ended: ${started.exitCode}`);
+        if (started.exitCode !== null) throw new Ended(`rabbitmq-server has ended: ${started.exitCode}`);
         return answers(url);
       }, MOST_START_MS);
     },

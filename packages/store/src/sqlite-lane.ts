@@ -23,6 +23,8 @@ const PROBE = `insert into commit_marker (lane, seq, at) values ('probe', ?, ?)
 interface Prepared {
   readonly text: string;
   readonly columns: readonly string[];
+  /** Those of bytes. */
+  readonly bytes: readonly string[];
 }
 
 /** Transactions for SQLite, one after the other. */
@@ -108,8 +110,8 @@ export class SqliteLane implements Lane {
   }
 
   #listedStatement({ statement, rows, numbers: count = 0 }: BatchStatement): SqlBatch[number] {
-    const { text, columns } = this.#prepare(statement);
-    const apart = new Apart(rows);
+    const { text, columns, bytes } = this.#prepare(statement);
+    const apart = new Apart(rows, bytes);
     const values = rows.map((row) => columns.map((column) => apart.of(row[column] ?? null)));
     const { kind, merge } = statement;
     return {
@@ -127,7 +129,9 @@ export class SqliteLane implements Lane {
   #prepare(statement: Statement): Prepared {
     let prepared = this.#prepared.get(statement.name);
     if (prepared === undefined) {
-      prepared = { text: sqliteText(statement), columns: Object.keys(statement.columns) };
+      const columns = Object.keys(statement.columns);
+      const bytes = columns.filter((column) => statement.columns[column] === 'bytes');
+      prepared = { text: sqliteText(statement), columns, bytes };
       this.#prepared.set(statement.name, prepared);
     }
     return prepared;
@@ -148,9 +152,10 @@ class Apart {
   readonly #memory: Uint8Array;
   #used = 0;
 
-  constructor(rows: BatchStatement['rows']) {
+  /** @param columns Those that may have bytes. */
+  constructor(rows: BatchStatement['rows'], columns: readonly string[]) {
     let size = 0;
-    for (const row of rows) for (const name in row) size += hasNeighbours(row[name]) ? row[name].byteLength : 0;
+    for (const column of columns) for (const row of rows) size += sizeIfNeighbours(row[column]);
     this.#memory = Buffer.allocUnsafeSlow(size);
   }
 
@@ -165,4 +170,8 @@ class Apart {
 
 function hasNeighbours(value: SqlValue | undefined): value is Uint8Array {
   return value instanceof Uint8Array && value.byteLength < value.buffer.byteLength;
+}
+
+function sizeIfNeighbours(value: SqlValue | undefined): number {
+  return hasNeighbours(value) ? value.byteLength : 0;
 }

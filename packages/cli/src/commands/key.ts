@@ -4,7 +4,7 @@ import { duration } from '../duration.js';
 import { MusterError } from '../errors.js';
 import { type Call, clientCommand, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
-import { expiryText, type Key } from './keys.js';
+import { everyPage, expiryText, type Key } from './keys.js';
 import { tellTable } from './resource.js';
 import { addRevokedKeys } from './revoked-keys.js';
 
@@ -69,20 +69,8 @@ export function expiresBy({ expires_at }: Pick<Key, 'expires_at'>, ms: number): 
   return expires_at !== null && Date.parse(expires_at) <= ms;
 }
 
-/** A whole page, as the server bounds it. */
-const PAGE = 10_000;
-
-/** Of the organization, page after page. `withinSeconds`: only those that expire so soon. */
-export async function allKeys(
-  { client }: Call<object>,
-  withinSeconds: number | undefined,
-): Promise<readonly OwnedKey[]> {
-  const found: OwnedKey[] = [];
+/** Of the organization. `withinSeconds`: only those that expire so soon. */
+export function allKeys(call: Call<object>, withinSeconds: number | undefined): Promise<readonly OwnedKey[]> {
   const within = withinSeconds === undefined ? {} : { expires_within: Math.ceil(withinSeconds) };
-  for (;;) {
-    const query = { ...within, limit: PAGE, offset: found.length };
-    const page = await client.get<{ total: number; keys: OwnedKey[] }>(client.inOrg('keys'), query);
-    found.push(...page.keys);
-    if (page.keys.length === 0 || found.length >= page.total) return found;
-  }
+  return everyPage(call, call.client.inOrg('keys'), within);
 }

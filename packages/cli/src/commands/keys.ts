@@ -25,6 +25,27 @@ export interface NewOwner extends CommandText {
   readonly path: (call: Call<object>) => string;
 }
 
+/** A whole page, as the server bounds it. */
+const PAGE = 10_000;
+
+/** All keys of a list, page after page. */
+export async function everyPage<Item>(
+  { client }: Call<object>,
+  path: string,
+  query: Readonly<Record<string, number>> = {},
+): Promise<readonly Item[]> {
+  const found: Item[] = [];
+  for (;;) {
+    const page = await client.get<{ total: number; keys: Item[] }>(path, {
+      ...query,
+      limit: PAGE,
+      offset: found.length,
+    });
+    found.push(...page.keys);
+    if (page.keys.length === 0 || found.length >= page.total) return found;
+  }
+}
+
 /** What a column says of when a key expires. */
 export function expiryText(expiresAt: string | null): string {
   return expiresAt === null ? 'never' : timeText(expiresAt);

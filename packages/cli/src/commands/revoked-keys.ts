@@ -4,6 +4,7 @@ import { MusterError } from '../errors.js';
 import { jsonOf } from '../files.js';
 import { type Call, clientCommand, does, type Shell } from '../shell.js';
 import { timeText } from '../summary.js';
+import { everyPage } from './keys.js';
 import { addRemove, agreed, tellDone, tellTable } from './resource.js';
 
 interface Holder {
@@ -35,9 +36,8 @@ interface RevokeFlags extends ScopeFlags {
   readonly yes?: boolean;
 }
 
-/** As many as a request takes, and a page has. */
+/** As many as a request takes. */
 const AT_ONCE = 500;
-const PAGE = 10_000;
 
 /** `key revoke`, `key revoked`, `key unrevoke`: keys that are no secret any more. */
 export function addRevokedKeys(key: Command, shell: Shell): void {
@@ -63,7 +63,7 @@ export function addRevokedKeys(key: Command, shell: Shell): void {
     }),
   );
   does<ScopeFlags>(revoked, shell, async (call) => {
-    const keys = await allRevoked(call);
+    const keys = await everyPage<RevokedKey>(call, listOf(call));
     call.out.document(keys);
     tellTable(call, keys, {
       Fingerprint: ({ fingerprint }) => fingerprint,
@@ -135,14 +135,4 @@ function readList(value: unknown, file: string): Pick<RevokedKey, 'fingerprint' 
     if (typeof fingerprint === 'string') return { fingerprint, reason };
     throw new MusterError('usage', { reason: `${file} is no list of keys with their \`fingerprint\`` });
   });
-}
-
-async function allRevoked(call: Call<ScopeFlags>): Promise<readonly RevokedKey[]> {
-  const found: RevokedKey[] = [];
-  for (;;) {
-    const query = { limit: PAGE, offset: found.length };
-    const page = await call.client.get<{ total: number; keys: RevokedKey[] }>(listOf(call), query);
-    found.push(...page.keys);
-    if (page.keys.length === 0 || found.length >= page.total) return found;
-  }
 }

@@ -68,12 +68,11 @@ export class RevokedKeys {
     scope: Scope,
     { limit, offset }: { readonly limit: number; readonly offset: number },
   ): Promise<{ readonly total: number; readonly keys: readonly RevokedKey[] }> {
-    const listed = this.#repository.read.selectFrom('revoked_keys').where('org_id', '=', idOf(scope));
-    const { total } = await listed
-      .select((row) => row.fn.countAll<number | string | bigint>().as('total'))
-      .executeTakeFirstOrThrow();
-    const rows = await listed
+    const total = await countOf(this.#repository.read, scope);
+    const rows = await this.#repository.read
+      .selectFrom('revoked_keys')
       .selectAll()
+      .where('org_id', '=', idOf(scope))
       .orderBy('revoked_at', 'desc')
       .orderBy('fingerprint')
       .limit(limit)
@@ -86,7 +85,7 @@ export class RevokedKeys {
       revokedBy,
       revokedAt,
     }));
-    return { total: Number(total), keys };
+    return { total, keys };
   }
 
   /**
@@ -138,7 +137,7 @@ export class RevokedKeys {
           .where('org_id', '=', orgId)
           .executeTakeFirst();
         if (listed !== undefined) return { holders, already: true };
-        await assertRoom(trx, orgId);
+        await assertRoom(trx, scope);
         const heldBy = JSON.stringify(holders.map(({ type, name }) => ({ type, name })));
         await trx
           .insertInto('revoked_keys')
@@ -226,13 +225,17 @@ async function assertAdminsSign(trx: Trx, fingerprint: string, now: number): Pro
   }
 }
 
-async function assertRoom(trx: Trx, orgId: string): Promise<void> {
-  const { listed } = await trx
+async function countOf(read: Store['read'], scope: Scope): Promise<number> {
+  const { total } = await read
     .selectFrom('revoked_keys')
-    .select((row) => row.fn.countAll<number | string | bigint>().as('listed'))
-    .where('org_id', '=', orgId)
+    .select((row) => row.fn.countAll<number | string | bigint>().as('total'))
+    .where('org_id', '=', idOf(scope))
     .executeTakeFirstOrThrow();
-  if (Number(listed) < AUTH_LIMITS.revokedKeys) return;
+  return Number(total);
+}
+
+async function assertRoom(trx: Trx, scope: Scope): Promise<void> {
+  if ((await countOf(trx, scope)) < AUTH_LIMITS.revokedKeys) return;
   const reason = `the list has ${AUTH_LIMITS.revokedKeys} keys already; take off those that can never come back`;
   throw new MusterError('invalid_field', { field: 'keys', reason });
 }

@@ -5,7 +5,7 @@ import { AUTH_LIMITS } from '../auth/limits.js';
 import { actorOf, type Organization, type Permission, type PrincipalType } from '../auth/types.js';
 import type { App } from '../http/route.js';
 import * as schemas from './schemas.js';
-import { keyView, listedKeyView, revokedKeyView } from './views.js';
+import { keyView, listedKeyView } from './views.js';
 
 /** Whose keys, where they are found, and who may change them. */
 interface KeyOwners {
@@ -39,42 +39,10 @@ const OWNERS: readonly KeyOwners[] = [
   },
 ];
 
-/** A list of revoked keys, and who may change it. */
-interface RevokedList {
-  readonly path: string;
-  readonly params: readonly [] | readonly ['org'];
-  readonly permission: Permission;
-  readonly tag: string;
-  /** Ends the operation ids. */
-  readonly noun: string;
-  /** As in `revoked keys of …`. */
-  readonly of: string;
-}
-
-const REVOKED: readonly RevokedList[] = [
-  {
-    path: '/organizations/:org/revoked_keys',
-    params: ['org'],
-    permission: 'org:admin',
-    tag: 'organizations',
-    noun: 'OfOrganization',
-    of: 'an organization, which are refused to its nodes and services',
-  },
-  {
-    path: '/revoked_keys',
-    params: [],
-    permission: 'server:admin',
-    tag: 'users',
-    noun: 'OfServer',
-    of: 'the server, which are refused to everybody',
-  },
-];
-
 /** Every principal has one or more keys, so that one can be replaced without a moment in which none works. */
 export function keyRoutes(app: App, auth: Auth): void {
   allKeys(app, auth);
   for (const owners of OWNERS) keysOf(app, auth, owners);
-  for (const list of REVOKED) revokedKeys(app, auth, list);
 }
 
 function allKeys(app: App, auth: Auth): void {
@@ -166,70 +134,6 @@ function keysOf(app: App, auth: Auth, owners: KeyOwners): void {
       const { fingerprint = '' } = request.params;
       await auth.principals.removeKey(orgId, type, name, fingerprint, actorOf(caller));
       if (type === 'node') auth.listeners.keyRemoved(request.organization, name, fingerprint);
-      return reply.code(204).send(null);
-    },
-  );
-}
-
-function revokedKeys(app: App, auth: Auth, { path, params, permission, tag, noun, of }: RevokedList): void {
-  const tags = [tag];
-  const scopeOf = (request: { organization: Organization }) => (params.length === 0 ? null : request.organization);
-
-  app.get(
-    path,
-    {
-      config: { permission },
-      schema: {
-        tags,
-        operationId: `listRevokedKeys${noun}`,
-        summary: `Revoked keys of ${of}, the latest first`,
-        params: schemas.pathParams(params),
-        querystring: schemas.RevokedKeysQuery,
-        response: { 200: schemas.RevokedKeysAnswer },
-      },
-    },
-    async (request) => {
-      const { limit = AUTH_LIMITS.keyPage, offset = 0 } = request.query;
-      const { total, keys } = await auth.revokedKeys.list(scopeOf(request), { limit, offset });
-      return { total, keys: keys.map(revokedKeyView) };
-    },
-  );
-
-  app.post(
-    path,
-    {
-      config: { permission, empowers: true },
-      schema: {
-        tags,
-        operationId: `revokeKeys${noun}`,
-        summary: 'Take keys from whoever has them, for good: they cannot be registered again. Safe to repeat',
-        params: schemas.pathParams(params),
-        body: schemas.RevokeBody,
-        response: { 200: schemas.RevokeAnswer },
-      },
-    },
-    async (request) => {
-      const revocations = request.body.keys.map(({ fingerprint, reason = null }) => ({ fingerprint, reason }));
-      const revoked = await auth.revokedKeys.revoke(scopeOf(request), revocations, actorOf(request.caller));
-      return { keys: revoked.map(({ heldBy, ...rest }) => ({ ...rest, held_by: [...heldBy] })) };
-    },
-  );
-
-  app.delete(
-    `${path}/:fingerprint`,
-    {
-      config: { permission, empowers: true },
-      schema: {
-        tags,
-        operationId: `unrevokeKey${noun}`,
-        summary: 'Take a key off the list: it may be registered again. Nobody gets it back by this',
-        params: schemas.pathParams([...params, 'fingerprint']),
-        response: schemas.Nothing,
-      },
-    },
-    async (request, reply) => {
-      const { fingerprint = '' } = request.params as Readonly<Record<string, string>>;
-      await auth.revokedKeys.restore(scopeOf(request), fingerprint, actorOf(request.caller));
       return reply.code(204).send(null);
     },
   );

@@ -10,6 +10,7 @@ import { issuerRoutes } from './issuers.js';
 import { keyRoutes } from './keys.js';
 import { loginRoutes } from './login.js';
 import { organizationRoutes } from './organizations.js';
+import { revokedKeyRoutes } from './revoked-keys.js';
 import { sessionRoutes, signInLinkRoutes } from './sessions.js';
 import { accessTokenRoutes, enrolTokenRoutes, serviceTokenRoutes } from './tokens.js';
 import { userRoutes } from './users.js';
@@ -21,6 +22,7 @@ export function authRoutes(app: App, auth: Auth): void {
   userRoutes(app, auth);
   clientRoutes(app, auth);
   keyRoutes(app, auth);
+  revokedKeyRoutes(app, auth);
   groupRoutes(app, auth);
   nodeGroupRoutes(app, auth);
   enrolTokenRoutes(app, auth);

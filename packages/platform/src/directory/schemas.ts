@@ -105,6 +105,13 @@ const keyTtl = Type.Optional(
     description: 'Seconds after which the key expires; it does not when absent',
   }),
 );
+/** Which part of a list of keys is wanted. */
+const keyPage = {
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: AUTH_LIMITS.keyPageMost, default: AUTH_LIMITS.keyPage })),
+  offset: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 })),
+};
+/** Whose a key is. */
+const KeyHolderType = Type.Union([Type.Literal('user'), Type.Literal('node'), Type.Literal('service')]);
 export const KeysQuery = Type.Object(
   {
     expires_within: Type.Optional(
@@ -114,8 +121,7 @@ export const KeysQuery = Type.Object(
         description: 'Seconds: only keys that expire within that time, or have already',
       }),
     ),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: AUTH_LIMITS.keyPageMost, default: AUTH_LIMITS.keyPage })),
-    offset: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 })),
+    ...keyPage,
   },
   STRICT,
 );
@@ -123,30 +129,20 @@ export const KeysAnswer = Type.Object({
   total: Type.Integer({ description: 'With those that are not on this page' }),
   keys: Type.Array(
     Type.Object({
-      type: Type.Union([Type.Literal('user'), Type.Literal('node'), Type.Literal('service')]),
+      type: KeyHolderType,
       name: Type.String({ description: 'Whose it is' }),
       ...KeyAnswerFields,
     }),
   ),
 });
-const Holders = Type.Array(
-  Type.Object({
-    type: Type.Union([Type.Literal('user'), Type.Literal('node'), Type.Literal('service')]),
-    name: Type.String(),
-  }),
-  { description: 'Whose it was' },
-);
+const Holders = Type.Array(Type.Object({ type: KeyHolderType, name: Type.String() }), {
+  description: 'Whose it was',
+});
 const Fingerprint = Type.String({
   pattern: '^[0-9a-f]{64}$',
   description: 'SHA-256 of the key in DER: 64 lower-case hex digits, as key lists show it',
 });
-export const RevokedKeysQuery = Type.Object(
-  {
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: AUTH_LIMITS.keyPageMost, default: AUTH_LIMITS.keyPage })),
-    offset: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 })),
-  },
-  STRICT,
-);
+export const RevokedKeysQuery = Type.Object(keyPage, STRICT);
 export const RevokedKeysAnswer = Type.Object({
   total: Type.Integer({ description: 'With those that are not on this page' }),
   keys: Type.Array(

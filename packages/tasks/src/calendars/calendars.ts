@@ -3,6 +3,7 @@ import type { LayerLog } from '@muster/platform/upkeep';
 import type { Schema, Store } from '@muster/store';
 import type { Selectable } from 'kysely';
 import { MusterError } from '../errors.js';
+import { named } from '../named.js';
 import { type Blackout, type BlackoutAt, blackouts, type Calendar, joined } from './blackout.js';
 import { EntryMistake } from './entry.js';
 import { CALENDAR_LIMITS } from './limits.js';
@@ -18,9 +19,6 @@ export type AskedCalendar = Pick<Calendar, 'description' | 'entries' | 'timezone
 
 /** What heeds a calendar, such as `schedule nightly`. */
 export type Heeder = (orgId: string, calendar: string) => Promise<readonly string[]>;
-
-/** Of what heeds a calendar so many are named. */
-const NAMED_AT_ONCE = 5;
 
 interface Live {
   readonly calendar: NamedCalendar;
@@ -143,7 +141,7 @@ export class Calendars {
     return this.#inTurn(async () => {
       this.existing(org.id, name);
       const heeding = (await Promise.all(this.#heeders.map((heeder) => heeder(org.id, name)))).flat();
-      if (heeding.length > 0) throw new MusterError('calendar_heeded', { name, by: namedOf(heeding) });
+      if (heeding.length > 0) throw new MusterError('calendar_heeded', { name, by: named(heeding) });
       await this.#deps.auth.changes.apply({ orgId: org.id, actor, action: 'calendar.delete', target: name }, (trx) =>
         trx.deleteFrom('calendars').where('org_id', '=', org.id).where('name', '=', name).execute(),
       );
@@ -182,10 +180,4 @@ function rowOf(orgId: string, { name, description, timezone, entries, createdAt,
 
 function notFound(name: string): MusterError {
   return new MusterError('not_found', { kind: 'calendar', name: name.slice(0, 80) });
-}
-
-function namedOf(heeding: readonly string[]): string {
-  const named = heeding.slice(0, NAMED_AT_ONCE).join(', ');
-  const more = heeding.length - NAMED_AT_ONCE;
-  return more > 0 ? `${named} and ${more} more` : named;
 }

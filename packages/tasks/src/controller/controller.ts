@@ -10,6 +10,7 @@ import type { NodeSlots } from '../assign/node-slots.js';
 import { MusterError } from '../errors.js';
 import { Ids } from '../ids.js';
 import { isReady } from '../machine.js';
+import { MOST_NAMED } from '../named.js';
 import type {
   Acted,
   ActedBy,
@@ -48,7 +49,7 @@ import { TaskNodes } from './nodes.js';
 import { ProgressNews } from './progress.js';
 import { Rebalance } from './rebalance.js';
 import { outputOf, Reports } from './reports.js';
-import { MOST_NAMED, type WhyDeps, whyQueue, whyTask } from './why.js';
+import { type WhyDeps, whyQueue, whyTask } from './why.js';
 
 export interface TaskControllerDeps {
   readonly store: Store;

@@ -1,5 +1,6 @@
 import type { NodeSlots } from '../assign/node-slots.js';
 import type { Scheduler } from '../assign/scheduler.js';
+import { MOST_NAMED, named } from '../named.js';
 import type { LiveQueue } from '../queues/live-queue.js';
 import type { TaskRow } from '../repository/writes.js';
 import { isActive, isEnded, isHeld, STATUS, statusName } from '../status.js';
@@ -77,14 +78,6 @@ export function whyBroken(name: string, plugin: string, waitMs: number): string 
     waitMs > 0 ? `gets no tasks of '${plugin}' for ${seconds(waitMs)}` : `is tried with one task of '${plugin}'`;
   return `${name} ${gets}: the last ones failed at once, one after the other.`;
 }
-
-function named(names: readonly string[]): string {
-  const some = names.slice(0, MOST_NAMED).join(', ');
-  return names.length > MOST_NAMED ? `${some} and ${names.length - MOST_NAMED} more` : some;
-}
-
-/** Nodes or tasks in one sentence. */
-export const MOST_NAMED = 5;
 
 /** A task that another one waits for; null: it was deleted. */
 export interface Awaited {

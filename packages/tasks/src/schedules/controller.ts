@@ -164,14 +164,15 @@ export class ScheduleController {
     this.#lookedAt = now;
     if (setBack) await Promise.all([...this.#all()].map((live) => live.inTurn(async () => remind(live, now))));
     const awaits = this.#deps.awaitsNodes();
-    const due = [...this.#all()].filter((live) => {
+    const due: LiveSchedule[] = [];
+    for (const live of this.#all()) {
       const { state, wakeAt, schedule } = live;
-      if (state.waitingAt === null && (wakeAt === null || wakeAt > now)) return false;
-      if (!awaits || schedule.work.kind !== 'push') return true;
-      live.retryAt = now + AWAIT_MS;
-      this.#waker.by(live.retryAt);
-      return false;
-    });
+      if (state.waitingAt === null && (wakeAt === null || wakeAt > now)) continue;
+      if (awaits && schedule.work.kind === 'push') {
+        live.retryAt = now + AWAIT_MS;
+        this.#waker.by(live.retryAt);
+      } else due.push(live);
+    }
     let next = 0;
     const worker = async (): Promise<void> => {
       for (let live = due[next++]; live !== undefined && !this.#stopped; live = due[next++]) await this.#lookAt(live);

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { TurnShare } from '../src/index.js';
+import { LoopTurn, TurnShare } from '../src/index.js';
 
 function world() {
   let now = 0;
   const deferred: (() => void)[] = [];
-  const share = new TurnShare(
-    10,
+  const turn = new LoopTurn(
     () => now,
     (work) => deferred.push(work),
   );
   return {
-    share,
+    share: new TurnShare(turn),
+    other: new TurnShare(turn),
     work: (ms: number) => {
       now += ms;
     },
@@ -49,6 +49,29 @@ describe('a share of each turn of the event loop', () => {
     const { share, deferred } = world();
     for (let asked = 0; asked < 100; asked++) expect(share.used).toBe(false);
     expect(deferred()).toBe(1);
+  });
+
+  it('is used up by what others do in the same turn, but for a quarter', async () => {
+    const { share, other, work, nextTurn } = world();
+    expect(other.used).toBe(false);
+    work(10);
+    expect(other.used).toBe(true);
+    expect(share.used).toBe(false);
+    work(2);
+    expect(share.used).toBe(false);
+    work(0.5);
+    expect(share.used).toBe(true);
+    await nextTurn();
+    expect([share.used, other.used]).toEqual([false, false]);
+  });
+
+  it('is there for the first piece even when the turn has been used up', () => {
+    const { share, other, work } = world();
+    expect(other.used).toBe(false);
+    work(1000);
+    expect(share.used).toBe(false);
+    expect(share.used).toBe(false);
+    expect(other.used).toBe(true);
   });
 
   it('lets those who wait go on in the turns that follow, those first who waited first, each turn as many as fit', async () => {

@@ -22,8 +22,6 @@ export const NODE_LIMITS = {
   unfinishedMs: 30_000,
   /** Bytes of unfinished messages on one socket, all connections together, beyond what each may hold anyway. */
   unfinished: { most: 64 * 1024 * 1024, freeEach: 4096 },
-  /** Of each turn of the event loop, for what nodes send, and as much for what is sent to them; the rest waits for the next turn. */
-  turnMs: 10,
   /** How often connections are looked at for these times. */
   overdueEveryMs: 1000,
   /** Frames of one message. Two are right; a few more are counted as a message that is not, beyond that it is an attack. */

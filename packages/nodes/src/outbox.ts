@@ -1,4 +1,4 @@
-import { TurnShare } from '@muster/base';
+import { type LoopTurn, TurnShare } from '@muster/base';
 import type { Frames } from '@muster/wire';
 import { NODE_LIMITS } from './limits.js';
 import type { SendDropCause } from './transport.js';
@@ -31,15 +31,13 @@ export class Outbox {
   constructor(
     socket: RouterSocket,
     dropped: (cause: SendDropCause) => void,
-    {
-      limit = NODE_LIMITS.outbox,
-      share = new TurnShare(NODE_LIMITS.turnMs),
-    }: { readonly limit?: number; readonly share?: TurnShare } = {},
+    turn: LoopTurn,
+    limit: number = NODE_LIMITS.outbox,
   ) {
     this.#socket = socket;
     this.#dropped = dropped;
     this.#limit = limit;
-    this.#share = share;
+    this.#share = new TurnShare(turn);
   }
 
   push(identity: Uint8Array, seal: () => Frames | null): void {

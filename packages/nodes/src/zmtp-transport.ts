@@ -1,4 +1,4 @@
-import { type Clock, TurnShare } from '@muster/base';
+import { type Clock, LoopTurn, TurnShare } from '@muster/base';
 import type { ServerConfig } from '@muster/platform/config';
 import { z85Encode } from '@muster/wire';
 import { connectionsOf, openFilesLimit } from './descriptors.js';
@@ -57,7 +57,8 @@ export function createZmtpTransport(settings: ZmtpSettings): Transport {
   const pairs = new Map<Channel, Pair>();
   // One for all sockets: the descriptors are the process's.
   const seats = new Seats(connectionsOf(openFilesLimit()));
-  const intake = new Intake(new TurnShare(NODE_LIMITS.turnMs));
+  const turn = LoopTurn.of(settings.clock);
+  const intake = new Intake(new TurnShare(turn));
 
   async function open(channel: Channel, heartbeat: string, command: string, handlers: Handlers): Promise<Pair> {
     const publisher = new Publisher();
@@ -94,7 +95,7 @@ export function createZmtpTransport(settings: ZmtpSettings): Transport {
       return {
         publisher,
         router,
-        outbox: new Outbox(router, handlers.sendDropped),
+        outbox: new Outbox(router, handlers.sendDropped, turn),
         listeners: [beats, commands],
         heartbeat: beats.endpoint,
         command: commands.endpoint,

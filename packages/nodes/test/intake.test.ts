@@ -1,8 +1,6 @@
-import { TurnShare } from '@muster/base';
+import { LoopTurn, TURN_MS, TurnShare } from '@muster/base';
 import { expect, it } from 'vitest';
 import { Intake } from '../src/zmtp/intake.js';
-
-const TURN_MS = 20;
 
 function world() {
   let now = 0;
@@ -10,9 +8,10 @@ function world() {
   let deferred: (() => void)[] = [];
   const intake = new Intake(
     new TurnShare(
-      TURN_MS,
-      () => now,
-      (work) => deferred.push(work),
+      new LoopTurn(
+        () => now,
+        (work) => deferred.push(work),
+      ),
     ),
   );
   const seen: { readonly piece: string; readonly turn: number }[] = [];
@@ -41,7 +40,7 @@ function world() {
 
 it('what comes is taken at once while the turn has time for it', () => {
   const { bring, seen, paused } = world();
-  for (const socket of ['a', 'b', 'c']) bring(socket, `${socket}1`, 6);
+  for (const socket of ['a', 'b', 'c']) bring(socket, `${socket}1`, 3);
   expect(seen.map(({ piece }) => piece)).toEqual(['a1', 'b1', 'c1']);
   expect(paused.size).toBe(0);
 });

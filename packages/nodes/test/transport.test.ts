@@ -1,4 +1,4 @@
-import { systemClock } from '@muster/base';
+import { LoopTurn, systemClock } from '@muster/base';
 import { systemRandom } from '@muster/platform/auth';
 import { Metrics } from '@muster/platform/metrics';
 import { firstServerKey, normalizePublicKey } from '@muster/signing';
@@ -296,6 +296,7 @@ describe('sending', () => {
 
 describe('the outbox', () => {
   const frames = (id: number): Frames => [Buffer.from([id]), Buffer.alloc(0)];
+  const turn = LoopTurn.of(systemClock);
 
   test('drops and counts what is beyond its limit', async () => {
     const causes: SendDropCause[] = [];
@@ -306,7 +307,7 @@ describe('the outbox', () => {
         return 'sent';
       },
     };
-    const outbox = new Outbox(socket, (cause) => causes.push(cause), { limit: 2 });
+    const outbox = new Outbox(socket, (cause) => causes.push(cause), turn, 2);
     for (const id of [1, 2, 3]) outbox.push(Buffer.alloc(5), () => frames(id));
     await condition(() => sent.length === 2);
     expect(sent).toEqual([1, 2]);
@@ -316,7 +317,7 @@ describe('the outbox', () => {
   test('counts what the socket does not take', async () => {
     const causes: SendDropCause[] = [];
     const results: SendResult[] = ['gone', 'busy', 'sent'];
-    const outbox = new Outbox({ send: () => results.shift() ?? 'sent' }, (cause) => causes.push(cause));
+    const outbox = new Outbox({ send: () => results.shift() ?? 'sent' }, (cause) => causes.push(cause), turn);
     for (const id of [1, 2, 3]) outbox.push(Buffer.alloc(5), () => frames(id));
     await condition(() => results.length === 0);
     expect(causes).toEqual(['unreachable', 'peer_busy']);
@@ -330,7 +331,7 @@ describe('the outbox', () => {
         return 'sent';
       },
     };
-    const outbox = new Outbox(socket, () => undefined);
+    const outbox = new Outbox(socket, () => undefined, turn);
     outbox.push(Buffer.alloc(5), () => null);
     outbox.push(Buffer.alloc(5), () => [Buffer.from('h'), Buffer.from('b')]);
     await condition(() => sent.length === 1);

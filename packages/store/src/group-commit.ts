@@ -1,4 +1,4 @@
-import { type Clock, TurnShare } from '@muster/base';
+import { type Clock, LoopTurn, TurnShare } from '@muster/base';
 import type { Transaction } from 'kysely';
 import { gather, numbersOf, weigh } from './batch.js';
 import { GuardFailed, guardsOf, identityOf, isGuard, WrittenRows } from './guards.js';
@@ -89,7 +89,7 @@ export class GroupCommit {
     this.#lane = lane;
     this.#options = options;
     this.#pause = new Pause(options.clock, options.limits);
-    this.#share = new TurnShare(options.limits.toldTurnMs, () => options.clock.monotonic());
+    this.#share = new TurnShare(LoopTurn.of(options.clock));
   }
 
   commit(writes: readonly Write[], stored?: () => void): Promise<void> {

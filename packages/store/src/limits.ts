@@ -36,8 +36,6 @@ export interface Limits {
   readonly watchMs: number;
   /** How long a group commit may be under way before those who wait behind it are refused. */
   readonly stallMs: number;
-  /** Of each turn of the event loop, for telling those whose writes are durable; the others hear of it in the next turn. */
-  readonly toldTurnMs: number;
   /** After the start, until the file of SQLite is checked: by then the start itself is over. */
   readonly checkDelayMs: number;
   /** Hints that wait for a connection; more are lost. */
@@ -68,7 +66,6 @@ export const LIMITS: Limits = {
   watchEveryMs: 1_000,
   watchMs: 3_500,
   stallMs: 4_000,
-  toldTurnMs: 10,
   checkDelayMs: 3_000,
   checkMs: 600_000,
   hintsWaiting: 1_000,

@@ -1,4 +1,4 @@
-import { ManualClock } from '@muster/base';
+import { ManualClock, TURN_MS } from '@muster/base';
 import { type Batch, insert, type Lane, type Outcome, type Write } from '@muster/store';
 import { expect, test } from 'vitest';
 import { GroupCommit } from '../src/group-commit.js';
@@ -59,7 +59,7 @@ test('those who have much to do when they are told share one commit, and several
   expect(place.database.batches).toHaveLength(1);
   const perTurn = byTurn.map((told, turn) => told - (byTurn[turn - 1] ?? 0));
   // The share, and those who are told before it is looked at again.
-  expect(Math.max(...perTurn)).toBeLessThanOrEqual(LIMITS.toldTurnMs + 16);
+  expect(Math.max(...perTurn)).toBeLessThanOrEqual(TURN_MS + 16);
 });
 
 test('those who have little to do then are told in one turn', async () => {

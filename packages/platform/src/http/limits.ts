@@ -23,8 +23,6 @@ export const HTTP_LIMITS = {
   webSocketRequestBytes: 1024,
   /** An end that is not heard by then is not waited for. */
   webSocketCloseMs: 2000,
-  /** Of each turn of the event loop, for what all event streams show; the rest waits for the next turn. */
-  streamsTurnMs: 10,
   /** A refusal of somebody who proved nothing comes no sooner after the request has, so that its time tells nothing. */
   refusalMs: 50,
   /** The same of a name and a password that were asked of a directory, which takes longer for names that it knows. */

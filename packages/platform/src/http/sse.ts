@@ -1,4 +1,4 @@
-import { type Clock, type Timer, TurnShare } from '@muster/base';
+import { type Clock, LoopTurn, type Timer, TurnShare } from '@muster/base';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Metrics } from '../metrics/metrics.js';
 import { HTTP_LIMITS } from './limits.js';
@@ -51,10 +51,9 @@ export class EventStreams {
     readonly clock: Clock;
     readonly metrics: Metrics;
     readonly limits?: SeatLimits;
-    readonly share?: TurnShare;
   }) {
     this.#seats = new Seats(deps.limits ?? { all: HTTP_LIMITS.streams, perReader: HTTP_LIMITS.streamsPerPrincipal });
-    this.share = deps.share ?? new TurnShare(HTTP_LIMITS.streamsTurnMs);
+    this.share = new TurnShare(LoopTurn.of(deps.clock));
     this.#clock = deps.clock;
     this.#closed = deps.metrics.counter('muster_event_streams_closed_total', 'Event streams that ended, by cause', [
       'cause',

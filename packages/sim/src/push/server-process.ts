@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { TurnShare } from '@muster/base';
+import { LoopTurn } from '@muster/base';
 import { type Handlers, type Nodes, Outbox, type Peer, type Transport } from '@muster/nodes';
 import { systemRandom } from '@muster/platform/auth';
 import type { ServerConfig } from '@muster/platform/config';
@@ -143,8 +143,7 @@ export class ServerProcess {
           trace.say(() => `${plan.name}: not sent, ${cause}`);
           handlers.sendDropped(cause);
         };
-        // By a real clock no run would be like another.
-        outbox = new Outbox(socket, dropped, { share: new TurnShare(Number.POSITIVE_INFINITY) });
+        outbox = new Outbox(socket, dropped, LoopTurn.of(process.clock));
         return { ...network.listen(side), curvePublicKey: side.key, plain: null };
       },
       send: (peer: Peer, seal) => {

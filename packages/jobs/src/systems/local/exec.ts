@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { userInfo } from 'node:os';
-import { type Clock, TurnShare } from '@muster/base';
+import { type Clock, LoopTurn, systemClock, TurnShare } from '@muster/base';
 import { SYSTEM_LIMITS } from '../limits.js';
 import { collect, printedTooMuch, tookTooLong } from '../output.js';
 import { type Connection, type ExecResult, type System, SystemTrouble } from '../types.js';
@@ -25,7 +25,7 @@ export function builtEnvironment(own: Readonly<Record<string, string>> = {}): Re
  * To begin a program takes tens of milliseconds in a process as large as a server, in which nothing else goes on: one in each turn of the
  * loop. Were hundreds begun in one, leases would run out and a database that answers be taken for one that hangs.
  */
-const oneInATurn = new TurnShare(0);
+const oneInATurn = new TurnShare(LoopTurn.of(systemClock), 0);
 
 /** Runs programs of this machine, each in a group of its own that is ended whole. */
 export function localExec({ name: system, environment }: Pick<System, 'name' | 'environment'>, clock: Clock): Exec {

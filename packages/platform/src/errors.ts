@@ -325,7 +325,7 @@ export const PLATFORM_ERRORS = declareErrors({
     fix: 'Give the key file of the server, with --secret-key-file (nobody but its owner may read it), or mend secrets.key_command.',
   },
   secret_unreadable: {
-    status: 500,
+    status: 503,
     exit: 5,
     message: 'what is sealed for {owner} cannot be opened: {reason}',
     fix: 'Give this process the key it was sealed with, or set the secret again.',

@@ -74,25 +74,33 @@ export class SealingKey {
   /** @param owner What it belongs to, by an id. @param value Goes through JSON. */
   seal(owner: string, value: unknown): Buffer {
     const nonce = randomBytes(NONCE_BYTES);
-    const head = Buffer.concat([Buffer.of(VERSION), this.#id]);
+    const { head } = this;
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.concat([head, Buffer.from(owner)]));
     const sealed = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final()]);
     return Buffer.concat([head, nonce, cipher.getAuthTag(), sealed]);
   }
 
-  /** Was it sealed with this key? */
-  sealed(bytes: Uint8Array): boolean {
-    return bytes[0] === VERSION && this.#id.equals(bytes.subarray(1, HEAD_BYTES));
+  /** What everything begins with that was sealed with this key. */
+  get head(): Buffer {
+    return Buffer.concat([Buffer.of(VERSION), this.#id]);
   }
 
-  /** @throws MusterError `secret_unreadable` */
-  unseal<Value>(owner: string, sealed: Uint8Array): Value {
+  /** Was it sealed with this key? */
+  sealed(bytes: Uint8Array): boolean {
+    return this.head.equals(bytes.subarray(0, HEAD_BYTES));
+  }
+
+  /**
+   * @param named How people know the owner.
+   * @throws MusterError `secret_unreadable`
+   */
+  unseal<Value>(owner: string, sealed: Uint8Array, named = owner): Value {
     const bytes = Buffer.from(sealed);
     const head = bytes.subarray(0, HEAD_BYTES);
     if (bytes.length < HEAD_BYTES + NONCE_BYTES + TAG_BYTES || head[0] !== VERSION) {
-      throw unreadable(owner, 'it is no sealed secret');
+      throw unreadable(named, 'it is no sealed secret');
     }
-    if (!head.subarray(1).equals(this.#id)) throw unreadable(owner, 'it was sealed with another key');
+    if (!head.subarray(1).equals(this.#id)) throw unreadable(named, 'it was sealed with another key');
     const nonce = bytes.subarray(HEAD_BYTES, HEAD_BYTES + NONCE_BYTES);
     const tag = bytes.subarray(HEAD_BYTES + NONCE_BYTES, HEAD_BYTES + NONCE_BYTES + TAG_BYTES);
     try {
@@ -103,7 +111,7 @@ export class SealingKey {
       return JSON.parse(Buffer.concat([decipher.update(text), decipher.final()]).toString('utf8')) as Value;
     } catch {
       // The cause may hold parts of what is secret.
-      throw unreadable(owner, 'it was changed, or belongs to something else');
+      throw unreadable(named, 'it was changed, or belongs to something else');
     }
   }
 }

@@ -242,14 +242,15 @@ export class Secrets {
 
   /** Names of those that the key of today did not seal: nobody can use them. At most this many. */
   async sealedOtherwise(most: number): Promise<string[]> {
+    const { head } = this.#deps.key;
     const rows = await this.#deps.store.read
       .selectFrom('org_secrets')
-      .select(['name', 'sealed'])
-      .where('sealed', 'is not', null)
+      .select('name')
+      .where((eb) => eb(eb.fn<Uint8Array>('substr', ['sealed', eb.lit(1), eb.lit(head.length)]), '<>', head))
       .orderBy('name')
+      .limit(most)
       .execute();
-    const others = rows.filter(({ sealed }) => sealed !== null && !this.#deps.key.sealed(sealed));
-    return others.slice(0, most).map(({ name }) => name);
+    return rows.map(({ name }) => name);
   }
 
   async #rows(orgId: string, names: readonly string[]) {
@@ -270,7 +271,8 @@ export class Secrets {
     }: Pick<Selectable<Schema['org_secrets']>, 'id' | 'name' | 'provider' | 'reference' | 'sealed'>,
   ): Promise<string> {
     const from = referenceOf(row);
-    if (from === null) return this.#deps.key.unseal<string>(sealedFor(id), sealed ?? new Uint8Array());
+    if (from === null)
+      return this.#deps.key.unseal<string>(sealedFor(id), sealed ?? new Uint8Array(), `the secret '${name}'`);
     return this.#fetched(organization, name, from);
   }
 

@@ -114,9 +114,14 @@ export class Output {
       const colour = look.colours?.[row];
       return colour === undefined ? this.status(text) : this.paint(text, colour);
     };
-    const { isTTY, columns } = this.#world.stdout;
-    const width = look.fit === true && isTTY === true ? columns : undefined;
+    const width = look.fit === true ? this.columns : undefined;
     for (const line of tableLines(headings, rows, paint, width)) this.line(line);
+  }
+
+  /** Characters of a line; without bounds where it is no terminal. */
+  get columns(): number {
+    const { isTTY, columns } = this.#world.stdout;
+    return isTTY === true && columns !== undefined ? columns : Number.POSITIVE_INFINITY;
   }
 
   /** Whether a person reads it, on a screen. */

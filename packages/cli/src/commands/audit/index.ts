@@ -14,6 +14,8 @@ interface AuditEntry {
   readonly actor: string;
   /** `claimed`: nobody proved to be that. */
   readonly actor_kind: (typeof KINDS)[number];
+  /** Where the request came from; null: from the server itself, or it is not known. */
+  readonly address: string | null;
   readonly action: string;
   readonly target: string;
   readonly outcome: 'done' | 'denied';
@@ -22,6 +24,8 @@ interface AuditEntry {
 }
 
 const DETAIL_CHARACTERS = 80;
+/** On a terminal with less, addresses would leave no room for what was done. */
+const ADDRESS_COLUMNS = 120;
 
 interface AuditOptions {
   readonly actor?: string;
@@ -64,19 +68,21 @@ export function addAudit(program: Command, shell: Shell): void {
     const path = ofServer === true ? pathOf('audit') : call.client.inOrg('audit');
     const entries = await call.client.get<AuditEntry[]>(path, query);
     call.out.document(entries);
+    const from = call.out.columns >= ADDRESS_COLUMNS;
     call.out.table(
-      ['Id', 'Time', 'Actor', 'Kind', 'Action', 'Target', 'Outcome', 'Detail'],
+      ['Id', 'Time', 'Actor', 'Kind', ...(from ? ['From'] : []), 'Action', 'Target', 'Outcome', 'Detail'],
       entries.map((one) => [
         one.id,
         timeText(one.at),
         one.actor,
         one.actor_kind,
+        ...(from ? [one.address] : []),
         one.action,
         one.target,
         one.outcome,
         shortened(detailText(one.detail), DETAIL_CHARACTERS),
       ]),
-      6,
+      from ? 7 : 6,
       { fit: true },
     );
     const narrowed = [actor, actorKind, action, after, before].some((one) => one !== undefined);

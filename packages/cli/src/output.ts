@@ -33,6 +33,7 @@ const STATUS_COLOURS: Readonly<Record<string, Colour>> = {
   quorum_failed: 'red',
   aborted: 'red',
   denied: 'red',
+  forged: 'red',
   down: 'red',
   nacked: 'yellow',
   refused: 'yellow',

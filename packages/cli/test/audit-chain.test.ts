@@ -72,6 +72,21 @@ test('verify reads the audit of the server, and says its head', async () => {
   expect(JSON.parse((await muster('verify', '--json')).out)).toMatchObject({ entries: 3, seals: 2, head });
 });
 
+test('verify says how many entries are sealed as forged', async () => {
+  const exported = (await muster('export')).out;
+  const entries = [entry(4, 'forged')];
+  const hash = chainHash(head, entries);
+  const last = { number: 3, entries: 1, at: AT, hash };
+  const seal = signSeal(createPrivateKey(keys.privateKey), 'o1', last);
+  const path = file('forged.jsonl', `${exported}${entries[0]}\n${JSON.stringify({ seal })}\n`);
+  const { code, out } = await muster('verify', path);
+  expect([code, out.split('\n')[1]]).toEqual([
+    0,
+    expect.stringMatching(/^Of them 1 was written, .*: outcome forged\.$/),
+  ]);
+  expect(JSON.parse((await muster('verify', path, '--json')).out)).toMatchObject({ entries: 4, forged: 1 });
+});
+
 test('verify knows a head of an earlier time, and misses one that was cut off', async () => {
   expect((await muster('verify', '--head', first?.seal.hash ?? '')).code).toBe(0);
   // Mistyped it is no sign that anybody has changed anything.

@@ -10,7 +10,16 @@ afterEach(() => server?.close());
 const AT = '2012-09-16T12:00:00Z';
 
 async function audit(entry: object, terminal = false): Promise<string[]> {
-  const whole = { id: 1, at: AT, actor: 'alice', actor_kind: 'user', address: '192.0.2.7', outcome: 'done', detail: {}, ...entry };
+  const whole = {
+    id: 1,
+    at: AT,
+    actor: 'alice',
+    actor_kind: 'user',
+    address: '192.0.2.7',
+    outcome: 'done',
+    detail: {},
+    ...entry,
+  };
   server = await apiServer({ 'GET /organizations/o/audit': json([whole]) });
   const world = testWorld({
     env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T', NO_COLOR: '1' },

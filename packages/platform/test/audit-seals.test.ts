@@ -1,16 +1,21 @@
-import { ChainReader } from '@muster/signing';
+import { ChainReader, type ServerKey, serverKey } from '@muster/signing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Sealed } from '../src/auth/audit-seals.js';
 import { AUTH_LIMITS } from '../src/auth/limits.js';
 import { readOwnEvent } from '../src/log/own-events.js';
-import { type Directory, openDirectory } from './support/directory.js';
+import { type Directory, openDirectory, otherKey } from './support/directory.js';
+import { sharedKey } from './support/personas.js';
 
 /** Entries of the audit, sealed in a chain: what the database's owner changes later shows. */
 
 let directory: Directory;
+let forged: (readonly number[])[];
+let keys: { present: ServerKey; readonly next: null; readonly links: readonly [] };
 
 beforeEach(async () => {
-  directory = await openDirectory();
+  forged = [];
+  keys = { present: serverKey(sharedKey().privateKey), next: null, links: [] };
+  directory = await openDirectory(undefined, { serverKeys: keys, forgedFound: (ids) => forged.push(ids) });
 });
 afterEach(() => directory.close());
 
@@ -133,6 +138,86 @@ describe('entries of the audit', () => {
     expect((await read()).entries).toBeGreaterThanOrEqual(AUTH_LIMITS.sealedAtOnce + 5);
   });
 
+  describe('that wait for their seal', () => {
+    const outcomes = async () => {
+      const { seal, entries } = (await chain()).at(-1) ?? { seal: null, entries: [] };
+      const told = entries.map((text) => JSON.parse(text) as { outcome: string; target: string });
+      return { number: seal?.number, of: Object.fromEntries(told.map(({ target, outcome }) => [target, outcome])) };
+    };
+    const listed = async () =>
+      Object.fromEntries(
+        (await directory.auth.audit.page({ orgId: directory.organization.id, limit: 10 })).map(
+          ({ target, outcome }) => [target, outcome],
+        ),
+      );
+    const row = (target: string, at: number) => ({
+      ...{ org_id: directory.organization.id, at, actor: 'dora', actor_kind: 'user' as const, address: null },
+      ...{ action: 'push.abort', target, outcome: 'done' as const, detail: '{}', seal: null, mark: null },
+    });
+    const tamper = (sql: (trx: Parameters<Parameters<Directory['store']['transact']>[0]>[0]) => Promise<unknown>) =>
+      directory.store.transact(async (trx) => void (await sql(trx)));
+
+    beforeEach(async () => {
+      await directory.auth.auditSeals.seal();
+    });
+
+    test('and that no server wrote are sealed as forged, and the owner of the server is told', async () => {
+      await write('J1');
+      const day = 86_400_000;
+      await tamper((trx) =>
+        trx
+          .insertInto('audit')
+          .values(row('J2', directory.clock.now() - day))
+          .execute(),
+      );
+      expect(await listed()).toMatchObject({ J1: 'done', J2: 'forged' });
+      await directory.auth.auditSeals.seal();
+      expect((await outcomes()).of).toEqual({ J1: 'done', J2: 'forged' });
+      expect(await listed()).toMatchObject({ J1: 'done', J2: 'forged' });
+      expect(forged).toEqual([[expect.any(Number)]]);
+      await read();
+    });
+
+    test('are not believed for the time that they bear: what is new is looked at again', async () => {
+      directory.auth.start();
+      directory.clock.advance(AUTH_LIMITS.sealAfterMs);
+      await tamper((trx) => trx.insertInto('audit').values(row('J2', directory.clock.now())).execute());
+      await write('J1');
+      directory.clock.advance(AUTH_LIMITS.sealAfterMs);
+      await expect.poll(async () => (await outcomes()).of).toEqual({ J1: 'done' });
+      directory.clock.advance(AUTH_LIMITS.forgedAfterMs);
+      await expect.poll(async () => (await outcomes()).of).toEqual({ J2: 'forged' });
+      await directory.auth.stop();
+    });
+
+    test('and were changed meanwhile are sealed as forged', async () => {
+      await write('J1', 'J2');
+      await tamper((trx) => trx.updateTable('audit').set({ actor: 'bob' }).where('target', '=', 'J2').execute());
+      directory.clock.advance(AUTH_LIMITS.forgedAfterMs);
+      await directory.auth.auditSeals.seal();
+      expect((await outcomes()).of).toEqual({ J1: 'done', J2: 'forged' });
+    });
+
+    test('cannot be there twice', async () => {
+      await write('J1');
+      const { id: _, ...copy } = await directory.store.read
+        .selectFrom('audit')
+        .selectAll()
+        .where('target', '=', 'J1')
+        .executeTakeFirstOrThrow();
+      await expect(tamper((trx) => trx.insertInto('audit').values(copy).execute())).rejects.toThrow();
+    });
+
+    test('are good, too, when the key of the server has been replaced since', async () => {
+      await write('J1');
+      keys.present = serverKey(otherKey.privateKey);
+      await write('J2');
+      directory.clock.advance(AUTH_LIMITS.forgedAfterMs);
+      await directory.auth.auditSeals.seal();
+      expect((await outcomes()).of).toEqual({ J1: 'done', J2: 'done' });
+    });
+  });
+
   describe('that were sealed', () => {
     beforeEach(async () => {
       await write('J1', 'J2');
@@ -171,6 +256,7 @@ describe('entries of the audit', () => {
             outcome: 'done',
             detail: '{}',
             seal: 1,
+            mark: null,
           })
           .execute(),
       );

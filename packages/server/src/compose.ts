@@ -93,6 +93,8 @@ export function compose({ serverKeys, sealingKey, transport, places, ...around }
     auditFailed: (error) => logger.error({ err: error }, 'an audit entry was not stored'),
     sessionsFailed: warn('sessions of the console could not be tidied up; trying again'),
     sealingFailed: warn('entries of the audit could not be sealed; trying again'),
+    forgedFound: (ids) =>
+      logger.error({ ids }, 'entries of the audit were written, or changed, by none of the servers'),
     remnantsFailed: warn('what is left of deleted organizations could not be deleted'),
     standingFailed: warn('rights of open streams could not be looked at after a change'),
   });

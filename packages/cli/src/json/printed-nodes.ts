@@ -86,7 +86,13 @@ export const NODES: Readonly<Record<string, Printed>> = {
   audit: document(answer('listAudit')),
   'audit export': other('JSON lines, with --json or without: what `muster audit verify FILE` reads.'),
   'audit verify': document(
-    object({ entries: integer(), seals: integer(), head: text('Hash of the last seal'), key: text('Fingerprint') }),
+    object({
+      entries: integer(),
+      forged: integer('Of those, written by none of the servers, or changed before the seal'),
+      seals: integer(),
+      head: text('Hash of the last seal'),
+      key: text('Fingerprint'),
+    }),
   ),
   doctor: document(
     object({

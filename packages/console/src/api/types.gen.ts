@@ -911,7 +911,8 @@ export type AuditEntries = readonly ({
   readonly address: string | null;
   readonly action: string;
   readonly target: string;
-  readonly outcome: "done" | "denied";
+  /** forged: it was found in the database, and no server wrote it as it stands */
+  readonly outcome: "done" | "denied" | "forged";
   readonly detail: Readonly<Record<string, string | number | boolean | null>>;
 })[];
 

@@ -55,7 +55,7 @@ function openIn({ name }: Screen, target: string): Parameters {
 /** The screen with the object of an entry; null: there is none. */
 export function objectOf({ action, target, outcome, detail }: Entry): Screen | null {
   const [family = ''] = action.split(/[.:]/);
-  if (target === '' || outcome === 'denied') return null;
+  if (target === '' || outcome !== 'done') return null;
   switch (family) {
     case 'output':
       return writerOf(target);

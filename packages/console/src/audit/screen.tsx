@@ -270,7 +270,7 @@ const columnsOf = (org: string): readonly Column<Entry>[] => [
       outcome === 'done' ? (
         <Status look={{ glyph: 'check', word: 'done', tone: 'ok' }} />
       ) : (
-        <Status look={{ glyph: 'ban', word: 'denied', tone: 'bad' }} />
+        <Status look={{ glyph: 'ban', word: outcome, tone: 'bad' }} />
       ),
   },
   {

@@ -4,6 +4,7 @@ import type { Schema, Store } from '@muster/store';
 import type { Selectable } from 'kysely';
 import type { Recorder } from '../log/recorder.js';
 import { entryOf, type StoredAuditEntry } from './audit.js';
+import type { AuditMarks } from './audit-marks.js';
 import type { Trx } from './changes.js';
 import { AUDIT_EVENTS } from './event-types.js';
 import { AUTH_LIMITS } from './limits.js';
@@ -13,6 +14,9 @@ export interface AuditSealsDeps {
   readonly recorder: Pick<Recorder, 'transact'>;
   readonly clock: Clock;
   readonly keys: ServerKeys;
+  readonly marks: AuditMarks;
+  /** Entries were found that no server has written as they stand: those of one organization, or of none. */
+  readonly forged: (ids: readonly number[]) => void;
   /** Entries could not be sealed; it is tried again. */
   readonly failed: (error: unknown) => void;
 }
@@ -128,21 +132,35 @@ export class AuditSeals {
   }
 
   async #some(): Promise<number> {
-    const { recorder, clock, keys } = this.#deps;
-    return recorder.transact(async (trx, record) => {
+    const { recorder, clock, keys, marks } = this.#deps;
+    let forged: number[] = [];
+    let unknown = false;
+    const sealed = await recorder.transact(async (trx, record) => {
       const key = keys.present.privateKey;
-      const rows = await trx
+      const now = clock.now();
+      forged = [];
+      unknown = false;
+      const found = await trx
         .selectFrom('audit')
         .selectAll()
         .where('seal', 'is', null)
         .orderBy('id')
         .limit(AUTH_LIMITS.sealedAtOnce)
         .execute();
+      const rows = found.flatMap((row) => {
+        const verdict = marks.judge(row, now);
+        if (verdict === 'forged') forged.push(row.id);
+        if (verdict === 'unknown') unknown = true;
+        return verdict === 'unknown' ? [] : [verdict === 'forged' ? { ...row, outcome: 'forged' as const } : row];
+      });
+      // It stays what it is, and is said to be what it is.
+      if (forged.length > 0)
+        await trx.updateTable('audit').set({ outcome: 'forged' }).where('id', 'in', forged).execute();
       for (const [orgId, own] of groupsOf(rows, (row) => row.org_id ?? '')) {
         const last = await lastSeal(trx, orgId);
         const number = (last?.number ?? 0) + 1;
         const hash = chainHash(last?.hash ?? NO_HASH, own.map(textOf));
-        const at = clock.now();
+        const at = now;
         const sealed = { number, entries: own.length, at: new Date(at).toISOString(), hash };
         const { signature } = signSeal(key, orgId, sealed);
         await trx
@@ -162,6 +180,9 @@ export class AuditSeals {
       }
       return rows.length;
     });
+    if (forged.length > 0) this.#deps.forged(forged);
+    if (unknown) this.#after(AUTH_LIMITS.forgedAfterMs);
+    return sealed;
   }
 
   /** Seals of an organization after this one, with their entries: as many as make a page, at least one. */

@@ -3,6 +3,7 @@ import type { Schema, Store, Write } from '@muster/store';
 import { insert } from '@muster/store';
 import type { Selectable, Transaction } from 'kysely';
 import { Budget } from '../upkeep/budget.js';
+import type { AuditMarks } from './audit-marks.js';
 import { AUTH_LIMITS } from './limits.js';
 import type { ActorKind, AuditEntry } from './types.js';
 
@@ -16,6 +17,7 @@ const COLUMNS = {
   target: 'text',
   outcome: 'text',
   detail: 'text',
+  mark: 'text',
 } as const;
 const insertAudit = insert('audit', COLUMNS);
 
@@ -54,6 +56,7 @@ export function cutDetail(detail: AuditEntry['detail'] = {}): NonNullable<AuditE
 export class Audit {
   readonly #store: Store;
   readonly #clock: Clock;
+  readonly #marks: AuditMarks;
   readonly #failed: (error: unknown) => void;
   readonly #denials = new Map<string, { readonly budget: Budget; suppressed: number }>();
 
@@ -62,16 +65,23 @@ export class Audit {
   readonly #written: () => void;
 
   /** `written`: an entry is about to be stored, and wants a seal. */
-  constructor(deps: { store: Store; clock: Clock; failed: (error: unknown) => void; written?: () => void }) {
+  constructor(deps: {
+    store: Store;
+    clock: Clock;
+    marks: AuditMarks;
+    failed: (error: unknown) => void;
+    written?: () => void;
+  }) {
     this.#store = deps.store;
     this.#clock = deps.clock;
+    this.#marks = deps.marks;
     this.#failed = deps.failed;
     this.#written = deps.written ?? (() => undefined);
   }
 
   #row(entry: AuditEntry) {
     this.#written();
-    return {
+    const row = {
       org_id: entry.orgId,
       at: this.#clock.now(),
       actor: cut(entry.actor.name),
@@ -82,6 +92,7 @@ export class Audit {
       outcome: entry.outcome,
       detail: JSON.stringify(cutDetail(entry.detail)),
     };
+    return { ...row, mark: this.#marks.mark(row) };
   }
 
   /** To be committed together with what it records. */
@@ -140,7 +151,11 @@ export class Audit {
     if (query.actor !== undefined) rows = rows.where('actor', '=', query.actor);
     if (query.actorKind !== undefined) rows = rows.where('actor_kind', '=', query.actorKind);
     if (query.action !== undefined) rows = rows.where('action', '=', query.action);
-    return (await rows.execute()).map(entryOf);
+    const now = this.#clock.now();
+    return (await rows.execute()).map((row) => {
+      const forged = row.seal === null && this.#marks.judge(row, now) === 'forged';
+      return entryOf(forged ? { ...row, outcome: 'forged' } : row);
+    });
   }
 }
 

@@ -4,6 +4,7 @@ import type { Store } from '@muster/store';
 import type { Recorder } from '../log/recorder.js';
 import { type FetchJson, fetchJson } from '../outbound/fetch-json.js';
 import { Audit } from './audit.js';
+import { AuditMarks } from './audit-marks.js';
 import { AuditSeals } from './audit-seals.js';
 import { Authentication } from './authentication.js';
 import { Changes, type RandomBytes, type Trx } from './changes.js';
@@ -53,6 +54,8 @@ export interface AuthDeps {
   readonly serverKeys: ServerKeys;
   /** Entries could not be sealed; it is tried again. */
   readonly sealingFailed?: (error: unknown) => void;
+  /** By their ids, entries of the audit that no server has written as they stand. */
+  readonly forgedFound?: (ids: readonly number[]) => void;
   /** Of all layers of the process. */
   readonly rights: readonly DeclaredRights[];
   /** Sessions that have ended could not be deleted, or signs of life of others stored; it is tried again. */
@@ -117,8 +120,18 @@ export function createAuth(deps: AuthDeps): Auth {
   const { store, recorder, clock, random, selection } = deps;
   const repository = new AuthRepository(store, clock);
   const { serverKeys: keys } = deps;
-  const auditSeals = new AuditSeals({ store, recorder, clock, keys, failed: deps.sealingFailed ?? (() => undefined) });
-  const audit = new Audit({ store, clock, failed: deps.auditFailed, written: () => auditSeals.due() });
+  const marks = new AuditMarks(keys);
+  const { sealingFailed = () => undefined, forgedFound = () => undefined } = deps;
+  const auditSeals = new AuditSeals({
+    store,
+    recorder,
+    clock,
+    keys,
+    marks,
+    failed: sealingFailed,
+    forged: forgedFound,
+  });
+  const audit = new Audit({ store, clock, marks, failed: deps.auditFailed, written: () => auditSeals.due() });
   const changes = new Changes({ recorder, repository, audit, clock, random });
   const listeners = new IdentityListeners();
   const { fetch = fetchJson(ISSUER_LIMITS.fetch, false) } = deps;

@@ -65,6 +65,8 @@ export const AUTH_LIMITS = {
   /** What was to be written and is not there yet is looked for so often, each time after twice as long: for two minutes. */
   sealLooks: 7,
   sealedAtOnce: 500,
+  /** What none of the server's keys has marked is forged, unless it is so new that another server may have a key that is not known here yet. */
+  forgedAfterMs: 30_000,
   sealsPerPage: 200,
   /** One text in an audit entry. */
   auditText: 1024,

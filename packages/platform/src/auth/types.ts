@@ -80,6 +80,7 @@ export interface AuditEntry {
   /** Dotted, e.g. `push.start`, `principal.create`, `access.denied`. */
   readonly action: string;
   readonly target: string;
-  readonly outcome: 'done' | 'denied';
+  /** `forged`: it was found in the database, and no server wrote it as it stands. */
+  readonly outcome: 'done' | 'denied' | 'forged';
   readonly detail?: Readonly<Record<string, string | number | boolean | null>>;
 }

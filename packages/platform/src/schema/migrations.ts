@@ -45,6 +45,13 @@ export const platformMigrations: Migrations = {
         await sql`create index principal_keys_fingerprint on principal_keys (fingerprint)`.execute(db);
       },
     },
+    {
+      name: 'marks of the audit',
+      async up(db, { text }) {
+        await sql`alter table audit add column mark ${text}`.execute(db);
+        await sql`create unique index audit_mark on audit (mark)`.execute(db);
+      },
+    },
   ],
 };
 

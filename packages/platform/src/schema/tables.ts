@@ -341,10 +341,12 @@ declare module '@muster/store' {
       address: string | null;
       action: string;
       target: string;
-      outcome: 'done' | 'denied';
+      outcome: 'done' | 'denied' | 'forged';
       detail: string;
       /** Number of the seal it goes with; null: it waits for one. */
       seal: number | null;
+      /** That a server wrote it as it stands, see `audit-marks.ts`; null: of a version before there were marks. */
+      mark: string | null;
     };
     /** Of the entries of an organization, or of none (''): each with all before it. See `audit-chain.ts`. */
     audit_seals: {

@@ -41,15 +41,21 @@ export function addVerify(parent: Command, shell: Shell): void {
         reason: `--head takes the 64 hex digits that verify prints, and not '${options.head}'`,
       });
     let found = options.head === undefined;
+    let forged = 0;
     for await (const { seal, entries } of chain.sealed) {
       reader.take(seal, entries);
+      forged += entries.filter(isForged).length;
       found ||= seal.hash === options.head;
     }
     const { number: seals, hash: head } = reader.head;
     if (!found)
       throw new MusterError('audit_broken', { seal: seals + 1, reason: `no seal has the hash ${options.head}` });
-    out.document({ entries: reader.entries, seals, head, key: key.fingerprint });
+    out.document({ entries: reader.entries, forged, seals, head, key: key.fingerprint });
     out.line(`${reader.entries} entries in ${seals} seals are as they were sealed.`);
+    if (forged > 0)
+      out.line(
+        `Of them ${forged} ${forged === 1 ? 'was' : 'were'} written, or changed before it was sealed, by none of the servers: outcome forged.`,
+      );
     out.fields([
       ['Head', head],
       ['Key', key.fingerprint],
@@ -57,4 +63,9 @@ export function addVerify(parent: Command, shell: Shell): void {
     if (options.head === undefined)
       out.note('Keep the head elsewhere: with --head it tells later whether the end was cut off.');
   });
+}
+
+/** @param entry As it was sealed: JSON. */
+function isForged(entry: string): boolean {
+  return (JSON.parse(entry) as { readonly outcome?: unknown }).outcome === 'forged';
 }

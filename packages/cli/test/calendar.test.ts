@@ -11,7 +11,7 @@ const CALENDARS = '/organizations/o/calendars';
 const CALENDAR = {
   ...{ name: 'freeze', description: 'releases', timezone: 'Europe/Berlin' },
   entries: [{ weekly: 'fri 18:00-mon 06:00' }, { cron: '0 2 1 * *', minutes: 240, why: 'backup' }],
-  now: { until: '2026-01-05T05:00:00.000Z', why: 'fri 18:00-mon 06:00' },
+  now: { until: '2026-01-05T05:00:00.000Z', goes_on: false, why: 'fri 18:00-mon 06:00' },
   ...{ created_at: '2026-01-01T00:00:00.000Z', updated_at: '2026-01-02T00:00:00.000Z' },
 };
 

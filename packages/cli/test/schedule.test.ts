@@ -54,6 +54,17 @@ describe('muster schedule create', () => {
     });
   });
 
+  it('says of one whose calendars never open that it never runs', async () => {
+    const { out: closed } = await muster('calendar create always --weekly mon-sun');
+    expect(closed).toContain('nothing starts, and no end is in sight (mon-sun)');
+    const never = 'never, as far as can be seen: none of its times is outside of always';
+    const { out } = await muster('schedule create stuck --cron @daily --queue resize --not-during always');
+    expect(out).toBe(`created schedule stuck: it runs ${never}\n`);
+    expect((await muster('schedule show stuck')).out).toMatch(new RegExp(`^Next +${never}$`, 'm'));
+    expect((await muster('calendar list')).out).toMatch(/always +nothing, without end/);
+    expect((await muster('schedule rm stuck --yes')).exit).toBe(0);
+  });
+
   it('makes a schedule of push jobs, with the flags of push start', async () => {
     writeFileSync(join(cwd, 'patch.sh'), 'true');
     const flags = '--concurrency 25% --run-timeout 1h --env COLOR=blue --file patch.sh';

@@ -19,7 +19,8 @@ interface Calendar {
   readonly description: string;
   readonly timezone: string;
   readonly entries: readonly Entry[];
-  readonly now: { readonly until: string; readonly why: string } | null;
+  /** `goes_on`: also after `until`. */
+  readonly now: { readonly until: string; readonly goes_on: boolean; readonly why: string } | null;
   readonly created_at: string;
   readonly updated_at: string;
 }
@@ -51,7 +52,7 @@ export function addCalendar(program: Command, shell: Shell): void {
     read: ({ client }) => client.get(client.inOrg('calendars')),
     columns: {
       Calendar: ({ name }) => name,
-      Now: ({ now }) => (now === null ? 'open' : `nothing until ${timeText(now.until)}`),
+      Now: ({ now }) => nowBrief(now),
       Zone: ({ timezone }) => timezone,
       When: ({ entries }) => entries.map(entryText).join('; '),
       Description: ({ description }) => description,
@@ -172,8 +173,15 @@ function entryText({ weekly, dates, cron, minutes = 0 }: Entry): string {
   return weekly ?? dates ?? `${cron} for ${minutes} min`;
 }
 
-function nowText({ until, why }: NonNullable<Calendar['now']>): string {
-  return `nothing starts until ${timeText(until)} (${why})`;
+function nowBrief(now: Calendar['now']): string {
+  if (now === null) return 'open';
+  return now.goes_on ? 'nothing, without end' : `nothing until ${timeText(now.until)}`;
+}
+
+function nowText({ until, goes_on: goesOn, why }: NonNullable<Calendar['now']>): string {
+  return goesOn
+    ? `nothing starts, and no end is in sight (${why})`
+    : `nothing starts until ${timeText(until)} (${why})`;
 }
 
 function tell({ out }: Call<object>, calendar: Calendar): void {

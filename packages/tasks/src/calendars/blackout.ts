@@ -14,32 +14,36 @@ export interface Calendar {
 }
 
 /**
- * Windows that overlap, or follow each other at once, are one.
+ * Of the windows that a time falls into the one that ends last; see `joined`.
  * @throws EntryMistake when an entry or the time zone is not understood.
  */
-export function blackouts(calendars: readonly Calendar[]): BlackoutAt {
-  const windows = calendars.flatMap(windowsOf);
-  return (at) => joined(at, (from) => longestAt(windows, from));
+export function windowsOf(calendars: readonly Calendar[]): BlackoutAt {
+  const windows = calendars.flatMap(sourcesOf);
+  return (at) => longestAt(windows, at);
 }
 
-/** Where one ends another may go on. Of what begins later only the end counts: the first says why. */
+/**
+ * Windows that overlap, or follow each other at once, are one. Of what begins later only the end counts: the first says why.
+ * Of calendars that never open so many are looked through: not of what was joined before, or it would be that many times as many.
+ * @param blackoutAt The window alone.
+ */
 export function joined(at: number, blackoutAt: BlackoutAt): Blackout | null {
   const first = blackoutAt(at);
   if (first === null) return null;
   let until = first.until;
   for (let count = 1; count < CALENDAR_LIMITS.joined; count++) {
     const next = blackoutAt(until);
-    if (next === null) break;
+    if (next === null) return { ...first, until };
     until = next.until;
   }
-  return { ...first, until };
+  return { ...first, until, goesOn: true };
 }
 
 interface Source extends Pick<Blackout, 'calendar' | 'why'> {
   readonly covering: Covering;
 }
 
-function windowsOf({ name, timezone, entries }: Calendar): readonly Source[] {
+function sourcesOf({ name, timezone, entries }: Calendar): readonly Source[] {
   const zone = Zone.find(timezone);
   if (zone === undefined) throw new EntryMistake(`there is no time zone '${timezone}'`);
   return entries.map((entry) => ({

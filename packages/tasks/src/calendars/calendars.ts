@@ -4,7 +4,7 @@ import type { Schema, Store } from '@muster/store';
 import type { Selectable } from 'kysely';
 import { MusterError } from '../errors.js';
 import { named } from '../named.js';
-import { type Blackout, type BlackoutAt, blackouts, type Calendar, joined } from './blackout.js';
+import { type Blackout, type BlackoutAt, type Calendar, joined, windowsOf } from './blackout.js';
 import { EntryMistake } from './entry.js';
 import { CALENDAR_LIMITS } from './limits.js';
 import './tables.js';
@@ -56,7 +56,7 @@ export class Calendars {
     for (const row of await this.#deps.store.read.selectFrom('calendars').selectAll().execute()) {
       const calendar = calendarOf(row);
       try {
-        this.#put(row.org_id, { calendar, at: blackouts([calendar]) });
+        this.#put(row.org_id, { calendar, at: windowsOf([calendar]) });
       } catch (error) {
         if (!(error instanceof EntryMistake)) throw error;
         // Only the rules of time zones can be others than when it was made. What heeds it does not run by mistake.
@@ -109,7 +109,7 @@ export class Calendars {
         throw new MusterError('too_busy', { what: 'calendars', limit: most });
       const now = changes.now;
       const calendar: NamedCalendar = { ...asked, name, createdAt: now, updatedAt: now };
-      const at = blackouts([calendar]);
+      const at = windowsOf([calendar]);
       await changes.apply({ orgId: org.id, actor, action: 'calendar.create', target: name }, (trx) =>
         trx.insertInto('calendars').values(rowOf(org.id, calendar)).execute(),
       );
@@ -123,7 +123,7 @@ export class Calendars {
     return this.#inTurn(async () => {
       const { changes } = this.#deps.auth;
       const calendar = { ...this.existing(org.id, name), ...asked, updatedAt: changes.now };
-      const at = blackouts([calendar]);
+      const at = windowsOf([calendar]);
       const detail = { changed: Object.keys(asked).join(', ') };
       await changes.apply({ orgId: org.id, actor, action: 'calendar.change', target: name, detail }, async (trx) => {
         const rows = trx.updateTable('calendars').set(rowOf(org.id, calendar)).where('org_id', '=', org.id);

@@ -109,7 +109,7 @@ export function calendarRoutes(app: App, { calendars, clock }: CalendarRouteDeps
       description,
       timezone,
       entries: entries.map((entry) => ({ ...entry })),
-      now: now && { until: time(now.until), why: now.why },
+      now: now && { until: time(now.until), goes_on: now.goesOn === true, why: now.why },
       created_at: time(createdAt),
       updated_at: time(updatedAt),
     };

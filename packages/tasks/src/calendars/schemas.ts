@@ -71,6 +71,7 @@ export const CalendarAnswer = Type.Object({
     [
       Type.Object({
         until: Type.String({ description: 'When something may be started again, ISO 8601' }),
+        goes_on: Type.Boolean({ description: 'At that time it is not over: no end was found' }),
         why: Type.String(),
       }),
       Type.Null(),

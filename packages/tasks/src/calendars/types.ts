@@ -1,7 +1,9 @@
 /** Why nothing is to be started now. */
 export interface Blackout {
-  /** Milliseconds since the epoch: not before. Where very many windows follow each other, the end of some. */
+  /** Milliseconds since the epoch: not before. */
   readonly until: number;
+  /** So many windows follow each other that their end was not looked for. */
+  readonly goesOn?: true;
   readonly calendar: string;
   readonly why: string;
 }
@@ -10,7 +12,8 @@ export interface Blackout {
 export type BlackoutAt = (at: number) => Blackout | null;
 
 /** In a sentence. */
-export function blackoutText({ calendar, why, until }: Blackout): string {
+export function blackoutText({ calendar, why, until, goesOn }: Blackout): string {
   const reason = `calendar ${calendar} (${why})`;
-  return `${reason} lets nothing start before ${new Date(until).toISOString()}`;
+  const end = `${new Date(until).toISOString()}${goesOn ? ', and goes on then' : ''}`;
+  return `${reason} lets nothing start before ${end}`;
 }

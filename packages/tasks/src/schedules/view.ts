@@ -8,6 +8,8 @@ const timeOrNull = (ms: number | null): string | null => (ms === null ? null : t
 
 const NEXT_RUNS = 5;
 const LOOKED_AT = 200;
+/** Later ones are not looked for: of calendars that never open there are none. */
+const AHEAD_MS = 2 * 366 * 86_400_000;
 
 export interface ShownAlong {
   /** Of a queue, while there is one. */
@@ -63,7 +65,8 @@ function nextRuns({ state, rules }: LiveSchedule, most: number): readonly number
   const { cron, blackout: rule, blackoutAt } = rules;
   const next = new Set<number>();
   let looked = 0;
-  for (let at = state.nextAt; at !== null && next.size < most && looked < LOOKED_AT; ) {
+  const end = (state.nextAt ?? 0) + AHEAD_MS;
+  for (let at = state.nextAt; at !== null && at <= end && next.size < most && looked < LOOKED_AT; ) {
     looked++;
     const blackout = blackoutAt(at);
     if (blackout === null) next.add(at);

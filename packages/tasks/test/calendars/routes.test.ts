@@ -19,11 +19,25 @@ async function refused(response: Response): Promise<[number, string]> {
 }
 
 describe('calendars', () => {
+  it('that never open leave a schedule no time, and the server goes on', async () => {
+    const always = { name: 'always', timezone: 'Europe/Berlin', entries: [{ weekly: 'mon-sun' }] };
+    expect(await server.json({ method: 'POST', path: 'calendars', body: always })).toMatchObject({
+      now: { goes_on: true, why: 'mon-sun' },
+    });
+    for (const cron of ['* * * * *', '0 3 * * *', '0 0 1 1 *']) {
+      const body = { ...NIGHTLY, name: 'never', cron, not_during: ['always'] };
+      const made = await server.json({ method: 'POST', path: 'schedules', body });
+      expect(made).toMatchObject({ state: 'active', next_run: null, next_runs: [] });
+      expect((await server.send({ method: 'DELETE', path: 'schedules/never' })).status).toBe(204);
+    }
+    expect((await server.send({ method: 'DELETE', path: 'calendars/always' })).status).toBe(204);
+  });
+
   it('are made, shown, changed, heeded, and deleted when nothing heeds them', async () => {
     const created = await server.json({ method: 'POST', path: 'calendars', body: WEEKEND });
     expect(created).toMatchObject({
       ...{ ...WEEKEND, description: '' },
-      now: { until: '2012-09-17T04:00:00.000Z', why: 'fri 18:00-mon 06:00' },
+      now: { until: '2012-09-17T04:00:00.000Z', goes_on: false, why: 'fri 18:00-mon 06:00' },
     });
     expect(await server.json({ path: 'calendars' })).toEqual([created]);
     const schedule = { ...NIGHTLY, name: 's', not_during: ['weekend'] };

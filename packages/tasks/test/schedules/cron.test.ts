@@ -220,6 +220,29 @@ test('a time always comes after the one before, in every zone', () => {
   );
 });
 
+test('what a clock on the wall shows is what Node.js says, in every zone, also where it was just set', () => {
+  const shown = (name: string, at: number): number => {
+    const text = new Intl.DateTimeFormat('sv-SE', { timeZone: name, dateStyle: 'short', timeStyle: 'medium' });
+    return Date.parse(`${text.format(at).replace(' ', 'T')}Z`);
+  };
+  const hour = fc.integer({ min: Date.UTC(1980, 0) / 3_600_000, max: Date.UTC(2037, 0) / 3_600_000 });
+  fc.assert(
+    fc.property(fc.constantFrom(...Intl.supportedValuesOf('timeZone')), hour, (name, first) => {
+      const there = zone(name);
+      // Twice: the second time it is known.
+      for (const minute of [0, 1, 14, 15, 31, 59, 0, 31])
+        expect(there.wallAt(first * 3_600_000 + minute * 60_000)).toBe(
+          shown(name, first * 3_600_000 + minute * 60_000),
+        );
+    }),
+    { numRuns: 100 },
+  );
+  // Newfoundland set its clocks a minute after midnight.
+  const set = Date.UTC(2009, 2, 8, 3, 31);
+  for (const at of [set - 60_000, set - 1, set, set + 60_000])
+    expect(zone('America/St_Johns').wallAt(at)).toBe(shown('America/St_Johns', at) + (((at % 1000) + 1000) % 1000));
+});
+
 describe('an expression that is a mistake', () => {
   test.each([
     ['', 'it has 0 fields'],

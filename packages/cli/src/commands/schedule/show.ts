@@ -71,11 +71,25 @@ export function tell({ out }: Call<object>, schedule: ScheduleDetail): void {
       index === 0 ? 'Next' : '',
       zonedTimeText(at, schedule.timezone),
     ]),
+    ...given('Next', neverOpen(schedule)),
   ]);
 }
 
+/** Why one that is active does not run; null: it does, or is not. */
+function neverOpen({
+  next_run,
+  state,
+  not_during,
+}: Pick<Schedule, 'next_run' | 'not_during' | 'state'>): string | null {
+  if (next_run !== null || state !== 'active' || not_during.length === 0) return null;
+  return `never, as far as can be seen: none of its times is outside of ${not_during.join(', ')}`;
+}
+
 /** Null: not at all. */
-export function runsNext({ next_run: next, timezone }: Pick<Schedule, 'next_run' | 'timezone'>): string | null {
+export function runsNext(schedule: Pick<Schedule, 'next_run' | 'not_during' | 'state' | 'timezone'>): string | null {
+  const { next_run: next, timezone } = schedule;
+  const never = neverOpen(schedule);
+  if (never !== null) return `it runs ${never}`;
   return next === null ? null : `it runs next at ${zonedTimeText(next, timezone)}`;
 }
 

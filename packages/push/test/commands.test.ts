@@ -75,7 +75,10 @@ describe('what nodes tell of what they allow', () => {
 
 describe('whether a node would take a command', () => {
   const UPGRADE = { command: 'muster-agent-upgrade 1.2.3', uploads: true };
-  const asks = (wish: Partial<Wish>): Wish => ({ command: null, script: false, uploads: false, fetch: false, ...wish });
+  const asks = (wish: Partial<Wish>): Wish => ({
+    ...{ command: null, script: false, uploads: false, fetch: false, variables: false },
+    ...wish,
+  });
   const foreseen = (commands: NodeCommands | null, wish: Partial<Wish>, via: 'agent' | 'ssh' = 'agent') =>
     new Forecasts(asks(wish)).of(commands, via);
 
@@ -98,6 +101,7 @@ describe('whether a node would take a command', () => {
     ['an upgrade of the agent', allowing(['u', 'muster-agent-upgrade \\S+']), UPGRADE, 'perhaps'],
     ['an upgrade where only commands may be anything', { ...NOTHING, any: true, uploads: true }, UPGRADE, 'no'],
     ['a file to fetch', NOTHING, { fetch: true }, 'no'],
+    ['with variables', allowing('a'), { command: 'a', variables: true }, 'perhaps'],
   ])('%s', (_, commands, wish, expected) => {
     expect(foreseen(commands, wish).says).toBe(expected);
   });

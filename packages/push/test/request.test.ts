@@ -288,9 +288,11 @@ describe('our own keys', () => {
       script: false,
       uploads: false,
       fetch: false,
+      variables: false,
       secrets: [],
     });
     expect(preview({ search: 'a', command: 'x', uploads: true })).toMatchObject({ command: 'x', uploads: true });
+    expect(preview({ search: 'a', command: 'x', env: { COLOR: '1' } })).toMatchObject({ variables: true });
     expect(preview({ search: 'a', quorum: '80%', when_busy: 'wait' })).toMatchObject({
       quorum: { percent: 80 },
       whenBusy: 'wait',

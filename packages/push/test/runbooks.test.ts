@@ -348,6 +348,14 @@ describe('a definition that cannot be meant is refused', () => {
     [{ script: '#!/bin/sh' }, 'command: give either command or script'],
     [{ command: undefined }, 'command: give either command or script'],
     [{ command: ['{{service}}', '{{tries}}'] }, 'command.0: is the program'],
+    [
+      { command: ['/bin/sh', '-ec', 'x {{service}} {{tries}}'] },
+      'command.2: what is given for {{service}} would be run',
+    ],
+    [
+      { command: ['sudo', '-n', 'python3.11', '-c', '{{service}}', '{{tries}}'] },
+      'command.4: what is given for {{service}}',
+    ],
     [{ command: ['a', '{{service}}', '{{tries}}', '{{other}}'] }, 'command.3: {{other}} is none of its parameters'],
     [{ command: ['a', '{{service}}'] }, 'parameters.tries: is used nowhere'],
     [{ command: ['a', '{{token}}'], parameters: secret }, 'command.1: {{token}} is a secret'],

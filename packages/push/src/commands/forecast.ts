@@ -10,6 +10,8 @@ export interface Wish {
   readonly script: boolean;
   readonly uploads: boolean;
   readonly fetch: boolean;
+  /** Variables for the command. */
+  readonly variables: boolean;
 }
 
 type Via = NodeView['via'];
@@ -45,7 +47,7 @@ export class Forecasts {
   }
 
   #forecast(commands: NodeCommands, via: Via): Forecast {
-    const { command, script, uploads, fetch } = this.#wish;
+    const { command, script, uploads, fetch, variables } = this.#wish;
     if (script && commands.scripts === 'none') return no('no scripts are allowed there (allow_scripts)');
     // The files of an upgrade have a place of their own.
     const upgrade = command !== null && versionAskedFor(command) !== null;
@@ -58,6 +60,7 @@ export class Forecasts {
       return perhaps('only scripts that certain people signed are allowed there');
     if (upgrade) return perhaps('whether its signature is trusted is decided there');
     if (uploads || fetch) return perhaps('which files are allowed is decided there');
+    if (variables) return perhaps('which variables may be set is decided there (allow_env)');
     return YES;
   }
 

@@ -38,7 +38,12 @@ export function readPreviewRequest(body: unknown, text: string, maxNodes: number
     script: script === true,
     uploads: uploads === true,
     fetch: fetch === true,
+    variables: hasVariables(options),
   };
+}
+
+export function hasVariables({ env }: Pick<JobRequest['options'], 'env'>): boolean {
+  return Object.keys(env ?? {}).length > 0;
 }
 
 export const REFUSALS = ['no_right', 'unknown', 'down', 'rehab', 'busy', 'not_allowed'] as const;

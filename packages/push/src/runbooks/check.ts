@@ -4,6 +4,7 @@ import { readJobRequest } from '../request/request.js';
 import type { Definition, Parameter, Parameters, ParameterType } from './definition.js';
 import { RUNBOOK_LIMITS } from './limits.js';
 import { placesIn } from './places.js';
+import { programTexts } from './program-text.js';
 import { characterSet, readValue } from './values.js';
 
 /** Which fields of a parameter go with which types, besides `type`, `description` and `required`. */
@@ -38,6 +39,13 @@ export function checkDefinition(definition: Definition, limits: { readonly maxNo
   const [program] = words.command;
   if (typeof command === 'object' && (program === undefined || program === '')) throw invalid('command', 'is empty');
   if (placesIn(program ?? '').length > 0) throw invalid('command.0', 'is the program, which is no parameter');
+  for (const index of programTexts(words.command)) {
+    const [name] = placesIn(words.command[index] ?? '');
+    if (name === undefined) continue;
+    const instead = 'give it after the program, as an argument of its own, which `sh -c` has as "$1": ';
+    const example = `[sh, -c, 'echo "$1"', sh, '{{${name}}}']`;
+    throw invalid(`command.${index}`, `what is given for {{${name}}} would be run as a program; ${instead}${example}`);
+  }
   for (const [field, list] of Object.entries(words)) {
     list.forEach((word, index) => {
       checkWord(`${field}.${index}`, word, parameters);

@@ -24,6 +24,7 @@ import { pushSettings } from '../repository/settings.js';
 import { invalid } from '../request/fields.js';
 import {
   forecast,
+  hasVariables,
   judgeQuorum,
   type Preview,
   type PreviewDeps,
@@ -261,7 +262,8 @@ export class Runbooks {
     const { command, options, target } = request;
     const script = options.script !== undefined;
     const chosen = await chooseNodes(submission, author, org, target);
-    const wish = { command: script ? null : command, script, uploads: false, fetch: false };
+    const variables = hasVariables(options);
+    const wish = { command: script ? null : command, script, uploads: false, fetch: false, variables };
     const nodes = [...chosen.allowed, ...chosen.denied];
     const { needs } = await policyNeeds(submission, org, nodes);
     const approval = asked !== null || needs.length > 0;

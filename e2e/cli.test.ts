@@ -104,7 +104,7 @@ describe('org, user, group, service', () => {
       MUSTER_KEY: keyFile,
     });
     expect((await run.exited).code).toBe(0);
-    await cluster.json('user', 'rm', 'alice');
+    await cluster.json('user', 'rm', 'alice', '--yes');
     expect((await cluster.muster('user', 'show', 'alice')).code).toBe(4);
   });
 
@@ -131,7 +131,7 @@ describe('org, user, group, service', () => {
     expect((await dora('invitations', '--mine')).stdout).toMatch(/guild +dora +admin/);
     expect((await dora('accept', 'guild')).stdout).toBe('dora belongs to guild\n');
     expect((await dora('list')).stdout).toContain('guild');
-    await cluster.json('user', 'rm', 'dora');
+    await cluster.json('user', 'rm', 'dora', '--yes');
     await cluster.json('org', 'rm', 'guild', '--yes');
   });
 
@@ -150,7 +150,7 @@ describe('org, user, group, service', () => {
       users: ['bob'],
       exclusive: false,
     });
-    await cluster.json('group', 'rm', 'oncall');
+    await cluster.json('group', 'rm', 'oncall', '--yes');
   });
 
   test('who may not start jobs is refused: exit 3', async () => {
@@ -170,7 +170,7 @@ describe('org, user, group, service', () => {
   test('a service is created, listed and deleted', async () => {
     await cluster.json('service', 'create', 'ci', '--key-out', join(cluster.dir, 'ci.pem'));
     expect(JSON.stringify(await cluster.json('service', 'list'))).toContain('"ci"');
-    await cluster.json('service', 'rm', 'ci');
+    await cluster.json('service', 'rm', 'ci', '--yes');
   });
 });
 
@@ -181,7 +181,7 @@ describe('token', () => {
     const listed = await cluster.muster('token', 'list', '--json');
     expect(listed.stdout).toContain(made.id);
     expect(listed.stdout).not.toContain(made.token);
-    await cluster.json('token', 'rm', made.id);
+    await cluster.json('token', 'rm', made.id, '--yes');
   });
 });
 
@@ -249,7 +249,7 @@ describe('node-group', () => {
     await cluster.json('node-group', 'set', 'web', '--node', 'web1');
     expect(await cluster.json('node-group', 'show', 'web')).toMatchObject({ name: 'web', nodes: ['web1'] });
     expect(JSON.stringify(await cluster.json('node-group', 'list'))).toContain('"web"');
-    await cluster.json('node-group', 'rm', 'web');
+    await cluster.json('node-group', 'rm', 'web', '--yes');
   });
 
   test('EXECUTE may be granted: a node without it is nacked with permission denied (N13)', async () => {
@@ -271,7 +271,7 @@ describe('node-group', () => {
     expect(job.nodes).toEqual({ failed: ['db1'], nacked: ['web1'] });
     const line = await cluster.muster('push', 'status', job.id, '--node', 'web1');
     expect(line.stdout).toContain('permission denied');
-    await cluster.json('node-group', 'rm', 'databases');
+    await cluster.json('node-group', 'rm', 'databases', '--yes');
   });
 });
 

@@ -291,7 +291,7 @@ describe('the console', () => {
     const cookies = await visitor.context.cookies();
     expect(cookies).toMatchObject([{ httpOnly: true, sameSite: 'Strict' }]);
     const [session] = await cluster.json<readonly { id: string }[]>('session', 'list');
-    await cluster.json('session', 'rm', session?.id ?? '');
+    await cluster.json('session', 'rm', session?.id ?? '', '--yes');
     await page.getByText('Your session has ended.').waitFor();
     const again = await page.request.get(`${cluster.url}/session`);
     expect(again.status()).toBe(401);

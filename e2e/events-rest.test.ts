@@ -115,8 +115,8 @@ describe('durable subscriptions', () => {
     await reader.close();
     const [listed] = await cluster.json<{ name: string; selector: string }[]>('event', 'durable', 'list');
     expect(listed).toMatchObject({ principal: 'admin', name: 'inbox', selector: "type = 'mail'" });
-    expect((await cluster.muster('event', 'durable', 'rm', 'admin', 'inbox')).code).toBe(0);
-    expect((await cluster.muster('event', 'durable', 'rm', 'admin', 'inbox')).code).toBe(4);
+    expect((await cluster.muster('event', 'durable', 'rm', 'admin', 'inbox', '--yes')).code).toBe(0);
+    expect((await cluster.muster('event', 'durable', 'rm', 'admin', 'inbox', '--yes')).code).toBe(4);
   });
 });
 
@@ -126,7 +126,7 @@ test('a service gets an access token of its own, which is listed and removed apa
   const client = await EventClient.login(`stomp://127.0.0.1:${cluster.ports[3]}`, 'default/relay', made.token);
   expect((await cluster.muster('access-token', 'list', '--service', 'relay')).stdout).toContain('service relay');
   expect((await cluster.muster('access-token', 'list')).stdout).not.toContain(made.id);
-  expect((await cluster.muster('access-token', 'rm', made.id, '--service', 'relay')).code).toBe(0);
+  expect((await cluster.muster('access-token', 'rm', made.id, '--service', 'relay', '--yes')).code).toBe(0);
   await client.error();
   const both = await cluster.muster('access-token', 'create', '--service', 'relay', '--user', 'admin');
   expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('give either --user NAME or --service NAME')]);

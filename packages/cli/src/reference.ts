@@ -21,6 +21,8 @@ export async function commandReference(): Promise<string> {
     'A server whose certificate no well-known authority has signed needs `--ca FILE`, `MUSTER_CA` or `ca`: a PEM file of the',
     'authority that did, or of the certificate itself if it is self-signed.',
     '',
+    'What deletes something of the server asks first. A script, where nobody can be asked, gives `--yes`.',
+    '',
     '| exit code | means |',
     '|---|---|',
     '| 0 | done; for `push start`, `watch` and `rerun`: the job is complete and every node that started succeeded |',

@@ -63,7 +63,7 @@ test('list, show, set and rm', async () => {
   expect(await told('show', 'freeze')).toMatch(/0 2 1 \* \* for 240 min {2}backup/);
   expect(await told('set', 'freeze', '--weekly', 'sun')).toMatch(/Now +open/);
   expect(sent()).toEqual({ entries: [{ weekly: 'sun' }] });
-  expect(await told('rm', 'freeze')).toBe('deleted calendar freeze\n');
+  expect(await told('rm', 'freeze', '--yes')).toBe('deleted calendar freeze\n');
 });
 
 test.each([

@@ -102,7 +102,7 @@ test('muster session lists who is signed in, and signs out', async () => {
   const [session] = listed;
   expect(session).toMatchObject({ user: 'admin', by: 'link' });
   expect((await muster(['session', 'list'])).out).toContain(session?.id);
-  for (const { id } of listed) expect((await muster(['session', 'rm', id])).code).toBe(0);
+  for (const { id } of listed) expect((await muster(['session', 'rm', id, '--yes'])).code).toBe(0);
   expect((await browser.call('GET', '/session')).status).toBe(401);
   expect((await muster(['session', 'list'])).err).toContain('nobody is signed in');
 });

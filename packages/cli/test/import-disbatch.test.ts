@@ -209,8 +209,8 @@ describe('muster collection', () => {
     expect(JSON.parse((await muster('collection', 'list', '--json')).out)).toEqual([
       { name: 'users', documents: 2500 },
     ]);
-    expect((await muster('collection', 'rm', 'users')).exit).toBe(0);
-    expect((await muster('collection', 'rm', 'users')).exit).toBe(4);
+    expect((await muster('collection', 'rm', 'users', '--yes')).exit).toBe(0);
+    expect((await muster('collection', 'rm', 'users', '--yes')).exit).toBe(4);
   });
 
   test('says which line is no document', async () => {

@@ -50,7 +50,7 @@ test('issuer create sends the key of a file, issuer list and rm show and delete 
   expect(await run(['issuer', 'create', 'gateway', '--public-key', 'gateway.pem', '--tenant', 't'], here)).toBe(0);
   expect(sent()).toEqual({ name: 'gateway', public_key: 'PEM', tenant: 't' });
   expect(await run(['issuer', 'list'], here)).toBe(0);
-  expect(await run(['issuer', 'rm', 'gateway'], here)).toBe(0);
+  expect(await run(['issuer', 'rm', 'gateway', '--yes'], here)).toBe(0);
   expect(here.out()).toContain('public key');
   expect(here.out()).toContain('tokens of gateway are no longer taken');
 });

@@ -21,7 +21,7 @@ test.each([
   });
   const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
   expect(await run([kind, 'keys', 'u'], world)).toBe(0);
-  expect(await run([kind, 'rm-key', 'u', 'f1'], world)).toBe(0);
+  expect(await run([kind, 'rm-key', 'u', 'f1', '--yes'], world)).toBe(0);
   expect(world.out()).toContain('f1');
   expect(world.out()).toContain('removed key f1 from u');
 });

@@ -94,7 +94,7 @@ test('set, test and rm change it, try it, and end it', async () => {
   expect(await told('set', 'ops', '--off')).toMatch(/State +off/);
   expect(sent()).toEqual({ enabled: false });
   expect(await told('test', 'ops')).toContain('muster notification deliveries ops');
-  expect(await told('rm', 'ops')).toContain('nothing more is told by ops');
+  expect(await told('rm', 'ops', '--yes')).toContain('nothing more is told by ops');
 });
 
 test.each([

@@ -104,7 +104,7 @@ test('list, show, runs, set and rm', async () => {
   expect(await told('runs', 'r')).toMatch(/disk\.high +7 +failed .*no/);
   expect(await told('set', 'r', '--off')).toMatch(/State +off/);
   expect(await told('show', 'r')).toMatch(/Asks +once, for the rule\nGranted by +approval 5f0c/);
-  expect(await told('rm', 'r')).toContain('deleted rule r');
+  expect(await told('rm', 'r', '--yes')).toContain('deleted rule r');
 });
 
 test.each([

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { durationOf } from '../duration.js';
 import { MusterError } from '../errors.js';
 import { yamlOf } from '../files.js';
+import { printable } from '../printable.js';
 import { type Call, clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
 import { addList, addRemove, addShow, tellItem } from './resource.js';
@@ -71,7 +72,8 @@ export function addCalendar(program: Command, shell: Shell): void {
   addRemove(calendar, shell, {
     usage: 'rm <calendar>',
     summary: 'delete a calendar that no schedule and no rule heeds',
-    examples: ['muster calendar rm weekend'],
+    examples: ['muster calendar rm weekend', 'muster calendar rm weekend --yes'],
+    question: (name = '') => `Delete calendar ${printable(name)}?`,
     path: ({ client }, name = '') => client.inOrg('calendars', name),
     done: (name) => ({ document: { name, deleted: true }, line: `deleted calendar ${name}` }),
   });

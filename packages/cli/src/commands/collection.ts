@@ -2,8 +2,9 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { MusterError } from '../errors.js';
 import { linesOfFile } from '../lines.js';
+import { printable } from '../printable.js';
 import { type Call, clientCommand, does, type Shell, subcommand } from '../shell.js';
-import { addList } from './resource.js';
+import { addList, addRemove } from './resource.js';
 
 interface CollectionInfo {
   readonly name: string;
@@ -36,16 +37,13 @@ export function addCollection(program: Command, shell: Shell): void {
   });
   importing.option('--replace', 'in the place of those that it has');
   does<{ readonly replace?: boolean }>(importing, shell, importDocuments);
-  const removing = clientCommand(command, {
+  addRemove(command, shell, {
     usage: 'rm <name>',
     summary: 'delete a collection with its documents',
-    examples: ['muster collection rm users'],
-  });
-  does<object>(removing, shell, async (call) => {
-    const [name = ''] = call.args;
-    await call.client.delete(call.client.inOrg('collections', name));
-    call.out.document({ name });
-    call.out.line(`deleted ${name}`);
+    examples: ['muster collection rm users', 'muster collection rm users --yes'],
+    question: (name = '') => `Delete collection ${printable(name)} with its documents?`,
+    path: ({ client }, name = '') => client.inOrg('collections', name),
+    done: (name) => ({ document: { name }, line: `deleted ${name}` }),
   });
 }
 

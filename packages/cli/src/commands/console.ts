@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { openerOf, openInBrowser } from '../open-in-browser.js';
+import { printable } from '../printable.js';
 import { clientCommand, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
 import { addList, addRemove } from './resource.js';
@@ -68,7 +69,8 @@ export function addSession(program: Command, shell: Shell): void {
   addRemove(session, shell, {
     usage: 'rm <id>',
     summary: 'sign a browser out; for admins anybody’s',
-    examples: ['muster session rm ID'],
+    examples: ['muster session rm ID', 'muster session rm ID --yes'],
+    question: (id = '') => `End session ${printable(id)}?`,
     path: ({ client }, id = '') => client.inOrg('sessions', id),
     done: (id) => ({ document: { id, deleted: true }, line: `ended session ${id}` }),
   });

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { MusterError } from '../errors.js';
+import { printable } from '../printable.js';
 import { type Call, type CommandText, clientCommand, does, type Shell, subcommand } from '../shell.js';
 import { minus, type NameFlags, type Names, namesOf, plus, type Unknown, warnOfUnknown, withNames } from './names.js';
 import { addList, addRemove, addShow, tellItem } from './resource.js';
@@ -69,7 +70,8 @@ export function addGroup(program: Command, shell: Shell): void {
   addRemove(group, shell, {
     usage: 'rm <name>',
     summary: 'delete a group',
-    examples: ['muster group rm oncall'],
+    examples: ['muster group rm oncall', 'muster group rm oncall --yes'],
+    question: (name = '') => `Delete group ${printable(name)}, and the rights that its members have by it?`,
     path: ({ client }, name = '') => client.inOrg('groups', name),
     done: (name) => ({ document: { name, deleted: true }, line: `deleted group ${name}` }),
   });

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { duration, formatDuration } from '../duration.js';
 import { MusterError } from '../errors.js';
 import { readingOf, textOf } from '../files.js';
+import { printable } from '../printable.js';
 import { type Call, clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
 import type { World } from '../world.js';
@@ -158,7 +159,8 @@ export function addIssuer(program: Command, shell: Shell): void {
   addRemove(issuer, shell, {
     usage: 'rm <name>',
     summary: 'take no more tokens of an issuer',
-    examples: ['muster issuer rm gateway'],
+    examples: ['muster issuer rm gateway', 'muster issuer rm gateway --yes'],
+    question: (name = '') => `Delete issuer ${printable(name)}? Its tokens are no longer taken.`,
     path: ({ client }, name = '') => client.inOrg('issuers', name),
     done: (name) => ({ document: { name, deleted: true }, line: `tokens of ${name} are no longer taken` }),
   });

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { type KeyChoice, ttlOf, withKeyFlags, withPublicKey } from '../key-files.js';
+import { printable } from '../printable.js';
 import { type Call, type CommandText, clientCommand, does, type Shell } from '../shell.js';
 import { timeText } from '../summary.js';
 import { addList, addRemove, tellDone } from './resource.js';
@@ -94,7 +95,8 @@ export function addKeyCommands(parent: Command, shell: Shell, { kind, name: exam
   addRemove(parent, shell, {
     usage: 'rm-key <name> <fingerprint>',
     summary: `take a key away from a ${kind}; the last one stays`,
-    examples: [`muster ${kind} rm-key ${example} 3f0c…`],
+    examples: [`muster ${kind} rm-key ${example} 3f0c…`, `muster ${kind} rm-key ${example} 3f0c… --yes`],
+    question: (name = '', fingerprint = '') => `Take key ${printable(fingerprint)} from ${printable(name)}?`,
     path: (call, name = '', fingerprint = '') => path(call, name, 'keys', fingerprint),
     done: (name, fingerprint) => ({
       document: { name, fingerprint, deleted: true },

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { MusterError } from '../errors.js';
+import { printable } from '../printable.js';
 import { type Call, type CommandText, clientCommand, does, type Shell, subcommand } from '../shell.js';
 import { isEmpty, minus, type NameFlags, type Names, namesText, plus, someNames, withNames } from './names.js';
 import { addList, addRemove, addShow, tellItem } from './resource.js';
@@ -52,7 +53,8 @@ export function addNodeGroup(program: Command, shell: Shell): void {
   addRemove(group, shell, {
     usage: 'rm <name>',
     summary: 'delete a node group; its nodes remain',
-    examples: ['muster node-group rm canaries'],
+    examples: ['muster node-group rm canaries', 'muster node-group rm canaries --yes'],
+    question: (name = '') => `Delete node group ${printable(name)}?`,
     path: ({ client }, name = '') => client.inOrg('node_groups', name),
     done: (name) => ({ document: { name, deleted: true }, line: `deleted node group ${name}` }),
   });

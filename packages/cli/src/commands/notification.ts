@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { MusterError } from '../errors.js';
+import { printable } from '../printable.js';
 import { type Call, clientCommand, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
 import { checkSelector } from './event/check-selector.js';
@@ -103,7 +104,8 @@ export function addNotification(program: Command, shell: Shell): void {
   addRemove(notification, shell, {
     usage: 'rm <notification>',
     summary: 'tell no more; what waits to be sent is not sent',
-    examples: ['muster notification rm ops'],
+    examples: ['muster notification rm ops', 'muster notification rm ops --yes'],
+    question: (name = '') => `Delete notification ${printable(name)}, and what waits to be sent?`,
     path: ({ client }, name = '') => client.inOrg('notifications', name),
     done: (name) => ({ document: { name, deleted: true }, line: `nothing more is told by ${name}` }),
   });

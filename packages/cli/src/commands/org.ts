@@ -1,11 +1,12 @@
 import { type Command, Option } from 'commander';
 import { pathOf } from '../client.js';
 import { MusterError } from '../errors.js';
+import { printable } from '../printable.js';
 import { percentOf } from '../share.js';
 import { type Call, clientCommand, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
 import { addInvitations } from './invitations.js';
-import { addList, addRemove, addShow, tellDone, tellItem } from './resource.js';
+import { addList, addRemove, addShow, agreed, tellDone, tellItem } from './resource.js';
 
 const FIRST_ADMIN = 'muster user create NAME --group admins --key-out FILE';
 
@@ -170,11 +171,12 @@ function addMembership(org: Command, shell: Shell): void {
   const remove = clientCommand(org, {
     usage: 'rm-user <name>',
     summary: 'end the membership of a user; the user remains',
-    examples: ['muster org rm-user alice'],
-  });
-  does<object>(remove, shell, async (call) => {
+    examples: ['muster org rm-user alice', 'muster org rm-user alice --yes'],
+  }).option('-y, --yes', 'do not ask');
+  does<{ readonly yes?: boolean }>(remove, shell, async (call) => {
     const [name = ''] = call.args;
     const { org: organization } = call.settings;
+    await agreed(call, `End the membership of ${printable(name)} in ${organization}?`);
     await call.client.delete(call.client.inOrg('users', name));
     const line = `${name} no longer belongs to ${organization}`;
     tellDone(call, { document: { name, organization, member: false }, line });

@@ -84,8 +84,8 @@ export interface Removal<Flags> extends CommandText {
   readonly path: (call: Call<Flags>, ...args: string[]) => string;
   readonly query?: (flags: Flags) => Query;
   readonly done: (...args: string[]) => Done;
-  /** For what cannot be made again: asked unless `--yes` is given, and refused where nobody can answer. */
-  readonly question?: (...args: string[]) => string;
+  /** Asked unless `--yes` is given, and refused where nobody can answer. `null` for what takes nothing away from anybody. */
+  readonly question: ((...args: string[]) => string) | null;
   /** What goes with it, if anything; told before it is asked about and deleted. */
   readonly consequence?: (call: Call<Flags>, ...args: string[]) => Promise<string | null>;
 }
@@ -97,11 +97,11 @@ export function addRemove<Flags extends object = object>(
   { path, query, done, question, consequence, ...text }: Removal<Flags>,
 ): Command {
   const command = clientCommand(parent, text);
-  if (question !== undefined) command.option('-y, --yes', 'do not ask');
+  if (question !== null) command.option('-y, --yes', 'do not ask');
   return does<Flags & { readonly yes?: boolean }>(command, shell, async (call) => {
     const told = await consequence?.(call, ...call.args);
     if (typeof told === 'string') call.out.note(told);
-    if (question !== undefined) await agreed(call, question(...call.args));
+    if (question !== null) await agreed(call, question(...call.args));
     await call.client.delete(path(call, ...call.args), query?.(call.options));
     tellDone(call, done(...call.args));
   });

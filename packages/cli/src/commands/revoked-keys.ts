@@ -80,6 +80,7 @@ export function addRevokedKeys(key: Command, shell: Shell): void {
       usage: 'unrevoke <fingerprint>',
       summary: 'a key that was revoked by mistake may be registered again; nobody gets it back by this',
       examples: ['muster key unrevoke 3f0c…'],
+      question: null,
       path: (call, fingerprint = '') => `${listOf(call)}${pathOf(fingerprint)}`,
       done: (fingerprint) => ({
         document: { fingerprint, revoked: false },

@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import { durationOf } from '../duration.js';
 import { MusterError } from '../errors.js';
 import { jsonOf } from '../files.js';
+import { printable } from '../printable.js';
 import { type Call, clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
 import { type Asked, isAsked, tellAsked } from './approval/asked.js';
@@ -126,7 +127,8 @@ export function addRule(program: Command, shell: Shell): void {
   addRemove(rule, shell, {
     usage: 'rm <rule>',
     summary: 'delete a rule; what it has started goes on',
-    examples: ['muster rule rm disk-full'],
+    examples: ['muster rule rm disk-full', 'muster rule rm disk-full --yes'],
+    question: (name = '') => `Delete rule ${printable(name)}?`,
     path: ({ client }, name = '') => client.inOrg('rules', name),
     done: (name) => ({ document: { name, deleted: true }, line: `deleted rule ${name}` }),
   });

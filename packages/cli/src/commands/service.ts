@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { printable } from '../printable.js';
 import { type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
 import { addCreate, addKeyCommands } from './keys.js';
@@ -31,7 +32,8 @@ export function addService(program: Command, shell: Shell): void {
   addRemove(service, shell, {
     usage: 'rm <name>',
     summary: 'delete a service',
-    examples: ['muster service rm ci'],
+    examples: ['muster service rm ci', 'muster service rm ci --yes'],
+    question: (name = '') => `Delete service ${printable(name)} with its keys and tokens?`,
     path: ({ client }, name = '') => client.inOrg('services', name),
     done: (name) => ({ document: { name, deleted: true }, line: `deleted service ${name}` }),
   });

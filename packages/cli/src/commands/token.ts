@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { pathOf } from '../client.js';
 import { duration } from '../duration.js';
 import { MusterError } from '../errors.js';
+import { printable } from '../printable.js';
 import { type Call, clientCommand, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
 import { addList, addRemove } from './resource.js';
@@ -48,7 +49,8 @@ export function addToken(program: Command, shell: Shell): void {
   addRemove(token, shell, {
     usage: 'rm <id>',
     summary: 'make a token useless',
-    examples: ['muster token rm ID'],
+    examples: ['muster token rm ID', 'muster token rm ID --yes'],
+    question: (id = '') => `Delete token ${printable(id)}?`,
     path: ({ client }, id = '') => client.inOrg('tokens', id),
     done: (id) => ({ document: { id, deleted: true }, line: `deleted token ${id}` }),
   });
@@ -130,7 +132,8 @@ export function addAccessToken(program: Command, shell: Shell): void {
   addRemove<ServiceFlag>(token, shell, {
     usage: 'rm <id>',
     summary: 'make a bearer token useless',
-    examples: ['muster access-token rm ID', 'muster access-token rm ID --service relay'],
+    examples: ['muster access-token rm ID --yes', 'muster access-token rm ID --service relay'],
+    question: (id = '') => `Delete access token ${printable(id)}?`,
     path: (call, id = '') => `${tokensOf(call)}${pathOf(id)}`,
     done: (id) => ({ document: { id, deleted: true }, line: `deleted access token ${id}` }),
   }).option('--service <name>', 'one of a service');

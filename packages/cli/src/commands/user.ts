@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { pathOf } from '../client.js';
 import { type KeyChoice, ttlOf, withKeyFlags, withPublicKey } from '../key-files.js';
+import { printable } from '../printable.js';
 import { type Call, clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
 import { addKeyCommands, type Key } from './keys.js';
@@ -63,7 +64,8 @@ export function addUser(program: Command, shell: Shell): void {
   addRemove(user, shell, {
     usage: 'rm <name>',
     summary: 'delete a user with its keys, tokens and memberships',
-    examples: ['muster user rm alice'],
+    examples: ['muster user rm alice', 'muster user rm alice --yes'],
+    question: (name = '') => `Delete user ${printable(name)} with its keys, tokens and memberships?`,
     path: (_, name = '') => pathOf('users', name),
     done: (name) => ({ document: { name, deleted: true }, line: `deleted user ${name}` }),
   });

@@ -77,7 +77,8 @@ export function addPolicy(approval: Command, shell: Shell): void {
   addRemove(policy, shell, {
     usage: 'rm <policy>',
     summary: 'delete a policy; what waits for it goes on waiting (admins)',
-    examples: ['muster approval policy rm prod'],
+    examples: ['muster approval policy rm prod', 'muster approval policy rm prod --yes'],
+    question: (name = '') => `Delete policy ${printable(name)}? Push jobs no longer wait for it.`,
     path: ({ client }, name = '') => client.inOrg('approval-policies', name),
     done: (name = '') => ({ document: { name, deleted: true }, line: `deleted policy ${printable(name)}` }),
   });

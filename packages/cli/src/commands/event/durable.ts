@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { printable } from '../../printable.js';
 import { type Shell, subcommand } from '../../shell.js';
 import { timeText } from '../../summary.js';
 import { addList, addRemove } from '../resource.js';
@@ -35,7 +36,9 @@ export function addDurable(event: Command, shell: Shell): void {
   addRemove<{ readonly kind?: string }>(durable, shell, {
     usage: 'rm <principal> <name>',
     summary: 'forget how far a durable subscription is',
-    examples: ['muster event durable rm alice billing'],
+    examples: ['muster event durable rm alice billing', 'muster event durable rm alice billing --yes'],
+    question: (principal = '', name = '') =>
+      `Delete durable subscription ${printable(name)} of ${printable(principal)}, and how far it is?`,
     path: ({ client }, principal = '', name = '') => client.inOrg('events', 'durable', principal, name),
     query: ({ kind }) => ({ kind }),
     done: (principal, name) => ({

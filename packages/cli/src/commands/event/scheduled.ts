@@ -36,6 +36,7 @@ export function addScheduled(event: Command, shell: Shell): void {
     usage: 'cancel <id>',
     summary: 'take a future event back',
     examples: ['muster event scheduled cancel ID'],
+    question: null,
     path: ({ client }, id = '') => client.inOrg('events', 'scheduled', id),
     done: (id) => ({ document: { id, cancelled: true }, line: `cancelled future event ${id}` }),
   });

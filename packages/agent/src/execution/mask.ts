@@ -1,6 +1,9 @@
 /** What stands in the place of a value. */
 export const MASKED = Buffer.from('***');
 
+/** Of a value with several lines each is hidden that is as long as a value has to be: shorter ones stand in much that is no secret. */
+const LINE_CHARACTERS = 8;
+
 /** The same for a text that is whole. */
 export function masked(text: string, values: readonly string[]): string {
   if (values.length === 0) return text;
@@ -30,9 +33,9 @@ export class Mask {
   /** Up to here nothing is let out. */
   #hiddenUntil = 0;
 
-  /** White space around a value is not part of it. @param values None is empty. */
+  /** White space around a value, or a line of it, is not part of it. @param values None is empty. */
   constructor(values: Iterable<string>) {
-    const texts = new Set([...values].map((value) => value.trim()));
+    const texts = new Set([...values].flatMap(hiddenOf));
     this.#patterns = [...texts].filter((text) => text !== '').map((text) => patternOf(Buffer.from(text)));
     this.#matched = this.#patterns.map(() => 0);
   }
@@ -90,6 +93,12 @@ export class Mask {
     this.#at = end;
     return Buffer.concat(pieces);
   }
+}
+
+/** Programs show a key line by line, or one line of it. */
+function hiddenOf(value: string): string[] {
+  const lines = value.split(/[\r\n]+/).map((line) => line.trim());
+  return [value.trim(), ...lines.filter(({ length }) => length >= LINE_CHARACTERS)];
 }
 
 function patternOf(bytes: Buffer): Pattern {

@@ -49,6 +49,23 @@ describe('a mask', () => {
     expect(text(mask.end())).toBe('hunt');
   });
 
+  const KEY = '-----BEGIN KEY-----\nc2VjcmV0c2VjcmV0\r\n  bW9yZW1vcmVtb3Jl\nc2hvcnQ\n-----END KEY-----\n';
+
+  it.each([
+    ['the whole', `<${KEY}>`, '<***\n>'],
+    ['one line', 'key: c2VjcmV0c2VjcmV0.', 'key: ***.'],
+    ['a line without what is around it', 'bW9yZW1vcmVtb3Jl', '***'],
+    ['some lines', 'c2VjcmV0c2VjcmV0\nbW9yZW1vcmVtb3Jl\n', '***\n***\n'],
+    ['lines that begin the value, and no more', '-----BEGIN KEY-----\nc2VjcmV0c2VjcmV0\r\nnot', '***\n***\r\nnot'],
+    ['short lines, which stay', 'c2hvcnQ\n', 'c2hvcnQ\n'],
+    ['a part of a line, which stays', 'c2VjcmV0c2Vj', 'c2VjcmV0c2Vj'],
+  ])('of a value with several lines hides %s, wherever it is cut', (_, text, shown) => {
+    expect(masked([KEY], [...text])).toBe(shown);
+    for (let at = 0; at <= text.length; at += 1) {
+      expect(masked([KEY], [text.slice(0, at), text.slice(at)]), `cut at ${at}`).toBe(shown);
+    }
+  });
+
   it('lets bytes pass that are no text', () => {
     const bytes = Uint8Array.from({ length: 512 }, (_, index) => index % 256);
     const mask = new Mask(['not in there']);

@@ -40,11 +40,31 @@ function explain(findings: readonly Finding[], part: string): MusterError {
         field: named(at, first(params.requiredProperties)),
         reason: 'it is missing',
       });
-    case 'anyOf':
+    case 'anyOf': {
+      const meant = meantAlternative(findings, finding);
+      if (meant !== null) return explain(meant, part);
       return new MusterError('invalid_field', { field: at || part, reason: choices(findings, finding.instancePath) });
+    }
     default:
       return new MusterError('invalid_field', { field: at || part, reason: finding.message });
   }
+}
+
+/** What is wrong by the only alternative that takes this kind of value: of a number that may also be null, its range. */
+function meantAlternative(
+  findings: readonly Finding[],
+  { schemaPath, instancePath }: Finding,
+): readonly Finding[] | null {
+  const prefix = `${schemaPath}/anyOf/`;
+  const alternatives = new Map<string, Finding[]>();
+  for (const one of findings) {
+    if (!one.schemaPath.startsWith(prefix)) continue;
+    const [index = ''] = one.schemaPath.slice(prefix.length).split('/', 1);
+    alternatives.set(index, [...(alternatives.get(index) ?? []), one]);
+  }
+  const isOther = (one: Finding) => one.instancePath === instancePath && /^(type|const)$/.test(one.keyword);
+  const [meant, ...others] = [...alternatives.values()].filter((all) => !all.some(isOther));
+  return others.length === 0 ? (meant ?? null) : null;
 }
 
 /** What is accepted in that place, as far as it is a list of values or types. */

@@ -29,23 +29,34 @@ export async function confirm(world: World, question: string, cancelled?: AbortS
 }
 
 /**
- * A line that is not shown while it is typed; without a terminal the first line of standard input. '': there is none.
+ * A password that is not shown while it is typed; without a terminal the first line of standard input. '': there is none.
  * @throws MusterError `usage` when it is too long
  */
 export async function hidden(world: World, question: string): Promise<string> {
+  const [line = ''] = await hiddenLines(world, question);
+  if (line.length <= MAX_PASSWORD_CHARACTERS) return line;
+  throw new MusterError('usage', { reason: `a password has at most ${MAX_PASSWORD_CHARACTERS} characters` });
+}
+
+/** The first line, as `hidden`, and those that came at once with it, as something was pasted. None: there is none. */
+export async function hiddenLines(world: World, question: string): Promise<readonly string[]> {
   const terminal = isInteractive(world);
-  if (terminal) world.stderr.write(question);
   const nowhere = new Writable({ write: (_piece, _encoding, done) => done() });
   // As a terminal it is raw: nothing of what is typed is shown but by what writes to `output`, which is nowhere.
   const lines = createInterface({ input: world.stdin, output: nowhere, terminal, historySize: 0 });
+  // Not before: what is typed at once is not shown either.
+  if (terminal) world.stderr.write(question);
   try {
-    const line = await new Promise<string>((resolve) => {
-      lines.once('line', resolve);
-      lines.once('close', () => resolve(''));
-      lines.once('SIGINT', () => resolve(''));
+    const came: string[] = [];
+    await new Promise<void>((resolve) => {
+      lines.on('line', (line) => {
+        came.push(line);
+        resolve();
+      });
+      lines.once('close', resolve);
+      lines.once('SIGINT', () => resolve());
     });
-    if (line.length <= MAX_PASSWORD_CHARACTERS) return line;
-    throw new MusterError('usage', { reason: `a password has at most ${MAX_PASSWORD_CHARACTERS} characters` });
+    return came.length === 0 || lines.line === '' ? came : [...came, lines.line];
   } finally {
     lines.close();
     world.stdin.pause();

@@ -41,6 +41,34 @@ test('a value comes from a file or standard input, without the end of a single l
   expect(await told(2, 'set', 'db', 'hunter2-hunter2')).not.toContain('hunter2');
 });
 
+test('on a terminal a value is asked for, and not shown', async () => {
+  const typed = async (text: string) => {
+    server = await apiServer({ [`PUT ${SECRETS}/db`]: json(SECRET) });
+    const here = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' }, terminal: true });
+    const raw: (boolean | string)[] = [];
+    Object.assign(here.stdin, { setRawMode: (on: boolean) => raw.push(on, here.err()) });
+    here.type(text);
+    const code = await run(['secret', 'set', 'db', '--from', '-'], here);
+    // Before anybody is asked.
+    expect(raw.slice(0, 3)).toEqual([true, '', false]);
+    return { code, told: here.out() + here.err() };
+  };
+  const { code, told } = await typed('hunter2-hunter2\n');
+  expect(code).toBe(0);
+  expect(sent()).toEqual({ value: 'hunter2-hunter2' });
+  expect(told).toBe('keeping secret db\nValue of secret db, which is not shown: \n');
+  for (const [text, why] of [
+    ['BEGIN KEY\nabc\nEND', '--from FILE'],
+    ['\n', 'no value was given'],
+    ['hunter2-\u0003', 'no value was given'],
+  ] as const) {
+    const refused = await typed(text);
+    expect(refused.code).toBe(2);
+    expect(refused.told).toContain(why);
+    expect(server?.received).toEqual([]);
+  }
+});
+
 test('what a provider has is named, and no value is read', async () => {
   const out = await told(0, 'set', 'db', '--provider', 'vault', '--reference', 'apps/db#password');
   expect(sent()).toEqual({ provider: 'vault', reference: 'apps/db#password' });

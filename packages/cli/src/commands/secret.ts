@@ -2,8 +2,10 @@ import type { Command } from 'commander';
 import { MusterError } from '../errors.js';
 import { textOf } from '../files.js';
 import { printable } from '../printable.js';
+import { hiddenLines, isInteractive } from '../prompt.js';
 import { type Call, clientCommand, collect, does, type Shell, subcommand } from '../shell.js';
 import { timeText } from '../summary.js';
+import type { World } from '../world.js';
 import { addList, addRemove, addShow, tellItem } from './resource.js';
 
 interface Secret {
@@ -93,7 +95,7 @@ function addSet(secret: Command, shell: Shell): void {
   const command = clientCommand(secret, {
     usage: 'set <secret>',
     summary:
-      'keep a value under a name, in the place of the one before; it is read from a file, never typed. Or say where it is',
+      'keep a value under a name, in the place of the one before; it is read from a file, or asked for and not shown. Or say where it is',
     examples: [
       'muster secret set db_password --from password.txt',
       'muster secret set deploy_key --from -',
@@ -101,7 +103,10 @@ function addSet(secret: Command, shell: Shell): void {
     ],
   });
   command
-    .option('--from <file>', 'what it is; - for standard input. The end of a single line is left out')
+    .option(
+      '--from <file>',
+      'what it is; - for standard input, which on a terminal is asked for. The end of a single line is left out',
+    )
     .option('--provider <name>', 'who keeps it: it is fetched there when it is used; for admins')
     .option('--reference <reference>', 'what it is there; of a Vault PATH#FIELD, of the field value unless it says');
   does<SetFlags>(command, shell, async (call) => {
@@ -114,13 +119,24 @@ function addSet(secret: Command, shell: Shell): void {
 }
 
 /** @throws MusterError `usage` */
-async function sourceOf({ options, world }: Call<SetFlags>): Promise<object> {
+async function sourceOf({ options, world, args }: Call<SetFlags>): Promise<object> {
   const { from, provider, reference } = options;
   if (from !== undefined && provider === undefined && reference === undefined) {
+    if (from === '-' && isInteractive(world)) return { value: await typed(world, args[0] ?? '') };
     return { value: withoutLineEnd(await textOf(world, from)) };
   }
   if (from === undefined && provider !== undefined && reference !== undefined) return { provider, reference };
   throw new MusterError('usage', { reason: 'give --from FILE, or --provider NAME and --reference REFERENCE' });
+}
+
+/** A terminal would show it. @throws MusterError `usage` */
+async function typed(world: World, name: string): Promise<string> {
+  const [line = '', ...others] = await hiddenLines(world, `Value of secret ${printable(name)}, which is not shown: `);
+  // Of a key that was pasted the first line alone would be kept.
+  if (others.length > 0)
+    throw new MusterError('usage', { reason: 'one line is taken here; give several lines as a file: --from FILE' });
+  if (line === '') throw new MusterError('usage', { reason: 'no value was given' });
+  return line;
 }
 
 function addShare(secret: Command, shell: Shell, what: 'grant' | 'revoke', summary: string, examples: string[]): void {

@@ -10,7 +10,8 @@ import type { World } from './world.js';
 
 /** How requests prove who sends them. */
 export type Credentials =
-  | { readonly kind: 'key'; readonly user: string; readonly privateKey: string }
+  /** `file`: where the key is, unless the settings hold the PEM itself. */
+  | { readonly kind: 'key'; readonly user: string; readonly privateKey: string; readonly file?: string }
   /** `user`: whose token it is, where that must be said. */
   | { readonly kind: 'token'; readonly token: string; readonly user?: string }
   /** For what anybody may ask, such as how one signs in. */
@@ -215,7 +216,7 @@ function credentials(raw: Raw): Credentials | null {
   }
   if (raw.key === undefined) return null;
   if (raw.user === undefined) throw new MusterError('usage', { reason: NO_CREDENTIALS });
-  return { kind: 'key', user: raw.user, privateKey: pem(raw.key) };
+  return { kind: 'key', user: raw.user, privateKey: pem(raw.key), ...(!isPem(raw.key) && { file: raw.key }) };
 }
 
 const NO_CREDENTIALS =

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { normalizePublicKey } from '@muster/signing';
@@ -97,6 +97,16 @@ describe('what ends soon', () => {
     expect(code).toBe(0);
     expect(out).toMatch(/^ok +your key: does not expire$/m);
     expect(out).not.toContain('keys:');
+  });
+
+  test('a key file that others may read is warned of', async () => {
+    expect((await look(null, forbidden)).out).not.toContain('key file');
+    chmodSync(keyFile, 0o644);
+    const { code, out } = await look(null, forbidden);
+    chmodSync(keyFile, 0o600);
+    expect(code).toBe(0);
+    expect(out).toContain(`key file: ${keyFile} can be read by others (mode 644); run: chmod 600 ${keyFile}`);
+    expect(out).toMatch(/^warning +key file/m);
   });
 
   test('a certificate that has expired makes it fail', async () => {

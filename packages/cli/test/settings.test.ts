@@ -23,7 +23,7 @@ test('the environment alone is enough', () => {
   expect(loadSettings({ env, cwd })).toEqual({
     url: 'http://h:1',
     org: 'o',
-    credentials: { kind: 'key', user: 'u', privateKey: 'PEM' },
+    credentials: { kind: 'key', user: 'u', privateKey: 'PEM', file: join(cwd, 'admin.pem') },
     confirmAbove: 100,
     source: 'environment',
   });

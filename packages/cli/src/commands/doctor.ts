@@ -1,9 +1,12 @@
+import { statSync } from 'node:fs';
 import { EXIT } from '@muster/base';
 import type { Command } from 'commander';
 import type { NodeState } from '../api.js';
 import { answerText } from '../body.js';
 import { formatDuration } from '../duration.js';
 import { MusterError } from '../errors.js';
+import { printable } from '../printable.js';
+import type { Credentials } from '../settings.js';
 import { type Call, clientCommand, does, type Shell } from '../shell.js';
 import {
   type CertificateStatus,
@@ -48,6 +51,7 @@ async function* examine(call: Call<object>): AsyncGenerator<Check> {
   });
   yield settings;
   if (settings.result === 'failed') return;
+  yield* keyFile(call.settings.credentials);
 
   let serverTime: number | null = null;
   let store: StoreStatus = { ok: true };
@@ -97,6 +101,16 @@ async function attempt(name: string, work: () => Promise<string> | string): Prom
     if (!(error instanceof MusterError)) throw error;
     return { name, result: 'failed', text: error.advice };
   }
+}
+
+/** Whoever reads it signs as its owner. Nothing is said of one that only its owner reads. */
+function* keyFile(credentials: Credentials): Generator<Check> {
+  if (credentials.kind !== 'key' || credentials.file === undefined) return;
+  const mode = statSync(credentials.file, { throwIfNoEntry: false })?.mode ?? 0;
+  if ((mode & 0o077) === 0) return;
+  const file = printable(credentials.file);
+  const text = `${file} can be read by others (mode ${(mode & 0o777).toString(8)}); run: chmod 600 ${file}`;
+  yield { name: 'key file', result: 'warning', text };
 }
 
 interface StoreStatus {

@@ -1,8 +1,10 @@
 import { Argument, type Command, type Option } from 'commander';
-import { Client } from './client.js';
+import { Client, pathOf } from './client.js';
+import type { Key } from './commands/keys.js';
 import { NODE_COLUMNS } from './commands/node/list.js';
 import type { RunbookDetail } from './commands/runbook/api.js';
 import {
+  EITHER,
   isOnlyFirst,
   type Kind,
   LISTS,
@@ -15,7 +17,7 @@ import {
 } from './completion-lists.js';
 import { contextNames } from './contexts.js';
 import { createProgram } from './program.js';
-import { loadSettings } from './settings.js';
+import { loadServer, loadSettings } from './settings.js';
 import type { Shell } from './shell.js';
 import type { World } from './world.js';
 
@@ -48,15 +50,22 @@ export async function completionCandidates(words: readonly string[], world: Worl
 }
 
 async function candidates(
-  { choices, kind, runbook }: Expected,
+  { choices, kind, runbook, keysOf }: Expected,
   word: string,
   { world, before }: { readonly world: World; readonly before: readonly string[] },
 ): Promise<readonly string[]> {
   if (choices !== undefined) return choices;
   if (kind === 'context') return contextNames(world);
   if (kind === null) return [];
-  const client = new Client(loadSettings(world, flagsOf(before)), { now: () => world.now() });
+  const flags = flagsOf(before);
+  // Whoever is about to sign in has nothing yet that says who asks.
+  const settings =
+    kind === 'issuer to sign in at'
+      ? { ...loadServer(world, flags), credentials: { kind: 'none' as const } }
+      : loadSettings(world, flags);
+  const client = new Client(settings, { now: () => world.now() });
   const asking = new Asking(client, AbortSignal.timeout(PATIENCE_MS));
+  if (kind === 'fingerprint') return keysOf === undefined ? [] : asking.fingerprints(keysOf);
   if (kind !== 'parameter') return asking.candidates(kind, word);
   return runbook === undefined ? [] : asking.parameters(runbook, word);
 }
@@ -68,6 +77,13 @@ interface Expected {
   readonly kind: Kind | null;
   /** That which would be run. */
   readonly runbook?: string;
+  /** Whose keys are meant. */
+  readonly keysOf?: KeyOwner;
+}
+
+interface KeyOwner {
+  readonly kind: string;
+  readonly name: string;
 }
 
 /** Null: a command of nodes, of which nothing is known. */
@@ -99,9 +115,11 @@ function expectedAfter(program: Command, words: readonly string[]): Expected | n
   const runbook = path.join(' ') === 'runbook run' ? operands[0] : run;
   const next = flag ?? place.registeredArguments[operands.length] ?? lastVariadic(place, operands.length);
   if (next === undefined) return null;
-  const kind = next instanceof Argument ? ofArgument(path, next.name()) : ofFlag(next.long ?? '');
+  const kind = next instanceof Argument ? ofArgument(path, next.name()) : ofFlag(path, next.long ?? '');
+  const [owner] = operands;
   return {
     kind,
+    ...(path[1] === 'rm-key' && owner !== undefined && { keysOf: { kind: path[0] ?? '', name: owner } }),
     ...(next.argChoices !== undefined && { choices: next.argChoices }),
     ...(runbook !== undefined && { runbook }),
   };
@@ -139,6 +157,7 @@ class Asking {
   candidates(kind: ListedKind, word: string): Promise<readonly string[]> {
     if (kind === 'node') return this.#nodes(word);
     if (kind === 'node column') return this.#columns(word);
+    if (kind in EITHER) return this.#either(EITHER[kind as keyof typeof EITHER], word);
     return kind in SELECTORS
       ? this.#selector(SELECTORS[kind as keyof typeof SELECTORS], word)
       : this.#names(LISTS[kind as keyof typeof LISTS]);
@@ -147,6 +166,21 @@ class Asking {
   async #nodes(word: string): Promise<readonly string[]> {
     const query = PLAIN.test(word) ? { q: `name:${word}*`, limit: MOST } : { limit: MOST };
     return (await this.#rows(SELECTORS['node query'], query)).map((node) => String(node.node_name));
+  }
+
+  /** Of those lists that may be seen. */
+  async #either(kinds: readonly ListedKind[], word: string): Promise<readonly string[]> {
+    const lists = await Promise.allSettled(kinds.map((kind) => this.candidates(kind, word)));
+    return unique(lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : [])));
+  }
+
+  async fingerprints({ kind, name }: KeyOwner): Promise<readonly string[]> {
+    const path =
+      kind === 'user'
+        ? pathOf('users', name, 'keys')
+        : this.#client.inOrg(kind === 'node' ? 'nodes' : 'services', name, 'keys');
+    const keys = (await this.#client.json('GET', path, { signal: this.#signal })) as readonly Key[];
+    return keys.map(({ fingerprint }) => fingerprint);
   }
 
   /** Of names with commas between them the last one. */

@@ -42,6 +42,9 @@ export const LISTS = {
   'ssh node': { path: ['ssh-nodes'], named: 'node_name' },
   system: { path: ['systems', 'v2'], rows: 'result', named: 'id' },
   task: { path: ['tasks'], rows: 'tasks', named: 'id', newest: true },
+  user: { path: ['users'], named: 'name' },
+  /** Where somebody may sign in, as it is told to whom nobody knows yet. */
+  'issuer to sign in at': { path: ['login'], named: 'name' },
 } as const satisfies Readonly<Record<string, Named>>;
 
 /** What a selector speaks of: the attributes that there are, and their values in a list that it narrows. */
@@ -106,20 +109,28 @@ export const SELECTORS = {
   },
 } as const satisfies Readonly<Record<string, Selected>>;
 
-/** What lists of the server have. */
-export type ListedKind = 'node' | 'node column' | keyof typeof LISTS | keyof typeof SELECTORS;
+/** What one of several kinds may stand for. */
+export const EITHER = {
+  client: ['node', 'service'],
+  principal: ['user', 'node', 'service'],
+} as const satisfies Readonly<Record<string, readonly ('node' | keyof typeof LISTS)[]>>;
 
-/** What a word of a command line may be: of the server, of this machine, of a runbook. */
-export type Kind = ListedKind | 'context' | 'parameter';
+/** What lists of the server have. */
+export type ListedKind = 'node' | 'node column' | keyof typeof EITHER | keyof typeof LISTS | keyof typeof SELECTORS;
+
+/** What a word of a command line may be: of the server, of this machine, of a runbook, of whoever has keys. */
+export type Kind = ListedKind | 'context' | 'parameter' | 'fingerprint';
 
 /** By what an argument is called. */
 const ARGUMENTS: Readonly<Record<string, Kind>> = {
   app: 'app',
   approval: 'approval',
   calendar: 'calendar',
+  fingerprint: 'fingerprint',
   job: 'job',
   notification: 'notification',
   policy: 'approval policy',
+  principal: 'principal',
   query: 'node query',
   'query-and-command': 'node query',
   queue: 'queue',
@@ -146,11 +157,13 @@ const OF_COMMAND: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
   'job-queue': { queue: 'job queue' },
   node: { name: 'node' },
   'node-group': { name: 'node group' },
+  'org rm-user': { name: 'user' },
   push: { job: 'push job' },
   service: { name: 'service' },
   'ssh-node': { name: 'ssh node' },
   'ssh-node add': {},
   task: { selector: 'task selector' },
+  user: { name: 'user' },
 };
 
 const FLAGS: Readonly<Record<string, Kind>> = {
@@ -174,16 +187,36 @@ const FLAGS: Readonly<Record<string, Kind>> = {
   '--where': 'task selector',
 };
 
-export function ofFlag(flag: string): Kind | null {
-  return FLAGS[flag] ?? null;
+const NAMES = { '--user': 'user', '--client': 'client', '--group': 'group' } as const;
+
+/** By the first words of the command, as elsewhere `--user` is one of a machine, and `--group` one of results. */
+const FLAGS_OF_COMMAND: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
+  'access-token': { '--user': 'user', '--service': 'service' },
+  audit: { '--actor': 'principal' },
+  event: NAMES,
+  group: NAMES,
+  job: { '--user': 'user' },
+  'job-queue': { '--owner': 'user' },
+  login: { '--issuer': 'issuer to sign in at' },
+  'node-group': NAMES,
+  'push list': { '--user': 'user' },
+  secret: { ...NAMES, '--client': 'service' },
+  user: { '--group': 'group' },
+};
+
+/** @param path The words of the command. */
+export function ofFlag(path: readonly string[], flag: string): Kind | null {
+  return ofCommand(FLAGS_OF_COMMAND, path)?.[flag] ?? FLAGS[flag] ?? null;
+}
+
+function ofCommand<T>(said: Readonly<Record<string, T>>, [first = '', second = '']: readonly string[]): T | undefined {
+  return said[`${first} ${second}`] ?? said[first];
 }
 
 /** @param path The words of the command. What is made has no name yet. */
 export function ofArgument(path: readonly string[], argument: string): Kind | null {
   if (path.at(-1) === 'create') return null;
-  const [first = '', second = ''] = path;
-  const said = OF_COMMAND[`${first} ${second}`] ?? OF_COMMAND[first];
-  return said?.[argument] ?? ARGUMENTS[argument] ?? null;
+  return ofCommand(OF_COMMAND, path)?.[argument] ?? ARGUMENTS[argument] ?? null;
 }
 
 /** Of the words of a query and a command the first alone is of this kind. */

@@ -73,6 +73,7 @@ describe('what the server knows', () => {
     ...[['groups', 'admins'] as const, ['issuers', 'work'] as const, ['job-queues', 'big'] as const],
     ...[['notifications', 'mail'] as const, ['rules', 'disk-full'] as const, ['runbooks', 'deploy'] as const],
     ...[['schedules', 'nightly'] as const, ['secrets', 'db'] as const, ['services', 'ci'] as const],
+    ...[['users', 'anna'] as const, ['login', 'staff'] as const],
   ];
 
   const PARAMETERS = { release: { type: 'string' }, stage: { type: 'choice', choices: ['test', 'live'] } };
@@ -91,6 +92,9 @@ describe('what the server knows', () => {
       'GET /organizations/o/ssh-nodes': json([{ node_name: 'router1' }]),
       'GET /organizations/o/approvals': json([{ id: 'c0ffee' }]),
       'GET /organizations/o/job-messages': json([{ id: 'm1' }]),
+      'GET /users/anna/keys': json([{ fingerprint: 'a1' }, { fingerprint: 'b2' }]),
+      'GET /organizations/o/nodes/web1/keys': json([{ fingerprint: 'c3' }]),
+      'GET /organizations/o/services/ci/keys': json([{ fingerprint: 'd4' }]),
       'GET /organizations/o/runbooks/deploy': json({ name: 'deploy', definition: { parameters: PARAMETERS } }),
       ...Object.fromEntries(NAMED.map(([path, name]) => [`GET /organizations/o/${path}`, json([{ name }])])),
     });
@@ -145,6 +149,36 @@ describe('what the server knows', () => {
     [['group', 'add', ''], ['admins']],
     [['service', 'keys', ''], ['ci']],
     [['issuer', 'test', ''], ['work']],
+    [['issuer', 'rm', ''], ['work']],
+    [['login', '--issuer', ''], ['staff']],
+    [['user', 'rm', ''], ['anna']],
+    [['user', 'show', ''], ['anna']],
+    [['user', 'create', 'u', '--group', ''], ['admins']],
+    [
+      ['user', 'rm-key', 'anna', ''],
+      ['a1', 'b2'],
+    ],
+    [['node', 'rm-key', 'web1', ''], ['c3']],
+    [['service', 'rm-key', 'ci', ''], ['d4']],
+    [['key', 'unrevoke', ''], []],
+    [['org', 'rm-user', ''], ['anna']],
+    [['secret', 'grant', 'db', '--user', ''], ['anna']],
+    [['secret', 'grant', 'db', '--group', ''], ['admins']],
+    [['secret', 'grant', 'db', '--client', ''], ['ci']],
+    [
+      ['group', 'add', 'admins', '--client', ''],
+      ['ci', 'web1', 'web2'],
+    ],
+    [['node-group', 'grant', 'rest', '--user', ''], ['anna']],
+    [
+      ['audit', '--actor', ''],
+      ['anna', 'ci', 'web1', 'web2'],
+    ],
+    [['event', 'durable', 'rm', 'a'], ['anna']],
+    [['access-token', 'create', '--service', ''], ['ci']],
+    [['push', 'list', '--user', ''], ['anna']],
+    [['push', 'start', '--user', ''], []],
+    [['push', 'rerun', 'af01', '--group', ''], []],
     [['collection', 'rm', ''], ['images']],
     [['ssh-node', 'show', ''], ['router1']],
     [['ssh-node', 'add', ''], []],
@@ -217,6 +251,18 @@ describe('what the server knows', () => {
     expect(await offered('__complete', 'node', 'list', '--context', 'p')).toBe('prod\n');
     expect(await offered('__complete', 'context', 'add', '')).toBe('');
     rmSync(home, { recursive: true });
+  });
+
+  test('whoever is about to sign in is offered where, without having a key or a token', async () => {
+    server = await apiServer({ 'GET /organizations/o/login': json([{ name: 'staff' }, { name: 'work' }]) });
+    const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o' }, cwd: '/nonexistent' });
+    expect([await run(['__complete', 'login', '--issuer', ''], world), world.out()]).toEqual([0, 'staff\nwork\n']);
+  });
+
+  test('of several lists those are offered that may be seen', async () => {
+    server = await apiServer({ 'GET /organizations/o/users': json([{ name: 'anna' }]) });
+    const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
+    expect([await run(['__complete', 'audit', '--actor', ''], world), world.out()]).toEqual([0, 'anna\n']);
   });
 
   test('a server that is away, refuses, or is not known offers nothing, and says nothing', async () => {

@@ -5,6 +5,7 @@ import { testWorld } from './support/world.js';
 
 /** Where a file is that can be sent in the place of a key. */
 const HERE = import.meta.dirname;
+const KEY = 'f1'.repeat(32);
 let server: ApiServer | undefined;
 afterEach(() => server?.close());
 
@@ -15,15 +16,17 @@ test.each([
 ])('%s keys lists fingerprints, %s rm-key takes one away', async (kind, path) => {
   server = await apiServer({
     [`GET ${path}/keys`]: json([
-      { fingerprint: 'f1', created_at: '2026-01-01T00:00:00Z', expires_at: null, public_key: 'PEM' },
+      { fingerprint: KEY, created_at: '2026-01-01T00:00:00Z', expires_at: null, public_key: 'PEM' },
     ]),
-    [`DELETE ${path}/keys/f1`]: (_, response) => response.writeHead(204).end(),
+    [`DELETE ${path}/keys/${KEY}`]: (_, response) => response.writeHead(204).end(),
   });
   const world = testWorld({ env: { MUSTER_URL: server.url, MUSTER_ORG: 'o', MUSTER_TOKEN: 'T' } });
   expect(await run([kind, 'keys', 'u'], world)).toBe(0);
-  expect(await run([kind, 'rm-key', 'u', 'f1', '--yes'], world)).toBe(0);
-  expect(world.out()).toContain('f1');
-  expect(world.out()).toContain('removed key f1 from u');
+  expect(await run([kind, 'rm-key', 'u', KEY.slice(0, 8), '--yes'], world)).toBe(0);
+  expect(world.out()).toContain(KEY);
+  expect(world.out()).toContain(`removed key ${KEY} from u`);
+  expect(await run([kind, 'rm-key', 'u', '0f0f0f0f', '--yes'], world)).toBe(2);
+  expect(world.err()).toContain(`as \`muster ${kind} keys u\` shows it`);
 });
 
 test.each([
@@ -109,6 +112,61 @@ describe('revoked keys', () => {
     expect(world.out()).toContain(`already revoked ${SECOND}: nobody has it`);
     expect(await run(['key', 'unrevoke', FIRST, ...flags], world)).toBe(0);
     expect(world.out()).toContain(`key ${FIRST} may be registered again`);
+  });
+
+  describe('of which only the beginning is given', () => {
+    const ONE = `2986bb8e95${'0'.repeat(54)}`;
+    const TWINS = ['1', '2'].map((end) => `abcdef0123${end.repeat(54)}`);
+    const listed = [ONE, ...TWINS].map((fingerprint) => ({ type: 'node', name: 'web1', fingerprint }));
+    const start = async () => {
+      server = await apiServer({
+        'GET /organizations/o/keys': json({ total: 3, keys: listed }),
+        'GET /organizations/o/revoked_keys': json({ total: 1, keys: [entry(ONE)] }),
+        'POST /organizations/o/revoked_keys': json({ keys: [] }),
+        'POST /revoked_keys': json({ keys: [] }),
+        [`DELETE /organizations/o/revoked_keys/${ONE}`]: (_request, response) => response.writeHead(204).end(),
+      });
+      return worldOf();
+    };
+    const revoked = () => JSON.parse(server?.received.at(-1)?.body ?? 'null') as unknown;
+
+    test.each([
+      ['2986bb8e95', []],
+      ['2986bb8e', []],
+      ['2986BB8E95', []],
+      ['2986bb8e9500…', []],
+      ['2986bb8e95', ['--server']],
+    ])('%s %j is the one key that begins so', async (given, flags) => {
+      const world = await start();
+      expect(await run(['key', 'revoke', given, '--yes', ...flags], world), world.err()).toBe(0);
+      expect(revoked()).toEqual({ keys: [{ fingerprint: ONE }] });
+    });
+
+    test('several are looked for at once, and one that is whole is taken as it is', async () => {
+      const world = await start();
+      expect(await run(['key', 'revoke', '2986bb8e95', 'abcdef01231', FIRST, '--yes'], world)).toBe(0);
+      expect(revoked()).toEqual({ keys: [ONE, TWINS[0], FIRST].map((fingerprint) => ({ fingerprint })) });
+      expect(server?.received.map(({ method }) => method)).toEqual(['GET', 'POST']);
+    });
+
+    test('it may be registered again', async () => {
+      const world = await start();
+      expect(await run(['key', 'unrevoke', '2986bb8e95'], world)).toBe(0);
+      expect(world.out()).toContain(`key ${ONE} may be registered again`);
+    });
+
+    test.each([
+      ['2986bb8', "'2986bb8' is no fingerprint: give its 64 hex digits, or the first 8 or more"],
+      ['SHA256:abc', "'SHA256:abc' is no fingerprint"],
+      ['ffffffff', 'no key is known that begins with ffffffff: give all 64 digits'],
+      ['abcdef0123', 'several keys begin with abcdef0123: give more of it'],
+    ])('%s is refused, with where fingerprints are shown', async (given, why) => {
+      const world = await start();
+      expect(await run(['key', 'revoke', given, '--yes'], world)).toBe(2);
+      expect(world.err()).toContain(why);
+      expect(world.err()).toContain('`muster key list --all` shows');
+      expect(server?.received.some(({ method }) => method === 'POST')).toBe(false);
+    });
   });
 
   test('a list that was printed as JSON is taken back, in parts', async () => {

@@ -25,9 +25,10 @@ test.each(removals.map((command) => [pathOfCommand(command), command] as const))
   expect(command.options.map(({ flags }) => flags)).toContain('-y, --yes');
 });
 
+const KEY = 'f1'.repeat(32);
 const SMALL = [
   ['user rm u', '/users/u'],
-  ['user rm-key u f1', '/users/u/keys/f1'],
+  [`user rm-key u ${KEY}`, `/users/u/keys/${KEY}`],
   ['org rm-user u', '/organizations/o/users/u'],
   ['collection rm c', '/organizations/o/collections/c'],
   ['group rm g', '/organizations/o/groups/g'],

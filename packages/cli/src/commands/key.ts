@@ -25,7 +25,7 @@ export function addKey(program: Command, shell: Shell): void {
   const key = subcommand(program, {
     usage: 'key',
     summary: 'keys that sign requests, when they expire, and which are revoked',
-    examples: ['muster key list', 'muster key list --all --expires-within 30d', 'muster key revoke 3f0c…'],
+    examples: ['muster key list', 'muster key list --all --expires-within 30d', 'muster key revoke 3f0c41d2e6'],
   });
   const list = clientCommand(key, {
     usage: 'list',

@@ -3,6 +3,7 @@ import { type KeyChoice, ttlOf, withKeyFlags, withPublicKey } from '../key-files
 import { printable } from '../printable.js';
 import { type Call, type CommandText, clientCommand, does, type Shell } from '../shell.js';
 import { timeText } from '../summary.js';
+import { wholeFingerprint } from './fingerprints.js';
 import { addList, addRemove, tellDone } from './resource.js';
 
 export interface Key {
@@ -95,8 +96,15 @@ export function addKeyCommands(parent: Command, shell: Shell, { kind, name: exam
   addRemove(parent, shell, {
     usage: 'rm-key <name> <fingerprint>',
     summary: `take a key away from a ${kind}; the last one stays`,
-    examples: [`muster ${kind} rm-key ${example} 3f0c…`, `muster ${kind} rm-key ${example} 3f0c… --yes`],
+    examples: [`muster ${kind} rm-key ${example} 3f0c41d2e6`, `muster ${kind} rm-key ${example} 3f0c41d2e6 --yes`],
     question: (name = '', fingerprint = '') => `Take key ${printable(fingerprint)} from ${printable(name)}?`,
+    whole: async (call, name = '', fingerprint = '') => [
+      name,
+      await wholeFingerprint(fingerprint, {
+        keys: () => call.client.get<Key[]>(path(call, name, 'keys')),
+        shownBy: `muster ${kind} keys ${printable(name)}`,
+      }),
+    ],
     path: (call, name = '', fingerprint = '') => path(call, name, 'keys', fingerprint),
     done: (name, fingerprint) => ({
       document: { name, fingerprint, deleted: true },

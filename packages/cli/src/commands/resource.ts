@@ -86,6 +86,8 @@ export interface Removal<Flags> extends CommandText {
   readonly done: (...args: string[]) => Done;
   /** Asked unless `--yes` is given, and refused where nobody can answer. `null` for what takes nothing away from anybody. */
   readonly question: ((...args: string[]) => string) | null;
+  /** What is meant by the arguments, where they may be shortened. */
+  readonly whole?: (call: Call<Flags>, ...args: string[]) => Promise<readonly string[]>;
   /** What goes with it, if anything; told before it is asked about and deleted. */
   readonly consequence?: (call: Call<Flags>, ...args: string[]) => Promise<string | null>;
 }
@@ -94,16 +96,17 @@ export interface Removal<Flags> extends CommandText {
 export function addRemove<Flags extends object = object>(
   parent: Command,
   shell: Shell,
-  { path, query, done, question, consequence, ...text }: Removal<Flags>,
+  { path, query, done, question, whole, consequence, ...text }: Removal<Flags>,
 ): Command {
   const command = clientCommand(parent, text);
   if (question !== null) command.option('-y, --yes', 'do not ask');
   return does<Flags & { readonly yes?: boolean }>(command, shell, async (call) => {
-    const told = await consequence?.(call, ...call.args);
+    const args = (await whole?.(call, ...call.args)) ?? call.args;
+    const told = await consequence?.(call, ...args);
     if (typeof told === 'string') call.out.note(told);
-    if (question !== null) await agreed(call, question(...call.args));
-    await call.client.delete(path(call, ...call.args), query?.(call.options));
-    tellDone(call, done(...call.args));
+    if (question !== null) await agreed(call, question(...args));
+    await call.client.delete(path(call, ...args), query?.(call.options));
+    tellDone(call, done(...args));
   });
 }
 

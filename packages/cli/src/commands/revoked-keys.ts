@@ -4,7 +4,8 @@ import { MusterError } from '../errors.js';
 import { jsonOf } from '../files.js';
 import { type Call, clientCommand, does, type Shell } from '../shell.js';
 import { timeText } from '../summary.js';
-import { everyPage } from './keys.js';
+import { wholeFingerprint } from './fingerprints.js';
+import { everyPage, type Key } from './keys.js';
 import { addRemove, agreed, tellDone, tellTable } from './resource.js';
 
 interface Holder {
@@ -45,8 +46,8 @@ export function addRevokedKeys(key: Command, shell: Shell): void {
     usage: 'revoke [fingerprints...]',
     summary: 'take keys that are no secret any more from whoever has them: they cannot be registered again',
     examples: [
-      'muster key revoke 3f0c… --reason "laptop stolen"',
-      'muster key revoke 3f0c… --server                # of users, and of everybody else on this server',
+      'muster key revoke 3f0c41d2e6 --reason "laptop stolen"',
+      'muster key revoke 3f0c41d2e6 --server                # of users, and of everybody else on this server',
       'muster key revoke --from revoked-keys.json --yes # what `muster key revoked --json` printed',
     ],
   })
@@ -79,8 +80,14 @@ export function addRevokedKeys(key: Command, shell: Shell): void {
     addRemove<ScopeFlags>(key, shell, {
       usage: 'unrevoke <fingerprint>',
       summary: 'a key that was revoked by mistake may be registered again; nobody gets it back by this',
-      examples: ['muster key unrevoke 3f0c…'],
+      examples: ['muster key unrevoke 3f0c41d2e6'],
       question: null,
+      whole: async (call, fingerprint = '') => [
+        await wholeFingerprint(fingerprint, {
+          keys: () => everyPage<RevokedKey>(call, listOf(call)),
+          shownBy: 'muster key revoked',
+        }),
+      ],
       path: (call, fingerprint = '') => `${listOf(call)}${pathOf(fingerprint)}`,
       done: (fingerprint) => ({
         document: { fingerprint, revoked: false },
@@ -101,7 +108,8 @@ function listOf({ client, options }: Call<ScopeFlags>): string {
 async function revokeKeys(call: Call<RevokeFlags>): Promise<void> {
   const { client, options, world } = call;
   const { reason, from } = options;
-  const given = call.args.map((fingerprint) => ({ fingerprint, ...(reason !== undefined && { reason }) }));
+  const fingerprints = await wholeOf(call);
+  const given = fingerprints.map((fingerprint) => ({ fingerprint, ...(reason !== undefined && { reason }) }));
   const keys = from === undefined ? given : [...given, ...readList(await jsonOf(world, from), from)];
   if (keys.length === 0) {
     throw new MusterError('usage', {
@@ -117,6 +125,16 @@ async function revokeKeys(call: Call<RevokeFlags>): Promise<void> {
     done.push(...answer.keys);
   }
   tellDone(call, { document: done, line: done.map(lineOf).join('\n') });
+}
+
+/** Who has a key is an organization's to tell, also to those who revoke it for the whole server. */
+function wholeOf(call: Call<RevokeFlags>): Promise<string[]> {
+  let registered: Promise<readonly Key[]> | undefined;
+  const keys = () => {
+    registered ??= everyPage<Key>(call, call.client.inOrg('keys'));
+    return registered;
+  };
+  return Promise.all(call.args.map((given) => wholeFingerprint(given, { keys, shownBy: 'muster key list --all' })));
 }
 
 function lineOf({ fingerprint, held_by, already }: Revoked): string {

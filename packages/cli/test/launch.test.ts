@@ -39,10 +39,10 @@ test.each([
       { node_name: 'web2', why: 'no_right', reason: 'you may not run commands there' },
       { node_name: 'web3', why: 'busy', reason: 'busy with job 4f' },
     ],
-    '1 node would run it, 2 would not:',
+    '0 nodes would run it, 1 perhaps, 2 would not:',
     '  web2  no: permission denied, you may not run commands there\n',
   ],
-  [[], '3 nodes would run it:', '  web2  yes\n'],
+  [[], '2 nodes would run it, 1 perhaps:', '  web2  yes\n'],
 ])('a dry run tells who would refuse, and why: %j', async (refusals, counts, line) => {
   const nodes = ['web1', 'web2', 'web3'];
   const doubts = [{ node_name: 'web1', reason: 'what is allowed there is not told' }];

@@ -53,15 +53,19 @@ export function addCommandList(program: Command, shell: Shell): void {
     const { search, limit } = options;
     const found = await client.get<CommandCounts>(client.inOrg('pushy', 'commands'), { q, search, limit });
     out.document(found);
+    const patternOf = ({ name, pattern }: CountedCommand) => (name === `/${pattern}/` ? null : pattern);
+    const patterns = found.commands.some((each) => patternOf(each) !== null);
     tellTable(call, found.commands, {
       Command: ({ name }) => name,
       Nodes: ({ nodes }) => nodes,
-      Pattern: ({ name, pattern }) => (pattern === null || name === `/${pattern}/` ? null : pattern),
+      ...(patterns && { Pattern: patternOf }),
     });
     const silent = found.nodes - found.told;
-    out.note(`of ${found.nodes} ${found.nodes === 1 ? 'node' : 'nodes'} ${found.told} tell what they allow`);
+    if (found.nodes === 0) out.note(q === undefined ? 'there are no nodes yet' : `no node is like ${q}`);
+    else out.note(`of ${found.nodes} ${found.nodes === 1 ? 'node' : 'nodes'} ${found.told} tell what they allow`);
     if (found.any > 0) out.note(`${found.any} of them run whatever is asked for (allow_any)`);
-    if (silent > 0) out.note(`${silent} do not tell: try a command with muster push start --dry-run`);
+    if (silent > 0)
+      out.note(`${silent} ${silent === 1 ? 'does' : 'do'} not tell (tell_commands in agent.yaml): a job there shows what is taken`);
     if (found.more > 0) out.note(`… and ${found.more} commands more: --limit ${found.more + found.commands.length}`);
   });
 }

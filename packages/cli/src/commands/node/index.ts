@@ -72,9 +72,9 @@ function tell(call: Call<object>, found: NodeDetail): void {
 }
 
 function commands({ out }: Call<object>, { commands: told, via }: NodeDetail): void {
-  if (told === undefined) return;
   out.line();
   out.line('Commands');
+  if (told === undefined) return out.line('  it does not tell what it allows');
   for (const { name, pattern } of told.list) {
     out.line(`  ${printable(pattern === null || name === `/${pattern}/` ? name : `${name}  (${pattern})`)}`);
   }

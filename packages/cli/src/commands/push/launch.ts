@@ -158,9 +158,11 @@ export function tellForecast(call: Call<object>, shown: Forecast): number {
   const uncertain = new Set(shown.uncertain);
   const doubts = new Map(shown.doubts?.map(({ node_name: name, reason }) => [name, reason]));
   const waiting = (why: string): boolean => shown.quorum.waits === true && (why === 'busy' || why === 'rehab');
-  const willing = shown.nodes.length - refusals.size;
+  const perhaps = [...uncertain].filter((name) => !refusals.has(name)).length;
+  const willing = shown.nodes.length - refusals.size - perhaps;
   const later = shown.refusals.filter(({ why }) => waiting(why)).length;
   const others = [
+    ...(perhaps === 0 ? [] : [`, ${perhaps} perhaps`]),
     ...(later === 0 ? [] : [`, ${later} when free`]),
     ...(refusals.size === later ? [] : [`, ${refusals.size - later} would not`]),
   ];

@@ -200,6 +200,11 @@ export class NodeController implements NodeRegistry {
 
   // --- administration
 
+  /** It has no key any more: waiting for its silence would only keep it in jobs that it cannot do. */
+  keyless(node: KnownNode): void {
+    this.#transitions.live(node, neverHeard, 'it has no key');
+  }
+
   /** The node, which is made known when it is not yet. */
   known(org: Organization, name: string): KnownNode {
     const existing = this.get(org.id, name);

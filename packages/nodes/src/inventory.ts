@@ -13,7 +13,7 @@ export interface Inventory {
   get(orgId: string, name: string): KnownNode | undefined;
   list(orgId: string): readonly KnownNode[];
   search(orgId: string, query: string): readonly KnownNode[];
-  why(node: KnownNode): Explanation;
+  why(node: KnownNode): Promise<Explanation>;
   history(node: KnownNode, after: number, limit: number): Promise<readonly HistoryEntry[]>;
   configure(request: ConfigurationRequest): Promise<NodeConfiguration>;
   remove(org: Organization, name: string, force: boolean, by: Identity): Promise<void>;

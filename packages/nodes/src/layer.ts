@@ -33,6 +33,8 @@ export interface NodesDeps {
   readonly serverKeys: ServerKeys;
   /** Deletes the node's principal and keys; harmless when there is none. */
   readonly removeIdentity: (org: Organization, name: string, by: Identity) => Promise<void>;
+  /** Whether a node with an agent has a key that is good. */
+  readonly signs: (org: Organization, name: string) => Promise<boolean>;
 }
 
 /** The nodes layer: who is up, and the command channel. */
@@ -109,15 +111,23 @@ export function createNodes(base: Base, deps: NodesDeps): Nodes {
     if (peer !== null) transport.hangUp(peer);
   }
 
-  /** What was agreed with a key ends with the key. */
-  function sessionsEnded(node: KnownNode): void {
-    const { current, next } = node.sessions;
-    if (current === null && next === null) cutOff(node);
+  /** What was agreed with a key ends with the key; and without a key nothing can be agreed. */
+  async function sessionsEnded(node: KnownNode): Promise<void> {
+    const ended = () => node.sessions.current === null && node.sessions.next === null;
+    if (!ended()) return;
+    cutOff(node);
+    if (node.status === 'down' || node.via === 'ssh') return;
+    try {
+      // With another key its agent comes back, and what it does goes on. It may have done so meanwhile.
+      if (!(await deps.signs(node.org, node.name)) && ended()) controller.keyless(node);
+    } catch (error) {
+      log.warn('keys', { err: error, node: node.name }, 'the keys of a node could not be read; its silence tells');
+    }
   }
 
   function endExpired(): void {
     const now = clock.now();
-    for (const node of roster) if (expire(node.sessions, now)) sessionsEnded(node);
+    for (const node of roster) if (expire(node.sessions, now)) void sessionsEnded(node);
   }
 
   /** Connected nodes that are to be on another server of the cluster ask again where to connect. */
@@ -215,7 +225,10 @@ export function createNodes(base: Base, deps: NodesDeps): Nodes {
       list: (orgId) => controller.list(orgId),
       search: (orgId, query) => searchNodes(controller, controller.list(orgId), query),
       history: (node, after, limit) => historyOf(store.read, node, after, limit),
-      why: (node) => explain(node, aspects, rules, clock.now()),
+      async why(node) {
+        const keyless = node.via === 'agent' && node.status === 'down' && !(await deps.signs(node.org, node.name));
+        return explain(node, aspects, rules, clock.now(), keyless);
+      },
       async remove(org, name, force, by) {
         controller.assertRemovable(org.id, name, force);
         await deps.removeIdentity(org, name, by);
@@ -252,10 +265,11 @@ export function createNodes(base: Base, deps: NodesDeps): Nodes {
     nodeCreated(org, name) {
       controller.known(org, name);
     },
-    keyRemoved(org, name, fingerprint) {
+    async keyRemoved(org, name, fingerprint) {
       const node = controller.get(org.id, name);
-      if (node === undefined || !revoke(node.sessions, fingerprint)) return;
-      sessionsEnded(node);
+      if (node === undefined) return;
+      revoke(node.sessions, fingerprint);
+      await sessionsEnded(node);
     },
     async organizationRemoved(orgId) {
       for (const node of controller.list(orgId)) await controller.remove(orgId, node.name);

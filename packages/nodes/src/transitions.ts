@@ -34,12 +34,13 @@ export class Transitions {
     for (const listener of this.listeners) about(listener);
   }
 
-  live(node: KnownNode, next: Liveness): void {
+  /** @param reason Of a change, where it is known better than by the heartbeats. */
+  live(node: KnownNode, next: Liveness, reason?: string): void {
     const before = node.liveness;
     node.liveness = next;
     if (next.status === before.status) return;
     node.statusAt = this.#deps.clock.now();
-    node.reason = this.#reason(node);
+    node.reason = reason ?? this.#reason(node);
     this.#deps.log.info(`is ${next.status}`, { node: node.name, org: node.org.name }, `node is ${next.status}`);
     void this.save(node, statusChanged(node, this.#deps.aspects.changed(node)));
     if (next.status === 'up') {

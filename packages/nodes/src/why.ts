@@ -13,14 +13,29 @@ export interface Explanation {
 }
 
 /** Why a node can or cannot be given something to do, from what this server has seen of it. */
-export function explain(node: KnownNode, aspects: Aspects, rules: LivenessRules, now: number): Explanation {
-  const { available, sentences } = node.status === 'up' ? aspects.explain(node, now) : down(node, aspects, rules, now);
+export function explain(
+  node: KnownNode,
+  aspects: Aspects,
+  rules: LivenessRules,
+  now: number,
+  /** It is down, and no key of it is good. */
+  keyless = false,
+): Explanation {
+  const standing = () => (node.status === 'up' ? aspects.explain(node, now) : down(node, aspects, rules, now));
+  const { available, sentences } = keyless ? { available: false, sentences: [withoutKey(node)] } : standing();
   const explanation = [...sentences, ...lateness(node, rules, now), ...(available ? [] : hints(node, now))].join(' ');
   return { node_name: node.name, available, explanation };
 }
 
 function down(node: KnownNode, aspects: Aspects, rules: LivenessRules, now: number): Standing {
   return { available: false, sentences: aspects.explainDown(node) ?? [whyDown(node, rules, now)] };
+}
+
+function withoutKey({ name }: KnownNode): string {
+  return (
+    `${name} is down: it has no key. Keys that were taken away for good are listed by muster key revoked, ` +
+    `and those that have expired by muster node keys ${name}; give it another: muster node add-key ${name}.`
+  );
 }
 
 function whyDown(node: KnownNode, rules: LivenessRules, now: number): string {

@@ -1,4 +1,6 @@
+import { normalizePublicKey } from '@muster/signing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { madeKey } from '../../signing/test/support/made-keys.js';
 import { type Fixture, INTERVAL, nodesConfig, ORG, startNodes, type TestAgent } from './support/nodes-fixture.js';
 
 let fixture: Fixture;
@@ -89,6 +91,35 @@ describe('going down', () => {
     agent.configure();
     agent.beat();
     expect(agent.view.status).toBe('up');
+  });
+
+  describe('when the key is taken away with which it came up', () => {
+    const { fingerprint } = normalizePublicKey(madeKey(1).publicKey);
+    let signs: boolean;
+    beforeEach(async () => {
+      await fixture.close();
+      fixture = await startNodes({ signs: () => signs });
+      agent = await fixture.agent('web1');
+      await agent.comeUp();
+      told();
+    });
+
+    test('a node without another one is down at once', async () => {
+      signs = false;
+      await fixture.nodes.keyRemoved(ORG, 'web1', fingerprint);
+      expect(agent.view).toMatchObject({ status: 'down', reason: 'it has no key' });
+      expect(told()).toEqual(['web1 down']);
+      // What it has still sent says nothing.
+      agent.beat();
+      expect(agent.view.status).toBe('down');
+    });
+
+    test('a node with another one stays up, and comes back with it', async () => {
+      signs = true;
+      await fixture.nodes.keyRemoved(ORG, 'web1', fingerprint);
+      expect(agent.view.status).toBe('up');
+      expect(told()).toEqual([]);
+    });
   });
 
   test('it needs online_threshold consecutive intervals to be up again', async () => {

@@ -74,6 +74,7 @@ async function startNodes(listen: { command?: string; spec1?: boolean; interval?
       transport: nodeSockets(config, { clock: systemClock, failed }),
       serverKeys: firstServerKey(madeKey(0)),
       removeIdentity: async () => undefined,
+      signs: async () => true,
     },
   );
   await made.load();
@@ -190,7 +191,7 @@ describe('CURVE', () => {
     const refused = new Promise<void>((resolve) => agent.dealer?.events.on('handshake:error:auth', () => resolve()));
     const gone = new Promise<void>((resolve) => agent.dealer?.events.on('disconnect', () => resolve()));
     const { fingerprint } = normalizePublicKey(madeKey(1).publicKey);
-    nodes.keyRemoved(ORG, 'web1', fingerprint);
+    await nodes.keyRemoved(ORG, 'web1', fingerprint);
     await gone;
     // ZeroMQ tries again by itself.
     await refused;

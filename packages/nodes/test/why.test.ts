@@ -30,6 +30,13 @@ describe('why a node is not available', () => {
     expect(why().explanation).toMatch(/fetched its configuration 20 s ago, but no heartbeat has come since/);
   });
 
+  test('without a key that is good', () => {
+    agent.configure();
+    const { available, explanation } = explain(agent.view, aspects, rules, fixture.clock.now(), true);
+    expect(available).toBe(false);
+    expect(explanation).toMatch(/^web1 is down: it has no key\..*muster key revoked.*muster node add-key web1\./);
+  });
+
   test('up, and no layer above has anything against it', async () => {
     await agent.comeUp();
     expect(why()).toEqual({ node_name: 'web1', available: true, explanation: 'web1 is up.' });

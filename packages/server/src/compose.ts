@@ -103,6 +103,7 @@ export function compose({ serverKeys, sealingKey, transport, places, ...around }
     places,
     serverKeys,
     removeIdentity: (org, name, by) => auth.principals.forgetNode(org.id, name, actorOf(by)),
+    signs: (org, name) => auth.principals.nodeSigns(org.id, name),
   });
   auth.listeners.add(nodes);
   const secretProviders = openSecretProviders(config, base);

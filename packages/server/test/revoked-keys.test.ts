@@ -61,6 +61,8 @@ describe('a revoked key of an organization', () => {
       { keys: [{ fingerprint, held_by: [{ type: 'node', name: 'stolen' }], already: false }] },
     ]);
     expect([before, await signs()]).toEqual([200, 401]);
+    const why = async () => (await api.get(`${ORG}/nodes/stolen/why`)).text;
+    expect(await why()).toContain('stolen is down: it has no key.');
 
     const told = `the key ${fingerprint} was revoked at ${new Date(clock.now()).toISOString()}: lost with the machine`;
     const ways = {
@@ -75,6 +77,7 @@ describe('a revoked key of an organization', () => {
     // With another one it goes on.
     const { status } = await api.post(`${ORG}/nodes/stolen/keys`, { public_key: madeKey(2).publicKey });
     expect(status).toBe(201);
+    expect(await why()).not.toContain('it has no key');
   });
 
   it('is on the list with whose it was, and by whom; to revoke it again changes nothing', async () => {

@@ -152,6 +152,8 @@ export interface FixtureOptions {
   readonly data?: TestData;
   readonly clock?: ManualClock;
   readonly before?: Before;
+  /** Whether nodes have a key; they have unless it says otherwise. */
+  readonly signs?: () => boolean;
 }
 
 export interface TestData {
@@ -223,6 +225,7 @@ export async function startNodes(options: FixtureOptions = {}): Promise<Fixture>
     transport,
     serverKeys: firstServerKey(madeKey(0)),
     removeIdentity: async () => undefined,
+    signs: async () => options.signs?.() ?? true,
   });
   const listener = new RecordingListener();
   nodes.registry.listen(listener);

@@ -5,7 +5,7 @@ export interface IdentityListener {
   /** A node was created or enrolled. */
   nodeCreated?(organization: Organization, node: string): void;
   /** What was agreed with this key of a node ends. */
-  keyRemoved?(organization: Organization, node: string, fingerprint: string): void;
+  keyRemoved?(organization: Organization, node: string, fingerprint: string): void | Promise<void>;
   /** An organization was deleted with everything in it. */
   organizationRemoved?(orgId: string): void | Promise<void>;
 }
@@ -22,8 +22,8 @@ export class IdentityListeners implements Required<IdentityListener> {
     for (const listener of this.#listeners) listener.nodeCreated?.(organization, node);
   }
 
-  keyRemoved(organization: Organization, node: string, fingerprint: string): void {
-    for (const listener of this.#listeners) listener.keyRemoved?.(organization, node, fingerprint);
+  async keyRemoved(organization: Organization, node: string, fingerprint: string): Promise<void> {
+    await Promise.all(this.#listeners.map(async (listener) => listener.keyRemoved?.(organization, node, fingerprint)));
   }
 
   /** Each is told, also when another one fails. */

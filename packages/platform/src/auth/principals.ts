@@ -162,6 +162,19 @@ export class Principals {
     return found;
   }
 
+  /** Whether a node can sign: it has a key that has not expired. */
+  async nodeSigns(orgId: string, name: string): Promise<boolean> {
+    const keys = await this.#repository.read
+      .selectFrom('principals as p')
+      .innerJoin('principal_keys as k', 'k.principal_id', 'p.id')
+      .select('k.expires_at')
+      .where('p.org_id', '=', orgId)
+      .where('p.type', '=', 'node')
+      .where('p.name', '=', name)
+      .execute();
+    return keys.some(({ expires_at: expiresAt }) => isGood(expiresAt, this.#changes.now));
+  }
+
   async #views(orgId: string | null, type: PrincipalType, name: string | undefined): Promise<readonly PrincipalView[]> {
     let rows = this.#repository.read
       .selectFrom('principals as p')

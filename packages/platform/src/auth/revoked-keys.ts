@@ -149,7 +149,7 @@ export class RevokedKeys {
       (done) => !done.already || done.holders.length > 0,
     );
     for (const { type, name, organization } of holders) {
-      if (type === 'node' && organization !== null) this.#listeners.keyRemoved(organization, name, fingerprint);
+      if (type === 'node' && organization !== null) await this.#listeners.keyRemoved(organization, name, fingerprint);
     }
     return { fingerprint, already, heldBy: holders.map(({ type, name }) => ({ type, name })) };
   }

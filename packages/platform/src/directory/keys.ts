@@ -133,7 +133,7 @@ function keysOf(app: App, auth: Auth, owners: KeyOwners): void {
       const { orgId, name } = ofOne(request);
       const { fingerprint = '' } = request.params;
       await auth.principals.removeKey(orgId, type, name, fingerprint, actorOf(caller));
-      if (type === 'node') auth.listeners.keyRemoved(request.organization, name, fingerprint);
+      if (type === 'node') await auth.listeners.keyRemoved(request.organization, name, fingerprint);
       return reply.code(204).send(null);
     },
   );

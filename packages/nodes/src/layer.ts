@@ -284,7 +284,8 @@ export function createNodes(base: Base, deps: NodesDeps): Nodes {
     configuredSince(at) {
       let [up, told] = [0, 0];
       for (const node of roster) {
-        if (node.status !== 'up') continue;
+        // A node without an agent is no agent that could be told.
+        if (node.status !== 'up' || node.via === 'ssh') continue;
         up += 1;
         if ((node.diagnostics.configuredAt ?? 0) >= at) told += 1;
       }

@@ -192,6 +192,16 @@ describe('the server’s heartbeat', () => {
   });
 });
 
+test('of those who know of a new key of the server only agents are counted', async () => {
+  const [other, box] = [await fixture.agent('web2'), await fixture.agent('box1')];
+  for (const one of [agent, other, box]) await one.comeUp();
+  box.view.via = 'ssh';
+  fixture.clock.advance(1);
+  const since = fixture.clock.now();
+  agent.configure();
+  expect(fixture.nodes.configuredSince(since)).toEqual({ up: 2, told: 1 });
+});
+
 describe('sending', () => {
   test('to nodes without a connection is dropped and counted', async () => {
     agent.configure();

@@ -122,6 +122,17 @@ describe('going down', () => {
     });
   });
 
+  test('a node without an agent is down for its host, whichever way that is noticed', async () => {
+    await agent.comeUp();
+    agent.view.via = 'ssh';
+    agent.send({ type: 'stopping' });
+    expect(agent.view).toMatchObject({ status: 'down', reason: 'its host is not reached' });
+    agent.configure();
+    agent.beat();
+    fixture.clock.advance(4 * INTERVAL);
+    expect(agent.view).toMatchObject({ status: 'down', reason: 'its host is not reached' });
+  });
+
   test('it needs online_threshold consecutive intervals to be up again', async () => {
     await agent.comeUp();
     fixture.clock.advance(5 * INTERVAL);

@@ -104,6 +104,27 @@ test('Ansible gets node groups, states and labels as groups, facts and labels as
   expect(JSON.parse(await muster('inventory', '--host', 'web1'))).toEqual(web1);
 });
 
+test('Ansible is told where the server logs in on nodes without an agent, and as whom', async () => {
+  await server.close();
+  const box = { ...node('box1', {}, { role: 'box' }), via: 'ssh' };
+  const place = { node_name: 'box1', host: 'box1.example.com', port: 2222, user: 'ops' };
+  server = await apiServer({
+    'GET /organizations/o/nodes': json({ total: 2, nodes: [box, NODES[1]] }),
+    'GET /organizations/o/nodes/box1': json(box),
+    'GET /organizations/o/node_groups': json([]),
+    'GET /organizations/o/ssh-nodes': json([place]),
+    'GET /organizations/o/ssh-nodes/box1': json(place),
+  });
+  const variables = {
+    ...{ ansible_host: 'box1.example.com', ansible_port: 2222, ansible_user: 'ops' },
+    muster_role: 'box',
+  };
+  expect(JSON.parse(await muster('inventory', '--host', 'box1'))).toEqual(variables);
+  const { hostvars } = JSON.parse(await muster('inventory', '--ansible'))._meta;
+  expect(hostvars.box1).toEqual(variables);
+  expect(hostvars.web1).not.toHaveProperty('ansible_user');
+});
+
 test('what a node says of itself becomes neither a template that Ansible runs nor an option of ssh', async () => {
   await server.close();
   const hostile = node(

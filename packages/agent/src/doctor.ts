@@ -38,6 +38,8 @@ export type CheckName =
 export interface DoctorCheck {
   readonly name: CheckName;
   readonly ok: boolean;
+  /** The node is available all the same, but something is to be mended. */
+  readonly warning: boolean;
   /** What was found; when not ok, what to do about it. */
   readonly detail: string;
 }
@@ -60,8 +62,9 @@ class Blocked extends Error {
  */
 export async function doctor(options: AgentOptions, clock: Clock): Promise<Diagnosis> {
   const checks: DoctorCheck[] = [];
-  const good = (name: CheckName, detail: string) => checks.push({ name, ok: true, detail });
-  const bad = (name: CheckName, detail: string) => checks.push({ name, ok: false, detail });
+  const good = (name: CheckName, detail: string) => checks.push({ name, ok: true, warning: false, detail });
+  const bad = (name: CheckName, detail: string) => checks.push({ name, ok: false, warning: false, detail });
+  const warn = (name: CheckName, detail: string) => checks.push({ name, ok: true, warning: true, detail });
   const need = async <T>(name: CheckName, work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
@@ -78,7 +81,7 @@ export async function doctor(options: AgentOptions, clock: Clock): Promise<Diagn
     const known = settings;
     await checkCommands(known, good, bad);
     await checkSystems(known, good, bad);
-    await checkFacts(known, good, bad);
+    await checkFacts(known, good, warn);
     const identity = await need('key', () => loadIdentity(known));
     await checkKeyMode(known.keyFile, good, bad);
     const serverDate = await need('server', () => reach(identity));
@@ -138,14 +141,15 @@ async function checkSystems({ config: { systems } }: AgentSettings, good: Note, 
 }
 
 /** The program of the node's owner, if there is one: run as the agent runs it. */
-async function checkFacts({ config: { facts } }: AgentSettings, good: Note, bad: Note): Promise<void> {
+async function checkFacts({ config: { facts } }: AgentSettings, good: Note, warn: Note): Promise<void> {
   const { program, timeout } = facts;
   if (program === undefined) return;
   try {
     const names = Object.keys(await runFactsProgram({ program, timeoutMs: timeout * 1000 }));
     good('facts', `${program} tells ${names.length === 0 ? 'none' : names.join(', ')}`);
   } catch (error) {
-    bad('facts', `${program} tells no facts: ${explain(error)}`);
+    // The agent goes on with those that it had.
+    warn('facts', `${program} tells no facts: ${explain(error)}`);
   }
 }
 
@@ -252,9 +256,14 @@ function explain(error: unknown): string {
 function paragraph(settings: AgentSettings | null, checks: readonly DoctorCheck[]): string {
   const who = settings === null ? 'This node' : `Node ${settings.name}`;
   const wrong = checks.filter(({ ok }) => !ok);
+  const warnings = checks.filter(({ warning }) => warning);
+  const besides = warnings.length === 0 ? '' : ` Besides, mend this: ${told(warnings)}.`;
   if (wrong.length === 0) {
-    return `${who} can do everything an agent needs: its configuration and key are good, the server knows it, the command channel connects and the server’s heartbeat is heard. If it is still not available, ask the server: muster node why ${settings?.name ?? 'NAME'}.`;
+    return `${who} can do everything an agent needs: its configuration and key are good, the server knows it, the command channel connects and the server’s heartbeat is heard. If it is still not available, ask the server: muster node why ${settings?.name ?? 'NAME'}.${besides}`;
   }
-  const said = wrong.map(({ name, detail }) => `${name}: ${detail.replace(/\.$/, '')}`).join('; ');
-  return `${who} is not available as it is. ${said}.`;
+  return `${who} is not available as it is. ${told(wrong)}.${besides}`;
+}
+
+function told(checks: readonly DoctorCheck[]): string {
+  return checks.map(({ name, detail }) => `${name}: ${detail.replace(/\.$/, '')}`).join('; ');
 }

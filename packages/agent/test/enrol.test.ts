@@ -208,15 +208,20 @@ describe('doctor', () => {
     await writeFile(config, `facts: { program: ${program} }`);
     const facts = async (text: string) => {
       await writeFile(program, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
-      return (await doctor({ ...options(), config }, systemClock)).checks.find(({ name }) => name === 'facts');
+      const { checks, paragraph } = await doctor({ ...options(), config }, systemClock);
+      return { ...checks.find(({ name }) => name === 'facts'), paragraph };
     };
     expect(await facts(`echo '{"rack":"r7","slot":3}'`)).toMatchObject({
       ok: true,
+      warning: false,
       detail: `${program} tells rack, slot`,
     });
     expect(await facts('echo no disk >&2; exit 3')).toMatchObject({
-      ok: false,
+      ok: true,
+      warning: true,
       detail: `${program} tells no facts: it ended with exit code 3: no disk`,
+      // There is no key here.
+      paragraph: expect.stringMatching(/not available as it is\. key: .* Besides, mend this: facts: .*: no disk\.$/),
     });
   });
   it('names a missing key', async () => {

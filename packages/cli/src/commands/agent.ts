@@ -166,8 +166,9 @@ async function examine(call: Call<AgentFlags>): Promise<number> {
   const { logLevel: _, enroll: __, enrollFile: ___, ...options } = call.options;
   const found = await doctor(options, systemClock);
   call.out.document(found);
-  for (const { name, ok, detail } of found.checks) {
-    call.out.line(`${call.out.status(ok ? 'ok' : 'failed')}${ok ? '     ' : ' '} ${name}: ${detail}`);
+  for (const { name, ok, warning, detail } of found.checks) {
+    const result = warning ? 'warning' : ok ? 'ok' : 'failed';
+    call.out.line(`${call.out.status(result)}${' '.repeat(9 - result.length)}${name}: ${detail}`);
   }
   call.out.line();
   call.out.line(found.paragraph);

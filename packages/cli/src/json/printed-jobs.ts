@@ -165,6 +165,7 @@ export const JOBS: Readonly<Record<string, Printed>> = {
         object({
           name: text(),
           ok: own({ type: 'boolean' }),
+          warning: own({ type: 'boolean', description: 'Available all the same, but something is to be mended' }),
           detail: text('What was found; when not ok, what to do about it'),
         }),
       ),

@@ -156,8 +156,14 @@ export const PLATFORM_ERRORS = declareErrors({
   directory_unavailable: {
     status: 503,
     exit: 5,
-    message: "the directory of issuer '{name}' cannot be asked{why}",
+    message: "the directory of issuer '{name}' cannot be asked",
     fix: 'Try again in a moment. Administrators see why: `muster issuer test {name}`.',
+  },
+  directory_test_failed: {
+    status: 503,
+    exit: 5,
+    message: "the directory of issuer '{name}' cannot be asked: {reason}",
+    fix: 'Mend that there, or what is said of it here: `muster issuer set {name}`. Then try again.',
   },
   signed_in_elsewhere: {
     listed: true,

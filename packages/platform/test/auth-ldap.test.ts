@@ -255,6 +255,14 @@ describe('the password with which a directory is asked', () => {
     expect(failures.join()).toContain('it was changed, or belongs to something else');
   });
 
+  test('is named as people know it where another key has sealed it', async () => {
+    await create();
+    const sealed = SealingKey.of(new Uint8Array(32).fill(1)).seal('anything', slapd.bindPassword);
+    await directory.store.transact((trx) => trx.updateTable('issuers').set({ sealed }).execute());
+    const said = await refusal(directory.auth.issuers.test(directory.organization, 'staff', null));
+    expect(said).toBe("503 what is sealed for issuer 'staff' cannot be opened: it was sealed with another key");
+  });
+
   test('is sealed anew with another key of the server', async () => {
     await create();
     const [former, present] = [new Uint8Array(32), new Uint8Array(32).fill(1)].map((key) => SealingKey.of(key));
@@ -278,8 +286,8 @@ describe('whoever configures a directory is told what is wrong', () => {
   test.each<[string, () => Partial<AskedIssuer>, string]>([
     ['a wrong password', () => ({ secret: 'wrong' }), 'it does not take the password of cn=muster'],
     ['no password', () => ({ secret: '' }), 'without a name and a password'],
-    ['another authority', () => ({ ldap: settings({ ca: OTHER_AUTHORITY }) }), 'self-signed certificate'],
-    ['the authorities of the system', () => ({ ldap: settings({ ca: null }) }), 'self-signed certificate'],
+    ['another authority', () => ({ ldap: settings({ ca: OTHER_AUTHORITY }) }), 'has not signed its certificate; name'],
+    ['the authorities of the system', () => ({ ldap: settings({ ca: null }) }), '--ldap-ca FILE'],
     [
       'a host that the certificate is not for',
       () => ({ source: slapd.url.replace('localhost', '127.0.0.1') }),
@@ -351,6 +359,7 @@ describe('whoever configures a directory is told what is wrong', () => {
     await slapd.stop();
     try {
       expect(await refusal(look('jdoe'))).toContain("503 the directory of issuer 'staff' cannot be asked: ");
+      await expect(look('jdoe')).rejects.toMatchObject({ fix: expect.not.stringContaining('issuer test') });
     } finally {
       await slapd.start();
     }

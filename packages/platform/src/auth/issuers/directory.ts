@@ -143,7 +143,7 @@ export class IssuerDirectory {
 
   /**
    * Tries whether it can be used now, and what it knows of somebody.
-   * @throws MusterError `not_found`, `directory_unavailable`, `issuer_unavailable`, `invalid_field`
+   * @throws MusterError `not_found`, `directory_test_failed`, `secret_unreadable`, `issuer_unavailable`, `invalid_field`
    */
   async test(organization: Organization, name: string, user: string | null): Promise<Tried> {
     const issuer = (await this.list(organization)).find((one) => one.name === name);
@@ -168,7 +168,8 @@ export class IssuerDirectory {
         return { ...tried, unknown, person: { ...person, groups: [...person.groups].sort() } };
       });
     } catch (error) {
-      throw new MusterError('directory_unavailable', { name, why: `: ${reasonOf(error)}` }, { cause: error });
+      if (error instanceof MusterError && error.code === 'secret_unreadable') throw error;
+      throw new MusterError('directory_test_failed', { name, reason: reasonOf(error) }, { cause: error });
     }
   }
 

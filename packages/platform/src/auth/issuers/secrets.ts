@@ -8,13 +8,15 @@ import type { Issuer, SignIn } from './types.js';
 export interface Sealing {
   seal(owner: string, value: unknown): Uint8Array;
   /** @throws MusterError `secret_unreadable` */
-  unseal<Value>(owner: string, sealed: Uint8Array): Value;
+  unseal<Value>(owner: string, sealed: Uint8Array, named?: string): Value;
   /** Was it sealed with this key? */
   sealed(bytes: Uint8Array): boolean;
 }
 
 /** Where the secret of an issuer goes: the password of a directory's account, or the secret of a client at a provider. */
 export type SecretPlace = Pick<Issuer, 'id' | 'source' | 'signIn' | 'ldap'>;
+
+type NamedPlace = SecretPlace & Pick<Issuer, 'name'>;
 
 /** The one secret that an issuer may have, as it is stored: for the place where it goes, and no other. */
 export class IssuerSecrets {
@@ -31,21 +33,21 @@ export class IssuerSecrets {
   }
 
   /** @throws Error when there is none, MusterError `secret_unreadable` */
-  async of(place: SecretPlace, read: Kysely<Schema> = this.#store.read): Promise<string> {
+  async of(place: NamedPlace, read: Kysely<Schema> = this.#store.read): Promise<string> {
     const row = await read.selectFrom('issuers').select('sealed').where('id', '=', place.id).executeTakeFirst();
     if (row === undefined || row.sealed === null) throw new Error('its secret is not known');
-    return this.#sealing.unseal<string>(sealedFor(place), row.sealed);
+    return this.#sealing.unseal<string>(sealedFor(place), row.sealed, named(place));
   }
 
   /** All that a former key sealed, with the one of today: all, or nothing. How many. @throws MusterError `secret_unreadable` */
   rekey(former: Sealing): Promise<number> {
     return this.#store.transact(async (trx) => {
       let changed = 0;
-      const rows = trx.selectFrom('issuers').select(['id', 'source', 'sign_in', 'ldap', 'sealed']);
-      for (const { id, source, sign_in, ldap, sealed } of await rows.where('sealed', 'is not', null).execute()) {
+      const rows = trx.selectFrom('issuers').select(['id', 'name', 'source', 'sign_in', 'ldap', 'sealed']);
+      for (const { id, name, source, sign_in, ldap, sealed } of await rows.where('sealed', 'is not', null).execute()) {
         if (sealed === null || this.#sealing.sealed(sealed)) continue;
         const owner = sealedFor({ id, source, signIn: parsed<SignIn>(sign_in), ldap: parsed<LdapSettings>(ldap) });
-        const again = this.#sealing.seal(owner, former.unseal(owner, sealed));
+        const again = this.#sealing.seal(owner, former.unseal(owner, sealed, named({ name })));
         await trx.updateTable('issuers').set({ sealed: again }).where('id', '=', id).execute();
         changed += 1;
       }
@@ -62,6 +64,11 @@ export function goesElsewhere(one: SecretPlace, other: SecretPlace): boolean {
 /** What the secret is bound to: no other row can hold it, and whoever changes where it goes cannot have it sent there. */
 function sealedFor(place: SecretPlace): string {
   return `issuer ${place.id} ${createHash('sha256').update(placeOf(place)).digest('hex')}`;
+}
+
+/** How people know it. */
+function named({ name }: Pick<Issuer, 'name'>): string {
+  return `issuer '${name}'`;
 }
 
 function placeOf({ source, signIn, ldap }: SecretPlace): string {

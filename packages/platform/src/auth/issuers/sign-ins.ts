@@ -163,7 +163,7 @@ export class SignIns {
       forNothing();
       // What it is, is not for strangers.
       this.#directoryFailed(directory.name, error);
-      throw new MusterError('directory_unavailable', { name: directory.name, why: '' }, { cause: error });
+      throw new MusterError('directory_unavailable', { name: directory.name }, { cause: error });
     } finally {
       this.#asking--;
     }

@@ -1,5 +1,5 @@
 import { connect, isIP, type Socket } from 'node:net';
-import type { Clock } from '@muster/base';
+import { type Clock, certificateError } from '@muster/base';
 import type { Client, Entry } from 'ldapts';
 import { checkHost, hostOf, publicLookup } from '../../../outbound/addresses.js';
 import { startTls } from './start-tls.js';
@@ -46,11 +46,13 @@ export class LdapConnection {
   readonly #client: Client;
   readonly #socket: Socket;
   readonly #clock: Clock;
+  readonly #ca: string | null;
 
-  private constructor(client: Client, socket: Socket, clock: Clock) {
+  private constructor(client: Client, socket: Socket, clock: Clock, ca: string | null) {
     this.#client = client;
     this.#socket = socket;
     this.#clock = clock;
+    this.#ca = ca;
   }
 
   /** @throws Error that says why it cannot be had */
@@ -85,7 +87,7 @@ export class LdapConnection {
         ...(isIP(host) === 0 && { servername: host }),
       },
     });
-    return new LdapConnection(client, socket, clock);
+    return new LdapConnection(client, socket, clock, ca);
   }
 
   /** Proves to be somebody. Without a password it would prove nothing (RFC 4513 §5.1.2). @throws DirectoryRefusal, Error */
@@ -123,9 +125,17 @@ export class LdapConnection {
     } catch (error) {
       if (error instanceof Error && 'code' in error && typeof error.code === 'number')
         throw new DirectoryRefusal(error.code, error.message);
+      if (certificateError(error) === 'certificate_untrusted') throw untrusted(error, this.#ca);
       throw error;
     }
   }
+}
+
+function untrusted(error: unknown, ca: string | null): Error {
+  const told = error instanceof Error ? error.message : String(error);
+  const whose = ca === null ? 'the system does not trust' : 'the authority that was given has not signed';
+  const way = 'name the one that has signed it, or the certificate itself: --ldap-ca FILE (directory.ca)';
+  return new Error(`${told}: ${whose} its certificate; ${way}`, { cause: error });
 }
 
 /** What takes longer, or says more, costs it the connection. */

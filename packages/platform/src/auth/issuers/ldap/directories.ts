@@ -30,8 +30,8 @@ export class Directories {
     how: { readonly password?: string | undefined; readonly signal?: AbortSignal | undefined } = {},
   ): Promise<Answer> {
     const { secrets, clock, privateTargets } = this.#deps;
-    const { source, ldap } = directory;
-    const password = how.password ?? (await secrets.of({ id: issuerId, source, ldap, signIn: null }));
+    const { name, source, ldap } = directory;
+    const password = how.password ?? (await secrets.of({ id: issuerId, name, source, ldap, signIn: null }));
     if (how.signal !== undefined)
       return People.ask(directory, { password, clock, privateTargets, signal: how.signal }, work);
     const late = new AbortController();
